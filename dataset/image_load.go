@@ -159,7 +159,7 @@ func (l *imageLoader) checkPixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("%d features of every pixel of %d pictures", r.FeatureDim, len(l.images)), total, func() string {
+	l.allow(largest.image.Path, "", fmt.Sprintf("%d features of every pixel of %d pictures", r.FeatureDim, len(l.images)), total, l.o.Memory, func() string {
 		return fmt.Sprintf("this one, the largest, has %d×%d pixels, and %s has %d features for each", largest.image.Width, largest.image.Height, largest.features.path, r.FeatureDim)
 	})
 }

@@ -79,9 +79,23 @@ func newOrigins() origins {
 // Cause says which numbers make a model of these data large, and where they come from:
 // the states, bins or features of the type with the most weights. It is "" where all
 // are small, and of data that are read for a model.
-func (s *Set) Cause() string { return s.origins.cause(&s.Schema) }
+func (s *Set) Cause() string {
+	cause, _ := s.origins.cause(&s.Schema)
+	return cause
+}
 
-func (o *origins) cause(s *crf.Schema) string {
+// Allowed returns how many bytes work on these data may take: what was asked for; where
+// nothing was, 1 GiB if a number of Cause is probably a mistake, and else 0, which stands
+// for four fifths of what is available.
+func (s *Set) Allowed(asked int64) int64 {
+	if _, doubtful := s.origins.cause(&s.Schema); asked == 0 && doubtful {
+		return min(memory.Doubtful, memory.Allowed(0))
+	}
+	return asked
+}
+
+// cause is Cause, and whether a number in it is doubtful.
+func (o *origins) cause(s *crf.Schema) (text string, doubtful bool) {
 	var known []origin
 	most := -1.0
 	consider := func(size float64, keys ...origin) {
@@ -103,14 +117,14 @@ func (o *origins) cause(s *crf.Schema) string {
 	const worthNaming, few = 16, 32
 	var texts []string
 	if len(known) == 0 || known[0].number < few {
-		return ""
+		return "", false
 	}
 	for _, x := range known {
 		if text := x.String(); x.number*worthNaming >= known[0].number && !slices.Contains(texts, text) {
-			texts = append(texts, text)
+			texts, doubtful = append(texts, text), doubtful || x.doubt != ""
 		}
 	}
-	return strings.Join(texts, "; ")
+	return strings.Join(texts, "; "), doubtful
 }
 
 // checkWeights refuses a schema whose weights alone are more than memory is allowed for,
@@ -134,13 +148,13 @@ func (l *loader) checkWeights() {
 	if l.set.Recipe.Kind == KindGraph {
 		features = float64(s.NodeTypes[0].Features)
 	}
-	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights+name*features, l.set.Cause)
+	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights+name*features, l.set.Allowed(l.o.Memory), l.set.Cause)
 }
 
 // allow fails where something that a place in a file asks for would take more memory than
-// is allowed; cause, if not nil, says why it would.
-func (l *loader) allow(file, place, what string, bytes float64, cause func() string) {
-	err, ok := memory.Check(what, bytes, l.o.Memory).(*memory.Error)
+// is allowed, asked as memory.Check has it; cause, if not nil, says why it would.
+func (l *loader) allow(file, place, what string, bytes float64, asked int64, cause func() string) {
+	err, ok := memory.Check(what, bytes, asked).(*memory.Error)
 	if !ok {
 		return
 	}

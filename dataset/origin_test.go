@@ -56,6 +56,43 @@ func TestCause(t *testing.T) {
 	}
 }
 
+// TestAllowed: what follows from a doubtful number may take little unless somebody says
+// so; what does not is as without it.
+func TestAllowed(t *testing.T) {
+	for name, c := range map[string]struct {
+		labels   []int32
+		states   int32
+		doubtful bool
+	}{
+		"far":            {[]int32{0, 2, 1, 500}, 0, true},
+		"near":           {[]int32{0, 300, 499, 500}, 0, false},
+		"few":            {[]int32{0, 1, 2, 20}, 0, false},
+		"said otherwise": {[]int32{0, 2, 1, 500}, 501, false},
+	} {
+		a := path4()
+		a.Labels = [][]int32{c.labels}
+		if c.states > 0 {
+			a.States = []int32{c.states}
+		}
+		set, err := FromArrays(Manifest{}, Options{}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
+			t.Errorf("%s: %d bytes, doubtful: %v", name, got, c.doubtful)
+		}
+		if got := set.Allowed(4 << 30); got != 4<<30 {
+			t.Errorf("%s: %d bytes of what was asked for", name, got)
+		}
+	}
+	// Weights alone can be too many.
+	a := path4()
+	a.Labels = [][]int32{{0, 2, 1, 12_000}}
+	if _, err := FromArrays(Manifest{}, Options{}, a); err == nil || !strings.Contains(err.Error(), "is 12000 a mistake?") {
+		t.Errorf("weights of 12001² pairs of states: %v", err)
+	}
+}
+
 // TestFarNumbersAreDoubted: also where there is memory enough.
 func TestFarNumbersAreDoubted(t *testing.T) {
 	a := path4()

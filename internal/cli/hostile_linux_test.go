@@ -21,6 +21,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
 )
 
 // What a command may take of the machine for a small file, or an option, that asks for
@@ -94,6 +95,60 @@ func TestHostile(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDoubtfulNumbers: what follows from a number that is probably a mistake takes
+// little however large the machine is, until somebody says that it may.
+func TestDoubtfulNumbers(t *testing.T) {
+	t.Parallel()
+	const bytes, seconds = 100 << 20, 1
+	g, err := graph.Grid(20, 20, graph.GridOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, m := g.NumNodes(), g.NumEdges()
+	us, vs := g.Ends()
+	var edges []int32
+	for e := range us {
+		edges = append(edges, us[e], vs[e])
+	}
+	write := func(labels, bins []int32) string {
+		a := arrays{"edges": npy(t, []int{m, 2}, edges), "node_features": npy(t, []int{n, 2}, make([]float64, 2*n)), "labels": npy(t, []int{n}, labels)}
+		if bins != nil {
+			a["edge_bins"] = npy(t, []int{m}, bins)
+		}
+		path := filepath.Join(t.TempDir(), "x.npz")
+		writeFile(t, path, npz(t, a))
+		return path
+	}
+	labels, bins := make([]int32, n), make([]int32, m)
+	for i := range labels {
+		labels[i] = 17 * int32(i%2)
+	}
+	labels[5], bins[7] = 900, 1_000_000
+	few := make([]int32, n)
+	few[0] = 1
+	for path, doubt := range map[string]string{write(labels, nil): "the next largest label is 17: is 900 a mistake?", write(few, bins): "the next largest bin is 0: is 1000000 a mistake?"} {
+		for _, verb := range []string{"train -o " + filepath.Join(t.TempDir(), "run"), "train --dry-run", "train --dry-run --max-passes 2", "check"} {
+			o, took, cpu := measured(t, append(strings.Fields(verb), path)...)
+			if text := o.stdout + o.stderr; o.code != 3 || !strings.Contains(text, doubt) || !strings.Contains(text, "--memory ") {
+				t.Errorf("%s: exit %d: %s", verb, o.code, text)
+			}
+			if took > bytes || cpu > seconds {
+				t.Errorf("%s: %d MiB and %.1f s", verb, took>>20, cpu)
+			}
+		}
+		if o, _, _ := measured(t, "train", path, "--dry-run", "--memory", "1TiB"); o.code != 0 {
+			t.Errorf("it may take 1 TiB: exit %d: %s", o.code, o.stderr)
+		}
+		if o, _, _ := measured(t, "check", path, "--memory", "1TiB"); o.code != 0 {
+			t.Errorf("check, and it may take 1 TiB: exit %d: %s", o.code, o.stderr)
+		}
+	}
+	labels[5] = 80 // doubtful, and small
+	if o, _, _ := measured(t, "check", write(labels, nil)); o.code != 0 || !strings.Contains(o.stderr, "is 80 a mistake?") {
+		t.Errorf("80 is a note: exit %d: %s%s", o.code, o.stdout, o.stderr)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/diagnose"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -114,8 +115,8 @@ func (p *Prepared) checkMemory() (err error) {
 	if p.Memory, err = learn.Forecast(p.Problem, p.Settings); err != nil {
 		return err
 	}
-	if err := p.Memory.Within(p.Settings.Memory); err != nil {
-		return tooLarge(err, p.Set)
+	if err := allow(p.Memory, p.Settings.Memory, p.Set); err != nil {
+		return err
 	}
 	if p.Initial == nil {
 		p.Problem.Model, err = crf.NewModel(p.Set.Schema)
@@ -123,12 +124,19 @@ func (p *Prepared) checkMemory() (err error) {
 	return err
 }
 
-// tooLarge puts before an error of too much memory which numbers of the data are the cause.
-func tooLarge(err error, set *dataset.Set) error {
-	if cause := set.Cause(); cause != "" {
-		return fmt.Errorf("%s: %w", cause, err)
+// allow refuses a training that would take more than it may on these data, with the
+// numbers of the data that are the cause.
+func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
+	allowed := set.Allowed(asked)
+	err := forecast.Within(allowed)
+	cause := set.Cause()
+	switch {
+	case err == nil || cause == "":
+		return err
+	case allowed != asked:
+		return fmt.Errorf("%s (in doubt, no more than %s is taken unasked): %w", cause, memory.Text(float64(allowed)), err)
 	}
-	return err
+	return fmt.Errorf("%s: %w", cause, err)
 }
 
 // CheckMemory says whether a training with the choices of a user who makes none would take
@@ -150,10 +158,7 @@ func CheckMemory(set *dataset.Set, allowed int64) error {
 	if err != nil {
 		return nil // nothing can be learned from them, such as data without labels
 	}
-	if err := forecast.Within(allowed); err != nil {
-		return tooLarge(err, set)
-	}
-	return nil
+	return allow(forecast, allowed, set)
 }
 
 func checkReference(reference *Model, model *crf.Model) error {
