@@ -10,6 +10,13 @@ import (
 // maxHeader is the limit the format's reference implementation sets.
 const maxHeader = 100_000_000
 
+// What a header may hold, far beyond what any file of ours does: small entries take long
+// to read, and a header of maxHeader bytes has room for millions.
+const (
+	maxMetadata = 1_000
+	maxEntries  = 100_000
+)
+
 // Info describes one tensor of a file.
 type Info struct {
 	Name    string  `json:"-"`
@@ -32,7 +39,7 @@ type parsed struct {
 func parseHeader(header []byte, dataBytes int64) (p parsed, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(header))
 	decoder.DisallowUnknownFields()
-	err = eachKey(decoder, "header", func(name string) error {
+	err = eachKey(decoder, "header", maxEntries, func(name string) error {
 		if name == metadataKey {
 			return p.readMetadata(decoder)
 		}
@@ -50,8 +57,8 @@ func parseHeader(header []byte, dataBytes int64) (p parsed, err error) {
 }
 
 // eachKey goes through the keys of a JSON object, which must differ; visit must read the
-// value. where names the object in errors.
-func eachKey(decoder *json.Decoder, where string, visit func(key string) error) error {
+// value. where names the object in errors; it has at most so many keys.
+func eachKey(decoder *json.Decoder, where string, most int, visit func(key string) error) error {
 	if token, err := decoder.Token(); err != nil {
 		return fmt.Errorf("header is not JSON: %w", err)
 	} else if token != json.Delim('{') {
@@ -67,7 +74,9 @@ func eachKey(decoder *json.Decoder, where string, visit func(key string) error) 
 		if seen[key] {
 			return fmt.Errorf("%s: %q is given twice", where, key)
 		}
-		seen[key] = true
+		if seen[key] = true; len(seen) > most {
+			return fmt.Errorf("%s: it has more than %d entries: the file is damaged, or is no safetensors file of blockbp", where, most)
+		}
 		if err := visit(key); err != nil {
 			return err
 		}
@@ -80,7 +89,7 @@ func eachKey(decoder *json.Decoder, where string, visit func(key string) error) 
 
 func (p *parsed) readMetadata(decoder *json.Decoder) error {
 	p.metadata = map[string]string{}
-	return eachKey(decoder, "metadata", func(key string) error {
+	return eachKey(decoder, "metadata", maxMetadata, func(key string) error {
 		var value *string
 		if err := decoder.Decode(&value); err != nil || value == nil {
 			return fmt.Errorf("metadata: the value of %q is not a string", key)

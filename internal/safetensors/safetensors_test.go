@@ -3,11 +3,13 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -162,12 +164,23 @@ func TestDamagedFiles(t *testing.T) {
 		"number metadata":  {file(`{"__metadata__":{"a":1}}`, ""), "not a string"},
 		"null metadata":    {file(`{"__metadata__":{"a":null}}`, ""), "not a string"},
 		"metadata twice":   {file(`{"__metadata__":{"a":"","a":""}}`, ""), "twice"},
+		"long metadata":    {file(`{"__metadata__":{`+entries(maxMetadata+1, `""`)+`}}`, ""), "more than 1000 entries"},
+		"many tensors":     {file(`{`+entries(maxEntries+1, `{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`)+`}`, ""), "more than 100000 entries"},
 		"metadata is list": {file(`{"__metadata__":[]}`, ""), "object"},
 	} {
 		if _, err := open(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
 		}
 	}
+}
+
+// entries are the inside of a JSON object of n keys with the same value.
+func entries(n int, value string) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("%q:%s", strconv.Itoa(i), value))
+	}
+	return strings.Join(all, ",")
 }
 
 // TestDamageIsFound: a sealed file that was changed anywhere is found out, also where
