@@ -35,7 +35,7 @@ that is 0 at the other states is added for each.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.convert(&f, cmd, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "out", "o", "", "file .uai or .npz for one network, or folder to make")
+	fl.StringVarP(&f.out, "out", "o", "", "file .uai or .npz for one network, folder to make, or - for standard output")
 	a.writes(cmd, "out", byExtension(true, ".uai", ".npz"))
 	forceable(cmd, forceHelp)
 	f.networks.register(cmd)

@@ -354,6 +354,12 @@ func TestResumeRefused(t *testing.T) {
 	counter, edited := copyFolder(t, interrupted, filepath.Join(folder, "counter")), copyFolder(t, interrupted, filepath.Join(folder, "edited"))
 	writeFile(t, filepath.Join(counter, state), strings.Replace(readFile(t, counter, state), `\"since_best\":0`, `\"since_best\":1`, 1))
 	writeFile(t, filepath.Join(edited, "config.json"), strings.Replace(readFile(t, edited, "config.json"), `"value": 0.5`, `"value": 0.4`, 1))
+	longer, covered := copyFolder(t, interrupted, filepath.Join(folder, "longer")), copyFolder(t, interrupted, filepath.Join(folder, "covered"))
+	writeFile(t, filepath.Join(longer, "config.json"), readFile(t, longer, "config.json")+"\n")
+	if err := os.RemoveAll(filepath.Join(covered, "checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(covered, "checkpoint"), "text")
 
 	for i, c := range []struct {
 		name  string
@@ -390,6 +396,8 @@ func TestResumeRefused(t *testing.T) {
 		{"damaged configuration", 3, []string{unconfigured, "--resume"}, []string{filepath.Join(unconfigured, "config.json")}},
 		{"changed counter in a checkpoint", 3, []string{counter, "--resume"}, []string{filepath.Join(counter, state), "checksum", "damaged"}},
 		{"changed configuration", 3, []string{edited, "--resume"}, []string{filepath.Join(edited, "config.json"), "checksum", "changed by hand"}},
+		{"line more in the configuration", 3, []string{longer, "--resume"}, []string{filepath.Join(longer, "config.json"), "checksum", "changed by hand"}},
+		{"file in place of the folder of the checkpoint", 1, []string{covered, "--resume"}, []string{filepath.Join(covered, state), "bring back the checkpoint"}},
 		{"damaged list of data", 3, []string{unlisted, "--resume"}, []string{filepath.Join(unlisted, "data.json")}},
 		{"two runs", 2, []string{"$I", "-o", "$C", "--resume"}, []string{"interrupted", "converged"}},
 		{"two folders", 2, []string{data, "--resume=$I", "-o", "$C"}, []string{"interrupted", "converged"}},

@@ -93,11 +93,16 @@ func (r *run) checkpoint(s *learn.State) error {
 		return err
 	}
 	path := r.files.Path(checkpointFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	if err == nil {
+		err = s.WriteFile(path)
 	}
-	if err := s.WriteFile(path); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	if err != nil {
+		advice := "resume the run: the checkpoint before is unchanged"
+		if !r.checkpointed {
+			advice = "resume the run: it will start from the beginning"
+		}
+		return fmt.Errorf("writing %s: %w", path, runfolder.WithRoomAdvice(err, advice))
 	}
 	r.checkpointed = true
 	return nil

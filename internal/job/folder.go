@@ -215,6 +215,8 @@ func (r *run) reopen() (err error) {
 		}
 		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		r.last = -1
+	case errors.As(err, new(*fs.PathError)):
+		return fmt.Errorf("%w; bring back the checkpoint, a file, or start a new run in another folder", err)
 	default:
 		return DataError(r.files.Path(checkpointFile), err)
 	}

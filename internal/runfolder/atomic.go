@@ -18,13 +18,13 @@ func writeAtomically(target atomicfile.Target, fill func(path string) error) err
 		err = target.Via(fill)
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", target.Path, withRoomAdvice(err, "try again: what was there before is unchanged"))
+		return fmt.Errorf("writing %s: %w", target.Path, WithRoomAdvice(err, "try again: what was there before is unchanged"))
 	}
 	return nil
 }
 
-// withRoomAdvice is err and, if it says that the disk is full, what to do then.
-func withRoomAdvice(err error, advice string) error {
+// WithRoomAdvice is err and, if it says that the disk is full, what to do then.
+func WithRoomAdvice(err error, advice string) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w; free some space and %s", err, advice)
 	}

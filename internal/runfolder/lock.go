@@ -60,7 +60,7 @@ func acquire(dir string) (*lock, error) {
 	for attempt := 0; ; {
 		file, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, filePermission)
 		if err != nil {
-			return nil, fmt.Errorf("folder %q is not writable: %w", dir, withRoomAdvice(err, "try again"))
+			return nil, fmt.Errorf("folder %q is not writable: %w", dir, WithRoomAdvice(err, "try again"))
 		}
 		err = lockFile(file, true)
 		switch {

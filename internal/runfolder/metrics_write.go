@@ -112,7 +112,7 @@ func (w *MetricsWriter) Flush() error {
 		return w.err
 	}
 	if _, err := w.file.Write(w.buffer); err != nil {
-		w.err = fmt.Errorf("writing metrics: %w", withRoomAdvice(err, "resume the run: all whole records before are kept"))
+		w.err = fmt.Errorf("writing metrics: %w", WithRoomAdvice(err, "resume the run: all whole records before are kept"))
 		return w.err
 	}
 	w.buffer = w.buffer[:0]

@@ -2,9 +2,11 @@ package runfolder
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"regexp"
 	"slices"
 )
 
@@ -34,6 +36,10 @@ func (run *Run) WriteSealed(name string, v any) error {
 	})
 }
 
+// anySeal finds a checksum wherever it stands: within a JSON string its quotes would have
+// backslashes.
+var anySeal = regexp.MustCompile(`"checksum"\s*:\s*"crc32c:`)
+
 // Unseal returns what WriteSealed was given from the text of its file, and refuses one
 // that has another checksum. A text without any, which earlier versions wrote, is not
 // sealed: where damage to the checksum itself makes a text look so, the key stays behind,
@@ -41,6 +47,9 @@ func (run *Run) WriteSealed(name string, v any) error {
 func Unseal(text []byte) (object []byte, sealed bool, err error) {
 	at := len(text) - len(sealBegin) - sealDigits - len(sealEnd)
 	if at < 0 || !bytes.HasPrefix(text[at:], []byte(sealBegin)) || !bytes.HasSuffix(text, []byte(sealEnd)) {
+		if anySeal.Match(text) {
+			return nil, true, errors.New("its checksum does not stand at its end as it was written: it is damaged, or was changed by hand")
+		}
 		return text, false, nil
 	}
 	body, digits := text[:at], text[at+len(sealBegin):][:sealDigits]
