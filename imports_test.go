@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,14 +26,14 @@ var mayImport = map[string][]string{
 
 	"graph":    {},
 	"mrf":      {"graph"},
-	"counting": {"graph", "internal/numeric", "internal/spanning"},
+	"counting": {"internal/infile", "graph", "internal/numeric", "internal/spanning"},
 	"crf":      {"graph", "internal/safetensors", "internal/strictjson"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
+	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/memory", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
 
-	"dataset": {"crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/strictjson"},
+	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/strictjson"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
@@ -44,10 +45,10 @@ var mayImport = map[string][]string{
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
 	"internal/zeros":     {"mrf"},
-	"internal/uai":       {"mrf", "graph", "internal/atomicfile", "internal/numeric"},
+	"internal/uai":       {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
-	"internal/runfolder": {"internal/atomicfile", "internal/printable"},
+	"internal/runfolder": {"internal/infile", "internal/atomicfile", "internal/printable"},
 	"internal/figure":    {},
 	"internal/report":    {"internal/figure", "internal/printable"},
 
@@ -56,6 +57,7 @@ var mayImport = map[string][]string{
 
 	// What info says of files.
 	"internal/describe": {
+		"internal/infile",
 		"learn", "infer", "crf", "counting", "dataset", "graph", "mrf", "internal/exact", "internal/job", "internal/memory", "internal/numeric", "internal/partition", "internal/report", "internal/runfolder",
 		"internal/synthetic", "internal/uai",
 	},
@@ -72,17 +74,19 @@ var mayImport = map[string][]string{
 	"internal/diagnose": {"learn", "crf", "internal/ground"},
 	"internal/l2path":   {"learn", "crf", "internal/runfolder"},
 	"internal/study": {
+		"internal/infile",
 		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/gibbs", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
 	},
 
 	"internal/atomicfile":  {},
+	"internal/infile":      {},
 	"internal/nearest":     {},
 	"internal/npy":         {},
 	"internal/printable":   {},
 	"internal/numeric":     {},
 	"internal/parallel":    {},
-	"internal/safetensors": {"internal/atomicfile"},
+	"internal/safetensors": {"internal/infile", "internal/atomicfile"},
 	"internal/simd":        {"internal/numeric"},
 	"internal/strictjson":  {},
 	"internal/machine":     {"internal/simd"},
@@ -91,11 +95,13 @@ var mayImport = map[string][]string{
 
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
+		"internal/infile",
 		"internal/diagnose", "internal/l2path", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {
+		"internal/infile",
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
@@ -156,6 +162,47 @@ func TestImports(t *testing.T) {
 		if !seen[folder] {
 			t.Errorf("package %s is in the table of this test, and is not there", folder)
 		}
+	}
+}
+
+// opensItself are the files that open others by themselves: what they open has a name of
+// our own or of the system, is known to be regular, or may be a stream.
+var opensItself = map[string]string{
+	"internal/infile/infile.go":         "os.Open",
+	"internal/uai/scan.go":              "os.Open",     // a network may come from a pipe that the shell opened
+	"internal/runfolder/run.go":         "os.Open",     // a folder
+	"internal/runfolder/environment.go": "os.Open",     // of the system
+	"internal/machine/caches.go":        "os.ReadFile", // of the system
+}
+
+// TestInputsAreBounded: files are opened and read by internal/infile, which waits for no
+// pipe and reads no device.
+func TestInputsAreBounded(t *testing.T) {
+	calls := regexp.MustCompile(`\b(os\.(ReadFile|Open)|io\.ReadAll)\b`)
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return skipFolder(name, entry)
+		}
+		name = filepath.ToSlash(name)
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || within([]string{forTests, "internal/torture"}, path.Dir(name)) {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, call := range calls.FindAllString(string(text), -1) {
+			if opensItself[name] != call {
+				t.Errorf("%s calls %s: read through internal/infile, which has bounds", name, call)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // Func makes the counting numbers of a graph. nil stands for Convex.
@@ -26,6 +26,9 @@ func (f Func) Of(g *graph.Graph) (*Numbers, error) {
 // Names are the choices that Parse knows by name.
 var Names = []string{"convex", "trw", "bethe"}
 
+// wantedFile is what a file of numbers is to be.
+const wantedFile = `one with lines "node i c" and "edge e c"`
+
 // Parse returns what makes the counting numbers that name stands for: one of
 // Names, or the path of a file as Read takes it, which fits one graph only.
 // Numbers are made once for each graph, and several goroutines may ask.
@@ -41,18 +44,13 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 	case "trw":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return SampledTreeReweighted(g, seed, keep) }), nil
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		if strings.ContainsAny(name, "./") {
-			return nil, err
-		}
+	if err := infile.Check(name, wantedFile); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./") {
 		return nil, fmt.Errorf("counting numbers %q: want %s or the path of a file: %w", name, strings.Join(Names, ", "), err)
-	}
-	if !info.Mode().IsRegular() { // a device has no end, and a pipe has nothing for a second network
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it is no regular file: want one with lines \"node i c\" and \"edge e c\"")}
+	} else if err != nil {
+		return nil, err
 	}
 	return remembered(func(g *graph.Graph) (*Numbers, error) {
-		file, err := os.Open(name)
+		file, _, err := infile.Open(name, wantedFile)
 		if err != nil {
 			return nil, err
 		}

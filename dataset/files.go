@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 )
 
@@ -20,8 +21,8 @@ type listEntry struct {
 
 // readList reads a list file: one path or id per line; blank lines and lines
 // that begin with # do not count.
-func readList(path string) ([]listEntry, Source, []error) {
-	data, source, err := readSource(path)
+func readList(path string, allowed int64) ([]listEntry, Source, []error) {
+	data, source, err := readSource(path, "a list with one name per line", infile.Text, allowed)
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
@@ -65,9 +66,12 @@ type Source struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// readSource reads a whole file.
-func readSource(path string) ([]byte, Source, error) {
-	data, err := os.ReadFile(path)
+// readSource reads a whole file, of at most so many bytes, and within what is allowed of
+// memory, as Options.Memory.
+func readSource(path, wanted string, most, allowed int64) ([]byte, Source, error) {
+	data, err := infile.ReadIf(path, wanted, most, func(size int64) error {
+		return memory.Check("the file "+path, float64(size), allowed)
+	})
 	if err != nil {
 		return nil, Source{}, err
 	}

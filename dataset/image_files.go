@@ -7,6 +7,7 @@ import (
 	"image"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,8 +44,8 @@ type imageData struct {
 }
 
 // source reads a whole file, which then is among the sources.
-func (d *imageData) source(path string) ([]byte, error) {
-	data, source, err := readSource(path)
+func (d *imageData) source(path, wanted string) ([]byte, error) {
+	data, source, err := readSource(path, wanted, math.MaxInt64, d.allowed)
 	if err == nil {
 		d.sources = append(d.sources, source)
 	}
@@ -74,7 +75,7 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if o.List != "" {
 		listed = ListPath(folder, o.List)
 		var source Source
-		entries, source, list = readList(listed)
+		entries, source, list = readList(listed, o.Memory)
 		sources = []Source{source}
 	} else {
 		for _, id := range slices.SortedFunc(maps.Keys(byID), naturalCompare) {
@@ -151,7 +152,7 @@ func (f *imageFiles) read(noLabels bool, allowed int64) (*imageData, []error) {
 	if err := f.readPicture(d); err != nil {
 		list = append(list, err)
 	}
-	data, err := d.source(f.features)
+	data, err := d.source(f.features, "the features of a picture in npy format")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
@@ -175,7 +176,7 @@ func (f *imageFiles) read(noLabels bool, allowed int64) (*imageData, []error) {
 // that they can be: they are drawn when the work is done, which is too late to
 // find a damaged file.
 func (f *imageFiles) readPicture(d *imageData) error {
-	data, err := d.source(f.picture)
+	data, err := d.source(f.picture, "a picture")
 	if err != nil {
 		return err
 	}
@@ -201,10 +202,10 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
 	picture := filepath.Join(f.folder, labelsFolder, f.id+".png")
 	parse, path := parseRegions, text
-	data, err := d.source(text)
+	data, err := d.source(text, "a table of labels")
 	if errors.Is(err, fs.ErrNotExist) {
 		parse, path = parseLabelPicture, picture
-		data, err = d.source(picture)
+		data, err = d.source(picture, "a picture of labels")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, picture), Remedy: "label it, leave it out of the list, or leave labels unread", Cause: err}}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -69,7 +71,7 @@ func (l *loader) result() (*Set, []error) {
 
 // source reads a whole file, which then is among the sources; nil: it cannot be read.
 func (l *loader) source(path string) []byte {
-	data, source, err := readSource(path)
+	data, source, err := readSource(path, "a table", math.MaxInt64, l.o.Memory)
 	if err != nil {
 		l.fail(err)
 		return nil
@@ -86,7 +88,7 @@ func (l *loader) readManifest(folder string, plain bool) {
 	if l.o.noManifest {
 		return
 	}
-	data, source, err := readSource(path)
+	data, source, err := readSource(path, "a description of data in JSON", infile.Text, l.o.Memory)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains(l.set.Sources, source) {
 		return
 	}

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -86,7 +86,7 @@ var instanceArchive = archiveKind{
 
 // openNPZ reads the instance file at path and its hash.
 func openNPZ(path string, budget *memory.Budget) (*npzContents, Source, []error) {
-	file, err := os.Open(path)
+	file, _, err := infile.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}

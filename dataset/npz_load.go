@@ -116,7 +116,7 @@ func (l *npzLoader) expandFolder(folder string) []string {
 }
 
 func (l *npzLoader) expandList(path string) []string {
-	entries, source, list := readList(path)
+	entries, source, list := readList(path, l.o.Memory)
 	l.problems = append(l.problems, list...)
 	l.set.Sources = append(l.set.Sources, source)
 	var files []string

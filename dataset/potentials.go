@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -20,16 +20,12 @@ var potentialsArchive = archiveKind{
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
 func readPotentialsFile(path string, allowed int64) (*mrf.Pairwise, error) {
-	file, err := os.Open(path)
+	file, size, err := infile.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return readPotentials(filepath.ToSlash(path), file, info.Size(), memory.NewBudget(allowed))
+	return readPotentials(filepath.ToSlash(path), file, size, memory.NewBudget(allowed))
 }
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 func TestNaturalOrder(t *testing.T) {
@@ -75,7 +76,7 @@ func TestManifestRoundTrip(t *testing.T) {
 	if err := WriteManifest(folder, want); err != nil {
 		t.Fatal(err)
 	}
-	written, _, err := readSource(filepath.Join(folder, ManifestName))
+	written, _, err := readSource(filepath.Join(folder, ManifestName), "", infile.Text, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -232,7 +232,7 @@ func (o *Options) numbers(r *reduction) (*counting.Numbers, error) {
 	if o.CountingFile == "" {
 		return o.Counting.Of(r.pairwise.Graph)
 	}
-	file, err := os.Open(o.CountingFile)
+	file, _, err := infile.Open(o.CountingFile, `one with lines "node i c" and "edge e c"`)
 	if err != nil {
 		return nil, err
 	}

@@ -125,15 +125,16 @@ func follow(path string) string {
 // IsStream reports whether what is written to a path is no file of that name: a pipe,
 // a device, or a stream that is open already, such as /dev/stdout, whatever that is.
 func IsStream(path string) bool {
-	if isOpen(path) {
+	if IsOpen(path) {
 		return true
 	}
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// isOpen reports whether a path stands for a stream of this process.
-func isOpen(path string) bool {
+// IsOpen reports whether a path stands for a stream that this process has open already,
+// such as /dev/stdin or what a shell puts in the place of <(command).
+func IsOpen(path string) bool {
 	path = filepath.ToSlash(filepath.Clean(path))
 	switch path {
 	case "/dev/stdin", "/dev/stdout", "/dev/stderr":

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
 )
@@ -106,7 +106,7 @@ func textsOrNil(texts []string) any {
 
 // readConfig reads a file of options, and on which line each of them stands.
 func readConfig(path string) (values map[string]any, lines map[string]int, err error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, "a file of options in TOML", infile.Text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,10 @@ func (a *app) locate(err error) error {
 // did so.
 func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
-	if flag == nil || slices.Contains([]string{"config", "help", "resume", forceOption}, key) {
+	if commandLineOnly := []string{"config", "help", "resume", forceOption}; flag != nil && slices.Contains(commandLineOnly, key) {
+		return false, usagef("%s: option %q is not for a file: give --%s on the command line", place, key, key)
+	}
+	if flag == nil {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		return false, usagef("%s: unknown option %q; %s", place, key, nearest.Suggestion(key, names, ""))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -72,6 +74,7 @@ const (
 type written struct {
 	option string // with its dashes; or else the argument
 	path   string
+	wanted string // what the option stands for, as its help says
 	kind   outputKind
 	// copyOf is a file of which the output may be a copy: then it is ours.
 	copyOf string
@@ -84,11 +87,12 @@ type written struct {
 func (a *app) writes(cmd *cobra.Command, name string, kind func(path string, args []string) outputKind) {
 	annotate(cmd.Flags(), name, writesAnnotation, "")
 	a.declare(cmd, func(args []string) []written {
-		path := cmd.Flags().Lookup(name).Value.String()
+		flag := cmd.Flags().Lookup(name)
+		path := flag.Value.String()
 		if path == "" || kind(path, args) == outputNone {
 			return nil
 		}
-		return []written{{option: "--" + name, path: path, kind: kind(path, args)}}
+		return []written{{option: "--" + name, path: path, wanted: flag.Usage, kind: kind(path, args)}}
 	})
 }
 
@@ -298,8 +302,8 @@ func (o written) isCopy() bool {
 	if o.copyOf == "" {
 		return false
 	}
-	have, err := os.ReadFile(o.path)
-	want, wantErr := os.ReadFile(o.copyOf)
+	have, err := infile.Read(o.path, "a copy", math.MaxInt64)
+	want, wantErr := infile.Read(o.copyOf, "a model", math.MaxInt64)
 	return err == nil && wantErr == nil && bytes.Equal(have, want)
 }
 
@@ -358,7 +362,11 @@ func (o written) checkWay() error {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && !info.IsDir():
-			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder", o.name(), dir)}
+			remedy := "choose another folder"
+			if o.wanted != "" {
+				remedy += fmt.Sprintf(" (%s is: %s)", o.option, o.wanted)
+			}
+			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; %s", o.name(), dir, remedy)}
 		case err == nil, dir == filepath.Dir(dir):
 			return nil
 		}

@@ -203,6 +203,7 @@ func TestConfigFileMistakes(t *testing.T) {
 		parts []string
 	}{
 		{"l2 = 1.0\nmetod = 'full'\n", []string{`unknown option "metod"`, "did you mean method?"}},
+		{"force = true\n", []string{`"force"`, "give --force on the command line"}},
 		{"l2 = 'x'\n", []string{`option "l2"`, "x"}},
 		{"l2 = 1\nmethod = \n", []string{":2:"}},
 		{"l2 = [1.0, 2.0]\n", []string{`option "l2" is a list`, "a number"}},

@@ -3,10 +3,10 @@ package describe
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/report"
@@ -51,7 +51,7 @@ func readRun(folder string) (*Run, error) {
 	r := &Run{Run: folder}
 	path := filepath.Join(folder, job.ResultFile)
 	var err error
-	if r.Result, err = os.ReadFile(path); err != nil {
+	if r.Result, err = infile.Read(path, "the result of a run", infile.Text); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(r.Result, &r.summary); err != nil {

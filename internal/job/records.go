@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/safetensors"
 	"github.com/blockbp/blockbp/internal/strictjson"
@@ -30,7 +30,7 @@ func (d *dataRecord) UnmarshalJSON(text []byte) error {
 
 // readRecord reads a sealed file of a run folder into v, if there is one.
 func readRecord(path string, v any) (found bool, err error) {
-	text, err := os.ReadFile(path)
+	text, err := infile.Read(path, "a record of a run", infile.Text)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
@@ -75,7 +75,7 @@ func strictly(text []byte, v any) error {
 // noteEarlier tells that the run was begun by a version whose files have no checksum of
 // all that they say.
 func (r *run) noteEarlier() error {
-	config, err := os.ReadFile(r.files.Path(configFile))
+	config, err := infile.Read(r.files.Path(configFile), "the options of a run", infile.Text)
 	if err != nil {
 		return err
 	}

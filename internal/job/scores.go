@@ -9,7 +9,6 @@ import (
 	_ "image/png"
 	"io"
 	"math"
-	"os"
 	"path"
 	"strconv"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/report"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
@@ -160,7 +160,7 @@ func panelRow(source dataset.ImageSource, truth []int32, b *infer.Beliefs) (figu
 
 // readImage reads a photograph to be drawn.
 func readImage(file string) (image.Image, error) {
-	f, err := os.Open(file)
+	f, _, err := infile.Open(file, "a picture")
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // readBuffer is the size of the buffers for metrics files, in bytes: large
 // enough that system calls do not show, small enough to be forgotten.
 const readBuffer = 1 << 16
+
+// longestLine is the limit for a line of a metrics file, in bytes: no record takes as much.
+const longestLine = 1 << 20
+
+var errLongLine = fmt.Errorf("the line has more than %d bytes: this is no metrics file, or it is damaged; go back to a copy", longestLine)
 
 // LineError says what is wrong with one line of a metrics file.
 type LineError struct {
@@ -53,7 +59,7 @@ func eachMetric(path string, visit func(m *Metric, line []byte) error) error {
 // eachLine does what eachMetric does, and leaves to visit what to do about a line that
 // is no record.
 func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) error) error {
-	file, err := os.Open(path)
+	file, _, err := infile.Open(path, "the metrics of a run")
 	if err != nil {
 		return fmt.Errorf("reading metrics: %w", err)
 	}
@@ -61,7 +67,10 @@ func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) 
 	lines := bufio.NewReaderSize(file, readBuffer)
 	var m Metric
 	for number := 1; ; number++ {
-		line, failure := lines.ReadBytes('\n')
+		line, failure := readLine(lines)
+		if errors.Is(failure, errLongLine) {
+			return &LineError{Path: path, Line: number, Err: failure}
+		}
 		if failure != nil && !errors.Is(failure, io.EOF) {
 			return fmt.Errorf("reading metrics %s: %w", path, failure)
 		}
@@ -80,6 +89,20 @@ func eachLine(path string, visit func(m *Metric, line []byte, wrong *LineError) 
 		}
 		if failure != nil {
 			return nil
+		}
+	}
+}
+
+// readLine is ReadBytes up to a line end, for lines that are not too long.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > longestLine:
+			return nil, errLongLine
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
 		}
 	}
 }

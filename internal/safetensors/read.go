@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // File is an opened file whose header has been checked. Tensors are read from
@@ -24,15 +25,11 @@ type File struct {
 
 // Open opens the file at path and checks its header. The caller closes it.
 func Open(path string) (*File, error) {
-	file, err := os.Open(path)
+	file, size, err := infile.Open(path, "one in safetensors format")
 	if err != nil {
 		return nil, err
 	}
-	size, err := file.Seek(0, io.SeekEnd)
-	var f *File
-	if err == nil {
-		f, err = NewFile(file, size)
-	}
+	f, err := NewFile(file, size)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)

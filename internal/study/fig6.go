@@ -7,13 +7,13 @@ import (
 	"image"
 	_ "image/jpeg" // photographs
 	_ "image/png"  // photographs
-	"os"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/figure"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -200,7 +200,7 @@ func (x *Segmentation) panel() (figure.Panel, error) {
 	p := figure.Panel{Title: "Test images", Names: x.names()}
 	for _, s := range x.Samples {
 		row := figure.PanelRow{Title: s.ID, Truth: s.Truth, Prediction: s.Prediction, W: s.Width, H: s.Height}
-		if text, err := os.ReadFile(s.Path); err == nil {
+		if text, err := infile.Read(s.Path, "a picture", infile.Text); err == nil {
 			if row.Photo, _, err = image.Decode(bytes.NewReader(text)); err != nil {
 				return p, fmt.Errorf("%s: %w", s.Path, err)
 			}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -21,7 +21,7 @@ type history struct {
 
 // readHistory returns nil for a folder that no run has made yet.
 func readHistory(dir string) (*history, error) {
-	text, err := os.ReadFile(filepath.Join(dir, settingsFile))
+	text, err := infile.Read(filepath.Join(dir, settingsFile), "the settings of a study", infile.Text)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -147,7 +148,7 @@ func partPath(p *part) string { return path.Join(partFolder, p.id()+".json") }
 // readKept reads a JSON file of the folder; it returns nil where there is none, or it is
 // damaged and has to be made again.
 func readKept[T any](folder *runfolder.Run, name string) (*T, error) {
-	text, err := os.ReadFile(folder.Path(name))
+	text, err := infile.Read(folder.Path(name), "a result of a study", infile.Text)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // Scale is the size of the studies.
@@ -151,7 +153,7 @@ func (s Settings) identified() (Settings, error) {
 	}
 	var files []string
 	for _, list := range []string{trainList, testList} {
-		text, err := os.ReadFile(filepath.Join(s.Data, list))
+		text, err := infile.Read(filepath.Join(s.Data, list), "a list of pictures", infile.Text)
 		if err != nil {
 			return s, err
 		}
@@ -178,19 +180,18 @@ func (s Settings) identified() (Settings, error) {
 // images are as large. A folder has none.
 func sampleOf(path string) (string, error) {
 	const stretches, length = 8, 512
-	f, err := os.Open(path)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return "", err
+	}
+	f, size, err := infile.Open(path, "labels or features")
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.IsDir() {
-		return "", err
-	}
-	sample := fmt.Sprintf("%d bytes ", info.Size())
+	sample := fmt.Sprintf("%d bytes ", size)
 	buffer := make([]byte, length)
 	for i := range int64(stretches) {
-		n, err := f.ReadAt(buffer, max(0, (info.Size()-length)*i/(stretches-1)))
+		n, err := f.ReadAt(buffer, max(0, (size-length)*i/(stretches-1)))
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", err
 		}

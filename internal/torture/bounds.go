@@ -7,9 +7,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 var bounds = attack{
@@ -155,6 +158,31 @@ func greedy() (all []appetite) {
 			t.write("m.safetensors", append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...))
 		}, []string{"!info m.safetensors", "!check m.safetensors"}, ""},
 	)
+	all = append(all, irregular()...)
+	return all
+}
+
+// irregular are devices and pipes where files are wanted.
+func irregular() (all []appetite) {
+	lines := map[string][]string{
+		"it.toml": {"!train grid -o r --config it.toml"}, "it.npz": append(dataLines("it.npz"), "!infer it.npz"), "it.txt": append(dataLines("it.txt"), "!train grid -o r --counting it.txt"),
+		"it.nodes.tsv": dataLines("it.nodes.tsv"), "grid/dataset.json": dataLines("grid"), "it.uai": {"!infer it.uai", "!info it.uai", "!check it.uai"},
+		"it.safetensors": {"!info it.safetensors", "!train grid -o r --init it.safetensors"},
+	}
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		for _, kind := range []string{"device", "pipe"} {
+			all = append(all, appetite{fmt.Sprintf("%s that is a %s", name, kind), func(t *trial) {
+				from, err := t.c.data("grid")
+				t.must(err)
+				t.copy(from, "grid")
+				if kind == "pipe" {
+					t.must(syscall.Mkfifo(t.path(name), 0o600))
+				} else {
+					t.must(os.Symlink("/dev/zero", t.path(name)))
+				}
+			}, lines[name], "regular"})
+		}
+	}
 	return all
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/atomicfile"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -157,7 +159,14 @@ func (s *scanner) finish(what string) error {
 
 // fromFile reads a file with one of the readers of this package.
 func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
-	file, err := os.Open(path)
+	open := os.Open
+	if !atomicfile.IsOpen(path) {
+		open = func(path string) (*os.File, error) {
+			file, _, err := infile.Open(path, "one in UAI format")
+			return file, err
+		}
+	}
+	file, err := open(path)
 	if err != nil {
 		return *new(T), err
 	}

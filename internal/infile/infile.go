@@ -1,0 +1,93 @@
+// Package infile opens and reads the files that commands are given, whatever stands under
+// their names.
+//
+// A device has no end, a pipe has an end only when somebody else says so, and a folder is
+// no file: none of them is opened. What is read as a whole has a limit. So no name of a
+// file makes a command wait, or take memory, without an end.
+package infile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Text is the limit for files that people or commands write for commands to read as a
+// whole: configurations, records and lists. It is in bytes.
+const Text = 64 << 20
+
+// Open opens a regular file, or a symbolic link to one, and returns its size. wanted says
+// in errors, which are *fs.PathError, what the file was to be.
+func Open(path, wanted string) (file *os.File, size int64, err error) {
+	info, err := os.Stat(path) // before it is opened: that would wait for a pipe
+	if err != nil {
+		return nil, 0, err
+	}
+	if problem := notRegular(info.Mode(), wanted); problem != nil {
+		return nil, 0, &fs.PathError{Op: "read", Path: path, Err: problem}
+	}
+	if file, err = os.Open(path); err != nil {
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
+}
+
+// Check refuses what Open refuses, and opens nothing.
+func Check(path, wanted string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if problem := notRegular(info.Mode(), wanted); problem != nil {
+		return &fs.PathError{Op: "read", Path: path, Err: problem}
+	}
+	return nil
+}
+
+func notRegular(mode fs.FileMode, wanted string) error {
+	kind := "a device"
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		kind = "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		kind = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		kind = "a socket"
+	}
+	return fmt.Errorf("it is no regular file but %s: want %s", kind, wanted)
+}
+
+// Read reads a file as Open opens it, of at most so many bytes.
+func Read(path, wanted string, most int64) ([]byte, error) {
+	return ReadIf(path, wanted, most, func(int64) error { return nil })
+}
+
+// ReadIf is Read if allow has nothing against the size of the file. What the file grows
+// by in the meantime is an error, too.
+func ReadIf(path, wanted string, most int64, allow func(size int64) error) ([]byte, error) {
+	file, size, err := Open(path, wanted)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if size > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, and at most %d are read: want %s", size, most, wanted)}
+	}
+	if err := allow(size); err != nil {
+		return nil, err
+	}
+	text := make([]byte, size)
+	if n, err := io.ReadFull(file, text); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return text[:n], nil
+	} else if err != nil {
+		return nil, err
+	}
+	if n, _ := file.Read(make([]byte, 1)); n > 0 {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it grows while it is read: wait until it is written")}
+	}
+	return text, nil
+}
