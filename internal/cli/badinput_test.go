@@ -320,7 +320,8 @@ func TestBadImages(t *testing.T) {
 		code    int
 		parts   []string
 	}{
-		{"pictures beyond the memory", nil, train + " --memory 20", 3, []string{"a.png: decoding", "20 B are allowed", "allows it"}},
+		{"picture decoded beyond the memory", nil, train + " --memory 120", 3, []string{"a.png: decoding", "120 B are allowed", "allows it"}},
+		{"pictures beyond the memory", nil, train + " --memory 20", 3, []string{"a.png would take", "20 B are allowed", "allows it"}},
 		{"features of another size", map[string]string{"features/b.npy": feature(5, 3, 2, -1)}, train, 3, []string{"b.npy", "b.png", "5 rows"}},
 		{"transposed features", map[string]string{"features/b.npy": feature(6, 12, 2, -1), "features/a.npy": feature(12, 6, 2, -1)}, train, 3, []string{"a.npy", "transposed"}},
 		{"features of two dimensions", map[string]string{"features/b.npy": npy(t, []int{2, 3}, make([]float32, 6))}, train, 3, []string{"b.npy", "[2, 3]"}},

@@ -13,21 +13,36 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/machine"
 )
 
 // asCommand makes the test binary the command itself: tests that need a process
-// of their own start it so.
-const asCommand = "BLOCKBP_TEST_AS_COMMAND"
+// of their own start it so. peakFile, if set, names the file that gets its peak of
+// memory: the system's own account of a child begins at its parent's peak (Linux
+// carries the larger of both over the start of a program).
+const (
+	asCommand = "BLOCKBP_TEST_AS_COMMAND"
+	peakFile  = "BLOCKBP_TEST_PEAK"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		code := cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+		if path := os.Getenv(peakFile); path != "" {
+			peak, _ := machine.PeakMemory()
+			if err := os.WriteFile(path, []byte(strconv.FormatInt(peak, 10)), 0o600); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 99
+			}
+		}
+		os.Exit(code)
 	}
 	os.Exit(testMain(m))
 }
