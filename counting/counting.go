@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/spanning"
 )
 
 // Numbers are the entropy counting numbers c_s and c_uv of the free energy
@@ -26,6 +27,16 @@ type Numbers struct {
 	// ForestWeights [forests] are their weights in the average, which sum to 1.
 	ForestWeights []float64
 
+	// Split [directed edges] are c_{s,e} ≥ 0, s being the target of the directed edge, which
+	// write the entropies of (2) as a sum of concave terms,
+	//
+	//	Σ_s c'_s H(τ_s) + Σ_e c'_e H(τ_e) + Σ_{s,e} c_{s,e} (H(τ_e) − H(τ_s)),
+	//	c'_s = c_s + Σ_e c_{s,e} ≥ 0,   c'_uv = c_uv − c_{u,uv} − c_{v,uv} ≥ 0,
+	//
+	// and so give a dual value to numbers with negative c_s. nil where all c_s ≥ 0, which
+	// need none, and where none is known.
+	Split []float64
+
 	// Rho [nodes] is ρ_s of equation (3), positive. New computes it.
 	Rho []float64
 	// EdgeClass [edges] numbers the distinct values of Edge, below Classes: edges of one
@@ -37,7 +48,7 @@ type Numbers struct {
 
 // Bytes returns the memory that the numbers take, without Forests.
 func (c *Numbers) Bytes() int {
-	return 8*(len(c.Node)+len(c.Edge)+len(c.Rho)) + len(c.EdgeClass)
+	return 8*(len(c.Node)+len(c.Edge)+len(c.Rho)+len(c.Split)) + len(c.EdgeClass)
 }
 
 // Facts are the provable properties of a choice of counting numbers.
@@ -45,9 +56,11 @@ type Facts struct {
 	// Convex: the function of τ in (2) is provably concave on the local polytope,
 	// so every fixed point has the value B, wherever the iteration started.
 	Convex bool
-	// Dual: all c_s ≥ 0, so node-sequential updates never raise the dual value (7),
-	// which is a certified upper bound on B at any messages.
+	// Dual: all c_s ≥ 0, so node-sequential updates never raise the dual value (7).
 	Dual bool
+	// Certified: the dual value is an upper bound on B at any messages, because of Dual
+	// or of a Split, so that its distance from a primal value certifies an inference.
+	Certified bool
 	// Bound says how B compares with the true log-partition function.
 	Bound Bound
 }
@@ -139,7 +152,7 @@ func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 // the choice of the paper's authors.
 func Convex(g *graph.Graph) *Numbers {
 	c := must(New("convex", g, constants(g.NumNodes(), 1), constants(g.NumEdges(), 1)))
-	c.Facts = Facts{Convex: true, Dual: true, Bound: Upper}
+	c.Facts = Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}
 	return c
 }
 
@@ -156,6 +169,7 @@ func Bethe(g *graph.Graph) *Numbers {
 	c.Facts = Facts{Bound: None}
 	if g.IsForest() {
 		c.Facts = Facts{Convex: true, Bound: Exact}
+		c.certify(spanning.Parents(g))
 	}
 	return c
 }
@@ -165,6 +179,16 @@ func Bethe(g *graph.Graph) *Numbers {
 // averages of sampled forests do: convex, and an upper bound. That they do is not
 // checked; for numbers of unknown origin there is New with Prove.
 func TreeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
+	c, err := treeReweighted(g, appearance)
+	if err == nil {
+		split, _ := c.provablyConvex(g)
+		c.certify(split)
+	}
+	return c, err
+}
+
+// treeReweighted is TreeReweighted without a split.
+func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	if len(appearance) != g.NumEdges() {
 		return nil, fmt.Errorf("%d edge appearances, the network has %d edges", len(appearance), g.NumEdges())
 	}

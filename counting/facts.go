@@ -3,6 +3,7 @@ package counting
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/spanning"
@@ -16,10 +17,9 @@ const countTolerance = 1e-9
 // Facts. What is not proved is not claimed: Convex may be false for a free
 // energy that is convex, and Bound None for one that is a bound.
 func (c *Numbers) Prove(g *graph.Graph) {
-	c.Facts = Facts{Dual: true, Convex: c.provablyConvex(g), Bound: None}
-	for _, x := range c.Node {
-		c.Facts.Dual = c.Facts.Dual && x >= 0
-	}
+	split, convex := c.provablyConvex(g)
+	c.Facts = Facts{Convex: convex, Bound: None}
+	c.certify(split)
 	switch {
 	case c.isBethe(g) && g.IsForest():
 		c.Facts.Bound = Exact
@@ -28,13 +28,52 @@ func (c *Numbers) Prove(g *graph.Graph) {
 	}
 }
 
+// certify notes what gives a dual value, given the split of numbers that need one, nil
+// where none is known.
+func (c *Numbers) certify(split []float64) {
+	c.Split = nil
+	c.Facts.Dual = !slices.ContainsFunc(c.Node, func(x float64) bool { return x < 0 })
+	if !c.Facts.Dual {
+		c.Split = split
+	}
+	c.Facts.Certified = c.Facts.Dual || c.Split != nil
+}
+
 // provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and
 // Meltzer (2007): edge entropies can be split into conditional entropies
 // H_uv − H_s, which are concave, so that every negative c_s is covered. What an
 // edge does not give to one end it gives to the other, so the same numbers must
-// fit into the capacities ρ_s.
-func (c *Numbers) provablyConvex(g *graph.Graph) bool {
-	return canShift(g, c.Edge, c.Rho)
+// fit into the capacities ρ_s: c'_uv = 0, and c'_s is the room that is left.
+//
+// If all nodes of a component can have as much room, they have: small c'_s let the
+// dual value fall slowly. For numbers in the spanning-forest polytope that is so.
+func (c *Numbers) provablyConvex(g *graph.Graph) (split []float64, ok bool) {
+	if split, ok = shift(g, c.Edge, c.evenRoom(g)); !ok {
+		split, ok = shift(g, c.Edge, c.Rho)
+	}
+	for e := 0; e < len(split); e += 2 { // what one end has not received is its conditional entropy's
+		split[e], split[e+1] = split[e+1], split[e]
+	}
+	return split, ok
+}
+
+// evenRoom returns ρ_s less the room that a node of its component has on average when
+// all amounts are shifted.
+func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
+	component, components := g.Components()
+	room, nodes := make([]float64, components), make([]float64, components)
+	for s, i := range component {
+		room[i] += c.Rho[s]
+		nodes[i]++
+	}
+	for e, x := range c.Edge {
+		room[component[g.U(int32(e))]] -= x
+	}
+	capacity := make([]float64, len(c.Rho))
+	for s, i := range component {
+		capacity[s] = c.Rho[s] - max(0, room[i])/nodes[i]
+	}
+	return capacity
 }
 
 // maxSpread is the largest quotient of amounts to be shifted between which
@@ -46,6 +85,12 @@ const maxSpread = 1e5
 // ends without exceeding their capacities. It may be false for amounts of very
 // different sizes where the answer would be yes.
 func canShift(g *graph.Graph, supply, capacity []float64) bool {
+	_, ok := shift(g, supply, capacity)
+	return ok
+}
+
+// shift is canShift, and returns what the target of each directed edge receives.
+func shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	arriving := make([]float64, g.NumNodes()) // at a node if it gets all that its edges have
 	smallest, largest := math.Inf(1), 0.0
 	for e, a := range supply {
@@ -61,7 +106,17 @@ func canShift(g *graph.Graph, supply, capacity []float64) bool {
 		arriving[s] = min(all, capacity[s]) // more room than that is of no use, but would be forgiven more
 		largest = max(largest, arriving[s])
 	}
-	return halves || largest <= maxSpread*smallest && spanning.CanShift(g, supply, arriving)
+	switch {
+	case halves:
+		received = make([]float64, 2*len(supply))
+		for e, a := range supply {
+			received[2*e], received[2*e+1] = a/2, a/2
+		}
+		return received, true
+	case largest > maxSpread*smallest:
+		return nil, false
+	}
+	return spanning.Shift(g, supply, arriving)
 }
 
 func (c *Numbers) isBethe(g *graph.Graph) bool {
@@ -123,10 +178,11 @@ const leastForests = 16
 // holds at any messages, of an inference that has not converged too.
 func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
 	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), leastForests, keep)
-	c, err := TreeReweighted(g, sample.Appearance())
+	c, err := treeReweighted(g, sample.Appearance())
 	if err != nil {
 		return nil, err
 	}
+	c.certify(sample.Parent)
 	if len(sample.Kept) > 0 {
 		c.Forests, c.ForestWeights = sample.Kept, constants(len(sample.Kept), 1/float64(len(sample.Kept)))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,18 +42,18 @@ func TestProveKnownCases(t *testing.T) {
 		c    *Numbers
 		want Facts
 	}{
-		{"convex on a loop", triangle, Convex(triangle), Facts{Convex: true, Dual: true, Bound: Upper}},
-		{"convex on a chain", chain, Convex(chain), Facts{Convex: true, Dual: true, Bound: Upper}},
-		{"bethe on a chain", chain, Bethe(chain), Facts{Convex: true, Bound: Exact}},
-		{"bethe on one loop", triangle, Bethe(triangle), Facts{Convex: true, Bound: None}}, // Heskes 2004: one loop is convex
+		{"convex on a loop", triangle, Convex(triangle), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"convex on a chain", chain, Convex(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"bethe on a chain", chain, Bethe(chain), Facts{Convex: true, Certified: true, Bound: Exact}},
+		{"bethe on one loop", triangle, Bethe(triangle), Facts{Convex: true, Certified: true, Bound: None}}, // Heskes 2004: one loop is convex
 		{"bethe on a grid", grid, Bethe(grid), Facts{Bound: None}},
-		{"spanning forests", grid, treeReweightedCounts(t, grid, cover.Edge), Facts{Convex: true, Bound: Upper}},
-		{"two thirds on a triangle", triangle, treeReweightedCounts(t, triangle, constants(3, 2.0/3)), Facts{Convex: true, Bound: Upper}},
-		{"more than a triangle has", triangle, treeReweightedCounts(t, triangle, constants(3, 0.67)), Facts{Convex: true, Bound: None}},
-		{"half on a chain", chain, treeReweightedCounts(t, chain, constants(3, 0.5)), Facts{Convex: true, Dual: true, Bound: Upper}},
-		{"mean field side", triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Bound: Upper}},
-		{"forests and a little more", k4, legal(New("", k4, constants(4, 1.2-3*0.55), constants(6, 0.55))), Facts{Convex: true, Bound: Upper}},
-		{"small entropies", triangle, legal(New("", triangle, constants(3, 0.1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Bound: None}},
+		{"spanning forests", grid, treeReweightedCounts(t, grid, cover.Edge), Facts{Convex: true, Certified: true, Bound: Upper}},
+		{"two thirds on a triangle", triangle, treeReweightedCounts(t, triangle, constants(3, 2.0/3)), Facts{Convex: true, Certified: true, Bound: Upper}},
+		{"more than a triangle has", triangle, treeReweightedCounts(t, triangle, constants(3, 0.67)), Facts{Convex: true, Certified: true, Bound: None}},
+		{"half on a chain", chain, treeReweightedCounts(t, chain, constants(3, 0.5)), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"mean field side", triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"forests and a little more", k4, legal(New("", k4, constants(4, 1.2-3*0.55), constants(6, 0.55))), Facts{Convex: true, Certified: true, Bound: Upper}},
+		{"small entropies", triangle, legal(New("", triangle, constants(3, 0.1), constants(3, 0.1))), Facts{Convex: true, Dual: true, Certified: true, Bound: None}},
 	} {
 		test.c.Prove(test.g)
 		if test.c.Facts != test.want {
@@ -69,9 +70,9 @@ func TestLargeNumbersHideNothing(t *testing.T) {
 		triangle []float64 // c_s, c_uv
 		want     Facts
 	}{
-		{[]float64{1 - 2*0.9, 0.9}, Facts{Convex: true, Bound: None}}, // more than forests have
+		{[]float64{1 - 2*0.9, 0.9}, Facts{Convex: true, Certified: true, Bound: None}}, // more than forests have
 		{[]float64{0.1 - 2, 1}, Facts{Bound: None}},
-		{[]float64{1, 1}, Facts{Convex: true, Dual: true, Bound: Upper}},
+		{[]float64{1, 1}, Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
 	} {
 		s, e := test.triangle[0], test.triangle[1]
 		for _, large := range []float64{1, 1e3, 1e10, 1e15, 1e99} {
@@ -285,7 +286,7 @@ func TestCountingErrors(t *testing.T) {
 			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
 		}
 	}
-	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Bound: Upper}) {
+	if c, err := TreeReweighted(g, []float64{1, 0.5}); err != nil || c.Facts != (Facts{Convex: true, Certified: true, Bound: Upper}) {
 		t.Errorf("half an edge of a tree: %+v, %v", c, err)
 	}
 	if _, err := TreeReweighted(g, []float64{1}); err == nil {
@@ -293,5 +294,51 @@ func TestCountingErrors(t *testing.T) {
 	}
 	if _, err := TreeReweighted(g, []float64{1, 0}); err == nil || !strings.Contains(err.Error(), "edge 1") {
 		t.Errorf("appearance 0: error %v", err)
+	}
+}
+
+// TestSplit: the terms of a split are not negative and sum to the counting numbers, and
+// what is provably convex has one, or needs none.
+func TestSplit(t *testing.T) {
+	graphs := loopyGraphs()
+	graphs["tree"] = legal(gen.Tree(9, source(2)))
+	graphs["torus"] = legal(graph.Grid(6, 5, graph.GridOptions{Torus: true}))
+	for name, g := range graphs {
+		sampled := legal(SampledTreeReweighted(g, 3, false))
+		_, components := g.Components()
+		for _, c := range []*Numbers{sampled, treeReweightedCounts(t, g, sampled.Edge), Bethe(g), Convex(g)} {
+			if c != sampled {
+				c.Prove(g)
+			}
+			if c.Facts.Certified != (c.Facts.Dual || c.Facts.Convex) || (c.Split == nil) != (c.Facts.Dual || !c.Facts.Convex) {
+				t.Fatalf("%s, %s: facts %+v with a split of %d terms", name, c.Name, c.Facts, len(c.Split))
+			}
+			if c.Split == nil {
+				continue
+			}
+			node, edge := slices.Clone(c.Node), slices.Clone(c.Edge)
+			for d, x := range c.Split {
+				if x < 0 {
+					t.Fatalf("%s, %s: split is %v", name, c.Name, c.Split)
+				}
+				node[g.Target(int32(d))] += x
+				edge[d/2] -= x
+			}
+			for e, x := range edge {
+				if x < -1e-12 {
+					t.Errorf("%s, %s: edge %d is left with %v", name, c.Name, e, x)
+				}
+			}
+			total := 0.0
+			for s, x := range node {
+				if x < -1e-12 || c.Name == "trw" && x < 1e-3 {
+					t.Errorf("%s, %s: node %d is left with %v", name, c.Name, s, x)
+				}
+				total += x
+			}
+			if c.Name == "trw" && !near(total, float64(components), 1e-9) {
+				t.Errorf("%s: the nodes are left with %v together, want one for each of %d trees", name, total, components)
+			}
+		}
 	}
 }

@@ -67,10 +67,10 @@ func TestStationary(t *testing.T) {
 					if direct := freeEnergy(p, c, nodes, edges); !near(direct, v.FreeEnergy, 1e-10) || !near(direct, v.Primal, 1e-10) {
 						t.Fatalf("seed %d, %s: values %+v, the free energy is %.12f", seed, c.Name, v, direct)
 					}
-					if c.Facts.Dual && !near(v.Dual, v.Primal, 1e-10) {
+					if c.Facts.Certified && !near(v.Dual, v.Primal, 1e-10) {
 						t.Fatalf("seed %d, %s: gap %g", seed, c.Name, v.Dual-v.Primal)
 					}
-					if !c.Facts.Dual != math.IsInf(v.Dual, 1) {
+					if !c.Facts.Certified != math.IsInf(v.Dual, 1) {
 						t.Fatalf("seed %d, %s: dual %v with c_s = %v", seed, c.Name, v.Dual, c.Node)
 					}
 					if z := oracle.LogZ(p); c.Facts.Bound == counting.Upper && v.FreeEnergy < z-1e-9 {

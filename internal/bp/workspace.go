@@ -53,6 +53,12 @@ type Workspace struct {
 	// logarithms: some table is kept as logarithms.
 	logarithms bool
 
+	// conditional [states of the block's nodes] is what a split adds to the arguments of
+	// the nodes' terms in (7), and conditionalAt [2·block edges] where in it the target
+	// of directed edges 2q, 2q + 1 begins, −1 for one outside the block.
+	conditional   []float64
+	conditionalAt []int
+
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [most pairs of states of an edge]
 	logs             []float64 // and twice as many
@@ -69,11 +75,15 @@ type form struct {
 }
 
 // WorkspaceBytes returns what a workspace takes that has seen the block, at most: its
-// potentials, what they are exponentiated to where edges share tables, and forms.
+// potentials, what they are exponentiated to where edges share tables, forms, and what a
+// dual value needs.
 func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block, precision Precision) float64 {
 	const double, float, place, formBytes = 8.0, 4.0, 8.0, 16.0
 	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
 	bytes := r.Bytes(precision == Single) + double*(6*k+3*k*k)
+	if net.Counting.Split != nil {
+		bytes += double*r.NodePotentials + 2*place*r.Edges
+	}
 	if r.Shared {
 		entries := expansionRoom(net, r) * k * k
 		bytes += double*entries + place*r.Edges

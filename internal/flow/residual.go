@@ -63,6 +63,9 @@ func Divide(g *graph.Graph, amount, capacity []float64, negligible float64, scan
 // Room returns how much more node s may hold; it is negative for excess.
 func (f *Residual) Room(s int32) float64 { return f.capacity[s] - f.load[s] }
 
+// Placed returns what the edge of d has at the target of d.
+func (f *Residual) Placed(d int32) float64 { return f.residual[d] }
+
 // SetCapacity changes what node s may hold.
 func (f *Residual) SetCapacity(s int32, capacity float64) { f.capacity[s] = capacity }
 

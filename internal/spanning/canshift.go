@@ -26,21 +26,31 @@ import (
 // the graph. The work is not limited: tight cases take about a second for 10⁵
 // nodes and a minute for 10⁶, others much less.
 func CanShift(g *graph.Graph, supply, capacity []float64) bool {
+	_, ok := Shift(g, supply, capacity)
+	return ok
+}
+
+// Shift is CanShift, and returns what the target of each directed edge receives.
+func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	if len(supply) != g.NumEdges() || len(capacity) != g.NumNodes() {
 		panic(fmt.Sprintf("spanning: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity), g.NumEdges(), g.NumNodes()))
 	}
 	scale, ok := shiftScale(supply, capacity)
 	if !ok {
-		return false
+		return nil, false
 	}
 	f := flow.Divide(g, supply, capacity, negligible*scale, math.MaxInt64)
 	f.Settle()
 	for s := range int32(g.NumNodes()) {
 		if f.Room(s) < -Tolerance*scale {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	received = make([]float64, 2*g.NumEdges())
+	for d := range received {
+		received[d] = f.Placed(int32(d))
+	}
+	return received, true
 }
 
 // shiftScale returns the largest finite number, and whether all are legal.

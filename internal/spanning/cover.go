@@ -12,6 +12,11 @@ type Sample struct {
 	Forests int       // number of forests
 	Count   []int32   // [edges] number of forests that have the edge
 	Kept    [][]int32 // [forests] edges of each forest, ascending; nil unless kept
+	// Parent [directed edges] says how often the target of d is the parent of its source
+	// in a tree that has the edge, where trees are rooted at each of their nodes equally
+	// often. The two shares of an edge sum to its appearance, and those of the far ends of
+	// a node's edges to 1 − 1/(nodes of its component): in the other cases it is the root.
+	Parent []float64
 }
 
 // Appearance returns μ_e = Count[e] / Forests for every edge.
@@ -36,7 +41,7 @@ func (s *Sample) Appearance() []float64 {
 // four neighbours; about n/2 for a complete graph on n nodes.
 func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
 	sample := &Sample{Count: make([]int32, g.NumEdges())}
-	c := newCoverer(g, sample.Count)
+	c, r := newCoverer(g, sample.Count), newRoots(g)
 	for uncovered := g.NumEdges(); uncovered > 0 || sample.Forests < max(1, minForests); sample.Forests++ {
 		forest := c.draw(rng)
 		for _, e := range forest {
@@ -45,11 +50,13 @@ func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
 			}
 			sample.Count[e]++
 		}
+		r.add(forest)
 		if keep {
 			slices.Sort(forest)
 			sample.Kept = append(sample.Kept, slices.Clone(forest))
 		}
 	}
+	sample.Parent = r.shares(sample.Forests)
 	return sample
 }
 

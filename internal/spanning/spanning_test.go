@@ -445,3 +445,41 @@ func BenchmarkCanShift(b *testing.B) {
 		spanning.CanShift(g, mu, capacity)
 	}
 }
+
+// TestParent: against trees rooted at each of their nodes, one after the other.
+func TestParent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t, 12)
+		sample := spanning.Cover(g, source(rapid.Uint64().Draw(t, "seed")), 3, true)
+		component, components := g.Components()
+		nodes := make([]float64, components)
+		for _, c := range component {
+			nodes[c]++
+		}
+		want := make([]float64, 2*g.NumEdges())
+		for _, forest := range sample.Kept {
+			for root := range int32(g.NumNodes()) {
+				countParents(g, forest, root, -1, want, 1/(nodes[component[root]]*float64(sample.Forests)))
+			}
+		}
+		for d := range want {
+			if math.Abs(sample.Parent[d]-want[d]) > 1e-12 {
+				t.Fatalf("target of %d is the parent in %v, want %v", d, sample.Parent[d], want[d])
+			}
+		}
+		if g.IsForest() && !slices.Equal(spanning.Parents(g), sample.Parent) {
+			t.Fatalf("of the only forest: %v, want %v", spanning.Parents(g), sample.Parent)
+		}
+	})
+}
+
+// countParents adds a weight at every directed edge of the forest into a node that was
+// reached from the root s before the source.
+func countParents(g *graph.Graph, forest []int32, s, from int32, count []float64, weight float64) {
+	for _, d := range g.Incoming(s) {
+		if t := g.Source(d); t != from && slices.Contains(forest, d>>1) {
+			count[d] += weight
+			countParents(g, forest, t, s, count, weight)
+		}
+	}
+}

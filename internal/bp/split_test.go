@@ -1,0 +1,285 @@
+package bp
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// splitCounting are provably convex numbers with negative c_s.
+func splitCounting(rng *rand.Rand, g *graph.Graph) []*counting.Numbers {
+	sampled := legal(counting.SampledTreeReweighted(g, rng.Uint64(), false))
+	proved := legal(counting.New("proved", g, sampled.Node, sampled.Edge))
+	proved.Prove(g)
+	found, given := drawnSplit(rng, g), drawnSplit(rng, g)
+	found.Prove(g) // replaces the split
+	numbers := []*counting.Numbers{sampled, proved, found, given}
+	if g.IsForest() {
+		numbers = append(numbers, counting.Bethe(g))
+	}
+	return numbers
+}
+
+// drawnSplit draws the terms of a split, some of them zero, and takes their sums. All
+// c'_uv are positive.
+func drawnSplit(rng *rand.Rand, g *graph.Graph) *counting.Numbers {
+	draw := func() float64 { return max(0, 1.5*rng.Float64()-0.3) }
+	node, edge, split := make([]float64, g.NumNodes()), make([]float64, g.NumEdges()), []float64(nil)
+	for s := range node {
+		node[s] = draw()
+		if g.Degree(int32(s)) == 0 {
+			node[s]++
+		}
+	}
+	for e := range edge {
+		u, v := g.U(int32(e)), g.V(int32(e))
+		first, second := draw(), draw()
+		edge[e] = 0.1 + draw() + first + second
+		node[u] -= first
+		node[v] -= second
+		split = append(split, second, first)
+	}
+	c := legal(counting.New("drawn", g, node, edge))
+	c.Split, c.Facts.Certified = split, true
+	return c
+}
+
+// splitGraphs are loopyGraphs with a tree.
+func splitGraphs() map[string]*graph.Graph {
+	graphs := loopyGraphs()
+	graphs["tree"] = legal(gen.Tree(7, source(3)))
+	return graphs
+}
+
+// TestSplitDual: with negative c_s too, the dual value is at least B at any messages, and
+// log Z where that is claimed; at the fixed point it is B. Zeros and blocks change nothing.
+func TestSplitDual(t *testing.T) {
+	for name, g := range splitGraphs() {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(9) {
+				rng := source(700 + seed)
+				zeros := []float64{0, 0.25, 0}[seed%3]
+				scale := []float64{1.5, 2, 40}[seed%3]
+				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 3), scale, zeros)
+				for _, c := range splitCounting(rng, g) {
+					if !c.Facts.Certified {
+						t.Fatalf("seed %d: %s has no dual: %+v", seed, c.Name, c.Facts)
+					}
+					checkSplitDual(t, fmt.Sprintf("seed %d, %s", seed, c.Name), rng, p, c, zeros == 0 && scale < 2)
+				}
+			}
+		})
+	}
+}
+
+func checkSplitDual(t *testing.T, name string, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers, solve bool) {
+	t.Helper()
+	least := math.Inf(-1)
+	if c.Facts.Bound != counting.None {
+		least = oracle.LogZ(p)
+	}
+	r := newBlockInference(t, p, c, nil, randomPartition(rng, p.Graph, 1+rng.IntN(3)))
+	best := math.NaN()
+	if solve {
+		r.solve(t)
+		v := r.values(t)
+		if !near(v.Dual, v.Primal, 1e-9) || c.Facts.Bound == counting.Exact && !near(v.Dual, least, 1e-9) {
+			t.Fatalf("%s: values %+v at the fixed point, log Z is %.12f", name, v, least)
+		}
+		least = max(least, v.Primal)
+		best = v.Dual
+	}
+	r.damped = true // the messages below need not be normalised
+	check := func(when string) {
+		v := r.values(t)
+		if !(v.Dual >= least-1e-9*(1+math.Abs(least))) || v.Primal > v.Dual+1e-9*(1+math.Abs(v.Dual)) || !(v.Dual >= best-1e-9*(1+math.Abs(best))) && solve {
+			t.Fatalf("%s: values %+v %s, at least %.12f wanted", name, v, when, least)
+		}
+	}
+	for range 3 {
+		r.scramble(rng)
+		check("at random messages")
+		for sweep := range 3 {
+			if _, err := r.iterate(rng.IntN(len(r.part.Blocks)), Limits{MaxSweeps: 1}); err != nil {
+				t.Fatal(err)
+			}
+			check(fmt.Sprintf("after visit %d", sweep))
+		}
+	}
+}
+
+// TestSplitDualOfObserved: with some nodes observed, the dual value is that of the
+// network with their other states forbidden.
+func TestSplitDualOfObserved(t *testing.T) {
+	for name, g := range splitGraphs() {
+		for seed := range uint64(6) {
+			rng := source(800 + seed)
+			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 2, 3), 1.5, 0)
+			observed := make([]int32, g.NumNodes())
+			for s := range observed {
+				observed[s] = int32(rng.IntN(int(p.Card[s])+3)) - 3
+				observed[s] = max(-1, observed[s])
+			}
+			for _, c := range splitCounting(rng, g) {
+				r := newBlockInference(t, p, c, observed, partition.Whole(g))
+				r.solve(t)
+				solved := r.values(t)
+				if !near(solved.Dual, solved.Primal, 1e-9) {
+					t.Fatalf("%s, seed %d, %s: values %+v at the fixed point", name, seed, c.Name, solved)
+				}
+				r.scramble(rng)
+				if v := r.values(t); !(v.Dual >= solved.Dual-1e-9) {
+					t.Fatalf("%s, seed %d, %s: dual value %.12f at random messages, %.12f at the fixed point", name, seed, c.Name, v.Dual, solved.Dual)
+				}
+			}
+		}
+	}
+}
+
+// TestSplitDualFromConjugates derives the dual value anew. Its dual variables are read
+// off the beliefs; the terms of the edges are maximised by iterations that know nothing of
+// (6); and the slope of their sum along random potentials is given by the beliefs.
+func TestSplitDualFromConjugates(t *testing.T) {
+	for name, g := range splitGraphs() {
+		for seed := range uint64(4) {
+			rng := source(900 + seed)
+			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 2, 3), 1, 0)
+			numbers := splitCounting(rng, g)
+			for _, c := range []*counting.Numbers{numbers[0], numbers[3]} { // the others' maximisers need not be unique
+				if c.Split == nil {
+					continue
+				}
+				r := newInference(t, p, c)
+				r.scramble(rng)
+				d := newConjugateDual(t, r)
+				value, node, edge := d.value(p.Node, p.Edge)
+				if got := r.values(t).Dual; !near(got, value, 1e-7) {
+					t.Fatalf("%s, seed %d, %s: dual value %.12f, by its definition %.12f", name, seed, c.Name, got, value)
+				}
+				for e, belief := range r.edges(t) {
+					for i, x := range belief {
+						if !near(x, edge[p.EdgeAt[e]+i], 1e-5) {
+							t.Fatalf("%s, seed %d, %s: belief of edge %d is %v, the maximiser %v", name, seed, c.Name, e, belief, edge[p.EdgeAt[e]:p.EdgeAt[e+1]])
+						}
+					}
+				}
+				const step = 1e-4
+				slope, moved := 0.0, [2][2][]float64{}
+				for k, base := range [][]float64{p.Node, p.Edge} {
+					for i, x := range base {
+						direction := rng.NormFloat64()
+						slope += direction * [][]float64{node, edge}[k][i]
+						moved[0][k] = append(moved[0][k], x-step*direction)
+						moved[1][k] = append(moved[1][k], x+step*direction)
+					}
+				}
+				low, _, _ := d.value(moved[0][0], moved[0][1])
+				high, _, _ := d.value(moved[1][0], moved[1][1])
+				// c'_s of a few hundredths make the second derivative large.
+				if got := (high - low) / (2 * step); !near(got, slope, 1e-4) {
+					t.Fatalf("%s, seed %d, %s: slope %.9f, by the beliefs %.9f", name, seed, c.Name, got, slope)
+				}
+			}
+		}
+	}
+}
+
+// conjugateDual is the dual function at fixed dual variables m_{s,e}, a function of the
+// potentials.
+type conjugateDual struct {
+	r *inference
+	m [][]float64 // [directed edges] over the states of the target
+}
+
+// newConjugateDual reads the dual variables off messages and beliefs.
+func newConjugateDual(t fataler, r *inference) *conjugateDual {
+	d := &conjugateDual{r: r}
+	g := r.network.Graph
+	for e, pair := range r.edges(t) {
+		u, v := g.U(int32(e)), g.V(int32(e))
+		rows, columns := marginalsOf(pair, int(r.net.Card[v]))
+		for i, marginal := range [][]float64{columns, rows} {
+			a, target := int32(2*e+i), []int32{v, u}[i]
+			m := make([]float64, len(marginal))
+			for x := range m {
+				m[x] = r.net.Counting.Edge[e]*(r.net.message(r.state, a, target)[x]-r.net.belief(r.state, target)[x]) +
+					r.net.Counting.Split[a]*math.Log(marginal[x])
+			}
+			d.m = append(d.m, m)
+		}
+	}
+	return d
+}
+
+// value returns the dual value at potentials, and the maximisers of its terms.
+func (d *conjugateDual) value(node, edge []float64) (value float64, nodes, edges []float64) {
+	p, c := d.r.network, d.r.net.Counting
+	g := p.Graph
+	for s := range int32(g.NumNodes()) {
+		argument, count := append([]float64(nil), node[p.NodeAt[s]:p.NodeAt[s+1]]...), c.Node[s]
+		for _, a := range g.Incoming(s) {
+			count += c.Split[a]
+			for x := range argument {
+				argument[x] += d.m[a][x]
+			}
+		}
+		if math.Abs(count) < 1e-12 { // a sum that is zero but for rounding
+			count = 0
+		}
+		term := softMax(argument, count)
+		value += term
+		for _, x := range argument {
+			if count == 0 {
+				nodes = append(nodes, map[bool]float64{true: 1}[x == term])
+				continue
+			}
+			nodes = append(nodes, math.Exp((x-term)/count))
+		}
+	}
+	for e := range int32(g.NumEdges()) {
+		k := int(p.Card[g.V(e)])
+		psi := append([]float64(nil), edge[p.EdgeAt[e]:p.EdgeAt[e+1]]...)
+		for i := range psi {
+			psi[i] -= d.m[2*e+1][i/k] + d.m[2*e][i%k]
+		}
+		term, t := conjugate(psi, k, c.Edge[e], c.Split[2*e+1], c.Split[2*e])
+		value += term
+		edges = append(edges, t...)
+	}
+	return value, nodes, edges
+}
+
+// conjugate maximises ⟨ψ, t⟩ + ρ H(t) − a H(rows of t) − b H(columns of t) over
+// distributions: the negative entropies, which are convex, are replaced by what touches
+// them from below, again and again, so that the value rises.
+func conjugate(psi []float64, k int, rho, a, b float64) (value float64, t []float64) {
+	t = make([]float64, len(psi))
+	for i := range t {
+		t[i] = 1 / float64(len(t))
+	}
+	for last := math.Inf(-1); ; {
+		rows, columns := marginalsOf(t, k)
+		value = 0
+		argument := make([]float64, len(psi))
+		for i, x := range t {
+			argument[i] = psi[i] + a*math.Log(rows[i/k]) + b*math.Log(columns[i%k])
+			value += x * (argument[i] - rho*math.Log(x))
+		}
+		if value <= last+1e-15*math.Abs(value) {
+			return value, t
+		}
+		last = value
+		z := softMax(argument, rho)
+		for i, x := range argument {
+			t[i] = math.Exp((x - z) / rho)
+		}
+	}
+}
