@@ -37,7 +37,7 @@ type Options struct {
 	// Method is bbpl, inner-dual or full; or pseudo or piecewise, baselines without
 	// inference. "" means bbpl.
 	Method learn.Method
-	// Counting names the counting numbers of the free energy: convex, trw, bethe, or a
+	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
 	// file of them. "" means convex.
 	Counting string
 	// L2 is the weight of (L2/2)‖w‖² beside the mean negative log-likelihood of a

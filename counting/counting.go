@@ -174,6 +174,38 @@ func Bethe(g *graph.Graph) *Numbers {
 	return c
 }
 
+// Cover returns c_uv = min(1/deg u, 1/deg v) and c_s = 1 − Σ_v c_sv, an edge cover: every
+// variable is counted once, and no number is negative. It is looser than trees and
+// tighter than Convex.
+//
+// With the variables in any order, H(τ_S) ≥ Σ_{s∈S} H(s | all before s) for a node or an
+// edge S. The counts of the S with s sum to 1, so that Σ c_S H(τ_S) ≥ Σ_s H(s | all before
+// s), the entropy of the whole (Shearer): an upper bound.
+func Cover(g *graph.Graph) *Numbers {
+	node, edge := constants(g.NumNodes(), 1), make([]float64, g.NumEdges())
+	u, v := g.Ends()
+	for e := range edge {
+		edge[e] = 1 / float64(max(g.Degree(u[e]), g.Degree(v[e])))
+		node[u[e]] -= edge[e]
+		node[v[e]] -= edge[e]
+	}
+	for s := range node {
+		node[s] = max(0, node[s]) // where it is 0, but for rounding
+	}
+	c := must(New("cover", g, node, edge))
+	c.countOnce()
+	c.Facts = Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}
+	return c
+}
+
+// countOnce sets ρ_s to 1 for numbers that sum to it by definition; their sums may be off
+// by rounding.
+func (c *Numbers) countOnce() {
+	for s := range c.Rho {
+		c.Rho[s] = 1
+	}
+}
+
 // TreeReweighted returns c_s = 1 − Σ_v μ_sv, c_uv = μ_uv for edge appearances μ
 // [edges] that the caller knows to lie in the spanning-forest polytope, as the
 // averages of sampled forests do: convex, and an upper bound. That they do is not
@@ -202,9 +234,7 @@ func treeReweighted(g *graph.Graph, appearance []float64) (*Numbers, error) {
 	if err != nil {
 		return nil, err
 	}
-	for s := range c.Rho {
-		c.Rho[s] = 1 // by definition; the sum above may be off by rounding
-	}
+	c.countOnce()
 	c.Facts = Facts{Convex: true, Bound: Upper}
 	if g.IsForest() && !slices.ContainsFunc(appearance, func(mu float64) bool { return mu != 1 }) {
 		c.Facts.Bound = Exact

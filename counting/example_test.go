@@ -27,6 +27,7 @@ func ExampleParse() {
 	}
 	// Output:
 	// convex: edge 1.00, convex true, bound upper
+	// cover: edge 0.50, convex true, bound upper
 	// trw: edge 0.69, convex true, bound upper
 	// bethe: edge 1.00, convex false, bound none
 }

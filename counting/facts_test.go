@@ -44,6 +44,8 @@ func TestProveKnownCases(t *testing.T) {
 	}{
 		{"convex on a loop", triangle, Convex(triangle), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
 		{"convex on a chain", chain, Convex(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"cover of a grid", grid, Cover(grid), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
+		{"cover of a chain", chain, Cover(chain), Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}},
 		{"bethe on a chain", chain, Bethe(chain), Facts{Convex: true, Certified: true, Bound: Exact}},
 		{"bethe on one loop", triangle, Bethe(triangle), Facts{Convex: true, Certified: true, Bound: None}}, // Heskes 2004: one loop is convex
 		{"bethe on a grid", grid, Bethe(grid), Facts{Bound: None}},
@@ -306,7 +308,7 @@ func TestSplit(t *testing.T) {
 	for name, g := range graphs {
 		sampled := legal(SampledTreeReweighted(g, 3, false))
 		_, components := g.Components()
-		for _, c := range []*Numbers{sampled, treeReweightedCounts(t, g, sampled.Edge), Bethe(g), Convex(g)} {
+		for _, c := range []*Numbers{sampled, treeReweightedCounts(t, g, sampled.Edge), Bethe(g), Convex(g), Cover(g)} {
 			if c != sampled {
 				c.Prove(g)
 			}

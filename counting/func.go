@@ -24,7 +24,7 @@ func (f Func) Of(g *graph.Graph) (*Numbers, error) {
 }
 
 // Names are the choices that Parse knows by name.
-var Names = []string{"convex", "trw", "bethe"}
+var Names = []string{"convex", "cover", "trw", "bethe"}
 
 // wantedFile is what a file of numbers is to be.
 const wantedFile = `one with lines "node i c" and "edge e c"`
@@ -39,6 +39,8 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 	switch name {
 	case "convex":
 		return remembered(nil), nil
+	case "cover":
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return Cover(g), nil }), nil
 	case "bethe":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
 	case "trw":

@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseUnknown(t *testing.T) {
-	for name, part := range map[string]string{"convx": "want convex, trw, bethe or the path of a file", "./none.txt": "none.txt"} {
+	for name, part := range map[string]string{"convx": "want convex, cover, trw, bethe or the path of a file", "./none.txt": "none.txt"} {
 		if _, err := Parse(name, 1, false); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, part)
 		}

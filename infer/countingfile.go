@@ -52,7 +52,7 @@ func (r *reduction) pairwiseFactors() ([]int, error) {
 		case n == 2:
 			pairs = append(pairs, f)
 		case n > 2 && len(r.conditioned.Network.Factors[f].Scope) >= 2:
-			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers for factors of 2 variables only; use --counting convex, trw or bethe", f, n, len(r.conditioned.Network.Factors[f].Scope))
+			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers for factors of 2 variables only; use --counting convex, cover, trw or bethe", f, n, len(r.conditioned.Network.Factors[f].Scope))
 		}
 	}
 	return pairs, nil

@@ -221,7 +221,7 @@ func (f *inferFlags) checkSearches(changed func(string) bool) error {
 		return usagef("--appearance-steps is used by --counting trw only")
 	case f.method == methodMeanField:
 		return nil // its optima are many whatever --counting says
-	case f.restarts > 0 && (f.counting == "trw" || f.counting == "convex"):
+	case f.restarts > 0 && slices.Contains([]string{"convex", "cover", "trw"}, f.counting):
 		return usagef("--restarts is for --counting bethe or a file: with %s there is one fixed point only", f.counting)
 	case changed("seed") && f.method == "bp" && f.counting == "convex":
 		return usagef("--seed is used by --counting trw and by restarts only: with %s nothing is random", f.counting)

@@ -91,7 +91,7 @@ func wantedAboveZero(v aboveZero) string {
 	return "a number above 0" + remedy
 }
 
-const countingHelp = "entropy counting numbers: convex, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+const countingHelp = "entropy counting numbers: convex, cover, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
 
 // l2Auto is the value of --l2 that has it chosen.
 const l2Auto = "auto"
@@ -142,7 +142,7 @@ type inferenceFlags struct {
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, trw, bethe or a file")
+	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, cover, trw, bethe or a file")
 	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")

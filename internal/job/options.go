@@ -40,7 +40,7 @@ type Options struct {
 	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
 	InnerSweeps    int
 	InnerTolerance float64
-	Counting       string // convex, trw, bethe or a file; "": convex
+	Counting       string // convex, cover, trw, bethe or a file; "": convex
 	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
 	Precision      string // f64 or f32; "": f64
 	Seed           uint64 // 0 is one like any other; the command's default is 1
