@@ -76,8 +76,9 @@ var mayImport = map[string][]string{
 	"internal/study": {
 		"internal/infile",
 		"learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/gen", "internal/gibbs", "internal/numeric", "internal/synthetic", "internal/partition", "internal/ground",
-		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine",
+		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/hard",
 	},
+	"internal/hard": {"learn", "crf", "counting", "graph", "internal/gen", "internal/machine"},
 
 	"internal/atomicfile":  {},
 	"internal/infile":      {},

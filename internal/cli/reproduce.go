@@ -24,6 +24,8 @@ type reproduceFlags struct {
 	features string
 	seeds    int
 	threads  int
+	suite    string
+	only     []int
 	kept     bool
 	json     bool
 }
@@ -41,7 +43,7 @@ writes their figures (svg, png), numbers (csv, json) and the page study.html, wh
 shows each figure beside the paper's claim and says whether it held. docs/explanation/study.md
 tells how everything is measured, and what the paper leaves open.
 
-%s  all       every one of them but steps
+%s  all         every one of them but steps and steps-hard
 
 Parts that are measured are kept in the output folder: an interrupted run goes on
 where it stopped, when it is started again, and its page tells of all that was asked
@@ -65,6 +67,8 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	reads(fl, "a folder of features", "features")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
 	threadsVar(fl, &f.threads, "searches for steps at a time; timed runs are alone")
+	fl.StringVar(&f.suite, "suite", suites[0], "of steps: rivals, steps against tuned ones and L-BFGS, or hard, random small problems of all kinds")
+	fl.IntSliceVar(&f.only, "only", nil, "of --suite hard: the numbers of problems to measure now, alone; nothing is written")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
@@ -74,7 +78,7 @@ two studies at a time would slow each other's memory down.`, studyList()),
 func studyList() string {
 	var b strings.Builder
 	for _, s := range study.All() {
-		fmt.Fprintf(&b, "  %-9s %s\n", s.Name, s.Title)
+		fmt.Fprintf(&b, "  %-11s %s\n", s.Name, s.Title)
 	}
 	return b.String()
 }
@@ -117,18 +121,60 @@ func (a *app) tellTaken(f *reproduceFlags, s study.Settings) {
 	}
 }
 
+// suites are the problems that study steps has: its own, and those of study steps-hard.
+var suites = []string{"rivals", "hard"}
+
+// named returns the names of the studies asked for, with what --suite makes of steps.
+func (f *reproduceFlags) named(args []string) ([]string, error) {
+	names, asked := study.Names(), slices.Clone(args)
+	if len(args) == 0 {
+		return nil, usagef("reproduce: want one study or more: %s", strings.Join(names, ", "))
+	}
+	for i, name := range args {
+		if !slices.Contains(names, name) {
+			return nil, usagef("reproduce: no study %q; %s", name, nearest.Suggestion(name, names, ""))
+		}
+		if name == "steps" && f.suite == "hard" {
+			asked[i] = "steps-hard"
+		}
+	}
+	switch {
+	case !slices.Contains(suites, f.suite):
+		return nil, usagef("--suite %q: want one of %s", f.suite, strings.Join(suites, ", "))
+	case f.suite == "hard" && !slices.Contains(asked, "steps-hard"):
+		return nil, usagef("--suite hard: it is one of steps, which is not asked for")
+	case len(f.only) > 0 && !slices.Equal(asked, []string{"steps-hard"}):
+		return nil, usagef("--only: it goes with steps --suite hard and no other study")
+	}
+	return asked, nil
+}
+
+// only measures single problems of the hard suite and prints what was found.
+func (a *app) only(f *reproduceFlags) error {
+	all, tables, err := study.HardProblems(a.ctx, f.only, f.threads)
+	if err != nil {
+		if a.ctx.Err() != nil {
+			return &exitError{exitInterrupted, errors.New("interrupted")}
+		}
+		return usagef("--only: %v", err)
+	}
+	var text strings.Builder
+	for _, t := range tables {
+		text.WriteString(t.Table.Text())
+	}
+	return a.print(f.json, all, "%s\n", lines(text.String()))
+}
+
 // testScale is a scale that only tests may ask for.
 var testScale study.Scale
 
 func (a *app) reproduce(f *reproduceFlags, args []string) error {
-	names := study.Names()
-	if len(args) == 0 {
-		return usagef("reproduce: want one study or more: %s", strings.Join(names, ", "))
+	args, err := f.named(args)
+	if err != nil {
+		return err
 	}
-	for _, name := range args {
-		if !slices.Contains(names, name) {
-			return usagef("reproduce: no study %q; %s", name, nearest.Suggestion(name, names, ""))
-		}
+	if len(f.only) > 0 {
+		return a.only(f)
 	}
 	studies := study.Named(args)
 	settings, err := f.settings()
@@ -198,5 +244,9 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	if err != nil {
 		return err
 	}
-	return a.print(f.json, o, "%s\n%.0f s; page: %s\n", lines(study.ClaimsTable(o.Claims).Text()), o.Seconds, page)
+	var tables strings.Builder
+	for _, t := range o.Printed() {
+		fmt.Fprintf(&tables, "%s\n%s\n", t.Caption, t.Table.Text())
+	}
+	return a.print(f.json, o, "%s%s\n%.0f s; page: %s\n", lines(tables.String()), lines(study.ClaimsTable(o.Claims).Text()), o.Seconds, page)
 }

@@ -82,6 +82,16 @@ type Outcome struct {
 	environments []measuredIn
 }
 
+// Printed are the tables of the studies asked for that are for the terminal too.
+func (o *Outcome) Printed() (all []Table) {
+	for i, f := range o.findings {
+		if o.studies[i].printed {
+			all = append(all, f.Tables...)
+		}
+	}
+	return all
+}
+
 // Possible returns an error that says what is missing where none of the studies can be
 // run.
 func Possible(studies []*Study, s Settings) error {

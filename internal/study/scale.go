@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/blockbp/blockbp/internal/hard"
 	"github.com/blockbp/blockbp/internal/infile"
 )
 
@@ -40,6 +41,8 @@ type sizes struct {
 	// stepsSide is the side of the grids of the suite for step rules, whose BA graphs
 	// have as many nodes; stepsCases is how many of its cases there are.
 	stepsSide, stepsCases, stepsSeeds int
+	// hardProblems is how many problems of the hard suite are tried.
+	hardProblems int
 	// images is how many images are learnt from, and imageWork the work of BBPL if it
 	// does not converge before, and of each run in the search for steps.
 	images    int
@@ -60,7 +63,7 @@ func sizesOf(s Scale) sizes {
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 			theoremSteps: 200000,
 			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 1,
-			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1,
+			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -71,7 +74,7 @@ func sizesOf(s Scale) sizes {
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
 			theoremSteps: 300,
 			choiceGrid:   6, choiceBA: 40, choiceSeeds: 1,
-			stepsSide: 6, stepsCases: 2, stepsSeeds: 1,
+			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 6,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -82,7 +85,7 @@ func sizesOf(s Scale) sizes {
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 		theoremSteps: 20000,
 		choiceGrid:   20, choiceBA: 300, choiceSeeds: 5,
-		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1,
+		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }

@@ -24,14 +24,16 @@ type Study struct {
 	// parts are what has to be measured, and conclude draws figures and claims from
 	// the results, of which there is one at least. It leaves out of a claim what is the
 	// same for all: the study's name and the scale.
-	parts    func(Settings) []part
+	parts func(Settings) []part
+	// printed: its tables are for the terminal too.
+	printed  bool
 	conclude func(Settings, results) (*Findings, error)
 }
 
-// All returns every study, in the order of the paper; the last two are this
+// All returns every study, in the order of the paper; the last three are this
 // project's own.
 func All() []*Study {
-	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps()}
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps(), stepsHard()}
 }
 
 // everything is the name of all studies but those apart.
@@ -55,7 +57,7 @@ func Named(names []string) []*Study {
 
 // Apart reports whether the study is asked for by its name only: it is about this
 // project's own rules, not about the paper, and takes as long as half of the others.
-func (study *Study) Apart() bool { return study.Name == "steps" }
+func (study *Study) Apart() bool { return study.Name == "steps" || study.Name == hardName }
 
 // Settings are the choices of a run.
 type Settings struct {
