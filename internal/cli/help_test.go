@@ -24,7 +24,7 @@ var verbs = map[string][]string{
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},
 	"version":   {"json"},
-	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "kept", "json"},
+	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "suite", "only", "kept", "json"},
 }
 
 // TestHelp: every verb explains itself and every flag of its own.

@@ -67,8 +67,8 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	reads(fl, "a folder of features", "features")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
 	threadsVar(fl, &f.threads, "searches for steps at a time; timed runs are alone")
-	fl.StringVar(&f.suite, "suite", suites[0], "of steps: rivals, steps against tuned ones and L-BFGS, or hard, random small problems of all kinds")
-	fl.IntSliceVar(&f.only, "only", nil, "of --suite hard: the numbers of problems to measure now, alone; nothing is written")
+	fl.StringVar(&f.suite, "suite", suites[0], "of steps: rivals, or hard, random small problems")
+	fl.IntSliceVar(&f.only, "only", nil, "problems of --suite hard to run alone, by number; writes nothing")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd

@@ -84,15 +84,19 @@ func TestReproduceRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"reproduce":                             "theorem1",
-		"reproduce fgi2":                        "fig2",
-		"reproduce fig2 --scale huge":           "want small or paper",
-		"reproduce fig2 --seeds -1":             "--seeds -1",
-		"reproduce fig5 --features x":           "--data",
-		"reproduce fig2 --threads 0":            `--threads "0"`,
-		"reproduce theorem1 --out " + foreign:   "thesis.tex",
-		"reproduce all --sclae paper":           "--scale",
-		"reproduce theorem1 fig9 --scale small": "fig9",
+		"reproduce":                                "theorem1",
+		"reproduce fgi2":                           "fig2",
+		"reproduce fig2 --scale huge":              "want small or paper",
+		"reproduce fig2 --seeds -1":                "--seeds -1",
+		"reproduce fig5 --features x":              "--data",
+		"reproduce fig2 --threads 0":               `--threads "0"`,
+		"reproduce theorem1 --out " + foreign:      "thesis.tex",
+		"reproduce all --sclae paper":              "--scale",
+		"reproduce theorem1 fig9 --scale small":    "fig9",
+		"reproduce steps --suite easy":             "rivals, hard",
+		"reproduce fig2 --suite hard":              "--suite hard",
+		"reproduce steps --only 3":                 "--suite hard",
+		"reproduce steps --suite hard --only 9999": "9999",
 	} {
 		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
 	}
@@ -112,4 +116,33 @@ func TestReproduceWithoutData(t *testing.T) {
 		t.Errorf("stderr is %q", o.stderr)
 	}
 	run(t, "reproduce", "fig5", "fig6", "-o", filepath.Join(t.TempDir(), "out")).wantFailure(t, 2, "--data")
+}
+
+// TestReproduceHard: single problems of the hard suite, and the suite itself, at the scale
+// of tests.
+func TestReproduceHard(t *testing.T) {
+	t.Parallel()
+	o := mustRun(t, "reproduce", "steps", "--suite", "hard", "--only", "24,9", "--json")
+	var all []struct {
+		Number int    `json:"number"`
+		Kind   string `json:"kind"`
+		Status string `json:"status"`
+	}
+	if err := json.Unmarshal([]byte(o.stdout), &all); err != nil {
+		t.Fatalf("%v in %s", err, o.stdout)
+	}
+	if len(all) != 2 || all[0].Number != 24 || all[0].Kind != "stationary" || all[1].Kind != "proof" || all[1].Status == "" {
+		t.Errorf("%+v", all)
+	}
+	out := filepath.Join(t.TempDir(), "study")
+	o = mustRun(t, "reproduce", "steps", "--suite", "hard", "--scale", "tiny", "-o", out)
+	for _, want := range []string{"network: grid", "steps-hard: convex, l2 = 0", "steps-hard: claims of convergence"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("no %q in\n%s", want, o.stdout)
+		}
+	}
+	var results []map[string]any
+	if err := json.Unmarshal([]byte(readFile(t, filepath.Join(out, "steps-hard", "steps-hard.json"))), &results); err != nil || len(results) != 4 {
+		t.Errorf("%d results, %v", len(results), err)
+	}
 }

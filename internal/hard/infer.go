@@ -32,10 +32,9 @@ const (
 	// settled is the largest change of a message over ρ, relative to the largest
 	// message, at which inference ends: a few times what rounding leaves.
 	settled = 1e-13
-	// mostSweeps bounds inference. Newton steps end what sweeps leave long before.
-	mostSweeps = 1000
-	// mostNewton bounds these: where six do not help, none does.
-	mostNewton = 6
+	// mostSweeps bounds inference where one fixed point is certain, and fewSweeps where
+	// there may be none that can be reached. Newton steps end what sweeps leave long before.
+	mostSweeps, fewSweeps = 4000, 400
 	// between is how many sweeps are looked back to see whether messages settle, and
 	// between two trials of Newton's method.
 	between = 40
@@ -47,8 +46,11 @@ const (
 // have.
 func (f *inference) run(weights []float64) bool {
 	f.u.potentials(f.theta, weights)
-	damping, last, residual, tried := 0.0, math.Inf(1), math.Inf(1), 0
-	for sweep := 1; sweep <= mostSweeps; sweep++ {
+	damping, last, residual, sweeps := 0.0, math.Inf(1), math.Inf(1), fewSweeps
+	if f.u.convex {
+		sweeps = mostSweeps
+	}
+	for sweep := 1; sweep <= sweeps; sweep++ {
 		var ok bool
 		if residual, ok = f.sweep(damping); !ok {
 			clear(f.lambda)
@@ -60,17 +62,14 @@ func (f *inference) run(weights []float64) bool {
 		if sweep%between != 0 {
 			continue
 		}
-		if residual > 0.5*last {
-			if damping < 0.9 {
-				damping = (1 + 2*damping) / 3 // 1/3, 5/9, 19/27, …
-			}
-			if residual < enough && residual > 0.9*last {
-				break // rounding
-			}
+		if residual > 0.9*last && residual < enough {
+			break // rounding
+		}
+		if residual > 0.95*last && !f.u.dual && damping < 0.9 { // they circle
+			damping = (1 + 2*damping) / 3 // 1/3, 5/9, 19/27, …
 		}
 		last = residual
-		if residual < 0.1 && tried < mostNewton {
-			tried++
+		if residual < 0.1 {
 			f.newton()
 		}
 	}
@@ -210,13 +209,18 @@ func (f *inference) believe() {
 	}
 }
 
-// value returns (2) at the beliefs.
+// value returns (2) at the beliefs, less ⟨θ, w⟩ of the labels: in that order, so that
+// what is left of large potentials is not rounding.
 func (f *inference) value() float64 {
 	total := 0.0
 	add := func(c float64, at, n int) {
 		for i := at; i < at+n; i++ {
-			if t := f.tau[i]; t > 0 {
-				total += t * (f.theta[i] - c*math.Log(t))
+			t := f.tau[i]
+			if t != f.u.labels[i] {
+				total += (t - f.u.labels[i]) * f.theta[i]
+			}
+			if t > 0 {
+				total -= c * t * math.Log(t)
 			}
 		}
 	}

@@ -50,8 +50,8 @@ func (l *loss) size() int { return l.weights }
 // value implements objective.
 func (l *loss) value(w []float64) float64 {
 	total := 0.0
-	for j, x := range w {
-		total += x * (l.l2/2*x - l.data[j])
+	for _, x := range w {
+		total += l.l2 / 2 * x * x
 	}
 	for _, f := range l.units {
 		if !f.run(w) {
@@ -69,11 +69,11 @@ func (l *loss) value(w []float64) float64 {
 func (l *loss) gradient(w []float64) []float64 {
 	g := make([]float64, l.weights)
 	for j := range g {
-		g[j] = l.l2*w[j] - l.data[j]
+		g[j] = l.l2 * w[j]
 	}
 	for _, f := range l.units {
 		for i := range f.u.rows {
-			f.u.rows[i].addTo(g, f.u.weight*f.tau[i])
+			f.u.rows[i].addTo(g, f.u.weight*(f.tau[i]-f.u.labels[i]))
 		}
 	}
 	return g
@@ -176,15 +176,22 @@ func (u *unit) terms(visit func(c float64, at, n int, sign float64, messages fun
 func (j *joint) value(z []float64) float64 {
 	w := z[j.messages:]
 	total := 0.0
-	for i, x := range w {
-		total += x * (j.l2/2*x - j.data[i])
+	for _, x := range w {
+		total += j.l2 / 2 * x * x
 	}
 	for i, u := range j.units {
 		y := make([]float64, u.entries)
 		j.logits(u, y, z[j.at[i]:], w)
 		u.terms(func(c float64, at, n int, _ float64, _ func(int) []int) {
+			// Messages cancel in ⟨θ, w⟩, as the labels of edges are those of nodes.
+			label := 0.0
 			for k := at; k < at+n; k++ {
-				y[k] /= c
+				if u.labels[k] > 0 {
+					label += u.labels[k] * y[k]
+				}
+			}
+			for k := at; k < at+n; k++ {
+				y[k] = (y[k] - label) / c
 			}
 			total += u.weight * c * logSumExp(y[at:at+n])
 		})
@@ -201,7 +208,7 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 	g, scale, h := make([]float64, size), make([]float64, size), mat.NewSymDense(size, nil)
 	raw := h.RawSymmetric() // the upper triangle
 	for i, x := range w {
-		g[j.messages+i] = j.l2*x - j.data[i]
+		g[j.messages+i] = j.l2 * x
 		scale[j.messages+i] = j.l2
 		raw.Data[(j.messages+i)*(raw.Stride+1)] = j.l2
 	}
@@ -239,7 +246,7 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 				prob := p[first+k]
 				near := (1-mixed)*prob + mixed/float64(n)
 				for l, x := range at {
-					g[x] += u.weight * prob * value[l]
+					g[x] += u.weight * (prob - u.labels[first+k]) * value[l]
 					scale[x] += u.weight / c * near * (1 - near) * value[l] * value[l]
 					if mean[x] == 0 {
 						touched = append(touched, x)

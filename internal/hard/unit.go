@@ -15,12 +15,17 @@ import (
 // edges, row by row. Only states that can have a probability are there.
 type unit struct {
 	weight   float64 // of its free energy in (8), negative where labels are held
+	convex   bool    // its counting numbers are proved convex
+	dual     bool    // all c_s ≥ 0: sweeps can not fail to converge
 	nodes    []node
 	edges    []edge
 	entries  int
 	messages int
 	// rows [entries] are those of Mᵀ: θ = rows · weights.
 	rows []row
+	// labels [entries] are the share of samples that have an entry, of those that miss no
+	// label: w_n of (8).
+	labels []float64
 }
 
 // row is the potential of an entry as a sparse combination of weights.
@@ -58,7 +63,6 @@ type flat struct {
 	units   []*unit
 	weights int
 	l2      float64
-	data    []float64 // [weights] M w̄ of samples without missing labels
 	// convex: no labels are missing and all counting numbers are proved convex. dual:
 	// the value (7) applies too, with c_s > 0.
 	convex, dual bool
@@ -66,7 +70,7 @@ type flat struct {
 
 // flatten reads a problem.
 func flatten(p *learn.Problem) (*flat, error) {
-	f := &flat{weights: len(p.Model.Weights), l2: p.L2, data: make([]float64, len(p.Model.Weights)), convex: true, dual: true}
+	f := &flat{weights: len(p.Model.Weights), l2: p.L2, convex: true, dual: true}
 	total := 0.0
 	for _, in := range p.Data {
 		total += in.Weight() * float64(len(in.Samples()))
@@ -85,22 +89,32 @@ func flatten(p *learn.Problem) (*flat, error) {
 		f.convex = f.convex && numbers.Facts.Convex
 		f.dual = f.dual && slices.Min(numbers.Node) > 0
 		for _, labels := range in.Samples() {
+			if !slices.Contains(labels, crf.Unobserved) {
+				free.count(labels, 1/float64(len(in.Samples())))
+				continue
+			}
 			held, err := newUnit(p.Model, in, numbers, labels)
 			if err != nil {
 				return nil, err
 			}
 			held.weight = -in.Weight() / total
-			if slices.Contains(labels, crf.Unobserved) {
-				f.units = append(f.units, held)
-				f.convex, f.dual = false, false
-				continue
-			}
-			for _, r := range held.rows { // one entry for every node and edge
-				r.addTo(f.data, -held.weight)
-			}
+			f.units = append(f.units, held)
+			f.convex, f.dual = false, false
 		}
 	}
 	return f, nil
+}
+
+// count adds a sample to the labels.
+func (u *unit) count(labels []int32, share float64) {
+	index := func(s int) int { return slices.Index(u.nodes[s].states, labels[s]) }
+	for s := range u.nodes {
+		u.labels[u.nodes[s].at+index(s)] += share
+	}
+	for i := range u.edges {
+		e := &u.edges[i]
+		u.labels[e.at+index(e.u)*len(u.nodes[e.v].states)+index(e.v)] += share
+	}
 }
 
 // addTo adds a multiple of the row to dst [weights].
@@ -112,7 +126,7 @@ func (r *row) addTo(dst []float64, scale float64) {
 
 // newUnit lays out an instance; labels, unless nil, are held.
 func newUnit(m *crf.Model, in *crf.Instance, numbers *counting.Numbers, labels []int32) (*unit, error) {
-	u := &unit{}
+	u := &unit{convex: numbers.Facts.Convex, dual: numbers.Facts.Dual}
 	for s := range in.Graph.NumNodes() {
 		t := &m.Schema.NodeTypes[in.NodeType(int32(s))]
 		n := node{c: numbers.Node[s], rho: numbers.Node[s]}
@@ -134,6 +148,7 @@ func newUnit(m *crf.Model, in *crf.Instance, numbers *counting.Numbers, labels [
 	}
 	u.layNodes(m, in)
 	u.layEdges(m, in)
+	u.labels = make([]float64, u.entries)
 	return u, nil
 }
 

@@ -74,7 +74,7 @@ func sizesOf(s Scale) sizes {
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
 			theoremSteps: 300,
 			choiceGrid:   6, choiceBA: 40, choiceSeeds: 1,
-			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 6,
+			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
