@@ -116,6 +116,9 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 
 // iterate is one iteration of the paper's Algorithm 2.
 func (l *learner) iterate() error {
+	if l.newton.on() {
+		return l.newton.iterate()
+	}
 	set := l.pick()
 	report, err := l.visitBlocks(visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows(), contribute: true})
 	if err != nil {
@@ -225,6 +228,14 @@ func (l *learner) takeBest() {
 	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
 		return
 	}
+	if l.newton.begun() {
+		return // each step is better than all before it
+	}
+	l.goBack()
+}
+
+// goBack goes back to the best weights that a guarded rule knows of.
+func (l *learner) goBack() {
 	if l.recovering != nil {
 		if best := l.recovering.best(); best != nil {
 			copy(l.model.Weights, best)

@@ -157,6 +157,8 @@ type visit struct {
 	// certify: also compute primal and dual values.
 	certify bool
 	first   int // of the jobs at work
+	// newton is a task of Newton's method in the place of a visit.
+	newton newtonTask
 }
 
 // job returns block and unit of a job: all units of the first block come first.
@@ -226,6 +228,10 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 
 // visitUnit is the part of a visit that one goroutine does for one unit and block.
 func (l *learner) visitUnit(v *visit, workerIndex, i int) {
+	if v.newton != 0 {
+		l.newton.do(v.newton, workerIndex, i)
+		return
+	}
 	w, s := l.workers[workerIndex], &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]

@@ -43,6 +43,8 @@ type learner struct {
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering recoveringRule // Settings.Step where it is one, else nil
 
+	newton *newton // nil: not for this problem
+
 	pool    *pool[visit]
 	workers []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
@@ -93,6 +95,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.ascends = l.dual()
 	l.recovering, _ = s.Step.(recoveringRule)
 	l.carries = l.carriesMessages()
+	l.newton = planNewton(l)
 	return l, nil
 }
 
@@ -111,6 +114,9 @@ func (l *learner) allocate() error {
 		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
+	if l.newton != nil {
+		l.newton.allocate()
+	}
 	l.progress.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
@@ -126,6 +132,9 @@ func (l *learner) memory() *Memory {
 	l.roomMemory(m)
 	l.unitsMemory(m)
 	l.workersMemory(m)
+	if l.newton != nil {
+		l.newton.memory(m)
+	}
 	if rule, ok := l.settings.Step.(memoryRule); ok {
 		rule.memory(m, l)
 	}

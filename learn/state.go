@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -108,6 +109,9 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 // arrays lists every slice of the state, in a fixed order.
 func (l *learner) arrays(withBest bool) []array[float64] {
 	a := l.course.arrays(withBest, l.settings.Step.Memory(), array[float64]{"total", l.total}, array[float64]{"moments", l.moments}, array[float64]{"watched", l.watched})
+	if l.newton != nil {
+		a = append(a, array[float64]{"newton", l.newton.scalars})
+	}
 	for i, b := range l.bundles {
 		a = append(a, array[float64]{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
@@ -158,6 +162,11 @@ func (l *learner) restore(state *State) error {
 	if l.progress, err = in.restored(); err != nil {
 		return err
 	}
+	if known, err := state.has("newton"); err != nil {
+		return err
+	} else if !known {
+		l.newton = nil // the run began with block visits alone
+	}
 	if err := state.fill(l.arrays(in.HasBest), l.singles()); err != nil {
 		return err
 	}
@@ -187,6 +196,19 @@ func (s *State) parse() (*saved, error) {
 		return nil, stateErrorf("format %d, this version reads %d: start a new run, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	return &in, nil
+}
+
+// has reports whether the state has an array of doubles with that name.
+func (s *State) has(name string) (bool, error) {
+	if s.open == nil {
+		return slices.ContainsFunc(s.doubles, func(a array[float64]) bool { return a.name == name }), nil
+	}
+	f, err := s.open()
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return slices.ContainsFunc(f.Tensors(), func(t safetensors.Info) bool { return t.Name == name }), nil
 }
 
 // fill puts into each array what the state has under its name.
