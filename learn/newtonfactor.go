@@ -288,14 +288,6 @@ func (e *elimination) bytes() float64 {
 	return bytes
 }
 
-// tallest returns the largest height of a panel.
-func (e *elimination) tallest() (rows int) {
-	for i := range e.panels {
-		rows = max(rows, e.panels[i].height())
-	}
-	return rows
-}
-
 // block returns the part of a [numbers], row by row with so many numbers between their
 // beginnings, where unknowns from i on meet those from j on: blocks of messages, i not
 // before j.

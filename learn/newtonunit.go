@@ -30,7 +30,6 @@ type newtonUnit struct {
 // newtonWorker is the scratch of a goroutine.
 type newtonWorker struct {
 	potentials  ground.Potentials
-	adjoint     ground.Adjoint
 	y           []float64 // [largest table or number of states]
 	mixed       []float64 // as long
 	covariance  []float64 // [states²]
