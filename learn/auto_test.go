@@ -37,7 +37,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 			careful := false
 			for _, method := range []Method{BBPL, InnerDual, Full} {
 				step := &auto{}
-				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7, visitsOnly: true})
+				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7, newtonAfter: math.Inf(1)})
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
 				}

@@ -125,7 +125,7 @@ func TestLimitInCarefulPhase(t *testing.T) {
 	last := math.Inf(1)
 	for _, passes := range []float64{500, 1000, 2000, 2500} {
 		rule := &auto{}
-		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes, visitsOnly: true})
+		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes, newtonAfter: math.Inf(1)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
@@ -97,9 +98,9 @@ const (
 	// newtonMostNumbers bounds the memory, 256 MiB, and newtonMostMessages the time to find
 	// that the factor is too large.
 	newtonMostNumbers, newtonMostMessages = 1 << 25, 1 << 18
-	// newtonLater is how many passes are made of block visits where the settings ask for some
-	// of a kind: of given blocks or pairs, or in random order. What converges by then needs no more.
-	newtonLater = 100
+	// newtonAfter is how many passes block visits make first: what they solve by then is easy,
+	// and a step takes as long as up to newtonPasses of them.
+	newtonAfter = 40
 	// newtonSweeps over everything come before the first step, where blocks were visited: the
 	// weights have moved since messages into some of them were made.
 	newtonSweeps = 2
@@ -116,10 +117,10 @@ const (
 // and networks or weights for which the solve takes too much.
 func planNewton(l *learner) *newton {
 	rule, ok := l.settings.Step.(*auto)
-	if !ok || rule.firstOrder || l.settings.visitsOnly || !l.dual() {
+	if !ok || rule.firstOrder || !l.dual() {
 		return nil
 	}
-	n := &newton{l: l, columns: l.model.Layout.Size + 1}
+	n := &newton{l: l, columns: l.model.Layout.Size + 1, from: cmp.Or(l.settings.newtonAfter, newtonAfter)}
 	p := float64(n.columns)
 	if p*p > newtonMostNumbers {
 		return nil
@@ -156,9 +157,6 @@ func planNewton(l *learner) *newton {
 		if numbers > newtonMostNumbers || work > most {
 			return nil
 		}
-	}
-	if s := l.settings; s.Assign != nil || s.Pairs || s.RandomOrder {
-		n.from = newtonLater
 	}
 	n.makeSlots()
 	return n

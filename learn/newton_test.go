@@ -267,7 +267,7 @@ func numbersTo(n int) []int32 {
 func TestNewtonFinds(t *testing.T) {
 	for name, p := range newtonProblems(t) {
 		last, steps := math.Inf(1), 0
-		run := interruptible{p, func() Settings { return Settings{RelativeTolerance: 1e-9} }}
+		run := interruptible{p, func() Settings { return Settings{RelativeTolerance: 1e-9, newtonAfter: -1} }}
 		s := run.settings()
 		s.Recorder = func(e Event) error {
 			if e.Block >= 0 {
@@ -285,7 +285,7 @@ func TestNewtonFinds(t *testing.T) {
 		if r.Status != Converged || steps > 30 {
 			t.Errorf("%s: %s after %d steps", name, r.Reason, steps)
 		}
-		s.Recorder, s.visitsOnly = nil, true
+		s.Recorder, s.newtonAfter = nil, math.Inf(1)
 		if visits := fit(t, p, s); r.Objective > visits.Objective+1e-9*(1+math.Abs(visits.Objective)) {
 			t.Errorf("%s: objective %v, by block visits %v", name, r.Objective, visits.Objective)
 		}

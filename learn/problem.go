@@ -94,8 +94,9 @@ type Settings struct {
 	Seed uint64
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
-	// visitsOnly leaves Newton's method out: tests of block visits set it.
-	visitsOnly bool
+	// newtonAfter is how many passes come before Newton's method, for tests of it and of block
+	// visits; 0: as many as its own newtonAfter.
+	newtonAfter float64
 	// Threads is the number of goroutines that work on instances, and on samples
 	// with missing labels; 0 means 1. The result does not depend on it.
 	Threads int

@@ -18,7 +18,7 @@ func TestSinglePrecision(t *testing.T) {
 		}
 		reference := fit(t, p, Settings{GradientTolerance: 1e-9})
 		for name, s := range runs {
-			s.SinglePrecision, s.RelativeTolerance, s.visitsOnly = true, 1e-4, true
+			s.SinglePrecision, s.RelativeTolerance = true, 1e-4
 			r := fit(t, p, s)
 			if r.Status != Converged {
 				t.Errorf("%s, %s: %s: %s", kind, name, r.Status, r.Reason)
