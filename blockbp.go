@@ -34,8 +34,8 @@ import (
 // Options are the choices of a training. The zero value is what the command blockbp
 // train does where nothing is asked for.
 type Options struct {
-	// Method is bbpl, inner-dual or full; or pseudo or piecewise, baselines without
-	// inference. "" means bbpl.
+	// Method is auto, which goes by the sizes of the networks, bbpl, inner-dual or full;
+	// or pseudo or piecewise, baselines without inference. "" means auto.
 	Method learn.Method
 	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
 	// file of them. "" means convex.

@@ -100,7 +100,7 @@ func TestFolder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	folder := filepath.Join(t.TempDir(), "run")
 	o := blockbp.Options{Validation: validation, Folder: folder, Watch: func(e learn.Event) {
-		if e.Iteration != 50 {
+		if e.Iteration != 5 {
 			return
 		}
 		for _, resume := range []bool{false, true} { // the folder is this training's alone
@@ -205,7 +205,7 @@ func TestSplits(t *testing.T) {
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "graph")
 	makeExample("graph", folder)
 	all := must(blockbp.Open(folder))
-	quick := blockbp.Options{MaxPasses: 20, Counting: "trw"}
+	quick := blockbp.Options{MaxPasses: 400, Counting: "trw"}
 	model := must(blockbp.Train(ctx, all, quick))
 	if notes := strings.Join(model.Training().Notes, "\n"); !strings.Contains(notes, "labels of the splits test, train, val are all learned from") {
 		t.Errorf("notes %q", notes)

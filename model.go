@@ -35,6 +35,8 @@ type Training struct {
 	// with missing labels, or counting numbers such as bethe on graphs with loops. The
 	// weights are then at a stationary point, which need not be the best of several.
 	Stationary bool
+	// Method is what was used, and how it was chosen where the data decided.
+	Method string
 	// Objective is the value of the objective at the final weights, GradientNorm the
 	// norm of its gradient, FirstGradientNorm that at the start.
 	Objective, GradientNorm, FirstGradientNorm float64
@@ -52,7 +54,7 @@ type Training struct {
 func newTraining(r *job.Result) *Training {
 	s := r.Summary
 	t := &Training{
-		Status: s.Status, Reason: s.Reason, Converged: s.Converged, Stationary: s.Converged && !s.Convex,
+		Method: s.Method, Status: s.Status, Reason: s.Reason, Converged: s.Converged, Stationary: s.Converged && !s.Convex,
 		Objective: float64(s.Objective), GradientNorm: float64(s.GradNorm), FirstGradientNorm: float64(s.FirstGradNorm),
 		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds,
 	}

@@ -1,6 +1,10 @@
 package learn
 
-import "github.com/blockbp/blockbp/internal/partition"
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/partition"
+)
 
 // blockSet is what is visited at a time: blocks of a bundle of which no two share an
 // edge, so that they can be visited in parallel. Each reads, of others, only what
@@ -12,14 +16,17 @@ type blockSet struct {
 
 // blockSets divides the blocks of all bundles into sets of at most so many blocks, in
 // an order that follows that of the blocks: each goes into the first of the sets
-// still open that has none of its neighbours.
+// still open that has none of its neighbours. Blocks that are empty in all units are left
+// out: no visit changes anything there, and a step after one would be one of stale beliefs.
 func (l *learner) blockSets(most int) []blockSet {
 	var all []blockSet
 	for i, b := range l.bundles {
 		d := blockSetBuilder{bundle: i, most: max(1, most), of: make([]int, l.blocks)}
 		neighbours := b.neighbours()
 		for block := range l.blocks {
-			d.place(block, neighbours[block])
+			if b.hasNodes(block) {
+				d.place(block, neighbours[block])
+			}
 		}
 		all = append(all, d.done...)
 	}
@@ -59,6 +66,11 @@ func (d *blockSetBuilder) free(i int, blocks []int32) bool {
 		}
 	}
 	return true
+}
+
+// hasNodes reports whether a block has nodes in any unit.
+func (b *bundle) hasNodes(block int) bool {
+	return slices.ContainsFunc(b.units, func(u *unit) bool { return len(u.part.Blocks[block].Nodes) > 0 })
 }
 
 // neighbours lists, for every block, the others that some unit joins to it by an

@@ -16,7 +16,7 @@ func TestBlockSets(t *testing.T) {
 		p := randomProblem(t, 1, options)
 		p.Data = append(p.Data, randomProblem(t, 2, options).Data...)
 		blocks := rapid.IntRange(1, min(12, options.rows*options.cols)).Draw(r, "blocks")
-		s := Settings{Pairs: rapid.Bool().Draw(r, "pairs"), Together: rapid.IntRange(1, 5).Draw(r, "together"), Assign: blocksOf(blocks)}.Resolved()
+		s := Settings{Pairs: rapid.Bool().Draw(r, "pairs"), Together: rapid.IntRange(1, 5).Draw(r, "together"), Assign: blocksOf(blocks), Method: BBPL}.Resolved()
 		l, err := newLearner(&p, &s)
 		if err != nil {
 			r.Fatal(err)
@@ -61,7 +61,7 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 // TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.
 func TestBlockSetsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Together: 4, Cut: Cut{Kind: cutRanges, Blocks: 40}}.Resolved()
+	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: cutRanges, Blocks: 40}}.Resolved()
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()
 	if got := l.perPass(); got < 10 || got > 12 {

@@ -32,8 +32,8 @@ var cutKinds = []string{"", cutTiles, cutRanges, cutBreadth, cutMETIS}
 // Cut says how networks are cut into blocks, all of them into as many. The zero value
 // leaves everything to Fit: tiles for networks on grids, blocks grown breadth-first for
 // others; 20 of them, or more where half of the second-level cache asks for more, but no
-// more than the smallest network has nodes. A network that has fewer nodes than tiles
-// has empty blocks.
+// more than the largest network has nodes. A network that is too small for so many has
+// empty blocks, which cost nothing.
 type Cut struct {
 	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
 	// breadth-first), "metis", or "" for what suits the networks.
@@ -122,9 +122,12 @@ func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 		all.Blocks = all.Rows * all.Cols
 	}
 	model := largestGrid(data)
-	if c.Kind == "" && c.open() && model != nil && smallestNetwork(data) >= defaultBlocks {
+	if c.Kind == "" && c.open() && model != nil {
 		all.Rows, all.Cols = tilesFor(all.Blocks, model)
 		all.Blocks = all.Rows * all.Cols
+	}
+	if err := c.suits(all, data); err != nil {
+		return nil, 0, err
 	}
 	for i, in := range data {
 		cut, err := c.fit(all, in, model)
@@ -139,24 +142,18 @@ func (c Cut) resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 // fit returns the cut of one network, given the cut for all of them and the network
 // whose shape the tiles were chosen for.
 func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
-	nodes := in.Graph.NumNodes()
 	switch {
-	case !c.open() && c.Rows == 0 && all.Blocks > nodes:
-		return all, tooManyBlocks(all.Blocks, nodes)
 	case c.Kind == cutTiles && in.Rows == 0:
 		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
-	case c.Kind == cutTiles && all.Rows == 0:
-		all.Rows, all.Cols = evenTiles(all.Blocks, in.Rows, in.Cols)
+	case c.Kind == cutTiles:
+		all.Rows, all.Cols = all.tiles(in)
 	case c.Kind == "" && all.Rows > 0 && upright(in) != upright(model):
 		all.Rows, all.Cols = all.Cols, all.Rows
 	}
-	tooMany := all.Rows > in.Rows || all.Cols > in.Cols
 	switch {
-	case c.Kind == cutTiles && tooMany:
-		return all, fmt.Errorf("%dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", all.Rows, all.Cols, in.Rows, in.Cols, in.Rows, in.Cols)
-	case !c.open() && all.Blocks > nodes:
-		return all, tooManyBlocks(all.Blocks, nodes)
-	case c.Kind == "" && all.Rows > 0 && !tooMany:
+	case c.Kind == cutTiles: // as many of them as there are rows and columns
+		all.Rows, all.Cols = min(all.Rows, in.Rows), min(all.Cols, in.Cols)
+	case c.Kind == "" && all.Rows > 0 && all.Rows <= in.Rows && all.Cols <= in.Cols:
 		all.Kind = cutTiles
 	case c.Kind == "":
 		all.Kind, all.Rows, all.Cols = cutBreadth, 0, 0
@@ -164,8 +161,38 @@ func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	return all, nil
 }
 
-func tooManyBlocks(blocks, nodes int) error {
-	return fmt.Errorf("%d blocks are too many for %d nodes: give --blocks a number from 1 to %d", blocks, nodes, nodes)
+// suits refuses more blocks than any of the networks can fill.
+func (c Cut) suits(all Cut, data []*crf.Instance) error {
+	if c.open() {
+		return nil
+	}
+	at := 0
+	for i, in := range data {
+		if in.Graph.NumNodes() > data[at].Graph.NumNodes() {
+			at = i
+		}
+	}
+	largest := data[at]
+	if nodes := largest.Graph.NumNodes(); all.Blocks > nodes && c.Rows == 0 {
+		return fmt.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give --blocks a number from 1 to %d", at, largest.Name, all.Blocks, nodes, nodes)
+	}
+	tiled := func(in *crf.Instance) bool {
+		rows, cols := all.tiles(in)
+		return in.Rows == 0 || rows <= in.Rows && cols <= in.Cols
+	}
+	if c.Kind == cutTiles && !slices.ContainsFunc(data, tiled) {
+		rows, cols := all.tiles(largest)
+		return fmt.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", at, largest.Name, rows, cols, largest.Rows, largest.Cols, largest.Rows, largest.Cols)
+	}
+	return nil
+}
+
+// tiles returns rows and columns of tiles of a network on a grid.
+func (c Cut) tiles(in *crf.Instance) (rows, cols int) {
+	if c.Rows > 0 {
+		return c.Rows, c.Cols
+	}
+	return evenTiles(c.Blocks, in.Rows, in.Cols)
 }
 
 // Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
@@ -174,7 +201,7 @@ func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err 
 	filled := min(c.Blocks, max(1, in.Graph.NumNodes()))
 	switch c.Kind {
 	case cutTiles:
-		return partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
+		of, _, err = partition.Tiles(in.Rows, in.Cols, c.Rows, c.Cols)
 	case cutRanges:
 		of, err = partition.Ranges(in.Graph.NumNodes(), filled)
 	case cutMETIS:
@@ -233,12 +260,16 @@ func evenTiles(count, gridRows, gridCols int) (rows, cols int) {
 	return rows, cols
 }
 
-func smallestNetwork(data []*crf.Instance) int {
-	smallest := math.MaxInt
+// blocksNeeded returns of how many blocks of the network that works with the most bytes
+// each would fill cacheShare of the cache.
+func blocksNeeded(m *crf.Model, data []*crf.Instance, cache float64) (blocks int, largest *crf.Instance) {
+	most := 0.0
 	for _, in := range data {
-		smallest = min(smallest, in.Graph.NumNodes())
+		if bytes := workingBytes(m, in); bytes >= most {
+			most, largest = bytes, in
+		}
 	}
-	return smallest
+	return int(math.Ceil(most / (cacheShare * cache))), largest
 }
 
 // sizeFor returns into how many blocks networks are cut where the user does not say:
@@ -247,16 +278,10 @@ func smallestNetwork(data []*crf.Instance) int {
 // about defaultBlocks iterations again. Where breadth-first growth into more blocks
 // would cut more than a quarter of the edges, as of graphs with hubs, there are no
 // more: the two blocks of a cut edge both do its work. blocks is at most the number of
-// nodes of the smallest network.
+// nodes of the largest network.
 func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
-	most, smallest := 0.0, smallestNetwork(data)
-	var largest *crf.Instance
-	for _, in := range data {
-		if bytes := workingBytes(m, in); bytes >= most {
-			most, largest = bytes, in
-		}
-	}
-	blocks = max(1, min(smallest, max(defaultBlocks, int(math.Ceil(most/(cacheShare*cache))))))
+	blocks, largest := blocksNeeded(m, data, cache)
+	blocks = max(1, min(largest.Graph.NumNodes(), max(defaultBlocks, blocks)))
 	if blocks > defaultBlocks && cutsMuch(largest.Graph, blocks) {
 		blocks = defaultBlocks
 	}

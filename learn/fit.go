@@ -15,8 +15,8 @@ import (
 // got worse instead of better; a run that reached a limit, or was interrupted
 // through ctx, is a Result with the Status that says so.
 func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
-	s := settings.Resolved()
-	if err := s.validateResolved(&p); err != nil {
+	s, err := settings.resolve(&p)
+	if err != nil {
 		return nil, err
 	}
 	if s.Method.Local() {

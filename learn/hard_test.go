@@ -201,7 +201,7 @@ func TestDenseWithoutL2(t *testing.T) {
 func TestDenseWithRareFeatures(t *testing.T) {
 	p := rareFeatures(1, 60, 3, 75, 1e-6*3600)
 	rule := &auto{}
-	r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: 1e-7, MaxPasses: 200})
+	r, err := Fit(context.Background(), p, Settings{Method: BBPL, Step: rule, RelativeTolerance: 1e-7, MaxPasses: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

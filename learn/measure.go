@@ -44,8 +44,8 @@ const (
 // Measure reports the size of a run as Fit would set it up. It times a small part of the
 // work and takes none of the memory of the run: see Forecast.
 func Measure(p Problem, settings Settings) (*Sizes, error) {
-	s := settings.Resolved()
-	if err := s.validateResolved(&p); err != nil {
+	s, err := settings.resolve(&p)
+	if err != nil {
 		return nil, err
 	}
 	if s.Method.Local() {

@@ -40,8 +40,8 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 		schema := p.Data[0].Schema()
 		p.Model = &crf.Model{Schema: *schema, Layout: schema.Layout()}
 	}
-	s := settings.Resolved()
-	if err := s.validateResolved(&p); err != nil {
+	s, err := settings.resolve(&p)
+	if err != nil {
 		return nil, err
 	}
 	if s.Method.Local() {

@@ -37,7 +37,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: 3, nodeDim: 2, edgeDim: 2, l2: 1})
 	times := &PhaseTimes{}
 	s := Settings{Assign: tiles(2, 3), Together: 2, GradientTolerance: 1e-300, PhaseTimes: times}
-	s = s.Resolved()
+	s = must(s.resolve(&p))
 	l := must(newLearner(&p, &s))
 	defer l.pool.close()
 	for l.progress.Check.Active {

@@ -95,7 +95,7 @@ func TestPlansAreRight(t *testing.T) {
 // taken returns how much more is in use after a run has begun and has visited everything.
 func taken(t *testing.T, p Problem, s Settings) int64 {
 	t.Helper()
-	s = s.Resolved()
+	s = must(s.resolve(&p))
 	before := inUse()
 	var run any
 	if s.Method.Local() {

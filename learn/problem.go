@@ -40,6 +40,10 @@ type Method string
 
 // The methods. See the package documentation.
 const (
+	// Auto is BBPL with a number of blocks that the sizes of the networks decide: see
+	// Settings.Choose.
+	Auto Method = "auto"
+
 	Full      Method = "full"
 	InnerDual Method = "inner-dual"
 	BBPL      Method = "bbpl"
@@ -49,18 +53,18 @@ const (
 )
 
 // Methods lists all methods, the default first.
-var Methods = []Method{BBPL, InnerDual, Full, Pseudo, Piecewise}
+var Methods = []Method{Auto, BBPL, InnerDual, Full, Pseudo, Piecewise}
 
 // Local reports whether the method's objective is a sum of local terms, which needs no
 // inference.
 func (m Method) Local() bool { return m == Pseudo || m == Piecewise }
 
-// Settings are the choices of a run. The zero value works: BBPL on
-// blocks as Cut chooses them, with automatic steps.
+// Settings are the choices of a run. The zero value works: what Choose makes of
+// method Auto, with automatic steps.
 type Settings struct {
-	// Method is BBPL by default.
+	// Method is Auto by default.
 	Method Method
-	// Cut says how networks are cut into blocks, for BBPL.
+	// Cut says how networks are cut into blocks, for BBPL and Auto.
 	Cut Cut
 	// Assign, unless it is nil, cuts them instead: of [nodes] is the block of each
 	// node, from 0 to blocks−1. Every instance must get as many blocks.
@@ -166,11 +170,13 @@ const (
 )
 
 // Resolved returns the settings with the default in the place of every zero value
-// that stands for one: what Fit will use.
+// that stands for one: what Fit will use, but for what Choose and Cut.Resolve make of
+// the data.
 func (s Settings) Resolved() Settings {
-	s.Method = cmp.Or(s.Method, BBPL)
+	s.Method = cmp.Or(s.Method, Auto)
+	blocks := s.Method == BBPL || s.Method == Auto
 	sweeps := defaultFullSweeps
-	if s.Method == BBPL {
+	if blocks {
 		sweeps = defaultBlockSweeps
 	}
 	s.InnerSweeps, s.InnerTolerance = cmp.Or(s.InnerSweeps, sweeps), cmp.Or(s.InnerTolerance, defaultInnerTolerance)
@@ -178,7 +184,7 @@ func (s Settings) Resolved() Settings {
 		s.Step = &auto{}
 	}
 	s.Threads = max(1, s.Threads)
-	if s.Together == 0 && (s.Assign != nil || s.Method != BBPL) {
+	if s.Together == 0 && (s.Assign != nil || !blocks) {
 		s.Together = 1 // else Cut decides, when the data are known
 	}
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {

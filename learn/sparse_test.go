@@ -39,7 +39,7 @@ func TestSparseAgrees(t *testing.T) {
 	kinds["untied edges"] = untiedEdges.build(t, 10)
 	for kind, p := range kinds {
 		for _, pairs := range []bool{false, true} {
-			s := Settings{Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Pairs: pairs, Threads: 2}
+			s := Settings{Method: BBPL, Step: must(ParseStep("fixed:0.05")), GradientTolerance: 1e-300, Pairs: pairs, Threads: 2}
 			s = s.Resolved()
 			var got [2]*learner
 			for i := range got {

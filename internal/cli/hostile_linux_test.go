@@ -132,10 +132,10 @@ func TestDoubtfulNumbers(t *testing.T) {
 	for i := range labels {
 		labels[i] = 17 * int32(i%2)
 	}
-	labels[5], bins[7] = 900, 1_000_000
+	labels[5], bins[7] = 5000, 9_000_000
 	few := make([]int32, n)
 	few[0] = 1
-	for path, doubt := range map[string]string{write(labels, nil): "the next largest label is 17: is 900 a mistake?", write(few, bins): "the next largest bin is 0: is 1000000 a mistake?"} {
+	for path, doubt := range map[string]string{write(labels, nil): "the next largest label is 17: is 5000 a mistake?", write(few, bins): "the next largest bin is 0: is 9000000 a mistake?"} {
 		for _, verb := range []string{"train -o " + filepath.Join(t.TempDir(), "run"), "train --dry-run", "train --dry-run --max-passes 2", "check"} {
 			o, took, cpu := measured(t, append(strings.Fields(verb), path)...)
 			if text := o.stdout + o.stderr; o.code != 3 || !strings.Contains(text, doubt) || !strings.Contains(text, "--memory ") {

@@ -180,7 +180,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 func TestInterruptedEvaluation(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
-	args := []string{"train", data, "--eval", "dev=" + data, "--max-iter", "20", "-q", "--threads", "1", noReport, "-o"}
+	args := []string{"train", data, "--eval", "dev=" + data, "--max-iter", "10", "-q", "--threads", "1", noReport, "-o"}
 	counted := tripAfter(t.Context(), 1<<60)
 	if o := runContext(counted, append(args, filepath.Join(folder, "never"))...); o.code != 0 {
 		t.Fatalf("exit code %d: %s", o.code, o.stderr)
@@ -384,7 +384,7 @@ func TestResumeRefused(t *testing.T) {
 		{"no edges", 2, []string{"$I", "--resume", "--no-edges"}, []string{"--no-edges=true", "--no-edges=false"}},
 		{"evaluation", 2, []string{"$I", "--resume", "--eval", "dev=" + data}, []string{"--eval dev=" + data, "no --eval"}},
 		{"states", 2, []string{"$I", "--resume", "--states", "a,b,c"}, []string{"--states a b c", "--states 0 1 2"}},
-		{"options left out", 2, []string{data, "-o", "$I", "--resume", "--l2", "0.5"}, []string{"--blocks 4x5 (the default)", "--blocks 4,"}},
+		{"options left out", 2, []string{data, "-o", "$I", "--resume", "--l2", "0.5"}, []string{"--blocks 1 (the default)", "--blocks 4,"}},
 		{"l2 of a converged run", 2, []string{"$C", "--resume", "--l2", "0.7"}, []string{"--l2 0.7", "--l2 0.5"}},
 		{"fewer data", 3, slices.Concat([]string{fewer, "-o", "$I", "--resume"}, base), []string{"data"}},
 		{"more data", 3, slices.Concat([]string{more, "-o", "$I", "--resume"}, base), []string{"2.npz"}},

@@ -61,7 +61,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	annotate(fl, "out", writesAnnotation, "")
 	annotate(fl, "model", writesAnnotation, "")
 	forceable(cmd, "start anew over the run in --out, and write over --model; but never over inputs")
-	fl.StringVar((*string)(&o.Method), "method", "bbpl", "bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
+	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&o.Counting, "counting", "convex", countingHelp)
@@ -271,8 +271,9 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if sizes.SecondsPerPass > 0 {
 		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
 	}
-	d := dryRun{forecast, machine.AvailableMemory(), sizes}
+	d := dryRun{p.MethodText(), forecast, machine.AvailableMemory(), sizes}
 	table := report.Table{Headers: []string{"quantity", "value"}, Rows: append(d.memoryRows(), [][]string{
+		{"method", d.Method},
 		{"instances", strconv.Itoa(sizes.Instances)},
 		{"nodes", strconv.Itoa(sizes.Nodes)},
 		{"edges", strconv.Itoa(sizes.Edges)},
@@ -286,6 +287,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 
 // dryRun is what train --dry-run says.
 type dryRun struct {
+	Method    string        `json:"method"`
 	Memory    *learn.Memory `json:"memory"`
 	Available int64         `json:"available_bytes"`
 	*learn.Sizes
@@ -325,6 +327,7 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
 	rows := [][]string{
+		{"method", n.Method},
 		{"status", n.StatusText()},
 		{"reason", n.Reason},
 		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},

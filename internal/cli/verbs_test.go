@@ -152,7 +152,7 @@ func TestRunFolder(t *testing.T) {
 	}
 	t.Run("report", func(t *testing.T) {
 		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "are exact, from inference",
-			"What was run", data, "bbpl", "step rule", "auto", "convex", "4x5", "seed", "same="+data)
+			"What was run", data, "auto → bbpl: whole networks", "step rule", "auto", "convex", "seed", "same="+data)
 	})
 }
 
@@ -170,13 +170,16 @@ func checkConfig(t *testing.T, dir, data string) {
 		t.Errorf("command %q, data %q, folder %q", config.Command, config.Data, config.Folder)
 	}
 	wantOptions(t, config.Options, map[string]savedOption{
-		"l2": {0.5, "flag"}, "method": {"bbpl", "default"}, "seed": {1.0, "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
+		"l2": {0.5, "flag"}, "seed": {1.0, "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
 		// What the run used in the place of options that were left to it.
-		"blocks": {"4x5", "default"}, "partition": {"tiles", "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
+		"blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
 		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
 		"eval-every": {10.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"}, "states": {[]any{"0", "1", "2"}, "default"},
 		"list": {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
 	})
+	if m := config.Options["method"]; m.Value != "bbpl" || !strings.HasPrefix(m.Source, "auto: whole networks") {
+		t.Errorf("method %v", m)
+	}
 	var environment map[string]any
 	if err := json.Unmarshal([]byte(readFile(t, dir, "env.json")), &environment); err != nil || len(environment) == 0 {
 		t.Errorf("env.json holds %v (%v)", environment, err)

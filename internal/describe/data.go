@@ -79,7 +79,12 @@ func NewData(set *dataset.Set, asked learn.Cut) (*Data, error) {
 // quality measures the partition that training would use for the first instance.
 func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error) {
 	// Cutting asks how large the model is, not for weights.
-	cuts, _, err := asked.Resolve(&crf.Model{Schema: set.Schema, Layout: set.Schema.Layout()}, set.Instances)
+	p := learn.Problem{Model: &crf.Model{Schema: set.Schema, Layout: set.Schema.Layout()}, Data: set.Instances}
+	settings, _, err := learn.Settings{Cut: asked}.Choose(&p)
+	if err != nil {
+		return q, &job.Error{Kind: job.Usage, Err: err}
+	}
+	cuts, _, err := settings.Cut.Resolve(p.Model, p.Data)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: err}
 	}
@@ -88,11 +93,11 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 	if err != nil {
 		return q, &job.Error{Kind: job.Usage, Err: fmt.Errorf("instance 0 (%s): %w", in.Name, err)}
 	}
-	p, err := partition.FromAssignment(in.Graph, of, blocks)
+	cut, err := partition.FromAssignment(in.Graph, of, blocks)
 	if err != nil {
 		return q, err
 	}
-	return p.Quality(), nil
+	return cut.Quality(), nil
 }
 
 // Tables are the description for people.

@@ -30,7 +30,7 @@ const (
 // Options are the choices of a training. The zero value is what "blockbp train"
 // does where nothing is asked for; texts are as on its command line.
 type Options struct {
-	Method learn.Method // "": bbpl
+	Method learn.Method // "": auto
 	Cut    learn.Cut
 	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
 	// open and needs many blocks.
@@ -71,7 +71,7 @@ type Options struct {
 // file of counting numbers: model and checkpoint keep it, and may be used from
 // another folder.
 func (o Options) withDefaults() (Options, error) {
-	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.BBPL), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, counting.Names[0])
+	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, counting.Names[0])
 	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, "auto"), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.L2 == 0 && !o.NoL2 {
 		o.L2 = 1

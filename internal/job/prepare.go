@@ -38,6 +38,9 @@ type Prepared struct {
 	// with data or settings; result and report repeat them.
 	Hints, Notes []string
 
+	// Choice says why the method is what it is, "" where it was asked for.
+	Choice string
+
 	cuts      []learn.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
 }
@@ -65,13 +68,16 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := checkCounting(p.Problem.Data, p.Problem.Counting); err != nil {
 		return nil, err
 	}
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
 	if err := p.cut(); err != nil {
 		return nil, err
 	}
 	if err := checkLabels(ctx, p.Problem.Data); err != nil {
 		return nil, err
 	}
-	if p.Problem.ClassWeights, err = classWeights(&o, t.Set.Schema.NodeTypes, p.Problem.Data); err != nil {
+	if p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data); err != nil {
 		return nil, err
 	}
 	if err := p.Settings.Validate(&p.Problem); err != nil {
@@ -86,7 +92,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&o, t.Set, p.Problem.Data), diagnose.Data(p.Problem)
+	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), diagnose.Data(p.Problem)
 	return p, nil
 }
 
@@ -166,6 +172,25 @@ func checkReference(reference *Model, model *crf.Model) error {
 		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path, len(reference.Model.Weights), model.Layout.Size)
 	}
 	return nil
+}
+
+// choose decides on the method, where that is left to the data.
+func (p *Prepared) choose() (err error) {
+	if p.Settings, p.Choice, err = p.Settings.Choose(&p.Problem); err != nil {
+		return usagef("%v", err)
+	}
+	p.Options.Method, p.Options.Cut = p.Settings.Method, p.Settings.Cut
+	return nil
+}
+
+// MethodText is the method, and how it was chosen.
+func (p *Prepared) MethodText() string { return methodText(p.Options.Method, p.Choice) }
+
+func methodText(method learn.Method, choice string) string {
+	if choice == "" {
+		return string(method)
+	}
+	return fmt.Sprintf("%s → %s: %s", learn.Auto, method, choice)
 }
 
 // cut decides how the networks are cut into blocks.

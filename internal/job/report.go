@@ -159,7 +159,11 @@ var settingsShown = []struct{ option, key string }{
 func reportSettings(page *report.Report, config Config) {
 	pairs := []report.KeyValue{{Key: "data", Value: strings.Join(config.Data, ", ")}}
 	for _, s := range settingsShown {
-		if value := settingText(config.Options[s.option].Value); value != "" {
+		option := config.Options[s.option]
+		if value := settingText(option.Value); value != "" {
+			if choice := option.choiceOf(); choice != "" {
+				value = methodText(learn.Method(value), choice)
+			}
 			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
 		}
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/learn"
@@ -17,6 +18,9 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	}
 	o, s := &p.Options, p.Settings.Resolved()
 	put(options, "method", string(o.Method))
+	if p.Choice != "" {
+		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
+	}
 	put(options, "step", o.Step)
 	put(options, "order", o.Order)
 	put(options, "precision", o.Precision)
@@ -65,6 +69,11 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 		return
 	}
 	first := p.cuts[0]
+	if first.Blocks == 1 { // nothing is cut
+		put(options, "blocks", 1)
+		put(options, "partition", nil)
+		return
+	}
 	var blocks any = first.Blocks
 	if first.Rows > 0 {
 		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
@@ -81,6 +90,19 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 	}
 	put(options, "blocks", blocks)
 	put(options, "partition", first.Kind)
+}
+
+// sourceAuto begins the source of a method that the data decided; the reason follows. A
+// resumed run keeps the method, as the machine takes part in the decision.
+const sourceAuto = "auto: "
+
+// choiceOf returns the reason for a method, "" where it was asked for.
+func (o Option) choiceOf() string {
+	reason, found := strings.CutPrefix(o.Source, sourceAuto)
+	if !found {
+		return ""
+	}
+	return reason
 }
 
 // sourceCaller is the source of options that Prepare was given without one.

@@ -19,6 +19,7 @@ import (
 
 // Summary holds the values of result.json. NaN becomes null.
 type Summary struct {
+	Method             string                     `json:"method"` // and why, where the data decided
 	Status             learn.Status               `json:"status"`
 	Reason             string                     `json:"reason"`
 	Converged          bool                       `json:"converged"`
@@ -67,7 +68,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged, Optimum: Optimum(f.Status == learn.Converged, f.Convex),
+		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged, Optimum: Optimum(f.Status == learn.Converged, f.Convex),
 		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
@@ -94,6 +95,15 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		metricsOf(s.Eval, scored.Name, scored.Score)
 	}
 	return s
+}
+
+// methodText is what Prepared.MethodText says, also where a run goes on with the method
+// that was chosen at its start.
+func (r *run) methodText() string {
+	if r.folder == nil {
+		return r.p.MethodText()
+	}
+	return methodText(r.p.Options.Method, r.folder.Config.Options["method"].choiceOf())
 }
 
 func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Since(r.began).Seconds() }
