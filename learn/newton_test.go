@@ -267,7 +267,7 @@ func numbersTo(n int) []int32 {
 func TestNewtonFinds(t *testing.T) {
 	for name, p := range newtonProblems(t) {
 		last, steps := math.Inf(1), 0
-		run := interruptible{p, func() Settings { return Settings{RelativeTolerance: 1e-9, newtonAfter: -1} }}
+		run := interruptible{p, func() Settings { return Settings{Method: BBPL, RelativeTolerance: 1e-9, newtonAfter: -1} }}
 		s := run.settings()
 		s.Recorder = func(e Event) error {
 			if e.Block >= 0 {
