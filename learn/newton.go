@@ -39,7 +39,8 @@ type newton struct {
 	damped  []float64 // [weights] what was added to the diagonal
 	scalars []float64 // see below
 	workers []*newtonWorker
-	from    float64 // passes, before which blocks are visited
+	from    float64 // passes that are made of block visits first
+	work    float64 // of a step, in multiplications of messages
 }
 
 // newtonSlot is the sum over a few units that follow each other: sums are made in the same
@@ -57,7 +58,7 @@ type newtonSlot struct {
 const (
 	newtonMu    = iota // μ
 	newtonNu           // by which μ grows after the next step that is not taken
-	newtonIdle         // steps in a row that promised less than rounding
+	newtonIdle         // steps in a row that promised less than rounding, hardly damped
 	newtonBegun        // 1: after the first iteration
 	newtonEnded        // 1: blocks are visited from here on
 	newtonScalars
@@ -83,21 +84,23 @@ const (
 	// newtonIdles steps without promise, or a ν of newtonLargestNu, 20 steps in a row not
 	// taken, show that rounding leaves nothing to gain.
 	newtonIdles, newtonLargestNu = 3, 1 << 20
+	// newtonIdleMu is the largest μ that does not make a step promise less than there is.
+	newtonIdleMu = 1e-10
 	// newtonConsistent is the largest difference between beliefs with which a check may find
 	// that the run has converged: it makes them agree to the end.
-	newtonConsistent = 1e-6
+	newtonConsistent = 1e-8
 	// newtonSlots bounds the slots, and with them the threads that do anything.
 	newtonSlots = 16
 	// newtonRows of the system of the weights are made at a time.
 	newtonRows = 32
 	// newtonFree is the work, in multiplications of messages, that a step may take in any
-	// case, about 20 ms; a larger one may take that of newtonPasses passes: it replaces as many.
+	// case, about 40 ms; a larger one may take that of newtonPasses passes: it replaces as many.
 	newtonFree, newtonPasses = 2e7, 25.0
 	// newtonMostWork bounds a step, which can't be interrupted: about 2 s.
 	newtonMostWork = 2e9
 	// newtonMostNumbers bounds the memory, 256 MiB, and newtonMostMessages the time to find
 	// that the factor is too large.
-	newtonMostNumbers, newtonMostMessages = 1 << 25, 1 << 18
+	newtonMostNumbers, newtonMostMessages = 1 << 25, 1 << 16
 	// newtonAfter is how many passes block visits make first: what they solve by then is easy,
 	// and a step takes as long as up to newtonPasses of them.
 	newtonAfter = 40
@@ -140,7 +143,8 @@ func planNewton(l *learner) *newton {
 			return nil
 		}
 		if _, known := orders[u.net]; !known {
-			orders[u.net] = newElimination(u.net, newtonMostNumbers-numbers, most*solveWork)
+			left := (most - work) * solveWork
+			orders[u.net] = newElimination(u.net, min(newtonMostNumbers-numbers, left/p), left)
 			edgesAt[u.net] = pairsAt(u.net)
 		}
 		order := orders[u.net]
@@ -158,6 +162,7 @@ func planNewton(l *learner) *newton {
 			return nil
 		}
 	}
+	n.work = work
 	n.makeSlots()
 	return n
 }
@@ -582,7 +587,9 @@ func (n *newton) try(before float64) (taken bool) {
 	gain, rounding := before-after, newtonRounding*(1+math.Abs(before))+newtonSums*math.Abs(dual)
 	ratio := gain / promise
 	if promise <= rounding {
-		c[newtonIdle]++
+		if c[newtonMu] <= newtonIdleMu {
+			c[newtonIdle]++
+		}
 		ratio = float64(oneIf(gain > -rounding))
 	}
 	if !(ratio > newtonAccept) || math.IsInf(ratio, 0) {

@@ -39,6 +39,11 @@ func (p *panel) height() int { return p.width + len(p.rows) }
 // newElimination finds an order of minimum degree. It returns nil where the factor would
 // take more multiplications than mostWork, or more numbers than mostNumbers.
 func newElimination(net *bp.Net, mostNumbers, mostWork float64) *elimination {
+	for s := range int32(net.Graph.NumNodes()) { // its messages are a clique
+		if hub := float64(net.Graph.Degree(s)) * float64(net.Card[s]); hub*hub/2 > mostNumbers || hub*hub*hub/6 > mostWork {
+			return nil
+		}
+	}
 	m := newMinimumDegree(net)
 	if !m.run(mostNumbers, mostWork) {
 		return nil
@@ -52,15 +57,15 @@ func newElimination(net *bp.Net, mostNumbers, mostWork float64) *elimination {
 
 // minimumDegree eliminates the message that is coupled with the fewest numbers, again and
 // again. What is coupled is kept as cliques: of the messages into each node, of the two
-// along each edge, and of those that each elimination joins.
+// along each edge, and of those that each elimination joins. An elimination takes up the
+// cliques of its message, so that every message is in two at most.
 type minimumDegree struct {
-	size    []int32   // [messages] states
-	cliques [][]int32 // members that are left; nil: taken up by a later one
-	member  [][]int32 // [messages] cliques it is in
-	degree  []int32   // [messages] numbers it is coupled with
-	done    []bool
-	seen    []int32 // [messages] stamp
-	stamp   int32
+	size    []int32    // [messages] states
+	cliques [][]int32  // members that are left
+	weight  []int32    // [cliques] numbers of all members
+	overlap []int32    // [cliques] numbers that are in the newest too; 0 between eliminations
+	member  [][2]int32 // [messages] cliques it is in, or −1
+	degree  []int32    // [messages] numbers it is coupled with
 	queue   degreeQueue
 	order   []int32
 	joined  [][]int32 // [messages] those that elimination joins, still to come then
@@ -70,52 +75,62 @@ func newMinimumDegree(net *bp.Net) *minimumDegree {
 	g := net.Graph
 	n := 2 * g.NumEdges()
 	m := &minimumDegree{
-		size: make([]int32, n), member: make([][]int32, n), degree: make([]int32, n), done: make([]bool, n), seen: make([]int32, n),
+		size: make([]int32, n), member: make([][2]int32, n), degree: make([]int32, n),
 		joined: make([][]int32, n), order: make([]int32, 0, n),
 	}
 	for d := range m.size {
-		m.size[d] = net.Card[g.Target(int32(d))]
+		m.size[d], m.member[d] = net.Card[g.Target(int32(d))], [2]int32{-1, -1}
 	}
 	for s := range int32(g.NumNodes()) {
-		m.add(slices.Clone(g.Incoming(s)))
+		m.add(g.Incoming(s), -1)
 	}
 	for e := range int32(g.NumEdges()) {
-		m.add([]int32{2 * e, 2*e + 1})
+		m.add([]int32{2 * e, 2*e + 1}, -1)
 	}
 	for d := range int32(n) {
-		m.degree[d] = m.count(d)
+		m.degree[d] = m.degreeOf(d) // its two cliques share nothing else
 		m.queue = append(m.queue, degreeOf{m.degree[d], d})
 	}
 	heap.Init(&m.queue)
 	return m
 }
 
-func (m *minimumDegree) add(clique []int32) {
-	if len(clique) < 2 {
-		return
+// add makes a clique, in the place of those two of eliminated, if it is not −1.
+func (m *minimumDegree) add(clique []int32, eliminated int32) {
+	taken := [2]int32{-2, -2}
+	if eliminated >= 0 {
+		taken = m.member[eliminated]
 	}
+	id, weight := int32(len(m.cliques)), int32(0)
 	for _, d := range clique {
-		m.member[d] = append(m.member[d], int32(len(m.cliques)))
-	}
-	m.cliques = append(m.cliques, clique)
-}
-
-// union calls do for every message that d is coupled with, once.
-func (m *minimumDegree) union(d int32, do func(other int32)) {
-	m.stamp++
-	m.seen[d] = m.stamp
-	for _, c := range m.member[d] {
-		for _, other := range m.cliques[c] {
-			if m.seen[other] != m.stamp && !m.done[other] {
-				m.seen[other] = m.stamp
-				do(other)
+		weight += m.size[d]
+		member := &m.member[d]
+		for i, c := range member {
+			if c >= 0 && (c == taken[0] || c == taken[1]) {
+				member[i] = -1
 			}
 		}
+		if len(clique) < 2 {
+			continue
+		}
+		if member[0] < 0 {
+			member[0] = id
+		} else {
+			member[1] = id
+		}
+	}
+	if len(clique) >= 2 {
+		m.cliques, m.weight, m.overlap = append(m.cliques, clique), append(m.weight, weight), append(m.overlap, 0)
 	}
 }
 
-func (m *minimumDegree) count(d int32) (degree int32) {
-	m.union(d, func(other int32) { degree += m.size[other] })
+// degreeOf counts what the cliques of a message have, those in both twice.
+func (m *minimumDegree) degreeOf(d int32) (degree int32) {
+	for _, c := range m.member[d] {
+		if c >= 0 {
+			degree += m.weight[c] - m.size[d]
+		}
+	}
 	return degree
 }
 
@@ -125,8 +140,8 @@ func (m *minimumDegree) run(mostNumbers, mostWork float64) bool {
 	for len(m.queue) > 0 {
 		next := heap.Pop(&m.queue).(degreeOf)
 		d := next.message
-		if m.done[d] || next.degree != m.degree[d] {
-			continue // an entry of before it changed
+		if next.degree != m.degree[d] {
+			continue // eliminated, or an entry of before it changed
 		}
 		w, r := float64(m.size[d]), float64(next.degree)
 		numbers += w * (w + r)
@@ -141,31 +156,54 @@ func (m *minimumDegree) run(mostNumbers, mostWork float64) bool {
 
 func (m *minimumDegree) eliminate(d int32) {
 	var joined []int32
-	m.union(d, func(other int32) { joined = append(joined, other) })
-	m.done[d] = true
-	m.order = append(m.order, d)
-	m.joined[d] = joined
-	for _, c := range m.member[d] {
-		m.cliques[c] = nil
-	}
-	m.member[d] = nil
-	id := int32(len(m.cliques))
-	m.cliques = append(m.cliques, joined)
-	for _, other := range joined {
-		kept := m.member[other][:0]
-		for _, c := range m.member[other] {
-			if m.cliques[c] != nil {
-				kept = append(kept, c)
+	for i, c := range m.member[d] {
+		if c < 0 {
+			continue
+		}
+		for _, other := range m.cliques[c] {
+			if other != d && (i == 0 || m.member[d][0] < 0 || !m.in(other, m.member[d][0])) {
+				joined = append(joined, other)
 			}
 		}
-		m.member[other] = append(kept, id)
+		m.weight[c] = 0
 	}
+	m.degree[d] = -1
+	m.order = append(m.order, d)
+	m.joined[d] = joined
+	m.add(joined, d)
+	for _, c := range m.member[d] {
+		if c >= 0 {
+			m.cliques[c] = nil
+		}
+	}
+	newest := int32(len(m.cliques) - 1)
+	each := func(do func(message, second int32)) {
+		for _, other := range joined {
+			for _, c := range m.member[other] {
+				if c >= 0 && c != newest {
+					do(other, c)
+				}
+			}
+		}
+	}
+	each(func(other, c int32) { m.overlap[c] += m.size[other] })
 	for _, other := range joined {
-		if degree := m.count(other); degree != m.degree[other] {
+		degree := m.degreeOf(other)
+		for _, c := range m.member[other] {
+			if c >= 0 && c != newest {
+				degree -= m.overlap[c] - m.size[other]
+			}
+		}
+		if degree != m.degree[other] {
 			m.degree[other] = degree
 			heap.Push(&m.queue, degreeOf{degree, other})
 		}
 	}
+	each(func(_, c int32) { m.overlap[c] = 0 })
+}
+
+func (m *minimumDegree) in(d, clique int32) bool {
+	return m.member[d][0] == clique || m.member[d][1] == clique
 }
 
 // degreeOf is an entry of the queue; equal degrees come in the order of the messages.
@@ -204,6 +242,7 @@ func (m *minimumDegree) shape(net *bp.Net) *elimination {
 	}
 	e.size = int(start[len(order)])
 	e.of = make([]int32, e.size)
+	var rows []int32 // of all panels
 	for i := 0; i < len(order); {
 		first, width := i, int(m.size[order[i]])
 		for i++; i < len(order) && width+int(m.size[order[i]]) <= widest && m.continues(order[i-1], order[i]); i++ {
@@ -215,11 +254,13 @@ func (m *minimumDegree) shape(net *bp.Net) *elimination {
 			blocks = append(blocks, rank[d])
 		}
 		slices.Sort(blocks)
+		before := len(rows)
 		for _, b := range blocks {
 			for x := start[b]; x < start[b+1]; x++ {
-				p.rows = append(p.rows, x)
+				rows = append(rows, x)
 			}
 		}
+		p.rows = rows[before:] // its length is what counts: rows may move yet
 		for x := p.first; x < p.first+width; x++ {
 			e.of[x] = int32(len(e.panels))
 		}
@@ -227,6 +268,11 @@ func (m *minimumDegree) shape(net *bp.Net) *elimination {
 		e.factorWork += w*w*w/6 + w*w*r/2 + w*r*r/2
 		e.numbers += p.height() * width
 		e.panels = append(e.panels, p)
+	}
+	rows, e.panels = slices.Clone(rows), slices.Clone(e.panels)
+	for i := range e.panels {
+		p := &e.panels[i]
+		p.rows, rows = rows[:len(p.rows):len(p.rows)], rows[len(p.rows):]
 	}
 	return e
 }

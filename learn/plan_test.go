@@ -34,6 +34,8 @@ func TestPlansAreRight(t *testing.T) {
 	states := grid(problemOptions{rows: 12, cols: 12, states: 30, nodeDim: 1, edgeDim: 2})
 	untied := untiedShape(must(graph.Grid(40, 40, graph.GridOptions{})), 6).build(t, 2)
 	scaleFree := shape{graph: must(gen.BarabasiAlbert(3000, 3, rand.New(rand.NewPCG(1, 1)))), schema: crf.Homogeneous(crf.NumberedStates(6), 4, 4)}.build(t, 3)
+	chains := shape{graph: must(gen.Chain(1200)), instances: 3, schema: crf.Homogeneous(crf.NumberedStates(2), 1, 1)}.build(t, 4)
+	narrow := grid(problemOptions{rows: 4, cols: 6, states: 4, nodeDim: 10, edgeDim: 20, samples: 3})
 	largest := map[string]float64{}
 	for name, c := range map[string]struct {
 		p Problem
@@ -63,6 +65,8 @@ func TestPlansAreRight(t *testing.T) {
 		"many states":           {states, Settings{Cut: Cut{Blocks: 12}}},
 		"scale-free":            {scaleFree, Settings{Cut: Cut{Blocks: 100}, Step: FirstOrder()}},
 		"many threads":          {tiny, Settings{Threads: 7, Cut: Cut{Blocks: 100}, Step: must(ParseStep("fixed:0.1"))}},
+		"Newton":                {narrow, Settings{Method: Full, Cut: Cut{Blocks: 4}}},
+		"Newton, chains":        {chains, Settings{Threads: 3, Method: InnerDual}},
 		"pseudo":                {plain, Settings{Method: Pseudo}},
 		"pseudo, instances":     {several, Settings{Method: Pseudo, Threads: 3}},
 		"pseudo, many weights":  {heavy, Settings{Method: Pseudo}},
