@@ -43,6 +43,8 @@ type sizes struct {
 	stepsSide, stepsCases, stepsSeeds int
 	// hardProblems is how many problems of the hard suite are tried.
 	hardProblems int
+	// countingSide is the side of the grids on which counting numbers are compared.
+	countingSide, countingSeeds int
 	// images is how many images are learnt from, and imageWork the work of BBPL if it
 	// does not converge before, and of each run in the search for steps.
 	images    int
@@ -64,6 +66,7 @@ func sizesOf(s Scale) sizes {
 			theoremSteps: 200000,
 			choiceGrid:   50, choiceBA: 1000, choiceSeeds: 1,
 			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+			countingSide: 24, countingSeeds: 3,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -75,6 +78,7 @@ func sizesOf(s Scale) sizes {
 			theoremSteps: 300,
 			choiceGrid:   6, choiceBA: 40, choiceSeeds: 1,
 			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
+			countingSide: 4, countingSeeds: 1,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -86,6 +90,7 @@ func sizesOf(s Scale) sizes {
 		theoremSteps: 20000,
 		choiceGrid:   20, choiceBA: 300, choiceSeeds: 5,
 		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+		countingSide: 12, countingSeeds: 2,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }
@@ -94,7 +99,7 @@ func sizesOf(s Scale) sizes {
 func (s Settings) sizes() sizes {
 	x := sizesOf(s.Scale)
 	if s.Seeds > 0 {
-		x.seeds, x.blockSeeds, x.choiceSeeds = s.Seeds, s.Seeds, s.Seeds
+		x.seeds, x.blockSeeds, x.choiceSeeds, x.countingSeeds = s.Seeds, s.Seeds, s.Seeds, s.Seeds
 	}
 	return x
 }
