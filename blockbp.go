@@ -38,7 +38,7 @@ type Options struct {
 	// or pseudo or piecewise, baselines without inference. "" means auto.
 	Method learn.Method
 	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
-	// file of them. "" means convex.
+	// file of them. "" or auto means convex for an image folder, else trw.
 	Counting string
 	// L2 is the weight of (L2/2)‖w‖² beside the mean negative log-likelihood of a
 	// sample. 0 stands for 1; NoL2 leaves the term out.

@@ -177,7 +177,11 @@ const leastForests = 16
 // the numbers keep the forests, about 4 bytes per node and forest: a bound by them
 // holds at any messages, of an inference that has not converged too.
 func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
-	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), leastForests, keep)
+	least := leastForests
+	if g.IsForest() {
+		least = 1 // there is no other
+	}
+	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
 	c, err := treeReweighted(g, sample.Appearance())
 	if err != nil {
 		return nil, err

@@ -91,7 +91,10 @@ func wantedAboveZero(v aboveZero) string {
 	return "a number above 0" + remedy
 }
 
-const countingHelp = "entropy counting numbers: convex, cover, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+const (
+	countingHelp    = "entropy counting numbers: " + countingChoices
+	countingChoices = "convex, cover, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+)
 
 // l2Auto is the value of --l2 that has it chosen.
 const l2Auto = "auto"

@@ -64,7 +64,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
-	fl.StringVar(&o.Counting, "counting", "convex", countingHelp)
+	fl.StringVar(&o.Counting, "counting", "auto", "entropy counting numbers: auto (convex for an image folder, else trw), "+countingChoices)
 	o.L2 = 1
 	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables; auto: the best on the first --eval set, or by cross-validation")
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "with --method pseudo: balanced, or STATE=WEIGHT,...: weights of the labels' terms")

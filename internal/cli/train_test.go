@@ -114,7 +114,7 @@ func TestInit(t *testing.T) {
 	if err := json.Unmarshal([]byte(readFile(t, gridRun(t), "result.json")), &before); err != nil {
 		t.Fatal(err)
 	}
-	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
+	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--counting", "convex", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
 	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
 		t.Errorf("from the optimum: %+v", r)
 	}
@@ -325,7 +325,7 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}{
 		{"evaluating truth", []string{"eval", data, "-m", truth}},
 		{"predicting", []string{"predict", data, "-m", truth, "-o", filepath.Join(folder, "predicted")}},
-		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(data, "0.npz"), "--eval", "dev=" + data, noReport, "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
+		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(data, "0.npz"), "--eval", "dev=" + data, noReport, "--counting", "convex", "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
 	} {
 		o := mustRun(t, append(c.args, "--threads", "1")...)
 		for label := range strings.SplitSeq(c.labels, "|") {

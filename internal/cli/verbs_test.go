@@ -152,7 +152,7 @@ func TestRunFolder(t *testing.T) {
 	}
 	t.Run("report", func(t *testing.T) {
 		checkReport(t, filepath.Join(dir, "report.html"), "Training report", r.ThetaSHA256, "converged", "are exact, from inference",
-			"What was run", data, "auto → bbpl: whole networks", "step rule", "auto", "convex", "seed", "same="+data)
+			"What was run", data, "auto → bbpl: whole networks", "step rule", "auto", "trw", "seed", "same="+data)
 	})
 }
 
@@ -170,7 +170,7 @@ func checkConfig(t *testing.T, dir, data string) {
 		t.Errorf("command %q, data %q, folder %q", config.Command, config.Data, config.Folder)
 	}
 	wantOptions(t, config.Options, map[string]savedOption{
-		"l2": {0.5, "flag"}, "seed": {1.0, "default"}, "counting": {"convex", "default"}, "out": {dir, "flag"},
+		"l2": {0.5, "flag"}, "seed": {1.0, "default"}, "counting": {"trw", "default"}, "out": {dir, "flag"},
 		// What the run used in the place of options that were left to it.
 		"blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
 		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
@@ -321,7 +321,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	if got := hex.EncodeToString(hash.Sum(nil)); got != r.ThetaSHA256 || !closeTo(math.Sqrt(square), r.ThetaNorm, 1e-12) {
 		t.Errorf("theta_sha256 and theta_norm do not describe the weights: %s, %v", got, math.Sqrt(square))
 	}
-	if meta["counting"] != "convex" || !strings.Contains(meta["training"], `"l2":0.5`) {
+	if meta["counting"] != "trw" || !strings.Contains(meta["training"], `"l2":0.5`) {
 		t.Errorf("metadata are %q", meta)
 	}
 }

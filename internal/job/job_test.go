@@ -171,6 +171,22 @@ func TestPrepareNotes(t *testing.T) {
 	}
 }
 
+// TestCountingFor: what is asked for is taken, and data decide where nothing is.
+func TestCountingFor(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ asked, kind, want string }{
+		{"", dataset.KindImages, "convex"}, {"", dataset.KindNPZ, "trw"}, {"auto", dataset.KindNPZ, "trw"}, {"cover", dataset.KindImages, "cover"},
+	} {
+		o, err := Options{Counting: test.asked}.withDefaults()
+		if err != nil || o.Validate() != nil {
+			t.Fatalf("%q: %v, %v", test.asked, err, o.Validate())
+		}
+		if got := o.countingFor(&dataset.Set{Recipe: dataset.Recipe{Kind: test.kind}}); got != test.want {
+			t.Errorf("%q for %s: %s, want %s", test.asked, test.kind, got, test.want)
+		}
+	}
+}
+
 // TestEarlyStop: the best model is kept apart, and what a run would need can be
 // measured all the same.
 func TestEarlyStop(t *testing.T) {
@@ -190,7 +206,7 @@ func TestEarlyStop(t *testing.T) {
 			evaluations++
 		}
 	}})
-	if err != nil || r.Status != learn.EarlyStopped || r.Best == nil || r.Best.Meta[MetaCounting] != "convex" || evaluations < 4 {
+	if err != nil || r.Status != learn.EarlyStopped || r.Best == nil || r.Best.Meta[MetaCounting] != "trw" || evaluations < 4 {
 		t.Errorf("after %d evaluations: %+v, %v", evaluations, r, err)
 	}
 }

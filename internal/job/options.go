@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -40,7 +41,7 @@ type Options struct {
 	// InnerSweeps and InnerTolerance end the work on a block; 0: as in learn.Settings.
 	InnerSweeps    int
 	InnerTolerance float64
-	Counting       string // convex, cover, trw, bethe or a file; "": convex
+	Counting       string // auto, convex, cover, trw, bethe or a file; "": auto
 	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
 	Precision      string // f64 or f32; "": f64
 	Seed           uint64 // 0 is one like any other; the command's default is 1
@@ -71,13 +72,13 @@ type Options struct {
 // file of counting numbers: model and checkpoint keep it, and may be used from
 // another folder.
 func (o Options) withDefaults() (Options, error) {
-	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, counting.Names[0])
+	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
 	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, "auto"), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.L2 == 0 && !o.NoL2 {
 		o.L2 = 1
 	}
 	var err error
-	if _, statErr := os.Stat(o.Counting); statErr == nil && !slices.Contains(counting.Names, o.Counting) {
+	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting && !slices.Contains(counting.Names, o.Counting) {
 		o.Counting, err = filepath.Abs(o.Counting)
 	}
 	return o, err
@@ -124,8 +125,27 @@ func (o Options) Validate() error {
 	if _, err := o.settings(); err != nil {
 		return err
 	}
-	_, err = Counting(o.Counting, o.Seed, false)
+	if o.Counting != autoCounting {
+		_, err = Counting(o.Counting, o.Seed, false)
+	}
 	return err
+}
+
+// autoCounting leaves counting numbers to the data.
+const autoCounting = "auto"
+
+// countingFor returns the counting numbers that are taken for data: trw, which are exact
+// on graphs without cycles and predict best where there are some. Pixels of photographs
+// are another case: features of neighbours are wrong together, which tight numbers take
+// for evidence. With the default l2 they are surer than right, and convex is not.
+func (o *Options) countingFor(set *dataset.Set) string {
+	switch {
+	case o.Counting != autoCounting:
+		return o.Counting
+	case set.Recipe.Kind == dataset.KindImages:
+		return "convex"
+	}
+	return "trw"
 }
 
 // settings returns what the learner is told, of options with their defaults.

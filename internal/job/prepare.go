@@ -55,6 +55,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Counting = o.countingFor(t.Set)
 	p := &Prepared{Options: o, Task: t}
 	if p.Problem, err = o.problem(&t); err != nil {
 		return nil, err
@@ -152,6 +153,7 @@ func CheckMemory(set *dataset.Set, allowed int64) error {
 	if err != nil {
 		return nil // the data are not at fault
 	}
+	o.Counting = o.countingFor(set)
 	problem, err := o.problem(&Task{Set: set})
 	if err != nil {
 		return err
