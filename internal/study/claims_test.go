@@ -312,3 +312,41 @@ func TestRegionNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCountingClaims: ranks and claims of a contest on two sets, by hand.
+func TestCountingClaims(t *testing.T) {
+	trials := func(set string, losses map[string][2]float64) *countingTrials {
+		r := &countingTrials{Plan: countingPlan{Set: set, Multiples: []float64{1, 10}}}
+		for _, name := range countingNames {
+			for i, c := range r.Plan.Multiples {
+				r.Trials = append(r.Trials, countingTrial{Counting: name, Multiple: c, LogLoss: losses[name][i], Accuracy: 1 - losses[name][i], Converged: true})
+			}
+		}
+		return r
+	}
+	all := []*countingTrials{
+		trials("chains", map[string][2]float64{noEdges: {0.9, 0.9}, "convex": {0.8, 0.7}, "cover": {0.6, 0.5}, "trw": {0.4, 0.4}, "bethe": {0.4, 0.95}}),
+		trials("trees", map[string][2]float64{noEdges: {0.9, 0.9}, "convex": {0.8, 0.7}, "cover": {0.95, 0.92}, "trw": {0.5, 0.4}, "bethe": {0.3, 0.95}}),
+	}
+	sums := summarise(all)
+	if s := sums["trw"]; s.usual != 1.5 || s.best != 1.5 || s.accuracy != 1.5 || s.pays != 2 || s.converged != 4 {
+		t.Errorf("trw: %+v", s)
+	}
+	if s := sums["bethe"]; s.usual != 1 || s.best != 1 {
+		t.Errorf("bethe: %+v", s)
+	}
+	if s := sums["cover"]; s.pays != 1 || s.usual != 3.5 {
+		t.Errorf("cover: %+v", s)
+	}
+	held := ""
+	for _, c := range countingClaims(all) {
+		held += map[bool]string{true: "y", false: "n"}[c.Held]
+	}
+	if held != "nnnny" {
+		t.Errorf("held: %s, want nnnny", held)
+	}
+	table := countingTable(all, func(c countingTrial) float64 { return c.LogLoss }, "%.2f / %.2f", false)
+	if diff := cmp.Diff([][]string{{"chains", "0.90 / 0.90", "0.70 / 0.80", "0.50 / 0.60", "0.40 / 0.40", "0.40 / 0.40"}, {"trees", "0.90 / 0.90", "0.70 / 0.80", "0.92 / 0.95", "0.40 / 0.50", "0.30 / 0.30"}}, table.Rows); diff != "" {
+		t.Error(diff)
+	}
+}
