@@ -59,6 +59,7 @@ const (
 	newtonMu    = iota // μ
 	newtonNu           // by which μ grows after the next step that is not taken
 	newtonIdle         // steps in a row that promised less than rounding, hardly damped
+	newtonTries        // steps so far, taken or not
 	newtonBegun        // 1: after the first iteration
 	newtonEnded        // 1: blocks are visited from here on
 	newtonScalars
@@ -110,9 +111,13 @@ const (
 	// newtonProof is the size of what is left to gain, relatively, at which a check is worth
 	// its cost: steps are cheap there, and what follows from l2 and the gradient is proved.
 	newtonProof = 1e-7
+	// newtonMostTries is how many steps are tried before block visits go on: the hardest of
+	// 600 random problems takes 204.
+	newtonMostTries = 1000
 	// newtonLeastCount is the smallest c_s: for c_s = 0 the dual has a maximum in the place
-	// of a sum of exponentials, and no Hessian.
-	newtonLeastCount = 1e-6
+	// of a sum of exponentials, and no Hessian. Near it quadratic functions say little: the
+	// hardest of 60 problems takes 72 steps with c_s = 0.1, 175 with 0.01 and 576 with 0.001.
+	newtonLeastCount = 1e-3
 )
 
 // planNewton returns the method, without any of its memory, or nil where the problem isn't
@@ -542,6 +547,7 @@ func (n *newton) iterate() error {
 	}
 	before := p.Objective
 	taken := n.try(before)
+	c[newtonTries]++
 	p.Iterations++
 	event := Event{
 		Iteration: p.Iterations, Instance: -1, Block: -1, Step: float64(oneIf(taken)),
@@ -553,7 +559,7 @@ func (n *newton) iterate() error {
 	if err := l.record(event); err != nil {
 		return err
 	}
-	if c[newtonIdle] >= newtonIdles || c[newtonNu] > newtonLargestNu || math.IsNaN(before) {
+	if c[newtonIdle] >= newtonIdles || c[newtonNu] > newtonLargestNu || c[newtonTries] >= newtonMostTries || math.IsNaN(before) {
 		c[newtonEnded] = 1 // the check makes messages and contributions those of the weights
 		l.startCheck(checkConvergence)
 		return nil
