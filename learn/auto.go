@@ -31,10 +31,7 @@ import (
 // so that the change y of the gradient from pass to pass belongs to the change s
 // of the *mean* weights of the visits.
 //
-// A pass makes D steps with a gradient that is up to D iterations old, so each
-// has the length ν/D. Where the gradient grew, the weights go back to the best of
-// a pass end, the memory is dropped, and scale and ν shrink. Where that happens
-// too often, or nothing gets better for long, the careful phase takes over.
+// While visits pay, there is a step at each (early). Then the careful phase takes over.
 type auto struct {
 	firstOrder bool // without dense
 	problem    StepProblem
@@ -44,79 +41,30 @@ type auto struct {
 	beliefs    []float64  // π of every type
 	labels     []float64  // frequencies of the (joint) states
 	curvature  *quasiNewton
+	early      *early
 	careful    *careful
 
-	direction    []float64 // H g
-	plain        []float64 // P⁻¹ g
-	lastGradient []float64 // at the last pass end
-	sum, lastSum []float64 // of the weights over the visits of this pass and the last
-	bestTheta    []float64 // weights at the pass end with the smallest gradient
-	safeTheta    []float64 // weights at the smallest objective that a held pass, or the start, gave
-	scalars      []float64 // see the constants below
+	plain   []float64 // P⁻¹ g
+	first   []float64 // weights at the start
+	scalars []float64 // see the constants below
 }
 
 // Places in auto.scalars.
 const (
-	autoPasses    = iota // passes made
-	autoInPass           // iterations of this pass
-	autoHold             // held after going back: 1 at the best weights, 2 at the safe ones
-	autoLength           // ν
-	autoLongest          // what ν may recover to
-	autoBestNorm         // smallest gᵀP⁻¹g at a pass end
-	autoBestValue        // smallest objective at a pass end
-	autoNorm             // gᵀP⁻¹g at the last iteration
-	autoSetbacks         // times the weights went back
-	autoSinceBest        // passes since the smallest gradient
-	autoSafeValue        // objective at the safe weights
+	autoFirstValue = iota // objective at the start
 	autoScalars
 )
 
-// Constants of auto.
-const (
-	// fullLength and staleLength are ν at the start, for a gradient that is up to
-	// date (D = 1) and for an aggregated one.
-	fullLength, staleLength = 1.0, 0.8
-	// setback divides γ and the trusted amplification, lengthSetback ν, where a
-	// pass went wrong. γ is measured anew by the next pair; ν recovers slowly.
-	setback       = 4
-	lengthSetback = 1.5
-	// relief of the bound on ν per pass that is the best so far. Setbacks lower the
-	// bound, or the same steps could lead to the same setback for ever.
-	relief = 1.1
-	// smallestLength bounds ν from below.
-	smallestLength = 0.05
-	// tolerableGrowth of gᵀP⁻¹g over its best: beyond, the pass went wrong.
-	tolerableGrowth = 4.0
-	// recovery of ν per good pass.
-	recovery = 1.2
-	// trustGrowth per good pass of how much longer than P⁻¹g a step may be.
-	trustGrowth = 1.5
-	// mostSetbacks and longestStall bound the first phase: so many times back, or
-	// passes without a smaller gradient, and the careful one takes over.
-	// Where there is a dense P, which makes good use of gradients that are up to date, it
-	// does so after mostDense times.
-	mostSetbacks = 4
-	mostDense    = 1
-	longestStall = 40
-	// rise of the objective, relatively, that a pass with held weights may show over
-	// the safe one: its beliefs are not quite consistent.
-	tolerableRise = 0.01
-)
+// tolerableRise of the objective, relatively, over that of weights that were sure: beliefs
+// are not quite consistent.
+const tolerableRise = 0.01
 
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
 // refreshed tells the rule that the gradient changed although the weights did
-// not, because inference was made exact: the change must not pass for curvature. A
-// new pass begins, from a gradient that belongs to these weights alone.
-func (a *auto) refreshed(theta, gradient []float64) {
-	a.scalars[autoInPass] = 0
-	copy(a.lastGradient, gradient)
-	for j, x := range theta {
-		a.lastSum[j] = float64(a.problem.PerPass) * x
-	}
-	clear(a.sum)
-}
+// not, because inference was made exact: the change must not pass for curvature.
+func (a *auto) refreshed(theta, gradient []float64) { a.early.begin(theta, gradient) }
 
 // FirstOrder returns the automatic step rule without the Hessian of all weights
 // together: what an iteration costs then does not depend on the course of the run.
@@ -143,13 +91,10 @@ func (a *auto) Start(p StepProblem) error {
 	}
 	a.dense = newDense(&p)
 	a.beliefs, a.labels = make([]float64, states), labelFrequencies(layout, p.Data)
-	for _, x := range []*[]float64{&a.direction, &a.lastGradient, &a.sum, &a.lastSum, &a.bestTheta, &a.safeTheta, &a.plain} {
-		*x = make([]float64, layout.Size)
-	}
+	a.plain, a.first, a.scalars = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, autoScalars)
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
+	a.early = newEarly(&a.problem)
 	a.careful = newCareful(layout.Size, a.curvature, a.measure, a.damping)
-	a.scalars = make([]float64, autoScalars)
-	a.scalars[autoLength], a.scalars[autoLongest] = a.longest(), a.longest()
 	return nil
 }
 
@@ -158,16 +103,10 @@ func (a *auto) forget() {
 	if a.scalars == nil {
 		return // it did not start
 	}
-	scalars, phase, renewals := a.scalars, a.careful.scalars, a.dense.scalars
-	*a = auto{firstOrder: a.firstOrder, scalars: scalars, careful: &careful{scalars: phase}, dense: &dense{scalars: renewals}}
-}
-
-// longest returns the largest ν.
-func (a *auto) longest() float64 {
-	if a.problem.PerPass == 1 {
-		return fullLength
+	*a = auto{
+		firstOrder: a.firstOrder, scalars: a.scalars, early: &early{scalars: a.early.scalars},
+		careful: &careful{scalars: a.careful.scalars}, dense: &dense{scalars: a.dense.scalars},
 	}
-	return staleLength
 }
 
 // Memory implements StepRule; after a run there is none.
@@ -175,105 +114,52 @@ func (a *auto) Memory() [][]float64 {
 	if a.curvature == nil {
 		return nil
 	}
-	memory := [][]float64{a.scalars, a.beliefs, a.lastGradient, a.sum, a.lastSum, a.bestTheta, a.safeTheta}
+	memory := append([][]float64{a.scalars, a.beliefs, a.first}, a.early.memory()...)
 	memory = append(append(memory, a.curvature.memory()...), a.careful.memory()...)
 	return append(memory, a.dense.memory()...)
 }
 
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
-	c := a.scalars
-	if c[autoPasses] == 0 && c[autoInPass] == 0 && c[autoSetbacks] == 0 {
+	e := a.early
+	if e.scalars[earlyVisits] == 0 {
 		a.measure()
-		a.keepSafe(theta)
+		copy(a.first, theta)
+		a.scalars[autoFirstValue] = a.problem.Objective()
+		e.begin(theta, gradient)
 	}
-	a.apply(a.plain, gradient)
-	norm := simd.Dot(a.plain, gradient)
-	c[autoNorm] = norm
-	c[autoInPass]++
-	passEnds := int(c[autoInPass]) == a.problem.PerPass
 	if a.careful.on() {
-		if !passEnds {
-			return 0
-		}
-		a.noteBest(theta, norm)
-		c[autoInPass] = 0
-		norm = a.renew(gradient, norm)
-		return a.careful.passEnd(theta, gradient, norm, a.problem.Objective())
+		return a.later(theta, gradient)
 	}
-	return a.eager(theta, gradient, norm, passEnds)
-}
-
-// eager is a step of the first phase.
-func (a *auto) eager(theta, gradient []float64, norm float64, passEnds bool) float64 {
-	c := a.scalars
-	addTo(a.sum, theta)
-	switch {
-	case c[autoHold] > 0:
-		if !passEnds {
-			return 0
-		}
-		if a.isWorse() && c[autoHold] == 1 {
-			copy(theta, a.safeTheta) // stale shares had flattered the best gradient
-			c[autoHold], c[autoInPass] = 2, 0
-			clear(a.sum)
-			return 0
-		}
-		a.keepSafe(theta)
-		copy(a.bestTheta, theta)
-		c[autoHold], c[autoBestNorm] = 0, norm
-		norm = a.endPass(gradient, norm)
-	case c[autoPasses] > 0 && !(norm <= a.tolerable(passEnds)*c[autoBestNorm]) && !a.descends():
-		a.goBack(theta)
-		return 0
-	case passEnds:
-		if c[autoPasses] > 0 {
-			a.remember(gradient)
-			c[autoLength] = min(c[autoLength]*recovery, c[autoLongest])
-			a.curvature.widen(trustGrowth)
-		}
-		a.noteBest(theta, norm)
-		norm = a.endPass(gradient, norm)
-		if c[autoSinceBest] > longestStall {
-			a.beCareful(theta)
-			return 0
-		}
-	}
-	a.curvature.direct(a.direction, gradient, norm)
-	size := c[autoLength] / float64(a.problem.PerPass) * a.damping(simd.Dot(a.direction, gradient))
-	for i, d := range a.direction {
-		theta[i] -= size * d
+	e.visit(theta, gradient)
+	size, pays := e.step(a, theta)
+	if !pays {
+		a.beCareful(theta)
 	}
 	return size
 }
 
-// noteBest keeps the weights of a pass end with the smallest gradient so far.
-func (a *auto) noteBest(theta []float64, norm float64) {
-	c := a.scalars
-	c[autoSinceBest]++
-	if c[autoPasses] == 0 || a.problem.Objective() < c[autoBestValue] {
-		c[autoBestValue] = a.problem.Objective()
+// later is a step of the phase after the early one, which moves weights at pass ends only.
+func (a *auto) later(theta, gradient []float64) float64 {
+	c := a.early.scalars
+	if c[earlyInPass]++; int(c[earlyInPass]) < a.problem.PerPass {
+		return 0
 	}
-	if c[autoPasses] == 0 || norm < c[autoBestNorm] {
-		c[autoBestNorm], c[autoSinceBest] = norm, 0
-		c[autoLongest] = min(c[autoLongest]*relief, a.longest())
-		copy(a.bestTheta, theta)
-	}
+	c[earlyInPass] = 0
+	norm := a.renew(gradient, a.norm(gradient))
+	return a.careful.passEnd(theta, gradient, norm, a.problem.Objective())
 }
 
 // best returns weights of an earlier pass end that a run should end with if it
-// had to end now, or nil if those of the moment are as good. Norms of gradients tell
-// that of the first phase; in the careful one they are of unsettled gradients, and of
-// other matrices P.
+// had to end now, or nil if those of the moment are as good.
 func (a *auto) best() []float64 {
-	c := a.scalars
 	switch {
 	case a.careful.on():
 		return a.careful.best()
-	case c[autoPasses] == 0 || c[autoNorm] <= tolerableGrowth*c[autoBestNorm]:
-		return nil
+	case a.early.worse():
+		return a.early.best
 	}
-	return a.bestTheta
+	return nil
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up
@@ -293,93 +179,31 @@ func (a *auto) measure() {
 	}
 }
 
-// keepSafe remembers weights that were held for a pass, and what they are worth.
-func (a *auto) keepSafe(theta []float64) {
-	copy(a.safeTheta, theta)
-	a.scalars[autoSafeValue] = a.problem.Objective()
-}
-
-// isWorse reports that the objective is above that of the safe weights.
-func (a *auto) isWorse() bool {
-	safe := a.scalars[autoSafeValue]
-	return a.problem.Objective() > safe+tolerableRise*math.Abs(safe)
-}
-
-// safe returns the weights of the smallest objective that is sure: of the start, or
-// of a pass with held weights. It is the live slice.
-func (a *auto) safe() []float64 { return a.safeTheta }
-
-// descends reports that the objective fell although the gradient grew, which is
-// no setback. Only full inference knows its objective: the saddle value at stale
-// beliefs falls also where a step was much too long.
-func (a *auto) descends() bool {
-	return a.problem.Full && a.problem.Objective() < a.scalars[autoBestValue]
-}
-
-// tolerable returns how far gᵀP⁻¹g may exceed its best: within a pass some
-// blocks' shares are at older weights, so it may swing more.
-func (a *auto) tolerable(passEnds bool) float64 {
-	if passEnds {
-		return tolerableGrowth
-	}
-	return 4 * tolerableGrowth
-}
-
-// goBack returns to the best weights and holds them for a pass, after which the
-// gradient belongs to them alone.
-func (a *auto) goBack(theta []float64) {
-	c := a.scalars
-	most := float64(mostSetbacks)
-	if a.dense.on() {
-		most = mostDense
-	}
-	a.dense.hasten()
-	if c[autoSetbacks]++; c[autoSetbacks] > most {
-		a.beCareful(theta)
-		return
-	}
-	a.dense.drop()
-	copy(theta, a.bestTheta)
-	a.curvature.reset(min(1, a.curvature.scalars[memoryScale]) / setback)
-	a.curvature.narrow(setback)
-	c[autoLength] = max(c[autoLength]/lengthSetback, smallestLength)
-	c[autoLongest] = max(c[autoLongest]/lengthSetback, smallestLength)
-	c[autoHold], c[autoInPass] = 1, 0
-	clear(a.sum)
-}
+// safe returns the weights of the start: the live slice.
+func (a *auto) safe() []float64 { return a.first }
 
 // beCareful starts the careful phase at the best weights.
 func (a *auto) beCareful(theta []float64) {
-	copy(theta, a.bestTheta)
+	copy(theta, a.early.best)
+	a.dense.hasten()
 	a.curvature.reset(1)
-	a.careful.begin(a.safeTheta, a.scalars[autoSafeValue])
-	a.scalars[autoInPass] = 0
+	a.careful.begin(a.first, a.scalars[autoFirstValue])
+	a.early.scalars[earlyInPass] = 0
 }
 
-// endPass starts the next pass. It returns gᵀP⁻¹g.
-func (a *auto) endPass(gradient []float64, norm float64) float64 {
-	a.measure()
-	copy(a.lastGradient, gradient)
-	a.sum, a.lastSum = a.lastSum, a.sum
-	clear(a.sum)
-	a.scalars[autoInPass] = 0
-	a.scalars[autoPasses]++
-	return a.renew(gradient, norm)
-}
-
-// renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g. That of the
-// best weights is taken to change as much.
+// renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g.
 func (a *auto) renew(gradient []float64, norm float64) float64 {
 	if !a.dense.endPass() {
 		return norm
 	}
-	a.dense.solve(a.plain, gradient)
-	renewed := simd.Dot(a.plain, gradient)
 	a.curvature.scalars[memoryScale] = 1
-	if norm > 0 {
-		a.scalars[autoBestNorm] *= renewed / norm
-	}
-	return renewed
+	return a.norm(gradient)
+}
+
+// norm returns gᵀP⁻¹g.
+func (a *auto) norm(g []float64) float64 {
+	a.apply(a.plain, g)
+	return simd.Dot(a.plain, g)
 }
 
 // damping returns what the length of a step along a direction with the product promise
@@ -391,17 +215,6 @@ func (a *auto) damping(promise float64) float64 {
 		return 1
 	}
 	return math.Sqrt(most / promise)
-}
-
-// remember makes a pair of the pass that ends and the one before.
-func (a *auto) remember(gradient []float64) {
-	s, y := a.curvature.next()
-	perPass := float64(a.problem.PerPass)
-	for j, g := range gradient {
-		s[j] = (a.sum[j] - a.lastSum[j]) / perPass
-		y[j] = g - a.lastGradient[j]
-	}
-	a.curvature.store()
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.
@@ -416,12 +229,8 @@ func (a *auto) apply(dst, g []float64) {
 // memory lists what Start takes.
 func (a *auto) memory(m *Memory, l *learner) {
 	layout := &l.model.Layout
-	size, states := float64(layout.Size), 0.0
-	for _, span := range allSpans(layout) {
-		states += float64(span.States)
-	}
-	const vectors = 7 // direction to plain
-	m.Add("automatic steps", doubleBytes*(vectors*size+2*states), "%d vectors of %d weights × 8 bytes", vectors, layout.Size)
+	size := float64(layout.Size)
+	earlyMemory(m, l)
 	quasiNewtonMemory(m, size, l.mostPasses())
 	carefulMemory(m, size)
 	fisherMemory(m, l)

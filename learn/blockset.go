@@ -93,3 +93,70 @@ func (b *bundle) neighbours() [][]int32 {
 	}
 	return neighbours
 }
+
+// visitShares returns, for every set of a pass, the share of all nodes and edges that it
+// has in common with each other one, as they have cut edges, and that it has alone. Networks
+// count by their weights.
+func (l *learner) visitShares() [][]VisitShare {
+	setOf, shares, total := make([][]int, len(l.bundles)), make([][]VisitShare, len(l.schedule)), 0.0
+	for i := range setOf {
+		setOf[i] = make([]int, l.blocks)
+	}
+	for i, t := range l.schedule {
+		for _, b := range t.blocks {
+			setOf[t.bundle][b] = i
+		}
+	}
+	sums, with := make([]float64, len(l.schedule)), []int(nil)
+	add := func(j int, share float64) {
+		if sums[j] == 0 && share > 0 {
+			with = append(with, j)
+		}
+		sums[j] += share
+	}
+	for i, t := range l.schedule {
+		for _, x := range t.blocks {
+			for _, u := range l.bundles[t.bundle].units {
+				block, weight := &u.part.Blocks[x], max(0, u.weight)
+				add(i, weight*float64(len(block.Nodes)))
+				for _, g := range block.Groups {
+					add(setOf[t.bundle][g.Other], weight*float64(g.Hi-g.Lo))
+				}
+			}
+		}
+		for _, j := range with {
+			shares[i] = append(shares[i], VisitShare{j, sums[j]})
+			if j >= i {
+				total += sums[j]
+			}
+			sums[j] = 0
+		}
+		with = with[:0]
+	}
+	for i := range shares {
+		for j := range shares[i] {
+			shares[i][j].Share /= total
+		}
+	}
+	return shares
+}
+
+// eachUntied calls f for the weights of the untied elements of a set of a pass.
+func (l *learner) eachUntied(visit int, f func(at, n int)) {
+	t := &l.schedule[visit]
+	for _, x := range t.blocks {
+		for _, u := range l.bundles[t.bundle].units {
+			block := &u.part.Blocks[x]
+			for _, s := range block.Nodes {
+				if span := &l.model.Layout.Node[u.in.NodeType(s)]; span.Untied {
+					f(span.At+u.in.NodeRow(s)*span.Copy(), span.Copy())
+				}
+			}
+			for _, e := range block.Edges {
+				if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
+					f(span.At+u.in.EdgeRow(e)*span.Copy(), span.Copy())
+				}
+			}
+		}
+	}
+}

@@ -44,7 +44,7 @@ const (
 	// mostPromised is the gain per variable, twice over, that a whole step may promise:
 	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
 	mostPromised = 0.01
-	// firstRenewal is the pass of the first, where no setback asks for it before: what
+	// firstRenewal is the pass of the first, where the end of steps at visits does not ask for it before: what
 	// converges by then does not need one.
 	firstRenewal = 40
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
@@ -99,9 +99,6 @@ func (d *dense) endPass() bool {
 
 // hasten asks for a renewal at the end of the next pass.
 func (d *dense) hasten() { d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses]) }
-
-// drop leaves the factor unused until the next renewal.
-func (d *dense) drop() { d.scalars[denseOn] = 0 }
 
 // solve computes dst = H⁻¹ g; dst may be g.
 func (d *dense) solve(dst, g []float64) {

@@ -156,6 +156,7 @@ func (l *learner) pick() *blockSet {
 	if l.settings.RandomOrder {
 		i = l.random.IntN(l.perPass())
 	}
+	l.visited = i
 	return &l.schedule[i]
 }
 

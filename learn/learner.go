@@ -39,6 +39,7 @@ type learner struct {
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
 	schedule, checkSchedule []blockSet
+	visited                 int // of schedule, in this iteration
 
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering recoveringRule // Settings.Step where it is one, else nil
@@ -251,6 +252,7 @@ func (l *learner) stepProblem() StepProblem {
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
+		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 	}
 	if h := newHessian(l); h != nil {
 		p.Hessian, p.HessianWork = h.measure, h.work()

@@ -140,7 +140,7 @@ func (l *learner) timeSteps(x *learner, rule StepRule) (seconds float64, err err
 		return 0, nil
 	}
 	p := x.stepProblem()
-	p.PerPass, p.Hessian = l.perPass(), nil
+	p.PerPass, p.Hessian = max(p.PerPass, l.perPass()), nil
 	if err := rule.Start(p); err != nil {
 		return 0, err
 	}

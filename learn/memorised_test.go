@@ -41,7 +41,7 @@ func TestSeparableIsTold(t *testing.T) {
 		}
 	}
 	// A run that stops early cannot know, and says what it suspects.
-	early := fit(t, troubled(t, tells, []string{"a", "b"}, 0), Settings{MaxPasses: 300, RelativeTolerance: 0.5})
+	early := fit(t, troubled(t, tells, []string{"a", "b"}, 0), Settings{Step: &fixedStep{alpha: 0.1}, MaxPasses: 300, RelativeTolerance: 0.5})
 	if early.Separable || !early.Memorised {
 		t.Errorf("objective %v: separable %t, memorised %t", early.Objective, early.Separable, early.Memorised)
 	}

@@ -14,7 +14,8 @@ type quasiNewton struct {
 	s, y    [pairsKept][]float64
 	scalars []float64 // see the constants below
 	alpha   [pairsKept]float64
-	plain   []float64 // scratch
+	plain   []float64  // scratch
+	before  [3]float64 // scalars that the last pair stored has changed
 }
 
 // Places in quasiNewton.scalars.
@@ -62,6 +63,8 @@ func (q *quasiNewton) next() (s, y []float64) {
 // store keeps the pair written to next if it shows positive curvature.
 func (q *quasiNewton) store() {
 	c := q.scalars
+	c[memoryPairs] = min(c[memoryPairs], pairsKept-1) // the oldest was overwritten
+	copy(q.before[:], c[:len(q.before)])
 	i := int(c[memoryNext])
 	s, y := q.s[i], q.y[i]
 	q.solve(q.plain, y)
@@ -72,8 +75,11 @@ func (q *quasiNewton) store() {
 	c[memoryInverse+i] = 1 / sy
 	c[memoryScale] = min(sy/yPy, 1/flattest)
 	c[memoryNext] = float64((i + 1) % pairsKept)
-	c[memoryPairs] = min(c[memoryPairs]+1, pairsKept)
+	c[memoryPairs]++
 }
+
+// undo lets go of the pair that was stored last.
+func (q *quasiNewton) undo() { copy(q.scalars, q.before[:]) }
 
 // reset forgets all pairs; scale is γ until the next pair measures it anew.
 func (q *quasiNewton) reset(scale float64) {

@@ -57,7 +57,11 @@ func TestStatuses(t *testing.T) {
 			checkResult(t, r)
 			e := must(NewEvaluator(p, 1))
 			x := settled(t, e, r.Model.Weights)
-			if !near(x.Objective, r.Objective, 1e-5) || !near(x.GradientNorm, r.GradientNorm, 1e-4) {
+			known := 1e-4
+			if test.status == TimeLimit {
+				known = 1e-3 // the check is short
+			}
+			if !near(x.Objective, r.Objective, 0.1*known) || !near(x.GradientNorm, r.GradientNorm, known) {
 				t.Errorf("%s: objective %v and gradient %v, exactly %v and %v", r.Status, r.Objective, r.GradientNorm, x.Objective, x.GradientNorm)
 			}
 			e.Close()

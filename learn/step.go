@@ -51,6 +51,14 @@ type StepProblem struct {
 	Variables float64
 	// PerPass is the number of iterations that visit everything once.
 	PerPass int
+	// Visit returns which of these, from 0, renewed the gradient that Step is given, and
+	// Shares what each of them renews: the share of all nodes and edges that it has in
+	// common with each other one and, under its own number, alone.
+	Visit  func() int
+	Shares func() [][]VisitShare
+	// EachUntied calls f for every run of n untied weights from at on whose elements a
+	// visit renews.
+	EachUntied func(visit int, f func(at, n int))
 	// NodeScale and EdgeScale return (weight of the instance)/ρ of a node or edge:
 	// what its features' second moments are multiplied by in the curvature of L.
 	NodeScale, EdgeScale func(in *crf.Instance, element int32) float64
@@ -69,6 +77,12 @@ type StepProblem struct {
 	// HessianWork and PassWork are about what that and a pass of iterations take, in
 	// multiplications.
 	HessianWork, PassWork float64
+}
+
+// VisitShare is the share of all nodes and edges that a visit has in common with another.
+type VisitShare struct {
+	Visit int
+	Share float64
 }
 
 // forgettingRule is a rule that lets go of a run that has ended: of its memory, and of

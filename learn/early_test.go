@@ -1,0 +1,153 @@
+package learn
+
+import (
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// watching is the automatic rule, seen before and after each of its early steps.
+type watching struct {
+	auto
+	before func(theta []float64)
+	after  func()
+}
+
+func (w *watching) Step(theta, gradient []float64) float64 {
+	on := w.careful.on()
+	if !on {
+		w.before(theta)
+	}
+	size := w.auto.Step(theta, gradient)
+	if !on {
+		w.after()
+	}
+	return size
+}
+
+// TestMeanOfVisits: θ̄ is the mean, over all nodes and edges, of the weights at the last
+// visit to each, found element by element; of untied weights, those of their own element.
+func TestMeanOfVisits(t *testing.T) {
+	cases := problems(t)
+	cases["untied"] = untiedShape(must(graph.Grid(4, 4, graph.GridOptions{})), 3).build(t, 2)
+	for kind, p := range cases {
+		for name, s := range runs {
+			var l *learner
+			last := map[*unit][][]float64{} // of nodes, then edges
+			rule := &watching{}
+			rule.before = func(theta []float64) {
+				v := &l.schedule[l.visited]
+				for _, u := range l.bundles[v.bundle].units {
+					for _, x := range v.blocks {
+						block := &u.part.Blocks[x]
+						for _, s := range block.Nodes {
+							last[u][s] = append([]float64(nil), theta...)
+						}
+						for _, e := range block.Edges {
+							last[u][u.in.Graph.NumNodes()+int(e)] = append([]float64(nil), theta...)
+						}
+					}
+				}
+			}
+			checked := 0
+			rule.after = func() {
+				checked++
+				want, total := make([]float64, len(p.Model.Weights)), 0.0
+				for _, u := range l.units {
+					if u.weight < 0 {
+						continue
+					}
+					for _, theta := range last[u] {
+						total += u.weight
+						for j, x := range theta {
+							want[j] += u.weight * x
+						}
+					}
+				}
+				for j := range want {
+					want[j] /= total
+				}
+				for _, u := range l.units {
+					own := func(span *crf.Span, row, element int) {
+						if at := span.At + row*span.Copy(); span.Untied {
+							copy(want[at:][:span.Copy()], last[u][element][at:])
+						}
+					}
+					for s := range int32(u.in.Graph.NumNodes()) {
+						own(&l.model.Layout.Node[u.in.NodeType(s)], u.in.NodeRow(s), int(s))
+					}
+					for e := range int32(u.in.Graph.NumEdges()) {
+						own(&l.model.Layout.Edge[u.in.EdgeType(e)], u.in.EdgeRow(e), u.in.Graph.NumNodes()+int(e))
+					}
+				}
+				for j, x := range want {
+					if !near(rule.early.mean[j], x, 1e-12) {
+						t.Fatalf("%s, %s, visit %d: θ̄[%d] is %v, want %v", kind, name, checked, j, rule.early.mean[j], x)
+					}
+				}
+			}
+			s.Step = rule
+			s = s.Resolved()
+			l = must(newLearner(&p, &s))
+			for _, u := range l.units {
+				for range u.in.Graph.NumNodes() + u.in.Graph.NumEdges() {
+					last[u] = append(last[u], p.Model.Weights)
+				}
+			}
+			for l.progress.Check.Active {
+				must(l.checkStep())
+			}
+			for range 3*l.perPass() + 1 {
+				if l.progress.Check.Active {
+					break
+				}
+				if err := l.iterate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.pool.close()
+			if checked == 0 {
+				t.Errorf("%s, %s: nothing checked", kind, name)
+			}
+		}
+	}
+}
+
+// TestEarlySteps: with a regulariser of 0.1 for each variable the first visit of one of 20
+// blocks, a whole Newton step, leads to within 20 % of the optimum, and a little more than
+// a pass to within 1 %, in any order.
+func TestEarlySteps(t *testing.T) {
+	const blocks = 20
+	p := randomProblem(t, 1, problemOptions{rows: 20, cols: 20, states: 4, nodeDim: 5, edgeDim: 3, l2: 0.1 * 400})
+	star := fit(t, p, Settings{Method: InnerDual, RelativeTolerance: 1e-9}).Model.Weights
+	for name, c := range map[string]struct {
+		random bool
+		within int
+	}{"in order": {false, 3 * blocks / 2}, "at random": {true, 5 * blocks}} {
+		rule, first, visits := &auto{}, math.NaN(), 0
+		s := Settings{Method: BBPL, Assign: blocksOf(blocks), Step: rule, RandomOrder: c.random, MaxIterations: c.within, GradientTolerance: 1e-300, Recorder: func(e Event) error {
+			if e.Check {
+				return nil
+			}
+			away := 0.0
+			for j, x := range e.Theta {
+				away += (x - star[j]) * (x - star[j])
+			}
+			away = math.Sqrt(away) / norm(star)
+			if e.Iteration == 1 {
+				first = away
+			}
+			if away <= 0.01 && visits == 0 {
+				visits = e.Iteration
+			}
+			return nil
+		}}
+		fit(t, p, s)
+		t.Logf("%s: %.3f after the first visit, 1 %% after %d", name, first, visits)
+		if !(first < 0.2) || visits == 0 {
+			t.Errorf("%s: %.3f of the way is left after the first visit, and 1 %% after %d of at most %d", name, first, visits, c.within)
+		}
+	}
+}
