@@ -117,6 +117,7 @@ func hardFindings(all []*hard.Outcome) *Findings {
 	f.Tables = []Table{
 		{"kinds", "By what is asked, and counting numbers.", hardGroups(all, func(o *hard.Outcome) []string { return []string{o.Kind + ", " + o.Counting} })},
 		{"traits", "By what problems have.", hardGroups(all, hardTraits)},
+		{"references", "How sure the independent solver is: what it leaves to gain at most, where that can be proved, and else the norm of its gradient. Largest of each, relative to 1 + |L|.", hardReferences(all)},
 		{"failures", "Problems that were not solved.", hardCases(slices.DeleteFunc(slices.Clone(all), (*hard.Outcome).Solved))},
 	}
 	return f
@@ -216,6 +217,42 @@ func hardGroups(all []*hard.Outcome, names func(*hard.Outcome) []string) report.
 			name, fmt.Sprint(len(group)), fmt.Sprint(solved), fmt.Sprint(len(group) - solved),
 			fmt.Sprintf("%.0f", passes[len(passes)/2]), fmt.Sprintf("%.0f", passes[len(passes)-1]), fmt.Sprintf("%.3f", seconds[len(seconds)/2]), fmt.Sprintf("%.3f", seconds[len(seconds)-1]),
 		})
+	}
+	return t
+}
+
+// hardReferences says how far references are from what they should be.
+func hardReferences(all []*hard.Outcome) report.Table {
+	t := report.Table{Headers: []string{"problems", "solved by", "number", "left to gain, at most", "gradient, median", "gradient, largest", "of problem"}}
+	for _, kind := range []string{hard.Proof, hard.Optimum, hard.Stationary} {
+		for _, joint := range []bool{true, false} {
+			by := "weights alone"
+			if joint {
+				by = "weights and messages, then weights"
+			}
+			var gradients []float64
+			bound, worst, number := -1.0, 0.0, 0
+			for _, o := range all {
+				r := &o.Reference
+				if o.Kind != kind || r.Joint != joint {
+					continue
+				}
+				gradient := r.Gradient / (1 + math.Abs(r.Objective))
+				gradients, bound = append(gradients, gradient), max(bound, r.Bound/(1+math.Abs(r.Objective)))
+				if gradient > worst {
+					worst, number = gradient, o.Number
+				}
+			}
+			if len(gradients) == 0 {
+				continue
+			}
+			slices.Sort(gradients)
+			left := "–"
+			if bound >= 0 {
+				left = fmt.Sprintf("%.1g", bound)
+			}
+			t.Rows = append(t.Rows, []string{kind, by, fmt.Sprint(len(gradients)), left, fmt.Sprintf("%.1g", gradients[len(gradients)/2]), fmt.Sprintf("%.1g", worst), fmt.Sprint(number)})
+		}
 	}
 	return t
 }
