@@ -11,14 +11,18 @@ type inference struct {
 	u      *unit
 	theta  []float64 // [entries]
 	lambda []float64 // [messages]
+	kept   []float64 // [messages] where they settled last
 	tau    []float64 // [entries] beliefs
 	next   []float64 // [messages]
 	sum    [][]float64
 	buffer []float64
+	// byDual: beliefs are those of the dual value (7), which is least.
+	byDual bool
+	least  float64
 }
 
 func newInference(u *unit) *inference {
-	f := &inference{u: u, theta: make([]float64, u.entries), lambda: make([]float64, u.messages), tau: make([]float64, u.entries), next: make([]float64, u.messages)}
+	f := &inference{u: u, theta: make([]float64, u.entries), lambda: make([]float64, u.messages), kept: make([]float64, u.messages), tau: make([]float64, u.entries), next: make([]float64, u.messages)}
 	most := 0
 	for s := range u.nodes {
 		most = max(most, len(u.nodes[s].states))
@@ -35,6 +39,8 @@ const (
 	// mostSweeps bounds inference where one fixed point is certain, and fewSweeps where
 	// there may be none that can be reached. Newton steps end what sweeps leave long before.
 	mostSweeps, fewSweeps = 4000, 400
+	// mostNewton and fewNewton bound these alike.
+	mostNewton, fewNewton = 100, 2
 	// between is how many sweeps are looked back to see whether messages settle, and
 	// between two trials of Newton's method.
 	between = 40
@@ -46,14 +52,15 @@ const (
 // have.
 func (f *inference) run(weights []float64) bool {
 	f.u.potentials(f.theta, weights)
-	damping, last, residual, sweeps := 0.0, math.Inf(1), math.Inf(1), fewSweeps
+	f.byDual = false
+	damping, last, residual, sweeps, trials := 0.0, math.Inf(1), math.Inf(1), fewSweeps, fewNewton
 	if f.u.convex {
-		sweeps = mostSweeps
+		sweeps, trials = mostSweeps, mostNewton
 	}
 	for sweep := 1; sweep <= sweeps; sweep++ {
 		var ok bool
 		if residual, ok = f.sweep(damping); !ok {
-			clear(f.lambda)
+			copy(f.lambda, f.kept)
 			return false
 		}
 		if residual <= settled {
@@ -69,16 +76,59 @@ func (f *inference) run(weights []float64) bool {
 			damping = (1 + 2*damping) / 3 // 1/3, 5/9, 19/27, …
 		}
 		last = residual
-		if residual < 0.1 {
+		if residual < 0.1 && trials > 0 {
+			trials--
 			f.newton()
 		}
 	}
 	f.believe()
-	if residual > enough {
-		clear(f.lambda) // what comes next begins anew
+	switch {
+	case residual <= enough || f.u.convex && f.contradiction() <= enough:
+	case f.u.strict:
+		f.minimiseDual(weights)
+	default:
+		copy(f.lambda, f.kept) // what comes next begins there
 		return false
 	}
+	copy(f.kept, f.lambda)
 	return true
+}
+
+// minimiseDual finds beliefs by Newton's method on the dual value (7). Sweeps need for ever
+// where beliefs tend to 0 without the potentials' saying so, and (5) has no derivative that
+// could be solved for; the dual value is convex there too.
+func (f *inference) minimiseDual(weights []float64) {
+	u := *f.u
+	u.weight = 1
+	d := dualOf{newJoint(&flat{units: []*unit{&u}, weights: len(weights)}), weights}
+	z := make([]float64, u.messages)
+	u.eachMessage(func(s, x, at int, c float64) {
+		z[at] = f.lambda[at] - c*math.Log(math.Max(f.tau[u.nodes[s].at+x], math.SmallestNonzeroFloat64))
+	})
+	f.least, _ = minimise(d, z, mostSteps)
+	f.byDual = true
+	d.logits(&u, f.tau, z, weights)
+	u.terms(func(c float64, at, n int, _ float64, _ func(int) []int) {
+		for k := at; k < at+n; k++ {
+			f.tau[k] /= c
+		}
+		softmax(f.tau[at : at+n])
+	})
+	u.eachMessage(func(s, x, at int, c float64) {
+		f.lambda[at] = z[at] + c*math.Log(math.Max(f.tau[u.nodes[s].at+x], math.SmallestNonzeroFloat64))
+	})
+}
+
+// eachMessage calls visit for every entry of every message: the node where it arrives, the
+// state there, and the counting number of its edge.
+func (u *unit) eachMessage(visit func(s, x, at int, c float64)) {
+	for s := range u.nodes {
+		for _, h := range u.nodes[s].in {
+			for x := range u.nodes[s].states {
+				visit(s, x, h.message+x, u.edges[h.edge].c)
+			}
+		}
+	}
 }
 
 // incoming computes Σ of the potential of node s and what arrives at it.
@@ -173,12 +223,15 @@ func (f *inference) newton() {
 		return
 	}
 	kept := append([]float64(nil), f.lambda...)
-	for i := range f.lambda {
-		f.lambda[i] += step.AtVec(i)
+	for part := 1.0; part > 0.05; part /= 2 {
+		for i := range f.lambda {
+			f.lambda[i] = kept[i] + part*step.AtVec(i)
+		}
+		if f.all() < (1-part/2)*before {
+			return
+		}
 	}
-	if after := f.all(); !(after < 0.5*before) {
-		copy(f.lambda, kept)
-	}
+	copy(f.lambda, kept)
 }
 
 // believe computes beliefs (4), (6).
@@ -209,9 +262,37 @@ func (f *inference) believe() {
 	}
 }
 
+// contradiction returns how far beliefs of edges are from those of their ends, at most.
+func (f *inference) contradiction() float64 {
+	worst := 0.0
+	for i := range f.u.edges {
+		e := &f.u.edges[i]
+		a, b := &f.u.nodes[e.u], &f.u.nodes[e.v]
+		width := len(b.states)
+		right := f.next[:width] // scratch
+		copy(right, f.tau[b.at:])
+		for x := range a.states {
+			left := f.tau[a.at+x]
+			for y := range width {
+				t := f.tau[e.at+x*width+y]
+				left -= t
+				right[y] -= t
+			}
+			worst = math.Max(worst, math.Abs(left))
+		}
+		for _, r := range right {
+			worst = math.Max(worst, math.Abs(r))
+		}
+	}
+	return worst
+}
+
 // value returns (2) at the beliefs, less ⟨θ, w⟩ of the labels: in that order, so that
 // what is left of large potentials is not rounding.
 func (f *inference) value() float64 {
+	if f.byDual {
+		return f.least
+	}
 	total := 0.0
 	add := func(c float64, at, n int) {
 		for i := at; i < at+n; i++ {

@@ -169,6 +169,8 @@ func (o *Outcome) judge(p *Problem, r *learn.Result, best *Reference) {
 		o.fail("it ended above its start, at %.8g instead of %.8g", x.objective, o.Start)
 	}
 	switch {
+	case o.Kind != Stationary && math.IsInf(best.Objective, 1):
+		o.fail("the independent solver found no optimum to compare with")
 	case o.Kind != Stationary && o.Excess > allowed+x.noise:
 		o.fail("%.8g is above the optimum, %.8g, by %.2g (%s)", x.objective, o.Reference.Objective, o.Excess, o.Status)
 	case o.Kind == Proof && !o.Claimed:

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// mostSteps bounds Levenberg and Marquardt's method, which takes 5 to 60.
-	mostSteps = 300
+	// mostSteps bounds Levenberg and Marquardt's method, which takes 5 to 60, and fewSteps
+	// where inference that does not settle may let it crawl.
+	mostSteps, fewSteps = 300, 40
 	// mostTrials is how often a step is tried with more damping, until rounding is to
 	// blame.
 	mostTrials = 24
@@ -28,14 +29,15 @@ func failed(err error) bool {
 }
 
 // minimise lowers the objective from z by Levenberg and Marquardt's method (Nielsen's
-// rule for the damping), in place, and returns the value and the number of steps.
-func minimise(o objective, z []float64) (value float64, steps int) {
+// rule for the damping), in place, in so many steps at most, and returns the value and the
+// number of steps.
+func minimise(o objective, z []float64, most int) (value float64, steps int) {
 	value, g, h, scale := o.expand(z)
 	n := o.size()
 	mu, nu, idle := 1.0, 2.0, 0
 	a := mat.NewSymDense(n, nil)
 	d, trial := mat.NewVecDense(n, nil), make([]float64, n)
-	for steps < mostSteps && idle < 3 && !math.IsInf(value, 1) {
+	for steps < most && idle < 3 && !math.IsInf(value, 1) {
 		steps++
 		accepted := false
 		for range mostTrials {

@@ -267,3 +267,24 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 	}
 	return total, g, h, scale
 }
+
+// dualOf is the dual value (7) of one unit at given weights, as a function of its messages.
+type dualOf struct {
+	*joint
+	weights []float64
+}
+
+func (d dualOf) size() int { return d.messages }
+
+// whole returns the point of the joint objective.
+func (d dualOf) whole(z []float64) []float64 { return slices.Concat(z, d.weights) }
+
+// value implements objective.
+func (d dualOf) value(z []float64) float64 { return d.joint.value(d.whole(z)) }
+
+// expand implements objective.
+func (d dualOf) expand(z []float64) (float64, []float64, *mat.SymDense, []float64) {
+	value, g, h, scale := d.joint.expand(d.whole(z))
+	n := d.messages
+	return value, g[:n], h.SliceSym(0, n).(*mat.SymDense), scale[:n]
+}

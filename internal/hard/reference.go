@@ -31,7 +31,7 @@ func (p *Problem) Solve() *Reference {
 	r := &Reference{weights: make([]float64, f.weights), Joint: f.dual}
 	if f.dual {
 		z := make([]float64, newJoint(f).size())
-		_, r.Steps = minimise(newJoint(f), z)
+		_, r.Steps = minimise(newJoint(f), z, mostSteps)
 		copy(r.weights, z[len(z)-f.weights:])
 	}
 	r.finish(f)
@@ -40,8 +40,11 @@ func (p *Problem) Solve() *Reference {
 
 // finish goes on from r.weights with the weights alone, and says what was reached.
 func (r *Reference) finish(f *flat) {
-	l := newLoss(f)
-	_, steps := minimise(l, r.weights)
+	l, most := newLoss(f), fewSteps
+	if f.convex {
+		most = mostSteps
+	}
+	_, steps := minimise(l, r.weights, most)
 	r.Steps += steps
 	r.Objective = l.value(r.weights)
 	g := floats.Norm(l.gradient(r.weights), 2)

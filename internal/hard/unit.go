@@ -17,6 +17,7 @@ type unit struct {
 	weight   float64 // of its free energy in (8), negative where labels are held
 	convex   bool    // its counting numbers are proved convex
 	dual     bool    // all c_s ≥ 0: sweeps can not fail to converge
+	strict   bool    // all c_s > 0: the dual value (7) is smooth
 	nodes    []node
 	edges    []edge
 	entries  int
@@ -87,7 +88,7 @@ func flatten(p *learn.Problem) (*flat, error) {
 		free.weight = in.Weight() * float64(len(in.Samples())) / total
 		f.units = append(f.units, free)
 		f.convex = f.convex && numbers.Facts.Convex
-		f.dual = f.dual && slices.Min(numbers.Node) > 0
+		f.dual = f.dual && free.strict
 		for _, labels := range in.Samples() {
 			if !slices.Contains(labels, crf.Unobserved) {
 				free.count(labels, 1/float64(len(in.Samples())))
@@ -126,7 +127,7 @@ func (r *row) addTo(dst []float64, scale float64) {
 
 // newUnit lays out an instance; labels, unless nil, are held.
 func newUnit(m *crf.Model, in *crf.Instance, numbers *counting.Numbers, labels []int32) (*unit, error) {
-	u := &unit{convex: numbers.Facts.Convex, dual: numbers.Facts.Dual}
+	u := &unit{convex: numbers.Facts.Convex, dual: numbers.Facts.Dual, strict: slices.Min(numbers.Node) > 0}
 	for s := range in.Graph.NumNodes() {
 		t := &m.Schema.NodeTypes[in.NodeType(int32(s))]
 		n := node{c: numbers.Node[s], rho: numbers.Node[s]}
