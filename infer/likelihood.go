@@ -140,6 +140,9 @@ func (p *Predictor) score(in *crf.Instance, labels []int32) float64 {
 // clamped, and how it compares with the truth. Where only a fixed point has a proof
 // it goes on from there.
 func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, counting.Bound, error) {
+	if r.exact != nil {
+		return r.exact.logZ, counting.Exact, nil
+	}
 	block := &r.whole.Blocks[0]
 	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error

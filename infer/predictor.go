@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -41,6 +42,10 @@ type Predictor struct {
 	// for it ends, as in MostProbable; nil: the states of largest belief, node by
 	// node.
 	Joint *Limits
+	// Exact asks for elimination of variables in the place of belief propagation, for
+	// every instance whose tables take no more than 64 MiB. It does not iterate: of its
+	// Outcome, Sweeps are 0.
+	Exact bool
 
 	workspace bp.Workspace
 	potential ground.Potentials
@@ -68,9 +73,48 @@ type inferred struct {
 	state   *bp.State
 	whole   *partition.Partition // of the nodes that are free
 	outcome bp.Outcome
+	exact   *exactly // instead of all of this
+}
+
+// exactly is the exact answer for an instance.
+type exactly struct {
+	logZ      float64
+	marginals [][]float64
+}
+
+// exactBytes bounds the tables of elimination for an instance: what they take, and the
+// time that goes with it, is no surprise then.
+const exactBytes = 64 << 20
+
+// eliminate infers exactly. It returns nil where that would take too much.
+func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
+	evidence := map[int]int{}
+	for s, y := range clamp {
+		if y >= 0 {
+			evidence[s] = int(y)
+		}
+	}
+	c, err := condition(ground.Condition(p.Model, in).Network(), evidence)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := exact.NewPlanWithin(c.Network, exactBytes)
+	if err != nil || plan.LowerBound || plan.Bytes > exactBytes {
+		return nil, err
+	}
+	answer, err := plan.Run(ctx, true)
+	if err != nil {
+		return nil, classified(err)
+	}
+	return &inferred{exact: &exactly{answer.LogZ, c.Marginals(answer.Marginals)}}, nil
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
+	if p.Exact {
+		if r, err := p.eliminate(ctx, in, clamp); r != nil || err != nil {
+			return r, err
+		}
+	}
 	counting, err := p.Counting.Of(in.Graph)
 	if err != nil {
 		return nil, err
@@ -101,7 +145,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 
 // beliefs collects what was inferred, and decodes it as is asked for.
 func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (*Beliefs, error) {
-	b := collect(r.net, r.state, r.outcome)
+	b := r.collect()
 	if p.Joint == nil || ctx.Err() != nil {
 		return b, nil
 	}
@@ -128,6 +172,18 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 		return o.solve(ctx, mpe.FromPairwise(p), nil)
 	}
 	return MostProbable(ctx, p.Network(), o)
+}
+
+func (r *inferred) collect() *Beliefs {
+	if r.exact == nil {
+		return collect(r.net, r.state, r.outcome)
+	}
+	b := &Beliefs{NodeAt: []int{0}, Outcome: Outcome{Converged: true}}
+	for _, marginal := range r.exact.marginals {
+		b.Node = append(b.Node, marginal...)
+		b.NodeAt, b.Labels = append(b.NodeAt, len(b.Node)), append(b.Labels, largest(marginal))
+	}
+	return b
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {

@@ -10,18 +10,19 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective of
-// local terms,
+// local terms, or the likelihood,
 //
 //	L(θ̃) = (1/N) Σ_n terms of sample n + (l2/2)‖θ̃‖²,
 //
-// which is convex and has its exact gradient at the price of one pass over the
-// data, without messages. So there are no blocks, nothing is stale, and no check is
+// which has its exact gradient at the price of one pass over the data, without
+// messages, and is convex unless the likelihood sums over missing labels. So there are no blocks, nothing is stale, and no check is
 // needed. An iteration is one step of the weights; a pass is one evaluation of
 // objective and gradient.
 type localLearner struct {
@@ -36,6 +37,7 @@ type localLearner struct {
 	trialSlope []float64  // [weights] ∇L at the trial weights
 	curvature  *quasiNewton
 
+	plans   map[*crf.Instance]*exact.Plan // of Exact
 	whole   map[*graph.Graph]*partition.Partition
 	pool    *pool[[]*crf.Instance]
 	workers []ground.LocalObjective
@@ -70,8 +72,8 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
 // newLocalLearner makes a run. More memory than the settings allow is a *MemoryError,
 // before any of it is taken.
 func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
-	l := planLocal(p, s)
-	if err := countable(p.Model); err != nil {
+	l, err := planLocal(p, s)
+	if err != nil {
 		return nil, err
 	}
 	m := l.memory()
@@ -84,8 +86,15 @@ func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
 }
 
 // planLocal decides what the sizes of a run depend on.
-func planLocal(p *Problem, s *Settings) *localLearner {
-	return &localLearner{course: planCourse(p, s), total: totalWeight(p.Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
+func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
+	if err := countable(p.Model); err != nil {
+		return nil, err
+	}
+	l = &localLearner{course: planCourse(p, s), total: totalWeight(p.Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
+	if s.Method == Exact {
+		l.plans, err = planLikelihood(p.Data)
+	}
+	return l, err
 }
 
 // allocate takes the memory of the run.
@@ -105,7 +114,7 @@ func (l *localLearner) allocate() {
 		}
 	}
 	for range s.Threads {
-		l.workers = append(l.workers, localObjective(p, s.Method))
+		l.workers = append(l.workers, l.objective())
 	}
 	statistics := sumStatistics(l.model, p.Data, l.total)
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
@@ -128,20 +137,31 @@ func (l *localLearner) memory() *Memory {
 			// Of, Nodes, Order and InStart, Edges, and In, InEdge and InSource of both directions.
 			seen[in.Graph], lists = true, lists+indexBytes*(4*nodes+7*edges)
 		}
-		scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
+		if plan := l.plans[in]; plan != nil {
+			scratch = max(scratch, likelihoodBytes(&p.Model.Layout, in, plan))
+		} else {
+			scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
+		}
 	}
 	m.Add("blocks and indices", lists, "lists of nodes and edges of %d graphs", len(seen))
 	threads := float64(min(s.Threads, len(l.parts)))
-	m.Add("potentials", threads*scratch, "tables of all edges of the largest network, for %.0f threads", threads)
+	name := "potentials"
+	if s.Method == Exact {
+		name = "tables of elimination"
+	}
+	m.Add(name, threads*scratch, "those of the largest network, for %.0f threads", threads)
 	return m
 }
 
-// localObjective returns the objective of a method, with scratch for one goroutine.
-func localObjective(p *Problem, m Method) ground.LocalObjective {
-	if m == Piecewise {
+// objective returns the objective of the method, with scratch for one goroutine.
+func (l *localLearner) objective() ground.LocalObjective {
+	switch l.settings.Method {
+	case Exact:
+		return &exactLikelihood{plans: l.plans}
+	case Piecewise:
 		return &ground.Piecewise{}
 	}
-	return &ground.PseudoLikelihood{ClassWeights: p.ClassWeights}
+	return &ground.PseudoLikelihood{ClassWeights: l.problem.ClassWeights}
 }
 
 // evaluateInstance is the part of an evaluation that one goroutine does.
@@ -303,7 +323,8 @@ func (l *localLearner) finish() (*Result, error) {
 		return nil, err
 	}
 	r := l.result(l.progress.Status)
-	r.Gradient, r.Residual, r.InferenceConverged, r.Convex, r.StateBytes = l.gradient, 0, true, true, l.stateBytes()
+	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.gradient, 0, true, l.stateBytes()
+	r.Convex = l.settings.Method != Exact || !anyHidden(l.problem.Data) // the others leave terms of missing labels out
 	return r, nil
 }
 

@@ -23,7 +23,7 @@ var localMethods = []Method{Pseudo, Piecewise}
 // localAt evaluates the objective of a local method.
 func localAt(p Problem, m Method, threads int, weights []float64) (value float64, gradient []float64) {
 	s := Settings{Method: m, Threads: threads}.Resolved()
-	l := planLocal(&p, &s)
+	l := must(planLocal(&p, &s))
 	l.allocate()
 	defer l.pool.close()
 	copy(l.trial.Weights, weights)

@@ -159,14 +159,18 @@ func (l *learner) timeSteps(x *learner, rule StepRule) (seconds float64, err err
 
 // measureLocal is Measure for a local objective.
 func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
-	l := planLocal(p, s)
-	if err := countable(p.Model); err != nil {
+	l, err := planLocal(p, s)
+	if err != nil {
 		return nil, err
 	}
 	if err := l.memory().Within(s.Memory); err != nil {
 		return nil, err
 	}
 	sizes := l.sizes(1, l.stateBytes())
+	if s.Method == Exact {
+		sizes.SecondsPerPass, err = l.secondsOfLikelihood()
+		return sizes, err
+	}
 	in := p.Data[0]
 	first := make([]int32, min(in.Graph.NumNodes(), excerptNumbers))
 	for i := range first {
@@ -187,7 +191,7 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	var workers []ground.LocalObjective
 	gradients := make([][]float64, threads)
 	for i := range gradients {
-		workers, gradients[i] = append(workers, localObjective(p, s.Method)), make([]float64, layout.Size)
+		workers, gradients[i] = append(workers, l.objective()), make([]float64, layout.Size)
 	}
 	workersPool := newPool(threads, func(_ *struct{}, worker, i int) {
 		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
@@ -203,6 +207,30 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	}
 	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.in))
 	return sizes, err
+}
+
+// secondsOfLikelihood times the instance that takes the least, at weights of zero. Others
+// take as much longer as elimination has more entries to compute. It is 0 where even that
+// instance takes much memory.
+func (l *localLearner) secondsOfLikelihood() (float64, error) {
+	size, work := l.model.Layout.Size, 0.0
+	least := l.problem.Data[0]
+	for _, in := range l.problem.Data {
+		if work += l.plans[in].Operations; l.plans[in].Operations < l.plans[least].Operations {
+			least = in
+		}
+	}
+	if likelihoodBytes(&l.model.Layout, least, l.plans[least])+2*doubleBytes*float64(size) > mostForExcerpt {
+		return 0, nil
+	}
+	zero, gradient := *l.model, make([]float64, size)
+	zero.Weights = make([]float64, size)
+	objective, whole := l.objective(), &partition.Whole(least.Graph).Blocks[0]
+	seconds, err := l.timed(func() error {
+		objective.Add(gradient, &zero, least, whole, 1)
+		return nil
+	})
+	return seconds * work / (l.plans[least].Operations * float64(min(l.settings.Threads, len(l.parts)))), err
 }
 
 // timing is a machine.Task that measures as in a run, where much else is read from one

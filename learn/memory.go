@@ -45,7 +45,11 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 		return nil, err
 	}
 	if s.Method.Local() {
-		return planLocal(&p, &s).memory(), nil
+		l, err := planLocal(&p, &s)
+		if err != nil {
+			return nil, err
+		}
+		return l.memory(), nil
 	}
 	l, err := planLearner(&p, &s)
 	if err != nil {

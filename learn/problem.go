@@ -34,8 +34,8 @@ type Problem struct {
 	ClassWeights [][]float64
 }
 
-// Method names one of the three settings of the loop, or an objective of local
-// terms, which L-BFGS minimises without inference.
+// Method names one of the three settings of the loop, or an objective that L-BFGS
+// minimises: see Method.Local.
 type Method string
 
 // The methods. See the package documentation.
@@ -50,14 +50,18 @@ const (
 
 	Pseudo    Method = "pseudo"    // maximum pseudo-likelihood (Besag 1975)
 	Piecewise Method = "piecewise" // piecewise training (Sutton and McCallum 2005)
+
+	// Exact is maximum likelihood, with log Z by elimination of variables, where the
+	// networks' widths allow it: B of (8) is log Z itself.
+	Exact Method = "exact"
 )
 
 // Methods lists all methods, the default first.
-var Methods = []Method{Auto, BBPL, InnerDual, Full, Pseudo, Piecewise}
+var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise}
 
-// Local reports whether the method's objective is a sum of local terms, which needs no
-// inference.
-func (m Method) Local() bool { return m == Pseudo || m == Piecewise }
+// Local reports whether L-BFGS minimises the method's objective, which is known exactly:
+// a sum of local terms, or the likelihood. There are no blocks, messages and checks.
+func (m Method) Local() bool { return m == Pseudo || m == Piecewise || m == Exact }
 
 // Settings are the choices of a run. The zero value works: what Choose makes of
 // method Auto, with automatic steps.

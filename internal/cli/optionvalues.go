@@ -169,7 +169,7 @@ func (f *inferenceFlags) validate() error {
 func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inference, error) {
 	numbers, err := m.Counting(f.counting)
 	w := job.Inference{
-		Model: m.Model, Counting: numbers, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
 		Joint: f.decode == decodings[1], Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, err

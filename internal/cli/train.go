@@ -41,7 +41,9 @@ metrics of every iteration, plots and a report.
 DATA are .npz instances (files, folders or lists of them), an image folder, or
 graph tables; see docs/reference/formats.md. The objective is
   L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
-or, with --method pseudo or piecewise, a sum of local terms without inference.`,
+or, with --method exact, the negative log-likelihood itself, which such models
+predict by where that is cheap; or, with pseudo or piecewise, a sum of local
+terms without inference.`,
 		Example: `  blockbp train data/ -o run --l2 1
   blockbp train images/ --features features/ --list train.txt --blocks 4x5 -o run
   blockbp train run --resume --max-passes 500`,
@@ -61,7 +63,7 @@ or, with --method pseudo or piecewise, a sum of local terms without inference.`,
 	annotate(fl, "out", writesAnnotation, "")
 	annotate(fl, "model", writesAnnotation, "")
 	forceable(cmd, "start anew over the run in --out, and write over --model; but never over inputs")
-	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or the baselines pseudo (pseudo-likelihood) and piecewise, by L-BFGS")
+	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the baselines pseudo (pseudo-likelihood) and piecewise")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&o.Counting, "counting", "auto", "entropy counting numbers: auto (convex for an image folder, else trw), "+countingChoices)

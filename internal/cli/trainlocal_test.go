@@ -11,7 +11,7 @@ import (
 func TestLocalMethods(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	for method, kind := range map[string]string{"pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
+	for method, kind := range map[string]string{"exact": "likelihood", "pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
 		dir := filepath.Join(folder, method)
 		o := mustRun(t, "train", gridData(t), "-o", dir, "--method", method, "--eval", "self="+gridData(t), "--json")
 		r := o.object(t, "objective_kind", "status", "convex", "checked", "passes")
@@ -28,6 +28,16 @@ func TestLocalMethods(t *testing.T) {
 	o := mustRun(t, "compare", filepath.Join(folder, "pseudo"), filepath.Join(folder, "bbpl"))
 	if !strings.Contains(o.stdout, "(pseudo_likelihood)") {
 		t.Errorf("compare does not say that objectives differ:\n%s", o.stdout)
+	}
+	// What was learned exactly predicts so, unless counting numbers are asked for.
+	for asked, bound := range map[string]string{"": "exact", "--counting=convex": "upper"} {
+		args := []string{"eval", gridData(t), "-m", filepath.Join(folder, "exact"), "--json"}
+		if asked != "" {
+			args = append(args, asked)
+		}
+		if o := mustRun(t, args...); !strings.Contains(o.stdout, `"negative_log_likelihood_bound": "`+bound+`"`) {
+			t.Errorf("eval %s: %s", asked, o.stdout)
+		}
 	}
 	mustRun(t, "eval", gridData(t), "-m", filepath.Join(folder, "pseudo"), "-m", filepath.Join(folder, "bbpl"))
 	mustRun(t, "train", gridData(t), "--method", "piecewise", "--dry-run")

@@ -82,13 +82,32 @@ func (r *run) distribute(i int, answer *Answer) error {
 	for _, c := range b.children {
 		loop.addView(b, r.plan.buckets[c].scope[1:], r.weights[c].entries)
 	}
+	var joint [][]float64 // [groups of the bucket]
+	if answer.Factors != nil {
+		for g := range b.groups {
+			joint = append(joint, make([]float64, b.groups[g].entries))
+			loop.addView(b, b.groups[g].scope, joint[g])
+		}
+	}
 	marginal := answer.Marginals[r.plan.order[i]]
 	if err := r.marginalize(loop, numInputs, r.ways[i].logarithmic, marginal); err != nil {
 		return err
 	}
 	normalize(marginal)
+	for g := range joint {
+		normalize(joint[g])
+		r.plan.spread(answer.Factors, &b.groups[g], joint[g])
+	}
 	r.groups[i] = nil
 	return nil
+}
+
+// spread adds the distribution of a group's joint state up into those of its factors.
+func (p *Plan) spread(factors [][]float64, g *group, joint []float64) {
+	for _, f := range g.factors {
+		dst := factors[f]
+		p.eachEntry(g, &p.network.Factors[f], func(inGroup, inFactor int) { dst[inFactor] += joint[inGroup] })
+	}
 }
 
 // marginalize multiplies the loop's first numInputs views and adds the product

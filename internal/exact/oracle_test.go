@@ -81,12 +81,32 @@ func TestAgreesWithEnumeration(t *testing.T) {
 					n := oracle.RandomNetwork(rng, card, rng.IntN(14), 3, scale, zeros)
 					got := solve(t, n)
 					compareLogZ(t, got.LogZ, oracle.NetworkLogZ(n), 1e-12)
-					variables, _ := oracle.NetworkMarginals(n)
+					variables, factors := oracle.NetworkMarginals(n)
 					compareRows(t, "variable", got.Marginals, variables, 1e-10)
+					compareRows(t, "factor", factorsOf(t, n), factors, 1e-10)
 				}
 			})
 		}
 	}
+}
+
+// factorsOf returns the marginals of all factors, by the plan of a network of the same
+// shape with other values.
+func factorsOf(t *testing.T, n *mrf.Network) [][]float64 {
+	t.Helper()
+	shape := &mrf.Network{Card: n.Card}
+	for _, f := range n.Factors {
+		shape.Factors = append(shape.Factors, mrf.Factor{Scope: f.Scope, LogTable: make([]float64, len(f.LogTable))})
+	}
+	plan, err := exact.NewPlan(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := plan.On(n).RunFactors(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Factors
 }
 
 // Tables of more than one block need the outer loop.

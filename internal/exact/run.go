@@ -3,6 +3,8 @@ package exact
 import (
 	"context"
 	"math"
+
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // Answer is the result of a run.
@@ -12,6 +14,9 @@ type Answer struct {
 	LogZ float64
 	// Marginals[v][i] is P(x_v = i); nil if not asked for.
 	Marginals [][]float64
+	// Factors[f] is the distribution of the joint state of factor f, laid out as its
+	// LogTable; nil if not asked for.
+	Factors [][]float64
 }
 
 // run is one execution of a plan.
@@ -50,6 +55,22 @@ func newRun(ctx context.Context, p *Plan, dry bool) *run {
 // LogZ = -Inf, comes together with ErrZeroPartition. After ctx is cancelled its
 // error is returned within milliseconds.
 func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
+	return p.run(ctx, wantMarginals, false)
+}
+
+// RunFactors is Run with the marginals of all variables and of all factors. Those of
+// factors take as much memory as the factors, beside what Bytes forecasts.
+func (p *Plan) RunFactors(ctx context.Context) (*Answer, error) { return p.run(ctx, true, true) }
+
+// On returns the plan for a network that differs from its own in the values of the
+// factors' tables alone. Plans of different networks can run at the same time.
+func (p *Plan) On(n *mrf.Network) *Plan {
+	q := *p
+	q.network = n
+	return &q
+}
+
+func (p *Plan) run(ctx context.Context, wantMarginals, wantFactors bool) (*Answer, error) {
 	bytes := p.PartitionBytes
 	if wantMarginals {
 		bytes = p.Bytes
@@ -68,6 +89,15 @@ func (p *Plan) Run(ctx context.Context, wantMarginals bool) (*Answer, error) {
 	}
 	if math.IsInf(logZ, -1) {
 		return answer, ErrZeroPartition
+	}
+	if wantFactors {
+		answer.Factors = make([][]float64, len(p.network.Factors))
+		for f := range answer.Factors {
+			answer.Factors[f] = make([]float64, len(p.network.Factors[f].LogTable))
+			if len(p.network.Factors[f].Scope) == 0 {
+				answer.Factors[f][0] = 1
+			}
+		}
 	}
 	return answer, r.backward(answer)
 }

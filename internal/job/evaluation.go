@@ -244,5 +244,5 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
-	return Inference{Model: m, Counting: p.Problem.Counting, Limits: limits, Threads: p.Options.Threads}
+	return Inference{Model: m, Counting: p.Problem.Counting, Exact: p.Options.Method == learn.Exact, Limits: limits, Threads: p.Options.Threads}
 }

@@ -32,7 +32,9 @@ type Inference struct {
 	Limits   infer.Limits // zero: PredictLimits
 	// Joint asks for a most probable joint state as labels, instead of the most likely
 	// state of every node.
-	Joint   bool
+	Joint bool
+	// Exact asks for elimination of variables where that is cheap, as infer.Predictor.Exact.
+	Exact   bool
 	Threads int // 0: 1; predictions do not depend on it
 	// Memory is how many bytes they may take; 0: four fifths of what is available.
 	Memory int64
@@ -45,7 +47,7 @@ func (w *Inference) predictor() *infer.Predictor {
 	if limits == (infer.Limits{}) {
 		limits = PredictLimits
 	}
-	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting}
+	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting, Exact: w.Exact}
 	if w.Joint {
 		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
 	}

@@ -285,7 +285,7 @@ func TestPrepareRefuses(t *testing.T) {
 		options Options
 		part    string
 	}{
-		{Options{Method: "bbpm"}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, pseudo, piecewise; did you mean bbpl?`},
+		{Options{Method: "bbpm"}, `--method "bbpm": want one of auto, bbpl, inner-dual, full, exact, pseudo, piecewise; did you mean bbpl?`},
 		{Options{L2: -1}, "--l2 -1: want a finite number that is not negative"},
 		{Options{MaxTime: -1}, "--max-time"},
 		{Options{Threads: -1}, "--threads -1"},

@@ -34,6 +34,9 @@ const (
 	// countingOwn stands for the numbers in crf.Model.Counts. Files of earlier versions
 	// have the path of a file there, which is never opened: a model may come from anywhere.
 	countingOwn = "numbers"
+	// countingExact stands for exact inference, where that is cheap, and else for
+	// countingBeside.
+	countingExact, countingBeside = "exact", "trw"
 	// metaOrigin is what package synthetic says of the models that it draws.
 	metaOrigin = "synthetic"
 )
@@ -121,7 +124,7 @@ func (m *Model) notes() (notes []string, err error) {
 
 // countingUnknown reports whether a model only names its counting numbers.
 func countingUnknown(spec string) bool {
-	return spec != "" && spec != countingOwn && !slices.Contains(counting.Names, spec)
+	return spec != "" && spec != countingOwn && spec != countingExact && !slices.Contains(counting.Names, spec)
 }
 
 // RecipeOf reads how data are read for the model at path from its metadata.
@@ -140,6 +143,10 @@ func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 // Save writes the model into a file, whole or not at all.
 func (m *Model) Save(path string) error { return crf.Save(path, m.Model, m.Meta) }
 
+// Exact reports whether the model predicts by exact inference, where that is cheap: it was
+// trained by it, and no counting numbers are asked for.
+func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }
+
 // Counting returns the counting numbers to use with the model: those of its
 // training unless others are asked for, as in Options.
 func (m *Model) Counting(asked string) (counting.Func, error) {
@@ -153,6 +160,8 @@ func (m *Model) Counting(asked string) (counting.Func, error) {
 		return Counting(asked, seed, false)
 	case countingUnknown(spec):
 		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with --counting, or train again", m.Path, spec)
+	case spec == countingExact:
+		return Counting(countingBeside, seed, false)
 	case spec != countingOwn:
 		return Counting(spec, seed, false)
 	}

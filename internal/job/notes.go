@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // hints say which choices will not do what they seem to.
@@ -19,7 +20,7 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}
-	if !o.Method.Local() {
+	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
 	if terms, left := leftOut(data); left > 0 {

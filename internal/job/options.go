@@ -179,6 +179,9 @@ func Unused(method learn.Method) []string {
 	case method == learn.Full:
 		return []string{"blocks", "partition", "together"}
 	case method.Local():
+		if method == learn.Exact {
+			return append(blockOptions[:len(blockOptions):len(blockOptions)], "counting")
+		}
 		return blockOptions
 	}
 	return nil

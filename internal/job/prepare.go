@@ -101,7 +101,11 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 func (o *Options) problem(t *Task) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges), L2: o.L2}
 	var err error
-	if problem.Counting, err = Counting(o.Counting, o.Seed, false); err != nil {
+	numbers := o.Counting
+	if o.Method == learn.Exact {
+		numbers = countingBeside // of evaluations for which exact inference takes too much
+	}
+	if problem.Counting, err = Counting(numbers, o.Seed, false); err != nil {
 		return problem, err
 	}
 	if t.Initial != nil {

@@ -14,6 +14,7 @@ import (
 
 // objectiveTexts tell people what was minimised.
 var objectiveTexts = map[learn.Method]string{
+	learn.Exact:     "The objective is the regularised negative log-likelihood, computed exactly at every iteration, and what bbpl, inner-dual and full approximate or bound.",
 	learn.Pseudo:    "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
 	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the objective of bbpl, inner-dual and full.",
 }

@@ -58,6 +58,7 @@ type Summary struct {
 
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
 var objectiveKinds = map[learn.Method]string{
+	learn.Exact:     "likelihood",
 	learn.Pseudo:    "pseudo_likelihood",
 	learn.Piecewise: "piecewise",
 }
@@ -187,7 +188,7 @@ func Known(format string, x runfolder.Float) string {
 func (p *Prepared) result(f *learn.Result) (*Result, error) {
 	meta := p.modelMeta(f)
 	f.Model.Counts = nil
-	if !slices.Contains(counting.Names, p.Options.Counting) {
+	if p.Options.Method != learn.Exact && !slices.Contains(counting.Names, p.Options.Counting) {
 		numbers, err := p.Problem.Counting.Of(p.Problem.Data[0].Graph)
 		if err != nil {
 			return nil, err
@@ -222,6 +223,9 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Passes     float64         `json:"passes"`
 			Convex     bool            `json:"convex"`
 		}{o.Method, p.Problem.L2, o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
+	}
+	if o.Method == learn.Exact {
+		meta[MetaCounting] = countingExact
 	}
 	if o.NoEdges {
 		meta[MetaEdges] = edgesNone
