@@ -35,7 +35,7 @@ func TestLocalMethods(t *testing.T) {
 		if asked != "" {
 			args = append(args, asked)
 		}
-		if o := mustRun(t, args...); !strings.Contains(o.stdout, `"negative_log_likelihood_bound": "`+bound+`"`) {
+		if o := mustRun(t, args...); !strings.Contains(o.stdout, `"negative_log_likelihood_bound":"`+bound+`"`) {
 			t.Errorf("eval %s: %s", asked, o.stdout)
 		}
 	}
