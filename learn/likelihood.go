@@ -37,6 +37,9 @@ func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error)
 			plans[in] = plan
 			continue
 		}
+		if entries := largestEdge(in); entries > mostEntries {
+			return nil, fmt.Errorf("learn: instance %d (%s) has too many states for method %s: %.6g joint states of an edge, of at most %d; use another method", i, in.Name, Exact, entries, mostEntries)
+		}
 		plan, err := exact.NewPlan(shapeOf(in))
 		if err != nil {
 			return nil, fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
@@ -50,6 +53,19 @@ func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error)
 		}
 	}
 	return plans, nil
+}
+
+// mostEntries bounds the table of an edge: planning makes one, 32 MiB, before it is known
+// what elimination takes.
+const mostEntries = 1 << 22
+
+// largestEdge returns the joint states of the edge that has the most.
+func largestEdge(in *crf.Instance) (entries float64) {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		entries = max(entries, float64(in.States(u[e]))*float64(in.States(v[e])))
+	}
+	return entries
 }
 
 // shapeOf is the network of an instance without its potentials.

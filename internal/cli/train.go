@@ -329,7 +329,7 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
 	rows := [][]string{
-		{"method", n.Method},
+		{"method", n.MethodShort()},
 		{"status", n.StatusText()},
 		{"reason", n.Reason},
 		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},

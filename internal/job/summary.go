@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/blockbp/blockbp/counting"
@@ -105,6 +106,12 @@ func (r *run) methodText() string {
 		return r.p.MethodText()
 	}
 	return methodText(r.p.Options.Method, r.folder.Config.Options["method"].choiceOf())
+}
+
+// MethodShort is Method without the numbers of the reason.
+func (s *Summary) MethodShort() string {
+	parts := strings.SplitN(s.Method, ": ", 3)
+	return strings.Join(parts[:min(2, len(parts))], ": ")
 }
 
 func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Since(r.began).Seconds() }
