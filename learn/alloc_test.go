@@ -59,6 +59,7 @@ func (l *learner) growWorkers() {
 		if err := rule.dense.measure(rule.dense.fresh); err != nil {
 			panic(err)
 		}
+		rule.dense.measure = nil // its sample, which is drawn anew, may be larger next time
 	}
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]

@@ -31,7 +31,7 @@ import (
 // so that the change y of the gradient from pass to pass belongs to the change s
 // of the *mean* weights of the visits.
 //
-// While visits pay, there is a step at each (early). Then the careful phase takes over.
+// While visits pay, there is a step at each (early). Then joint descent takes over (joint).
 type auto struct {
 	firstOrder bool // without dense
 	problem    StepProblem
@@ -42,7 +42,7 @@ type auto struct {
 	labels     []float64  // frequencies of the (joint) states
 	curvature  *quasiNewton
 	early      *early
-	careful    *careful
+	joint      *joint
 
 	plain   []float64 // P⁻¹ g
 	first   []float64 // weights at the start
@@ -55,16 +55,18 @@ const (
 	autoScalars
 )
 
-// tolerableRise of the objective, relatively, over that of weights that were sure: beliefs
-// are not quite consistent.
-const tolerableRise = 0.01
-
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
 // refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature.
-func (a *auto) refreshed(theta, gradient []float64) { a.early.begin(theta, gradient) }
+func (a *auto) refreshed(theta, gradient []float64, value float64) {
+	if a.joint.on() {
+		a.joint.refreshed(gradient, value)
+		return
+	}
+	a.early.begin(theta, gradient)
+}
 
 // FirstOrder returns the automatic step rule without the Hessian of all weights
 // together: what an iteration costs then does not depend on the course of the run.
@@ -94,7 +96,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.plain, a.first, a.scalars = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, autoScalars)
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
 	a.early = newEarly(&a.problem)
-	a.careful = newCareful(layout.Size, a.curvature, a.measure, a.damping)
+	a.joint = newJoint(layout.Size, a.curvature)
 	return nil
 }
 
@@ -105,7 +107,7 @@ func (a *auto) forget() {
 	}
 	*a = auto{
 		firstOrder: a.firstOrder, scalars: a.scalars, early: &early{scalars: a.early.scalars},
-		careful: &careful{scalars: a.careful.scalars}, dense: &dense{scalars: a.dense.scalars},
+		joint: &joint{scalars: a.joint.scalars}, dense: &dense{scalars: a.dense.scalars},
 	}
 }
 
@@ -115,7 +117,7 @@ func (a *auto) Memory() [][]float64 {
 		return nil
 	}
 	memory := append([][]float64{a.scalars, a.beliefs, a.first}, a.early.memory()...)
-	memory = append(append(memory, a.curvature.memory()...), a.careful.memory()...)
+	memory = append(append(memory, a.curvature.memory()...), a.joint.memory()...)
 	return append(memory, a.dense.memory()...)
 }
 
@@ -128,34 +130,33 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		a.scalars[autoFirstValue] = a.problem.Objective()
 		e.begin(theta, gradient)
 	}
-	if a.careful.on() {
-		return a.later(theta, gradient)
-	}
 	e.visit(theta, gradient)
 	size, pays := e.step(a, theta)
 	if !pays {
-		a.beCareful(theta)
+		a.descend(theta)
 	}
 	return size
 }
 
-// later is a step of the phase after the early one, which moves weights at pass ends only.
-func (a *auto) later(theta, gradient []float64) float64 {
-	c := a.early.scalars
-	if c[earlyInPass]++; int(c[earlyInPass]) < a.problem.PerPass {
-		return 0
-	}
-	c[earlyInPass] = 0
-	norm := a.renew(gradient, a.norm(gradient))
-	return a.careful.passEnd(theta, gradient, norm, a.problem.Objective())
+// whole reports that weights move after whole passes only: see joint.
+func (a *auto) whole() bool { return a.joint.on() }
+
+// judge and leave are those of joint.
+func (a *auto) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted bool) {
+	return a.joint.judge(theta, gradient, value, sure, monotone)
+}
+
+func (a *auto) leave(theta, gradient []float64) (size float64) {
+	a.measure()
+	return a.joint.leave(theta, gradient, a.renew(gradient, a.norm(gradient)))
 }
 
 // best returns weights of an earlier pass end that a run should end with if it
 // had to end now, or nil if those of the moment are as good.
 func (a *auto) best() []float64 {
 	switch {
-	case a.careful.on():
-		return a.careful.best()
+	case a.joint.on():
+		return a.joint.best()
 	case a.early.worse():
 		return a.early.best
 	}
@@ -179,16 +180,12 @@ func (a *auto) measure() {
 	}
 }
 
-// safe returns the weights of the start: the live slice.
-func (a *auto) safe() []float64 { return a.first }
-
-// beCareful starts the careful phase at the best weights.
-func (a *auto) beCareful(theta []float64) {
+// descend starts joint descent at the best weights.
+func (a *auto) descend(theta []float64) {
 	copy(theta, a.early.best)
 	a.dense.hasten()
 	a.curvature.reset(1)
-	a.careful.begin(a.first, a.scalars[autoFirstValue])
-	a.early.scalars[earlyInPass] = 0
+	a.joint.begin(theta, a.first, a.scalars[autoFirstValue])
 }
 
 // renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g.
@@ -232,7 +229,7 @@ func (a *auto) memory(m *Memory, l *learner) {
 	size := float64(layout.Size)
 	earlyMemory(m, l)
 	quasiNewtonMemory(m, size, l.mostPasses())
-	carefulMemory(m, size)
+	jointMemory(m, size)
 	fisherMemory(m, l)
 	if !a.firstOrder {
 		denseMemory(m, l)

@@ -41,7 +41,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
 				}
-				careful = careful || step.careful.on()
+				careful = careful || step.joint.on()
 				objectives = append(objectives, r.Objective)
 			}
 			if !careful {

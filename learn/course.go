@@ -24,7 +24,7 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown},
+		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown, Upper: unknown, Held: unknown},
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *course) result(status Status) *Result {
 	return &Result{
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
-		Checked: status != Interrupted, Gap: math.NaN(), Residual: math.NaN(),
+		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}

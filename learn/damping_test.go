@@ -14,7 +14,7 @@ func TestCirclingMessages(t *testing.T) {
 		graph: must(gen.BarabasiAlbert(60, 2, source(4))), samples: 3, l2: 0.02,
 		schema: crf.Homogeneous(crf.NumberedStates(6), 8, 8),
 	}.build(t, 4).with("trw")
-	if r := fit(t, p, Settings{MaxPasses: 1000}); r.Status != Converged {
+	if r := fit(t, p, Settings{MaxPasses: 4000}); r.Status != Converged {
 		t.Errorf("%s, gradient norm %v of %v", r.Reason, r.GradientNorm, r.FirstGradientNorm)
 	}
 }

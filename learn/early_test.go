@@ -16,7 +16,7 @@ type watching struct {
 }
 
 func (w *watching) Step(theta, gradient []float64) float64 {
-	on := w.careful.on()
+	on := w.joint.on()
 	if !on {
 		w.before(theta)
 	}

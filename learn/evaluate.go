@@ -37,7 +37,7 @@ func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 }
 
 // At evaluates at weights, laid out like crf.Model.Weights. Of the result it sets
-// Objective, GradientNorm, Gradient, Residual, the largest change of a log-message or
+// Objective, GradientNorm, Gap, Suboptimality, Gradient, Residual, the largest change of a log-message or
 // log-belief in the last sweep, and InferenceConverged. Numbers are exact up to what such
 // changes leave unknown; where the messages have not settled, they belong to beliefs that
 // contradict each other, and another call goes on from there. Gradient is valid until the
@@ -49,15 +49,17 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 	}
 	copy(l.model.Weights, weights)
 	report, err := l.visitBlocks(visit{
-		bundle: l.bundles[0], blocks: l.schedule[0].blocks, contribute: true,
+		bundle: l.bundles[0], blocks: l.schedule[0].blocks, contribute: true, certify: true,
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.resum()
-	x := &Result{Gradient: l.gradient, Residual: report.residual, InferenceConverged: report.converged}
-	x.Objective, x.GradientNorm = l.estimate()
+	if err := l.endWholePass(); err != nil {
+		return nil, err
+	}
+	p := &l.progress
+	x := &Result{Objective: p.Objective, GradientNorm: p.GradientNorm, Gap: p.Check.Gap, Suboptimality: l.suboptimality(), Gradient: l.gradient, Residual: report.residual, InferenceConverged: report.converged}
 	if math.IsNaN(x.Objective) || math.IsInf(x.Objective, 0) {
 		return nil, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are too large", x.Objective)}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -57,7 +58,15 @@ type progress struct {
 	Change         float64 `json:"-" bits:"change"`         // of the objective over the last pass
 	Objective      float64 `json:"-" bits:"objective"`
 	GradientNorm   float64 `json:"-" bits:"gradient_norm"`
-	Worse          int     `json:"worse"` // pass ends in a row above the first objective
+	Upper          float64 `json:"-" bits:"upper"` // F, NaN where blocks were visited at different weights
+	Lower          float64 `json:"-" bits:"lower"` // bound of the smallest objective
+	Held           float64 `json:"-" bits:"held"`  // Upper a pass ago, NaN where the weights were others
+	Visits         int     `json:"visits"`         // since weights moved, where they move after whole passes
+	Infeasible     bool    `json:"infeasible"`     // consistent beliefs of this pass take a forbidden state
+	Watched        bool    `json:"watched"`        // learner.watched is of these weights
+	Plain          bool    `json:"plain"`          // over-relaxed sweeps have raised F
+	Missing        string  `json:"missing"`        // what the last claim of convergence lacked
+	Worse          int     `json:"worse"`          // pass ends in a row above the first objective
 	LastCheck      int     `json:"last_check"`
 	FailedChecks   int     `json:"failed_checks"`
 	Refined        bool    `json:"refined"` // from single to double precision
@@ -114,28 +123,36 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 	}
 }
 
-// iterate is one iteration of the paper's Algorithm 2.
+// iterate is one iteration of the paper's Algorithm 2. In the second phase of a rule with a
+// recovery the weights wait for the end of the pass.
 func (l *learner) iterate() error {
 	if l.newton.on() {
 		return l.newton.iterate()
 	}
-	set := l.pick()
-	report, err := l.visitBlocks(visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows(), contribute: true})
+	whole := l.inWholePasses()
+	set := l.pick(whole)
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows() && !whole, contribute: true}
+	if whole {
+		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
+	}
+	report, err := l.visitBlocks(v)
 	if err != nil {
 		return err
 	}
-	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.refine()
-	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
-		l.startCheck(checkConvergence)
-		return nil
+	size := 0.0
+	if whole {
+		size, err = l.descend()
+	} else {
+		size, err = l.step()
 	}
-	size := l.settings.Step.Step(l.model.Weights, l.gradient)
+	if err != nil || l.progress.Check.Active {
+		return err
+	}
 	l.progress.Iterations++
 	l.watchMessages(size, report.first)
 	event := Event{
 		Iteration: l.progress.Iterations, Instance: set.bundle, Block: set.blocks[0], Step: size,
-		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm,
+		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality(),
 		Sweeps: report.sweeps, Residual: report.residual,
 	}
 	if !l.settings.Pairs {
@@ -150,10 +167,94 @@ func (l *learner) iterate() error {
 	return l.decide(set.blocks[0])
 }
 
+// step moves the weights after a visit, or starts the check of a claim.
+func (l *learner) step() (size float64, err error) {
+	l.progress.Objective, l.progress.GradientNorm = l.estimate()
+	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched = math.NaN(), math.NaN(), 0, false
+	l.refine()
+	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
+		l.startCheck(checkConvergence)
+		return 0, nil
+	}
+	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
+}
+
+// inWholePasses reports whether weights move after whole passes only.
+func (l *learner) inWholePasses() bool { return l.recovering != nil && l.recovering.whole() }
+
+// descend moves the weights at the end of a whole pass, where they are accepted, or starts
+// the check of a claim.
+func (l *learner) descend() (size float64, err error) {
+	p := &l.progress
+	if p.Visits++; p.Visits < l.perPass() {
+		return 0, nil
+	}
+	p.Visits = 0
+	if err := l.endWholePass(); err != nil {
+		return 0, err
+	}
+	accepted := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, l.certified, l.ascends)
+	if accepted {
+		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
+			copy(l.watched, l.gradient)
+			l.startCheck(checkConvergence)
+			p.Watched = true
+			return 0, nil
+		}
+		size = l.recovering.leave(l.model.Weights, l.gradient)
+	}
+	p.Held, p.Watched = math.NaN(), false // of other weights
+	return size, nil
+}
+
+// endWholePass takes what is known after every block was visited at the weights of the
+// moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
+// gradient the directions in which weights and messages move at no change of the model are
+// free, whatever the messages lack. Over-relaxed sweeps that raise the upper bound are not
+// made again: of plain ones each lowers it.
+func (l *learner) endWholePass() (err error) {
+	p := &l.progress
+	l.resum()
+	var consistent float64
+	consistent, p.GradientNorm = l.estimate()
+	if p.Upper, err = l.upperBound(); err != nil {
+		return err
+	}
+	p.Objective = p.Upper
+	p.Check.Gap = math.NaN()
+	if l.ascends || l.certified {
+		p.Check.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
+	}
+	if p.Infeasible {
+		p.Check.Gap = math.Inf(1)
+	} else {
+		l.raiseLowerBound()
+	}
+	p.Infeasible = false
+	if p.Upper > p.Held+meritRounding*(1+math.Abs(p.Held)) {
+		p.Plain = true
+	}
+	p.Held = p.Upper
+	return nil
+}
+
+// overRelaxation is how much farther messages go than (5) says where weights are held and
+// sweeps descend: 1.5 times as far in all takes a third of the sweeps that plain ones do, 1.8
+// may diverge (results/2026-11-joint.md).
+const overRelaxation = 0.5
+
+// wholeLimits are those of a visit in a whole pass at the same weights.
+func (l *learner) wholeLimits(damping float64) bp.Limits {
+	if l.ascends && !l.progress.Plain {
+		damping = -overRelaxation
+	}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping}
+}
+
 // pick returns what this iteration visits.
-func (l *learner) pick() *blockSet {
+func (l *learner) pick(inOrder bool) *blockSet {
 	i := l.progress.Iterations % l.perPass()
-	if l.settings.RandomOrder {
+	if l.settings.RandomOrder && !inOrder {
 		i = l.random.IntN(l.perPass())
 	}
 	l.visited = i
@@ -191,7 +292,12 @@ const roundingShare = 1e-13
 
 // tolerance returns the gradient norm at which the run stops.
 func (l *learner) tolerance() float64 {
-	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
+	asked := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
+	if l2 := l.problem.L2; l2 > 0 && l.certified && l.progress.Upper <= math.MaxFloat64 {
+		// A gradient of this norm costs half of the suboptimality that is allowed.
+		asked = max(min(asked, math.Sqrt(l2*l.settings.Gap*(1+math.Abs(l.progress.Upper)))), roundingShare*l.magnitude)
+	}
+	return asked
 }
 
 // resumEvery is the number of passes after which totals are summed anew.
@@ -207,7 +313,7 @@ func (l *learner) decide(block int) error {
 		if err := l.judgePass(block); err != nil {
 			return err
 		}
-		if l.follows() {
+		if l.follows() && !l.inWholePasses() {
 			if err := l.carryOn(); err != nil {
 				return err
 			}
@@ -397,6 +503,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex(), l.convexCounting(), l.stateBytes()
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = check.Gap, check.Residual, check.Settled
+		r.Suboptimality = l.suboptimality()
 		if !r.InferenceConverged {
 			r.Unsettled = l.where(&l.checkSchedule[check.WorstAt])
 		}
@@ -416,14 +523,14 @@ func (l *learner) finish(status Status) (*Result, error) {
 // clamped unit is no reason against it: the terms of hidden labels are those of the
 // free unit, and cancel.
 func (l *learner) convex() bool {
-	for _, u := range l.units {
-		if u.weight < 0 && u.in.Graph.NumEdges() > 0 {
-			return false
-		}
-	}
-	return l.convexCounting()
+	return !l.anyClamped() && l.convexCounting()
+}
+
+// anyClamped reports clamped units with edges.
+func (l *learner) anyClamped() bool {
+	return slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 && u.in.Graph.NumEdges() > 0 })
 }
 
 func (l *learner) convexCounting() bool {
-	return !slices.ContainsFunc(l.units, func(u *unit) bool { return !u.net.Counting.Facts.Convex })
+	return l.all(func(f *counting.Facts) bool { return f.Convex })
 }

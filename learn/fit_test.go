@@ -53,7 +53,7 @@ func TestMethodsReachTheSameWeights(t *testing.T) {
 					if !near(r.Objective, reference.Objective, 1e-10) {
 						t.Errorf("%s: objective %.12f, want %.12f", name, r.Objective, reference.Objective)
 					}
-					if gapKnown := !math.IsNaN(r.Gap); gapKnown != (counting == "convex") || gapKnown && !(math.Abs(r.Gap) < 1e-6*(1+math.Abs(r.Objective))) {
+					if gapKnown := !math.IsNaN(r.Gap); gapKnown != (counting != "bethe") || gapKnown && !(math.Abs(r.Gap) < 1e-6*(1+math.Abs(r.Objective))) {
 						t.Errorf("%s: gap %g", name, r.Gap)
 					}
 				}
@@ -135,7 +135,7 @@ func TestPartlyObserved(t *testing.T) {
 			defer e.Close()
 			for name, s := range runs {
 				r := fit(t, p, s)
-				closed := math.Abs(r.Gap) <= 1e-9
+				closed := math.Abs(r.Gap) <= 1e-6
 				if counting != "convex" { // no dual
 					closed = math.IsNaN(r.Gap)
 				}

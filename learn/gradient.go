@@ -22,8 +22,10 @@ type worker struct {
 	adjoint  *ground.Adjoint
 	belief   []float64 // of nodes or edges computed together
 	belief32 []float32
-	places   []int32 // of edges of sparse pairs
+	logs     []float64 // beliefs of labels, then their logarithms
+	places   []int32   // of edges of sparse pairs
 	momentum bp.Momentum
+	certify  bool // the beliefs of edges are made consistent with those of nodes
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -32,7 +34,9 @@ type unitResult struct {
 	tied    []float64 // [touched groups][stride]
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
-	values  bp.Values
+	dual    float64
+	// infeasible: no consistent beliefs were found.
+	infeasible bool
 	// product and square are of velocities: see bp.Momentum.
 	product, square float64
 	err             error
@@ -106,7 +110,7 @@ func (l *learner) resultsMemory(m *Memory) {
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
-		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, belief: make([]float64, l.mostBeliefs())}
+		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
 		if w.space.Potentials.Reserve(room); l.settings.SinglePrecision && !room.Shared {
 			w.space.Potentials.ReserveSingle(room)
 		}
@@ -154,9 +158,11 @@ type visit struct {
 	contribute bool
 	// follow: find the velocities of the messages. carry: carry them on, and do no more.
 	follow, carry bool
-	// certify: also compute primal and dual values.
+	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
-	first   int // of the jobs at work
+	// dual: find the dual value, and do no more.
+	dual  bool
+	first int // of the jobs at work
 	// newton is a task of Newton's method in the place of a visit.
 	newton newtonTask
 }
@@ -172,7 +178,7 @@ type visitReport struct {
 	residual  float64 // largest of the last sweeps
 	first     float64 // largest of the first sweeps
 	converged bool    // in every unit
-	values    bp.Values
+	dual      float64 // sum of the dual values, weighted as units are
 }
 
 // visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
@@ -235,7 +241,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	w, s := l.workers[workerIndex], &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
-	s.outcome, s.values, s.err = bp.Outcome{}, bp.Values{}, nil
+	s.outcome, s.dual, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
 	s.product, s.square = 0, 0
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
@@ -247,6 +253,10 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	w.space.Precision = v.precision
 	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
+		return
+	}
+	if v.dual {
+		s.dual, s.err = w.space.Dual(u.net, u.state, block, u.part.Of, int32(blockIndex))
 		return
 	}
 	// A block is always finished: a state between two sweeps could not be resumed
@@ -263,13 +273,9 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	if s.err != nil {
 		return
 	}
-	if v.certify {
-		if s.values, s.err = w.space.Evaluate(u.net, u.state, block, u.part.Of, int32(blockIndex)); s.err != nil {
-			return
-		}
-	}
 	if v.contribute {
 		w.space.Times.Begin()
+		w.certify = v.certify
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -293,7 +299,7 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 			continue
 		}
 		contribution := s.tied[int(slot)*l.stride:][:l.stride]
-		entropy := &contribution[l.stride-1]
+		entropy := &contribution[l.entropyAt()]
 		if g == 0 {
 			for lo, n := 0, len(block.Nodes); lo < n; {
 				hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
@@ -309,8 +315,9 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 			lo = hi
 		}
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
-		// the product with their gradient.
-		*entropy -= l.tiedProduct(contribution)
+		// the product with their gradient. Of consistent beliefs of edges they are
+		// entropies alone.
+		*entropy -= l.tiedProduct(contribution, w.certify)
 	}
 	return nil
 }
@@ -323,10 +330,12 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 	span := &l.model.Layout.Node[t]
 	beliefs := w.belief[:len(nodes)*span.States]
 	w.adjoint.PrefetchNodes(u.in, nodes)
-	contribution[l.stride-1] += w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
+	free := w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
+	contribution[l.entropyAt()] += free
+	contribution[l.crossAt()] += u.crossNodes(nodes, free)
 	if span.Untied {
 		for i, node := range nodes {
-			contribution[l.stride-1] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+			contribution[l.entropyAt()] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
 		}
 		return
 	}
@@ -348,10 +357,23 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	if err != nil {
 		return err
 	}
-	contribution[l.stride-1] += free
+	cross, err := w.crossEdges(u, block, lo, hi, beliefs, free)
+	if err != nil {
+		return err
+	}
+	contribution[l.crossAt()] += cross
+	if w.certify {
+		var feasible bool
+		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		s.infeasible = s.infeasible || !feasible
+	}
+	contribution[l.entropyAt()] += free
 	if span.Untied {
 		for i, e := range edges {
-			contribution[l.stride-1] -= l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			product := l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			if !w.certify {
+				contribution[l.entropyAt()] -= product
+			}
 		}
 		return nil
 	}
@@ -378,7 +400,12 @@ func (l *learner) contributeEdges32(w *worker, u *unit, contribution []float64, 
 	if err != nil {
 		return err
 	}
-	contribution[l.stride-1] += free
+	contribution[l.entropyAt()] += free
+	cross, err := w.crossEdges32(u, block, lo, hi, w.belief32, free)
+	if err != nil {
+		return err
+	}
+	contribution[l.crossAt()] += cross
 	w.adjoint.ScatterEdges32(contribution[span.Part:][:span.Len], u.in, edges, w.belief32)
 	simd.ScatterMatrix32(contribution[l.edgeMoment[t]:], ones32[:], w.belief32, len(edges), 1, span.States)
 	return nil
@@ -471,9 +498,13 @@ func (l *learner) eachTied(f func(total, x, y []float64), x, y []float64) {
 	}
 }
 
-// tiedProduct returns ⟨θ, M τ⟩ over the tied weights of a contribution.
-func (l *learner) tiedProduct(contribution []float64) (product float64) {
-	for _, span := range l.tied {
+// tiedProduct returns ⟨θ, M τ⟩ over the tied weights of a contribution, or those of nodes.
+func (l *learner) tiedProduct(contribution []float64, ofNodes bool) (product float64) {
+	tied := l.tied
+	if ofNodes {
+		tied = tied[:l.tiedNodes]
+	}
+	for _, span := range tied {
 		product += simd.Dot(l.model.Weights[span.At:][:span.Len], contribution[span.Part:])
 	}
 	return product

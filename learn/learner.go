@@ -3,8 +3,8 @@ package learn
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -20,13 +20,15 @@ type learner struct {
 	blocks  int     // D
 	samples float64 // N of (8): the sum of the samples' weights
 
-	data      []float64 // [weights] M w̄, with the observed parts of partly observed samples
-	magnitude float64   // norm of M w̄, as of samples without hidden labels
-	total     []float64 // [weights] Σ contributions: M τ
-	moments   []float64 // sums of the beliefs of tied types, then Σ c H(τ)
-	gradient  []float64 // [weights]
-	watched   []float64 // [weights] the gradient at the pass end before, in a check
-	tied      []crf.Span
+	data      []float64  // [weights] M w̄, with the observed parts of partly observed samples
+	magnitude float64    // norm of M w̄, as of samples without hidden labels
+	reference []float64  // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
+	total     []float64  // [weights] Σ contributions: M τ
+	moments   []float64  // sums of the beliefs of tied types, the part of F, and Σ c H(τ)
+	gradient  []float64  // [weights]
+	watched   []float64  // [weights] the gradient at the pass end before, in a check
+	tied      []crf.Span // of nodes, tiedNodes of them, then of edges
+	tiedNodes int
 
 	stride, perSparseEdge  int   // lengths of a contribution, and of what is kept of an edge of a sparse pair
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
@@ -34,6 +36,7 @@ type learner struct {
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
 	ascends                bool    // every inference ascends a dual: it converges without damping
+	certified              bool    // F bounds the objective from above
 	carries                bool    // messages are carried on between visits
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
@@ -42,7 +45,7 @@ type learner struct {
 	visited                 int // of schedule, in this iteration
 
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
-	recovering recoveringRule // Settings.Step where it is one, else nil
+	recovering recoverer      // Settings.Step where it is one, else nil
 
 	newton *newton // nil: not for this problem
 
@@ -93,8 +96,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
-	l.ascends = l.dual()
-	l.recovering, _ = s.Step.(recoveringRule)
+	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
+	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
+	l.recovering, _ = s.Step.(recoverer)
 	l.carries = l.carriesMessages()
 	l.newton = planNewton(l)
 	return l, nil
@@ -118,7 +122,9 @@ func (l *learner) allocate() error {
 	if l.newton != nil {
 		l.newton.allocate()
 	}
-	l.progress.Check = checkProgress{Active: true, Purpose: checkInitial, GradientOnly: l.startsUniform()}
+	l.reference = l.referenceStatistics(l.data)
+	l.startCheck(checkInitial)
+	l.progress.Check.Exact = l.startsUniform()
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
 	}
@@ -173,8 +179,10 @@ func (l *learner) layOut() {
 		}
 		return at
 	}
-	l.nodeMoment, l.edgeMoment = place(layout.Node), place(layout.Edge)
-	l.stride++ // the entropy
+	l.nodeMoment = place(layout.Node)
+	l.tiedNodes = len(l.tied)
+	l.edgeMoment = place(layout.Edge)
+	l.stride += 2 // the part of the upper bound, and the entropy
 	l.perSparseEdge = l.keptPerEdge()
 	for _, b := range l.bundles {
 		b.separateSparse(l.stride, l.perSparseEdge)
@@ -204,6 +212,9 @@ func (l *learner) roomMemory(m *Memory) {
 	size, vectors := float64(l.model.Layout.Size), 4 // total, gradient, watched and data
 	if anyHidden(l.problem.Data) {
 		vectors++ // of magnitude, for a moment
+	}
+	if !l.ownReference() {
+		vectors++
 	}
 	m.Add("gradients", float64(vectors)*doubleBytes*size, "%d vectors of %d weights × 8 bytes", vectors, l.model.Layout.Size)
 	groups := 0
@@ -319,11 +330,10 @@ func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockI
 	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
+	r.dual += u.weight * s.dual
+	l.progress.Infeasible = l.progress.Infeasible || s.infeasible
 	l.progress.Momentum.Product += s.product
 	l.progress.Momentum.Square += s.square
-	// Values are summed for the gap between dual and primal: those of what is known of
-	// missing labels, which enter the objective with a minus, have one of their own.
-	r.values.Add(s.values, math.Abs(u.weight))
 	block := &u.part.Blocks[blockIndex]
 	l.progress.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if v.contribute {
@@ -395,4 +405,9 @@ func (l *learner) stateBytes() int64 {
 		}
 	}
 	return int64(bytes)
+}
+
+// all reports whether something holds of the counting numbers of every inference.
+func (l *learner) all(holds func(f *counting.Facts) bool) bool {
+	return !slices.ContainsFunc(l.units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })
 }

@@ -54,7 +54,6 @@ func (l *learner) carryOn() error {
 	if l.progress.Momentum.Factor == 0 {
 		return nil
 	}
-	l.progress.Check.Carried = true
 	for _, t := range l.checkSchedule {
 		if _, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, carry: true}); err != nil {
 			return err

@@ -125,7 +125,7 @@ const (
 // and networks or weights for which the solve takes too much.
 func planNewton(l *learner) *newton {
 	rule, ok := l.settings.Step.(*auto)
-	if !ok || rule.firstOrder || !l.dual() {
+	if !ok || rule.firstOrder || !l.ascends {
 		return nil
 	}
 	n := &newton{l: l, columns: l.model.Layout.Size + 1, from: cmp.Or(l.settings.newtonAfter, newtonAfter)}
@@ -463,6 +463,7 @@ func (n *newton) evaluate() (inconsistency float64) {
 		norm += g * g
 	}
 	l.progress.Objective, l.progress.GradientNorm = n.saddle(dual, l.model.Weights), math.Sqrt(norm)
+	l.progress.Upper, l.progress.Held, l.progress.Watched = l.progress.Objective, math.NaN(), false
 	l.progress.Passes++
 	l.progress.GradientPasses++
 	return inconsistency
@@ -551,7 +552,7 @@ func (n *newton) iterate() error {
 	p.Iterations++
 	event := Event{
 		Iteration: p.Iterations, Instance: -1, Block: -1, Step: float64(oneIf(taken)),
-		Objective: p.Objective, GradientNorm: p.GradientNorm, Residual: inconsistency,
+		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), Residual: inconsistency,
 	}
 	if err := l.evaluate(&event); err != nil {
 		return err
@@ -610,6 +611,6 @@ func (n *newton) try(before float64) (taken bool) {
 	c[newtonMu], c[newtonNu] = max(newtonSmallestMu, c[newtonMu]*max(0.1, 1-shrink*shrink*shrink)), 2
 	copy(l.model.Weights, n.trial.Weights)
 	n.run(newtonTake)
-	l.progress.Objective = after
+	l.progress.Objective, l.progress.Upper = after, after
 	return true
 }

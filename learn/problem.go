@@ -122,6 +122,9 @@ type Settings struct {
 	// ObjectiveTolerance stops where the running objective changed by no more than
 	// this, relatively, over a pass. 0: not used.
 	ObjectiveTolerance float64
+	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
+	// converged, where that is known. 0: 1e-3.
+	Gap float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
 	// defaults to 10,000.
 	MaxIterations int
@@ -170,6 +173,7 @@ const (
 	defaultInnerTolerance    = 1e-3
 	defaultRelativeTolerance = 1e-5
 	defaultMaxPasses         = 10000
+	defaultGap               = 1e-3
 	defaultEvaluateEvery     = 20.0
 )
 
@@ -194,6 +198,7 @@ func (s Settings) Resolved() Settings {
 	if s.GradientTolerance == 0 && s.RelativeTolerance == 0 {
 		s.RelativeTolerance = defaultRelativeTolerance
 	}
+	s.Gap = cmp.Or(s.Gap, defaultGap)
 	s.MaxPasses, s.EvaluateEvery = cmp.Or(s.MaxPasses, defaultMaxPasses), cmp.Or(s.EvaluateEvery, defaultEvaluateEvery)
 	return s
 }
@@ -234,6 +239,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
 	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):
 		return fmt.Errorf("learn: violated constraint: tolerances ≥ 0")
+	case !(s.Gap >= 0):
+		return fmt.Errorf("learn: violated constraint: Gap ≥ 0, got %v", s.Gap)
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
 		return fmt.Errorf("learn: violated constraint: MaxIterations, MaxPasses and MaxTime ≥ 0")
 	case !(s.EvaluateEvery >= 0):

@@ -59,6 +59,10 @@ type Result struct {
 	// missing, over the network and over what is known of it. NaN where not Checked and
 	// where no dual applies: counting numbers without Facts.Dual.
 	Gap float64
+	// Suboptimality is an upper bound of how far Objective is above the smallest there is:
+	// Objective is then an upper bound of L, and the rest is proved by consistent beliefs.
+	// NaN where not Checked and where no bound exists: see Gap, and Convex.
+	Suboptimality float64
 	// Convex is false where the objective may have several optima: unobserved
 	// labels, or counting numbers that are not provably convex.
 	Convex bool
@@ -100,8 +104,10 @@ type Event struct {
 	Objective    float64
 	GradientNorm float64 // of the aggregated, partly stale, gradient
 	Step         float64 // size, as the rule reports it
-	Sweeps       int     // over this block, the largest number over instances; of a check, its passes
-	Residual     float64 // of the last of them, the largest; of a check, as in Result
+	// Suboptimality is as in Result, NaN where it is not known at the moment.
+	Suboptimality float64
+	Sweeps        int     // over this block, the largest number over instances; of a check, its passes
+	Residual      float64 // of the last of them, the largest; of a check, as in Result
 	// Theta are the weights after the step; read-only and only during the call.
 	Theta []float64
 	// Eval holds the values of Settings.Evaluate, nil in most iterations.

@@ -127,7 +127,8 @@ func (b *bundle) sparseSlots(block int) int {
 }
 
 // keptPerEdge returns how many numbers are kept of an edge of a sparse pair: its belief, which
-// for untied types is kept elsewhere, and its entropy times the counting number.
+// for untied types is kept elsewhere, its part of the upper bound, and its entropy times the
+// counting number.
 func (l *learner) keptPerEdge() int {
 	largest := 0
 	for _, span := range l.model.Layout.Edge {
@@ -135,7 +136,7 @@ func (l *learner) keptPerEdge() int {
 			largest = max(largest, span.States)
 		}
 	}
-	return largest + 1
+	return largest + 2
 }
 
 // contributeSparse does what contributeEdges does for the run of sparse groups that
@@ -159,10 +160,22 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		w.adjoint.PrefetchEdges(u.in, block.Edges[q:to])
 		simd.PrefetchRows(u.keptBeliefs, w.places, l.perSparseEdge)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
-		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to); err != nil {
+		free, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to)
+		if err != nil {
 			return end, err
 		}
-		l.changeEdges(w, s, u, change, block.Edges[q:to], span, w.belief[:(to-q)*span.States])
+		beliefs := w.belief[:(to-q)*span.States]
+		if _, err := w.crossEdges(u, block, q, to, beliefs, free); err != nil {
+			return end, err
+		}
+		for i := 0; u.labels == nil && i < to-q; i++ {
+			w.logs[i] = w.space.PairFreeEnergy(beliefs[i*span.States:][:span.States], u.net, block, q+i)
+		}
+		if w.certify {
+			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
+			s.infeasible = s.infeasible || !feasible
+		}
+		l.changeEdges(w, s, u, change, block.Edges[q:to], span, beliefs)
 		q = to
 	}
 	return end, nil
@@ -173,10 +186,11 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 func (l *learner) changeEdges(w *worker, s *unitResult, u *unit, change []float64, edges []int32, span *crf.Span, beliefs []float64) {
 	for i, e := range edges {
 		kept := u.keptBeliefs[int(w.places[i])*l.perSparseEdge:][:l.perSparseEdge]
-		belief, entropy := beliefs[i*span.States:][:span.States], &kept[l.perSparseEdge-1]
-		is := u.net.Counting.Edge[e] * simd.Entropy(belief)
-		change[l.stride-1] += is - *entropy
-		*entropy = is
+		belief, last := beliefs[i*span.States:][:span.States], kept[l.perSparseEdge-2:]
+		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief)} {
+			change[l.crossAt()+j] += is - last[j]
+			last[j] = is
+		}
 		if span.Untied {
 			l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
 			continue
@@ -208,7 +222,7 @@ func (l *learner) addSparse(u *unit, adjoint *ground.Adjoint) {
 			for q := g.Lo; q < g.Hi; q++ {
 				e := block.Edges[q]
 				kept := u.keptBeliefs[(u.sparseEdges.first[x][i]+int(q-g.Lo))*l.perSparseEdge:][:l.perSparseEdge]
-				sum[l.stride-1] += kept[l.perSparseEdge-1]
+				addTo(sum[l.crossAt():], kept[l.perSparseEdge-2:])
 				t := u.in.EdgeType(e)
 				if span := &l.model.Layout.Edge[t]; !span.Untied {
 					adjoint.ScatterEdge(sum[span.Part:][:span.Len], u.in, e, kept[:span.States])

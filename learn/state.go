@@ -65,8 +65,9 @@ type saved struct {
 
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
 // several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
-// watch the gradient, and 5 since messages have velocities and the step rule a Hessian.
-const stateFormat = 5
+// watch the gradient, 5 since messages have velocities and the step rule a Hessian, and 6
+// since weights and messages descend together.
+const stateFormat = 6
 
 // eachByBits calls do for every number of a struct that is saved by its bits.
 func eachByBits(of reflect.Value, do func(name string, x *float64)) {
@@ -187,13 +188,14 @@ func (s *Settings) stepName() string {
 // parse reads the progress of a state of this format.
 func (s *State) parse() (*saved, error) {
 	var in saved
+	// The format first: fields of another one are unknown.
+	if err := json.Unmarshal(s.progress, &struct{ Format *int }{&in.Format}); err == nil && in.Format != stateFormat {
+		return nil, stateErrorf("format %d, this version reads %d: start a new run, to which --init gives the model of this one, or resume with the version that wrote it", in.Format, stateFormat)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(s.progress))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
 		return nil, stateErrorf("progress: %v", err)
-	}
-	if in.Format != stateFormat {
-		return nil, stateErrorf("format %d, this version reads %d: start a new run, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	return &in, nil
 }

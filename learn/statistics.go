@@ -25,18 +25,7 @@ func magnitude(m *crf.Model, data []*crf.Instance, total float64, observed []flo
 	if !anyHidden(data) {
 		return math.Sqrt(simd.Dot(observed, observed))
 	}
-	sum := addStatistics(m, data, total, func(labels []int32) []int32 {
-		if !slices.Contains(labels, crf.Unobserved) {
-			return labels
-		}
-		labels = slices.Clone(labels)
-		for s, y := range labels {
-			if y == crf.Unobserved {
-				labels[s] = 0
-			}
-		}
-		return labels
-	})
+	sum := addStatistics(m, data, total, withoutHidden)
 	return math.Sqrt(simd.Dot(sum, sum))
 }
 

@@ -27,18 +27,24 @@ type StepRule interface {
 	Guarded() bool
 }
 
-// recoveringRule is a rule that knows where a run can go back to. Messages are carried
-// on between its visits, where they ascend a dual.
-type recoveringRule interface {
+// recoverer is a rule that has a second phase, in which weights move after whole passes
+// only, and that knows where a run can go back to.
+type recoverer interface {
 	StepRule
+	// whole reports that the second phase has begun.
+	whole() bool
+	// judge is called after a whole pass at theta, with F and its gradient there, and
+	// whether F bounds the objective, and whether sweeps only lower it. It accepts theta,
+	// or moves it, or asks for another pass at the same weights by leaving it.
+	judge(theta, gradient []float64, value float64, bounds, monotone bool) (accepted bool)
+	// leave moves theta, which was accepted, and returns the size of the step.
+	leave(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
-	// inference was made exact.
-	refreshed(theta, gradient []float64)
+	// inference was made exact, and what F is now.
+	refreshed(theta, gradient []float64, value float64)
 	// best returns weights that a run should end with if it had to end now, nil where
 	// those of the moment are as good.
 	best() []float64
-	// safe returns the weights of the smallest objective that is sure.
-	safe() []float64
 }
 
 // StepProblem is what a rule may know of the problem.

@@ -22,6 +22,7 @@ type unit struct {
 	net      *bp.Net
 	state    *bp.State
 	weight   float64 // of its free energy in the objective; negative if clamped
+	labels   []int32 // of the upper bound; nil: there are none
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
@@ -161,7 +162,10 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		return nil, err
 	}
 	samples := in.Samples()
-	units := []*unit{{instance: index, in: in, part: part, net: net, weight: in.Weight() * float64(len(samples)) / total}}
+	units := []*unit{{
+		instance: index, in: in, part: part, net: net, weight: in.Weight() * float64(len(samples)) / total,
+		labels: referenceLabels(in, h.problem.Model.Layout.Masked),
+	}}
 	for i, labels := range samples {
 		if !slices.Contains(in.Samples()[i], crf.Unobserved) {
 			continue

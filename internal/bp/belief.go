@@ -258,3 +258,52 @@ func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, 
 func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
 	return w.listedNodes(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
 }
+
+// LogBelief returns log τ_s(x) of a node that is not observed.
+func (n *Net) LogBelief(st *State, s, x int32) float64 { return n.belief(st, s)[x] }
+
+// LogPair returns log τ_uv(x,y) of the q-th edge of the block, however small it is.
+func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, x, y int32) (float64, error) {
+	e := block.Edges[q]
+	u, v := net.Graph.U(e), net.Graph.V(e)
+	kv := int(net.Card[v])
+	logZ, _, err := w.edgeBelief(w.pair[:int(net.Card[u])*kv], net, st, block, q)
+	if err != nil {
+		return 0, err
+	}
+	left, right := w.sum[:net.Card[u]], w.second[:kv]
+	net.cavity(left, st, u, 2*e+1)
+	net.cavity(right, st, v, 2*e)
+	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
+}
+
+// shareInLearning of the distance from consistent beliefs is spread without scaling: any
+// consistent beliefs are feasible, and nearer ones cost more than they gain.
+const shareInLearning = 1e-4
+
+// Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
+// written them, so that their sums are the beliefs of the nodes, and returns the sum of
+// ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
+// forbidden state, which only masked tables have.
+func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
+	feasible = true
+	n := len(beliefs) / (hi - lo)
+	for i, e := range block.Edges[lo:hi] {
+		pair := beliefs[i*n:][:n]
+		u, v := net.Graph.U(e), net.Graph.V(e)
+		net.Belief(w.sum, st, u)
+		net.Belief(w.second, st, v)
+		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out, shareInLearning)
+		entropy += net.Counting.Edge[e] * simd.Entropy(pair)
+		for x := 0; masked && x < n; x++ {
+			feasible = feasible && !(pair[x] > 0 && isForbidden(w.logAt(int32(lo+i), x)))
+		}
+	}
+	return entropy, feasible
+}
+
+// PairFreeEnergy returns ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv) of the q-th edge of the block at any
+// belief.
+func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
+	return w.tableFreeEnergy(pair, net.Counting.Edge[block.Edges[q]], q)
+}

@@ -14,7 +14,7 @@ type Limits struct {
 	Tolerance float64
 	// MaxSweeps bounds the number of sweeps; 0 makes none.
 	MaxSweeps int
-	// Damping is the weight of the old message in the first sweeps, in [0, 1).
+	// Damping is the weight of the old message in the first sweeps, in (−1, 1); see Sweep.
 	Damping float64
 }
 

@@ -121,7 +121,7 @@ func TestLargestPotentialOverflows(t *testing.T) {
 // the primal value, which would then be no bound.
 func TestDenormalMassIsKept(t *testing.T) {
 	pair, row, column := []float64{1e-310, 1, 0, 0}, []float64{1, 0}, []float64{1, 0}
-	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2))
+	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2), 0)
 	if want := []float64{1, 0, 0, 0}; !slices.Equal(pair, want) {
 		t.Errorf("made consistent: %v, want %v", pair, want)
 	}

@@ -15,7 +15,7 @@ import (
 // entries, so they must be used (and Primal becomes −Inf).
 func TestMakeConsistentLowersRows(t *testing.T) {
 	pair, row, column := []float64{0.5, 0, 0, 0.5}, []float64{0.6, 0.4}, []float64{0.4, 0.6}
-	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2))
+	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2), 0)
 	rows, columns := marginalsOf(pair, 2)
 	for i := range 2 {
 		if math.Abs(rows[i]-row[i]) > 1e-12 || math.Abs(columns[i]-column[i]) > 1e-12 {
@@ -41,7 +41,7 @@ func TestMakeConsistent(t *testing.T) {
 				zero = append(zero, i)
 			}
 		}
-		makeConsistent(pair, row, column, make([]float64, ku), make([]float64, kv), make([]float64, kv))
+		makeConsistent(pair, row, column, make([]float64, ku), make([]float64, kv), make([]float64, kv), 0)
 		rows, columns := marginalsOf(pair, kv)
 		if off := distance(rows, row) + distance(columns, column); !(off < 1e-12) || slices.Min(pair) < 0 {
 			t.Fatalf("%d×%d: margins off by %v, smallest entry %v", ku, kv, off, slices.Min(pair))

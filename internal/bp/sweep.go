@@ -13,7 +13,8 @@ import (
 // c_s ≥ 0. Messages into nodes outside the block and their beliefs stay as they
 // are.
 //
-// damping in [0, 1) is the weight of the old message. The residual is the
+// damping in (−1, 1) is the weight of the old message; below 0 messages are
+// over-relaxed: they go farther than (5) says. The residual is the
 // largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
 // +Inf where a state became impossible. Beliefs count because they may be of older
 // potentials, with messages that no longer belong to them and yet repeat

@@ -34,6 +34,16 @@ func (v *Values) Add(o Values, weight float64) {
 // whose first end U lies in it. of is the partition's assignment of nodes to
 // blocks and id the number of this block.
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
+	return w.evaluate(net, st, block, of, id, true)
+}
+
+// Dual computes the dual value alone.
+func (w *Workspace) Dual(net *Net, st *State, block *partition.Block, of []int32, id int32) (float64, error) {
+	values, err := w.evaluate(net, st, block, of, id, false)
+	return values.Dual, err
+}
+
+func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
 	var sum Values
 	for _, p := range block.Order {
 		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
@@ -66,10 +76,12 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []i
 		rho := net.Counting.Edge[e]
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
-		net.Belief(w.sum, st, u)
-		net.Belief(w.second, st, v)
-		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out)
-		sum.Primal += w.tableFreeEnergy(pair, rho, q)
+		if primal {
+			net.Belief(w.sum, st, u)
+			net.Belief(w.second, st, v)
+			makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out, 0)
+			sum.Primal += w.tableFreeEnergy(pair, rho, q)
+		}
 	}
 	for i := range block.Order {
 		sum.Dual += w.nodeDual(net, st, block, i)
@@ -259,13 +271,13 @@ const maxScalings = 100
 // makeConsistent changes pair so that its row sums are row and its column sums
 // are column: alternating scaling (Sinkhorn), which keeps zeros, and where that does
 // not get there, as where a row has less than 1/largestScale of its mass, a rank-one correction of what is left (Altschuler, Weed and Rigollet
-// 2017). left has the length of row; right and sums that of column: scratch.
-func makeConsistent(pair, row, column, left, right, sums []float64) {
+// 2017). Scaling ends where no more than a share of the first distance is left. left has the length of row; right and sums that of column: scratch.
+func makeConsistent(pair, row, column, left, right, sums []float64, share float64) {
 	left, right, sums = left[:len(row)], right[:len(column)], sums[:len(column)]
 	for j := range right {
 		right[j] = 1
 	}
-	reached := false
+	reached, first := false, 0.0
 	for scaling := 0; ; scaling++ {
 		simd.TableVector(left, right, pair)
 		for i, want := range row {
@@ -276,7 +288,13 @@ func makeConsistent(pair, row, column, left, right, sums []float64) {
 		for j, want := range column {
 			distance += math.Abs(want - right[j]*sums[j])
 		}
+		if scaling == 0 {
+			first = distance
+		}
 		reached = distance <= negligibleMass/10
+		if share > 0 && distance <= share*first {
+			break
+		}
 		if reached || scaling == maxScalings {
 			break
 		}

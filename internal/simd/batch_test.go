@@ -209,7 +209,7 @@ func TestAllSafe(t *testing.T) {
 // NaN is promised, and that it stays with its node.
 func TestAbsorbAll(t *testing.T) {
 	eachBatch(t, 63, func(t *testing.T, what string, with implementation, r *rand.Rand, c *batchCase) {
-		damping := []float64{0, 0.4}[r.IntN(2)]
+		damping := []float64{0, 0.4, -0.5}[r.IntN(3)]
 		spoil(c.messages, r, -infinity, infinity, math.MaxFloat64)
 		spoil(c.out, r, -infinity)
 		for _, m := range c.list {
@@ -231,7 +231,7 @@ func TestAbsorbAll(t *testing.T) {
 			for x, y := range row {
 				old := &messages[m.Old+x]
 				after := y - largest
-				if damping > 0 && after != *old {
+				if damping != 0 && after != *old {
 					after = (1-damping)*after + damping**old
 				}
 				if change := math.Abs(after - *old); after != *old && !(change <= residual) {

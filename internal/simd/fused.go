@@ -21,7 +21,7 @@ func Exponentiate(dst, theta []float64, inverse, lowest float64) (largest float6
 // sum of which a belief is made:
 //
 //	new[i] = message[i], or (1−damping)·message[i] + damping·old[i] where the two
-//	         differ and damping > 0;
+//	         differ and damping is not 0;
 //	sum[i] += rho·new[i];   old[i] = new[i].
 //
 // It returns the largest |new[i] − old[i]| over the entries that differ, 0 if

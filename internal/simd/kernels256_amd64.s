@@ -4055,7 +4055,7 @@ same361:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped367
+	JE         undamped367
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
@@ -4160,7 +4160,7 @@ row376:
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped382
+	JE         undamped382
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
@@ -4182,7 +4182,7 @@ undamped382:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped383
+	JE          undamped383
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
@@ -4212,7 +4212,7 @@ whole384:
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped386
+	JE        undamped386
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
@@ -4247,7 +4247,7 @@ rest385:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped388
+	JE         undamped388
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
@@ -11512,7 +11512,7 @@ same1031:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1037
+	JE         undamped1037
 	VCMPPD     $0x04, Y9, Y8, Y10
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y7
@@ -11617,7 +11617,7 @@ row1046:
 	VMOVUPD    (DI)(SI*8), Y8
 	VSUBPD     Y5, Y7, Y7
 	VUCOMISD   X2, X0
-	JBE        undamped1052
+	JE         undamped1052
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
@@ -11639,7 +11639,7 @@ undamped1052:
 	VMOVUPD     32(DI)(SI*8), Y8
 	VSUBPD      Y5, Y7, Y7
 	VUCOMISD    X2, X0
-	JBE         undamped1053
+	JE          undamped1053
 	VCMPPD      $0x04, Y8, Y7, Y10
 	VMULPD      Y0, Y8, Y5
 	VMULPD      Y1, Y7, Y9
@@ -11669,7 +11669,7 @@ whole1054:
 	VMOVUPD   (DI)(R10*8), Y8
 	VSUBPD    Y5, Y7, Y7
 	VUCOMISD  X2, X0
-	JBE       undamped1056
+	JE        undamped1056
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
@@ -11704,7 +11704,7 @@ rest1055:
 	VSUBPD     Y5, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JBE        undamped1058
+	JE         undamped1058
 	VCMPPD     $0x04, Y9, Y8, Y11
 	VMULPD     Y0, Y9, Y5
 	VMULPD     Y1, Y8, Y10
@@ -15687,7 +15687,7 @@ whole1357:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JBE       undamped1359
+	JE        undamped1359
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
@@ -15720,7 +15720,7 @@ rest1358:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JBE        undamped1361
+	JE         undamped1361
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2

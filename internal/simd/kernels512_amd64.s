@@ -4294,7 +4294,7 @@ whole348:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JBE      undamped350
+	JE       undamped350
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
@@ -4323,7 +4323,7 @@ rest349:
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JBE       undamped352
+	JE        undamped352
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
@@ -11474,7 +11474,7 @@ same986:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped993
+	JE         undamped993
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
@@ -11506,7 +11506,7 @@ some984:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped994
+	JE           undamped994
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
@@ -11623,7 +11623,7 @@ whole1007:
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JBE      undamped1009
+	JE       undamped1009
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
@@ -11653,7 +11653,7 @@ rest1008:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped1011
+	JE        undamped1011
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9

@@ -26,7 +26,7 @@ func plainAbsorb(old, message, sum []float64, rho, damping float64) (residual fl
 	message, sum = message[:len(old)], sum[:len(old)]
 	for i, before := range old {
 		after := message[i]
-		if damping > 0 && after != before {
+		if (damping < 0 || damping > 0) && after != before {
 			after = (1-damping)*after + damping*before
 		}
 		if after != before {

@@ -1488,7 +1488,7 @@ same117:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JBE        undamped124
+	JE         undamped124
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
@@ -1520,7 +1520,7 @@ some115:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JBE          undamped125
+	JE           undamped125
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
@@ -1637,7 +1637,7 @@ whole138:
 	VMOVUPD   (R9)(R13*8), Z8
 	VSUBPD    Z6, Z7, Z7
 	VUCOMISD  X2, X0
-	JBE       undamped140
+	JE        undamped140
 	VCMPPD    $0x04, Z8, Z7, K1
 	VMULPD    Z0, Z8, Z9
 	VMULPD    Z1, Z7, Z10
@@ -1667,7 +1667,7 @@ rest139:
 	VMOVUPD.Z   (R9)(R13*8), K1, Z8
 	VSUBPD.Z    Z6, Z7, K1, Z7
 	VUCOMISD    X2, X0
-	JBE         undamped142
+	JE          undamped142
 	VCMPPD      $0x04, Z8, Z7, K2
 	VMULPD      Z0, Z8, Z6
 	VMULPD      Z1, Z7, Z9

@@ -346,7 +346,7 @@ func TestAllSafe32(t *testing.T) {
 
 func TestAbsorbAll32(t *testing.T) {
 	eachBatch32(t, func(t *testing.T, what string, with implementation, r *rand.Rand, b *batch32) {
-		for _, damping := range []float64{0, 0.3} {
+		for _, damping := range []float64{0, 0.3, -0.5} {
 			if r.IntN(3) == 0 {
 				sprinkle(b.messages, r, math.Inf(-1), 0)
 				for i := range b.out {

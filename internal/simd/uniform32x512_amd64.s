@@ -6836,7 +6836,7 @@ group198:
 	VMOVUPD       (DI), Z21
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped200
+	JE            undamped200
 	VCMPPD        $0x04, Z21, Z13, K1
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
@@ -6857,7 +6857,7 @@ undamped200:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped201
+	JE          undamped201
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z18
@@ -6878,7 +6878,7 @@ undamped201:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z20, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped202
+	JE          undamped202
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
@@ -6899,7 +6899,7 @@ undamped202:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z19, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped203
+	JE          undamped203
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
@@ -6960,7 +6960,7 @@ group204:
 	VMOVUPD       (DI), Z15
 	VSUBPD        Z14, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped206
+	JE            undamped206
 	VCMPPD        $0x04, Z15, Z13, K1
 	VMULPD        Z0, Z15, Z14
 	VMULPD        Z1, Z13, Z16
@@ -7069,7 +7069,7 @@ group207:
 	VMOVUPD.Z     (R9), K1, Z21
 	VSUBPD.Z      Z17, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped209
+	JE            undamped209
 	VCMPPD        $0x04, Z21, Z13, K2
 	VMULPD        Z0, Z21, Z17
 	VMULPD        Z1, Z13, Z23
@@ -7116,7 +7116,7 @@ stored213:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z19, Z14, K1, Z14
 	VUCOMISD  X2, X0
-	JBE       undamped214
+	JE        undamped214
 	VCMPPD    $0x04, Z13, Z14, K2
 	VMULPD    Z0, Z13, Z17
 	VMULPD    Z1, Z14, Z19
@@ -7163,7 +7163,7 @@ stored218:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z20, Z15, K1, Z15
 	VUCOMISD  X2, X0
-	JBE       undamped219
+	JE        undamped219
 	VCMPPD    $0x04, Z13, Z15, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z15, Z17
@@ -7210,7 +7210,7 @@ stored223:
 	VMOVUPD.Z (R9), K1, Z13
 	VSUBPD.Z  Z18, Z16, K1, Z16
 	VUCOMISD  X2, X0
-	JBE       undamped224
+	JE        undamped224
 	VCMPPD    $0x04, Z13, Z16, K2
 	VMULPD    Z0, Z13, Z14
 	VMULPD    Z1, Z16, Z15
@@ -7299,7 +7299,7 @@ group229:
 	VMOVUPD.Z     (R9), K1, Z15
 	VSUBPD.Z      Z14, Z13, K1, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped231
+	JE            undamped231
 	VCMPPD        $0x04, Z15, Z13, K2
 	VMULPD        Z0, Z15, Z14
 	VMULPD        Z1, Z13, Z16
@@ -7423,7 +7423,7 @@ group238:
 	VMOVUPD       (DI), Z19
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped240
+	JE            undamped240
 	VCMPPD        $0x04, Z19, Z13, K1
 	VMULPD        Z0, Z19, Z20
 	VMULPD        Z1, Z13, Z21
@@ -7439,7 +7439,7 @@ undamped240:
 	VMOVUPD     64(DI), Z13
 	VSUBPD      Z17, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped241
+	JE          undamped241
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z19
@@ -7460,7 +7460,7 @@ undamped241:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped242
+	JE          undamped242
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
@@ -7476,7 +7476,7 @@ undamped242:
 	VMOVUPD     64(DI), Z13
 	VSUBPD      Z18, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped243
+	JE          undamped243
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
@@ -7555,7 +7555,7 @@ undamped243:
 	VMOVUPD       (DI), Z19
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped244
+	JE            undamped244
 	VCMPPD        $0x04, Z19, Z13, K1
 	VMULPD        Z0, Z19, Z20
 	VMULPD        Z1, Z13, Z21
@@ -7571,7 +7571,7 @@ undamped244:
 	VMOVUPD     64(DI), Z13
 	VSUBPD      Z17, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped245
+	JE          undamped245
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z19
@@ -7592,7 +7592,7 @@ undamped245:
 	VMOVUPD     (DI), Z13
 	VSUBPD      Z18, Z15, Z15
 	VUCOMISD    X2, X0
-	JBE         undamped246
+	JE          undamped246
 	VCMPPD      $0x04, Z13, Z15, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z15, Z17
@@ -7608,7 +7608,7 @@ undamped246:
 	VMOVUPD     64(DI), Z13
 	VSUBPD      Z18, Z16, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped247
+	JE          undamped247
 	VCMPPD      $0x04, Z13, Z16, K1
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
@@ -7670,7 +7670,7 @@ group248:
 	VMOVUPD       (DI), Z16
 	VSUBPD        Z15, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped250
+	JE            undamped250
 	VCMPPD        $0x04, Z16, Z13, K1
 	VMULPD        Z0, Z16, Z17
 	VMULPD        Z1, Z13, Z18
@@ -7686,7 +7686,7 @@ undamped250:
 	VMOVUPD     64(DI), Z13
 	VSUBPD      Z15, Z14, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped251
+	JE          undamped251
 	VCMPPD      $0x04, Z13, Z14, K1
 	VMULPD      Z0, Z13, Z15
 	VMULPD      Z1, Z14, Z16
@@ -7791,7 +7791,7 @@ group252:
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped254
+	JE            undamped254
 	VCMPPD        $0x04, Z19, Z13, K2
 	VMULPD        Z0, Z19, Z20
 	VMULPD        Z1, Z13, Z21
@@ -7807,7 +7807,7 @@ undamped254:
 	VMOVUPD.Z   64(R9), K1, Z13
 	VSUBPD.Z    Z17, Z14, K1, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped255
+	JE          undamped255
 	VCMPPD      $0x04, Z13, Z14, K2
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z19
@@ -7854,7 +7854,7 @@ stored259:
 	VMOVUPD  (R9), Z13
 	VSUBPD   Z18, Z15, Z15
 	VUCOMISD X2, X0
-	JBE      undamped260
+	JE       undamped260
 	VCMPPD   $0x04, Z13, Z15, K2
 	VMULPD   Z0, Z13, Z14
 	VMULPD   Z1, Z15, Z17
@@ -7870,7 +7870,7 @@ undamped260:
 	VMOVUPD.Z   64(R9), K1, Z13
 	VSUBPD.Z    Z18, Z16, K1, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped261
+	JE          undamped261
 	VCMPPD      $0x04, Z13, Z16, K2
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
@@ -7979,7 +7979,7 @@ stored265:
 	VMOVUPD       (R9), Z19
 	VSUBPD        Z17, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped266
+	JE            undamped266
 	VCMPPD        $0x04, Z19, Z13, K2
 	VMULPD        Z0, Z19, Z20
 	VMULPD        Z1, Z13, Z21
@@ -7995,7 +7995,7 @@ undamped266:
 	VMOVUPD.Z   64(R9), K1, Z13
 	VSUBPD.Z    Z17, Z14, K1, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped267
+	JE          undamped267
 	VCMPPD      $0x04, Z13, Z14, K2
 	VMULPD      Z0, Z13, Z17
 	VMULPD      Z1, Z14, Z19
@@ -8042,7 +8042,7 @@ stored271:
 	VMOVUPD  (R9), Z13
 	VSUBPD   Z18, Z15, Z15
 	VUCOMISD X2, X0
-	JBE      undamped272
+	JE       undamped272
 	VCMPPD   $0x04, Z13, Z15, K2
 	VMULPD   Z0, Z13, Z14
 	VMULPD   Z1, Z15, Z17
@@ -8058,7 +8058,7 @@ undamped272:
 	VMOVUPD.Z   64(R9), K1, Z13
 	VSUBPD.Z    Z18, Z16, K1, Z16
 	VUCOMISD    X2, X0
-	JBE         undamped273
+	JE          undamped273
 	VCMPPD      $0x04, Z13, Z16, K2
 	VMULPD      Z0, Z13, Z14
 	VMULPD      Z1, Z16, Z15
@@ -8148,7 +8148,7 @@ group278:
 	VMOVUPD       (R9), Z16
 	VSUBPD        Z15, Z13, Z13
 	VUCOMISD      X2, X0
-	JBE           undamped280
+	JE            undamped280
 	VCMPPD        $0x04, Z16, Z13, K2
 	VMULPD        Z0, Z16, Z17
 	VMULPD        Z1, Z13, Z18
@@ -8164,7 +8164,7 @@ undamped280:
 	VMOVUPD.Z   64(R9), K1, Z13
 	VSUBPD.Z    Z15, Z14, K1, Z14
 	VUCOMISD    X2, X0
-	JBE         undamped281
+	JE          undamped281
 	VCMPPD      $0x04, Z13, Z14, K2
 	VMULPD      Z0, Z13, Z15
 	VMULPD      Z1, Z14, Z16

@@ -7742,7 +7742,7 @@ group182:
 	VMOVUPD          (SI), Z8
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped184
+	JE               undamped184
 	VCMPPD           $0x04, Z8, Z20, K1
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
@@ -7763,7 +7763,7 @@ undamped184:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped185
+	JE          undamped185
 	VCMPPD      $0x04, Z4, Z21, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z21, Z8
@@ -7784,7 +7784,7 @@ undamped185:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z7, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped186
+	JE          undamped186
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z22, Z7
@@ -7805,7 +7805,7 @@ undamped186:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z6, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped187
+	JE          undamped187
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
@@ -7873,7 +7873,7 @@ group188:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z8, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped190
+	JE               undamped190
 	VCMPPD           $0x04, Z5, Z8, K1
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
@@ -8054,7 +8054,7 @@ group191:
 	VMOVUPD.Z        (R8), K1, Z8
 	VSUBPD.Z         Z4, Z20, K1, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped193
+	JE               undamped193
 	VCMPPD           $0x04, Z8, Z20, K2
 	VMULPD           Z0, Z8, Z4
 	VMULPD           Z1, Z20, Z9
@@ -8101,7 +8101,7 @@ stored197:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z6, Z21, K1, Z21
 	VUCOMISD  X2, X0
-	JBE       undamped198
+	JE        undamped198
 	VCMPPD    $0x04, Z4, Z21, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z21, Z8
@@ -8148,7 +8148,7 @@ stored202:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z7, Z22, K1, Z22
 	VUCOMISD  X2, X0
-	JBE       undamped203
+	JE        undamped203
 	VCMPPD    $0x04, Z4, Z22, K2
 	VMULPD    Z0, Z4, Z6
 	VMULPD    Z1, Z22, Z7
@@ -8195,7 +8195,7 @@ stored207:
 	VMOVUPD.Z (R8), K1, Z4
 	VSUBPD.Z  Z5, Z23, K1, Z23
 	VUCOMISD  X2, X0
-	JBE       undamped208
+	JE        undamped208
 	VCMPPD    $0x04, Z4, Z23, K2
 	VMULPD    Z0, Z4, Z5
 	VMULPD    Z1, Z23, Z6
@@ -8291,7 +8291,7 @@ group213:
 	VMOVUPD.Z        (R8), K1, Z5
 	VSUBPD.Z         Z4, Z8, K1, Z8
 	VUCOMISD         X2, X0
-	JBE              undamped215
+	JE               undamped215
 	VCMPPD           $0x04, Z5, Z8, K2
 	VMULPD           Z0, Z5, Z4
 	VMULPD           Z1, Z8, Z6
@@ -8487,7 +8487,7 @@ group222:
 	VMOVUPD          (SI), Z6
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped224
+	JE               undamped224
 	VCMPPD           $0x04, Z6, Z20, K1
 	VMULPD           Z0, Z6, Z7
 	VMULPD           Z1, Z20, Z8
@@ -8503,7 +8503,7 @@ undamped224:
 	VMOVUPD     64(SI), Z6
 	VSUBPD      Z4, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped225
+	JE          undamped225
 	VCMPPD      $0x04, Z6, Z21, K1
 	VMULPD      Z0, Z6, Z4
 	VMULPD      Z1, Z21, Z7
@@ -8524,7 +8524,7 @@ undamped225:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped226
+	JE          undamped226
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z6
 	VMULPD      Z1, Z22, Z7
@@ -8540,7 +8540,7 @@ undamped226:
 	VMOVUPD     64(SI), Z4
 	VSUBPD      Z5, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped227
+	JE          undamped227
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
@@ -8693,7 +8693,7 @@ undamped227:
 	VMOVUPD          (SI), Z6
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped228
+	JE               undamped228
 	VCMPPD           $0x04, Z6, Z20, K1
 	VMULPD           Z0, Z6, Z7
 	VMULPD           Z1, Z20, Z8
@@ -8709,7 +8709,7 @@ undamped228:
 	VMOVUPD     64(SI), Z6
 	VSUBPD      Z4, Z21, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped229
+	JE          undamped229
 	VCMPPD      $0x04, Z6, Z21, K1
 	VMULPD      Z0, Z6, Z4
 	VMULPD      Z1, Z21, Z7
@@ -8730,7 +8730,7 @@ undamped229:
 	VMOVUPD     (SI), Z4
 	VSUBPD      Z5, Z22, Z22
 	VUCOMISD    X2, X0
-	JBE         undamped230
+	JE          undamped230
 	VCMPPD      $0x04, Z4, Z22, K1
 	VMULPD      Z0, Z4, Z6
 	VMULPD      Z1, Z22, Z7
@@ -8746,7 +8746,7 @@ undamped230:
 	VMOVUPD     64(SI), Z4
 	VSUBPD      Z5, Z23, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped231
+	JE          undamped231
 	VCMPPD      $0x04, Z4, Z23, K1
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
@@ -8844,7 +8844,7 @@ group232:
 	VMOVUPD          (SI), Z5
 	VSUBPD           Z4, Z12, Z12
 	VUCOMISD         X2, X0
-	JBE              undamped234
+	JE               undamped234
 	VCMPPD           $0x04, Z5, Z12, K1
 	VMULPD           Z0, Z5, Z6
 	VMULPD           Z1, Z12, Z7
@@ -8860,7 +8860,7 @@ undamped234:
 	VMOVUPD     64(SI), Z5
 	VSUBPD      Z4, Z13, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped235
+	JE          undamped235
 	VCMPPD      $0x04, Z5, Z13, K1
 	VMULPD      Z0, Z5, Z4
 	VMULPD      Z1, Z13, Z6
@@ -9037,7 +9037,7 @@ group236:
 	VMOVUPD          (R8), Z6
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped238
+	JE               undamped238
 	VCMPPD           $0x04, Z6, Z20, K2
 	VMULPD           Z0, Z6, Z7
 	VMULPD           Z1, Z20, Z8
@@ -9053,7 +9053,7 @@ undamped238:
 	VMOVUPD.Z   64(R8), K1, Z6
 	VSUBPD.Z    Z4, Z21, K1, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped239
+	JE          undamped239
 	VCMPPD      $0x04, Z6, Z21, K2
 	VMULPD      Z0, Z6, Z4
 	VMULPD      Z1, Z21, Z7
@@ -9100,7 +9100,7 @@ stored243:
 	VMOVUPD  (R8), Z4
 	VSUBPD   Z5, Z22, Z22
 	VUCOMISD X2, X0
-	JBE      undamped244
+	JE       undamped244
 	VCMPPD   $0x04, Z4, Z22, K2
 	VMULPD   Z0, Z4, Z6
 	VMULPD   Z1, Z22, Z7
@@ -9116,7 +9116,7 @@ undamped244:
 	VMOVUPD.Z   64(R8), K1, Z4
 	VSUBPD.Z    Z5, Z23, K1, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped245
+	JE          undamped245
 	VCMPPD      $0x04, Z4, Z23, K2
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
@@ -9299,7 +9299,7 @@ stored249:
 	VMOVUPD          (R8), Z6
 	VSUBPD           Z4, Z20, Z20
 	VUCOMISD         X2, X0
-	JBE              undamped250
+	JE               undamped250
 	VCMPPD           $0x04, Z6, Z20, K2
 	VMULPD           Z0, Z6, Z7
 	VMULPD           Z1, Z20, Z8
@@ -9315,7 +9315,7 @@ undamped250:
 	VMOVUPD.Z   64(R8), K1, Z6
 	VSUBPD.Z    Z4, Z21, K1, Z21
 	VUCOMISD    X2, X0
-	JBE         undamped251
+	JE          undamped251
 	VCMPPD      $0x04, Z6, Z21, K2
 	VMULPD      Z0, Z6, Z4
 	VMULPD      Z1, Z21, Z7
@@ -9362,7 +9362,7 @@ stored255:
 	VMOVUPD  (R8), Z4
 	VSUBPD   Z5, Z22, Z22
 	VUCOMISD X2, X0
-	JBE      undamped256
+	JE       undamped256
 	VCMPPD   $0x04, Z4, Z22, K2
 	VMULPD   Z0, Z4, Z6
 	VMULPD   Z1, Z22, Z7
@@ -9378,7 +9378,7 @@ undamped256:
 	VMOVUPD.Z   64(R8), K1, Z4
 	VSUBPD.Z    Z5, Z23, K1, Z23
 	VUCOMISD    X2, X0
-	JBE         undamped257
+	JE          undamped257
 	VCMPPD      $0x04, Z4, Z23, K2
 	VMULPD      Z0, Z4, Z5
 	VMULPD      Z1, Z23, Z6
@@ -9504,7 +9504,7 @@ group262:
 	VMOVUPD          (R8), Z5
 	VSUBPD           Z4, Z12, Z12
 	VUCOMISD         X2, X0
-	JBE              undamped264
+	JE               undamped264
 	VCMPPD           $0x04, Z5, Z12, K2
 	VMULPD           Z0, Z5, Z6
 	VMULPD           Z1, Z12, Z7
@@ -9520,7 +9520,7 @@ undamped264:
 	VMOVUPD.Z   64(R8), K1, Z5
 	VSUBPD.Z    Z4, Z13, K1, Z13
 	VUCOMISD    X2, X0
-	JBE         undamped265
+	JE          undamped265
 	VCMPPD      $0x04, Z5, Z13, K2
 	VMULPD      Z0, Z5, Z4
 	VMULPD      Z1, Z13, Z6

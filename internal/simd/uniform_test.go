@@ -113,7 +113,7 @@ func eachUniform(t *testing.T, seed uint64, test func(t *testing.T, what string,
 		r := rand.New(rand.NewPCG(seed, 1))
 		for k := 1; k <= with.uniform.states; k++ {
 			for i := range 60 {
-				damping := []float64{0, 0.4}[i%2]
+				damping := []float64{0, 0.4, -0.5}[i%3]
 				c := newUniform(t, r, k, 1+r.IntN(12), 6, damping)
 				if len(c.list) > 0 {
 					test(t, fmt.Sprintf("k=%d case %d damping %v", k, i, damping), with.uniform, r, c)

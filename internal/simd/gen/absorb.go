@@ -7,12 +7,11 @@ import (
 
 const absorbSignature = "func(old, message, sum []float64, rho, damping float64) (residual float64)"
 
-// branchUndamped jumps to a new label, which it returns, where damping is not
-// above 0.
+// branchUndamped jumps to a new label, which it returns, where damping is 0.
 func (g *generator) branchUndamped(damping, zero reg.VecVirtual) string {
 	undamped := g.label("undamped")
 	g.VUCOMISD(zero.AsX(), damping.AsX())
-	g.JBE(label(undamped)) // below, equal or NaN
+	g.JE(label(undamped)) // or NaN
 	return undamped
 }
 

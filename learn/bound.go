@@ -1,0 +1,211 @@
+package learn
+
+import (
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// The upper bound of the objective that weights and messages lower together
+// (docs/explanation/equations.md, section 5):
+//
+//	F(λ, θ̃) = (1/N) Σ_n [D(λ_n, θ_n) − ⟨θ_n, w_n⟩] + (l2/2)‖θ̃‖²  ≥  L(θ̃)
+//
+// The beliefs (4) and (6) of messages have c_s log τ_s = θ_s + Σ_v λ'_vs − c_s A_s and
+// ρ log τ_uv = θ_uv − λ'_uv − λ'_vu − ρ log Z_uv. At the states y of any labelling the
+// messages cancel when these are added up, so that
+//
+//	D(λ, θ) = ⟨θ, w(y)⟩ − Σ_s c_s log τ_s(y_s) − Σ_uv ρ_uv log τ_uv(y_u, y_v):
+//
+// a logarithm for each element in place of a sum over its states. With the labels of the
+// only sample for y the products with θ cancel too: F is a sum of cross entropies. Node
+// beliefs have to be those of the potentials of the moment, as after a sweep.
+//
+// A unit without such a labelling, as clamped ones are, has its free energy there: equal
+// to D where its messages have settled.
+
+// entropyAt and crossAt are where a contribution has its parts of Σ c H(τ), and of the
+// bound: −Σ c log τ(y), or the free energy of units without labels.
+func (l *learner) entropyAt() int { return l.stride - 1 }
+func (l *learner) crossAt() int   { return l.stride - 2 }
+
+// referenceLabels returns the labelling y of an instance: the first sample without hidden
+// labels, or else the first with its hidden labels taken for state 0, which does where
+// nothing is forbidden; nil where there is none.
+func referenceLabels(in *crf.Instance, masked bool) []int32 {
+	samples := in.Samples()
+	for _, labels := range samples {
+		if !slices.Contains(labels, crf.Unobserved) {
+			return labels
+		}
+	}
+	if masked {
+		return nil
+	}
+	return withoutHidden(samples[0])
+}
+
+// withoutHidden returns labels with the hidden ones taken for state 0.
+func withoutHidden(labels []int32) []int32 {
+	if !slices.Contains(labels, crf.Unobserved) {
+		return labels
+	}
+	labels = slices.Clone(labels)
+	for s, y := range labels {
+		if y == crf.Unobserved {
+			labels[s] = 0
+		}
+	}
+	return labels
+}
+
+// upperBound returns F where every block was visited at the weights of the moment. Where
+// some c_s is negative that is no bound, and the dual value with a split, which the
+// marginals of all edges of a node enter, is found in another pass.
+func (l *learner) upperBound() (float64, error) {
+	theta := l.model.Weights
+	value := l.problem.L2 / 2 * simd.Dot(theta, theta)
+	if l.certified && !l.ascends {
+		for _, t := range l.checkSchedule {
+			report, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, dual: true})
+			if err != nil {
+				return 0, err
+			}
+			value += report.dual
+		}
+		return value - simd.Dot(theta, l.data), nil
+	}
+	value += l.moments[len(l.moments)-2]
+	if &l.reference[0] != &l.data[0] {
+		for i, x := range theta {
+			value += x * (l.reference[i] - l.data[i])
+		}
+	}
+	return value, nil
+}
+
+// ownReference reports that the labellings are all there is of labels.
+func (l *learner) ownReference() bool {
+	return !slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1 })
+}
+
+// referenceStatistics returns Σ M w(y) over the units' labellings, weighted as they are:
+// observed itself, the statistics of the data, where they are that.
+func (l *learner) referenceStatistics(observed []float64) []float64 {
+	if l.ownReference() {
+		return observed
+	}
+	sum := make([]float64, len(observed))
+	adjoint := l.workers[0].adjoint
+	for _, u := range l.units {
+		if u.labels != nil {
+			adjoint.AddStatistics(sum, l.model, u.in, u.labels, u.weight)
+		}
+	}
+	return sum
+}
+
+// crossNodes returns the part of nodes in the bound, given their free energy.
+func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
+	if u.labels == nil {
+		return free
+	}
+	for _, s := range nodes {
+		if c := u.net.Counting.Node[s]; c != 0 {
+			sum -= c * u.net.LogBelief(u.state, s, u.labels[s])
+		}
+	}
+	return sum
+}
+
+// Beliefs below smallestBelief, or smallestBelief32 in single precision, may have
+// underflowed: their logarithms are found without them.
+const (
+	smallestBelief   = 1e-290
+	smallestBelief32 = 1e-30
+)
+
+// crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given
+// their beliefs and free energy. It leaves each edge's part in w.logs, where there are labels.
+func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64, free float64) (float64, error) {
+	return crossOf(w, u, block, lo, hi, beliefs, smallestBelief, free)
+}
+
+// crossEdges32 is crossEdges of beliefs in single precision.
+func (w *worker) crossEdges32(u *unit, block *partition.Block, lo, hi int, beliefs []float32, free float64) (float64, error) {
+	return crossOf(w, u, block, lo, hi, beliefs, smallestBelief32, free)
+}
+
+func crossOf[T float32 | float64](w *worker, u *unit, block *partition.Block, lo, hi int, beliefs []T, smallest T, free float64) (sum float64, err error) {
+	n := hi - lo
+	w.logs = numeric.Resize(w.logs, n)
+	if u.labels == nil {
+		return free, nil
+	}
+	us, vs := u.in.Graph.Ends()
+	states := len(beliefs) / n
+	small := false
+	for i, e := range block.Edges[lo:hi] {
+		x := beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
+		w.logs[i], small = float64(x), small || !(x >= smallest)
+	}
+	simd.Log(w.logs, w.logs)
+	for i, e := range block.Edges[lo:hi] {
+		if small && !(beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])] >= smallest) {
+			if w.logs[i], err = w.space.LogPair(u.net, u.state, block, lo+i, u.labels[us[e]], u.labels[vs[e]]); err != nil {
+				return 0, err
+			}
+		}
+		w.logs[i] *= -u.net.Counting.Edge[e]
+		sum += w.logs[i]
+	}
+	return sum, nil
+}
+
+// lowerBound returns a lower bound of the smallest objective there is, from consistent
+// beliefs τ: given their Σ c H(τ) and the square of ‖Mτ − w̄‖. As
+//
+//	L* = max_τ Σ c H(τ) − ‖Mτ − w̄‖²/(2 l2)
+//
+// any τ gives one. So does a mixture of any share β of τ with the labels, of which all are
+// known: their entropy and residual are zero, and entropy is concave.
+func lowerBound(entropy, square, l2 float64) float64 {
+	if !(entropy > 0) {
+		return 0
+	}
+	share := 1.0
+	if square > 0 {
+		share = min(1, entropy*l2/square)
+	}
+	if share == 0 {
+		return 0
+	}
+	return share*entropy - share*share*square/(2*l2)
+}
+
+// raiseLowerBound takes the bound of consistent beliefs, if it is the highest so far.
+func (l *learner) raiseLowerBound() {
+	if !l.certified {
+		return
+	}
+	square := 0.0
+	for i, x := range l.total {
+		square += (x - l.data[i]) * (x - l.data[i])
+	}
+	if bound := lowerBound(l.moments[len(l.moments)-1], square, l.problem.L2); bound > l.progress.Lower {
+		l.progress.Lower = bound
+	}
+}
+
+// suboptimality returns how far above the smallest objective the weights of the moment are
+// at most, NaN where that is not known.
+func (l *learner) suboptimality() float64 {
+	if !l.certified {
+		return math.NaN()
+	}
+	return max(0, l.progress.Upper-l.progress.Lower)
+}

@@ -1,0 +1,205 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// joint is the later phase of auto: descent on the upper bound F of the objective, in
+// weights and messages together (docs/explanation/steps.md). Weights move after whole
+// passes at the same weights, of a few sweeps each, when F and its gradient by the weights
+// are exact. Sweeps lower F; a step is taken where F, after the sweeps at the new weights,
+// has fallen by a share of what the slope promised (Armijo 1966). So F never rises from one
+// accepted point to the next, whatever the messages lack, and the point accepted last is
+// the best one ever held.
+//
+// The line to the first point comes from the start of the run, whose objective the first
+// check has found: what the visits of single blocks have done is one step to be judged.
+type joint struct {
+	curvature *quasiNewton
+
+	origin    []float64 // weights at the start of the line
+	first     []float64 // gradient there
+	direction []float64 // the line is origin − α·direction
+	scalars   []float64 // see the constants below
+}
+
+// Places in joint.scalars.
+const (
+	jointOn      = iota // 1 in this phase
+	jointValue          // F at the origin
+	jointSlope          // φ'(0) ≤ 0 of the line
+	jointAlpha          // α of the point at hand; 0 at the origin
+	jointBefore         // F at this point a pass ago, NaN where there was none
+	jointHeld           // passes at this point
+	jointLongest        // first α of the next line
+	jointScalars
+)
+
+const (
+	// enoughFall is the share of the fall promised by the slope that a step has to keep.
+	enoughFall = 1e-4
+	// lineGrowth is how much longer than the step before the first one on a line may be: what
+	// messages could not follow a moment ago they will hardly follow now.
+	lineGrowth = 4
+	// smallestAlpha ends the search on a line.
+	smallestAlpha = 1e-10
+	// meritRounding, relatively, is what rounding may make of F.
+	meritRounding = 1e-11
+	// stillFalling is the share of what F lacks that a pass must have brought for another
+	// pass at the same weights, where sweeps need not lower F: it waits for messages.
+	stillFalling = 0.25
+	// undecided is the share of what it is judged by that a merit which is no bound may
+	// still change by in a pass, and longestHold how many passes wait for that.
+	undecided   = 0.1
+	longestHold = 100
+)
+
+func newJoint(size int, curvature *quasiNewton) *joint {
+	j := &joint{curvature: curvature, scalars: make([]float64, jointScalars)}
+	for _, x := range []*[]float64{&j.origin, &j.first, &j.direction} {
+		*x = make([]float64, size)
+	}
+	return j
+}
+
+func (j *joint) memory() [][]float64 {
+	return [][]float64{j.scalars, j.origin, j.first, j.direction}
+}
+
+func (j *joint) on() bool { return j.scalars[jointOn] > 0 }
+
+// best returns the weights of the lowest F so far, nil where they are those at hand.
+func (j *joint) best() []float64 {
+	if j.scalars[jointAlpha] > 0 {
+		return j.origin
+	}
+	return nil
+}
+
+// begin starts the phase: theta is the first point to be judged, against start, of the
+// objective value.
+func (j *joint) begin(theta, start []float64, value float64) {
+	clear(j.scalars)
+	j.scalars[jointOn], j.scalars[jointValue], j.scalars[jointBefore], j.scalars[jointLongest] = 1, value, math.NaN(), 1
+	copy(j.origin, start)
+	for i, x := range theta {
+		j.direction[i] = start[i] - x
+	}
+	if simd.Dot(j.direction, j.direction) > 0 {
+		j.scalars[jointAlpha] = 1
+	}
+	j.curvature.widen(1 / flattest) // F bounds the steps
+}
+
+// judge decides, after a pass at theta that gave value and gradient, whether theta is
+// accepted. Otherwise it moves theta along the line, or leaves it where another pass may
+// tell. sure says that value is a bound, and monotone that sweeps can only lower it.
+func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted bool) {
+	s := j.scalars
+	before := s[jointBefore]
+	s[jointBefore] = value
+	s[jointHeld]++
+	lacks := value - s[jointValue] - enoughFall*s[jointAlpha]*s[jointSlope]
+	rounding := meritRounding * (1 + math.Abs(value))
+	finite := math.Abs(value) <= math.MaxFloat64
+	fell := before - value
+	switch {
+	case finite && !sure && !(math.Abs(fell) <= undecided*math.Abs(lacks)+rounding) && s[jointHeld] < longestHold:
+		return false
+	case finite && s[jointAlpha] > 0 && math.Abs(value-s[jointValue]) <= rounding:
+		// F tells no more. The slope does: where it is negative F has fallen, and where it is
+		// smaller than the first was the minimum is between (Hager and Zhang 2005).
+		if accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]; accepted {
+			j.accept(theta, gradient, value)
+		}
+	case finite && lacks <= rounding:
+		j.accept(theta, gradient, value)
+		return true
+	case s[jointAlpha] == 0:
+		// At the origin again, with messages that had been taken elsewhere: sweeps bring F
+		// back to what it was. Where it is no bound, it may be another fixed point.
+		if accepted = finite && (math.Abs(fell) <= rounding || s[jointHeld] >= longestHold); accepted {
+			s[jointValue] = value
+		}
+		return accepted
+	case finite && !monotone && !(fell <= stillFalling*lacks) && s[jointHeld] < longestHold:
+		return false // messages are on their way
+	}
+	if accepted {
+		return true
+	}
+	j.shorten(theta, lacks, finite)
+	return false
+}
+
+// accept makes theta the origin.
+func (j *joint) accept(theta, gradient []float64, value float64) {
+	s := j.scalars
+	j.remember(theta, gradient)
+	copy(j.origin, theta)
+	if s[jointAlpha] > 0 {
+		s[jointLongest] = min(1, lineGrowth*s[jointAlpha])
+	}
+	s[jointValue], s[jointAlpha] = value, 0
+}
+
+// shorten goes back on the line: to the minimum of the parabola through F and its slope
+// at the origin and F here, between a tenth and half of the length.
+func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
+	s := j.scalars
+	alpha := s[jointAlpha]
+	next := 0.1 * alpha
+	if finite {
+		promised := -s[jointSlope] * alpha
+		next = alpha * min(max(promised/(2*(promised+lacks)), 0.1), 0.5)
+	}
+	if next < smallestAlpha {
+		next = 0
+		j.curvature.reset(1)
+	}
+	j.move(theta, next)
+}
+
+// remember keeps the pair of the line's start and its end.
+func (j *joint) remember(theta, gradient []float64) {
+	if j.scalars[jointAlpha] == 0 || j.scalars[jointSlope] == 0 {
+		return // no step, or the line from the start: no gradient is known there
+	}
+	ds, dy := j.curvature.next()
+	for i, g := range gradient {
+		ds[i], dy[i] = theta[i]-j.origin[i], g-j.first[i]
+	}
+	j.curvature.store()
+}
+
+// leave takes a new line from theta, the origin, given norm = gᵀP⁻¹g.
+func (j *joint) leave(theta, gradient []float64, norm float64) float64 {
+	copy(j.origin, theta)
+	copy(j.first, gradient)
+	j.curvature.direct(j.direction, gradient, norm)
+	s := j.scalars
+	s[jointSlope] = -simd.Dot(gradient, j.direction)
+	return j.move(theta, s[jointLongest])
+}
+
+func (j *joint) move(theta []float64, alpha float64) float64 {
+	for i, x := range j.origin {
+		theta[i] = x - alpha*j.direction[i]
+	}
+	j.scalars[jointAlpha], j.scalars[jointBefore], j.scalars[jointHeld] = alpha, math.NaN(), 0
+	return alpha
+}
+
+// refreshed tells of what a check has found at the origin.
+func (j *joint) refreshed(gradient []float64, value float64) {
+	copy(j.first, gradient)
+	j.scalars[jointValue], j.scalars[jointBefore], j.scalars[jointHeld] = value, value, 0
+}
+
+// jointMemory lists what newJoint takes, when the phase begins that writes to it.
+func jointMemory(m *Memory, size float64) {
+	const vectors = 3
+	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
+}
