@@ -529,11 +529,11 @@ func (l *learner) resum() {
 }
 
 func (l *learner) addUntied(u *unit) {
-	for _, span := range allSpans(&l.model.Layout) {
-		if span.Untied {
-			total := l.total[span.At:][:span.Len]
-			for j, x := range u.untied[span.Part:][:span.Len] {
-				total[j] += u.weight * x
+	layout := &l.model.Layout
+	for _, spans := range [2][]crf.Span{layout.Node, layout.Edge} {
+		for _, span := range spans {
+			if span.Untied {
+				simd.AddScaled(l.total[span.At:][:span.Len], u.untied[span.Part:][:span.Len], u.weight)
 			}
 		}
 	}
