@@ -237,7 +237,7 @@ func (l *localLearner) run(ctx context.Context) (*Result, error) {
 			l.progress.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
 			return l.finish()
 		}
-		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Residual: math.NaN()}
+		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: math.NaN(), Residual: math.NaN()}
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -259,7 +259,7 @@ func (l *localLearner) begin() error {
 	if !(l.progress.First <= math.MaxFloat64) {
 		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.progress.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm})
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm, Suboptimality: math.NaN()})
 }
 
 // ended reports whether the run is over, and sets why.

@@ -21,7 +21,7 @@ import (
 
 // noPaths are the options that hold texts and name no file.
 var noPaths = strings.Fields(`kind states observed blocks partition method class-weights step precision order early-stop decode split
-	task sampler instance graph scale resume`)
+	task sampler instance graph scale resume suite`)
 
 // noPathArguments are the verbs whose arguments are no paths.
 var noPathArguments = strings.Fields("train generate demo example bench reproduce version help completion bash zsh fish powershell")

@@ -68,7 +68,7 @@ func (r *run) metricOf(e learn.Event) runfolder.Metric {
 		m.ThetaDist = numeric.RelativeDistance(e.Theta, reference.Model.Weights)
 	}
 	m.Pass, m.WallS, m.Block = e.Pass, e.Elapsed.Seconds(), e.Block
-	m.Objective, m.GradNorm = e.Objective, e.GradientNorm
+	m.Objective, m.GradNorm, m.Suboptimality = e.Objective, e.GradientNorm, e.Suboptimality
 	if !e.Check {
 		m.Step = e.Step
 	}

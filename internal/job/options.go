@@ -60,6 +60,7 @@ type Options struct {
 
 	// When to stop and to save; zeros as in learn.Settings.
 	GradientTolerance, RelativeTolerance, ObjectiveTolerance float64
+	Gap                                                      float64
 	MaxIterations                                            int
 	MaxPasses                                                float64
 	MaxTime, CheckpointEvery                                 time.Duration
@@ -95,7 +96,7 @@ func (o Options) Validate() error {
 		value float64
 	}{
 		{"l2", o.L2}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)}, {"tol", o.GradientTolerance},
-		{"rtol", o.RelativeTolerance}, {"obj-tol", o.ObjectiveTolerance}, {"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
+		{"rtol", o.RelativeTolerance}, {"gap", o.Gap}, {"obj-tol", o.ObjectiveTolerance}, {"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
 		{"max-passes", o.MaxPasses}, {"max-time", o.MaxTime.Seconds()}, {"checkpoint-every", o.CheckpointEvery.Seconds()},
 		{"eval-every", o.EvaluateEvery}, {"threads", float64(o.Threads)},
 	} {
@@ -153,7 +154,7 @@ func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
 		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory,
-		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance,
+		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
 	}

@@ -77,6 +77,9 @@ func verdictText(r *learn.Result, local bool) string {
 		if !r.InferenceConverged {
 			text += " (it had not settled)"
 		}
+		if !math.IsNaN(r.Suboptimality) {
+			text += fmt.Sprintf(", at most %.3g above the smallest objective there is", r.Suboptimality)
+		}
 		if !math.IsNaN(r.Gap) {
 			text += fmt.Sprintf(", primal–dual gap of the inference %.3g", numeric.Gap(r.Gap, r.Objective))
 		}

@@ -36,6 +36,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "inner-tol", s.InnerTolerance)
 	put(options, "tol", orNil(s.GradientTolerance))
 	put(options, "rtol", orNil(s.RelativeTolerance))
+	put(options, "gap", orNil(s.Gap))
 	put(options, "obj-tol", orNil(s.ObjectiveTolerance))
 	put(options, "max-iter", orNil(s.MaxIterations))
 	put(options, "together", s.Together)

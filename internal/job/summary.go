@@ -44,6 +44,7 @@ type Summary struct {
 	Residual           runfolder.Float            `json:"bp_residual"`
 	InferenceConverged bool                       `json:"bp_converged"`
 	Gap                runfolder.Float            `json:"gap"`
+	Suboptimality      runfolder.Float            `json:"suboptimality"`
 	Convex             bool                       `json:"convex"`
 	StateBytes         int64                      `json:"state_bytes"`
 	PeakBytes          int64                      `json:"peak_bytes"`
@@ -76,7 +77,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
-		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Convex: f.Convex,
+		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, L2Path: r.l2Path,
 	}

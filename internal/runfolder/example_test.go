@@ -47,8 +47,8 @@ func Example() {
 	fmt.Printf("%s", table)
 
 	// Output:
-	// iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,eval.test.accuracy
-	// 0,,,,8,,,,,,0.5
-	// 1,,,,4,,,,,,0.6
-	// 2,,,,2.6666666666666665,,,,,,0.7
+	// iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,suboptimality,eval.test.accuracy
+	// 0,,,,8,,,,,,,0.5
+	// 1,,,,4,,,,,,,0.6
+	// 2,,,,2.6666666666666665,,,,,,,0.7
 }

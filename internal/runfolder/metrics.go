@@ -21,17 +21,19 @@ const unknownBlock = -1
 // Metric is one record of a run. Numbers that are not known are NaN, and the
 // block is −1; NewMetric sets them so.
 type Metric struct {
-	Iter       int                `json:"iter"`        // outer iterations done, at least 0
-	Pass       float64            `json:"pass"`        // work done, in sweeps over the whole network
-	WallS      float64            `json:"wall_s"`      // seconds since the start of the run
-	Block      int                `json:"block"`       // index of the block just updated, −1 none
-	Objective  float64            `json:"objective"`   // the value being minimised
-	GradNorm   float64            `json:"grad_norm"`   // length of its gradient
-	ThetaDist  float64            `json:"theta_dist"`  // distance of the weights to a reference
-	Step       float64            `json:"step"`        // step length
-	BPSweeps   float64            `json:"bp_sweeps"`   // message-passing sweeps, a mean where several were run
-	BPResidual float64            `json:"bp_residual"` // largest change of a message in the last sweep
-	Eval       map[string]float64 `json:"-"`           // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
+	Iter       int     `json:"iter"`        // outer iterations done, at least 0
+	Pass       float64 `json:"pass"`        // work done, in sweeps over the whole network
+	WallS      float64 `json:"wall_s"`      // seconds since the start of the run
+	Block      int     `json:"block"`       // index of the block just updated, −1 none
+	Objective  float64 `json:"objective"`   // the value being minimised
+	GradNorm   float64 `json:"grad_norm"`   // length of its gradient
+	ThetaDist  float64 `json:"theta_dist"`  // distance of the weights to a reference
+	Step       float64 `json:"step"`        // step length
+	BPSweeps   float64 `json:"bp_sweeps"`   // message-passing sweeps, a mean where several were run
+	BPResidual float64 `json:"bp_residual"` // largest change of a message in the last sweep
+	// Suboptimality bounds how far the objective is above the smallest one.
+	Suboptimality float64            `json:"suboptimality"`
+	Eval          map[string]float64 `json:"-"` // eval.<set>.<metric>, by "<set>.<metric>"; nil if none
 }
 
 // NewMetric is a record of iteration iter in which nothing else is known.
@@ -40,20 +42,20 @@ func NewMetric(iter int) Metric {
 	return Metric{
 		Iter: iter, Block: unknownBlock,
 		Pass: unknown, WallS: unknown, Objective: unknown, GradNorm: unknown, ThetaDist: unknown,
-		Step: unknown, BPSweeps: unknown, BPResidual: unknown,
+		Step: unknown, BPSweeps: unknown, BPResidual: unknown, Suboptimality: unknown,
 	}
 }
 
 // columnNames are the fixed names in the order in which they are written.
 var columnNames = []string{
-	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual",
+	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "suboptimality",
 }
 
 // columns are the fields that columnNames stand for: numbers, unknown if not finite, and
 // whole numbers, unknown if negative.
-func (m *Metric) columns() [10]any {
+func (m *Metric) columns() [11]any {
 	return [...]any{
-		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual,
+		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual, &m.Suboptimality,
 	}
 }
 

@@ -270,8 +270,8 @@ func TestWriteMetricsCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(run.Path(MetricsCSVFile))
-	const want = "iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,eval.dev.iou,eval.test.iou\n" +
-		"0,,,,,,,,,,,0.5\n1,,,3,,,,0.25,,,1e-07,\n"
+	const want = "iter,pass,wall_s,block,objective,grad_norm,theta_dist,step,bp_sweeps,bp_residual,suboptimality,eval.dev.iou,eval.test.iou\n" +
+		"0,,,,,,,,,,,,0.5\n1,,,3,,,,0.25,,,,1e-07,\n"
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}
