@@ -68,8 +68,9 @@ func (a *auto) refreshed(theta, gradient []float64, value float64) {
 	a.early.begin(theta, gradient)
 }
 
-// FirstOrder returns the automatic step rule without the Hessian of all weights
-// together: what an iteration costs then does not depend on the course of the run.
+// FirstOrder returns the automatic step rule without the Hessian of all weights together,
+// and with steps at every visit to the end: what an iteration costs then does not depend on
+// the course of the run. It is for measuring.
 func FirstOrder() StepRule { return &auto{firstOrder: true} }
 
 // String implements StepRule.
@@ -132,7 +133,13 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	}
 	e.visit(theta, gradient)
 	size, pays := e.step(a, theta)
-	if !pays {
+	switch {
+	case pays:
+	case a.firstOrder:
+		copy(theta, e.best)
+		a.curvature.reset(1)
+		e.again(theta, gradient)
+	default:
 		a.descend(theta)
 	}
 	return size

@@ -108,6 +108,12 @@ func (e *early) begin(theta, gradient []float64) {
 	e.scalars[earlyInPass] = 0
 }
 
+// again begins anew at other weights, where visits did not pay.
+func (e *early) again(theta, gradient []float64) {
+	e.begin(theta, gradient)
+	e.scalars[earlyBest], e.scalars[earlyMark], e.scalars[earlySince] = math.Inf(1), math.Inf(1), 0
+}
+
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Parts
 // that two visits have in common are of the later one; untied weights have elements of
 // their own, and so the weights that each was last visited with.
