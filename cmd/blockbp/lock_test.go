@@ -51,7 +51,7 @@ func TestTwoTrainings(t *testing.T) {
 		for i := range commands {
 			// Their iterations differ, as does the seed that all files tell of.
 			limit, seed := fmt.Sprint(30+30*i), fmt.Sprint(7+i)
-			commands[i], _, said[i] = command(t, "train", data, "-o", dir, "--max-iter", limit, "--rtol", "1e-12", "--seed", seed, "--threads", "1", "-q", "--report=false")
+			commands[i], _, said[i] = command(t, "train", data, "-o", dir, "--max-iter", limit, "--rtol", "1e-12", "--step", "fixed:1e-6", "--seed", seed, "--threads", "1", "-q", "--report=false")
 			if err := commands[i].Start(); err != nil {
 				t.Fatal(err)
 			}

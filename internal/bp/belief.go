@@ -279,7 +279,7 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 
 // shareInLearning of the distance from consistent beliefs is spread without scaling: any
 // consistent beliefs are feasible, and nearer ones cost more than they gain.
-const shareInLearning = 1e-4
+const shareInLearning = 1e-1
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
@@ -291,9 +291,10 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 	for i, e := range block.Edges[lo:hi] {
 		pair := beliefs[i*n:][:n]
 		u, v := net.Graph.U(e), net.Graph.V(e)
-		net.Belief(w.sum, st, u)
-		net.Belief(w.second, st, v)
-		makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out, shareInLearning)
+		row, column := w.sum[:net.Card[u]], w.second[:net.Card[v]]
+		net.writeBelief(row, st, u)
+		net.writeBelief(column, st, v)
+		makeConsistent(pair, row, column, w.rowSum, w.colSum, w.out, shareInLearning)
 		entropy += net.Counting.Edge[e] * simd.Entropy(pair)
 		for x := 0; masked && x < n; x++ {
 			feasible = feasible && !(pair[x] > 0 && isForbidden(w.logAt(int32(lo+i), x)))
@@ -306,4 +307,13 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 // belief.
 func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
 	return w.tableFreeEnergy(pair, net.Counting.Edge[block.Edges[q]], q)
+}
+
+// writeBelief is Belief into dst of its length, by a kernel.
+func (n *Net) writeBelief(dst []float64, st *State, s int32) {
+	if b := n.belief(st, s); b != nil {
+		simd.Exp(dst, b)
+		return
+	}
+	n.Belief(dst, st, s)
 }

@@ -100,6 +100,12 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	p.Distance = numeric.RelativeDistance(p.Result.Model.Weights, optimum)
+	if n := len(p.Points); n > 0 && p.Points[n-1].Iteration < p.Result.Iterations {
+		p.Points = append(p.Points, Point{
+			Iteration: p.Result.Iterations, Pass: p.Result.Passes, Seconds: p.Result.Seconds, GradientNorm: p.Result.GradientNorm,
+			Distance: p.Distance, Objective: math.NaN(), theta: p.Result.Model.Weights,
+		})
+	}
 	return p, nil
 }
 

@@ -37,7 +37,7 @@ func TestComparison(t *testing.T) {
 		if first.Iteration != 1 || !(last.Distance < 1e-3*first.Distance) {
 			t.Errorf("%s: from %+v to %+v", method, first, last)
 		}
-		if s := p.SecondsTo(1e-2); !(s >= first.Seconds && s <= last.Seconds) || !math.IsNaN(p.SecondsTo(0)) {
+		if s := p.SecondsTo(1e-2); !(s >= first.Seconds && s <= last.Seconds) || !math.IsNaN(p.SecondsTo(-1)) {
 			t.Errorf("%s: %v seconds to 1e-2, %v to 0", method, s, p.SecondsTo(0))
 		}
 	}
