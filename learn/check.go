@@ -223,7 +223,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		missing := l.missing()
 		if missing == "" {
-			p.Status = Converged
+			p.Status = stationary(l.convex())
 			p.Reason = l.claim()
 			return true, l.checkpoint()
 		}

@@ -90,8 +90,8 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 	started := time.Now()
 	before := l.progress.Seconds
 	var nextCheckpoint time.Time        // the first is due at once: there is always a state to go back to
-	if l.progress.Status == Converged { // a resumed run that had nothing left to do
-		return l.finish(Converged)
+	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
+		return l.finish(l.progress.Status)
 	}
 	for {
 		l.progress.Seconds = before + time.Since(started).Seconds()

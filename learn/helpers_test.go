@@ -238,8 +238,8 @@ func checkResult(t testing.TB, r *Result) {
 	if !finite(r.Objective) || !finite(r.GradientNorm) || !finite(r.FirstGradientNorm) || r.Status == "" || r.Reason == "" {
 		t.Fatalf("result %+v", *r)
 	}
-	if r.Status == Converged && (!r.Checked || !r.InferenceConverged) {
-		t.Fatalf("converged without a check: %+v", *r)
+	if r.Status.Stationary() && (!r.Checked || !r.InferenceConverged || r.Status != stationary(r.Convex)) {
+		t.Fatalf("a claim without a check, or too large a one: %+v", *r)
 	}
 	if r.CheckPasses > r.Passes || r.CheckSeconds > r.Seconds+1e-6 || r.StateBytes <= 0 {
 		t.Fatalf("work %+v", *r)

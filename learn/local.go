@@ -267,7 +267,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, l.rounding)
 	switch {
 	case l.progress.GradientNorm <= tolerance && l.progress.GradientNorm <= math.MaxFloat64:
-		l.progress.Status, l.progress.Reason = Converged, fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, tolerance)
+		l.progress.Status, l.progress.Reason = stationary(l.convex()), fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, tolerance)
 	case ctx.Err() != nil:
 		l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
 	default:
@@ -324,8 +324,14 @@ func (l *localLearner) finish() (*Result, error) {
 	}
 	r := l.result(l.progress.Status)
 	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.gradient, 0, true, l.stateBytes()
-	r.Convex = l.settings.Method != Exact || !anyHidden(l.problem.Data) // the others leave terms of missing labels out
+	r.Convex = l.convex()
 	return r, nil
+}
+
+// convex reports whether the objective is: the methods without a likelihood leave terms of
+// missing labels out.
+func (l *localLearner) convex() bool {
+	return l.settings.Method != Exact || !anyHidden(l.problem.Data)
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.

@@ -10,19 +10,32 @@ import (
 // Status says why a run ended.
 type Status string
 
-// The ways a run ends. Only Converged claims that the gradient is as small as was
-// asked for, and only after a check of the whole network at the final weights. That is
-// the optimum if Result.Convex, and else no more than a stationary point, which need
-// not be the best of several.
+// The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as
+// small as was asked for, and only after a check of the whole network at the final weights.
+// Converged is the optimum: Result.Convex is set. StationaryPoint need not be the best of
+// several.
 const (
-	Converged      Status = "converged"
-	ObjectiveFlat  Status = "objective_change" // stopped by ObjectiveTolerance
-	IterationLimit Status = "iteration_limit"
-	PassLimit      Status = "pass_limit"
-	TimeLimit      Status = "time_limit"
-	EarlyStopped   Status = "early_stop"
-	Interrupted    Status = "interrupted"
+	Converged       Status = "converged"
+	StationaryPoint Status = "stationary_point"
+	ObjectiveFlat   Status = "objective_change" // stopped by ObjectiveTolerance
+	IterationLimit  Status = "iteration_limit"
+	PassLimit       Status = "pass_limit"
+	TimeLimit       Status = "time_limit"
+	EarlyStopped    Status = "early_stop"
+	Interrupted     Status = "interrupted"
 )
+
+// Stationary reports whether a run ended with a gradient as small as was asked for: at the
+// optimum, or at a stationary point of an objective that is not known to be convex.
+func (s Status) Stationary() bool { return s == Converged || s == StationaryPoint }
+
+// stationary is the status of such a run.
+func stationary(convex bool) Status {
+	if convex {
+		return Converged
+	}
+	return StationaryPoint
+}
 
 // Result is what a run ended with.
 type Result struct {
@@ -32,7 +45,7 @@ type Result struct {
 	// Best is the model of the best evaluation where EarlyStop was set, nil where it
 	// was not and before the first one.
 	Best *crf.Model
-	// Status says why the run ended. Converged without Convex is at a stationary point.
+	// Status says why the run ended.
 	Status Status
 	// Reason is the inequality that ended the run, with its numbers.
 	Reason string

@@ -171,7 +171,7 @@ func (l *learner) restore(state *State) error {
 	if err := state.fill(l.arrays(in.HasBest), l.singles()); err != nil {
 		return err
 	}
-	if l.progress.Status != Converged || !l.small(l.progress.GradientNorm) {
+	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)

@@ -38,6 +38,9 @@ func expectedOptimum(t *testing.T, path string) (objective float64, weights []fl
 	return objective, weights
 }
 
+// claimed is the status of a run with a small gradient, by whether the objective is convex.
+var claimed = map[bool]string{true: "converged", false: "stationary_point"}
+
 // TestReferenceProblem learns the problem whose optimum independent code found.
 func TestReferenceProblem(t *testing.T) {
 	t.Parallel()
@@ -55,8 +58,8 @@ func TestReferenceProblem(t *testing.T) {
 		for _, method := range []string{"bbpl", "inner-dual", "full"} {
 			dir := filepath.Join(t.TempDir(), "run")
 			r := train(t, folder, "-o", dir, "--method", method, "--blocks", "4", "--counting", c.counting, "--l2", "0.5", "--tol", "1e-8")
-			if r.Status != "converged" || !closeTo(r.Objective, objective, 1e-9) || r.GradNorm > 1e-8 {
-				t.Errorf("%s %s: %s with objective %.12g and gradient %.3g, want converged with %.12g", c.expected, method, r.Status, r.Objective, r.GradNorm, objective)
+			if r.Status != claimed[c.convex] || !closeTo(r.Objective, objective, 1e-9) || r.GradNorm > 1e-8 {
+				t.Errorf("%s %s: %s with objective %.12g and gradient %.3g, want a claim with %.12g", c.expected, method, r.Status, r.Objective, r.GradNorm, objective)
 			}
 			if c.convex && !r.Convex {
 				t.Errorf("%s %s: the objective is not said to be convex", c.expected, method)

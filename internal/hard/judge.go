@@ -151,7 +151,7 @@ func (p *Problem) Judge(ctx context.Context, t *Trial, best *Reference) (*Outcom
 // judge compares what a run says with inference from scratch and with the reference.
 func (o *Outcome) judge(p *Problem, r *learn.Result, best *Reference) {
 	x := p.at(r.Model.Weights, r.Objective)
-	o.Status, o.Reason, o.Passes, o.Claimed = string(r.Status), r.Reason, r.Passes, r.Status == learn.Converged
+	o.Status, o.Reason, o.Passes, o.Claimed = string(r.Status), r.Reason, r.Passes, r.Status.Stationary()
 	o.Objective, o.Gradient, o.Exact, o.ExactGradient = finite(r.Objective), finite(r.GradientNorm), finite(x.objective), finite(x.gradient)
 	o.Bound, o.Excess = finite(p.flat.bound(x.gradient)), finite(x.objective-best.Objective)
 	if o.Claimed {

@@ -61,7 +61,7 @@ func (r *run) writeReport(result *Result) error {
 
 func verdict(r *learn.Result) report.CalloutKind {
 	switch r.Status {
-	case learn.Converged:
+	case learn.Converged, learn.StationaryPoint:
 		return report.CalloutOK
 	case learn.Interrupted:
 		return report.CalloutError

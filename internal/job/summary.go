@@ -71,7 +71,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status == learn.Converged, Optimum: Optimum(f.Status == learn.Converged, f.Convex),
+		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: Optimum(f.Status.Stationary(), f.Convex),
 		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
@@ -163,8 +163,8 @@ func Optimum(converged, convex bool) string {
 func (s *Summary) StatusText() string { return statusText(s.Convex, s.Status) }
 
 func statusText(convex bool, status learn.Status) string {
-	if status == learn.Converged && !convex {
-		return "converged to a stationary point"
+	if status.Stationary() && !convex { // models of v0.1.0 say that they converged
+		return "stationary point"
 	}
 	return string(status)
 }
@@ -177,7 +177,7 @@ func caveat(convex bool, status learn.Status) string {
 	switch {
 	case convex:
 		return ""
-	case status == learn.Converged:
+	case status.Stationary():
 		return "the objective is not known to be convex: this stationary point may be one of several, and not the best"
 	}
 	return "the objective is not known to be convex: it may have several optima"

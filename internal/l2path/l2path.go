@@ -85,7 +85,7 @@ func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold
 			point.Objective += runfolder.Float(share * r.Objective)
 			point.Loss += runfolder.Float(share * loss)
 			point.Passes += r.Passes
-			point.Converged = point.Converged && r.Status == learn.Converged
+			point.Converged = point.Converged && r.Status.Stationary()
 		}
 		path = append(path, point)
 		if watch != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // stepLevels are the distances that step rules are compared at.
@@ -99,7 +100,7 @@ func (c *Contest) proof(name string) *Proof {
 // holds reports a claim of convergence that inference from scratch confirms.
 func (p *Proof) holds() bool {
 	const rounding = 1.05
-	return p.Status == "converged" && p.ExactNorm <= rounding*claimTolerance
+	return learn.Status(p.Status).Stationary() && p.ExactNorm <= rounding*claimTolerance
 }
 
 // conditioned is the part of a suite whose features are ill-conditioned, or the other.
