@@ -288,32 +288,62 @@ const shareInLearning = 1e-1
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
 	feasible = true
 	n := len(beliefs) / (hi - lo)
-	for i, e := range block.Edges[lo:hi] {
-		pair := beliefs[i*n:][:n]
-		u, v := net.Graph.U(e), net.Graph.V(e)
-		row, column := w.sum[:net.Card[u]], w.second[:net.Card[v]]
-		net.writeBelief(row, st, u)
-		net.writeBelief(column, st, v)
-		makeConsistent(pair, row, column, w.rowSum, w.colSum, w.out, shareInLearning)
-		entropy += net.Counting.Edge[e] * simd.Entropy(pair)
-		for x := 0; masked && x < n; x++ {
-			feasible = feasible && !(pair[x] > 0 && isForbidden(w.logAt(int32(lo+i), x)))
+	for i, x := range w.makeConsistent(beliefs, net, st, block.Edges[lo:hi], shareInLearning) {
+		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
+	}
+	for i, b := range beliefs {
+		if !masked {
+			break
 		}
+		feasible = feasible && !(b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)))
 	}
 	return entropy, feasible
+}
+
+// consistency is what makeConsistent works with.
+type consistency struct{ rows, columns, entropy, scratch []float64 }
+
+// makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
+// of the nodes, and returns their entropies; valid until the next call. A share of the
+// distance is spread without scaling (simd.Consistent).
+func (w *Workspace) makeConsistent(beliefs []float64, net *Net, st *State, edges []int32, share float64) (entropy []float64) {
+	ends := [2][]int32{}
+	ends[0], ends[1] = net.Graph.Ends()
+	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])
+	c := &w.consistency
+	c.entropy, c.scratch = numeric.Resize(c.entropy, len(edges)), numeric.Resize(c.scratch, simd.ConsistentRoom(ku, kv))
+	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
+	net.beliefsOf(c.rows, st, edges, ends[0], ku)
+	net.beliefsOf(c.columns, st, edges, ends[1], kv)
+	simd.Consistent(beliefs, c.entropy, c.rows, c.columns, c.scratch, ku, kv, share)
+	return c.entropy
+}
+
+// beliefsOf writes the beliefs of the nodes at one end of edges, of k states each.
+func (n *Net) beliefsOf(dst []float64, st *State, edges, ends []int32, k int) {
+	if n.uniform > 0 {
+		for i, e := range edges {
+			copy(dst[i*k:][:k], st.LogBelief[int(ends[e])*k:])
+		}
+		simd.Exp(dst, dst)
+		return
+	}
+	for i, e := range edges {
+		row := dst[i*k:][:k]
+		if b := n.belief(st, ends[e]); b != nil {
+			copy(row, b)
+			continue
+		}
+		for x := range row {
+			row[x] = math.Inf(-1)
+		}
+		row[n.Observed[ends[e]]] = 0
+	}
+	simd.Exp(dst, dst)
 }
 
 // PairFreeEnergy returns ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv) of the q-th edge of the block at any
 // belief.
 func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
 	return w.tableFreeEnergy(pair, net.Counting.Edge[block.Edges[q]], q)
-}
-
-// writeBelief is Belief into dst of its length, by a kernel.
-func (n *Net) writeBelief(dst []float64, st *State, s int32) {
-	if b := n.belief(st, s); b != nil {
-		simd.Exp(dst, b)
-		return
-	}
-	n.Belief(dst, st, s)
 }

@@ -117,16 +117,6 @@ func TestLargestPotentialOverflows(t *testing.T) {
 	}
 }
 
-// TestDenormalMassIsKept: a belief of 1e-310 is no reason to drop the edge from
-// the primal value, which would then be no bound.
-func TestDenormalMassIsKept(t *testing.T) {
-	pair, row, column := []float64{1e-310, 1, 0, 0}, []float64{1, 0}, []float64{1, 0}
-	makeConsistent(pair, row, column, make([]float64, 2), make([]float64, 2), make([]float64, 2), 0)
-	if want := []float64{1, 0, 0, 0}; !slices.Equal(pair, want) {
-		t.Errorf("made consistent: %v, want %v", pair, want)
-	}
-}
-
 // TestManyStates: beyond what the message kernels take without scratch of their
 // own, sweeps give the same as with logarithms, and still allocate nothing.
 func TestManyStates(t *testing.T) {

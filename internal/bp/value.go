@@ -55,8 +55,7 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 		w.beginConditionals(net, block)
 	}
 	for q, e := range block.Edges {
-		u, v := net.Graph.U(e), net.Graph.V(e)
-		own := of[u] == id
+		own := of[net.Graph.U(e)] == id
 		if !own && !split {
 			continue
 		}
@@ -77,9 +76,7 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
 		if primal {
-			net.Belief(w.sum, st, u)
-			net.Belief(w.second, st, v)
-			makeConsistent(pair, w.sum[:net.Card[u]], w.second[:net.Card[v]], w.rowSum, w.colSum, w.out, 0)
+			w.makeConsistent(pair, net, st, block.Edges[q:q+1], 0)
 			sum.Primal += w.tableFreeEnergy(pair, rho, q)
 		}
 	}
@@ -259,110 +256,6 @@ func softMax(x []float64, c float64) float64 {
 		total += exp((v - largest) / c)
 	}
 	return largest + c*math.Log(total)
-}
-
-// negligibleMass is the inconsistency that beliefs may keep: it changes values by
-// no more than rounding does.
-const negligibleMass = 1e-13
-
-// maxScalings bounds the alternating scalings of makeConsistent.
-const maxScalings = 100
-
-// makeConsistent changes pair so that its row sums are row and its column sums
-// are column: alternating scaling (Sinkhorn), which keeps zeros, and where that does
-// not get there, as where a row has less than 1/largestScale of its mass, a rank-one correction of what is left (Altschuler, Weed and Rigollet
-// 2017). Scaling ends where no more than a share of the first distance is left. left has the length of row; right and sums that of column: scratch.
-func makeConsistent(pair, row, column, left, right, sums []float64, share float64) {
-	left, right, sums = left[:len(row)], right[:len(column)], sums[:len(column)]
-	for j := range right {
-		right[j] = 1
-	}
-	reached, first := false, 0.0
-	for scaling := 0; ; scaling++ {
-		simd.TableVector(left, right, pair)
-		for i, want := range row {
-			left[i] = ratio(want, left[i])
-		}
-		simd.VectorTable(sums, left, pair)
-		distance := 0.0
-		for j, want := range column {
-			distance += math.Abs(want - right[j]*sums[j])
-		}
-		if scaling == 0 {
-			first = distance
-		}
-		reached = distance <= negligibleMass/10
-		if share > 0 && distance <= share*first {
-			break
-		}
-		if reached || scaling == maxScalings {
-			break
-		}
-		for j, want := range column {
-			right[j] = ratio(want, sums[j])
-		}
-	}
-	simd.PairProduct(pair, left, right, pair)
-	if !reached {
-		roundToMarginals(pair, row, column, left, sums)
-	}
-}
-
-// largestScale keeps products of two ratios finite: an infinite factor would turn the
-// zeros beside it into NaN.
-const largestScale = 1e150
-
-// ratio returns a/b, at most largestScale, and 0 for b = 0.
-func ratio(a, b float64) float64 {
-	if b > 0 {
-		return min(a/b, largestScale)
-	}
-	return 0
-}
-
-// roundToMarginals lowers rows and columns that are too heavy and spreads the
-// missing mass as an outer product over those that are too light.
-func roundToMarginals(pair, row, column, rowSum, colSum []float64) {
-	lowerRows(pair, row, len(column))
-	k := len(column)
-	sumColumns(colSum, pair)
-	for j := range colSum {
-		colSum[j] = min(1, ratio(column[j], colSum[j]))
-	}
-	missing := 0.0
-	for i := range row {
-		rowSum[i] = row[i]
-		for j := range colSum {
-			pair[i*k+j] *= colSum[j]
-			rowSum[i] -= pair[i*k+j]
-		}
-		missing += max(0, rowSum[i])
-	}
-	if missing <= negligibleMass {
-		return // spreading so little could only hit forbidden states
-	}
-	sumColumns(colSum, pair)
-	for i := range row {
-		for j := range colSum {
-			pair[i*k+j] += max(0, rowSum[i]) * max(0, column[j]-colSum[j]) / missing
-		}
-	}
-}
-
-// lowerRows scales down the rows whose sum exceeds row.
-func lowerRows(pair, row []float64, k int) {
-	for i, want := range row {
-		r := pair[i*k:][:k]
-		total := 0.0
-		for _, x := range r {
-			total += x
-		}
-		if scale := ratio(want, total); scale < 1 {
-			for j := range r {
-				r[j] *= scale
-			}
-		}
-	}
 }
 
 func sumColumns(colSum, pair []float64) {

@@ -58,6 +58,7 @@ type Workspace struct {
 	// of directed edges 2q, 2q + 1 begins, −1 for one outside the block.
 	conditional   []float64
 	conditionalAt []int
+	consistency   consistency
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [most pairs of states of an edge]
@@ -81,6 +82,8 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	const double, float, place, formBytes = 8.0, 4.0, 8.0, 16.0
 	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
 	bytes := r.Bytes(precision == Single) + double*(6*k+3*k*k)
+	few := min(16, net.maxCard) // states for which it takes most
+	bytes += double * (float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(2*k+1))
 	if net.Counting.Split != nil {
 		bytes += double*r.NodePotentials + 2*place*r.Edges
 	}

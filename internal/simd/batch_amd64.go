@@ -9,6 +9,11 @@ var (
 	tables256 = productKernels{vectorTable256, tableVector256}
 )
 
+var (
+	panels512 = panelKernels{8, interleave512, separate512, consistent512}
+	panels256 = panelKernels{4, interleave256, separate256, consistent256}
+)
+
 func firstMessage(list []Message) *int { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
 func firstNode(list []Node) *int       { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
 

@@ -533,7 +533,8 @@ func TestBatchAllocation(t *testing.T) {
 		r := rand.New(rand.NewPCG(71, 1))
 		c := newBatch(t, r, []int{3, 8, 21}, [][]int{{8, 3}, {8}, {21, 65}})
 		c.weights = make([]float64, 1000)
-		inverse := []float64{1}
+		inverse, edges := []float64{1}, newConsistentCase(t, r, 9, 3, 3, 1, 0)
+		scratch := make([]float64, ConsistentRoom(3, 3))
 		if n := testing.AllocsPerRun(10, func() {
 			Cavities(c.weights, c.beliefs, c.messages, c.list)
 			Products(c.out, c.weights, c.tables, c.list)
@@ -543,6 +544,7 @@ func TestBatchAllocation(t *testing.T) {
 			Totals(c.totals, c.weights, c.nodes)
 			Settle(c.beliefs, c.sums, c.totals, c.nodes)
 			Exponentials(c.tables, 9, inverse)
+			Consistent(edges.beliefs, edges.entropy, edges.rows, edges.columns, scratch, 3, 3, 0.1)
 		}); n > 0 {
 			t.Errorf("%v allocations", n)
 		}

@@ -83,6 +83,11 @@ func TestExported(t *testing.T) {
 	w = []float64{1, 1, 1, 1, 9}
 	ScatterMatrix(w, []float64{1, 10, 100, 1000}, []float64{2, 3, 4, 5}, 2, 2, 2)
 	approx("ScatterMatrix", w, 403, 504, 4021, 5031, 9)
+	// A column has half of its mass too much, and the other, which nothing can reach, none.
+	pair, entropy := []float64{0.25, 0, 0.75, 0, 9}, []float64{0}
+	Consistent(pair, entropy, []float64{0.5, 0.5}, []float64{0.5, 0.5}, make([]float64, ConsistentRoom(2, 2)), 2, 2, 0.1)
+	approx("Consistent", pair, 0.25, 0.25, 0.25, 0.25, 9)
+	approx("its entropy", entropy, math.Log(4))
 }
 
 // TestExportedBatch updates a node of two states with one message by hand: the
@@ -148,6 +153,12 @@ func TestShortSlices(t *testing.T) {
 		"Settle":         func() { Settle(two, two, one, make([]Node, 2)) },
 		"Exponentials":   func() { Exponentials(three, 2, two) },
 		"size":           func() { Exponentials(three, -2, two) },
+		"Consistent": func() {
+			Consistent(make([]float64, 7), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, 0)
+		},
+		"its scratch": func() {
+			Consistent(make([]float64, 8), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)-1), 2, 2, 0)
+		},
 	} {
 		func() {
 			defer func() {

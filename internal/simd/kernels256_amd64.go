@@ -193,3 +193,18 @@ func absorb256(old []float64, message []float64, sum []float64, rho float64, dam
 //
 //go:noescape
 func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
+
+// interleave256 puts 4 rows of n entries into a panel.
+//
+//go:noescape
+func interleave256(dst []float64, src []float64, n int)
+
+// separate256 takes 4 rows of n entries out of a panel.
+//
+//go:noescape
+func separate256(dst []float64, src []float64, n int)
+
+// consistent256 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
+//
+//go:noescape
+func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)

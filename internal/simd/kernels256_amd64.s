@@ -16387,6 +16387,435 @@ unsafe1368:
 	VZEROUPPER
 	RET
 
+// func interleave256(dst []float64, src []float64, n int)
+// Requires: AVX
+TEXT ·interleave256(SB), $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	CMPQ DX, $0x04
+	JLT  blocks1406
+
+block1405:
+	VMOVUPD    (CX), Y0
+	VMOVUPD    (CX)(BX*1), Y1
+	VMOVUPD    (CX)(BX*2), Y2
+	VMOVUPD    (CX)(SI*1), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKLPD  Y3, Y2, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VMOVUPD    Y6, (AX)
+	VMOVUPD    Y2, 32(AX)
+	VMOVUPD    Y4, 64(AX)
+	VMOVUPD    Y0, 96(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000080, AX
+	SUBQ       $0x04, DX
+	CMPQ       DX, $0x04
+	JGE        block1405
+
+blocks1406:
+	TESTQ      DX, DX
+	JZ         rest1407
+	LEAQ       constants<>+672(SB), DI
+	MOVQ       DX, R8
+	NEGQ       R8
+	VMOVUPD    (DI)(R8*8), Y0
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (CX)(BX*1), Y0, Y2
+	VMASKMOVPD (CX)(BX*2), Y0, Y3
+	VMASKMOVPD (CX)(SI*1), Y0, Y0
+	VUNPCKLPD  Y2, Y1, Y4
+	VUNPCKLPD  Y0, Y3, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y2, Y1, Y1
+	VUNPCKHPD  Y0, Y3, Y0
+	VPERM2F128 $0x20, Y0, Y1, Y2
+	VPERM2F128 $0x31, Y0, Y1, Y0
+	VMOVUPD    Y6, (AX)
+	CMPQ       DX, $0x01
+	JLE        end1408
+	VMOVUPD    Y2, 32(AX)
+	CMPQ       DX, $0x02
+	JLE        end1408
+	VMOVUPD    Y4, 64(AX)
+	CMPQ       DX, $0x03
+	JLE        end1408
+	VMOVUPD    Y0, 96(AX)
+
+end1408:
+rest1407:
+	VZEROUPPER
+	RET
+
+// func separate256(dst []float64, src []float64, n int)
+// Requires: AVX
+TEXT ·separate256(SB), $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	CMPQ DX, $0x04
+	JLT  blocks1410
+
+block1409:
+	VMOVUPD    (CX), Y0
+	VMOVUPD    32(CX), Y1
+	VMOVUPD    64(CX), Y2
+	VMOVUPD    96(CX), Y3
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKLPD  Y3, Y2, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VMOVUPD    Y6, (AX)
+	VMOVUPD    Y2, (AX)(BX*1)
+	VMOVUPD    Y4, (AX)(BX*2)
+	VMOVUPD    Y0, (AX)(SI*1)
+	ADDQ       $0x20, AX
+	ADDQ       $0x00000080, CX
+	SUBQ       $0x04, DX
+	CMPQ       DX, $0x04
+	JGE        block1409
+
+blocks1410:
+	TESTQ   DX, DX
+	JZ      rest1411
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD (CX), Y0
+	CMPQ    DX, $0x01
+	JLE     end1412
+	VMOVUPD 32(CX), Y1
+	CMPQ    DX, $0x02
+	JLE     end1412
+	VMOVUPD 64(CX), Y2
+	CMPQ    DX, $0x03
+	JLE     end1412
+	VMOVUPD 96(CX), Y3
+
+end1412:
+	VUNPCKLPD  Y1, Y0, Y4
+	VUNPCKLPD  Y3, Y2, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y6
+	VPERM2F128 $0x31, Y5, Y4, Y4
+	VUNPCKHPD  Y1, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	CMPQ       DX, $0x04
+	JLT        partial1413
+	VMOVUPD    Y6, (AX)
+	JMP        stored1415
+
+partial1413:
+	CMPQ         DX, $0x02
+	JLT          single1414
+	VMOVUPD      X6, (AX)
+	JEQ          stored1415
+	VEXTRACTF128 $0x01, Y6, X1
+	VMOVSD       X1, 16(AX)
+	JMP          stored1415
+
+single1414:
+	VMOVSD X6, (AX)
+
+stored1415:
+	CMPQ    DX, $0x04
+	JLT     partial1416
+	VMOVUPD Y2, (AX)(BX*1)
+	JMP     stored1418
+
+partial1416:
+	CMPQ         DX, $0x02
+	JLT          single1417
+	VMOVUPD      X2, (AX)(BX*1)
+	JEQ          stored1418
+	VEXTRACTF128 $0x01, Y2, X1
+	VMOVSD       X1, 16(AX)(BX*1)
+	JMP          stored1418
+
+single1417:
+	VMOVSD X2, (AX)(BX*1)
+
+stored1418:
+	CMPQ    DX, $0x04
+	JLT     partial1419
+	VMOVUPD Y4, (AX)(BX*2)
+	JMP     stored1421
+
+partial1419:
+	CMPQ         DX, $0x02
+	JLT          single1420
+	VMOVUPD      X4, (AX)(BX*2)
+	JEQ          stored1421
+	VEXTRACTF128 $0x01, Y4, X1
+	VMOVSD       X1, 16(AX)(BX*2)
+	JMP          stored1421
+
+single1420:
+	VMOVSD X4, (AX)(BX*2)
+
+stored1421:
+	CMPQ    DX, $0x04
+	JLT     partial1422
+	VMOVUPD Y0, (AX)(SI*1)
+	JMP     stored1424
+
+partial1422:
+	CMPQ         DX, $0x02
+	JLT          single1423
+	VMOVUPD      X0, (AX)(SI*1)
+	JEQ          stored1424
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(AX)(SI*1)
+	JMP          stored1424
+
+single1423:
+	VMOVSD X0, (AX)(SI*1)
+
+stored1424:
+rest1411:
+	VZEROUPPER
+	RET
+
+// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·consistent256(SB), $0-176
+	MOVQ    rows_base+24(FP), AX
+	MOVQ    columns_base+48(FP), CX
+	MOVQ    left_base+72(FP), DX
+	MOVQ    right_base+96(FP), BX
+	MOVQ    sums_base+120(FP), SI
+	MOVQ    right_len+104(FP), DI
+	SHLQ    $0x03, DI
+	VMOVUPD constants<>+128(SB), Y0
+	XORQ    R8, R8
+
+vector1425:
+	VMOVUPD      Y0, (BX)(R8*1)
+	ADDQ         $0x20, R8
+	CMPQ         R8, DI
+	JL           vector1425
+	VXORPD       Y1, Y1, Y1
+	XORQ         R8, R8
+	VBROADCASTSD share+168(FP), Y0
+
+scaling1426:
+	VXORPD Y2, Y2, Y2
+	XORQ   R9, R9
+
+vector1429:
+	VMOVUPD Y2, (SI)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, DI
+	JL      vector1429
+	MOVQ    pairs_base+0(FP), R9
+	MOVQ    rows_len+32(FP), R10
+	SHLQ    $0x03, R10
+	XORQ    R11, R11
+
+vector1430:
+	VMOVUPD (AX)(R11*1), Y2
+	VXORPD  Y3, Y3, Y3
+	XORQ    R12, R12
+
+vector1431:
+	VMOVUPD     (R9)(R12*1), Y4
+	VFMADD231PD (BX)(R12*1), Y4, Y3
+	ADDQ        $0x20, R12
+	CMPQ        R12, DI
+	JL          vector1431
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x1e, Y4, Y3, Y4
+	VDIVPD      Y3, Y2, Y2
+	VMINPD      constants<>+2688(SB), Y2, Y2
+	VANDPD      Y4, Y2, Y2
+	VMOVUPD     Y2, (DX)(R11*1)
+	XORQ        R12, R12
+
+vector1432:
+	VMOVUPD     (SI)(R12*1), Y3
+	VFMADD231PD (R9)(R12*1), Y2, Y3
+	VMOVUPD     Y3, (SI)(R12*1)
+	ADDQ        $0x20, R12
+	CMPQ        R12, DI
+	JL          vector1432
+	ADDQ        DI, R9
+	ADDQ        $0x20, R11
+	CMPQ        R11, R10
+	JL          vector1430
+	VXORPD      Y2, Y2, Y2
+	XORQ        R9, R9
+
+vector1433:
+	VMOVUPD      (CX)(R9*1), Y3
+	VMOVUPD      (SI)(R9*1), Y4
+	VFNMADD231PD (BX)(R9*1), Y4, Y3
+	VANDPD       constants<>+160(SB), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	ADDQ         $0x20, R9
+	CMPQ         R9, DI
+	JL           vector1433
+	TESTQ        R8, R8
+	JNZ          later1427
+	VMULPD       Y0, Y2, Y1
+	VMAXPD       constants<>+2720(SB), Y1, Y1
+
+later1427:
+	VCMPPD    $0x1e, Y1, Y2, Y2
+	VMOVMSKPD Y2, R9
+	TESTL     R9, R9
+	JZ        scaled1428
+	CMPQ      R8, $0x64
+	JGE       scaled1428
+	XORQ      R9, R9
+
+vector1434:
+	VMOVUPD   (BX)(R9*1), Y3
+	VMOVUPD   (CX)(R9*1), Y4
+	VMOVUPD   (SI)(R9*1), Y5
+	VXORPD    Y6, Y6, Y6
+	VCMPPD    $0x1e, Y6, Y5, Y6
+	VDIVPD    Y5, Y4, Y4
+	VMINPD    constants<>+2688(SB), Y4, Y4
+	VANDPD    Y6, Y4, Y4
+	VBLENDVPD Y2, Y4, Y3, Y3
+	VMOVUPD   Y3, (BX)(R9*1)
+	ADDQ      $0x20, R9
+	CMPQ      R9, DI
+	JL        vector1434
+	INCQ      R8
+	JMP       scaling1426
+
+scaled1428:
+	XORQ R8, R8
+
+vector1435:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (CX)(R8*1), Y1
+	VMULPD  (SI)(R8*1), Y0, Y3
+	VSUBPD  Y3, Y1, Y2
+	VXORPD  Y4, Y4, Y4
+	VMAXPD  Y4, Y2, Y2
+	VMOVUPD Y2, (SI)(R8*1)
+	VMOVAPD Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VCMPPD  $0x1e, Y2, Y3, Y2
+	VDIVPD  Y3, Y1, Y1
+	VMINPD  constants<>+2688(SB), Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VMINPD  constants<>+128(SB), Y1, Y1
+	VMULPD  Y1, Y0, Y0
+	VMOVUPD Y0, (BX)(R8*1)
+	ADDQ    $0x20, R8
+	CMPQ    R8, DI
+	JL      vector1435
+	VXORPD  Y0, Y0, Y0
+	MOVQ    pairs_base+0(FP), CX
+	MOVQ    rows_len+32(FP), R8
+	SHLQ    $0x03, R8
+	XORQ    R9, R9
+
+vector1436:
+	VMOVUPD (AX)(R9*1), Y1
+	VXORPD  Y2, Y2, Y2
+	XORQ    R10, R10
+
+vector1437:
+	VMOVUPD      (CX)(R10*1), Y3
+	VFMADD231PD  (BX)(R10*1), Y3, Y2
+	ADDQ         $0x20, R10
+	CMPQ         R10, DI
+	JL           vector1437
+	VFNMADD231PD (DX)(R9*1), Y2, Y1
+	VXORPD       Y2, Y2, Y2
+	VMAXPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y1, (AX)(R9*1)
+	ADDQ         DI, CX
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JL           vector1436
+	VCMPPD       $0x1e, constants<>+2752(SB), Y0, Y1
+	VMOVUPD      constants<>+128(SB), Y2
+	VDIVPD       Y0, Y2, Y2
+	VANDPD       Y1, Y2, Y2
+	VXORPD       Y0, Y0, Y0
+	MOVQ         pairs_base+0(FP), CX
+	MOVQ         rows_len+32(FP), R8
+	SHLQ         $0x03, R8
+	XORQ         R9, R9
+
+vector1438:
+	VMOVUPD (DX)(R9*1), Y1
+	VMULPD  (AX)(R9*1), Y2, Y3
+	XORQ    R10, R10
+
+vector1439:
+	VMOVUPD      (CX)(R10*1), Y4
+	VMULPD       (BX)(R10*1), Y4, Y4
+	VMULPD       Y1, Y4, Y4
+	VFMADD231PD  (SI)(R10*1), Y3, Y4
+	VMOVUPD      Y4, (CX)(R10*1)
+	VMAXPD       constants<>+768(SB), Y4, Y5
+	VPADDQ       constants<>+704(SB), Y5, Y5
+	VPSRLQ       $0x34, Y5, Y6
+	VORPD        constants<>+736(SB), Y6, Y6
+	VSUBPD       constants<>+832(SB), Y6, Y6
+	VANDPD       constants<>+864(SB), Y5, Y5
+	VPADDQ       constants<>+896(SB), Y5, Y5
+	VSUBPD       constants<>+128(SB), Y5, Y5
+	VADDPD       constants<>+928(SB), Y5, Y7
+	VDIVPD       Y7, Y5, Y7
+	VMULPD       Y7, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VMOVUPD      constants<>+960(SB), Y10
+	VFMADD213PD  constants<>+992(SB), Y9, Y10
+	VFMADD213PD  constants<>+1024(SB), Y9, Y10
+	VFMADD213PD  constants<>+1056(SB), Y9, Y10
+	VMOVUPD      constants<>+1088(SB), Y11
+	VFMADD213PD  constants<>+1120(SB), Y9, Y11
+	VFMADD213PD  constants<>+1152(SB), Y9, Y11
+	VMULPD       constants<>+608(SB), Y5, Y12
+	VMULPD       Y5, Y12, Y12
+	VMOVUPD      Y12, Y13
+	VFMADD231PD  Y11, Y9, Y13
+	VFMADD231PD  Y10, Y8, Y13
+	VMULPD       constants<>+1184(SB), Y6, Y9
+	VFMADD231PD  Y13, Y7, Y9
+	VSUBPD       Y9, Y12, Y12
+	VSUBPD       Y5, Y12, Y12
+	VFMSUB132PD  constants<>+1216(SB), Y12, Y6
+	VFNMADD231PD Y4, Y6, Y0
+	ADDQ         $0x20, R10
+	CMPQ         R10, DI
+	JL           vector1439
+	ADDQ         DI, CX
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JL           vector1438
+	MOVQ         entropy_base+144(FP), AX
+	VMOVUPD      Y0, (AX)
+	VZEROUPPER
+	RET
+
 DATA constants<>+0(SB)/8, $0x4338000000000000
 DATA constants<>+8(SB)/8, $0x4338000000000000
 DATA constants<>+16(SB)/8, $0x4338000000000000
@@ -16720,4 +17149,16 @@ DATA constants<>+2632(SB)/8, $0x4220000042200000
 DATA constants<>+2640(SB)/8, $0x4220000042200000
 DATA constants<>+2648(SB)/8, $0x4220000042200000
 DATA constants<>+2656(SB)/8, $0x03b8f2b061aea072
-GLOBL constants<>(SB), RODATA|NOPTR, $2664
+DATA constants<>+2688(SB)/8, $0x5f138d352e5096af
+DATA constants<>+2696(SB)/8, $0x5f138d352e5096af
+DATA constants<>+2704(SB)/8, $0x5f138d352e5096af
+DATA constants<>+2712(SB)/8, $0x5f138d352e5096af
+DATA constants<>+2720(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+2728(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+2736(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+2744(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+2752(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2760(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2768(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2776(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $2784

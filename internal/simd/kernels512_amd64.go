@@ -148,3 +148,18 @@ func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []
 //
 //go:noescape
 func edgeGroups512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+
+// interleave512 puts 8 rows of n entries into a panel.
+//
+//go:noescape
+func interleave512(dst []float64, src []float64, n int)
+
+// separate512 takes 8 rows of n entries out of a panel.
+//
+//go:noescape
+func separate512(dst []float64, src []float64, n int)
+
+// consistent512 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
+//
+//go:noescape
+func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)

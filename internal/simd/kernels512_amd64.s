@@ -15328,6 +15328,500 @@ done1108:
 	VZEROUPPER
 	RET
 
+// func interleave512(dst []float64, src []float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·interleave512(SB), $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	LEAQ (SI)(BX*4), R8
+	CMPQ DX, $0x08
+	JLT  blocks1205
+
+block1204:
+	VMOVUPD    (CX), Z0
+	VMOVUPD    (CX)(BX*1), Z1
+	VMOVUPD    (CX)(BX*2), Z2
+	VMOVUPD    (CX)(SI*1), Z3
+	VMOVUPD    (CX)(BX*4), Z4
+	VMOVUPD    (CX)(DI*1), Z5
+	VMOVUPD    (CX)(SI*2), Z6
+	VMOVUPD    (CX)(R8*1), Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x88, Z9, Z8, Z12
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z12, Z11
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VSHUFF64X2 $0x88, Z10, Z8, Z12
+	VSHUFF64X2 $0xdd, Z10, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x88, Z1, Z0, Z4
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z3, Z2, Z1
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z1, Z4, Z3
+	VSHUFF64X2 $0xdd, Z1, Z4, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z4
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VMOVUPD    Z11, (AX)
+	VMOVUPD    Z3, 64(AX)
+	VMOVUPD    Z12, 128(AX)
+	VMOVUPD    Z4, 192(AX)
+	VMOVUPD    Z9, 256(AX)
+	VMOVUPD    Z1, 320(AX)
+	VMOVUPD    Z8, 384(AX)
+	VMOVUPD    Z0, 448(AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000200, AX
+	SUBQ       $0x08, DX
+	CMPQ       DX, $0x08
+	JGE        block1204
+
+blocks1205:
+	TESTQ      DX, DX
+	JZ         rest1206
+	MOVQ       $-1, R9
+	BZHIQ      DX, R9, R9
+	KMOVB      R9, K1
+	VMOVUPD.Z  (CX), K1, Z0
+	VMOVUPD.Z  (CX)(BX*1), K1, Z1
+	VMOVUPD.Z  (CX)(BX*2), K1, Z2
+	VMOVUPD.Z  (CX)(SI*1), K1, Z3
+	VMOVUPD.Z  (CX)(BX*4), K1, Z4
+	VMOVUPD.Z  (CX)(DI*1), K1, Z5
+	VMOVUPD.Z  (CX)(SI*2), K1, Z6
+	VMOVUPD.Z  (CX)(R8*1), K1, Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x88, Z9, Z8, Z12
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z12, Z11
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VSHUFF64X2 $0x88, Z10, Z8, Z12
+	VSHUFF64X2 $0xdd, Z10, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x88, Z1, Z0, Z4
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z3, Z2, Z1
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z1, Z4, Z3
+	VSHUFF64X2 $0xdd, Z1, Z4, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z4
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VMOVUPD    Z11, (AX)
+	CMPQ       DX, $0x01
+	JLE        end1207
+	VMOVUPD    Z3, 64(AX)
+	CMPQ       DX, $0x02
+	JLE        end1207
+	VMOVUPD    Z12, 128(AX)
+	CMPQ       DX, $0x03
+	JLE        end1207
+	VMOVUPD    Z4, 192(AX)
+	CMPQ       DX, $0x04
+	JLE        end1207
+	VMOVUPD    Z9, 256(AX)
+	CMPQ       DX, $0x05
+	JLE        end1207
+	VMOVUPD    Z1, 320(AX)
+	CMPQ       DX, $0x06
+	JLE        end1207
+	VMOVUPD    Z8, 384(AX)
+	CMPQ       DX, $0x07
+	JLE        end1207
+	VMOVUPD    Z0, 448(AX)
+
+end1207:
+rest1206:
+	VZEROUPPER
+	RET
+
+// func separate512(dst []float64, src []float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·separate512(SB), $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ n+48(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	LEAQ (BX)(BX*4), DI
+	LEAQ (SI)(BX*4), R8
+	CMPQ DX, $0x08
+	JLT  blocks1209
+
+block1208:
+	VMOVUPD    (CX), Z0
+	VMOVUPD    64(CX), Z1
+	VMOVUPD    128(CX), Z2
+	VMOVUPD    192(CX), Z3
+	VMOVUPD    256(CX), Z4
+	VMOVUPD    320(CX), Z5
+	VMOVUPD    384(CX), Z6
+	VMOVUPD    448(CX), Z7
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x88, Z9, Z8, Z12
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z12, Z11
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VSHUFF64X2 $0x88, Z10, Z8, Z12
+	VSHUFF64X2 $0xdd, Z10, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x88, Z1, Z0, Z4
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z3, Z2, Z1
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z1, Z4, Z3
+	VSHUFF64X2 $0xdd, Z1, Z4, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z4
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VMOVUPD    Z11, (AX)
+	VMOVUPD    Z3, (AX)(BX*1)
+	VMOVUPD    Z12, (AX)(BX*2)
+	VMOVUPD    Z4, (AX)(SI*1)
+	VMOVUPD    Z9, (AX)(BX*4)
+	VMOVUPD    Z1, (AX)(DI*1)
+	VMOVUPD    Z8, (AX)(SI*2)
+	VMOVUPD    Z0, (AX)(R8*1)
+	ADDQ       $0x40, AX
+	ADDQ       $0x00000200, CX
+	SUBQ       $0x08, DX
+	CMPQ       DX, $0x08
+	JGE        block1208
+
+blocks1209:
+	TESTQ   DX, DX
+	JZ      rest1210
+	MOVQ    $-1, R9
+	BZHIQ   DX, R9, R9
+	KMOVB   R9, K1
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VMOVUPD (CX), Z0
+	CMPQ    DX, $0x01
+	JLE     end1211
+	VMOVUPD 64(CX), Z1
+	CMPQ    DX, $0x02
+	JLE     end1211
+	VMOVUPD 128(CX), Z2
+	CMPQ    DX, $0x03
+	JLE     end1211
+	VMOVUPD 192(CX), Z3
+	CMPQ    DX, $0x04
+	JLE     end1211
+	VMOVUPD 256(CX), Z4
+	CMPQ    DX, $0x05
+	JLE     end1211
+	VMOVUPD 320(CX), Z5
+	CMPQ    DX, $0x06
+	JLE     end1211
+	VMOVUPD 384(CX), Z6
+	CMPQ    DX, $0x07
+	JLE     end1211
+	VMOVUPD 448(CX), Z7
+
+end1211:
+	VUNPCKLPD  Z1, Z0, Z8
+	VUNPCKLPD  Z3, Z2, Z9
+	VUNPCKLPD  Z5, Z4, Z10
+	VUNPCKLPD  Z7, Z6, Z11
+	VSHUFF64X2 $0x88, Z9, Z8, Z12
+	VSHUFF64X2 $0xdd, Z9, Z8, Z8
+	VSHUFF64X2 $0x88, Z11, Z10, Z9
+	VSHUFF64X2 $0xdd, Z11, Z10, Z10
+	VSHUFF64X2 $0x88, Z9, Z12, Z11
+	VSHUFF64X2 $0xdd, Z9, Z12, Z9
+	VSHUFF64X2 $0x88, Z10, Z8, Z12
+	VSHUFF64X2 $0xdd, Z10, Z8, Z8
+	VUNPCKHPD  Z1, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKHPD  Z5, Z4, Z2
+	VUNPCKHPD  Z7, Z6, Z3
+	VSHUFF64X2 $0x88, Z1, Z0, Z4
+	VSHUFF64X2 $0xdd, Z1, Z0, Z0
+	VSHUFF64X2 $0x88, Z3, Z2, Z1
+	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z1, Z4, Z3
+	VSHUFF64X2 $0xdd, Z1, Z4, Z1
+	VSHUFF64X2 $0x88, Z2, Z0, Z4
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VMOVUPD    Z11, K1, (AX)
+	VMOVUPD    Z3, K1, (AX)(BX*1)
+	VMOVUPD    Z12, K1, (AX)(BX*2)
+	VMOVUPD    Z4, K1, (AX)(SI*1)
+	VMOVUPD    Z9, K1, (AX)(BX*4)
+	VMOVUPD    Z1, K1, (AX)(DI*1)
+	VMOVUPD    Z8, K1, (AX)(SI*2)
+	VMOVUPD    Z0, K1, (AX)(R8*1)
+
+rest1210:
+	VZEROUPPER
+	RET
+
+// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·consistent512(SB), $0-176
+	VBROADCASTSD constants<>+392(SB), Z0
+	VBROADCASTSD constants<>+1024(SB), Z1
+	VBROADCASTSD constants<>+792(SB), Z2
+	VBROADCASTSD constants<>+1032(SB), Z3
+	VBROADCASTSD constants<>+1040(SB), Z4
+	VBROADCASTSD constants<>+776(SB), Z5
+	MOVQ         rows_base+24(FP), AX
+	MOVQ         columns_base+48(FP), CX
+	MOVQ         left_base+72(FP), DX
+	MOVQ         right_base+96(FP), BX
+	MOVQ         sums_base+120(FP), SI
+	MOVQ         right_len+104(FP), DI
+	SHLQ         $0x03, DI
+	VMOVUPD      Z0, Z6
+	XORQ         R8, R8
+
+vector1212:
+	VMOVUPD      Z6, (BX)(R8*1)
+	ADDQ         $0x40, R8
+	CMPQ         R8, DI
+	JL           vector1212
+	VXORPD       Z7, Z7, Z7
+	XORQ         R8, R8
+	VBROADCASTSD share+168(FP), Z6
+
+scaling1213:
+	VXORPD Z8, Z8, Z8
+	XORQ   R9, R9
+
+vector1216:
+	VMOVUPD Z8, (SI)(R9*1)
+	ADDQ    $0x40, R9
+	CMPQ    R9, DI
+	JL      vector1216
+	MOVQ    pairs_base+0(FP), R9
+	MOVQ    rows_len+32(FP), R10
+	SHLQ    $0x03, R10
+	XORQ    R11, R11
+
+vector1217:
+	VMOVUPD (AX)(R11*1), Z8
+	VXORPD  Z9, Z9, Z9
+	XORQ    R12, R12
+
+vector1218:
+	VMOVUPD     (R9)(R12*1), Z10
+	VFMADD231PD (BX)(R12*1), Z10, Z9
+	ADDQ        $0x40, R12
+	CMPQ        R12, DI
+	JL          vector1218
+	VXORPD      Z10, Z10, Z10
+	VCMPPD      $0x1e, Z10, Z9, K1
+	VDIVPD      Z9, Z8, Z8
+	VMINPD      Z1, Z8, Z8
+	VMOVAPD.Z   Z8, K1, Z8
+	VMOVUPD     Z8, (DX)(R11*1)
+	XORQ        R12, R12
+
+vector1219:
+	VMOVUPD     (SI)(R12*1), Z9
+	VFMADD231PD (R9)(R12*1), Z8, Z9
+	VMOVUPD     Z9, (SI)(R12*1)
+	ADDQ        $0x40, R12
+	CMPQ        R12, DI
+	JL          vector1219
+	ADDQ        DI, R9
+	ADDQ        $0x40, R11
+	CMPQ        R11, R10
+	JL          vector1217
+	VXORPD      Z8, Z8, Z8
+	XORQ        R9, R9
+
+vector1220:
+	VMOVUPD      (CX)(R9*1), Z9
+	VMOVUPD      (SI)(R9*1), Z10
+	VFNMADD231PD (BX)(R9*1), Z10, Z9
+	VANDPD       Z2, Z9, Z9
+	VADDPD       Z9, Z8, Z8
+	ADDQ         $0x40, R9
+	CMPQ         R9, DI
+	JL           vector1220
+	TESTQ        R8, R8
+	JNZ          later1214
+	VMULPD       Z6, Z8, Z7
+	VMAXPD       Z3, Z7, Z7
+
+later1214:
+	VCMPPD   $0x1e, Z7, Z8, K1
+	KORTESTB K1, K1
+	JZ       scaled1215
+	CMPQ     R8, $0x64
+	JGE      scaled1215
+	XORQ     R9, R9
+
+vector1221:
+	VMOVUPD   (BX)(R9*1), Z8
+	VMOVUPD   (CX)(R9*1), Z9
+	VMOVUPD   (SI)(R9*1), Z10
+	VXORPD    Z11, Z11, Z11
+	VCMPPD    $0x1e, Z11, Z10, K2
+	VDIVPD    Z10, Z9, Z9
+	VMINPD    Z1, Z9, Z9
+	VMOVAPD.Z Z9, K2, Z9
+	VMOVAPD   Z9, K1, Z8
+	VMOVUPD   Z8, (BX)(R9*1)
+	ADDQ      $0x40, R9
+	CMPQ      R9, DI
+	JL        vector1221
+	INCQ      R8
+	JMP       scaling1213
+
+scaled1215:
+	XORQ R8, R8
+
+vector1222:
+	VMOVUPD   (BX)(R8*1), Z2
+	VMOVUPD   (CX)(R8*1), Z3
+	VMULPD    (SI)(R8*1), Z2, Z7
+	VSUBPD    Z7, Z3, Z6
+	VXORPD    Z8, Z8, Z8
+	VMAXPD    Z8, Z6, Z6
+	VMOVUPD   Z6, (SI)(R8*1)
+	VMOVAPD   Z3, Z3
+	VXORPD    Z6, Z6, Z6
+	VCMPPD    $0x1e, Z6, Z7, K1
+	VDIVPD    Z7, Z3, Z3
+	VMINPD    Z1, Z3, Z3
+	VMOVAPD.Z Z3, K1, Z3
+	VMINPD    Z0, Z3, Z3
+	VMULPD    Z3, Z2, Z2
+	VMOVUPD   Z2, (BX)(R8*1)
+	ADDQ      $0x40, R8
+	CMPQ      R8, DI
+	JL        vector1222
+	VXORPD    Z1, Z1, Z1
+	MOVQ      pairs_base+0(FP), CX
+	MOVQ      rows_len+32(FP), R8
+	SHLQ      $0x03, R8
+	XORQ      R9, R9
+
+vector1223:
+	VMOVUPD (AX)(R9*1), Z2
+	VXORPD  Z3, Z3, Z3
+	XORQ    R10, R10
+
+vector1224:
+	VMOVUPD      (CX)(R10*1), Z6
+	VFMADD231PD  (BX)(R10*1), Z6, Z3
+	ADDQ         $0x40, R10
+	CMPQ         R10, DI
+	JL           vector1224
+	VFNMADD231PD (DX)(R9*1), Z3, Z2
+	VXORPD       Z3, Z3, Z3
+	VMAXPD       Z3, Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	VMOVUPD      Z2, (AX)(R9*1)
+	ADDQ         DI, CX
+	ADDQ         $0x40, R9
+	CMPQ         R9, R8
+	JL           vector1223
+	VCMPPD       $0x1e, Z4, Z1, K1
+	VMOVUPD      Z0, Z0
+	VDIVPD       Z1, Z0, Z0
+	VMOVAPD.Z    Z0, K1, Z0
+	VBROADCASTSD constants<>+392(SB), Z1
+	VBROADCASTSD constants<>+400(SB), Z2
+	VBROADCASTSD constants<>+408(SB), Z3
+	VMOVUPD      constants<>+448(SB), Z4
+	VMOVUPD      constants<>+512(SB), Z6
+	VMOVUPD      constants<>+576(SB), Z7
+	VMOVUPD      constants<>+640(SB), Z8
+	VXORPD       Z9, Z9, Z9
+	MOVQ         pairs_base+0(FP), CX
+	MOVQ         rows_len+32(FP), R8
+	SHLQ         $0x03, R8
+	XORQ         R9, R9
+
+vector1225:
+	VMOVUPD (DX)(R9*1), Z10
+	VMULPD  (AX)(R9*1), Z0, Z11
+	XORQ    R10, R10
+
+vector1226:
+	VMOVUPD          (CX)(R10*1), Z12
+	VMULPD           (BX)(R10*1), Z12, Z12
+	VMULPD           Z10, Z12, Z12
+	VFMADD231PD      (SI)(R10*1), Z11, Z12
+	VMOVUPD          Z12, (CX)(R10*1)
+	VMAXPD           Z5, Z12, Z13
+	VGETMANTPD       $0x0b, Z13, Z14
+	VGETEXPPD        Z13, Z13
+	VPSRLQ           $0x30, Z14, Z16
+	VGETEXPPD        Z14, Z15
+	VSUBPD           Z15, Z13, Z13
+	VMOVAPD          Z16, Z15
+	VPERMI2PD        Z6, Z4, Z15
+	VPERMI2PD        Z8, Z7, Z16
+	VFMSUB213PD      Z1, Z15, Z14
+	VFMADD231PD      Z2, Z13, Z16
+	VMULPD           Z14, Z14, Z15
+	VBROADCASTSD     constants<>+704(SB), Z17
+	VFMADD231PD.BCST constants<>+424(SB), Z14, Z17
+	VFMADD231PD.BCST constants<>+416(SB), Z15, Z17
+	VBROADCASTSD     constants<>+712(SB), Z18
+	VFMADD231PD.BCST constants<>+720(SB), Z14, Z18
+	VFMADD213PD      Z18, Z15, Z17
+	VBROADCASTSD     constants<>+728(SB), Z18
+	VFMADD231PD.BCST constants<>+736(SB), Z14, Z18
+	VFMADD213PD      Z18, Z15, Z17
+	VBROADCASTSD     constants<>+744(SB), Z18
+	VFMADD231PD.BCST constants<>+752(SB), Z14, Z18
+	VFMADD213PD      Z18, Z15, Z17
+	VFMADD213PD      Z14, Z15, Z17
+	VFMADD231PD      Z3, Z13, Z17
+	VADDPD           Z16, Z17, Z17
+	VFNMADD231PD     Z12, Z17, Z9
+	ADDQ             $0x40, R10
+	CMPQ             R10, DI
+	JL               vector1226
+	ADDQ             DI, CX
+	ADDQ             $0x40, R9
+	CMPQ             R9, R8
+	JL               vector1225
+	MOVQ             entropy_base+144(FP), AX
+	VMOVUPD          Z9, (AX)
+	VZEROUPPER
+	RET
+
 DATA constants<>+0(SB)/8, $0xc089000000000000
 DATA constants<>+8(SB)/8, $0x4089000000000000
 DATA constants<>+16(SB)/8, $0x42f8000000000000
@@ -15448,4 +15942,7 @@ DATA constants<>+992(SB)/8, $0x3ff0000000000000
 DATA constants<>+1000(SB)/8, $0x3ff0000000000000
 DATA constants<>+1008(SB)/8, $0x3ff0000000000000
 DATA constants<>+1016(SB)/8, $0x3ff0000000000000
-GLOBL constants<>(SB), RODATA|NOPTR, $1024
+DATA constants<>+1024(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1032(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+1040(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $1048

@@ -34,7 +34,8 @@ type implementation struct {
 	remember       func(before, messages []float64, velocity []float32, in []int32, k int, factor float64)
 	measure        func(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64)
 	carry          func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, factor, count float64)
-	uniform        uniform // all or none
+	panels         *panelKernels // or none
+	uniform        uniform       // all or none
 	single         implementation32
 }
 

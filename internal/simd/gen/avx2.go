@@ -25,6 +25,9 @@ func (g *generator) avx2() {
 	v.exponentiate256()
 	v.absorb256()
 	v.edgeBelief256()
+	v.interleave256()
+	v.separate256()
+	v.panels256Bits().consistent()
 }
 
 func (g avx2) elementwise256() {

@@ -253,6 +253,9 @@ func (g *generator) avx512() {
 	g.carry512()
 	g.edgeBeliefs512()
 	g.edgeGroups("edgeGroups512", "EdgeBeliefs", g.edgeSteps512())
+	g.interleave512()
+	g.separate512()
+	g.panels512Bits().consistent()
 }
 
 func (g *generator) elementwise512() {

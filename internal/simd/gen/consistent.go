@@ -1,0 +1,455 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// panel emits kernels for as many edges as a vector has numbers, one in each: the first
+// vector of a panel has the first entries of their tables, and so on.
+type panel struct {
+	*generator
+	suffix string
+	lanes  int
+	vector func() reg.VecVirtual
+	// wide returns a constant in every entry, as the first operand of an instruction, one of
+	// those that keep has loaded at the beginning.
+	keep func(names ...string)
+	wide func(name string) operand.Op
+	log  func(y reg.VecVirtual) reg.VecVirtual
+	// greater returns a mask of the entries with x > y, clear sets those outside of it to 0,
+	// and choose puts x in the place of those of y that are in it.
+	greater func(x reg.VecVirtual, y operand.Op) operand.Op
+	clear   func(mask operand.Op, x reg.VecVirtual)
+	choose  func(mask operand.Op, x, y reg.VecVirtual)
+	// none jumps where no entry is in the mask.
+	none func(mask operand.Op, to string)
+}
+
+func (g *generator) panels512Bits() panel {
+	kept := map[string]reg.VecVirtual{}
+	return panel{
+		generator: g, suffix: "512", lanes: 8,
+		vector: func() reg.VecVirtual { return g.ZMM() },
+		keep: func(names ...string) {
+			for _, name := range names {
+				kept[name] = g.broadcast512(name)
+			}
+		},
+		wide: func(name string) operand.Op { return kept[name] },
+		greater: func(x reg.VecVirtual, y operand.Op) operand.Op {
+			k := g.K()
+			g.VCMPPD(cmpGreater, y, x, k)
+			return k
+		},
+		clear:  func(mask operand.Op, x reg.VecVirtual) { g.VMOVAPD_Z(x, mask, x) },
+		choose: func(mask operand.Op, x, y reg.VecVirtual) { g.VMOVAPD(x, mask, y) },
+		none: func(mask operand.Op, to string) {
+			g.KORTESTB(mask, mask)
+			g.JZ(label(to))
+		},
+	}
+}
+
+func (g avx2) panels256Bits() panel {
+	return panel{
+		generator: g.generator, suffix: "256", lanes: 4,
+		vector: func() reg.VecVirtual { return g.YMM() },
+		keep:   func(...string) {}, // they stay in memory
+		wide:   g.wide,
+		log:    g.safeLog256,
+		greater: func(x reg.VecVirtual, y operand.Op) operand.Op {
+			mask := g.YMM()
+			g.VCMPPD(cmpGreater, y, x, mask)
+			return mask
+		},
+		clear:  func(mask operand.Op, x reg.VecVirtual) { g.VANDPD(mask, x, x) },
+		choose: func(mask operand.Op, x, y reg.VecVirtual) { g.VBLENDVPD(mask, x, y, y) },
+		none: func(mask operand.Op, to string) {
+			which := g.GP32()
+			g.VMOVMSKPD(mask, which)
+			g.TESTL(which, which)
+			g.JZ(label(to))
+		},
+	}
+}
+
+func (p panel) bytes() int { return 8 * p.lanes }
+
+func (p panel) load(m operand.Mem) reg.VecVirtual {
+	x := p.vector()
+	p.VMOVUPD(m, x)
+	return x
+}
+
+func (p panel) zero() reg.VecVirtual {
+	x := p.vector()
+	p.VXORPD(x, x, x)
+	return x
+}
+
+// copyOf returns a new register with a constant.
+func (p panel) copyOf(name string) reg.VecVirtual {
+	x := p.vector()
+	p.VMOVUPD(p.wide(name), x)
+	return x
+}
+
+// ratio replaces x by x/y, at most largestScale, and 0 where y is not positive.
+func (p panel) ratio(x, y reg.VecVirtual) {
+	positive := p.greater(y, p.zero())
+	p.VDIVPD(y, x, x)
+	p.VMINPD(p.wide("largestScale"), x, x)
+	p.clear(positive, x)
+}
+
+// each emits body for each vector of so many bytes; it gets their offset.
+func (p panel) each(bytes reg.Register, body func(at reg.Register)) {
+	at, again := p.generator.zero(), p.label("vector")
+	p.Label(again)
+	body(at)
+	p.ADDQ(operand.U8(p.bytes()), at)
+	p.CMPQ(at, bytes)
+	p.JL(label(again))
+}
+
+// byteLength is the length of a slice of float64 in bytes.
+func (p panel) byteLength(name string) reg.Register {
+	n := p.length(name)
+	p.SHLQ(operand.U8(3), n)
+	return n
+}
+
+// consistent emits the scaling of a panel. What is written down for one edge in
+// plainConsistent is done for all of them until the last is done: scaling rows again changes
+// nothing in those whose columns stay.
+func (p panel) consistent() {
+	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, entropy []float64, share float64)",
+		"makes the tables of a panel consistent, which has one edge in each entry of its vectors.")
+	p.keep("one", "largestScale", "magnitude", "reached", "negligible", "smallestNormal")
+	rows, columns, left, right, sums := p.base("rows"), p.base("columns"), p.base("left"), p.base("right"), p.base("sums")
+	width := p.byteLength("right")
+	at := func(base, offset reg.Register) operand.Mem { return bytes(base, offset, 0) }
+	// eachRow emits body for the rows of the tables.
+	eachRow := func(body func(i, row reg.Register)) {
+		row, height := p.base("pairs"), p.byteLength("rows")
+		p.each(height, func(i reg.Register) {
+			body(i, row)
+			p.ADDQ(width, row)
+		})
+	}
+	// products returns Σ_j row[j] right[j].
+	products := func(row reg.Register) reg.VecVirtual {
+		sum := p.zero()
+		p.each(width, func(j reg.Register) {
+			p.VFMADD231PD(at(right, j), p.load(at(row, j)), sum)
+		})
+		return sum
+	}
+	one := p.copyOf("one")
+	p.each(width, func(j reg.Register) { p.VMOVUPD(one, at(right, j)) })
+	share, limit, scaling := p.vector(), p.zero(), p.generator.zero()
+	address, err := p.Param("share").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	p.VBROADCASTSD(address.Addr, share)
+	again, later, done := p.label("scaling"), p.label("later"), p.label("scaled")
+	p.Label(again)
+	none := p.zero()
+	p.each(width, func(j reg.Register) { p.VMOVUPD(none, at(sums, j)) })
+	eachRow(func(i, row reg.Register) {
+		l := p.load(at(rows, i))
+		p.ratio(l, products(row))
+		p.VMOVUPD(l, at(left, i))
+		p.each(width, func(j reg.Register) {
+			sum := p.load(at(sums, j))
+			p.VFMADD231PD(at(row, j), l, sum)
+			p.VMOVUPD(sum, at(sums, j))
+		})
+	})
+	distance := p.zero()
+	p.each(width, func(j reg.Register) {
+		off := p.load(at(columns, j))
+		p.VFNMADD231PD(at(right, j), p.load(at(sums, j)), off)
+		p.VANDPD(p.wide("magnitude"), off, off)
+		p.VADDPD(off, distance, distance)
+	})
+	p.TESTQ(scaling, scaling)
+	p.JNZ(label(later))
+	p.VMULPD(share, distance, limit)
+	p.VMAXPD(p.wide("reached"), limit, limit)
+	p.Label(later)
+	off := p.greater(distance, limit)
+	p.none(off, done)
+	p.CMPQ(scaling, operand.U8(maxScalings))
+	p.JGE(label(done))
+	p.each(width, func(j reg.Register) {
+		r, x := p.load(at(right, j)), p.load(at(columns, j))
+		p.ratio(x, p.load(at(sums, j)))
+		p.choose(off, x, r)
+		p.VMOVUPD(r, at(right, j))
+	})
+	p.INCQ(scaling)
+	p.JMP(label(again))
+	p.Label(done)
+	p.roundPanel(rows, columns, left, right, sums, width, eachRow, products)
+	p.end()
+}
+
+// maxScalings is that of simd.
+const maxScalings = 100
+
+// roundPanel takes what is too much out of columns, spreads what rows and columns lack, and
+// sums the entropies.
+func (p panel) roundPanel(rows, columns, left, right, sums, width reg.Register, eachRow func(func(i, row reg.Register)), products func(row reg.Register) reg.VecVirtual) {
+	at := func(base, offset reg.Register) operand.Mem { return bytes(base, offset, 0) }
+	p.each(width, func(j reg.Register) {
+		r, column, scale, lack := p.load(at(right, j)), p.load(at(columns, j)), p.vector(), p.vector()
+		sum := p.vector()
+		p.VMULPD(at(sums, j), r, sum)
+		p.VSUBPD(sum, column, lack)
+		p.VMAXPD(p.zero(), lack, lack)
+		p.VMOVUPD(lack, at(sums, j))
+		p.VMOVAPD(column, scale)
+		p.ratio(scale, sum)
+		p.VMINPD(p.wide("one"), scale, scale)
+		p.VMULPD(scale, r, r)
+		p.VMOVUPD(r, at(right, j))
+	})
+	missing := p.zero()
+	eachRow(func(i, row reg.Register) {
+		lack := p.load(at(rows, i))
+		p.VFNMADD231PD(at(left, i), products(row), lack)
+		p.VMAXPD(p.zero(), lack, lack)
+		p.VADDPD(lack, missing, missing)
+		p.VMOVUPD(lack, at(rows, i))
+	})
+	much, inverse := p.greater(missing, p.wide("negligible")), p.copyOf("one")
+	p.VDIVPD(missing, inverse, inverse)
+	p.clear(much, inverse)
+	log := p.log
+	if log == nil {
+		v := p.fromRegisters("one", "logLn2High", "logLn2Low")
+		v.keepTable("reciprocal")
+		v.keepTable("minusLog")
+		log = func(y reg.VecVirtual) reg.VecVirtual { return v.logs512([]reg.VecVirtual{y})[0] }
+	}
+	entropy := p.zero()
+	eachRow(func(i, row reg.Register) {
+		l, lack := p.load(at(left, i)), p.vector()
+		p.VMULPD(at(rows, i), inverse, lack)
+		p.each(width, func(j reg.Register) {
+			x, y := p.load(at(row, j)), p.vector()
+			p.VMULPD(at(right, j), x, x)
+			p.VMULPD(l, x, x)
+			p.VFMADD231PD(at(sums, j), lack, x)
+			p.VMOVUPD(x, at(row, j))
+			p.VMAXPD(p.wide("smallestNormal"), x, y)
+			p.VFNMADD231PD(x, log(y), entropy)
+		})
+	})
+	p.VMOVUPD(entropy, operand.Mem{Base: p.base("entropy")})
+}
+
+// interleave512 puts rows into a panel: of eight rows eight entries at a time.
+func (g *generator) interleave512() {
+	g.function("interleave512", "func(dst, src []float64, n int)", "puts 8 rows of n entries into a panel.")
+	dst, src, n := g.base("dst"), g.base("src"), g.intParam("n")
+	s := g.eightRows(n)
+	blocks, rest := g.blocks(n, 8)
+	blocks(func() {
+		for c, z := range g.transpose512(g.eightOf(s, src, nil)) {
+			g.VMOVUPD(z, operand.Mem{Base: dst, Disp: 64 * c})
+		}
+		g.ADDQ(operand.U8(64), src)
+		g.ADDQ(operand.U32(512), dst)
+	})
+	rest(func(left reg.Register) {
+		mask, end := g.firstMask(left), g.label("end")
+		for c, z := range g.transpose512(g.eightOf(s, src, &mask)) {
+			if c > 0 {
+				g.CMPQ(left, operand.U8(c))
+				g.JLE(label(end))
+			}
+			g.VMOVUPD(z, operand.Mem{Base: dst, Disp: 64 * c})
+		}
+		g.Label(end)
+	})
+	g.end()
+}
+
+// separate512 is its inverse.
+func (g *generator) separate512() {
+	g.function("separate512", "func(dst, src []float64, n int)", "takes 8 rows of n entries out of a panel.")
+	dst, src, n := g.base("dst"), g.base("src"), g.intParam("n")
+	s := g.eightRows(n)
+	blocks, rest := g.blocks(n, 8)
+	blocks(func() {
+		z := make([]reg.VecVirtual, 8)
+		for c := range z {
+			z[c] = g.load512(operand.Mem{Base: src, Disp: 64 * c}, nil)
+		}
+		for l, row := range g.transpose512(z) {
+			g.VMOVUPD(row, s.row(dst, l))
+		}
+		g.ADDQ(operand.U8(64), dst)
+		g.ADDQ(operand.U32(512), src)
+	})
+	rest(func(left reg.Register) {
+		mask, end := g.firstMask(left), g.label("end")
+		z := g.zeros512(8)
+		for c := range z {
+			if c > 0 {
+				g.CMPQ(left, operand.U8(c))
+				g.JLE(label(end))
+			}
+			g.VMOVUPD(operand.Mem{Base: src, Disp: 64 * c}, z[c])
+		}
+		g.Label(end)
+		for l, row := range g.transpose512(z) {
+			// Nobody reads these before the rows of the other edges are written.
+			g.VMOVUPD(row, mask, s.row(dst, l))
+		}
+	})
+	g.end()
+}
+
+// blocks emits code for as many whole blocks as n holds, and for what is left.
+func (g *generator) blocks(n reg.Register, size int) (blocks func(body func()), rest func(body func(left reg.Register))) {
+	left := g.GP64()
+	g.MOVQ(n, left)
+	blocks = func(body func()) {
+		again, done := g.label("block"), g.label("blocks")
+		g.CMPQ(left, operand.U8(size))
+		g.JLT(label(done))
+		g.Label(again)
+		body()
+		g.SUBQ(operand.U8(size), left)
+		g.CMPQ(left, operand.U8(size))
+		g.JGE(label(again))
+		g.Label(done)
+	}
+	rest = func(body func(left reg.Register)) {
+		done := g.label("rest")
+		g.TESTQ(left, left)
+		g.JZ(label(done))
+		body(left)
+		g.Label(done)
+	}
+	return blocks, rest
+}
+
+// eightOf loads eight rows.
+func (g *generator) eightOf(s eightRows, p reg.Register, mask *reg.OpmaskVirtual) []reg.VecVirtual {
+	z := make([]reg.VecVirtual, 8)
+	for l := range z {
+		z[l] = g.load512(s.row(p, l), mask)
+	}
+	return z
+}
+
+// transpose512 returns the columns of eight rows.
+func (g *generator) transpose512(z []reg.VecVirtual) []reg.VecVirtual {
+	shuffle := func(a, b reg.VecVirtual) (even, odd reg.VecVirtual) {
+		even, odd = g.ZMM(), g.ZMM()
+		g.VSHUFF64X2(operand.U8(0x88), b, a, even)
+		g.VSHUFF64X2(operand.U8(0xdd), b, a, odd)
+		return even, odd
+	}
+	columns := make([]reg.VecVirtual, 8)
+	for parity, unpack := range []func(...operand.Op){g.VUNPCKLPD, g.VUNPCKHPD} {
+		var pairs [4]reg.VecVirtual
+		for i := range pairs {
+			pairs[i] = g.ZMM()
+			unpack(z[2*i+1], z[2*i], pairs[i])
+		}
+		lowEven, lowOdd := shuffle(pairs[0], pairs[1])
+		highEven, highOdd := shuffle(pairs[2], pairs[3])
+		columns[parity], columns[parity+4] = shuffle(lowEven, highEven)
+		columns[parity+2], columns[parity+6] = shuffle(lowOdd, highOdd)
+	}
+	return columns
+}
+
+// interleave256 is interleave512 for AVX2.
+func (g avx2) interleave256() {
+	g.function("interleave256", "func(dst, src []float64, n int)", "puts 4 rows of n entries into a panel.")
+	dst, src, n := g.base("dst"), g.base("src"), g.intParam("n")
+	s := g.strides(n, 4)
+	four := func(rest *rest256) []reg.VecVirtual {
+		y := make([]reg.VecVirtual, 4)
+		for l := range y {
+			y[l] = g.load256(s.row(src, l, 0), rest)
+		}
+		return g.transpose256(y)
+	}
+	blocks, rest := g.blocks(n, 4)
+	blocks(func() {
+		for c, y := range four(nil) {
+			g.VMOVUPD(y, operand.Mem{Base: dst, Disp: 32 * c})
+		}
+		g.ADDQ(operand.U8(32), src)
+		g.ADDQ(operand.U32(128), dst)
+	})
+	rest(func(left reg.Register) {
+		end := g.label("end")
+		for c, y := range four(g.rest256(left)) {
+			if c > 0 {
+				g.CMPQ(left, operand.U8(c))
+				g.JLE(label(end))
+			}
+			g.VMOVUPD(y, operand.Mem{Base: dst, Disp: 32 * c})
+		}
+		g.Label(end)
+	})
+	g.end()
+}
+
+// separate256 is separate512 for AVX2.
+func (g avx2) separate256() {
+	g.function("separate256", "func(dst, src []float64, n int)", "takes 4 rows of n entries out of a panel.")
+	dst, src, n := g.base("dst"), g.base("src"), g.intParam("n")
+	s := g.strides(n, 4)
+	blocks, rest := g.blocks(n, 4)
+	blocks(func() {
+		y := make([]reg.VecVirtual, 4)
+		for c := range y {
+			y[c] = g.load256(operand.Mem{Base: src, Disp: 32 * c}, nil)
+		}
+		for l, row := range g.transpose256(y) {
+			g.VMOVUPD(row, s.row(dst, l, 0))
+		}
+		g.ADDQ(operand.U8(32), dst)
+		g.ADDQ(operand.U32(128), src)
+	})
+	rest(func(left reg.Register) {
+		end, y := g.label("end"), g.zeros256(4)
+		for c := range y {
+			if c > 0 {
+				g.CMPQ(left, operand.U8(c))
+				g.JLE(label(end))
+			}
+			g.VMOVUPD(operand.Mem{Base: src, Disp: 32 * c}, y[c])
+		}
+		g.Label(end)
+		for l, row := range g.transpose256(y) {
+			g.store256(row, s.row(dst, l, 0), &rest256{count: left})
+		}
+	})
+	g.end()
+}
+
+// transpose256 returns the columns of four rows.
+func (g avx2) transpose256(y []reg.VecVirtual) []reg.VecVirtual {
+	columns := make([]reg.VecVirtual, 4)
+	for parity, unpack := range []func(...operand.Op){g.VUNPCKLPD, g.VUNPCKHPD} {
+		low, high := g.YMM(), g.YMM()
+		unpack(y[1], y[0], low)
+		unpack(y[3], y[2], high)
+		columns[parity], columns[parity+2] = g.YMM(), g.YMM()
+		g.VPERM2F128(operand.U8(0x20), high, low, columns[parity])
+		g.VPERM2F128(operand.U8(0x31), high, low, columns[parity+2])
+	}
+	return columns
+}
