@@ -57,5 +57,9 @@ func (s Settings) resolve(p *Problem) (Settings, error) {
 		return s, err
 	}
 	chosen, _, err := s.Choose(p)
-	return chosen.Resolved(), err
+	chosen = chosen.Resolved()
+	if err == nil && (!chosen.Method.Local() || chosen.Method == Exact) { // the others leave hidden labels out
+		chosen.unlabelled = findUnlabelled(p)
+	}
+	return chosen, err
 }

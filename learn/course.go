@@ -36,6 +36,9 @@ func (c *course) memory(m *Memory) {
 	if c.settings.EarlyStop != nil {
 		copies++
 	}
+	if c.settings.unlabelled != nil {
+		copies += 2 // the start, and for a moment the features' sizes
+	}
 	m.Add("weights", float64(copies)*doubleBytes*float64(size), "%d × %d weights × 8 bytes", copies, size)
 }
 
@@ -113,6 +116,7 @@ func (c *course) result(status Status) *Result {
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
+		Seeded:     c.settings.unlabelled.types(&c.model.Schema),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}

@@ -20,6 +20,9 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.unlabelled != nil {
+		p.Model = s.unlabelled.begin(&p, s.Seed)
+	}
 	if s.Method.Local() {
 		return fitLocal(ctx, &p, &s)
 	}

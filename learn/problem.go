@@ -98,8 +98,10 @@ type Settings struct {
 	// iterations. Weights, gradients and sums are float64, and so is everything in checks
 	// and near the optimum, where rounding could decide something.
 	SinglePrecision bool
-	// Seed is that of RandomOrder.
-	Seed uint64
+	// Seed is that of RandomOrder, and of the weights that states which no label tells
+	// apart begin with: see Result.Seeded.
+	Seed       uint64
+	unlabelled unlabelled
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
 	// newtonAfter is how many passes come before Newton's method, for tests of it and of block

@@ -90,6 +90,10 @@ type Result struct {
 	Damping   float64
 	Separable bool
 	Memorised bool
+	// Seeded names the node types with states that no label tells apart. Their weights began
+	// at small random numbers, by Settings.Seed, where all weights were zero: those that
+	// treat such states alike are a saddle of the objective.
+	Seeded []string
 
 	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is

@@ -57,7 +57,7 @@ type saved struct {
 	Inner     float64           `json:"inner_tolerance"`
 	Metric    string            `json:"metric"` // of early stopping; empty: none
 	HasBest   bool              `json:"has_best"`
-	// Seed is that of a random order, nil in states of v0.1.0: what is left of the
+	// Seed is that of a random order, or start, nil in states of v0.1.0: what is left of the
 	// source alone does not tell where it began.
 	Seed *uint64 `json:"seed,omitempty"`
 	fingerprint
@@ -100,7 +100,7 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 	if s.EarlyStop != nil {
 		out.Metric = s.EarlyStop.Metric
 	}
-	if s.RandomOrder {
+	if s.RandomOrder || s.unlabelled != nil {
 		out.Seed = &s.Seed
 	}
 	eachByBits(reflect.ValueOf(p).Elem(), func(name string, x *float64) { out.Bits[name] = math.Float64bits(*x) })

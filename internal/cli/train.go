@@ -76,7 +76,7 @@ terms without inference.`,
 	fl.BoolVar(&o.Pairs, "pairs", false, "update one (instance, block) pair per iteration, not the same block in every instance")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "at most this many sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "change of a log-message at which a block counts as converged (default 0.001)")
-	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random: block order, spanning trees")
+	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")
 	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "leave out all edges: node features alone, as a baseline")

@@ -348,6 +348,13 @@ func unseen(data []*crf.Instance, nodeType int, t *crf.NodeType) (list []unseenS
 	return list
 }
 
+func quoted(names []string) (texts []string) {
+	for _, name := range names {
+		texts = append(texts, fmt.Sprintf("%q", name))
+	}
+	return texts
+}
+
 // Result says what a result shows to be wrong with data or settings, each with what to
 // do about it.
 func Result(r *learn.Result) []string {
@@ -356,6 +363,9 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	} else if r.Memorised {
 		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
+	}
+	if len(r.Seeded) > 0 {
+		texts = append(texts, fmt.Sprintf("no label tells states of node type %s apart: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
 	}
 	if r.Unsettled != "" && !(r.Residual <= unsettledTold) {
 		remedy := "use counting numbers that are convex"

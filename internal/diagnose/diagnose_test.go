@@ -81,6 +81,7 @@ func TestResult(t *testing.T) {
 		{learn.Result{Unsettled: "block 3", Residual: 0.5}, "use counting numbers that are convex"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.5, ConvexCounting: true}, "approximate; messages need more sweeps and passes"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.001}, ""},
+		{learn.Result{Seeded: []string{"topic", "kind"}}, `states of node type "topic", "kind" apart: their weights began at small random numbers of --seed`},
 		{learn.Result{Damping: 0.3}, "were damped by 0.3"},
 	} {
 		texts := Result(&test.result)
