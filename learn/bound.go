@@ -63,27 +63,44 @@ func withoutHidden(labels []int32) []int32 {
 	return labels
 }
 
-// upperBound returns F where every block was visited at the weights of the moment. Where
-// some c_s is negative that is no bound, and the dual value with a split, which the
-// marginals of all edges of a node enter, is found in another pass.
+// Where some c_s is negative that is no bound. A split (counting.Numbers.Split) adds something
+// at each node, which the marginals of all its edges enter (internal/bp/value.go).
+
+// splits reports whether the bound of a unit has a part of its split.
+func (l *learner) splits(u *unit) bool {
+	c := u.net.Counting
+	return l.certified && !c.Facts.Dual && c.Split != nil && u.labels != nil
+}
+
+// splitAtOnce and splitLater say when that part is found for the nodes of a block: as the
+// block is visited, if it has all edges, or in another pass when all blocks were.
+func (l *learner) splitAtOnce(u *unit, block int) bool {
+	return l.splits(u) && len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes()
+}
+
+func (l *learner) splitLater(u *unit, block int) bool {
+	return l.splits(u) && len(u.part.Blocks[block].Nodes) < u.in.Graph.NumNodes()
+}
+
+// upperBound returns F where every block was visited at the weights of the moment, with
+// consistent beliefs for the gradient.
 func (l *learner) upperBound() (float64, error) {
 	theta := l.model.Weights
-	value := l.problem.L2 / 2 * simd.Dot(theta, theta)
-	if l.certified && !l.ascends {
-		for _, t := range l.checkSchedule {
-			report, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, dual: true})
-			if err != nil {
-				return 0, err
-			}
-			value += report.dual
-		}
-		return value - simd.Dot(theta, l.data), nil
-	}
-	value += l.moments[len(l.moments)-2]
+	value := l.problem.L2/2*simd.Dot(theta, theta) + l.moments[len(l.moments)-2]
 	if &l.reference[0] != &l.data[0] {
 		for i, x := range theta {
 			value += x * (l.reference[i] - l.data[i])
 		}
+	}
+	if l.blocks == 1 || !slices.ContainsFunc(l.units, l.splits) {
+		return value, nil
+	}
+	for _, t := range l.checkSchedule {
+		report, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, split: true})
+		if err != nil {
+			return 0, err
+		}
+		value += report.split
 	}
 	return value, nil
 }

@@ -26,6 +26,7 @@ type worker struct {
 	places   []int32   // of edges of sparse pairs
 	momentum bp.Momentum
 	certify  bool // the beliefs of edges are made consistent with those of nodes
+	split    bool // what a split adds to the bound is found beside
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -34,7 +35,7 @@ type unitResult struct {
 	tied    []float64 // [touched groups][stride]
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
-	dual    float64
+	split   float64 // adds to the bound
 	// infeasible: no consistent beliefs were found.
 	infeasible bool
 	// product and square are of velocities: see bp.Momentum.
@@ -160,8 +161,8 @@ type visit struct {
 	follow, carry bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
-	// dual: find the dual value, and do no more.
-	dual  bool
+	// split: find what a split adds to the bound, and do no more.
+	split bool
 	first int // of the jobs at work
 	// newton is a task of Newton's method in the place of a visit.
 	newton newtonTask
@@ -178,7 +179,7 @@ type visitReport struct {
 	residual  float64 // largest of the last sweeps
 	first     float64 // largest of the first sweeps
 	converged bool    // in every unit
-	dual      float64 // sum of the dual values, weighted as units are
+	split     float64 // what splits add to the bound, weighted as units are
 }
 
 // visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
@@ -241,7 +242,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	w, s := l.workers[workerIndex], &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
-	s.outcome, s.dual, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
+	s.outcome, s.split, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
 	s.product, s.square = 0, 0
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
@@ -251,12 +252,15 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		bp.Carry(u.net, u.state, u.velocity, block, l.progress.Momentum.Factor)
 		return
 	}
+	if v.split && !l.splitLater(u, blockIndex) {
+		return
+	}
 	w.space.Precision = v.precision
 	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 		return
 	}
-	if v.dual {
-		s.dual, s.err = w.space.Dual(u.net, u.state, block, u.part.Of, int32(blockIndex))
+	if v.split {
+		s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
 		return
 	}
 	// A block is always finished: a state between two sweeps could not be resumed
@@ -275,7 +279,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify = v.certify
+		w.certify, w.split = v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -288,6 +292,9 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 	s.tied = numeric.Resize(s.tied, (len(b.touched[blockIndex])+b.sparseSlots(blockIndex))*l.stride)
 	clear(s.tied)
 	s.untied = s.untied[:0]
+	if w.split {
+		w.space.BeginSplit(u.net, block)
+	}
 	for g := 0; g < len(block.Groups); g++ {
 		group, slot := block.Groups[g], u.slots[blockIndex][g]
 		if slot == isSparse {
@@ -318,6 +325,9 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 		// the product with their gradient. Of consistent beliefs of edges they are
 		// entropies alone.
 		*entropy -= l.tiedProduct(contribution, w.certify)
+		if w.split && g == len(block.Groups)-1 {
+			contribution[l.crossAt()] += w.space.SplitNodes(u.net, u.state, block, u.labels)
+		}
 	}
 	return nil
 }
@@ -362,6 +372,11 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		return err
 	}
 	contribution[l.crossAt()] += cross
+	if w.split {
+		if err := w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi); err != nil {
+			return err
+		}
+	}
 	if w.certify {
 		var feasible bool
 		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)

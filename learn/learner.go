@@ -330,7 +330,7 @@ func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockI
 	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
 	r.residual = max(r.residual, s.outcome.Residual)
 	r.first = max(r.first, s.outcome.First)
-	r.dual += u.weight * s.dual
+	r.split += u.weight * s.split
 	l.progress.Infeasible = l.progress.Infeasible || s.infeasible
 	l.progress.Momentum.Product += s.product
 	l.progress.Momentum.Square += s.square

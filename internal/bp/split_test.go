@@ -144,6 +144,49 @@ func TestSplitDualOfObserved(t *testing.T) {
 	}
 }
 
+// TestSplitValue: with what cross entropies of any labelling lack, found block by block, they
+// are the dual value, at any messages.
+func TestSplitValue(t *testing.T) {
+	for name, g := range splitGraphs() {
+		for seed := range uint64(8) {
+			rng := source(1000 + seed)
+			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 3+17*int(seed%2)), []float64{1, 4, 60, 300}[seed%4], 0)
+			labels := make([]int32, g.NumNodes())
+			for s := range labels {
+				labels[s] = int32(rng.IntN(int(p.Card[s])))
+			}
+			for _, c := range splitCounting(rng, g) {
+				r := newBlockInference(t, p, c, nil, randomPartition(rng, g, 1+rng.IntN(3)))
+				r.logForm = seed%3 == 2
+				for _, when := range []string{"at random messages", "after sweeps"} {
+					if when == "after sweeps" {
+						r.sweep(t, r.blocks())
+						r.sweep(t, r.blocks())
+					} else if seed%4 < 2 { // beliefs of strong potentials are not what random messages say
+						r.scramble(rng)
+					}
+					want, value := r.values(t).Dual, 0.0
+					for s, y := range labels {
+						value += p.Node[p.NodeAt[s]+int(y)] - c.Node[s]*r.net.LogBelief(r.state, int32(s), y)
+					}
+					for b := range r.part.Blocks {
+						block := legal(r.load(b))
+						value += legal(r.space.SplitValue(r.net, r.state, block, labels))
+						for q, e := range block.Edges {
+							if x, y := labels[g.U(e)], labels[g.V(e)]; r.part.Of[g.U(e)] == int32(b) {
+								value += p.Edge[p.EdgeAt[e]+int(x)*int(p.Card[g.V(e)])+int(y)] - c.Edge[e]*legal(r.space.LogPair(r.net, r.state, block, q, x, y))
+							}
+						}
+					}
+					if c.Split != nil && !near(value, want, 1e-11) {
+						t.Fatalf("%s, seed %d, %s, %s: %.12f, the dual value is %.12f", name, seed, c.Name, when, value, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestSplitDualFromConjugates derives the dual value anew. Its dual variables are read
 // off the beliefs; the terms of the edges are maximised by iterations that know nothing of
 // (6); and the slope of their sum along random potentials is given by the beliefs.

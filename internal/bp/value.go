@@ -2,8 +2,8 @@ package bp
 
 import (
 	"math"
-	"slices"
 
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -34,16 +34,6 @@ func (v *Values) Add(o Values, weight float64) {
 // whose first end U lies in it. of is the partition's assignment of nodes to
 // blocks and id the number of this block.
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
-	return w.evaluate(net, st, block, of, id, true)
-}
-
-// Dual computes the dual value alone.
-func (w *Workspace) Dual(net *Net, st *State, block *partition.Block, of []int32, id int32) (float64, error) {
-	values, err := w.evaluate(net, st, block, of, id, false)
-	return values.Dual, err
-}
-
-func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
 	var sum Values
 	for _, p := range block.Order {
 		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
@@ -52,7 +42,7 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 	}
 	split := net.Counting.Split != nil
 	if split {
-		w.beginConditionals(net, block)
+		w.BeginSplit(net, block)
 	}
 	for q, e := range block.Edges {
 		own := of[net.Graph.U(e)] == id
@@ -67,7 +57,9 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 			return sum, err
 		}
 		if split {
-			w.addConditional(pair, logZ, net, st, block, q)
+			if err := w.AddSplit(pair, net, st, block, q, q+1); err != nil {
+				return sum, err
+			}
 		}
 		if !own {
 			continue
@@ -75,14 +67,10 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 		rho := net.Counting.Edge[e]
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
-		if primal {
-			w.makeConsistent(pair, net, st, block.Edges[q:q+1], 0)
-			sum.Primal += w.tableFreeEnergy(pair, rho, q)
-		}
+		w.makeConsistent(pair, net, st, block.Edges[q:q+1], 0)
+		sum.Primal += w.tableFreeEnergy(pair, rho, q)
 	}
-	for i := range block.Order {
-		sum.Dual += w.nodeDual(net, st, block, i)
-	}
+	sum.Dual += w.nodeDuals(net, st, block, nil)
 	return sum, nil
 }
 
@@ -121,8 +109,17 @@ func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 
 //
 // and the maximum is ρ_uv log Z_uv as before. The terms of the nodes have c'_s for c_s.
 
-// beginConditionals makes room for Σ_e c_{s,e} log t_s of the block's nodes.
-func (w *Workspace) beginConditionals(net *Net, block *partition.Block) {
+// The terms of the edges need not be computed for the sum. At the states y of any labelling
+//
+//	ρ log Z_uv = θ_uv(y_u,y_v) − ρ log τ_uv(y_u,y_v) − Σ_s (λ_vs(y_s) − ρ log τ_s(y_s))
+//
+// so that, a_s(x) being θ_s(x) + Σ_v (λ_vs(x) − ρ_sv log τ_s(x)),
+//
+//	D = ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) + Σ_s (c'_s log Σ_x exp{(a_s(x) + Σ_v c_{s,sv} log t_s(x))/c'_s} − a_s(y_s)).
+
+// BeginSplit prepares for what a split adds to the terms of the block's nodes: AddSplit comes
+// for all edges of the block, then SplitNodes.
+func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
 	pot := &w.Potentials
 	w.conditional = numeric.Resize(w.conditional, len(pot.Node))
 	clear(w.conditional)
@@ -131,64 +128,93 @@ func (w *Workspace) beginConditionals(net *Net, block *partition.Block) {
 		w.conditionalAt[i] = -1
 	}
 	for i, p := range block.Order {
+		at := pot.NodeAt[p]
 		for j := block.InStart[i]; j < block.InStart[i+1]; j++ {
-			w.conditionalAt[2*block.InEdge[j]+block.In[j]&1] = pot.NodeAt[p]
+			w.conditionalAt[2*block.InEdge[j]+block.In[j]&1] = at
 		}
 	}
 }
 
-// addConditional adds c_{s,e} log t_s to the conditionals of those ends of the q-th edge
-// of the block that lie in it, t_s being the marginals of the edge's belief.
-func (w *Workspace) addConditional(pair []float64, logZ float64, net *Net, st *State, block *partition.Block, q int) {
-	d := 2 * block.Edges[q]
-	rows, columns := int(net.Card[net.Graph.U(d>>1)]), int(net.Card[net.Graph.V(d>>1)])
-	if c, at := net.Counting.Split[d+1], w.conditionalAt[2*q+1]; c > 0 && at >= 0 {
-		t := w.rowSum[:rows]
-		for i := range t {
-			t[i] = 0
-			for _, x := range pair[i*columns:][:columns] {
-				t[i] += x
+// AddSplit adds c_{s,e} log t_s of those ends of the edges lo ≤ q < hi of the block that lie
+// in it, t_s being the marginals of their beliefs, as EdgeBeliefs has written them.
+func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int) error {
+	first, n := block.Edges[lo], hi-lo
+	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
+	for len(w.ones) < max(ku, kv) {
+		w.ones = append(w.ones, 1)
+	}
+	w.marginals = numeric.Resize(w.marginals, n*(ku+kv))
+	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
+	simd.TableVector(rows, w.ones[:kv], beliefs)
+	for i := range n {
+		simd.VectorTable(columns[i*kv:][:kv], w.ones[:ku], beliefs[i*ku*kv:])
+	}
+	simd.Log(w.marginals, w.marginals)
+	for i, e := range block.Edges[lo:hi] {
+		q, d := lo+i, 2*e
+		if at := w.conditionalAt[2*q+1]; at >= 0 && !addLogs(w.conditional[at:][:ku], rows[i*ku:], net.Counting.Split[d+1]) {
+			if err := w.addSmall(w.conditional[at:][:ku], rows[i*ku:], net, st, block, d+1, q); err != nil {
+				return err
 			}
 		}
-		w.addLogs(w.conditional[at:][:rows], c, t, logZ, net, st, d+1, int32(q))
+		if at := w.conditionalAt[2*q]; at >= 0 && !addLogs(w.conditional[at:][:kv], columns[i*kv:], net.Counting.Split[d]) {
+			if err := w.addSmall(w.conditional[at:][:kv], columns[i*kv:], net, st, block, d, q); err != nil {
+				return err
+			}
+		}
 	}
-	if c, at := net.Counting.Split[d], w.conditionalAt[2*q]; c > 0 && at >= 0 {
-		t := w.colSum[:columns]
-		sumColumns(t, pair)
-		w.addLogs(w.conditional[at:][:columns], c, t, logZ, net, st, d, int32(q))
-	}
+	return nil
 }
 
-// smallMarginal is the marginal of an edge's belief below which it is computed with
-// logarithms: weights that underflow, from exp(−708) on, and entries of a table as far
+// smallMarginal is the logarithm of the marginal of an edge's belief below which it is computed
+// without the belief: weights that underflow, from exp(−708) on, and entries of a table as far
 // from each other as maxRange can make one of k·exp(−108) wrong.
-const smallMarginal = 1e-30
+const smallMarginal = -70
 
-// addLogs adds c log t to dst: t are the marginals of the belief of the q-th edge at the
-// target of d.
-func (w *Workspace) addLogs(dst []float64, c float64, t []float64, logZ float64, net *Net, st *State, d, q int32) {
-	logs := w.logs[:len(t)]
-	simd.Log(logs, t)
-	if slices.Min(t) < smallMarginal {
-		w.marginalLogs(logs, t, logZ, net, st, d, q)
+// addLogs adds c times logarithms of marginals to dst. It does nothing and reports false where
+// one is too small to be trusted.
+func addLogs(dst, logs []float64, c float64) bool {
+	logs = logs[:len(dst)]
+	if c == 0 {
+		return true
+	}
+	for _, l := range logs {
+		if !(l >= smallMarginal) {
+			return false
+		}
 	}
 	for x, l := range logs {
 		dst[x] += c * l
 	}
+	return true
+}
+
+// addSmall is addLogs where some marginals of the belief of the q-th edge, at the target of d,
+// are small.
+func (w *Workspace) addSmall(dst, logs []float64, net *Net, st *State, block *partition.Block, d int32, q int) error {
+	logZ, _, err := w.edgeBelief(w.pair[:net.pairStates(d>>1)], net, st, block, q)
+	if err != nil {
+		return err
+	}
+	w.marginalLogs(logs[:len(dst)], logZ, net, st, d, int32(q))
+	for x, l := range logs[:len(dst)] {
+		dst[x] += net.Counting.Split[d] * l
+	}
+	return nil
 }
 
 // marginalLogs replaces the logarithms of small marginals of an edge's belief.
-func (w *Workspace) marginalLogs(logs, t []float64, logZ float64, net *Net, st *State, d, q int32) {
-	own, other := w.sum[:len(t)], w.second[:net.Card[net.Graph.Source(d)]]
+func (w *Workspace) marginalLogs(logs []float64, logZ float64, net *Net, st *State, d, q int32) {
+	own, other := w.sum[:len(logs)], w.second[:net.Card[net.Graph.Source(d)]]
 	net.cavity(own, st, net.Graph.Target(d), d)
 	net.cavity(other, st, net.Graph.Source(d), d^1)
-	for x := range t {
-		if t[x] >= smallMarginal {
+	for x := range logs {
+		if logs[x] >= smallMarginal {
 			continue
 		}
 		largest := math.Inf(-1)
 		for y, b := range other {
-			largest = larger(largest, b+w.logAt(q, jointIndex(d, y, x, len(other), len(t))))
+			largest = larger(largest, b+w.logAt(q, jointIndex(d, y, x, len(other), len(logs))))
 		}
 		logs[x] = math.Inf(-1)
 		if isForbidden(largest) || isForbidden(own[x]) {
@@ -196,47 +222,166 @@ func (w *Workspace) marginalLogs(logs, t []float64, logZ float64, net *Net, st *
 		}
 		total := 0.0
 		for y, b := range other {
-			total += exp(b + w.logAt(q, jointIndex(d, y, x, len(other), len(t))) - largest)
+			total += exp(b + w.logAt(q, jointIndex(d, y, x, len(other), len(logs))) - largest)
 		}
 		logs[x] = own[x] + largest + math.Log(total) + w.form(q).shift - logZ
 	}
 }
 
-// nodeDual returns c'_s log Σ exp{(θ_s + Σ_v λ'_vs)/c'_s} of the i-th node of the
-// order, its limit max{θ_s + Σ λ'_vs} for c'_s = 0, and +Inf for a negative c_s without
-// a split.
-func (w *Workspace) nodeDual(net *Net, st *State, block *partition.Block, i int) float64 {
-	p := block.Order[i]
-	u := block.Nodes[p]
-	pot := &w.Potentials
-	theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
-	if net.observed(u) {
-		return theta[net.Observed[u]]
-	}
-	sum, count := w.sum[:len(theta)], net.Counting.Node[u]
-	copy(sum, theta)
-	belief := net.belief(st, u)
-	for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
-		rho := net.Counting.Edge[d>>1]
-		for x, m := range net.message(st, d, u) {
-			sum[x] += rho * (m - belief[x])
+// splitEntries is how many entries of beliefs SplitValue computes together: few enough for the
+// nearest cache.
+const splitEntries = 2048
+
+// SplitValue is BeginSplit, AddSplit and SplitNodes.
+func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labels []int32) (float64, error) {
+	w.BeginSplit(net, block)
+	u, v := net.Graph.Ends()
+	for lo := 0; lo < len(block.Edges); {
+		first := block.Edges[lo]
+		ku, kv := net.Card[u[first]], net.Card[v[first]]
+		hi, most := lo+1, min(lo+max(1, splitEntries/int(ku*kv)), lo+ground.RowsPerBatch, len(block.Edges))
+		for hi < most && net.Card[u[block.Edges[hi]]] == ku && net.Card[v[block.Edges[hi]]] == kv {
+			hi++
 		}
-		if net.Counting.Split != nil {
-			count += net.Counting.Split[d]
+		size := (hi - lo) * int(ku) * int(kv)
+		w.beliefs = numeric.Resize(w.beliefs, size+Padding)
+		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
+			return 0, err
+		}
+		if err := w.AddSplit(w.beliefs[:size], net, st, block, lo, hi); err != nil {
+			return 0, err
+		}
+		lo = hi
+	}
+	return w.SplitNodes(net, st, block, labels), nil
+}
+
+// SplitNodes returns what the dual value with a split has more than ⟨θ, w(y)⟩ −
+// Σ_uv ρ log τ_uv(y_u,y_v) − Σ_s c_s log τ_s(y_s), for the nodes of the block, of which none
+// is observed; y is a labelling that nothing forbids.
+func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) float64 {
+	return w.nodeDuals(net, st, block, labels)
+}
+
+// nodeDuals returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
+// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y
+// it takes a_s(y_s), without what a split adds, and −c_s log τ_s(y_s) from each.
+func (w *Workspace) nodeDuals(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
+	soft := &w.soft
+	soft.fit(net.maxCard)
+	split, pot := net.Counting.Split, &w.Potentials
+	for i, p := range block.Order {
+		u := block.Nodes[p]
+		theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
+		if net.observed(u) {
+			total += theta[net.Observed[u]]
+			continue
+		}
+		if len(soft.arguments)+len(theta) > cap(soft.arguments) {
+			total += soft.sum()
+		}
+		sum, count, belief := soft.add(theta), net.Counting.Node[u], net.belief(st, u)
+		belief = belief[:len(sum)]
+		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
+			rho, message := net.Counting.Edge[d>>1], net.message(st, d, u)[:len(sum)]
+			for x, b := range belief {
+				sum[x] += rho * (message[x] - b)
+			}
+			if split != nil {
+				count += split[d]
+			}
+		}
+		if labels != nil {
+			y := labels[u]
+			total -= sum[y] - net.Counting.Node[u]*belief[y]
+		}
+		if split != nil {
+			count = max(0, count) // a larger one, for rounding, still bounds B
+			for x, l := range w.conditional[pot.NodeAt[p]:pot.NodeAt[p+1]] {
+				sum[x] += l
+			}
+		}
+		for x, b := range belief {
+			if isForbidden(b) {
+				sum[x] = b
+			}
+		}
+		soft.counts = append(soft.counts, count)
+	}
+	return total + soft.sum()
+}
+
+// softMaxima are terms c log Σ exp(x/c) that are computed together.
+type softMaxima struct {
+	arguments       []float64
+	starts          []int // of the arguments of each
+	counts          []float64
+	largest, totals []float64
+}
+
+// softEntries is how many arguments are computed together: few enough for the nearest cache.
+const softEntries = 512
+
+// fit makes room for terms of up to k arguments.
+func (s *softMaxima) fit(k int) {
+	if n := max(softEntries, k); cap(s.arguments) < n {
+		s.arguments, s.starts, s.counts = make([]float64, 0, n), make([]int, 0, n), make([]float64, 0, n)
+		s.largest, s.totals = make([]float64, n), make([]float64, n)
+	}
+	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
+}
+
+// add begins a term with arguments, and returns where they are.
+func (s *softMaxima) add(arguments []float64) []float64 {
+	at := len(s.arguments)
+	s.starts = append(s.starts, at)
+	s.arguments = append(s.arguments, arguments...)
+	return s.arguments[at:]
+}
+
+// of returns the arguments of a term.
+func (s *softMaxima) of(i int) []float64 {
+	if i+1 < len(s.starts) {
+		return s.arguments[s.starts[i]:s.starts[i+1]]
+	}
+	return s.arguments[s.starts[i]:]
+}
+
+// sum returns the sum of all terms, as softMax gives them, and forgets them.
+func (s *softMaxima) sum() (total float64) {
+	largest, totals := s.largest[:len(s.counts)], s.totals[:len(s.counts)]
+	for i, c := range s.counts {
+		x := s.of(i)
+		largest[i] = math.Inf(-1)
+		for _, v := range x {
+			largest[i] = larger(largest[i], v)
+		}
+		switch {
+		case c < 0:
+			largest[i] = math.Inf(1)
+			clear(x)
+		case c == 0 || isForbidden(largest[i]):
+			clear(x)
+			s.counts[i] = 0
+		default:
+			for j, v := range x {
+				x[j] = (v - largest[i]) / c
+			}
 		}
 	}
-	if net.Counting.Split != nil {
-		count = max(0, count) // a larger one, for rounding, still bounds B
-		for x, l := range w.conditional[pot.NodeAt[p]:pot.NodeAt[p+1]] {
-			sum[x] += l
+	simd.Exp(s.arguments, s.arguments)
+	for i := range totals {
+		totals[i] = 0
+		for _, e := range s.of(i) {
+			totals[i] += e
 		}
 	}
-	for x, b := range belief {
-		if isForbidden(b) {
-			sum[x] = b
-		}
+	simd.Log(totals, totals)
+	for i, c := range s.counts {
+		total += largest[i] + c*totals[i]
 	}
-	return softMax(sum, count)
+	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
+	return total
 }
 
 // softMax returns c log Σ exp(x/c): max x for c = 0, +Inf for c < 0.

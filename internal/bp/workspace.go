@@ -58,6 +58,10 @@ type Workspace struct {
 	// of directed edges 2q, 2q + 1 begins, −1 for one outside the block.
 	conditional   []float64
 	conditionalAt []int
+	marginals     []float64 // of edges computed together
+	ones          []float64
+	beliefs       []float64
+	soft          softMaxima
 	consistency   consistency
 
 	sum, weight, out []float64 // [max card]
@@ -85,7 +89,7 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	few := min(16, net.maxCard) // states for which it takes most
 	bytes += double * (float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(2*k+1))
 	if net.Counting.Split != nil {
-		bytes += double*r.NodePotentials + 2*place*r.Edges
+		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+4*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
 	}
 	if r.Shared {
 		entries := expansionRoom(net, r) * k * k

@@ -1,0 +1,60 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// TestUpperBoundIsTheDual: F, found from the labels as blocks are visited, is what the dual
+// values of all units make of it, whatever the blocks, long before messages have settled.
+func TestUpperBoundIsTheDual(t *testing.T) {
+	for name, p := range problems(t) {
+		for _, counting := range []string{"convex", "trw"} {
+			for _, blocks := range []int{1, 3} {
+				p := p.with(counting)
+				settings := Settings{Method: BBPL, Assign: blocksOf(blocks)}
+				resolved := settings.Resolved()
+				l, err := newLearner(&p, &resolved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.pool.close()
+				if !l.certified {
+					continue // labels are missing
+				}
+				copy(l.model.Weights, p.randomWeights(3, 0.5))
+				for range 2 {
+					for _, set := range l.checkSchedule {
+						v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0)}
+						if _, err := l.visitBlocks(v); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := l.endWholePass(); err != nil {
+						t.Fatal(err)
+					}
+					theta := l.model.Weights
+					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.data)
+					for _, u := range l.units {
+						space := &l.workers[0].space
+						for x := range u.part.Blocks {
+							block := &u.part.Blocks[x]
+							if err := space.Ground(l.model, u.in, u.net, block); err != nil {
+								t.Fatal(err)
+							}
+							values, err := space.Evaluate(u.net, u.state, block, u.part.Of, int32(x))
+							if err != nil {
+								t.Fatal(err)
+							}
+							want += u.weight * values.Dual
+						}
+					}
+					if got := l.progress.Upper; !near(got, want, 1e-12) {
+						t.Errorf("%s, %s, %d blocks: F %.14g, by the dual values %.14g", name, counting, blocks, got, want)
+					}
+				}
+			}
+		}
+	}
+}
