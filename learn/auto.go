@@ -149,7 +149,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
-func (a *auto) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted bool) {
+func (a *auto) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted, moved bool) {
 	return a.joint.judge(theta, gradient, value, sure, monotone)
 }
 

@@ -27,25 +27,25 @@ func TestStepRuleUsedTwice(t *testing.T) {
 }
 
 // Strongly coupled networks whose messages are slow: steps with stale gradients
-// fail there, and the careful phase has to bring every method to the same optimum.
+// fail there, and joint descent has to bring every method to the same optimum.
 func TestAutoOnSlowMessages(t *testing.T) {
 	for _, name := range []string{"convex", "trw"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := randomProblem(t, 3, problemOptions{rows: 4, cols: 6, states: 3, nodeDim: 4, edgeDim: 6, instances: 1, l2: 0.001}).with(name)
 			var objectives []float64
-			careful := false
+			descent := false
 			for _, method := range []Method{BBPL, InnerDual, Full} {
 				step := &auto{}
 				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7, newtonAfter: math.Inf(1)})
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
 				}
-				careful = careful || step.joint.on()
+				descent = descent || step.joint.on()
 				objectives = append(objectives, r.Objective)
 			}
-			if !careful {
-				t.Error("the problem is too easy to test the careful phase")
+			if !descent {
+				t.Error("the problem is too easy to test joint descent")
 			}
 			for _, f := range objectives {
 				if math.Abs(f-objectives[0]) > 1e-6*math.Abs(objectives[0]) {

@@ -25,8 +25,10 @@ import (
 // only sample for y the products with θ cancel too: F is a sum of cross entropies. Node
 // beliefs have to be those of the potentials of the moment, as after a sweep.
 //
-// A unit without such a labelling, as clamped ones are, has its free energy there: equal
-// to D where its messages have settled.
+// The dual value of a clamped unit, with hidden labels taken for any, is found in the same
+// way: its elements are those with a hidden label. A unit of a masked model has no such
+// labelling that is known to be allowed. It has its free energy there: equal to D where its
+// messages have settled, but with an error as large as theirs, not as their square.
 
 // entropyAt and crossAt are where a contribution has its parts of Σ c H(τ), and of the
 // bound: −Σ c log τ(y), or the free energy of units without labels.
@@ -121,6 +123,9 @@ func (l *learner) referenceStatistics(observed []float64) []float64 {
 	for _, u := range l.units {
 		if u.labels != nil {
 			adjoint.AddStatistics(sum, l.model, u.in, u.labels, u.weight)
+			if observed := u.net.Observed; observed != nil { // which has elements with hidden labels only
+				adjoint.AddStatistics(sum, l.model, u.in, observed, -u.weight)
+			}
 		}
 	}
 	return sum

@@ -48,8 +48,9 @@ type checkProgress struct {
 // The bounds of checks, all in one place.
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
-	// three or four for each gradient are best (results/2026-11-joint.md).
-	wholeSweeps = 4
+	// with two, hard problems do not end, and from four on passes are wasted
+	// (results/2026-11-joint.md).
+	wholeSweeps = 3
 	// maxCheckPasses ends a check whose messages do not settle, and fewPasses or finalShare
 	// of the passes of the run, if that is more, the check of a run that a limit ended:
 	// somebody asked for an end.
@@ -91,7 +92,16 @@ func (l *learner) checkPause() int {
 	return 1
 }
 
+// startCheck begins a check at the weights of the moment. Where inference may have several
+// fixed points, a claim is about the one that anybody finds from scratch, not about the one
+// that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
+	if purpose != checkInitial && !l.convexCounting() {
+		for _, u := range l.units {
+			u.state.Reset(u.net)
+		}
+		l.progress.Watched, l.progress.Held = false, math.NaN()
+	}
 	unknown := math.NaN()
 	l.progress.Check = checkProgress{Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, Residual: unknown, Smallest: math.Inf(1), Damping: l.progress.Damping, Gap: unknown}
 }

@@ -29,14 +29,14 @@ const longStall = 40
 // damping is for messages that circle where nothing drives them.
 const mostWhileMoving = 0.5
 
-// watchMessages takes note of an iteration with a step of a given size and the
+// watchMessages takes note of an iteration, which may have moved the weights, and the
 // residual of the first sweep of its visit.
-func (l *learner) watchMessages(size, residual float64) {
+func (l *learner) watchMessages(moved bool, residual float64) {
 	if l.ascends {
 		return
 	}
 	s := &l.progress.Stalling
-	s.Current, s.Moved = larger(s.Current, residual), s.Moved || size != 0
+	s.Current, s.Moved = larger(s.Current, residual), s.Moved || moved
 	if s.Iterations++; s.Iterations < l.perPass() {
 		return
 	}

@@ -125,8 +125,8 @@ func TestClaimsHoldUp(t *testing.T) {
 	}
 }
 
-// TestLimitInCarefulPhase: a run with more passes never ends with a worse model.
-func TestLimitInCarefulPhase(t *testing.T) {
+// TestLimitInJointDescent: a run with more passes never ends with a worse model.
+func TestLimitInJointDescent(t *testing.T) {
 	p, tolerance := slow(66)
 	last := math.Inf(1)
 	for _, passes := range []float64{500, 1000, 2000, 2500} {
@@ -136,7 +136,7 @@ func TestLimitInCarefulPhase(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !rule.joint.on() {
-			t.Errorf("%v passes: not in the careful phase", passes)
+			t.Errorf("%v passes: no joint descent", passes)
 		}
 		if !(r.Objective < last+1e-9) { // up to rounding
 			t.Errorf("objective %v after %v passes, %v after fewer", r.Objective, passes, last)
@@ -151,7 +151,7 @@ func TestLimitInAClaim(t *testing.T) {
 	p, tolerance := slow(3)
 	settings := Settings{RelativeTolerance: tolerance}
 	want := fit(t, p, settings)
-	settings.MaxPasses = want.Passes - 10
+	settings.MaxPasses = want.Passes - 5
 	var last *State
 	settings.Checkpoint = func(state *State) error { last = state.clone(); return nil }
 	cut := fit(t, p, settings)

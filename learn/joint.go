@@ -33,6 +33,7 @@ const (
 	jointAlpha          // α of the point at hand; 0 at the origin
 	jointBefore         // F at this point a pass ago, NaN where there was none
 	jointHeld           // passes at this point
+	jointDoubt          // what F at the origin may still change by, where it is no bound
 	jointLongest        // first α of the next line
 	jointScalars
 )
@@ -54,6 +55,9 @@ const (
 	// still change by in a pass, and longestHold how many passes wait for that.
 	undecided   = 0.1
 	longestHold = 100
+	// stillToCome multiplies the last change of such a merit: as much is still to come where
+	// changes shrink by a quarter in each pass.
+	stillToCome = 3
 )
 
 func newJoint(size int, curvature *quasiNewton) *joint {
@@ -96,7 +100,7 @@ func (j *joint) begin(theta, start []float64, value float64) {
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
 // tell. sure says that value is a bound, and monotone that sweeps can only lower it.
-func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted bool) {
+func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted, moved bool) {
 	s := j.scalars
 	before := s[jointBefore]
 	s[jointBefore] = value
@@ -105,33 +109,36 @@ func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone b
 	rounding := meritRounding * (1 + math.Abs(value))
 	finite := math.Abs(value) <= math.MaxFloat64
 	fell := before - value
+	doubt := 0.0
+	if !sure {
+		doubt = stillToCome * math.Abs(fell)
+	}
 	switch {
 	case finite && !sure && !(math.Abs(fell) <= undecided*math.Abs(lacks)+rounding) && s[jointHeld] < longestHold:
-		return false
+		return false, false
 	case finite && s[jointAlpha] > 0 && math.Abs(value-s[jointValue]) <= rounding:
 		// F tells no more. The slope does: where it is negative F has fallen, and where it is
 		// smaller than the first was the minimum is between (Hager and Zhang 2005).
-		if accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]; accepted {
-			j.accept(theta, gradient, value)
-		}
-	case finite && lacks <= rounding:
-		j.accept(theta, gradient, value)
-		return true
+		accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]
+	case finite && lacks <= rounding+doubt+s[jointDoubt]:
+		accepted = true
 	case s[jointAlpha] == 0:
 		// At the origin again, with messages that had been taken elsewhere: sweeps bring F
 		// back to what it was. Where it is no bound, it may be another fixed point.
 		if accepted = finite && (math.Abs(fell) <= rounding || s[jointHeld] >= longestHold); accepted {
-			s[jointValue] = value
+			s[jointValue], s[jointDoubt] = value, doubt
 		}
-		return accepted
+		return accepted, false
 	case finite && !monotone && !(fell <= stillFalling*lacks) && s[jointHeld] < longestHold:
-		return false // messages are on their way
+		return false, false // messages are on their way
 	}
-	if accepted {
-		return true
+	if !accepted {
+		j.shorten(theta, lacks, finite)
+		return false, true
 	}
-	j.shorten(theta, lacks, finite)
-	return false
+	j.accept(theta, gradient, value)
+	s[jointDoubt] = doubt
+	return true, false
 }
 
 // accept makes theta the origin.

@@ -178,7 +178,11 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		units = append(units, &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() / total})
+		u := &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() / total}
+		if !h.problem.Model.Layout.Masked {
+			u.labels = withoutHidden(labels)
+		}
+		units = append(units, u)
 	}
 	return units, nil
 }

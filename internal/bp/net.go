@@ -142,13 +142,19 @@ type State struct {
 // all potentials are zero.
 func NewState(net *Net) *State {
 	st := &State{LogMessage: make([]float64, net.numMessages), LogBelief: make([]float64, net.numBeliefs)}
+	st.Reset(net)
+	return st
+}
+
+// Reset makes all messages and beliefs of st, a state of net, uniform.
+func (st *State) Reset(net *Net) {
+	clear(st.LogMessage)
 	for s := range int32(net.Graph.NumNodes()) {
 		b := net.belief(st, s)
 		for i := range b {
 			b[i] = -logOf(len(b))
 		}
 	}
-	return st
 }
 
 // Bytes returns the memory that a state of this shape takes.

@@ -1,0 +1,64 @@
+package learn
+
+import (
+	"math"
+	"testing"
+)
+
+// TestBoundIsFlat: where labels are missing F is no bound, but its error is as the square of
+// what messages lack, in the dual values of the free and of the clamped units alike.
+func TestBoundIsFlat(t *testing.T) {
+	for _, states := range []int{2, 3} {
+		p := randomProblem(t, 1, problemOptions{rows: 6, cols: 6, states: states, nodeDim: 2, edgeDim: 1, samples: 2, missing: 0.3, l2: 0.01})
+		rng := source(7)
+		for i := range p.Model.Weights {
+			p.Model.Weights[i] = rng.NormFloat64()
+		}
+		settings := Settings{Method: BBPL}
+		resolved := settings.Resolved()
+		l, err := newLearner(&p, &resolved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.pool.close()
+		pass := func() float64 {
+			for i := range l.checkSchedule {
+				set := &l.checkSchedule[i]
+				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0)}
+				if _, err := l.visitBlocks(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.endWholePass(); err != nil {
+				t.Fatal(err)
+			}
+			return l.progress.Upper
+		}
+		l.progress.Plain = true
+		var exact float64
+		for range 300 {
+			exact = pass()
+		}
+		e := must(NewEvaluator(p, 1))
+		defer e.Close()
+		if x := settled(t, e, p.Model.Weights); !near(x.Objective, exact, 1e-10) {
+			t.Errorf("%d states: F %v, objective %v", states, exact, x.Objective)
+		}
+		var settledMessages [][]float64
+		for _, u := range l.units {
+			settledMessages = append(settledMessages, append([]float64(nil), u.state.LogMessage...))
+		}
+		errorAt := func(size float64) float64 {
+			rng := source(9)
+			for i, u := range l.units {
+				for j, x := range settledMessages[i] {
+					u.state.LogMessage[j] = x + size*rng.NormFloat64()
+				}
+			}
+			return math.Abs(pass() - exact)
+		}
+		if far, near := errorAt(1e-2), errorAt(1e-3); !(near <= 0.02*far) {
+			t.Errorf("%d states: errors %.3g and %.3g of messages ten times as far: not as their square", states, near, far)
+		}
+	}
+}
