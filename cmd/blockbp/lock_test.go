@@ -158,7 +158,7 @@ func TestLockOfRun(t *testing.T) {
 // empty folder, or a run that can be resumed.
 func TestInterruptedStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be sent an interrupt there")
+		t.Skip("skipped: Windows sends a process no interrupt; the test runs on Unix")
 	}
 	data, folder := generated(t), t.TempDir()
 	endless := []string{"--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "30s", "-q"}
@@ -225,7 +225,7 @@ func leftBy(t *testing.T, dir string) string {
 // TestHangUp: a process that was told to outlive its terminal does.
 func TestHangUp(t *testing.T) {
 	if _, err := exec.LookPath("nohup"); err != nil {
-		t.Skip("there is no nohup")
+		t.Skip("skipped: the system has no nohup; the test runs where the PATH has one")
 	}
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	cmd, _, stderr := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--max-time", "1s", "--checkpoint-every", "5ms", "-q", "--report=false")

@@ -87,7 +87,7 @@ func TestTargetReplaces(t *testing.T) {
 	file := put(t, filepath.Join(folder, "file"), "old")
 	symlink, dangling := filepath.Join(folder, "symlink"), filepath.Join(folder, "dangling")
 	if os.Symlink("file", symlink) != nil || os.Symlink("new", dangling) != nil {
-		t.Skip("there are no symbolic links")
+		t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
 	}
 	for path, target := range map[string]string{file: file, symlink: file, dangling: filepath.Join(folder, "new")} {
 		if err := (Target{path, Always}).Write(text("by "+path, nil)); err != nil {
@@ -129,7 +129,7 @@ func TestTargetErrors(t *testing.T) {
 // TestStreams are written to where they lead, whatever that is.
 func TestStreams(t *testing.T) {
 	if _, err := os.Stat("/dev/stdout"); err != nil {
-		t.Skip("this system has no /dev/stdout")
+		t.Skip("skipped: the system has no /dev/stdout; the test runs on Unix")
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {

@@ -153,7 +153,7 @@ func TestForecastIsRight(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !c.short && !all {
-				t.Skip("BLOCKBP_PEAK=all measures it")
+				t.Skip("skipped: a run of minutes; the test runs with BLOCKBP_PEAK=all")
 			}
 			folder := t.TempDir()
 			data := filepath.Join(folder, "data")
