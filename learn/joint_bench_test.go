@@ -27,10 +27,11 @@ func BenchmarkJointDescent(b *testing.B) {
 			var gradients, passes, converged float64
 			for b.Loop() {
 				gradients = 0
+				rule := &auto{}
 				r, err := Fit(context.Background(), c.problem, Settings{
-					Method: BBPL, RelativeTolerance: c.tolerance, MaxPasses: 3000, newtonAfter: math.Inf(1),
+					Method: BBPL, Step: rule, RelativeTolerance: c.tolerance, MaxPasses: 3000, newtonAfter: math.Inf(1),
 					Recorder: func(e Event) error {
-						if e.Step != 0 && !e.Check {
+						if e.Step != 0 && !e.Check && rule.joint.on() {
 							gradients++
 						}
 						return nil
