@@ -48,8 +48,7 @@ type checkProgress struct {
 // The bounds of checks, all in one place.
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
-	// with two, hard problems do not end, and from four on passes are wasted
-	// (results/2026-11-joint.md).
+	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
 	wholeSweeps = 3
 	// maxCheckPasses ends a check whose messages do not settle, and fewPasses or finalShare
 	// of the passes of the run, if that is more, the check of a run that a limit ended:

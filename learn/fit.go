@@ -246,8 +246,8 @@ func (l *learner) endWholePass() (err error) {
 }
 
 // overRelaxation is how much farther messages go than (5) says where weights are held and
-// sweeps descend: 1.3 times as far in all saves an eighth of the passes that plain ones take,
-// 1.5 does no better, and 1.7 needs several times as many (results/2026-11-joint.md).
+// sweeps descend: 1.3 times as far in all saves a fifth to a quarter of the passes where
+// messages are slow, 1.7 needs several times as many (results/2026-11-joint.md).
 const overRelaxation = 0.3
 
 // wholeLimits are those of a visit in a whole pass at the same weights.
