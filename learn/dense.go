@@ -11,6 +11,7 @@ import (
 // of passes grows, and costs a share of them at most.
 type dense struct {
 	measure           func(dst []float64) error // nil: not used
+	each              eachThread
 	size              int
 	passWork          float64
 	renewal, solution float64   // work of one
@@ -63,7 +64,9 @@ func newDense(p *StepProblem) *dense {
 	if p.Hessian == nil || n > maxDense || float64(nodes) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
-	d.measure = p.Hessian
+	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
+		d.each = oneThread
+	}
 	d.renewal = p.HessianWork + n*n*n/factorWork
 	d.factor, d.fresh = make([]float64, d.size*d.size), make([]float64, d.size*d.size)
 	d.scalars[denseDue] = firstRenewal
@@ -89,7 +92,7 @@ func (d *dense) endPass() bool {
 		return false
 	}
 	stiffen(d.fresh, d.size)
-	if !factorise(d.fresh, d.size) {
+	if !factorise(d.fresh, d.size, d.each) {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
@@ -134,20 +137,54 @@ func stiffen(h []float64, n int) {
 	}
 }
 
+// eachThread calls do for all i < n, on any threads.
+type eachThread func(n int, do func(worker, i int))
+
+// oneThread is an eachThread without others.
+func oneThread(n int, do func(worker, i int)) {
+	for i := range n {
+		do(0, i)
+	}
+}
+
+const (
+	// rowsFactored is how many rows of a factor are computed together: many for what threads do
+	// side by side, few beside what only comes one row after another. rowsOfThread of them
+	// take each row above at a time.
+	rowsFactored = 48
+	rowsOfThread = 4
+)
+
 // factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
 // false where h is not positive definite.
-func factorise(h []float64, n int) bool {
-	for i := range n {
-		row := h[i*n:][:n]
-		for j := range i {
-			other := h[j*n:][:n]
-			row[j] = (row[j] - simd.Dot(row[:j], other[:j])) / other[j]
+func factorise(h []float64, n int, each eachThread) bool {
+	// solve finds the entries of the rows lo ≤ i < hi of the factor in the columns from to to.
+	solve := func(lo, hi, from, to int) {
+		for j := from; j < to; j++ {
+			other := h[j*n:][:j+1]
+			for i := lo; i < hi; i++ {
+				row := h[i*n:][:n]
+				row[j] = (row[j] - simd.Dot(row[:j], other[:j])) / other[j]
+			}
 		}
-		pivot := row[i] - simd.Dot(row[:i], row[:i])
-		if !(pivot > 0 && pivot <= math.MaxFloat64) {
-			return false
+	}
+	for lo := 0; lo < n; lo += rowsFactored {
+		hi := min(n, lo+rowsFactored)
+		if lo > 0 {
+			each((hi-lo+rowsOfThread-1)/rowsOfThread, func(_, part int) {
+				first := lo + part*rowsOfThread
+				solve(first, min(hi, first+rowsOfThread), 0, lo)
+			})
 		}
-		row[i] = math.Sqrt(pivot)
+		for i := lo; i < hi; i++ {
+			solve(i, i+1, lo, i)
+			row := h[i*n:][:n]
+			pivot := row[i] - simd.Dot(row[:i], row[:i])
+			if !(pivot > 0 && pivot <= math.MaxFloat64) {
+				return false
+			}
+			row[i] = math.Sqrt(pivot)
+		}
 	}
 	return true
 }

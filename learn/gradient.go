@@ -164,8 +164,9 @@ type visit struct {
 	// split: find what a split adds to the bound, and do no more.
 	split bool
 	first int // of the jobs at work
-	// newton is a task of Newton's method in the place of a visit.
+	// newton is a task of Newton's method in the place of a visit, and task any other.
 	newton newtonTask
+	task   func(worker, i int)
 }
 
 // job returns block and unit of a job: all units of the first block come first.
@@ -235,6 +236,10 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 
 // visitUnit is the part of a visit that one goroutine does for one unit and block.
 func (l *learner) visitUnit(v *visit, workerIndex, i int) {
+	if v.task != nil {
+		v.task(workerIndex, i)
+		return
+	}
 	if v.newton != 0 {
 		l.newton.do(v.newton, workerIndex, i)
 		return

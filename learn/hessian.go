@@ -27,6 +27,10 @@ import (
 // Beliefs far from their mean, as most are where a model is sure, make this another
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The
 // sums are over a sample of the nodes and of the edges.
+//
+// Beliefs of some elements are found one after another, as they lie in one workspace. What
+// they come to is then computed on all threads, and added up by rows of H, of which each is
+// of one thread: in the order of the elements, whatever the threads.
 type hessian struct {
 	l        *learner
 	samples  []hessianSample
@@ -37,14 +41,48 @@ type hessian struct {
 	most       int     // elements of a type that are looked at, 0: as many as sampleSize says
 	labelShare float64 // of a belief that is taken from the label
 
-	rows       []float64 // [rowsTogether][size] scratch: roots of the terms of nodes
-	count      int       // of them in use
-	potential  []float64 // [size][states] scratch: J_s
-	active     []int32   // columns of J_s that are not zero
-	isActive   []bool    // [size]
-	feature    []float64
-	node, edge []float64
-	project    projection
+	workers []hessianWorker
+	beliefs []float64 // of the elements at hand
+	nodes   []hessianNode
+	edges   []hessianEdge
+	// rests [edges][states²] are covariances of what is left of functions of the states, times
+	// the scales, and features [edges][features] those of the edges at hand.
+	rests, features []float64
+	// roots [rootsTogether][size] are those of the terms of nodes; the first full of them
+	// belong to nodes that are done, of which used lists those that are not zero.
+	roots []float64
+	full  int
+	used  []int32
+}
+
+// hessianNode is a node at hand: its belief, then those of its edges, begin at.
+type hessianNode struct {
+	node  int32
+	at    int
+	root  int // its first
+	count int // of them
+	scale float64
+}
+
+// hessianEdge is an edge at hand.
+type hessianEdge struct {
+	edge  int32
+	at    int
+	scale float64
+}
+
+// hessianWorker is the scratch of one thread.
+type hessianWorker struct {
+	leverage  leverage
+	potential []float64 // [size][states] J_s
+	active    []int32   // columns of J_s that are not zero
+	isActive  []bool    // [size]
+	feature   []float64
+	project   projection
+	node      []float64 // a belief
+	// columns [rootsTogether][rowsOfPart] and rows [rootsTogether][size] are of the roots that
+	// are not zero, and sum [rowsOfPart][size] of their products.
+	columns, rows, sum []float64
 }
 
 // hessianSample is the sample in one unit, with the edges of its nodes.
@@ -56,6 +94,7 @@ type hessianSample struct {
 	nodeScale, edgeScale []float64
 	place                map[int32]int // position in the block, by edge
 	unsure               []float32     // [nodes]
+	tells                []float32     // [nodes or edges] what each tells, −1 if it is of another type
 }
 
 const (
@@ -71,8 +110,15 @@ const (
 	leastTold = 0.1
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
-	// rowsTogether is how many roots are added up in one call.
-	rowsTogether = ground.RowsPerBatch
+	// rootsTogether is how many roots are added up together: as many as make what threads
+	// have to wait for, and reading H, small beside the products.
+	rootsTogether = 128
+	// rowsOfPart is how many rows of H one thread adds up at a time: only the columns up to
+	// the last of them are wanted.
+	rowsOfPart = 64
+	// restsTogether bounds the numbers in covariances of edges that are added up together, and in
+	// their features.
+	restsTogether = 1 << 17
 )
 
 // newHessian returns a measurement, of which work tells the cost, or nil for models with
@@ -82,21 +128,24 @@ func newHessian(l *learner) *hessian {
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
 		return nil
 	}
-	most, pairs := 1, 1
-	for _, t := range layout.Node {
-		most = max(most, t.States)
-	}
-	for _, t := range layout.Edge {
-		pairs = max(pairs, t.States)
-	}
-	c := &hessian{
-		l: l, size: layout.Size, labelShare: labelShare,
-		rows: make([]float64, rowsTogether*layout.Size), potential: make([]float64, layout.Size*most), isActive: make([]bool, layout.Size),
-		node: make([]float64, most), edge: make([]float64, pairs),
-	}
+	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
 	c.leverage = newLeverage(l)
+	for i := range c.workers {
+		c.workers[i].leverage = leverage{nodes: c.leverage.nodes, edges: c.leverage.edges}
+	}
 	c.draw()
 	return c
+}
+
+// each calls do for all i < n, on all threads where there are any yet.
+func (l *learner) each(n int, do func(worker, i int)) {
+	if l.pool != nil {
+		l.pool.run(visit{task: do}, n)
+		return
+	}
+	for i := range n {
+		do(0, i)
+	}
 }
 
 // work returns about how many multiplications a measurement takes, in terms of those
@@ -138,9 +187,10 @@ func (c *hessian) draw() {
 	c.samples = c.samples[:0]
 	for _, u := range c.l.units {
 		if u.weight > 0 {
-			c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}, unsure: c.unsure(u)})
+			c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}})
 		}
 	}
+	c.l.each(len(c.samples), func(worker, i int) { c.samples[i].unsure = c.unsure(&c.workers[worker], c.samples[i].u) })
 	rng := rand.New(rand.NewPCG(1, 3))
 	for a, span := range layout.Node {
 		c.pick(rng, c.sampleSize(span), a, true)
@@ -168,7 +218,7 @@ func (s *hessianSample) complete() {
 	for q, e := range s.block.Edges {
 		s.place[e] = q
 	}
-	s.unsure = nil
+	s.unsure, s.tells = nil, nil
 	scales := s.edgeScale
 	s.edgeScale = make([]float64, len(s.block.Edges))
 	for i, e := range drawn {
@@ -187,8 +237,9 @@ func (c *hessian) sampleSize(span crf.Span) int {
 // pick draws nodes (or edges) of type t in proportion to what they tell, one from each of
 // so many stretches of equal sums, and notes for each how many it stands for.
 func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
+	c.l.each(len(c.samples), func(worker, i int) { c.samples[i].tell(&c.workers[worker].leverage, t, nodes) })
 	count, total := 0, 0.0
-	c.eachOf(t, nodes, func(_ *hessianSample, _ int32, tells float64) {
+	c.eachTelling(func(_ *hessianSample, _ int32, tells float64) {
 		count++
 		total += tells
 	})
@@ -203,7 +254,7 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	stretch := (total + floor*float64(count)) / float64(wanted)
 	sum, next := 0.0, stretch*rng.Float64()
 	drawn := 0
-	c.eachOf(t, nodes, func(s *hessianSample, i int32, tells float64) {
+	c.eachTelling(func(s *hessianSample, i int32, tells float64) {
 		scale := 1.0
 		if !all {
 			sum += tells + floor
@@ -226,38 +277,51 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	})
 }
 
-// eachOf calls f for all nodes (or edges) of type t, with what each tells: its leverage
-// times how unsure it is, the probability of all states of a node but one, or of the end
-// of an edge that is surer.
-func (c *hessian) eachOf(t int, nodes bool, f func(s *hessianSample, i int32, tells float64)) {
+// eachTelling calls f for all elements of the type at hand, with what each tells.
+func (c *hessian) eachTelling(f func(s *hessianSample, i int32, tells float64)) {
 	for k := range c.samples {
 		s := &c.samples[k]
-		in := s.u.in
-		if nodes {
-			for i := range int32(in.Graph.NumNodes()) {
-				if in.NodeType(i) == t {
-					f(s, i, float64(s.unsure[i])*c.leverage.node(in, i))
-				}
+		for i, tells := range s.tells {
+			if tells >= 0 {
+				f(s, int32(i), float64(tells))
 			}
-			continue
 		}
-		for e := range int32(in.Graph.NumEdges()) {
-			if in.EdgeType(e) == t {
-				f(s, e, float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)]))*c.leverage.edge(in, e))
+	}
+}
+
+// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they
+// are, the probability of all states of a node but one, or of the end of an edge that is
+// surer.
+func (s *hessianSample) tell(v *leverage, t int, nodes bool) {
+	in := s.u.in
+	if nodes {
+		s.tells = numeric.Resize(s.tells, in.Graph.NumNodes())
+		for i := range int32(len(s.tells)) {
+			s.tells[i] = -1
+			if in.NodeType(i) == t {
+				s.tells[i] = float32(float64(s.unsure[i]) * v.node(in, i))
 			}
+		}
+		return
+	}
+	s.tells = numeric.Resize(s.tells, in.Graph.NumEdges())
+	for e := range int32(len(s.tells)) {
+		s.tells[e] = -1
+		if in.EdgeType(e) == t {
+			s.tells[e] = float32(float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])) * v.edge(in, e))
 		}
 	}
 }
 
 // unsure returns, for each node, the probability of all states but the likeliest, with
 // the label's share.
-func (c *hessian) unsure(u *unit) []float32 {
+func (c *hessian) unsure(w *hessianWorker, u *unit) []float32 {
 	unsure := make([]float32, u.in.Graph.NumNodes())
 	for i := range unsure {
-		belief := c.node[:u.in.States(int32(i))]
-		u.net.Belief(belief, u.state, int32(i))
-		c.mixNode(belief, u.in, int32(i))
-		unsure[i] = float32(1 - slices.Max(belief))
+		w.node = numeric.Resize(w.node, u.in.States(int32(i)))
+		u.net.Belief(w.node, u.state, int32(i))
+		c.mixNode(w.node, u.in, int32(i))
+		unsure[i] = float32(1 - slices.Max(w.node))
 	}
 	return unsure
 }
@@ -266,14 +330,18 @@ func (c *hessian) unsure(u *unit) []float32 {
 // counts.
 func (c *hessian) measure(dst []float64) error {
 	clear(dst)
-	c.forget()
+	c.makeScratch()
+	c.full, c.used = 0, c.used[:0] // what a measurement that failed has left
 	c.draw()
 	for i := range c.samples {
 		s := &c.samples[i]
 		if err := c.space.Ground(c.l.model, s.u.in, s.u.net, &s.block); err != nil {
 			return err
 		}
-		if err := c.addSample(dst, s); err != nil {
+		if err := c.addEdges(dst, s); err != nil {
+			return err
+		}
+		if err := c.addNodes(dst, s); err != nil {
 			return err
 		}
 	}
@@ -284,94 +352,152 @@ func (c *hessian) measure(dst []float64) error {
 	return nil
 }
 
-// forget drops what a measurement that failed has left.
-func (c *hessian) forget() {
-	c.count, c.active = 0, c.active[:0]
-	clear(c.isActive)
+// makeScratch allocates what measurements need, at the first.
+func (c *hessian) makeScratch() {
+	if c.roots != nil {
+		return
+	}
+	layout := &c.l.model.Layout
+	states := largestTable(layout.Node)
+	c.roots = make([]float64, max(rootsTogether, states)*c.size)
+	for i := range c.workers {
+		w := &c.workers[i]
+		w.potential, w.isActive = make([]float64, c.size*states), make([]bool, c.size)
+		w.columns, w.rows, w.sum = make([]float64, len(c.roots)/c.size*rowsOfPart), make([]float64, len(c.roots)), make([]float64, rowsOfPart*c.size)
+	}
 }
 
-func (c *hessian) addSample(dst []float64, s *hessianSample) error {
+// addEdges adds the interactions of a sample's edges, some of one type at a time.
+func (c *hessian) addEdges(dst []float64, s *hessianSample) error {
 	layout := &c.l.model.Layout
-	in := s.u.in
-	for q, e := range s.block.Edges {
-		if s.edgeScale[q] == 0 {
-			continue
-		}
-		if err := c.projectEdge(s, q); err != nil {
-			return err
-		}
-		t := in.EdgeType(e)
-		c.addInteraction(dst, s, e, &layout.Edge[t], s.u.weight*s.edgeScale[q]/s.u.net.Counting.Edge[e])
-	}
-	for p, node := range s.block.Nodes {
-		t := in.NodeType(node)
-		span := &layout.Node[t]
-		c.feature = numeric.Resize(c.feature, span.Features)
-		in.NodeFeatures(t).Row(c.feature, in.NodeRow(node))
-		for j, x := range c.feature {
-			if x != 0 {
-				for i := range span.States {
-					c.activate(span.At+j*span.States+i, span.States)[i] += x
-				}
+	for t := range layout.Edge {
+		span := &layout.Edge[t]
+		most := restsAtATime(span)
+		c.edges, c.beliefs = c.edges[:0], c.beliefs[:0]
+		for q, e := range s.block.Edges {
+			if s.edgeScale[q] == 0 || s.u.in.EdgeType(e) != t {
+				continue
 			}
-		}
-		for _, d := range in.Graph.Incoming(node) {
-			e := d >> 1
-			if err := c.projectEdge(s, s.place[e]); err != nil {
+			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.weight * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
+			if err := c.addEdgeBelief(s, q); err != nil {
 				return err
 			}
-			c.addProjection(s, e, in.Graph.U(e) == node, span.States)
+			if len(c.edges) == most {
+				c.addInteractions(dst, s, span)
+			}
 		}
-		belief := c.node[:span.States]
-		c.space.NodeBelief(belief, s.u.net, s.u.state, &s.block, p)
-		c.mixNode(belief, in, node)
-		c.addNode(dst, belief, s.u.weight*s.nodeScale[p]/s.u.net.Counting.Rho[node])
+		c.addInteractions(dst, s, span)
 	}
 	return nil
 }
 
+// restsAtATime returns how many edges of a type are added up together.
+func restsAtATime(span *crf.Span) int {
+	return max(1, restsTogether/max(span.States*span.States, span.Features))
+}
+
+// addNodes lists the terms of a sample's nodes, as many at a time as there is room for.
+func (c *hessian) addNodes(dst []float64, s *hessianSample) error {
+	in, next := s.u.in, c.full
+	c.nodes, c.beliefs = c.nodes[:0], c.beliefs[:0]
+	for p, node := range s.block.Nodes {
+		states := in.States(node)
+		if next+states > len(c.roots)/c.size {
+			c.list(s, next)
+			c.flush(dst)
+			next = 0
+		}
+		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.weight * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
+		next += states
+		at := len(c.beliefs)
+		c.beliefs = append(c.beliefs, make([]float64, states)...)
+		c.space.NodeBelief(c.beliefs[at:], s.u.net, s.u.state, &s.block, p)
+		c.mixNode(c.beliefs[at:], in, node)
+		for _, d := range in.Graph.Incoming(node) {
+			if err := c.addEdgeBelief(s, s.place[d>>1]); err != nil {
+				return err
+			}
+		}
+	}
+	c.list(s, next)
+	return nil
+}
+
+// addEdgeBelief appends the belief of the q-th edge of the sample to those at hand.
+func (c *hessian) addEdgeBelief(s *hessianSample, q int) error {
+	e := s.block.Edges[q]
+	u, v := s.u.in.Graph.U(e), s.u.in.Graph.V(e)
+	kv, at := s.u.in.States(v), len(c.beliefs)
+	c.beliefs = append(c.beliefs, make([]float64, s.u.in.States(u)*kv)...)
+	if _, err := c.space.EdgeBeliefs(c.beliefs[at:], nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
+		return err
+	}
+	c.mixEdge(c.beliefs[at:], s.u.in, u, v, kv)
+	return nil
+}
+
+// list computes the roots of the nodes at hand, which then are done up to a number of roots.
+func (c *hessian) list(s *hessianSample, full int) {
+	c.l.each(len(c.nodes), func(worker, i int) { c.rootsOf(&c.workers[worker], s, &c.nodes[i]) })
+	for _, n := range c.nodes {
+		for i := range n.count {
+			c.used = append(c.used, int32(n.root+i))
+		}
+	}
+	c.nodes, c.beliefs, c.full = c.nodes[:0], c.beliefs[:0], full
+}
+
+// rootsOf computes the roots of a node.
+func (c *hessian) rootsOf(w *hessianWorker, s *hessianSample, n *hessianNode) {
+	layout, in := &c.l.model.Layout, s.u.in
+	t := in.NodeType(n.node)
+	span := &layout.Node[t]
+	w.feature = numeric.Resize(w.feature, span.Features)
+	in.NodeFeatures(t).Row(w.feature, in.NodeRow(n.node))
+	for j, x := range w.feature {
+		if x != 0 {
+			for i := range span.States {
+				w.activate(span.At+j*span.States+i, span.States)[i] += x
+			}
+		}
+	}
+	belief := c.beliefs[n.at:][:span.States]
+	at := n.at + span.States
+	for _, d := range in.Graph.Incoming(n.node) {
+		e := d >> 1
+		ku, kv := in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
+		w.project.of(c.beliefs[at:][:ku*kv], ku, kv)
+		at += ku * kv
+		w.addProjection(&layout.Edge[in.EdgeType(e)], in, e, in.Graph.U(e) == n.node, span.States)
+	}
+	n.count = c.addRoots(w, belief, n.root, n.scale)
+}
+
 // activate returns the row of J_s of a weight.
-func (c *hessian) activate(weight, states int) []float64 {
-	row := c.potential[weight*states:][:states]
-	if !c.isActive[weight] {
-		c.isActive[weight] = true
-		c.active = append(c.active, int32(weight))
+func (w *hessianWorker) activate(weight, states int) []float64 {
+	row := w.potential[weight*states:][:states]
+	if !w.isActive[weight] {
+		w.isActive[weight] = true
+		w.active = append(w.active, int32(weight))
 		clear(row)
 	}
 	return row
 }
 
-// projectEdge finds the belief of an edge and the projections under it.
-func (c *hessian) projectEdge(s *hessianSample, q int) error {
-	e := s.block.Edges[q]
-	u, v := s.u.in.Graph.U(e), s.u.in.Graph.V(e)
-	ku, kv := s.u.in.States(u), s.u.in.States(v)
-	belief := c.edge[:ku*kv]
-	if _, err := c.space.EdgeBeliefs(belief, nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
-		return err
-	}
-	c.mixEdge(belief, s.u.in, u, v, kv)
-	c.project.of(belief, ku, kv)
-	return nil
-}
-
 // addProjection adds the projections of an edge's features on one end to J_s.
-func (c *hessian) addProjection(s *hessianSample, e int32, first bool, states int) {
-	in := s.u.in
-	t := in.EdgeType(e)
-	span := &c.l.model.Layout.Edge[t]
-	c.feature = numeric.Resize(c.feature, span.Features)
-	in.EdgeFeatures(t).Row(c.feature, in.EdgeRow(e))
-	part := c.project.right
+func (w *hessianWorker) addProjection(span *crf.Span, in *crf.Instance, e int32, first bool, states int) {
+	w.feature = numeric.Resize(w.feature, span.Features)
+	in.EdgeFeatures(in.EdgeType(e)).Row(w.feature, in.EdgeRow(e))
+	part := w.project.right
 	if first {
-		part = c.project.left
+		part = w.project.left
 	}
-	for j, x := range c.feature {
+	for j, x := range w.feature {
 		if x == 0 {
 			continue
 		}
 		for i := range span.States {
-			row := c.activate(span.At+j*span.States+i, states)
+			row := w.activate(span.At+j*span.States+i, states)
 			for y, a := range part[i*states:][:states] {
 				row[y] += x * a
 			}
@@ -379,29 +505,28 @@ func (c *hessian) addProjection(s *hessianSample, e int32, first bool, states in
 	}
 }
 
-// addNode lists the roots of J_sᵀ Cov(τ_s) J_s, one for each state, and forgets J_s.
-func (c *hessian) addNode(dst, belief []float64, scale float64) {
+// addRoots writes the roots of J_sᵀ Cov(τ_s) J_s from a place on, one for each state that
+// counts, forgets J_s, and returns how many they are.
+func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale float64) (count int) {
 	states := len(belief)
 	for x, p := range belief {
 		if !(p*(1-p) > leastCovariance) {
 			continue
 		}
-		if c.count == rowsTogether {
-			c.flush(dst)
-		}
-		row := c.rows[c.count*c.size:][:c.size]
+		row := c.roots[(at+count)*c.size:][:c.size]
 		clear(row)
-		c.count++
+		count++
 		root := math.Sqrt(scale * p)
-		for _, w := range c.active {
-			j := c.potential[int(w)*states:][:states]
-			row[w] = root * (j[x] - dotShort(belief, j))
+		for _, weight := range w.active {
+			j := w.potential[int(weight)*states:][:states]
+			row[weight] = root * (j[x] - dotShort(belief, j))
 		}
 	}
-	for _, w := range c.active {
-		c.isActive[w] = false
+	for _, weight := range w.active {
+		w.isActive[weight] = false
 	}
-	c.active = c.active[:0]
+	w.active = w.active[:0]
+	return count
 }
 
 func dotShort(a, b []float64) (sum float64) {
@@ -412,28 +537,70 @@ func dotShort(a, b []float64) (sum float64) {
 	return sum
 }
 
-// flush adds what is listed to dst.
+// flush adds the products of all roots to dst. Parts with long rows come first.
 func (c *hessian) flush(dst []float64) {
-	simd.ScatterMatrix(dst, c.rows, c.rows, c.count, c.size, c.size)
-	c.count = 0
+	parts := (c.size + rowsOfPart - 1) / rowsOfPart
+	if len(c.used) > 0 {
+		c.l.each(parts, func(worker, i int) { c.addPart(dst, &c.workers[worker], (parts-1-i)*rowsOfPart) })
+	}
+	c.full, c.used = 0, c.used[:0]
 }
 
-// addInteraction adds Cov⊥(τ_uv), times the features, to dst.
-func (c *hessian) addInteraction(dst []float64, s *hessianSample, e int32, span *crf.Span, scale float64) {
-	in := s.u.in
-	t := in.EdgeType(e)
-	c.feature = numeric.Resize(c.feature, span.Features)
-	in.EdgeFeatures(t).Row(c.feature, in.EdgeRow(e))
-	for i := range span.States {
-		row := c.project.rest(i)
-		for j, x := range c.feature {
-			if x == 0 {
-				continue
+// addPart adds the products of all roots to rowsOfPart rows of dst, from lo on.
+func (c *hessian) addPart(dst []float64, w *hessianWorker, lo int) {
+	hi := min(c.size, lo+rowsOfPart)
+	height, width := hi-lo, hi
+	for i, r := range c.used {
+		root := c.roots[int(r)*c.size:][:c.size]
+		copy(w.columns[i*height:][:height], root[lo:])
+		copy(w.rows[i*width:][:width], root)
+	}
+	sum := w.sum[:height*width]
+	clear(sum)
+	simd.ScatterMatrix(sum, w.columns, w.rows, len(c.used), height, width)
+	for i := range height {
+		simd.AddScaled(dst[(lo+i)*c.size:][:width], sum[i*width:], 1)
+	}
+}
+
+// addInteractions adds Cov⊥(τ_uv), times the features, of the edges at hand, all of one type,
+// to dst, and forgets them.
+func (c *hessian) addInteractions(dst []float64, s *hessianSample, span *crf.Span) {
+	if len(c.edges) == 0 {
+		return
+	}
+	in, n := s.u.in, span.States*span.States
+	c.rests, c.features = numeric.Resize(c.rests, len(c.edges)*n), numeric.Resize(c.features, len(c.edges)*span.Features)
+	c.l.each(len(c.edges), func(worker, i int) {
+		e, w := &c.edges[i], &c.workers[worker]
+		in.EdgeFeatures(in.EdgeType(e.edge)).Row(c.features[i*span.Features:][:span.Features], in.EdgeRow(e.edge))
+		w.project.of(c.beliefs[e.at:][:span.States], in.States(in.Graph.U(e.edge)), in.States(in.Graph.V(e.edge)))
+		for x := range span.States {
+			row := c.rests[i*n+x*span.States:][:span.States]
+			for y, rest := range w.project.rest(x) {
+				row[y] = e.scale * rest
 			}
-			out := dst[(span.At+j*span.States+i)*c.size+span.At:]
-			for k, y := range c.feature[:j+1] {
+		}
+	})
+	// Features with many before them come first.
+	c.l.each(span.Features, func(_, i int) { c.addFeature(dst, span, span.Features-1-i) })
+	c.edges, c.beliefs = c.edges[:0], c.beliefs[:0]
+}
+
+// addFeature adds what the edges at hand have to the rows of dst of the j-th feature.
+func (c *hessian) addFeature(dst []float64, span *crf.Span, j int) {
+	n := span.States * span.States
+	for i := range c.edges {
+		features := c.features[i*span.Features:][:j+1]
+		if features[j] == 0 {
+			continue
+		}
+		for x := range span.States {
+			row := c.rests[i*n+x*span.States:][:span.States]
+			out := dst[(span.At+j*span.States+x)*c.size+span.At:]
+			for k, y := range features {
 				if y != 0 {
-					simd.AddScaled(out[k*span.States:][:span.States], row, scale*x*y)
+					simd.AddScaled(out[k*span.States:][:span.States], row, features[j]*y)
 				}
 			}
 		}
@@ -504,9 +671,16 @@ func hessianMemory(m *Memory, l *learner) {
 	if ground.SharesTables(l.units[0].in) {
 		table = 0
 	}
-	m.Add("scratch of the Hessian", doubleBytes*size*(rowsTogether+states)+singleBytes*nodes+listedBytes*(sampled+joined),
-		"%d weights × (%d + %.0f states) × 8 bytes, 4 for each node, and lists of %.0f nodes and %.0f edges", layout.Size, rowsTogether, states, sampled, joined)
+	m.Add("sample for the Hessian", singleBytes*(nodes+max(nodes, edges))+listedBytes*(sampled+joined),
+		"4 bytes for each node and edge, and lists of %.0f nodes and %.0f edges", sampled, joined)
 	if denseFits(l) {
+		threads, roots, rests := float64(l.settings.Threads), max(rootsTogether, states), 0.0
+		for _, span := range layout.Edge {
+			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
+			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
+		}
+		m.perhaps("scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests),
+			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads", layout.Size, roots, threads)
 		m.perhaps("potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, where steps go wrong or after %d passes", joined/units, firstRenewal)
 	}
 }

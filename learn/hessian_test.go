@@ -100,6 +100,38 @@ func TestSampledHessian(t *testing.T) {
 	}
 }
 
+// TestHessianOfThreads: whatever the threads, the Hessian has the same bits, and so has its
+// factor.
+func TestHessianOfThreads(t *testing.T) {
+	wide := problemOptions{rows: 20, cols: 20, states: 4, nodeDim: 9, edgeDim: 6, instances: 3, l2: 0.1}
+	for name, p := range map[string]Problem{"mixed types": problems(t)["mixed types"], "instances": problems(t)["instances"], "wide": randomProblem(t, 1, wide)} {
+		var first []float64
+		for _, threads := range []int{1, 2, 5} {
+			e := must(NewEvaluator(p, threads))
+			defer e.Close()
+			must(e.At(p.randomWeights(3, 0.3)))
+			n := len(p.Model.Weights)
+			m, h := newHessian(e.l), make([]float64, n*n)
+			for range 2 { // what one measurement leaves is nothing to the next
+				if err := m.measure(h); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dst := slices.Clone(h)
+			if stiffen(h, n); !factorise(h, n, e.l.each) {
+				t.Fatalf("%s: the Hessian is not positive definite", name)
+			}
+			dst = append(dst, h...)
+			if first == nil {
+				first = dst
+			}
+			if !slices.Equal(dst, first) {
+				t.Errorf("%s: other bits with %d threads", name, threads)
+			}
+		}
+	}
+}
+
 // TestProjection: every function of the states of an edge is the sum of its projections
 // and a rest, which has no covariance with functions of one end.
 func TestProjection(t *testing.T) {
@@ -164,7 +196,7 @@ func TestDenseSolve(t *testing.T) {
 		h[i*n+i] += 0.1
 	}
 	d := &dense{size: n, factor: slices.Clone(h)}
-	if !factorise(d.factor, n) {
+	if !factorise(d.factor, n, oneThread) {
 		t.Fatal("not factorised")
 	}
 	want, g := make([]float64, n), make([]float64, n)
@@ -183,7 +215,7 @@ func TestDenseSolve(t *testing.T) {
 		}
 	}
 	h[n+1] = -1
-	if factorise(h, n) {
+	if factorise(h, n, oneThread) {
 		t.Error("a matrix that is not positive definite was factorised")
 	}
 }

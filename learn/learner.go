@@ -266,7 +266,7 @@ func (l *learner) stepProblem() StepProblem {
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 	}
 	if h := newHessian(l); h != nil {
-		p.Hessian, p.HessianWork = h.measure, h.work()
+		p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
 	}
 	return p
 }

@@ -189,7 +189,7 @@ func TestNewtonFactor(t *testing.T) {
 					}
 				}
 			}
-			if !factorise(dense, size) || !e.factorise(u.factor, w.local) {
+			if !factorise(dense, size, oneThread) || !e.factorise(u.factor, w.local) {
 				t.Fatalf("%s: not positive definite", name)
 			}
 			nonzero := 0

@@ -83,6 +83,8 @@ type StepProblem struct {
 	// HessianWork and PassWork are about what that and a pass of iterations take, in
 	// multiplications.
 	HessianWork, PassWork float64
+
+	each eachThread // of the run; nil: one
 }
 
 // VisitShare is the share of all nodes and edges that a visit has in common with another.
