@@ -38,7 +38,7 @@ const root = ".."
 const (
 	// mostPageTime is what the commands of a page may take of the processors: ten
 	// seconds of a reader with two of them.
-	mostPageTime = 45 * time.Second
+	mostPageTime = 20 * time.Second
 	// mostPythonLines is how long a snippet of Python that is not a file may be, without
 	// blank lines.
 	mostPythonLines = 10

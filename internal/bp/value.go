@@ -281,15 +281,20 @@ func (w *Workspace) nodeDuals(net *Net, st *State, block *partition.Block, label
 			total += soft.sum()
 		}
 		sum, count, belief := soft.add(theta), net.Counting.Node[u], net.belief(st, u)
-		belief = belief[:len(sum)]
+		rhos := 0.0
 		for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 			rho, message := net.Counting.Edge[d>>1], net.message(st, d, u)[:len(sum)]
-			for x, b := range belief {
-				sum[x] += rho * (message[x] - b)
+			for x, m := range message {
+				sum[x] += rho * m
 			}
+			rhos += rho
 			if split != nil {
 				count += split[d]
 			}
+		}
+		belief = belief[:len(sum)]
+		for x, b := range belief {
+			sum[x] -= rhos * b
 		}
 		if labels != nil {
 			y := labels[u]
@@ -313,10 +318,10 @@ func (w *Workspace) nodeDuals(net *Net, st *State, block *partition.Block, label
 
 // softMaxima are terms c log Σ exp(x/c) that are computed together.
 type softMaxima struct {
-	arguments       []float64
-	starts          []int // of the arguments of each
-	counts          []float64
-	largest, totals []float64
+	arguments []float64
+	starts    []int // of the arguments of each
+	counts    []float64
+	totals    []float64
 }
 
 // softEntries is how many arguments are computed together: few enough for the nearest cache.
@@ -325,8 +330,8 @@ const softEntries = 512
 // fit makes room for terms of up to k arguments.
 func (s *softMaxima) fit(k int) {
 	if n := max(softEntries, k); cap(s.arguments) < n {
-		s.arguments, s.starts, s.counts = make([]float64, 0, n), make([]int, 0, n), make([]float64, 0, n)
-		s.largest, s.totals = make([]float64, n), make([]float64, n)
+		s.arguments, s.counts, s.totals = make([]float64, 0, n), make([]float64, 0, n), make([]float64, n)
+		s.starts = make([]int, 0, n+1)
 	}
 	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
 }
@@ -339,46 +344,41 @@ func (s *softMaxima) add(arguments []float64) []float64 {
 	return s.arguments[at:]
 }
 
-// of returns the arguments of a term.
-func (s *softMaxima) of(i int) []float64 {
-	if i+1 < len(s.starts) {
-		return s.arguments[s.starts[i]:s.starts[i+1]]
-	}
-	return s.arguments[s.starts[i]:]
-}
-
 // sum returns the sum of all terms, as softMax gives them, and forgets them.
 func (s *softMaxima) sum() (total float64) {
-	largest, totals := s.largest[:len(s.counts)], s.totals[:len(s.counts)]
+	totals := s.totals[:len(s.counts)]
+	s.starts = append(s.starts, len(s.arguments))
 	for i, c := range s.counts {
-		x := s.of(i)
-		largest[i] = math.Inf(-1)
+		x := s.arguments[s.starts[i]:s.starts[i+1]]
+		largest := math.Inf(-1)
 		for _, v := range x {
-			largest[i] = larger(largest[i], v)
+			largest = larger(largest, v)
 		}
 		switch {
 		case c < 0:
-			largest[i] = math.Inf(1)
+			largest = math.Inf(1)
 			clear(x)
-		case c == 0 || isForbidden(largest[i]):
+		case c == 0 || isForbidden(largest):
 			clear(x)
 			s.counts[i] = 0
 		default:
 			for j, v := range x {
-				x[j] = (v - largest[i]) / c
+				x[j] = (v - largest) / c
 			}
 		}
+		total += largest
 	}
 	simd.Exp(s.arguments, s.arguments)
 	for i := range totals {
-		totals[i] = 0
-		for _, e := range s.of(i) {
-			totals[i] += e
+		sum := 0.0
+		for _, e := range s.arguments[s.starts[i]:s.starts[i+1]] {
+			sum += e
 		}
+		totals[i] = sum
 	}
 	simd.Log(totals, totals)
 	for i, c := range s.counts {
-		total += largest[i] + c*totals[i]
+		total += c * totals[i]
 	}
 	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
 	return total

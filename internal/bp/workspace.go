@@ -89,7 +89,7 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	few := min(16, net.maxCard) // states for which it takes most
 	bytes += double * (float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(2*k+1))
 	if net.Counting.Split != nil {
-		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+4*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
+		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
 	}
 	if r.Shared {
 		entries := expansionRoom(net, r) * k * k
