@@ -43,6 +43,7 @@ type auto struct {
 	curvature  *quasiNewton
 	early      *early
 	joint      *joint
+	lanczos    *lanczos
 
 	plain   []float64 // P⁻¹ g
 	first   []float64 // weights at the start
@@ -98,6 +99,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
 	a.early = newEarly(&a.problem)
 	a.joint = newJoint(layout.Size, a.curvature)
+	a.lanczos = newLanczos(a.curvature)
 	return nil
 }
 
@@ -117,7 +119,7 @@ func (a *auto) Memory() [][]float64 {
 	if a.curvature == nil {
 		return nil
 	}
-	memory := append([][]float64{a.scalars, a.beliefs, a.first}, a.early.memory()...)
+	memory := append([][]float64{a.scalars, a.beliefs, a.first, a.lanczos.scalars}, a.early.memory()...)
 	memory = append(append(memory, a.curvature.memory()...), a.joint.memory()...)
 	return append(memory, a.dense.memory()...)
 }
@@ -190,9 +192,23 @@ func (a *auto) measure() {
 // descend starts joint descent at the best weights.
 func (a *auto) descend(theta []float64) {
 	copy(theta, a.early.best)
+	a.depart(theta, a.first, a.scalars[autoFirstValue])
+}
+
+// depart starts joint descent on the line from start, of that value, to theta.
+func (a *auto) depart(theta, start []float64, value float64) {
 	a.dense.hasten()
 	a.curvature.reset(1)
-	a.joint.begin(theta, a.first, a.scalars[autoFirstValue])
+	a.joint.begin(theta, start, value)
+}
+
+// saddles is for joint descent, which can leave them; nil before Start, too.
+func (a *auto) saddles() *lanczos {
+	if a.firstOrder || a.lanczos == nil {
+		return nil
+	}
+	a.measure()
+	return a.lanczos
 }
 
 // renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g.

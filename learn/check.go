@@ -18,6 +18,7 @@ type checkPurpose string
 const (
 	checkInitial     checkPurpose = "initial"     // the exact gradient to start from
 	checkConvergence checkPurpose = "convergence" // before claiming convergence
+	checkCurvature   checkPurpose = "curvature"   // the gradient at a point beside a stationary one
 	checkFinal       checkPurpose = "final"       // of a run that another limit ended
 )
 
@@ -29,6 +30,8 @@ type checkProgress struct {
 	Passes  int          `json:"passes"`
 	// Exact: the messages are those of the weights already, and no sweep is made.
 	Exact bool `json:"exact"`
+	// Again: a claim that was found true is only made again, after a look for saddles.
+	Again bool `json:"again"`
 	// Settled: what is left of the inference is too little to matter.
 	Settled bool `json:"settled"`
 	// Change and ChangeBefore are those of the gradient in the last two passes.
@@ -75,7 +78,10 @@ const (
 )
 
 func (l *learner) maxCheckPasses() int {
-	if l.progress.Check.Purpose == checkFinal {
+	switch l.progress.Check.Purpose {
+	case checkCurvature:
+		return fewPasses
+	case checkFinal:
 		return min(max(fewPasses, int(finalShare*l.progress.Passes/wholeSweeps)), maxCheckPasses)
 	}
 	return maxCheckPasses
@@ -95,7 +101,7 @@ func (l *learner) checkPause() int {
 // fixed points, a claim is about the one that anybody finds from scratch, not about the one
 // that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
-	if purpose != checkInitial && !l.convexCounting() {
+	if purpose != checkInitial && purpose != checkCurvature && !l.convexCounting() {
 		for _, u := range l.units {
 			u.state.Reset(u.net)
 		}
@@ -133,9 +139,14 @@ func (l *learner) checkStep() (done bool, err error) {
 	} else if decided {
 		return l.endCheck()
 	}
-	if status, reason := l.settings.limitReached(&l.progress); c.Purpose == checkConvergence && (status == PassLimit || status == TimeLimit) {
-		l.progress.Status, l.progress.Reason = status, reason // the check takes longer than the run may
-		return false, l.startFinalCheck()
+	if status, reason := l.settings.limitReached(&l.progress); status == PassLimit || status == TimeLimit {
+		switch {
+		case c.Purpose == checkCurvature:
+			l.endProbe(false)
+		case c.Purpose == checkConvergence && !c.Again:
+			l.progress.Status, l.progress.Reason = status, reason // the check takes longer than the run may
+			return false, l.startFinalCheck()
+		}
 	}
 	return false, nil
 }
@@ -196,9 +207,12 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	case c.Purpose == checkConvergence:
 		c.Settled = left <= unknownShare*tolerance && (l.ascends || c.Residual <= stillResidual)
 		decided = c.Settled && (norm+left <= tolerance || norm-left > tolerance)
-		if norm-refusalMargin*left > tolerance {
+		if norm-refusalMargin*left > tolerance && !c.Again {
 			decided, c.Settled = true, true // it is refused
 		}
+	case c.Purpose == checkCurvature:
+		c.Settled = l.lanczos.settled(l.gradient, c.Change, c.Passes >= l.maxCheckPasses())
+		decided = c.Settled
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
@@ -231,7 +245,10 @@ func (l *learner) endCheck() (done bool, err error) {
 			return false, err
 		}
 		missing := l.missing()
-		if missing == "" {
+		switch {
+		case missing == "" && l.probe():
+			return false, nil
+		case missing == "":
 			p.Status = stationary(l.convex())
 			p.Reason = l.claim()
 			return true, l.checkpoint()
@@ -244,6 +261,13 @@ func (l *learner) endCheck() (done bool, err error) {
 			p.Held, p.Watched = math.NaN(), false
 		}
 		return false, nil
+	case checkCurvature:
+		if l.lanczos.take(l.gradient, p.Upper) {
+			l.probeNext()
+		} else {
+			l.endProbe(l.lanczos.leaves())
+		}
+		return false, nil
 	default:
 		if l.fallBack() {
 			l.startCheck(checkFinal)
@@ -251,6 +275,9 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		if missing := l.missing(); missing != "" {
 			p.Reason += "; " + missing
+			if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
+				p.Reason += "; no better weights than those of the start were found"
+			}
 		}
 		return true, l.record(l.checkEvent())
 	}
@@ -292,6 +319,9 @@ func (l *learner) claim() string {
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.tolerance())
 	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
+	}
+	if l.lanczos != nil {
+		text += l.lanczos.text()
 	}
 	return text
 }

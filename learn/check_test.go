@@ -22,7 +22,11 @@ func TestCheckIsShortAndRight(t *testing.T) {
 				if allowed := 1.1 * 1e-6 * r.FirstGradientNorm; x.GradientNorm > allowed || !near(x.Objective, r.Objective, 1e-8) {
 					t.Errorf("%s, %s, %s: gradient norm %v and objective %v, allowed %v, and claimed %v", kind, counting, name, x.GradientNorm, x.Objective, allowed, r.Objective)
 				}
-				if share := r.CheckPasses / r.Passes; share > 0.5 && r.CheckPasses > 40 {
+				most := 40.0
+				if !r.Convex { // a gradient for each product, and the claim again, in four passes each
+					most += (lanczosSteps + 1) * 4 * wholeSweeps
+				}
+				if share := r.CheckPasses / r.Passes; share > 0.5 && r.CheckPasses > most {
 					t.Errorf("%s, %s, %s: %.1f of %.1f passes were checks", kind, counting, name, r.CheckPasses, r.Passes)
 				}
 			}

@@ -339,7 +339,8 @@ func (l *learner) decide(block int) error {
 // those of the moment are of a step that it would have taken back. Weights for which
 // convergence is about to be claimed are not.
 func (l *learner) takeBest() {
-	if c := &l.progress.Check; c.Active && c.Purpose == checkConvergence {
+	if c := &l.progress.Check; c.Active && (c.Purpose == checkConvergence || c.Purpose == checkCurvature) {
+		l.endProbeEarly()
 		return
 	}
 	if l.newton.begun() {
@@ -463,8 +464,8 @@ func (l *learner) remedy() string {
 // end of a pass that did not go wrong, or while a claim of convergence is checked.
 // A final check is not saved: a longer run goes on from the state before it.
 func (l *learner) worthSaving() bool {
-	if l.progress.Check.Active {
-		return l.progress.Check.Purpose == checkConvergence
+	if c := &l.progress.Check; c.Active {
+		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
 	}
 	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }
@@ -504,6 +505,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
+		l.endProbeEarly()
 	}
 	check := &l.progress.Check
 	r := l.result(status)

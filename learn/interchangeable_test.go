@@ -106,7 +106,7 @@ func independent(p Problem) (least float64) {
 func TestHiddenStatesBeginApart(t *testing.T) {
 	for name, s := range map[string]Settings{"bbpl": {Assign: blocksOf(3)}, "whole": {Method: Full}, "random": {Assign: blocksOf(3), RandomOrder: true}, "exact": {Method: Exact}} {
 		p := hiddenChain(1, 40, 3, 6, 0.1).with("trw")
-		s.RelativeTolerance, s.MaxPasses = 1e-4, 1500
+		s.RelativeTolerance, s.MaxPasses = 1e-3, 600
 		seeded := func(seed uint64, threads int) *Result { s := s; s.Seed, s.Threads = seed, threads; return fit(t, p, s) }
 		a, b, c := seeded(1, 1), seeded(1, 3), seeded(2, 1)
 		if !slices.Equal(a.Seeded, []string{"topic"}) || !sameBits(a, b) || slices.Equal(a.Model.Weights, c.Model.Weights) {
@@ -127,7 +127,7 @@ func TestHiddenStatesBeginApart(t *testing.T) {
 		var state *State
 		s.MaxPasses, s.Checkpoint = 10, func(x *State) error { state = x.clone(); return nil }
 		seeded(1, 1)
-		s.MaxPasses, s.Resume = 1500, state
+		s.MaxPasses, s.Resume = 600, state
 		if r := seeded(1, 1); !sameBits(a, r) {
 			t.Errorf("%s: resumed, it ends at %v instead of %v", name, r.Objective, a.Objective)
 		}

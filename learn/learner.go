@@ -47,6 +47,8 @@ type learner struct {
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering recoverer      // Settings.Step where it is one, else nil
 
+	lanczos *lanczos // nil: no saddle is looked for
+
 	newton *newton // nil: not for this problem
 
 	pool    *pool[visit]
@@ -127,6 +129,9 @@ func (l *learner) allocate() error {
 	l.progress.Check.Exact = l.startsUniform()
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
+	}
+	if l.recovering != nil {
+		l.lanczos = l.recovering.saddles()
 	}
 	l.pool = newPool(s.Threads, l.visitUnit) // last: its goroutines run until it is closed
 	return nil

@@ -36,6 +36,7 @@ type localLearner struct {
 	trial      *crf.Model // weights to evaluate
 	trialSlope []float64  // [weights] ∇L at the trial weights
 	curvature  *quasiNewton
+	lanczos    *lanczos
 
 	plans   map[*crf.Instance]*exact.Plan // of Exact
 	whole   map[*graph.Graph]*partition.Partition
@@ -105,6 +106,7 @@ func (l *localLearner) allocate() {
 	l.whole = map[*graph.Graph]*partition.Partition{}
 	l.curvature = newQuasiNewton(size, func(dst, g []float64) { copy(dst, g) })
 	l.curvature.widen(1 / flattest) // the line search bounds the steps
+	l.lanczos = newLanczos(l.curvature)
 	for i := range l.parts {
 		l.parts[i].gradient = make([]float64, size)
 	}
@@ -213,7 +215,10 @@ func (l *localLearner) run(ctx context.Context) (*Result, error) {
 	var nextCheckpoint time.Time
 	for {
 		clock()
-		if done := l.ended(ctx); done {
+		if l.ended(ctx) {
+			if l.leaveSaddle(ctx) {
+				continue
+			}
 			return l.finish()
 		}
 		if now := time.Now(); now.After(nextCheckpoint) {

@@ -14,7 +14,7 @@ func (l *localLearner) checkpoint() error {
 
 // arrays lists every slice of the state, in a fixed order.
 func (l *localLearner) arrays(withBest bool) []array[float64] {
-	return l.course.arrays(withBest, l.curvature.memory(), array[float64]{"gradient", l.gradient})
+	return l.course.arrays(withBest, append(l.curvature.memory(), l.lanczos.scalars), array[float64]{"gradient", l.gradient})
 }
 
 // restore puts a saved state in the place of the fresh one.

@@ -261,7 +261,7 @@ func (l *learner) possible(p *progress) error {
 		return stateErrorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
 	case c.Next < 0 || c.Next >= len(l.checkSchedule) || c.WorstAt < 0 || c.WorstAt >= len(l.checkSchedule):
 		return stateErrorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
-	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal:
+	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal && (c.Purpose != checkCurvature || l.lanczos == nil):
 		return stateErrorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
 	return nil

@@ -45,6 +45,10 @@ type recoverer interface {
 	// best returns weights that a run should end with if it had to end now, nil where
 	// those of the moment are as good.
 	best() []float64
+	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
+	// moment; nil: there is none. depart moves on from start, of that value of F, to theta.
+	saddles() *lanczos
+	depart(theta, start []float64, value float64)
 }
 
 // StepProblem is what a rule may know of the problem.

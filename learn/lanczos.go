@@ -1,0 +1,238 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// lanczos estimates the smallest curvature of an objective at θ, by Lanczos' method (1950) on
+// H x = λ P x, of the Hessian H and its estimate P, and looks for a way down along it where
+// it is negative. Products with H are differences of gradients at θ + ε v and at θ.
+//
+// The pairs of quasi-Newton steps lend their room: to vectors v_k, with v_jᵀ P v_k = 1 where
+// j = k and 0 elsewhere, and to P v_k; in the last place to θ and to the gradient there, or
+// the way to leave. What they had is forgotten.
+type lanczos struct {
+	q       *quasiNewton
+	scalars []float64 // see the constants below
+}
+
+// Places in lanczos.scalars.
+const (
+	lanczosTaken    = iota // products taken
+	lanczosSide            // of the point at hand: 1, or −1 of the second to leave to
+	lanczosLength          // of the step to it
+	lanczosUnit            // its length where curvature is that of P
+	lanczosAway            // 1: the points are where to leave to
+	lanczosThere           // objective at the first of them
+	lanczosSmallest        // curvature found last; NaN: none was
+	lanczosLargest         // the largest in size
+	lanczosHere            // objective at θ
+	lanczosLast            // that of the last probe that came to its end, +Inf before
+	lanczosSlope           // largest change of the gradient, by length
+	lanczosNoise           // largest share of it that a product may be wrong by
+	lanczosDiagonal        // v_kᵀ H v_k from here on
+	lanczosBeside   = lanczosDiagonal + lanczosSteps
+	lanczosScalars  = lanczosBeside + lanczosSteps
+)
+
+const (
+	// lanczosSteps is how many products there are at most: the room that pairs have, but
+	// for one. Extreme curvatures show after few.
+	lanczosSteps = pairsKept - 1
+	// clearlyNegative is the curvature, of the largest in size, that makes a saddle, where
+	// products are not wrong by as much. The objective has to fall on the way, too.
+	clearlyNegative = -1e-3
+	// surelyNegative is what may be missing for the direction to be one of a curvature, as a
+	// share of that.
+	surelyNegative = 0.5
+	// productShare is the change of the gradient in a pass, of the largest, with which messages
+	// have settled enough for a product.
+	productShare = 3e-4
+	// productStep and departure are the lengths of steps to points of products, and away
+	// from a saddle, in the norm of P and by the root of the number of variables: about the
+	// changes of their potentials.
+	productStep, departure = 1e-3, 0.1
+	// departures is the factor by which the step away shrinks where the objective does not
+	// fall by enoughOfCurve of what the curvature promises.
+	departures, enoughOfCurve = 8, 0.25
+	// lowerSaddle is how much lower, relatively, the next saddle has to be: where leaving
+	// brings no more than that, curvature is no way down.
+	lowerSaddle = 1e-6
+)
+
+func newLanczos(q *quasiNewton) *lanczos {
+	z := &lanczos{q: q, scalars: make([]float64, lanczosScalars)}
+	z.scalars[lanczosSmallest], z.scalars[lanczosLast] = math.NaN(), math.Inf(1)
+	return z
+}
+
+// due reports whether curvature is to be measured before a claim at a point of that value.
+func (z *lanczos) due(value float64) bool {
+	last := z.scalars[lanczosLast]
+	return !(value >= last-lowerSaddle*(1+math.Abs(last)))
+}
+
+// begin starts at theta, with gradient and value there, and with points as far away. start
+// is of the range and scale of gradients.
+func (z *lanczos) begin(theta, gradient, start []float64, value, length float64) {
+	s := z.scalars
+	z.q.reset(1)
+	copy(z.theta(), theta)
+	copy(z.scratch(), gradient)
+	copy(z.q.y[0], start)
+	s[lanczosTaken], s[lanczosSide], s[lanczosLength], s[lanczosUnit], s[lanczosAway], s[lanczosHere], s[lanczosSlope], s[lanczosNoise] = 0, 1, length, length, 0, value, 0, 0
+	z.normalise(0)
+}
+
+// theta returns the weights at which curvature is measured, and scratch beside them.
+func (z *lanczos) theta() []float64   { return z.q.s[lanczosSteps] }
+func (z *lanczos) scratch() []float64 { return z.q.y[lanczosSteps] }
+
+// normalise makes v_k of what is in the place of P v_k, and returns its norm; 0 where
+// nothing is left.
+func (z *lanczos) normalise(k int) float64 {
+	v, pv := z.q.s[k], z.q.y[k]
+	z.q.solve(v, pv)
+	norm := math.Sqrt(max(0, simd.Dot(v, pv)))
+	if !(norm > 0 && norm <= math.MaxFloat64) {
+		return 0
+	}
+	for i := range v {
+		v[i] /= norm
+		pv[i] /= norm
+	}
+	return norm
+}
+
+// point writes the weights at which the objective and its gradient are wanted next.
+func (z *lanczos) point(dst []float64) {
+	s := z.scalars
+	direction := z.scratch()
+	if s[lanczosAway] == 0 {
+		direction = z.q.s[int(s[lanczosTaken])]
+	}
+	for i, x := range z.theta() {
+		dst[i] = x + s[lanczosSide]*s[lanczosLength]*direction[i]
+	}
+}
+
+// length returns how long a step of a product is along directions of a curvature.
+func (z *lanczos) length(curvature float64) float64 {
+	return z.scalars[lanczosUnit] / math.Sqrt(max(1, math.Abs(curvature)))
+}
+
+// take takes objective and gradient at the point, and reports whether another is wanted.
+func (z *lanczos) take(gradient []float64, value float64) (more bool) {
+	s := z.scalars
+	if !z.leaves() {
+		return z.product(gradient)
+	}
+	if s[lanczosSide] > 0 {
+		s[lanczosThere], s[lanczosSide] = value, -1
+		return true
+	}
+	if !(value < s[lanczosThere]) {
+		value, s[lanczosSide] = s[lanczosThere], 1
+	}
+	if value < s[lanczosHere]+enoughOfCurve/2*s[lanczosSmallest]*s[lanczosLength]*s[lanczosLength] {
+		s[lanczosLast] = s[lanczosHere]
+		return false // that is the way
+	}
+	if s[lanczosLength], s[lanczosSide] = s[lanczosLength]/departures, 1; s[lanczosLength] < z.length(s[lanczosLargest]) {
+		s[lanczosAway], s[lanczosLast] = 0, s[lanczosHere]
+	}
+	return z.leaves()
+}
+
+// product takes a gradient, and so H v_k. It reports whether more points are wanted: for
+// another product, or to leave to.
+func (z *lanczos) product(gradient []float64) (more bool) {
+	s := z.scalars
+	k := int(s[lanczosTaken])
+	w := z.q.y[k+1] // where the next P v_k goes
+	for i, before := range z.scratch() {
+		w[i] = (gradient[i] - before) / s[lanczosLength]
+	}
+	s[lanczosDiagonal+k] = simd.Dot(z.q.s[k], w)
+	s[lanczosBeside+k] = 0
+	if k+1 < lanczosSteps {
+		for range 2 { // the second time for what rounding has left
+			for j := range k + 1 {
+				simd.AddScaled(w, z.q.y[j], -simd.Dot(z.q.s[j], w))
+			}
+		}
+		s[lanczosBeside+k] = z.normalise(k + 1)
+	}
+	s[lanczosTaken]++
+	smallest, largest, shares := z.ritz(k + 1)
+	s[lanczosSmallest], s[lanczosLargest] = smallest, largest
+	ended := k+1 == lanczosSteps || !(s[lanczosBeside+k] > productShare*largest)
+	if smallest < min(clearlyNegative, -s[lanczosNoise])*largest && (ended || s[lanczosBeside+k]*math.Abs(shares[k]) < -surelyNegative*smallest) {
+		way := z.scratch()
+		clear(way)
+		for j, y := range shares {
+			simd.AddScaled(way, z.q.s[j], y)
+		}
+		s[lanczosAway], s[lanczosLength] = 1, z.length(smallest)*departure/productStep
+		return true
+	}
+	s[lanczosLength] = z.length(largest)
+	if ended {
+		s[lanczosLast] = s[lanczosHere]
+	}
+	return !ended
+}
+
+// ritz returns the smallest of the curvatures that n products show, the largest in size,
+// and the shares of v_0 to v_(n−1) in the direction of the smallest.
+func (z *lanczos) ritz(n int) (smallest, largest float64, shares []float64) {
+	t := mat.NewSymDense(n, nil)
+	for k := range n {
+		t.SetSym(k, k, z.scalars[lanczosDiagonal+k])
+		if k > 0 {
+			t.SetSym(k-1, k, z.scalars[lanczosBeside+k-1])
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(t, true) {
+		return math.NaN(), math.NaN(), nil
+	}
+	values := eigen.Values(nil) // ascending
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	return values[0], max(math.Abs(values[0]), math.Abs(values[n-1])), mat.Col(nil, 0, &vectors)
+}
+
+// text says what is known of the curvature, for a claim.
+func (z *lanczos) text() string {
+	if x := z.scalars[lanczosSmallest] / z.scalars[lanczosLargest]; !math.IsNaN(x) {
+		return fmt.Sprintf(", smallest curvature found %.2g of the largest", x)
+	}
+	return ""
+}
+
+// settled reports whether a gradient, which the last pass has changed by so much, is near
+// enough for a product, beside the largest of them. last says that it is taken anyway.
+func (z *lanczos) settled(gradient []float64, change float64, last bool) bool {
+	s := z.scalars
+	if !z.leaves() {
+		square := 0.0
+		for i, before := range z.scratch() {
+			square += (gradient[i] - before) * (gradient[i] - before)
+		}
+		s[lanczosSlope] = max(s[lanczosSlope], math.Sqrt(square)/s[lanczosLength])
+	}
+	largest := s[lanczosSlope] * s[lanczosLength]
+	if last && change > productShare*largest {
+		s[lanczosNoise] = max(s[lanczosNoise], change/largest)
+	}
+	return change <= productShare*largest
+}
+
+// leaves reports whether the way that was looked for leads away from a saddle.
+func (z *lanczos) leaves() bool { return z.scalars[lanczosAway] > 0 }

@@ -1,0 +1,120 @@
+package learn
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
+)
+
+// A small gradient is no minimum where the objective is not convex. So before a stationary
+// point is claimed, the smallest curvature there is estimated (lanczos). From a saddle the
+// weights leave along it, to the side where the objective is lower, and learning goes on.
+
+// randomStatistics returns M (w(y) − w(y')) of labels y and y', random where they are hidden
+// or, without hidden ones, everywhere: a direction of the range and scale of gradients, in
+// which states that are alike come apart.
+func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
+	rng := rand.New(rand.NewPCG(1, 0x6c616e637a6f73)) // of no seed: it decides little
+	hidden, sum := anyHidden(data), make([]float64, m.Layout.Size)
+	var adjoint ground.Adjoint
+	for _, in := range data {
+		for _, sample := range in.Samples() {
+			for _, sign := range []float64{1, -1} {
+				labels := slices.Clone(sample)
+				for s, y := range sample {
+					t := &m.Schema.NodeTypes[in.NodeType(int32(s))]
+					for again := y == crf.Unobserved || !hidden; again; again = slices.Contains(t.Forbidden, int(labels[s])) {
+						labels[s] = int32(rng.IntN(len(t.States)))
+					}
+				}
+				adjoint.AddStatistics(sum, m, in, labels, sign*in.Weight())
+			}
+		}
+	}
+	for b, t := range m.Schema.EdgeTypes {
+		_, states := m.Schema.EdgeStates(b)
+		span := &m.Layout.Edge[b]
+		for _, pair := range t.Forbidden {
+			for i := pair[0]*states + pair[1]; i < span.Len; i += span.States {
+				sum[span.At+i] = 0
+			}
+		}
+	}
+	return sum
+}
+
+// probe begins to look for a saddle where convergence is about to be claimed, if there can
+// be one. It reports whether it did.
+func (l *learner) probe() bool {
+	const least = (lanczosSteps + 1) * 2 * wholeSweeps // of the passes that it takes
+	if l.lanczos == nil || l.convex() || !l.lanczos.due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
+		return false
+	}
+	z := l.recovering.saddles()
+	z.begin(l.model.Weights, l.gradient, randomStatistics(l.model, l.problem.Data), l.progress.Upper, productStep*math.Sqrt(l.variables))
+	l.probeNext()
+	return true
+}
+
+// probeNext infers at the next point.
+func (l *learner) probeNext() {
+	l.lanczos.point(l.model.Weights)
+	l.startCheck(checkCurvature)
+	l.progress.Held, l.progress.Watched = math.NaN(), false
+}
+
+// endProbe leaves the saddle that was found, or goes back, to make the claim.
+func (l *learner) endProbe(leaves bool) {
+	z := l.lanczos
+	if leaves {
+		z.point(l.model.Weights)
+		l.recovering.depart(l.model.Weights, z.theta(), z.scalars[lanczosHere])
+	} else {
+		copy(l.model.Weights, z.theta())
+		l.startCheck(checkConvergence)
+		l.progress.Check.Again = true
+		z.scalars[lanczosLast] = z.scalars[lanczosHere]
+	}
+	l.progress.Held, l.progress.Watched = math.NaN(), false
+}
+
+// endProbeEarly goes back to where the curvature was to be measured, if it was.
+func (l *learner) endProbeEarly() {
+	if c := &l.progress.Check; c.Active && c.Purpose == checkCurvature {
+		copy(l.model.Weights, l.lanczos.theta())
+	}
+}
+
+// leaveSaddle looks for a saddle where a stationary point is about to be claimed. It
+// reports whether the weights have left it.
+func (l *localLearner) leaveSaddle(ctx context.Context) bool {
+	p, z := &l.progress, l.lanczos
+	if p.Status != StationaryPoint {
+		return false
+	}
+	if z.due(l.value) {
+		passes := p.Passes
+		z.begin(l.model.Weights, l.gradient, randomStatistics(l.model, l.problem.Data), l.value, productStep)
+		for more := true; more; {
+			if ctx.Err() != nil { // it begins anew when the run goes on
+				p.Passes, p.GradientPasses = passes, passes
+				p.Status, p.Reason = Interrupted, "interrupted"
+				return false
+			}
+			z.point(l.trial.Weights)
+			value := l.evaluate()
+			more = z.take(l.trialSlope, value)
+		}
+		if z.leaves() {
+			z.point(l.trial.Weights)
+			l.accept(l.evaluate())
+			return true
+		}
+	}
+	p.Reason += z.text()
+	return false
+}
