@@ -83,11 +83,12 @@ type form struct {
 // potentials, what they are exponentiated to where edges share tables, forms, and what a
 // dual value needs.
 func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block, precision Precision) float64 {
-	const double, float, place, formBytes = 8.0, 4.0, 8.0, 16.0
+	const double, float, place, formBytes, edgeBytes = 8.0, 4.0, 8.0, 16.0, 40.0
 	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
 	bytes := r.Bytes(precision == Single) + double*(6*k+3*k*k)
-	few := min(16, net.maxCard) // states for which it takes most
-	bytes += double * (float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(2*k+1))
+	// Edges that are made consistent together; slices that grow take more than is asked for.
+	few := min(16, net.maxCard) // states for which scratch is largest
+	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
 	if net.Counting.Split != nil {
 		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
 	}

@@ -10,18 +10,39 @@ const largestScale = 1e150
 // no more than rounding does. A tenth of it ends the scaling.
 const negligibleMass = 1e-13
 
-// maxScalings bounds the alternating scalings of Consistent.
-const maxScalings = 100
+// maxScalings bounds the scalings of Consistent, of which the first newtonScalings may be
+// steps of Newton's method: nearly all edges need one or two, and where these went in circles
+// the others would not.
+const maxScalings, newtonScalings = 100, 20
+
+// newtonStates is up to how many columns a table has for Newton's method, whose steps take a
+// time that grows as their cube.
+const newtonStates = 16
+
+// firstNewton returns how many scalings come before: a step takes as long as about kv/3 of
+// them, and most edges whose tables are large need fewer.
+func firstNewton(kv int) int { return kv / 5 }
+
+// mostStep is the largest change of a factor, relatively, that Newton's method may make: far from
+// the end a quadratic function says little, and plain scaling gets nearer.
+const mostStep = 0.5
+
+// leastPivot, of the sum of a column, is the smallest pivot that is trusted.
+const leastPivot = 1e-9
 
 // Consistent changes the beliefs of edges of one shape, tables of ku rows and kv columns one
 // behind the other, so that the sums of their rows are those of rows, ku for each, and the
 // sums of their columns those of columns; and returns their entropies, one for each edge.
 //
 // Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, until no more than a
-// share of the first distance is left, or nothing but rounding. What is left then is taken
-// out of columns that are too heavy, and spread as an outer product over rows and columns
-// that are too light (Altschuler, Weed and Rigollet 2017). That is done too where scaling
-// does not get there, as where a row has less than 1/largestScale of its mass.
+// share of the first distance is left, or nothing but rounding. Small tables scale columns by
+// Newton's method: the sums of columns after scaling of rows are the gradient of a convex
+// function of the logarithms of their factors, with the Hessian diag c − Σ_i p_i p_iᵀ/row_i,
+// of sums c and rows p_i. To add c cᵀ leaves out that all factors may grow together.
+//
+// What is left is taken out of columns that are too heavy, and spread as an outer product over
+// rows and columns that are too light (Altschuler, Weed and Rigollet 2017). That is done too
+// where scaling does not get there, as where a row has less than 1/largestScale of its mass.
 //
 // len(beliefs) ≥ len(entropy)·ku·kv, len(rows) ≥ len(entropy)·ku, len(columns) ≥
 // len(entropy)·kv, len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with
@@ -53,14 +74,24 @@ func ConsistentRoom(ku, kv int) int {
 	if ku*kv > panelEntries {
 		return ku + 2*kv
 	}
+	system := newtonRoom(ku, kv)
 	// A panel with its vectors, and a copy of edges that are too few for one.
-	return mostLanes * (2*ku*kv + 3*ku + 4*kv + 1)
+	return mostLanes * (2*ku*kv + 3*ku + 4*kv + 1 + system)
+}
+
+// newtonRoom returns how many numbers the system of Newton's method has: a matrix, steps, one
+// over its pivots, and a row; 0 where there is none.
+func newtonRoom(ku, kv int) int {
+	if kv > newtonStates || ku*kv > panelEntries {
+		return 0
+	}
+	return kv * (kv + 3)
 }
 
 // consistentTable is Consistent for one edge, row after row.
 func (with *implementation) consistentTable(table, row, column, scratch []float64, share float64) (entropy float64) {
 	ku, kv := len(row), len(column)
-	left, right, sums := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv]
+	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
 		right[j] = 1
 	}
@@ -80,6 +111,9 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 		}
 		if !(distance > limit) || scaling == maxScalings {
 			break
+		}
+		if scaling >= firstNewton(kv) && scaling < newtonScalings && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
+			continue
 		}
 		for j, want := range column {
 			right[j] = ratio(want, sums[j])
@@ -108,6 +142,67 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 	return with.entropy(table)
 }
 
+// newton scales columns by a step of Newton's method. It reports false, and does nothing, where
+// the step is long, or the pivots of its system are too small.
+func newton(system, table, row, column, left, right, sums []float64) bool {
+	k := len(column)
+	matrix, steps, inverses, scaled := system[:k*k], system[k*k:][:k], system[k*k+k:][:k], system[k*k+2*k:][:k]
+	for j, r := range right {
+		c := r * sums[j]
+		steps[j] = column[j] - c
+		for m := range j + 1 {
+			matrix[j*k+m] = c * sums[m] * right[m]
+		}
+		matrix[j*k+j] += c
+	}
+	for i, want := range row {
+		for j, r := range right {
+			scaled[j] = r * table[i*k+j]
+		}
+		l := ratio(left[i]*left[i], want)
+		for j, x := range scaled {
+			for m, y := range scaled[:j+1] {
+				matrix[j*k+m] -= l * x * y
+			}
+		}
+	}
+	for i := range k {
+		a := matrix[i*k:][:i+1]
+		for j := range a {
+			other := matrix[j*k:][:j+1]
+			for m, x := range other[:j] {
+				a[j] -= a[m] * x
+			}
+			if j < i {
+				a[j] *= inverses[j]
+			}
+		}
+		if !(a[i] > leastPivot*(right[i]*sums[i])) {
+			return false
+		}
+		inverses[i] = 1 / math.Sqrt(a[i])
+		for m, x := range a[:i] {
+			steps[i] -= x * steps[m]
+		}
+		steps[i] *= inverses[i]
+	}
+	for i := k - 1; i >= 0; i-- {
+		for m := i + 1; m < k; m++ {
+			steps[i] -= matrix[m*k+i] * steps[m]
+		}
+		steps[i] *= inverses[i]
+	}
+	for _, x := range steps {
+		if !(math.Abs(x) < mostStep) {
+			return false
+		}
+	}
+	for j, x := range steps {
+		right[j] *= 1 + x
+	}
+	return true
+}
+
 // ratio returns a/b, at most largestScale, and 0 for b = 0.
 func ratio(a, b float64) float64 {
 	if b > 0 {
@@ -122,7 +217,7 @@ type panelKernels struct {
 	// interleave puts rows of n entries into a panel, and separate takes them out of it.
 	interleave, separate func(dst, src []float64, n int)
 	// consistent leaves the entropies, one for each edge of the panel.
-	consistent func(pairs, rows, columns, left, right, sums, entropy []float64, share float64)
+	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first int, share float64)
 }
 
 // all is Consistent with panels. Edges that are too few for one go through a copy, where
@@ -134,12 +229,12 @@ func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, k
 		return part
 	}
 	pairs, panelRows, panelColumns := room(size), room(ku), room(kv)
-	left, right, sums := room(ku), room(kv), room(kv)
+	left, right, sums, system := room(ku), room(kv), room(kv), room(newtonRoom(ku, kv))
 	panel := func(beliefs, entropy, rows, columns []float64) {
 		k.interleave(pairs, beliefs, size)
 		k.interleave(panelRows, rows, ku)
 		k.interleave(panelColumns, columns, kv)
-		k.consistent(pairs, panelRows, panelColumns, left, right, sums, entropy, share)
+		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton(kv), share)
 		k.separate(beliefs, pairs, size)
 	}
 	for ; len(entropy) >= k.lanes; entropy = entropy[k.lanes:] {

@@ -92,6 +92,12 @@ func longhandConsistent(table, row, column []float64, share float64) (entropy fl
 		if distance <= share*first || distance <= negligibleMass/10 || scaling == maxScalings {
 			break
 		}
+		if steps := longhandNewton(table, row, column, left, right, scaled); steps != nil && scaling >= firstNewton(kv) && scaling < newtonScalings {
+			for j, x := range steps {
+				right[j] *= 1 + x
+			}
+			continue
+		}
 		for j, want := range column {
 			right[j] = ratio(want, scaled[j])
 		}
@@ -117,6 +123,51 @@ func longhandConsistent(table, row, column []float64, share float64) (entropy fl
 		}
 	}
 	return entropy
+}
+
+// longhandNewton solves the system of Newton's method by elimination, whose pivots are the
+// squares of Cholesky's; nil where one is small, a step long, or the table large.
+func longhandNewton(table, row, column, left, right, scaled []float64) []float64 {
+	kv := len(column)
+	if kv > newtonStates || len(table) > panelEntries {
+		return nil
+	}
+	sum := func(j int) float64 { return right[j] * scaled[j] }
+	a, x := make([][]float64, kv), make([]float64, kv)
+	for j := range a {
+		a[j], x[j] = make([]float64, kv), column[j]-sum(j)
+		for m := range kv {
+			a[j][m] = sum(j) * sum(m)
+			for i := range row {
+				if row[i] > 0 {
+					a[j][m] -= left[i] * table[i*kv+j] * right[j] * left[i] * table[i*kv+m] * right[m] / row[i]
+				}
+			}
+		}
+		a[j][j] += sum(j)
+	}
+	for c := range a {
+		if !(a[c][c] > leastPivot*sum(c)) {
+			return nil
+		}
+		for j := c + 1; j < kv; j++ {
+			factor := a[j][c] / a[c][c]
+			for m := range kv {
+				a[j][m] -= factor * a[c][m]
+			}
+			x[j] -= factor * x[c]
+		}
+	}
+	for j := kv - 1; j >= 0; j-- {
+		for m := j + 1; m < kv; m++ {
+			x[j] -= a[j][m] * x[m]
+		}
+		x[j] /= a[j][j]
+	}
+	if slices.ContainsFunc(x, func(step float64) bool { return !(math.Abs(step) < mostStep) }) {
+		return nil
+	}
+	return x
 }
 
 func TestConsistent(t *testing.T) {

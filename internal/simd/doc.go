@@ -163,12 +163,12 @@
 //
 // Consistent takes as many edges together as a vector has entries, one in each, up to tables
 // of 256 entries: rows of a few states leave most of a vector empty, and sums along them
-// wait. Nanoseconds an edge, two scalings, on an AMD EPYC (go test -bench Consistent):
+// wait. Nanoseconds an edge on an AMD EPYC that others used too (go test -bench Consistent):
 //
 //	k                            2     3     5     8    12    16    21    32    64
-//	Consistent       AVX-512    20    31    53   112   249   475  1187  1742  6010
-//	                 AVX2       31    47    76   156   341   672  1141  2172 10030
-//	                 plain     143   218   446  1005  2238  5293  6510 15250 71965
+//	Consistent       AVX-512    31    53    68   118   251   441   981  1901  5862
+//	                 AVX2       46    84   119   162   349   606  1134  2092  8285
+//	                 plain     224   510   733  1001  2622  3701  6210 14189 57204
 //
 // # Single precision
 //

@@ -16595,126 +16595,408 @@ rest1411:
 	VZEROUPPER
 	RET
 
-// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)
+// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, share float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·consistent256(SB), $0-176
-	MOVQ    rows_base+24(FP), AX
-	MOVQ    columns_base+48(FP), CX
-	MOVQ    left_base+72(FP), DX
-	MOVQ    right_base+96(FP), BX
-	MOVQ    sums_base+120(FP), SI
-	MOVQ    right_len+104(FP), DI
-	SHLQ    $0x03, DI
+TEXT ·consistent256(SB), $0-208
+	MOVQ    right_len+104(FP), AX
+	SHLQ    $0x03, AX
 	VMOVUPD constants<>+128(SB), Y0
-	XORQ    R8, R8
+	MOVQ    right_base+96(FP), CX
+	XORQ    DX, DX
 
 vector1425:
-	VMOVUPD      Y0, (BX)(R8*1)
-	ADDQ         $0x20, R8
-	CMPQ         R8, DI
+	VMOVUPD      Y0, (CX)(DX*1)
+	ADDQ         $0x20, DX
+	CMPQ         DX, AX
 	JL           vector1425
-	VXORPD       Y1, Y1, Y1
-	XORQ         R8, R8
-	VBROADCASTSD share+168(FP), Y0
+	VXORPD       Y2, Y2, Y2
+	XORQ         CX, CX
+	VBROADCASTSD share+200(FP), Y1
 
 scaling1426:
-	VXORPD Y2, Y2, Y2
-	XORQ   R9, R9
+	VXORPD Y3, Y3, Y3
+	MOVQ   sums_base+120(FP), DX
+	XORQ   BX, BX
 
 vector1429:
-	VMOVUPD Y2, (SI)(R9*1)
-	ADDQ    $0x20, R9
-	CMPQ    R9, DI
+	VMOVUPD Y3, (DX)(BX*1)
+	ADDQ    $0x20, BX
+	CMPQ    BX, AX
 	JL      vector1429
-	MOVQ    pairs_base+0(FP), R9
-	MOVQ    rows_len+32(FP), R10
-	SHLQ    $0x03, R10
-	XORQ    R11, R11
+	MOVQ    pairs_base+0(FP), BX
+	MOVQ    rows_len+32(FP), SI
+	SHLQ    $0x03, SI
+	XORQ    DI, DI
 
 vector1430:
-	VMOVUPD (AX)(R11*1), Y2
-	VXORPD  Y3, Y3, Y3
-	XORQ    R12, R12
+	MOVQ    rows_base+24(FP), R8
+	VMOVUPD (R8)(DI*1), Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    right_base+96(FP), R8
+	XORQ    R9, R9
 
 vector1431:
-	VMOVUPD     (R9)(R12*1), Y4
-	VFMADD231PD (BX)(R12*1), Y4, Y3
-	ADDQ        $0x20, R12
-	CMPQ        R12, DI
+	VMOVUPD     (BX)(R9*1), Y5
+	VFMADD231PD (R8)(R9*1), Y5, Y4
+	ADDQ        $0x20, R9
+	CMPQ        R9, AX
 	JL          vector1431
-	VXORPD      Y4, Y4, Y4
-	VCMPPD      $0x1e, Y4, Y3, Y4
-	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+2688(SB), Y2, Y2
-	VANDPD      Y4, Y2, Y2
-	VMOVUPD     Y2, (DX)(R11*1)
-	XORQ        R12, R12
+	VXORPD      Y5, Y5, Y5
+	VCMPPD      $0x1e, Y5, Y4, Y5
+	VDIVPD      Y4, Y3, Y3
+	VMINPD      constants<>+2688(SB), Y3, Y3
+	VANDPD      Y5, Y3, Y3
+	MOVQ        left_base+72(FP), R8
+	VMOVUPD     Y3, (R8)(DI*1)
+	XORQ        R8, R8
 
 vector1432:
-	VMOVUPD     (SI)(R12*1), Y3
-	VFMADD231PD (R9)(R12*1), Y2, Y3
-	VMOVUPD     Y3, (SI)(R12*1)
-	ADDQ        $0x20, R12
-	CMPQ        R12, DI
+	VMOVUPD     (DX)(R8*1), Y4
+	VFMADD231PD (BX)(R8*1), Y3, Y4
+	VMOVUPD     Y4, (DX)(R8*1)
+	ADDQ        $0x20, R8
+	CMPQ        R8, AX
 	JL          vector1432
-	ADDQ        DI, R9
-	ADDQ        $0x20, R11
-	CMPQ        R11, R10
+	ADDQ        AX, BX
+	ADDQ        $0x20, DI
+	CMPQ        DI, SI
 	JL          vector1430
-	VXORPD      Y2, Y2, Y2
-	XORQ        R9, R9
+	VXORPD      Y3, Y3, Y3
+	XORQ        DX, DX
 
 vector1433:
-	VMOVUPD      (CX)(R9*1), Y3
-	VMOVUPD      (SI)(R9*1), Y4
-	VFNMADD231PD (BX)(R9*1), Y4, Y3
-	VANDPD       constants<>+160(SB), Y3, Y3
-	VADDPD       Y3, Y2, Y2
-	ADDQ         $0x20, R9
-	CMPQ         R9, DI
+	MOVQ         columns_base+48(FP), BX
+	VMOVUPD      (BX)(DX*1), Y4
+	MOVQ         right_base+96(FP), BX
+	MOVQ         sums_base+120(FP), SI
+	VMOVUPD      (SI)(DX*1), Y5
+	VFNMADD231PD (BX)(DX*1), Y5, Y4
+	VANDPD       constants<>+160(SB), Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	ADDQ         $0x20, DX
+	CMPQ         DX, AX
 	JL           vector1433
-	TESTQ        R8, R8
+	TESTQ        CX, CX
 	JNZ          later1427
-	VMULPD       Y0, Y2, Y1
-	VMAXPD       constants<>+2720(SB), Y1, Y1
+	VMULPD       Y1, Y3, Y2
+	VMAXPD       constants<>+2720(SB), Y2, Y2
 
 later1427:
-	VCMPPD    $0x1e, Y1, Y2, Y2
-	VMOVMSKPD Y2, R9
-	TESTL     R9, R9
+	VCMPPD    $0x1e, Y2, Y3, Y3
+	VMOVMSKPD Y3, DX
+	TESTL     DX, DX
 	JZ        scaled1428
-	CMPQ      R8, $0x64
+	CMPQ      CX, $0x64
 	JGE       scaled1428
-	XORQ      R9, R9
+	VPCMPEQQ  Y4, Y4, Y4
+	MOVQ      first+192(FP), DX
+	CMPQ      CX, DX
+	JLT       plain1434
+	CMPQ      CX, $0x14
+	JGE       plain1434
+	MOVQ      system_len+152(FP), DX
+	TESTQ     DX, DX
+	JZ        plain1434
+	MOVQ      AX, DX
+	SHRQ      $0x05, DX
+	ADDQ      $0x00, DX
+	IMULQ     AX, DX
+	MOVQ      system_base+144(FP), BX
+	ADDQ      BX, DX
+	MOVQ      system_base+144(FP), BX
+	MOVQ      sums_base+120(FP), SI
+	MOVQ      right_base+96(FP), DI
+	XORQ      R8, R8
 
-vector1434:
-	VMOVUPD   (BX)(R9*1), Y3
-	VMOVUPD   (CX)(R9*1), Y4
-	VMOVUPD   (SI)(R9*1), Y5
-	VXORPD    Y6, Y6, Y6
-	VCMPPD    $0x1e, Y6, Y5, Y6
-	VDIVPD    Y5, Y4, Y4
-	VMINPD    constants<>+2688(SB), Y4, Y4
-	VANDPD    Y6, Y4, Y4
-	VBLENDVPD Y2, Y4, Y3, Y3
-	VMOVUPD   Y3, (BX)(R9*1)
-	ADDQ      $0x20, R9
-	CMPQ      R9, DI
-	JL        vector1434
-	INCQ      R8
+vector1436:
+	VMOVUPD (SI)(R8*1), Y5
+	VMULPD  (DI)(R8*1), Y5, Y5
+	MOVQ    columns_base+48(FP), R9
+	VMOVUPD (R9)(R8*1), Y6
+	VSUBPD  Y5, Y6, Y6
+	VMOVUPD Y6, (DX)(R8*1)
+	TESTQ   R8, R8
+	JZ      before1437
+	XORQ    R9, R9
+
+vector1438:
+	VMULPD  (SI)(R9*1), Y5, Y6
+	VMULPD  (DI)(R9*1), Y6, Y6
+	VMOVUPD Y6, (BX)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, R8
+	JL      vector1438
+
+before1437:
+	VMOVAPD     Y5, Y6
+	VFMADD231PD Y5, Y5, Y6
+	VMOVUPD     Y6, (BX)(R8*1)
+	ADDQ        AX, BX
+	ADDQ        $0x20, R8
+	CMPQ        R8, AX
+	JL          vector1436
+	MOVQ        AX, DX
+	SHRQ        $0x05, DX
+	ADDQ        $0x02, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        pairs_base+0(FP), BX
+	MOVQ        rows_len+32(FP), SI
+	SHLQ        $0x03, SI
+	XORQ        R8, R8
+
+vector1439:
+	MOVQ    left_base+72(FP), R9
+	VMOVUPD (R9)(R8*1), Y5
+	VMULPD  Y5, Y5, Y5
+	MOVQ    rows_base+24(FP), R9
+	VMOVUPD (R9)(R8*1), Y6
+	VXORPD  Y7, Y7, Y7
+	VCMPPD  $0x1e, Y7, Y6, Y7
+	VDIVPD  Y6, Y5, Y5
+	VMINPD  constants<>+2688(SB), Y5, Y5
+	VANDPD  Y7, Y5, Y5
+	XORQ    R9, R9
+
+vector1440:
+	VMOVUPD (BX)(R9*1), Y6
+	VMULPD  (DI)(R9*1), Y6, Y6
+	VMOVUPD Y6, (DX)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, AX
+	JL      vector1440
+	MOVQ    system_base+144(FP), R9
+	XORQ    R10, R10
+
+vector1441:
+	VMULPD (DX)(R10*1), Y5, Y6
+	LEAQ   32(R10), R11
+	XORQ   R12, R12
+
+vector1442:
+	VMOVUPD      (R9)(R12*1), Y7
+	VFNMADD231PD (DX)(R12*1), Y6, Y7
+	VMOVUPD      Y7, (R9)(R12*1)
+	ADDQ         $0x20, R12
+	CMPQ         R12, R11
+	JL           vector1442
+	ADDQ         AX, R9
+	ADDQ         $0x20, R10
+	CMPQ         R10, AX
+	JL           vector1441
+	ADDQ         AX, BX
+	ADDQ         $0x20, R8
+	CMPQ         R8, SI
+	JL           vector1439
+	MOVQ         AX, DX
+	SHRQ         $0x05, DX
+	ADDQ         $0x01, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	MOVQ         system_base+144(FP), BX
+	XORQ         SI, SI
+
+vector1443:
+	MOVQ  system_base+144(FP), DI
+	TESTQ SI, SI
+	JZ    before1444
+	XORQ  R8, R8
+
+vector1445:
+	VMOVUPD (BX)(R8*1), Y5
+	TESTQ   R8, R8
+	JZ      before1446
+	XORQ    R9, R9
+
+vector1447:
+	VMOVUPD      (BX)(R9*1), Y6
+	VFNMADD231PD (DI)(R9*1), Y6, Y5
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JL           vector1447
+
+before1446:
+	VMULPD  (DX)(R8*1), Y5, Y5
+	VMOVUPD Y5, (BX)(R8*1)
+	ADDQ    AX, DI
+	ADDQ    $0x20, R8
+	CMPQ    R8, SI
+	JL      vector1445
+
+before1444:
+	VMOVUPD (BX)(SI*1), Y5
+	TESTQ   SI, SI
+	JZ      before1448
+	XORQ    DI, DI
+
+vector1449:
+	VMOVUPD      (BX)(DI*1), Y6
+	VFNMADD231PD (BX)(DI*1), Y6, Y5
+	ADDQ         $0x20, DI
+	CMPQ         DI, SI
+	JL           vector1449
+
+before1448:
+	MOVQ    sums_base+120(FP), DI
+	VMOVUPD (DI)(SI*1), Y6
+	MOVQ    right_base+96(FP), DI
+	VMULPD  (DI)(SI*1), Y6, Y6
+	VMULPD  constants<>+2752(SB), Y6, Y6
+	VCMPPD  $0x1e, Y6, Y5, Y6
+	VANDPD  Y6, Y4, Y4
+	VMOVUPD constants<>+128(SB), Y6
+	VSQRTPD Y5, Y5
+	VDIVPD  Y5, Y6, Y6
+	VMOVUPD Y6, (DX)(SI*1)
+	ADDQ    AX, BX
+	ADDQ    $0x20, SI
+	CMPQ    SI, AX
+	JL      vector1443
+	MOVQ    AX, DX
+	SHRQ    $0x05, DX
+	ADDQ    $0x00, DX
+	IMULQ   AX, DX
+	MOVQ    system_base+144(FP), BX
+	ADDQ    BX, DX
+	MOVQ    AX, BX
+	SHRQ    $0x05, BX
+	ADDQ    $0x01, BX
+	IMULQ   AX, BX
+	MOVQ    system_base+144(FP), SI
+	ADDQ    SI, BX
+	MOVQ    system_base+144(FP), SI
+	XORQ    DI, DI
+
+vector1450:
+	VMOVUPD (DX)(DI*1), Y5
+	TESTQ   DI, DI
+	JZ      before1451
+	XORQ    R8, R8
+
+vector1452:
+	VMOVUPD      (SI)(R8*1), Y6
+	VFNMADD231PD (DX)(R8*1), Y6, Y5
+	ADDQ         $0x20, R8
+	CMPQ         R8, DI
+	JL           vector1452
+
+before1451:
+	VMULPD  (BX)(DI*1), Y5, Y5
+	VMOVUPD Y5, (DX)(DI*1)
+	ADDQ    AX, SI
+	ADDQ    $0x20, DI
+	CMPQ    DI, AX
+	JL      vector1450
+	MOVQ    AX, DI
+
+back1453:
+	SUBQ    $0x20, DI
+	SUBQ    AX, SI
+	VMOVUPD (DX)(DI*1), Y5
+	MOVQ    SI, R8
+	MOVQ    DI, R9
+
+below1454:
+	ADDQ         $0x20, R9
+	CMPQ         R9, AX
+	JGE          solved1455
+	ADDQ         AX, R8
+	VMOVUPD      (R8)(DI*1), Y6
+	VFNMADD231PD (DX)(R9*1), Y6, Y5
+	JMP          below1454
+
+solved1455:
+	VMULPD  (BX)(DI*1), Y5, Y5
+	VMOVUPD Y5, (DX)(DI*1)
+	TESTQ   DI, DI
+	JNZ     back1453
+	JMP     scale1435
+
+plain1434:
+	XORQ DX, DX
+
+vector1456:
+	MOVQ      right_base+96(FP), BX
+	VMOVUPD   (BX)(DX*1), Y4
+	MOVQ      columns_base+48(FP), BX
+	VMOVUPD   (BX)(DX*1), Y5
+	MOVQ      sums_base+120(FP), BX
+	VMOVUPD   (BX)(DX*1), Y6
+	VXORPD    Y7, Y7, Y7
+	VCMPPD    $0x1e, Y7, Y6, Y7
+	VDIVPD    Y6, Y5, Y5
+	VMINPD    constants<>+2688(SB), Y5, Y5
+	VANDPD    Y7, Y5, Y5
+	VBLENDVPD Y3, Y5, Y4, Y4
+	MOVQ      right_base+96(FP), BX
+	VMOVUPD   Y4, (BX)(DX*1)
+	ADDQ      $0x20, DX
+	CMPQ      DX, AX
+	JL        vector1456
+	INCQ      CX
+	JMP       scaling1426
+
+scale1435:
+	MOVQ  AX, DX
+	SHRQ  $0x05, DX
+	ADDQ  $0x00, DX
+	IMULQ AX, DX
+	MOVQ  system_base+144(FP), BX
+	ADDQ  BX, DX
+	XORQ  BX, BX
+
+vector1457:
+	VMOVUPD (DX)(BX*1), Y5
+	VMOVUPD constants<>+608(SB), Y6
+	VANDPD  constants<>+160(SB), Y5, Y5
+	VCMPPD  $0x1e, Y5, Y6, Y5
+	VANDPD  Y5, Y4, Y4
+	ADDQ    $0x20, BX
+	CMPQ    BX, AX
+	JL      vector1457
+	XORQ    BX, BX
+
+vector1458:
+	MOVQ      right_base+96(FP), SI
+	VMOVUPD   (SI)(BX*1), Y5
+	MOVQ      columns_base+48(FP), SI
+	VMOVUPD   (SI)(BX*1), Y6
+	MOVQ      sums_base+120(FP), SI
+	VMOVUPD   (SI)(BX*1), Y7
+	VXORPD    Y8, Y8, Y8
+	VCMPPD    $0x1e, Y8, Y7, Y8
+	VDIVPD    Y7, Y6, Y6
+	VMINPD    constants<>+2688(SB), Y6, Y6
+	VANDPD    Y8, Y6, Y6
+	VADDPD    (DX)(BX*1), Y0, Y7
+	VMULPD    Y5, Y7, Y7
+	VBLENDVPD Y4, Y7, Y6, Y6
+	VBLENDVPD Y3, Y6, Y5, Y5
+	MOVQ      right_base+96(FP), SI
+	VMOVUPD   Y5, (SI)(BX*1)
+	ADDQ      $0x20, BX
+	CMPQ      BX, AX
+	JL        vector1458
+	INCQ      CX
 	JMP       scaling1426
 
 scaled1428:
-	XORQ R8, R8
+	XORQ CX, CX
 
-vector1435:
-	VMOVUPD (BX)(R8*1), Y0
-	VMOVUPD (CX)(R8*1), Y1
-	VMULPD  (SI)(R8*1), Y0, Y3
+vector1459:
+	MOVQ    right_base+96(FP), DX
+	VMOVUPD (DX)(CX*1), Y0
+	MOVQ    columns_base+48(FP), DX
+	VMOVUPD (DX)(CX*1), Y1
+	MOVQ    sums_base+120(FP), DX
+	VMULPD  (DX)(CX*1), Y0, Y3
 	VSUBPD  Y3, Y1, Y2
 	VXORPD  Y4, Y4, Y4
 	VMAXPD  Y4, Y2, Y2
-	VMOVUPD Y2, (SI)(R8*1)
+	MOVQ    sums_base+120(FP), DX
+	VMOVUPD Y2, (DX)(CX*1)
 	VMOVAPD Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
@@ -16723,57 +17005,66 @@ vector1435:
 	VANDPD  Y2, Y1, Y1
 	VMINPD  constants<>+128(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
-	VMOVUPD Y0, (BX)(R8*1)
-	ADDQ    $0x20, R8
-	CMPQ    R8, DI
-	JL      vector1435
+	MOVQ    right_base+96(FP), DX
+	VMOVUPD Y0, (DX)(CX*1)
+	ADDQ    $0x20, CX
+	CMPQ    CX, AX
+	JL      vector1459
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
-	MOVQ    rows_len+32(FP), R8
-	SHLQ    $0x03, R8
-	XORQ    R9, R9
+	MOVQ    rows_len+32(FP), DX
+	SHLQ    $0x03, DX
+	XORQ    BX, BX
 
-vector1436:
-	VMOVUPD (AX)(R9*1), Y1
+vector1460:
+	MOVQ    rows_base+24(FP), SI
+	VMOVUPD (SI)(BX*1), Y1
+	MOVQ    left_base+72(FP), SI
 	VXORPD  Y2, Y2, Y2
-	XORQ    R10, R10
+	MOVQ    right_base+96(FP), DI
+	XORQ    R8, R8
 
-vector1437:
-	VMOVUPD      (CX)(R10*1), Y3
-	VFMADD231PD  (BX)(R10*1), Y3, Y2
-	ADDQ         $0x20, R10
-	CMPQ         R10, DI
-	JL           vector1437
-	VFNMADD231PD (DX)(R9*1), Y2, Y1
+vector1461:
+	VMOVUPD      (CX)(R8*1), Y3
+	VFMADD231PD  (DI)(R8*1), Y3, Y2
+	ADDQ         $0x20, R8
+	CMPQ         R8, AX
+	JL           vector1461
+	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y1, (AX)(R9*1)
-	ADDQ         DI, CX
-	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JL           vector1436
-	VCMPPD       $0x1e, constants<>+2752(SB), Y0, Y1
+	MOVQ         rows_base+24(FP), SI
+	VMOVUPD      Y1, (SI)(BX*1)
+	ADDQ         AX, CX
+	ADDQ         $0x20, BX
+	CMPQ         BX, DX
+	JL           vector1460
+	VCMPPD       $0x1e, constants<>+2784(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	VXORPD       Y0, Y0, Y0
-	MOVQ         pairs_base+0(FP), CX
-	MOVQ         rows_len+32(FP), R8
-	SHLQ         $0x03, R8
-	XORQ         R9, R9
+	MOVQ         right_base+96(FP), CX
+	MOVQ         sums_base+120(FP), DX
+	MOVQ         pairs_base+0(FP), BX
+	MOVQ         rows_len+32(FP), SI
+	SHLQ         $0x03, SI
+	XORQ         DI, DI
 
-vector1438:
-	VMOVUPD (DX)(R9*1), Y1
-	VMULPD  (AX)(R9*1), Y2, Y3
-	XORQ    R10, R10
+vector1462:
+	MOVQ    left_base+72(FP), R8
+	VMOVUPD (R8)(DI*1), Y1
+	MOVQ    rows_base+24(FP), R8
+	VMULPD  (R8)(DI*1), Y2, Y3
+	XORQ    R8, R8
 
-vector1439:
-	VMOVUPD      (CX)(R10*1), Y4
-	VMULPD       (BX)(R10*1), Y4, Y4
+vector1463:
+	VMOVUPD      (BX)(R8*1), Y4
+	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
-	VFMADD231PD  (SI)(R10*1), Y3, Y4
-	VMOVUPD      Y4, (CX)(R10*1)
+	VFMADD231PD  (DX)(R8*1), Y3, Y4
+	VMOVUPD      Y4, (BX)(R8*1)
 	VMAXPD       constants<>+768(SB), Y4, Y5
 	VPADDQ       constants<>+704(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
@@ -16804,14 +17095,14 @@ vector1439:
 	VSUBPD       Y5, Y12, Y12
 	VFMSUB132PD  constants<>+1216(SB), Y12, Y6
 	VFNMADD231PD Y4, Y6, Y0
-	ADDQ         $0x20, R10
-	CMPQ         R10, DI
-	JL           vector1439
-	ADDQ         DI, CX
-	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JL           vector1438
-	MOVQ         entropy_base+144(FP), AX
+	ADDQ         $0x20, R8
+	CMPQ         R8, AX
+	JL           vector1463
+	ADDQ         AX, BX
+	ADDQ         $0x20, DI
+	CMPQ         DI, SI
+	JL           vector1462
+	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
 	VZEROUPPER
 	RET
@@ -17157,8 +17448,12 @@ DATA constants<>+2720(SB)/8, $0x3d06849b86a12b9b
 DATA constants<>+2728(SB)/8, $0x3d06849b86a12b9b
 DATA constants<>+2736(SB)/8, $0x3d06849b86a12b9b
 DATA constants<>+2744(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+2752(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2760(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2768(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2776(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $2784
+DATA constants<>+2752(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2760(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2768(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2776(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2784(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2792(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2800(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2808(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $2816

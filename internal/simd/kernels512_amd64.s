@@ -15591,170 +15591,459 @@ rest1210:
 	VZEROUPPER
 	RET
 
-// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, entropy []float64, share float64)
+// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, share float64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·consistent512(SB), $0-176
+TEXT ·consistent512(SB), $0-208
 	VBROADCASTSD constants<>+392(SB), Z0
 	VBROADCASTSD constants<>+1024(SB), Z1
-	VBROADCASTSD constants<>+792(SB), Z2
-	VBROADCASTSD constants<>+1032(SB), Z3
+	VBROADCASTSD constants<>+1032(SB), Z2
+	VBROADCASTSD constants<>+792(SB), Z3
 	VBROADCASTSD constants<>+1040(SB), Z4
-	VBROADCASTSD constants<>+776(SB), Z5
-	MOVQ         rows_base+24(FP), AX
-	MOVQ         columns_base+48(FP), CX
-	MOVQ         left_base+72(FP), DX
-	MOVQ         right_base+96(FP), BX
-	MOVQ         sums_base+120(FP), SI
-	MOVQ         right_len+104(FP), DI
-	SHLQ         $0x03, DI
-	VMOVUPD      Z0, Z6
-	XORQ         R8, R8
+	VBROADCASTSD constants<>+1048(SB), Z5
+	VBROADCASTSD constants<>+776(SB), Z6
+	VBROADCASTSD constants<>+1056(SB), Z7
+	MOVQ         right_len+104(FP), AX
+	SHLQ         $0x03, AX
+	VMOVUPD      Z0, Z8
+	MOVQ         right_base+96(FP), CX
+	XORQ         DX, DX
 
 vector1212:
-	VMOVUPD      Z6, (BX)(R8*1)
-	ADDQ         $0x40, R8
-	CMPQ         R8, DI
+	VMOVUPD      Z8, (CX)(DX*1)
+	ADDQ         $0x40, DX
+	CMPQ         DX, AX
 	JL           vector1212
-	VXORPD       Z7, Z7, Z7
-	XORQ         R8, R8
-	VBROADCASTSD share+168(FP), Z6
+	VXORPD       Z10, Z10, Z10
+	XORQ         CX, CX
+	VBROADCASTSD share+200(FP), Z9
 
 scaling1213:
-	VXORPD Z8, Z8, Z8
-	XORQ   R9, R9
+	VXORPD Z11, Z11, Z11
+	MOVQ   sums_base+120(FP), DX
+	XORQ   BX, BX
 
 vector1216:
-	VMOVUPD Z8, (SI)(R9*1)
-	ADDQ    $0x40, R9
-	CMPQ    R9, DI
+	VMOVUPD Z11, (DX)(BX*1)
+	ADDQ    $0x40, BX
+	CMPQ    BX, AX
 	JL      vector1216
-	MOVQ    pairs_base+0(FP), R9
-	MOVQ    rows_len+32(FP), R10
-	SHLQ    $0x03, R10
-	XORQ    R11, R11
+	MOVQ    pairs_base+0(FP), BX
+	MOVQ    rows_len+32(FP), SI
+	SHLQ    $0x03, SI
+	XORQ    DI, DI
 
 vector1217:
-	VMOVUPD (AX)(R11*1), Z8
-	VXORPD  Z9, Z9, Z9
-	XORQ    R12, R12
+	MOVQ    rows_base+24(FP), R8
+	VMOVUPD (R8)(DI*1), Z11
+	VXORPD  Z12, Z12, Z12
+	MOVQ    right_base+96(FP), R8
+	XORQ    R9, R9
 
 vector1218:
-	VMOVUPD     (R9)(R12*1), Z10
-	VFMADD231PD (BX)(R12*1), Z10, Z9
-	ADDQ        $0x40, R12
-	CMPQ        R12, DI
+	VMOVUPD     (BX)(R9*1), Z13
+	VFMADD231PD (R8)(R9*1), Z13, Z12
+	ADDQ        $0x40, R9
+	CMPQ        R9, AX
 	JL          vector1218
-	VXORPD      Z10, Z10, Z10
-	VCMPPD      $0x1e, Z10, Z9, K1
-	VDIVPD      Z9, Z8, Z8
-	VMINPD      Z1, Z8, Z8
-	VMOVAPD.Z   Z8, K1, Z8
-	VMOVUPD     Z8, (DX)(R11*1)
-	XORQ        R12, R12
+	VXORPD      Z13, Z13, Z13
+	VCMPPD      $0x1e, Z13, Z12, K1
+	VDIVPD      Z12, Z11, Z11
+	VMINPD      Z2, Z11, Z11
+	VMOVAPD.Z   Z11, K1, Z11
+	MOVQ        left_base+72(FP), R8
+	VMOVUPD     Z11, (R8)(DI*1)
+	XORQ        R8, R8
 
 vector1219:
-	VMOVUPD     (SI)(R12*1), Z9
-	VFMADD231PD (R9)(R12*1), Z8, Z9
-	VMOVUPD     Z9, (SI)(R12*1)
-	ADDQ        $0x40, R12
-	CMPQ        R12, DI
+	VMOVUPD     (DX)(R8*1), Z12
+	VFMADD231PD (BX)(R8*1), Z11, Z12
+	VMOVUPD     Z12, (DX)(R8*1)
+	ADDQ        $0x40, R8
+	CMPQ        R8, AX
 	JL          vector1219
-	ADDQ        DI, R9
-	ADDQ        $0x40, R11
-	CMPQ        R11, R10
+	ADDQ        AX, BX
+	ADDQ        $0x40, DI
+	CMPQ        DI, SI
 	JL          vector1217
-	VXORPD      Z8, Z8, Z8
-	XORQ        R9, R9
+	VXORPD      Z11, Z11, Z11
+	XORQ        DX, DX
 
 vector1220:
-	VMOVUPD      (CX)(R9*1), Z9
-	VMOVUPD      (SI)(R9*1), Z10
-	VFNMADD231PD (BX)(R9*1), Z10, Z9
-	VANDPD       Z2, Z9, Z9
-	VADDPD       Z9, Z8, Z8
-	ADDQ         $0x40, R9
-	CMPQ         R9, DI
+	MOVQ         columns_base+48(FP), BX
+	VMOVUPD      (BX)(DX*1), Z12
+	MOVQ         right_base+96(FP), BX
+	MOVQ         sums_base+120(FP), SI
+	VMOVUPD      (SI)(DX*1), Z13
+	VFNMADD231PD (BX)(DX*1), Z13, Z12
+	VANDPD       Z3, Z12, Z12
+	VADDPD       Z12, Z11, Z11
+	ADDQ         $0x40, DX
+	CMPQ         DX, AX
 	JL           vector1220
-	TESTQ        R8, R8
+	TESTQ        CX, CX
 	JNZ          later1214
-	VMULPD       Z6, Z8, Z7
-	VMAXPD       Z3, Z7, Z7
+	VMULPD       Z9, Z11, Z10
+	VMAXPD       Z4, Z10, Z10
 
 later1214:
-	VCMPPD   $0x1e, Z7, Z8, K1
+	VCMPPD   $0x1e, Z10, Z11, K1
 	KORTESTB K1, K1
 	JZ       scaled1215
-	CMPQ     R8, $0x64
+	CMPQ     CX, $0x64
 	JGE      scaled1215
-	XORQ     R9, R9
+	KXNORB   K2, K2, K2
+	MOVQ     first+192(FP), DX
+	CMPQ     CX, DX
+	JLT      plain1221
+	CMPQ     CX, $0x14
+	JGE      plain1221
+	MOVQ     system_len+152(FP), DX
+	TESTQ    DX, DX
+	JZ       plain1221
+	MOVQ     AX, DX
+	SHRQ     $0x06, DX
+	ADDQ     $0x00, DX
+	IMULQ    AX, DX
+	MOVQ     system_base+144(FP), BX
+	ADDQ     BX, DX
+	MOVQ     system_base+144(FP), BX
+	MOVQ     sums_base+120(FP), SI
+	MOVQ     right_base+96(FP), DI
+	XORQ     R8, R8
 
-vector1221:
-	VMOVUPD   (BX)(R9*1), Z8
-	VMOVUPD   (CX)(R9*1), Z9
-	VMOVUPD   (SI)(R9*1), Z10
-	VXORPD    Z11, Z11, Z11
-	VCMPPD    $0x1e, Z11, Z10, K2
-	VDIVPD    Z10, Z9, Z9
-	VMINPD    Z1, Z9, Z9
-	VMOVAPD.Z Z9, K2, Z9
-	VMOVAPD   Z9, K1, Z8
-	VMOVUPD   Z8, (BX)(R9*1)
-	ADDQ      $0x40, R9
-	CMPQ      R9, DI
-	JL        vector1221
-	INCQ      R8
+vector1223:
+	VMOVUPD (SI)(R8*1), Z11
+	VMULPD  (DI)(R8*1), Z11, Z11
+	MOVQ    columns_base+48(FP), R9
+	VMOVUPD (R9)(R8*1), Z12
+	VSUBPD  Z11, Z12, Z12
+	VMOVUPD Z12, (DX)(R8*1)
+	TESTQ   R8, R8
+	JZ      before1224
+	XORQ    R9, R9
+
+vector1225:
+	VMULPD  (SI)(R9*1), Z11, Z12
+	VMULPD  (DI)(R9*1), Z12, Z12
+	VMOVUPD Z12, (BX)(R9*1)
+	ADDQ    $0x40, R9
+	CMPQ    R9, R8
+	JL      vector1225
+
+before1224:
+	VMOVAPD     Z11, Z12
+	VFMADD231PD Z11, Z11, Z12
+	VMOVUPD     Z12, (BX)(R8*1)
+	ADDQ        AX, BX
+	ADDQ        $0x40, R8
+	CMPQ        R8, AX
+	JL          vector1223
+	MOVQ        AX, DX
+	SHRQ        $0x06, DX
+	ADDQ        $0x02, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        pairs_base+0(FP), BX
+	MOVQ        rows_len+32(FP), SI
+	SHLQ        $0x03, SI
+	XORQ        R8, R8
+
+vector1226:
+	MOVQ      left_base+72(FP), R9
+	VMOVUPD   (R9)(R8*1), Z11
+	VMULPD    Z11, Z11, Z11
+	MOVQ      rows_base+24(FP), R9
+	VMOVUPD   (R9)(R8*1), Z12
+	VXORPD    Z13, Z13, Z13
+	VCMPPD    $0x1e, Z13, Z12, K3
+	VDIVPD    Z12, Z11, Z11
+	VMINPD    Z2, Z11, Z11
+	VMOVAPD.Z Z11, K3, Z11
+	XORQ      R9, R9
+
+vector1227:
+	VMOVUPD (BX)(R9*1), Z12
+	VMULPD  (DI)(R9*1), Z12, Z12
+	VMOVUPD Z12, (DX)(R9*1)
+	ADDQ    $0x40, R9
+	CMPQ    R9, AX
+	JL      vector1227
+	MOVQ    system_base+144(FP), R9
+	XORQ    R10, R10
+
+vector1228:
+	VMULPD (DX)(R10*1), Z11, Z12
+	LEAQ   64(R10), R11
+	XORQ   R12, R12
+
+vector1229:
+	VMOVUPD      (R9)(R12*1), Z13
+	VFNMADD231PD (DX)(R12*1), Z12, Z13
+	VMOVUPD      Z13, (R9)(R12*1)
+	ADDQ         $0x40, R12
+	CMPQ         R12, R11
+	JL           vector1229
+	ADDQ         AX, R9
+	ADDQ         $0x40, R10
+	CMPQ         R10, AX
+	JL           vector1228
+	ADDQ         AX, BX
+	ADDQ         $0x40, R8
+	CMPQ         R8, SI
+	JL           vector1226
+	MOVQ         AX, DX
+	SHRQ         $0x06, DX
+	ADDQ         $0x01, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	MOVQ         system_base+144(FP), BX
+	XORQ         SI, SI
+
+vector1230:
+	MOVQ  system_base+144(FP), DI
+	TESTQ SI, SI
+	JZ    before1231
+	XORQ  R8, R8
+
+vector1232:
+	VMOVUPD (BX)(R8*1), Z11
+	TESTQ   R8, R8
+	JZ      before1233
+	XORQ    R9, R9
+
+vector1234:
+	VMOVUPD      (BX)(R9*1), Z12
+	VFNMADD231PD (DI)(R9*1), Z12, Z11
+	ADDQ         $0x40, R9
+	CMPQ         R9, R8
+	JL           vector1234
+
+before1233:
+	VMULPD  (DX)(R8*1), Z11, Z11
+	VMOVUPD Z11, (BX)(R8*1)
+	ADDQ    AX, DI
+	ADDQ    $0x40, R8
+	CMPQ    R8, SI
+	JL      vector1232
+
+before1231:
+	VMOVUPD (BX)(SI*1), Z11
+	TESTQ   SI, SI
+	JZ      before1235
+	XORQ    DI, DI
+
+vector1236:
+	VMOVUPD      (BX)(DI*1), Z12
+	VFNMADD231PD (BX)(DI*1), Z12, Z11
+	ADDQ         $0x40, DI
+	CMPQ         DI, SI
+	JL           vector1236
+
+before1235:
+	MOVQ    sums_base+120(FP), DI
+	VMOVUPD (DI)(SI*1), Z12
+	MOVQ    right_base+96(FP), DI
+	VMULPD  (DI)(SI*1), Z12, Z12
+	VMULPD  Z7, Z12, Z12
+	VCMPPD  $0x1e, Z12, Z11, K3
+	KANDB   K3, K2, K2
+	VMOVUPD Z0, Z12
+	VSQRTPD Z11, Z11
+	VDIVPD  Z11, Z12, Z12
+	VMOVUPD Z12, (DX)(SI*1)
+	ADDQ    AX, BX
+	ADDQ    $0x40, SI
+	CMPQ    SI, AX
+	JL      vector1230
+	MOVQ    AX, DX
+	SHRQ    $0x06, DX
+	ADDQ    $0x00, DX
+	IMULQ   AX, DX
+	MOVQ    system_base+144(FP), BX
+	ADDQ    BX, DX
+	MOVQ    AX, BX
+	SHRQ    $0x06, BX
+	ADDQ    $0x01, BX
+	IMULQ   AX, BX
+	MOVQ    system_base+144(FP), SI
+	ADDQ    SI, BX
+	MOVQ    system_base+144(FP), SI
+	XORQ    DI, DI
+
+vector1237:
+	VMOVUPD (DX)(DI*1), Z11
+	TESTQ   DI, DI
+	JZ      before1238
+	XORQ    R8, R8
+
+vector1239:
+	VMOVUPD      (SI)(R8*1), Z12
+	VFNMADD231PD (DX)(R8*1), Z12, Z11
+	ADDQ         $0x40, R8
+	CMPQ         R8, DI
+	JL           vector1239
+
+before1238:
+	VMULPD  (BX)(DI*1), Z11, Z11
+	VMOVUPD Z11, (DX)(DI*1)
+	ADDQ    AX, SI
+	ADDQ    $0x40, DI
+	CMPQ    DI, AX
+	JL      vector1237
+	MOVQ    AX, DI
+
+back1240:
+	SUBQ    $0x40, DI
+	SUBQ    AX, SI
+	VMOVUPD (DX)(DI*1), Z11
+	MOVQ    SI, R8
+	MOVQ    DI, R9
+
+below1241:
+	ADDQ         $0x40, R9
+	CMPQ         R9, AX
+	JGE          solved1242
+	ADDQ         AX, R8
+	VMOVUPD      (R8)(DI*1), Z12
+	VFNMADD231PD (DX)(R9*1), Z12, Z11
+	JMP          below1241
+
+solved1242:
+	VMULPD  (BX)(DI*1), Z11, Z11
+	VMOVUPD Z11, (DX)(DI*1)
+	TESTQ   DI, DI
+	JNZ     back1240
+	JMP     scale1222
+
+plain1221:
+	XORQ DX, DX
+
+vector1243:
+	MOVQ      right_base+96(FP), BX
+	VMOVUPD   (BX)(DX*1), Z11
+	MOVQ      columns_base+48(FP), BX
+	VMOVUPD   (BX)(DX*1), Z12
+	MOVQ      sums_base+120(FP), BX
+	VMOVUPD   (BX)(DX*1), Z13
+	VXORPD    Z14, Z14, Z14
+	VCMPPD    $0x1e, Z14, Z13, K3
+	VDIVPD    Z13, Z12, Z12
+	VMINPD    Z2, Z12, Z12
+	VMOVAPD.Z Z12, K3, Z12
+	VMOVAPD   Z12, K1, Z11
+	MOVQ      right_base+96(FP), BX
+	VMOVUPD   Z11, (BX)(DX*1)
+	ADDQ      $0x40, DX
+	CMPQ      DX, AX
+	JL        vector1243
+	INCQ      CX
+	JMP       scaling1213
+
+scale1222:
+	MOVQ  AX, DX
+	SHRQ  $0x06, DX
+	ADDQ  $0x00, DX
+	IMULQ AX, DX
+	MOVQ  system_base+144(FP), BX
+	ADDQ  BX, DX
+	XORQ  BX, BX
+
+vector1244:
+	VMOVUPD (DX)(BX*1), Z11
+	VMOVUPD Z1, Z12
+	VANDPD  Z3, Z11, Z11
+	VCMPPD  $0x1e, Z11, Z12, K3
+	KANDB   K3, K2, K2
+	ADDQ    $0x40, BX
+	CMPQ    BX, AX
+	JL      vector1244
+	XORQ    BX, BX
+
+vector1245:
+	MOVQ      right_base+96(FP), SI
+	VMOVUPD   (SI)(BX*1), Z11
+	MOVQ      columns_base+48(FP), SI
+	VMOVUPD   (SI)(BX*1), Z12
+	MOVQ      sums_base+120(FP), SI
+	VMOVUPD   (SI)(BX*1), Z13
+	VXORPD    Z14, Z14, Z14
+	VCMPPD    $0x1e, Z14, Z13, K3
+	VDIVPD    Z13, Z12, Z12
+	VMINPD    Z2, Z12, Z12
+	VMOVAPD.Z Z12, K3, Z12
+	VADDPD    (DX)(BX*1), Z8, Z13
+	VMULPD    Z11, Z13, Z13
+	VMOVAPD   Z13, K2, Z12
+	VMOVAPD   Z12, K1, Z11
+	MOVQ      right_base+96(FP), SI
+	VMOVUPD   Z11, (SI)(BX*1)
+	ADDQ      $0x40, BX
+	CMPQ      BX, AX
+	JL        vector1245
+	INCQ      CX
 	JMP       scaling1213
 
 scaled1215:
-	XORQ R8, R8
+	XORQ CX, CX
 
-vector1222:
-	VMOVUPD   (BX)(R8*1), Z2
-	VMOVUPD   (CX)(R8*1), Z3
-	VMULPD    (SI)(R8*1), Z2, Z7
-	VSUBPD    Z7, Z3, Z6
+vector1246:
+	MOVQ      right_base+96(FP), DX
+	VMOVUPD   (DX)(CX*1), Z1
+	MOVQ      columns_base+48(FP), DX
+	VMOVUPD   (DX)(CX*1), Z3
+	MOVQ      sums_base+120(FP), DX
+	VMULPD    (DX)(CX*1), Z1, Z7
+	VSUBPD    Z7, Z3, Z4
 	VXORPD    Z8, Z8, Z8
-	VMAXPD    Z8, Z6, Z6
-	VMOVUPD   Z6, (SI)(R8*1)
+	VMAXPD    Z8, Z4, Z4
+	MOVQ      sums_base+120(FP), DX
+	VMOVUPD   Z4, (DX)(CX*1)
 	VMOVAPD   Z3, Z3
-	VXORPD    Z6, Z6, Z6
-	VCMPPD    $0x1e, Z6, Z7, K1
+	VXORPD    Z4, Z4, Z4
+	VCMPPD    $0x1e, Z4, Z7, K1
 	VDIVPD    Z7, Z3, Z3
-	VMINPD    Z1, Z3, Z3
+	VMINPD    Z2, Z3, Z3
 	VMOVAPD.Z Z3, K1, Z3
 	VMINPD    Z0, Z3, Z3
-	VMULPD    Z3, Z2, Z2
-	VMOVUPD   Z2, (BX)(R8*1)
-	ADDQ      $0x40, R8
-	CMPQ      R8, DI
-	JL        vector1222
+	VMULPD    Z3, Z1, Z1
+	MOVQ      right_base+96(FP), DX
+	VMOVUPD   Z1, (DX)(CX*1)
+	ADDQ      $0x40, CX
+	CMPQ      CX, AX
+	JL        vector1246
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
-	MOVQ      rows_len+32(FP), R8
-	SHLQ      $0x03, R8
-	XORQ      R9, R9
+	MOVQ      rows_len+32(FP), DX
+	SHLQ      $0x03, DX
+	XORQ      BX, BX
 
-vector1223:
-	VMOVUPD (AX)(R9*1), Z2
+vector1247:
+	MOVQ    rows_base+24(FP), SI
+	VMOVUPD (SI)(BX*1), Z2
+	MOVQ    left_base+72(FP), SI
 	VXORPD  Z3, Z3, Z3
-	XORQ    R10, R10
+	MOVQ    right_base+96(FP), DI
+	XORQ    R8, R8
 
-vector1224:
-	VMOVUPD      (CX)(R10*1), Z6
-	VFMADD231PD  (BX)(R10*1), Z6, Z3
-	ADDQ         $0x40, R10
-	CMPQ         R10, DI
-	JL           vector1224
-	VFNMADD231PD (DX)(R9*1), Z3, Z2
+vector1248:
+	VMOVUPD      (CX)(R8*1), Z4
+	VFMADD231PD  (DI)(R8*1), Z4, Z3
+	ADDQ         $0x40, R8
+	CMPQ         R8, AX
+	JL           vector1248
+	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
 	VADDPD       Z2, Z1, Z1
-	VMOVUPD      Z2, (AX)(R9*1)
-	ADDQ         DI, CX
-	ADDQ         $0x40, R9
-	CMPQ         R9, R8
-	JL           vector1223
-	VCMPPD       $0x1e, Z4, Z1, K1
+	MOVQ         rows_base+24(FP), SI
+	VMOVUPD      Z2, (SI)(BX*1)
+	ADDQ         AX, CX
+	ADDQ         $0x40, BX
+	CMPQ         BX, DX
+	JL           vector1247
+	VCMPPD       $0x1e, Z5, Z1, K1
 	VMOVUPD      Z0, Z0
 	VDIVPD       Z1, Z0, Z0
 	VMOVAPD.Z    Z0, K1, Z0
@@ -15762,34 +16051,38 @@ vector1224:
 	VBROADCASTSD constants<>+400(SB), Z2
 	VBROADCASTSD constants<>+408(SB), Z3
 	VMOVUPD      constants<>+448(SB), Z4
-	VMOVUPD      constants<>+512(SB), Z6
+	VMOVUPD      constants<>+512(SB), Z5
 	VMOVUPD      constants<>+576(SB), Z7
 	VMOVUPD      constants<>+640(SB), Z8
 	VXORPD       Z9, Z9, Z9
-	MOVQ         pairs_base+0(FP), CX
-	MOVQ         rows_len+32(FP), R8
-	SHLQ         $0x03, R8
-	XORQ         R9, R9
+	MOVQ         right_base+96(FP), CX
+	MOVQ         sums_base+120(FP), DX
+	MOVQ         pairs_base+0(FP), BX
+	MOVQ         rows_len+32(FP), SI
+	SHLQ         $0x03, SI
+	XORQ         DI, DI
 
-vector1225:
-	VMOVUPD (DX)(R9*1), Z10
-	VMULPD  (AX)(R9*1), Z0, Z11
-	XORQ    R10, R10
+vector1249:
+	MOVQ    left_base+72(FP), R8
+	VMOVUPD (R8)(DI*1), Z10
+	MOVQ    rows_base+24(FP), R8
+	VMULPD  (R8)(DI*1), Z0, Z11
+	XORQ    R8, R8
 
-vector1226:
-	VMOVUPD          (CX)(R10*1), Z12
-	VMULPD           (BX)(R10*1), Z12, Z12
+vector1250:
+	VMOVUPD          (BX)(R8*1), Z12
+	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
-	VFMADD231PD      (SI)(R10*1), Z11, Z12
-	VMOVUPD          Z12, (CX)(R10*1)
-	VMAXPD           Z5, Z12, Z13
+	VFMADD231PD      (DX)(R8*1), Z11, Z12
+	VMOVUPD          Z12, (BX)(R8*1)
+	VMAXPD           Z6, Z12, Z13
 	VGETMANTPD       $0x0b, Z13, Z14
 	VGETEXPPD        Z13, Z13
 	VPSRLQ           $0x30, Z14, Z16
 	VGETEXPPD        Z14, Z15
 	VSUBPD           Z15, Z13, Z13
 	VMOVAPD          Z16, Z15
-	VPERMI2PD        Z6, Z4, Z15
+	VPERMI2PD        Z5, Z4, Z15
 	VPERMI2PD        Z8, Z7, Z16
 	VFMSUB213PD      Z1, Z15, Z14
 	VFMADD231PD      Z2, Z13, Z16
@@ -15810,14 +16103,14 @@ vector1226:
 	VFMADD231PD      Z3, Z13, Z17
 	VADDPD           Z16, Z17, Z17
 	VFNMADD231PD     Z12, Z17, Z9
-	ADDQ             $0x40, R10
-	CMPQ             R10, DI
-	JL               vector1226
-	ADDQ             DI, CX
-	ADDQ             $0x40, R9
-	CMPQ             R9, R8
-	JL               vector1225
-	MOVQ             entropy_base+144(FP), AX
+	ADDQ             $0x40, R8
+	CMPQ             R8, AX
+	JL               vector1250
+	ADDQ             AX, BX
+	ADDQ             $0x40, DI
+	CMPQ             DI, SI
+	JL               vector1249
+	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
 	VZEROUPPER
 	RET
@@ -15942,7 +16235,9 @@ DATA constants<>+992(SB)/8, $0x3ff0000000000000
 DATA constants<>+1000(SB)/8, $0x3ff0000000000000
 DATA constants<>+1008(SB)/8, $0x3ff0000000000000
 DATA constants<>+1016(SB)/8, $0x3ff0000000000000
-DATA constants<>+1024(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1032(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+1040(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $1048
+DATA constants<>+1024(SB)/8, $0x3fe0000000000000
+DATA constants<>+1032(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1040(SB)/8, $0x3d06849b86a12b9b
+DATA constants<>+1048(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1056(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $1064

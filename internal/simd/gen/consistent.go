@@ -24,6 +24,9 @@ type panel struct {
 	choose  func(mask operand.Op, x, y reg.VecVirtual)
 	// none jumps where no entry is in the mask.
 	none func(mask operand.Op, to string)
+	// all returns a mask of all entries, and both takes those that are not in a mask out of one.
+	all  func() operand.Op
+	both func(mask, of operand.Op)
 }
 
 func (g *generator) panels512Bits() panel {
@@ -48,6 +51,12 @@ func (g *generator) panels512Bits() panel {
 			g.KORTESTB(mask, mask)
 			g.JZ(label(to))
 		},
+		all: func() operand.Op {
+			k := g.K()
+			g.KXNORB(k, k, k)
+			return k
+		},
+		both: func(mask, of operand.Op) { g.KANDB(mask, of, of) },
 	}
 }
 
@@ -71,6 +80,12 @@ func (g avx2) panels256Bits() panel {
 			g.TESTL(which, which)
 			g.JZ(label(to))
 		},
+		all: func() operand.Op {
+			mask := g.YMM()
+			g.VPCMPEQQ(mask, mask, mask)
+			return mask
+		},
+		both: func(mask, of operand.Op) { g.VANDPD(mask, of, of) },
 	}
 }
 
@@ -120,34 +135,50 @@ func (p panel) byteLength(name string) reg.Register {
 	return n
 }
 
+// at is the vector at an offset in bytes of a slice, the address of which is loaded anew: there
+// are not registers enough for all of them.
+func (p panel) at(slice string, offset reg.Register) operand.Mem {
+	return bytes(p.base(slice), offset, 0)
+}
+
+// eachBefore emits body for the offsets of vectors before an end, of which there may be none.
+func (p panel) eachBefore(end reg.Register, body func(at reg.Register)) {
+	none := p.label("before")
+	p.TESTQ(end, end)
+	p.JZ(label(none))
+	p.each(end, body)
+	p.Label(none)
+}
+
+// eachRow emits body for the rows of the tables.
+func (p panel) eachRow(width reg.Register, body func(i, row reg.Register)) {
+	row, height := p.base("pairs"), p.byteLength("rows")
+	p.each(height, func(i reg.Register) {
+		body(i, row)
+		p.ADDQ(width, row)
+	})
+}
+
+// products returns Σ_j row[j] right[j].
+func (p panel) products(row, width reg.Register) reg.VecVirtual {
+	sum, right := p.zero(), p.base("right")
+	p.each(width, func(j reg.Register) {
+		p.VFMADD231PD(bytes(right, j, 0), p.load(bytes(row, j, 0)), sum)
+	})
+	return sum
+}
+
 // consistent emits the scaling of a panel. What is written down for one edge in
-// plainConsistent is done for all of them until the last is done: scaling rows again changes
+// consistentTable is done for all of them until the last is done: scaling rows again changes
 // nothing in those whose columns stay.
 func (p panel) consistent() {
-	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, entropy []float64, share float64)",
+	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first int, share float64)",
 		"makes the tables of a panel consistent, which has one edge in each entry of its vectors.")
-	p.keep("one", "largestScale", "magnitude", "reached", "negligible", "smallestNormal")
-	rows, columns, left, right, sums := p.base("rows"), p.base("columns"), p.base("left"), p.base("right"), p.base("sums")
+	p.keep("one", "half", "largestScale", "magnitude", "reached", "negligible", "smallestNormal", "leastPivot")
 	width := p.byteLength("right")
-	at := func(base, offset reg.Register) operand.Mem { return bytes(base, offset, 0) }
-	// eachRow emits body for the rows of the tables.
-	eachRow := func(body func(i, row reg.Register)) {
-		row, height := p.base("pairs"), p.byteLength("rows")
-		p.each(height, func(i reg.Register) {
-			body(i, row)
-			p.ADDQ(width, row)
-		})
-	}
-	// products returns Σ_j row[j] right[j].
-	products := func(row reg.Register) reg.VecVirtual {
-		sum := p.zero()
-		p.each(width, func(j reg.Register) {
-			p.VFMADD231PD(at(right, j), p.load(at(row, j)), sum)
-		})
-		return sum
-	}
 	one := p.copyOf("one")
-	p.each(width, func(j reg.Register) { p.VMOVUPD(one, at(right, j)) })
+	right := p.base("right")
+	p.each(width, func(j reg.Register) { p.VMOVUPD(one, bytes(right, j, 0)) })
 	share, limit, scaling := p.vector(), p.zero(), p.generator.zero()
 	address, err := p.Param("share").Resolve()
 	if err != nil {
@@ -156,25 +187,8 @@ func (p panel) consistent() {
 	p.VBROADCASTSD(address.Addr, share)
 	again, later, done := p.label("scaling"), p.label("later"), p.label("scaled")
 	p.Label(again)
-	none := p.zero()
-	p.each(width, func(j reg.Register) { p.VMOVUPD(none, at(sums, j)) })
-	eachRow(func(i, row reg.Register) {
-		l := p.load(at(rows, i))
-		p.ratio(l, products(row))
-		p.VMOVUPD(l, at(left, i))
-		p.each(width, func(j reg.Register) {
-			sum := p.load(at(sums, j))
-			p.VFMADD231PD(at(row, j), l, sum)
-			p.VMOVUPD(sum, at(sums, j))
-		})
-	})
-	distance := p.zero()
-	p.each(width, func(j reg.Register) {
-		off := p.load(at(columns, j))
-		p.VFNMADD231PD(at(right, j), p.load(at(sums, j)), off)
-		p.VANDPD(p.wide("magnitude"), off, off)
-		p.VADDPD(off, distance, distance)
-	})
+	p.scaleRows(width)
+	distance := p.distance(width)
 	p.TESTQ(scaling, scaling)
 	p.JNZ(label(later))
 	p.VMULPD(share, distance, limit)
@@ -184,46 +198,239 @@ func (p panel) consistent() {
 	p.none(off, done)
 	p.CMPQ(scaling, operand.U8(maxScalings))
 	p.JGE(label(done))
+	fine := p.all()
+	plain, scale := p.label("plain"), p.label("scale")
+	p.CMPQ(scaling, p.intParam("first"))
+	p.JLT(label(plain))
+	p.CMPQ(scaling, operand.U8(newtonScalings))
+	p.JGE(label(plain))
+	n := p.length("system")
+	p.TESTQ(n, n)
+	p.JZ(label(plain))
+	p.newton(width, fine)
+	p.JMP(label(scale))
+	p.Label(plain)
 	p.each(width, func(j reg.Register) {
-		r, x := p.load(at(right, j)), p.load(at(columns, j))
-		p.ratio(x, p.load(at(sums, j)))
+		r, x := p.load(p.at("right", j)), p.load(p.at("columns", j))
+		p.ratio(x, p.load(p.at("sums", j)))
 		p.choose(off, x, r)
-		p.VMOVUPD(r, at(right, j))
+		p.VMOVUPD(r, p.at("right", j))
+	})
+	p.INCQ(scaling)
+	p.JMP(label(again))
+	p.Label(scale)
+	steps := p.steps(width)
+	p.each(width, func(j reg.Register) { // short steps alone
+		size, most := p.load(bytes(steps, j, 0)), p.copyOf("half")
+		p.VANDPD(p.wide("magnitude"), size, size)
+		p.both(p.greater(most, size), fine)
+	})
+	p.each(width, func(j reg.Register) {
+		r, x, y := p.load(p.at("right", j)), p.load(p.at("columns", j)), p.vector()
+		p.ratio(x, p.load(p.at("sums", j)))
+		p.VADDPD(bytes(steps, j, 0), one, y)
+		p.VMULPD(r, y, y)
+		p.choose(fine, y, x)
+		p.choose(off, x, r)
+		p.VMOVUPD(r, p.at("right", j))
 	})
 	p.INCQ(scaling)
 	p.JMP(label(again))
 	p.Label(done)
-	p.roundPanel(rows, columns, left, right, sums, width, eachRow, products)
+	p.roundPanel(width)
 	p.end()
 }
 
-// maxScalings is that of simd.
-const maxScalings = 100
+// maxScalings and newtonScalings are those of simd.
+const maxScalings, newtonScalings = 100, 20
+
+// scaleRows scales rows, and sums the columns of that.
+func (p panel) scaleRows(width reg.Register) {
+	none, sums := p.zero(), p.base("sums")
+	p.each(width, func(j reg.Register) { p.VMOVUPD(none, bytes(sums, j, 0)) })
+	p.eachRow(width, func(i, row reg.Register) {
+		l := p.load(p.at("rows", i))
+		p.ratio(l, p.products(row, width))
+		p.VMOVUPD(l, p.at("left", i))
+		p.each(width, func(j reg.Register) {
+			sum := p.load(bytes(sums, j, 0))
+			p.VFMADD231PD(bytes(row, j, 0), l, sum)
+			p.VMOVUPD(sum, bytes(sums, j, 0))
+		})
+	})
+}
+
+// distance returns how far the columns are from what they should be.
+func (p panel) distance(width reg.Register) reg.VecVirtual {
+	distance := p.zero()
+	p.each(width, func(j reg.Register) {
+		off := p.load(p.at("columns", j))
+		p.VFNMADD231PD(p.at("right", j), p.load(p.at("sums", j)), off)
+		p.VANDPD(p.wide("magnitude"), off, off)
+		p.VADDPD(off, distance, distance)
+	})
+	return distance
+}
+
+// The scratch of a system has its matrix, steps, one over its pivots, and a scaled row.
+
+// part returns where so many vectors of the width lie behind the matrix.
+func (p panel) part(width reg.Register, number int) reg.Register {
+	at := p.GP64()
+	p.MOVQ(width, at)
+	p.SHRQ(operand.U8(p.bytes()/32+4), at) // columns: 32 bytes are 2^5, 64 are 2^6
+	p.ADDQ(operand.U8(number), at)
+	p.IMULQ(width, at)
+	p.ADDQ(p.base("system"), at)
+	return at
+}
+
+func (p panel) steps(width reg.Register) reg.Register { return p.part(width, 0) }
+
+// newton finds the steps of a Newton iteration for the columns, and takes lanes out of the
+// mask whose pivots are not to be trusted.
+func (p panel) newton(width reg.Register, fine operand.Op) {
+	p.buildSystem(width)
+	p.factoriseSystem(width, fine)
+	steps, inverses := p.steps(width), p.part(width, 1)
+	// L x = the distances, then Lᵀ steps = x.
+	row := p.base("system")
+	p.each(width, func(i reg.Register) {
+		x := p.load(bytes(steps, i, 0))
+		p.eachBefore(i, func(m reg.Register) {
+			p.VFNMADD231PD(bytes(steps, m, 0), p.load(bytes(row, m, 0)), x)
+		})
+		p.VMULPD(bytes(inverses, i, 0), x, x)
+		p.VMOVUPD(x, bytes(steps, i, 0))
+		p.ADDQ(width, row)
+	})
+	i, again := p.GP64(), p.label("back")
+	p.MOVQ(width, i)
+	p.Label(again)
+	p.SUBQ(operand.U8(p.bytes()), i)
+	p.SUBQ(width, row)
+	{
+		x, below, m, more, last := p.load(bytes(steps, i, 0)), p.GP64(), p.GP64(), p.label("below"), p.label("solved")
+		p.MOVQ(row, below)
+		p.MOVQ(i, m)
+		p.Label(more)
+		p.ADDQ(operand.U8(p.bytes()), m)
+		p.CMPQ(m, width)
+		p.JGE(label(last))
+		p.ADDQ(width, below)
+		p.VFNMADD231PD(bytes(steps, m, 0), p.load(bytes(below, i, 0)), x)
+		p.JMP(label(more))
+		p.Label(last)
+		p.VMULPD(bytes(inverses, i, 0), x, x)
+		p.VMOVUPD(x, bytes(steps, i, 0))
+	}
+	p.TESTQ(i, i)
+	p.JNZ(label(again))
+}
+
+// buildSystem writes the lower triangle of diag c + c cᵀ − Σ_i p_i p_iᵀ/row_i, c being the sums of
+// the columns and p_i the rows as they are scaled, and the distances in the place of steps.
+func (p panel) buildSystem(width reg.Register) {
+	steps, row, sums, right := p.steps(width), p.base("system"), p.base("sums"), p.base("right")
+	p.each(width, func(j reg.Register) {
+		c := p.load(bytes(sums, j, 0))
+		p.VMULPD(bytes(right, j, 0), c, c)
+		off := p.load(p.at("columns", j))
+		p.VSUBPD(c, off, off)
+		p.VMOVUPD(off, bytes(steps, j, 0))
+		square := p.vector()
+		p.eachBefore(j, func(m reg.Register) {
+			p.VMULPD(bytes(sums, m, 0), c, square)
+			p.VMULPD(bytes(right, m, 0), square, square)
+			p.VMOVUPD(square, bytes(row, m, 0))
+		})
+		diagonal := p.vector()
+		p.VMOVAPD(c, diagonal)
+		p.VFMADD231PD(c, c, diagonal)
+		p.VMOVUPD(diagonal, bytes(row, j, 0))
+		p.ADDQ(width, row)
+	})
+	scaled := p.part(width, 2)
+	p.eachRow(width, func(i, row reg.Register) {
+		l := p.load(p.at("left", i))
+		p.VMULPD(l, l, l)
+		p.ratio(l, p.load(p.at("rows", i)))
+		p.each(width, func(j reg.Register) {
+			x := p.load(bytes(row, j, 0))
+			p.VMULPD(bytes(right, j, 0), x, x)
+			p.VMOVUPD(x, bytes(scaled, j, 0))
+		})
+		out := p.base("system")
+		p.each(width, func(j reg.Register) {
+			f := p.vector()
+			p.VMULPD(bytes(scaled, j, 0), l, f)
+			end := p.GP64()
+			p.LEAQ(operand.Mem{Base: j, Disp: p.bytes()}, end)
+			p.each(end, func(m reg.Register) {
+				x := p.load(bytes(out, m, 0))
+				p.VFNMADD231PD(bytes(scaled, m, 0), f, x)
+				p.VMOVUPD(x, bytes(out, m, 0))
+			})
+			p.ADDQ(width, out)
+		})
+	})
+}
+
+// factoriseSystem replaces the matrix by its Cholesky factor, but for the diagonal, of which
+// it writes the reciprocals.
+func (p panel) factoriseSystem(width reg.Register, fine operand.Op) {
+	inverses, row := p.part(width, 1), p.base("system")
+	// rest returns the entry j of a row less the product of what is before in two rows.
+	rest := func(row, other, j reg.Register) reg.VecVirtual {
+		x := p.load(bytes(row, j, 0))
+		p.eachBefore(j, func(m reg.Register) {
+			p.VFNMADD231PD(bytes(other, m, 0), p.load(bytes(row, m, 0)), x)
+		})
+		return x
+	}
+	p.each(width, func(i reg.Register) {
+		other := p.base("system")
+		p.eachBefore(i, func(j reg.Register) {
+			x := rest(row, other, j)
+			p.VMULPD(bytes(inverses, j, 0), x, x)
+			p.VMOVUPD(x, bytes(row, j, 0))
+			p.ADDQ(width, other)
+		})
+		pivot, least := rest(row, row, i), p.load(p.at("sums", i))
+		p.VMULPD(p.at("right", i), least, least)
+		p.VMULPD(p.wide("leastPivot"), least, least)
+		p.both(p.greater(pivot, least), fine)
+		inverse := p.copyOf("one")
+		p.VSQRTPD(pivot, pivot)
+		p.VDIVPD(pivot, inverse, inverse)
+		p.VMOVUPD(inverse, bytes(inverses, i, 0))
+		p.ADDQ(width, row)
+	})
+}
 
 // roundPanel takes what is too much out of columns, spreads what rows and columns lack, and
 // sums the entropies.
-func (p panel) roundPanel(rows, columns, left, right, sums, width reg.Register, eachRow func(func(i, row reg.Register)), products func(row reg.Register) reg.VecVirtual) {
-	at := func(base, offset reg.Register) operand.Mem { return bytes(base, offset, 0) }
+func (p panel) roundPanel(width reg.Register) {
 	p.each(width, func(j reg.Register) {
-		r, column, scale, lack := p.load(at(right, j)), p.load(at(columns, j)), p.vector(), p.vector()
+		r, column, scale, lack := p.load(p.at("right", j)), p.load(p.at("columns", j)), p.vector(), p.vector()
 		sum := p.vector()
-		p.VMULPD(at(sums, j), r, sum)
+		p.VMULPD(p.at("sums", j), r, sum)
 		p.VSUBPD(sum, column, lack)
 		p.VMAXPD(p.zero(), lack, lack)
-		p.VMOVUPD(lack, at(sums, j))
+		p.VMOVUPD(lack, p.at("sums", j))
 		p.VMOVAPD(column, scale)
 		p.ratio(scale, sum)
 		p.VMINPD(p.wide("one"), scale, scale)
 		p.VMULPD(scale, r, r)
-		p.VMOVUPD(r, at(right, j))
+		p.VMOVUPD(r, p.at("right", j))
 	})
 	missing := p.zero()
-	eachRow(func(i, row reg.Register) {
-		lack := p.load(at(rows, i))
-		p.VFNMADD231PD(at(left, i), products(row), lack)
+	p.eachRow(width, func(i, row reg.Register) {
+		lack := p.load(p.at("rows", i))
+		p.VFNMADD231PD(p.at("left", i), p.products(row, width), lack)
 		p.VMAXPD(p.zero(), lack, lack)
 		p.VADDPD(lack, missing, missing)
-		p.VMOVUPD(lack, at(rows, i))
+		p.VMOVUPD(lack, p.at("rows", i))
 	})
 	much, inverse := p.greater(missing, p.wide("negligible")), p.copyOf("one")
 	p.VDIVPD(missing, inverse, inverse)
@@ -235,16 +442,16 @@ func (p panel) roundPanel(rows, columns, left, right, sums, width reg.Register, 
 		v.keepTable("minusLog")
 		log = func(y reg.VecVirtual) reg.VecVirtual { return v.logs512([]reg.VecVirtual{y})[0] }
 	}
-	entropy := p.zero()
-	eachRow(func(i, row reg.Register) {
-		l, lack := p.load(at(left, i)), p.vector()
-		p.VMULPD(at(rows, i), inverse, lack)
+	entropy, right, sums := p.zero(), p.base("right"), p.base("sums")
+	p.eachRow(width, func(i, row reg.Register) {
+		l, lack := p.load(p.at("left", i)), p.vector()
+		p.VMULPD(p.at("rows", i), inverse, lack)
 		p.each(width, func(j reg.Register) {
-			x, y := p.load(at(row, j)), p.vector()
-			p.VMULPD(at(right, j), x, x)
+			x, y := p.load(bytes(row, j, 0)), p.vector()
+			p.VMULPD(bytes(right, j, 0), x, x)
 			p.VMULPD(l, x, x)
-			p.VFMADD231PD(at(sums, j), lack, x)
-			p.VMOVUPD(x, at(row, j))
+			p.VFMADD231PD(bytes(sums, j, 0), lack, x)
+			p.VMOVUPD(x, bytes(row, j, 0))
 			p.VMAXPD(p.wide("smallestNormal"), x, y)
 			p.VFNMADD231PD(x, log(y), entropy)
 		})

@@ -122,10 +122,11 @@ func (g constants) doubles() {
 	g.words("logSpecial", 4<<8|3<<16|5<<20|3<<24)
 	g.numbers("atanh", atanh)
 	g.number("smallestNormal", 0x1p-1022)
-	// Those of plainConsistent.
+	// Those of simd.Consistent.
 	g.number("largestScale", 1e150)
 	g.number("negligible", 1e-13)
 	g.number("reached", 1e-14)
+	g.number("leastPivot", 1e-9)
 	// Denormal numbers are multiplied by a power of two first.
 	g.number("upscale", 1<<54)
 	g.number("upscaled", -54)
@@ -141,7 +142,7 @@ func (g constants) doubles() {
 		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "magnitude", "one", "two", "half",
 		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "upscale", "upscaled", "sqrtHalf", "oneLessSqrtHalf",
-		"fraction", "integer", "integerBias", "largestScale", "negligible", "reached")...)
+		"fraction", "integer", "integerBias", "largestScale", "negligible", "reached", "leastPivot")...)
 }
 
 // wideCopies adds vectors of 256 bits of constants.
