@@ -145,6 +145,7 @@ func (z *lanczos) take(gradient []float64, value float64) (more bool) {
 	}
 	if s[lanczosLength], s[lanczosSide] = s[lanczosLength]/departures, 1; s[lanczosLength] < z.length(s[lanczosLargest]) {
 		s[lanczosAway], s[lanczosLast] = 0, s[lanczosHere]
+		s[lanczosSmallest] = math.NaN() // the objective has none of it
 	}
 	return z.leaves()
 }
@@ -210,7 +211,7 @@ func (z *lanczos) ritz(n int) (smallest, largest float64, shares []float64) {
 
 // text says what is known of the curvature, for a claim.
 func (z *lanczos) text() string {
-	if x := z.scalars[lanczosSmallest] / z.scalars[lanczosLargest]; !math.IsNaN(x) {
+	if x := z.scalars[lanczosSmallest] / z.scalars[lanczosLargest]; math.Abs(x) > z.scalars[lanczosNoise] {
 		return fmt.Sprintf(", smallest curvature found %.2g of the largest", x)
 	}
 	return ""
