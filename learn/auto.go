@@ -80,7 +80,7 @@ func (a *auto) String() string { return "auto" }
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) error {
 	if a.firstOrder {
-		p.Hessian = nil
+		p.Hessian, p.exact, p.lean, p.place, p.line = nil, false, nil, nil, nil
 	}
 	*a = auto{firstOrder: a.firstOrder, problem: p}
 	layout := &p.Model.Layout
@@ -100,6 +100,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.early = newEarly(&a.problem)
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = newLanczos(a.curvature)
+	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
 	return nil
 }
 
@@ -215,6 +216,9 @@ func (a *auto) saddles() *lanczos {
 func (a *auto) renew(gradient []float64, norm float64) float64 {
 	if !a.dense.endPass() {
 		return norm
+	}
+	if a.dense.exact {
+		a.curvature.reset(1)
 	}
 	a.curvature.scalars[memoryScale] = 1
 	return a.norm(gradient)

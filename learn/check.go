@@ -105,7 +105,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 		for _, u := range l.units {
 			u.state.Reset(u.net)
 		}
-		l.progress.Watched, l.progress.Held = false, math.NaN()
+		l.progress.Watched, l.progress.Held, l.progress.Damping = false, math.NaN(), 0
 	}
 	unknown := math.NaN()
 	l.progress.Check = checkProgress{Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, Residual: unknown, Smallest: math.Inf(1), Damping: l.progress.Damping, Gap: unknown}
@@ -139,6 +139,9 @@ func (l *learner) checkStep() (done bool, err error) {
 	} else if decided {
 		return l.endCheck()
 	}
+	if c.Purpose != checkInitial {
+		l.settle()
+	}
 	if status, reason := l.settings.limitReached(&l.progress); status == PassLimit || status == TimeLimit {
 		switch {
 		case c.Purpose == checkCurvature:
@@ -160,6 +163,13 @@ func (l *learner) startFinalCheck() error {
 	l.takeBest()
 	l.startCheck(checkFinal)
 	return nil
+}
+
+// settle brings messages nearer to where they settle.
+func (l *learner) settle() {
+	if l.response != nil {
+		l.response.lean(nil)
+	}
 }
 
 func larger(a, b float64) float64 {

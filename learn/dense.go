@@ -3,15 +3,20 @@ package learn
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // dense is the preconditioner of auto for large data: the Hessian as it is measured
 // where the beliefs are (hessian), of all weights together. It is renewed as the number
-// of passes grows, and costs a share of them at most.
+// of passes grows, and costs a share of them at most. For small problems it is the Hessian
+// itself (response), renewed at each step of joint descent, which makes that Newton's method.
 type dense struct {
 	measure           func(dst []float64) error // nil: not used
 	each              eachThread
+	exact             bool    // it is the Hessian of L
+	free              float64 // work on renewals in any case
 	size              int
 	passWork          float64
 	renewal, solution float64   // work of one
@@ -37,9 +42,13 @@ const (
 	nodesForWeight = 4
 	// mostOfVisit is how much more work than visits a solution per iteration may be.
 	mostOfVisit = 4.0
-	// renewalShare of the work of all passes, and freeRenewals, may go into renewals.
+	// renewalShare of the work of all passes, and freeRenewals, may go into renewals, or
+	// freeExact, about a second, where they are exact.
 	renewalShare = 0.5
 	freeRenewals = 2e8
+	freeExact    = 4e8
+	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
+	eigenWork = 5.0
 	// renewalGrowth is how many times more passes there are from one renewal to the next.
 	renewalGrowth = 1.2
 	// mostPromised is the gain per variable, twice over, that a whole step may promise:
@@ -61,16 +70,27 @@ func newDense(p *StepProblem) *dense {
 	for _, in := range p.Data {
 		nodes += in.Graph.NumNodes()
 	}
+	if p.exact {
+		d.exact, d.free, d.scalars[denseDue] = true, freeExact, math.Inf(1)
+		d.take(p)
+		return d
+	}
 	if p.Hessian == nil || n > maxDense || float64(nodes) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
+	d.free, d.scalars[denseDue] = freeRenewals, firstRenewal
+	d.take(p)
+	return d
+}
+
+// take makes room.
+func (d *dense) take(p *StepProblem) {
+	n := float64(d.size)
 	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
 		d.each = oneThread
 	}
 	d.renewal = p.HessianWork + n*n*n/factorWork
 	d.factor, d.fresh = make([]float64, d.size*d.size), make([]float64, d.size*d.size)
-	d.scalars[denseDue] = firstRenewal
-	return d
 }
 
 // on reports whether there is a factor.
@@ -83,20 +103,119 @@ func (d *dense) memory() [][]float64 { return [][]float64{d.scalars, d.factor} }
 func (d *dense) endPass() bool {
 	c := d.scalars
 	c[densePasses]++
-	if d.measure == nil || c[densePasses] < c[denseDue] || c[denseSpent]+d.renewal > renewalShare*c[densePasses]*d.passWork+freeRenewals {
+	if d.measure == nil || c[densePasses] < c[denseDue] || !d.affords(d.renewal) {
 		return false
 	}
 	c[denseSpent] += d.renewal
-	c[denseDue] = renewalGrowth * c[densePasses]
-	if d.measure(d.fresh) != nil {
-		return false
+	if !d.exact {
+		c[denseDue] = renewalGrowth * c[densePasses]
 	}
-	stiffen(d.fresh, d.size)
-	if !factorise(d.fresh, d.size, d.each) {
+	if d.measure(d.fresh) != nil || !d.decompose() {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
 	c[denseOn] = 1
+	return true
+}
+
+// affords reports whether work may be spent.
+func (d *dense) affords(work float64) bool {
+	c := d.scalars
+	return c[denseSpent]+work <= renewalShare*c[densePasses]*d.passWork+d.free
+}
+
+// decompose replaces what was measured by a Cholesky factor. The Hessian of an objective
+// that is not convex may be indefinite: its eigenvalues are taken without their signs then,
+// and steps leave a saddle along the directions that fall.
+func (d *dense) decompose() bool {
+	if !d.exact {
+		stiffen(d.fresh, d.size)
+		return factorise(d.fresh, d.size, d.each)
+	}
+	h, places := coupled(d.fresh, d.size)
+	diagonal := make([]float64, d.size)
+	for i := range diagonal {
+		diagonal[i] = d.fresh[i*d.size+i]
+	}
+	stiffen(d.fresh, d.size)
+	if factorise(d.fresh, d.size, d.each) {
+		return true
+	}
+	work := eigenWork * float64(d.size) * float64(d.size) * float64(d.size)
+	if !d.affords(work) || !absolute(d.fresh, d.size, h, places) {
+		return false
+	}
+	d.scalars[denseSpent] += work
+	rest := 0
+	for i, x := range diagonal {
+		if rest < len(places) && places[rest] == i {
+			rest++
+		} else {
+			d.fresh[i*d.size+i] = x
+		}
+	}
+	stiffen(d.fresh, d.size)
+	return factorise(d.fresh, d.size, d.each)
+}
+
+// coupled copies the rows and columns of h [n*n] that are not zero but for the diagonal, and
+// says which these are: weights of forbidden states have none, and must stay zero.
+func coupled(h []float64, n int) (*mat.SymDense, []int) {
+	is := make([]bool, n)
+	for i := range n {
+		for j, x := range h[i*n:][:i] {
+			is[i], is[j] = is[i] || x != 0, is[j] || x != 0
+		}
+	}
+	var places []int
+	for i, yes := range is {
+		if yes {
+			places = append(places, i)
+		}
+	}
+	if places == nil {
+		return nil, nil
+	}
+	c := mat.NewSymDense(len(places), nil)
+	for i, row := range places {
+		for j, column := range places[:i+1] {
+			c.SetSym(i, j, h[row*n+column])
+		}
+	}
+	return c, places
+}
+
+// absolute writes what coupled has copied, with the absolute eigenvalues, to these places of
+// dst [size*size]. It reports false where there are no eigenvalues.
+func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
+	n := len(places)
+	if n == 0 {
+		return false
+	}
+	for _, x := range h.RawSymmetric().Data {
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return false
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(h, true) {
+		return false
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values, columns, rows, product := eigen.Values(nil), vectors.RawMatrix(), make([]float64, n*n), make([]float64, n*n)
+	largest := max(-values[0], values[n-1])
+	for i := range n {
+		for k, x := range columns.Data[i*columns.Stride:][:n] {
+			rows[k*n+i] = x * math.Sqrt(max(math.Abs(values[k]), stiffness*largest))
+		}
+	}
+	simd.ScatterMatrix(product, rows, rows, n, n, n)
+	for i, row := range places {
+		for j, column := range places {
+			dst[row*size+column] = product[i*n+j]
+		}
+	}
 	return true
 }
 
@@ -192,6 +311,12 @@ func factorise(h []float64, n int, each eachThread) bool {
 // denseMemory lists what newDense and newHessian take.
 func denseMemory(m *Memory, l *learner) {
 	layout := &l.model.Layout
+	if l.response != nil {
+		n := float64(layout.Size)
+		m.Add("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes", layout.Size)
+		l.response.listMemory(m)
+		return
+	}
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
 		return
 	}

@@ -210,6 +210,8 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 	}
 	if moved {
 		p.Held = math.NaN() // of other weights
+	} else {
+		l.settle()
 	}
 	return size, moved, nil
 }

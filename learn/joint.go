@@ -23,6 +23,10 @@ type joint struct {
 	first     []float64 // gradient there
 	direction []float64 // the line is origin − α·direction
 	scalars   []float64 // see the constants below
+
+	lean  func(direction []float64) bool // see StepProblem
+	place func(along float64)
+	line  [][]float64
 }
 
 // Places in joint.scalars.
@@ -35,6 +39,7 @@ const (
 	jointHeld           // passes at this point
 	jointDoubt          // what F at the origin may still change by, where it is no bound
 	jointLongest        // first α of the next line
+	jointLine           // 1: messages have a line, too
 	jointScalars
 )
 
@@ -69,7 +74,7 @@ func newJoint(size int, curvature *quasiNewton) *joint {
 }
 
 func (j *joint) memory() [][]float64 {
-	return [][]float64{j.scalars, j.origin, j.first, j.direction}
+	return append([][]float64{j.scalars, j.origin, j.first, j.direction}, j.line...)
 }
 
 func (j *joint) on() bool { return j.scalars[jointOn] > 0 }
@@ -188,12 +193,20 @@ func (j *joint) leave(theta, gradient []float64, norm float64) float64 {
 	j.curvature.direct(j.direction, gradient, norm)
 	s := j.scalars
 	s[jointSlope] = -simd.Dot(gradient, j.direction)
+	s[jointAlpha] = 0
+	if j.lean != nil {
+		j.lean(j.direction)
+		s[jointLine] = 1
+	}
 	return j.move(theta, s[jointLongest])
 }
 
 func (j *joint) move(theta []float64, alpha float64) float64 {
 	for i, x := range j.origin {
 		theta[i] = x - alpha*j.direction[i]
+	}
+	if j.scalars[jointLine] > 0 {
+		j.place(-alpha)
 	}
 	j.scalars[jointAlpha], j.scalars[jointBefore], j.scalars[jointHeld] = alpha, math.NaN(), 0
 	return alpha

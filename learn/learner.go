@@ -49,7 +49,8 @@ type learner struct {
 
 	lanczos *lanczos // nil: no saddle is looked for
 
-	newton *newton // nil: not for this problem
+	newton   *newton   // nil: not for this problem
+	response *response // nil: not for this problem
 
 	pool    *pool[visit]
 	workers []*worker
@@ -103,6 +104,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.recovering, _ = s.Step.(recoverer)
 	l.carries = l.carriesMessages()
 	l.newton = planNewton(l)
+	if l.recovering != nil && l.newton == nil {
+		l.response = newResponse(l)
+	}
 	return l, nil
 }
 
@@ -127,6 +131,9 @@ func (l *learner) allocate() error {
 	l.reference = l.referenceStatistics(l.data)
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
+	if l.response != nil {
+		l.response.allocate()
+	}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
 	}
@@ -270,7 +277,10 @@ func (l *learner) stepProblem() StepProblem {
 		PassWork: l.passWork(),
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 	}
-	if h := newHessian(l); h != nil {
+	if r := l.response; r != nil {
+		p.Hessian, p.HessianWork, p.exact, p.each = r.measure, r.work, true, l.each
+		p.lean, p.place, p.line = r.lean, r.place, r.memory()
+	} else if h := newHessian(l); h != nil {
 		p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
 	}
 	return p

@@ -17,13 +17,16 @@ type projection struct {
 	belief      []float64 // T
 	left, right []float64 // [ku*kv][ku], [ku*kv][kv]: a and b of each joint state
 	u, v        []float64 // marginals
-	inverse     []float64 // [kv*kv] of D_v − Tᵀ D_u⁻¹ T
+	inverse     []float64 // [kv*kv] a generalised one of D_v − Tᵀ D_u⁻¹ T
+	weights     []float64 // [kv*kv] scratch, as the next two
+	pivots      []float64 // [kv]
+	order       []int
 	means       []float64 // [ku*kv] T_i/τ_i, then times the inverse
 	row         []float64 // [ku*kv] scratch
 }
 
-// projectionFloor keeps D_v − Tᵀ D_u⁻¹ T, of which the constants are the null space,
-// invertible: no right-hand side has a part there.
+// projectionFloor is the least that states of one end tell apart those of the other, as a
+// share of what independent ends do: the solution for sure beliefs has no bound without.
 const projectionFloor = 1e-9
 
 // of solves for a belief, which it keeps.
@@ -31,6 +34,7 @@ func (p *projection) of(belief []float64, ku, kv int) {
 	p.ku, p.kv, p.belief = ku, kv, belief
 	p.left, p.right = numeric.Resize(p.left, ku*kv*ku), numeric.Resize(p.right, ku*kv*kv)
 	p.u, p.v = numeric.Resize(p.u, ku), numeric.Resize(p.v, kv)
+	p.weights, p.pivots = numeric.Resize(p.weights, kv*kv), numeric.Resize(p.pivots, kv)
 	p.inverse, p.means, p.row = numeric.Resize(p.inverse, kv*kv), numeric.Resize(p.means, ku*kv), numeric.Resize(p.row, ku*kv)
 	p.marginals()
 	p.invert()
@@ -77,48 +81,72 @@ func (p *projection) marginals() {
 	}
 }
 
-// invert finds the inverse of D_v − Tᵀ D_u⁻¹ T by Cholesky factors.
+// invert finds a generalised inverse of A = D_v − Tᵀ D_u⁻¹ T: that with the likeliest state
+// left out. A is the Laplacian of a graph of the states, with weights Σ_x T(x,y) T(x,z)/τ(x),
+// and states are eliminated by sums of these alone (Grassmann, Taksar and Heyman 1985): where
+// beliefs are nearly sure, differences would have nothing but rounding left.
 func (p *projection) invert() {
-	k, z := p.kv, p.inverse
-	clear(z)
+	k := p.kv
+	w := p.weights
+	clear(w)
 	for i := range p.u {
 		row, mean := p.belief[i*k:][:k], p.means[i*k:][:k]
 		for x, t := range row {
-			out := z[x*k:][:k]
-			for y, m := range mean {
-				out[y] -= t * m
-			}
+			addShort(w[x*k:], mean, t)
 		}
 	}
+	total := 0.0
+	for _, t := range p.v {
+		total += t
+	}
+	last := 0
 	for x, t := range p.v {
-		z[x*k+x] += t + projectionFloor
-	}
-	invertPositive(z, k)
-}
-
-// invertPositive replaces a positive definite matrix by its inverse, in place: Gauss
-// and Jordan without pivots.
-func invertPositive(z []float64, k int) {
-	for c := range k {
-		pivot := 1 / math.Max(z[c*k+c], projectionFloor)
-		row := z[c*k:][:k]
-		for y := range row {
-			row[y] *= pivot
+		if t > p.v[last] {
+			last = x
 		}
-		row[c] = pivot
-		for x := range k {
-			if x == c {
+		for y, o := range p.v {
+			w[x*k+y] += projectionFloor * t * o / total
+		}
+	}
+	z := p.inverse
+	clear(z)
+	p.order = p.order[:0]
+	for x, t := range p.v {
+		if x != last && t > 0 {
+			p.order = append(p.order, x)
+			z[x*k+x] = 1
+		}
+	}
+	for n, x := range p.order {
+		out := w[x*k:][:k]
+		sum := out[last]
+		for _, y := range p.order[n+1:] {
+			sum += out[y]
+		}
+		if !(sum > 0) { // underflow: x is told from no other state
+			sum = math.Inf(1)
+		}
+		p.pivots[x] = sum
+		for _, y := range p.order[n+1:] {
+			share := w[y*k+x] / sum
+			if share == 0 {
 				continue
 			}
-			out := z[x*k:][:k]
-			factor := out[c]
-			if factor == 0 {
-				continue
+			w[y*k+last] += share * out[last]
+			for _, o := range p.order[n+1:] {
+				w[y*k+o] += share * out[o]
 			}
-			out[c] = 0
-			for y, r := range row {
-				out[y] -= factor * r
-			}
+			addShort(z[y*k:], z[x*k:][:k], share)
+		}
+	}
+	for n := len(p.order) - 1; n >= 0; n-- {
+		x := p.order[n]
+		row, out := z[x*k:][:k], w[x*k:][:k]
+		for _, y := range p.order[n+1:] {
+			addShort(row, z[y*k:][:k], out[y])
+		}
+		for y := range row {
+			row[y] /= p.pivots[x]
 		}
 	}
 }

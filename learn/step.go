@@ -89,6 +89,13 @@ type StepProblem struct {
 	HessianWork, PassWork float64
 
 	each eachThread // of the run; nil: one
+	// exact: what nodes answer to each other is in Hessian. Then lean begins a line of the
+	// messages, with the tangents along a direction of the weights, and place moves messages
+	// to so much of these from where they were. A resumed run must find line as it was.
+	exact bool
+	lean  func(direction []float64) bool
+	place func(along float64)
+	line  [][]float64
 }
 
 // VisitShare is the share of all nodes and edges that a visit has in common with another.

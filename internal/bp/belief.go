@@ -284,7 +284,7 @@ const shareInLearning = 1e-1
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
 // ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
-// forbidden state, which only masked tables have.
+// forbidden state, which only masked tables have: such a state gets zero.
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
 	feasible = true
 	n := len(beliefs) / (hi - lo)
@@ -292,10 +292,9 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
 	for i, b := range beliefs {
-		if !masked {
-			break
+		if masked && b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
+			beliefs[i], feasible = 0, false
 		}
-		feasible = feasible && !(b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)))
 	}
 	return entropy, feasible
 }

@@ -99,7 +99,7 @@ func (p *Problem) Settings() learn.Settings {
 	case Proof: // ‖∇L‖²/(2 l2) ≤ Accuracy
 		s.GradientTolerance = math.Sqrt(2 * p.flat.l2 * Accuracy)
 	case Optimum:
-		s.RelativeTolerance = 0.1 * stationary // there is no bound to ask for
+		s.RelativeTolerance = 0.01 * stationary // there is no bound to ask for
 	default:
 		s.RelativeTolerance = stationary
 	}

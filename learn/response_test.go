@@ -1,0 +1,194 @@
+package learn
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/bp"
+)
+
+// TestResponseIsTheHessian: with what nodes answer to each other the Hessian is that of L,
+// found by finite differences of its gradient, for counting numbers of any sign and with
+// hidden labels.
+func TestResponseIsTheHessian(t *testing.T) {
+	const h, allowed = 1e-4, 1e-5
+	for kind, p := range problems(t) {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			p := p.with(counting)
+			e := must(NewEvaluator(p, 1))
+			defer e.Close()
+			m := newResponse(e.l)
+			if m == nil {
+				t.Fatalf("%s, %s: no linear response", kind, counting)
+			}
+			at, direction := p.randomWeights(8, 0.4), p.randomWeights(7, 1)
+			gradient := func(scale float64) []float64 {
+				w := slices.Clone(at)
+				for i, d := range direction {
+					w[i] += scale * d
+				}
+				settled(t, e, w)
+				return slices.Clone(e.l.gradient)
+			}
+			ahead, behind := gradient(h), gradient(-h)
+			settled(t, e, at)
+			n := len(at)
+			dst := make([]float64, n*n)
+			if err := m.measure(dst); err != nil {
+				t.Errorf("%s, %s: %v", kind, counting, err)
+				continue
+			}
+			for i := range n {
+				got, want := 0.0, (ahead[i]-behind[i])/(2*h)
+				for j, d := range direction {
+					got += dst[max(i, j)*n+min(i, j)] * d
+				}
+				if !(math.Abs(got-want) <= allowed*(1+math.Abs(want))) {
+					t.Errorf("%s, %s: (Hv) at %s is %v, want %v", kind, counting, p.Model.WeightName(i), got, want)
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestLean: Newton's steps settle messages at a rate that is quadratic, and tangents are
+// how messages change with the weights.
+func TestLean(t *testing.T) {
+	for kind, p := range problems(t) {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			p := p.with(counting)
+			e := must(NewEvaluator(p, 1))
+			defer e.Close()
+			m := newResponse(e.l)
+			m.allocate()
+			at, direction := p.randomWeights(8, 0.4), p.randomWeights(7, 1)
+			state := func() (all []float64) {
+				for _, u := range e.l.units {
+					all = append(append(all, u.state.LogMessage...), u.state.LogBelief...)
+				}
+				return all
+			}
+			settled(t, e, at)
+			exact := state()
+			rng := source(3)
+			for _, u := range e.l.units {
+				for i := range u.state.LogMessage {
+					u.state.LogMessage[i] += 1e-2 * rng.NormFloat64()
+				}
+			}
+			var left []float64
+			for range 3 {
+				for _, s := range e.l.checkSchedule { // one sweep, for beliefs of these messages
+					v := visit{bundle: e.l.bundles[s.bundle], blocks: s.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1}}
+					if _, err := e.l.visitBlocks(v); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !m.lean(nil) {
+					t.Fatalf("%s, %s: not settled", kind, counting)
+				}
+				left = append(left, m.unsettled)
+			}
+			if !(left[1] <= 10*left[0]*left[0]+1e-12 && left[2] <= 1e-8) {
+				t.Errorf("%s, %s: sums lack %.3g of beliefs", kind, counting, left)
+			}
+
+			const h, allowed = 1e-4, 1e-5
+			settled(t, e, at)
+			if !m.lean(direction) {
+				t.Fatalf("%s, %s: no tangents", kind, counting)
+			}
+			var tangents []float64
+			for _, u := range m.units {
+				tangents = append(append(tangents, u.messages...), u.beliefs...)
+			}
+			moved := func(scale float64) []float64 {
+				w := slices.Clone(at)
+				for i, d := range direction {
+					w[i] += scale * d
+				}
+				settled(t, e, w)
+				return state()
+			}
+			ahead, behind := moved(h), moved(-h)
+			n := 0
+			for _, u := range m.units {
+				check := func(first, states int, kind2 string) { // constants are free
+					mean := 0.0
+					for x := range states {
+						i := first + x
+						mean += ((ahead[i]-behind[i])/(2*h) - tangents[i]) / float64(states)
+					}
+					for x := range states {
+						i := first + x
+						if d := (ahead[i]-behind[i])/(2*h) - tangents[i] - mean; !(math.Abs(d) <= allowed*(1+math.Abs(tangents[i]))) {
+							t.Fatalf("%s, %s: tangent of a %s is off by %v", kind, counting, kind2, d)
+						}
+					}
+				}
+				for q, e := range u.block.Edges {
+					_ = q
+					m.eachEnd(&u, e, func(d, at, from, states int) { check(n+u.net.MessageAt(int32(d)), states, "message") })
+				}
+				n += u.net.Messages()
+				for _, s := range u.block.Nodes {
+					check(n+u.net.BeliefAt(s), u.in.States(s), "belief")
+				}
+				n += u.net.Beliefs()
+			}
+			_ = exact
+		}
+	}
+}
+
+// TestResponseResume: runs with linear response go on to the same bits.
+func TestResponseResume(t *testing.T) {
+	p := problems(t)["mixed missing"].with("trw")
+	p.L2 = 1e-4
+	var rule *auto
+	run := interruptible{p, func() Settings {
+		rule = &auto{}
+		return Settings{Method: BBPL, Step: rule, Assign: blocksOf(3), RelativeTolerance: 1e-8, MaxPasses: 400}
+	}}
+	want, rounds := run.steps(t)
+	if !rule.dense.on() || want.Status != StationaryPoint {
+		t.Fatalf("%s: %s; Hessian %v", want.Status, want.Reason, rule.dense.on())
+	}
+	rng := source(2)
+	for range 5 {
+		stop := rounds/4 + rng.IntN(3*rounds/4)
+		_, state := run.until(t, nil, stop)
+		other := run
+		other.settings = func() Settings { s := run.settings(); s.Threads = 1 + rng.IntN(3); return s }
+		if again, _ := other.until(t, state, math.MaxInt); !sameBits(want, again) {
+			t.Errorf("stopped after %d of %d rounds: other bits", stop, rounds)
+		}
+	}
+}
+
+// TestAbsolute: an indefinite matrix gets the eigenvalues without their signs, and what is
+// coupled to nothing stays.
+func TestAbsolute(t *testing.T) {
+	const n = 4
+	h := []float64{ // eigenvalues 3 and −1 of the first and the third, 2 of the others
+		1, 0, 2, 0,
+		0, 2, 0, 0,
+		2, 0, 1, 0,
+		0, 0, 0, 2,
+	}
+	d := &dense{size: n, exact: true, each: oneThread, free: math.Inf(1), fresh: slices.Clone(h), scalars: make([]float64, denseScalars)}
+	if !d.decompose() {
+		t.Fatal("no factor")
+	}
+	d.factor = d.fresh
+	// |h| = [2 0 1 0; 0 2 0 0; 1 0 2 0; 0 0 0 2]
+	x := []float64{1, 2, 3, 4}
+	d.solve(x, x)
+	for i, want := range []float64{-1.0 / 3, 1, 5.0 / 3, 2} {
+		if !(math.Abs(x[i]-want) <= 1e-7) {
+			t.Errorf("solution %v: %v, want %v", i, x[i], want)
+		}
+	}
+}
