@@ -140,6 +140,23 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// TestImagesByLinks: the folders may be links to others.
+func TestImagesByLinks(t *testing.T) {
+	there, here := writeFiles(t, someImages(t)), t.TempDir()
+	entries, err := os.ReadDir(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if os.Symlink(filepath.Join(there, e.Name()), filepath.Join(here, e.Name())) != nil {
+			t.Skip("skipped: the file system has no symbolic links; the test runs where links can be made")
+		}
+	}
+	if set := mustOpen(t, here, Options{}); len(set.Instances) != 3 {
+		t.Errorf("%d images", len(set.Instances))
+	}
+}
+
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)

@@ -144,7 +144,7 @@ func candidates(path string) ([]string, error) {
 		switch {
 		case strings.HasSuffix(e.Name(), ".npz"):
 			kind = KindNPZ
-		case e.IsDir() && e.Name() == imagesFolder:
+		case e.Name() == imagesFolder && isFolder(filepath.Join(path, e.Name())): // or a link to one
 			kind = KindImages
 		case isNodesTable(e.Name()):
 			kind = KindGraph
@@ -154,6 +154,11 @@ func candidates(path string) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+func isFolder(path string) bool {
+	stat, err := os.Stat(path)
+	return err == nil && stat.IsDir()
 }
 
 func fileCandidates(path string) []string {
