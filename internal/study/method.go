@@ -287,7 +287,11 @@ func gradientShares(parts ...*partition.Partition) []float64 {
 // record takes an iteration and reports whether the run is done.
 func (r *runner) record(e learn.Event, seconds float64) (done bool) {
 	t := r.trace
-	t.add(e, seconds, r.shares[e.Block])
+	share := 1.0 // of a step of all blocks together
+	if e.Block >= 0 {
+		share = r.shares[e.Block]
+	}
+	t.add(e, seconds, share)
 	t.Distance = numeric.RelativeDistance(e.Theta, r.star)
 	for j := len(t.Levels); t.Distance <= levelDistance(j); j++ {
 		l := Level{Distance: levelDistance(j), Effort: t.Effort, Objective: runfolder.Float(math.NaN())}
