@@ -152,8 +152,8 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
-func (a *auto) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted, moved bool) {
-	return a.joint.judge(theta, gradient, value, sure, monotone)
+func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
+	return a.joint.judge(theta, gradient, value, gap, sure, monotone)
 }
 
 func (a *auto) leave(theta, gradient []float64) (size float64) {

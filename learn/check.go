@@ -67,7 +67,7 @@ const (
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
 	// stillResidual is the largest change of a message with which convergence is claimed
-	// where messages ascend no dual, and can have other things in store.
+	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to
 	// 1 + |L|, with which convergence is claimed where no suboptimality is known.
@@ -215,7 +215,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	case c.Exact, c.Change == 0 && c.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || c.Residual <= stillResidual)
+		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || c.Residual <= stillResidual)
 		decided = c.Settled && (norm+left <= tolerance || norm-left > tolerance)
 		if norm-refusalMargin*left > tolerance && !c.Again {
 			decided, c.Settled = true, true // it is refused
@@ -227,7 +227,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || c.Residual <= stillResidual)
+		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || c.Residual <= stillResidual)
 		decided = c.Settled && !(c.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
 	}
 	return decided || c.Passes >= l.maxCheckPasses(), nil

@@ -55,5 +55,8 @@ func (l *learner) watchMessages(moved bool, residual float64) {
 		}
 		s.Smallest, s.Passes = 0, 0
 	}
+	if s.Moved && l.certified && l.inWholePasses() {
+		s.Smallest, s.Passes = 0, 0 // messages set out anew
+	}
 	s.Current, s.Iterations, s.Moved = 0, 0, false
 }

@@ -198,7 +198,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, l.certified, l.ascends)
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.certified, l.ascends)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
@@ -257,7 +257,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.ascends && !l.progress.Plain {
 		damping = -overRelaxation
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil}
 }
 
 // pick returns what this iteration visits.
@@ -274,7 +274,7 @@ func (l *learner) pick(inOrder bool) *blockSet {
 func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping}
+	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping, Unheld: l.response != nil}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}

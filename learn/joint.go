@@ -21,6 +21,7 @@ type joint struct {
 
 	origin    []float64 // weights at the start of the line
 	first     []float64 // gradient there
+	lately    []float64 // gradient at the point at hand a pass ago
 	direction []float64 // the line is origin − α·direction
 	scalars   []float64 // see the constants below
 
@@ -40,6 +41,7 @@ const (
 	jointDoubt          // what F at the origin may still change by, where it is no bound
 	jointLongest        // first α of the next line
 	jointLine           // 1: messages have a line, too
+	jointChange         // of the gradient in the last pass at this point, NaN where that is not known
 	jointScalars
 )
 
@@ -53,9 +55,9 @@ const (
 	smallestAlpha = 1e-10
 	// meritRounding, relatively, is what rounding may make of F.
 	meritRounding = 1e-11
-	// stillFalling is the share of what F lacks that a pass must have brought for another
-	// pass at the same weights, where sweeps need not lower F: it waits for messages.
-	stillFalling = 0.25
+	// unknownGradient is the share of a gradient that may be unknown where it decides, and
+	// usualSettling the factor per pass by which its first change shrinks.
+	unknownGradient, usualSettling = 0.5, 0.9
 	// undecided is the share of what it is judged by that a merit which is no bound may
 	// still change by in a pass, and longestHold how many passes wait for that.
 	undecided   = 0.1
@@ -67,14 +69,14 @@ const (
 
 func newJoint(size int, curvature *quasiNewton) *joint {
 	j := &joint{curvature: curvature, scalars: make([]float64, jointScalars)}
-	for _, x := range []*[]float64{&j.origin, &j.first, &j.direction} {
+	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction} {
 		*x = make([]float64, size)
 	}
 	return j
 }
 
 func (j *joint) memory() [][]float64 {
-	return append([][]float64{j.scalars, j.origin, j.first, j.direction}, j.line...)
+	return append([][]float64{j.scalars, j.origin, j.first, j.lately, j.direction}, j.line...)
 }
 
 func (j *joint) on() bool { return j.scalars[jointOn] > 0 }
@@ -104,8 +106,9 @@ func (j *joint) begin(theta, start []float64, value float64) {
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
-// tell. sure says that value is a bound, and monotone that sweeps can only lower it.
-func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone bool) (accepted, moved bool) {
+// tell. gap is how far above the objective value is at most, sure says that value is a bound,
+// and monotone that sweeps can only lower it.
+func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
 	s := j.scalars
 	before := s[jointBefore]
 	s[jointBefore] = value
@@ -114,6 +117,9 @@ func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone b
 	rounding := meritRounding * (1 + math.Abs(value))
 	finite := math.Abs(value) <= math.MaxFloat64
 	fell := before - value
+	if finite && sure && !monotone && s[jointAlpha] > 0 {
+		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap)
+	}
 	doubt := 0.0
 	if !sure {
 		doubt = stillToCome * math.Abs(fell)
@@ -134,8 +140,6 @@ func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone b
 			s[jointValue], s[jointDoubt] = value, doubt
 		}
 		return accepted, false
-	case finite && !monotone && !(fell <= stillFalling*lacks) && s[jointHeld] < longestHold:
-		return false, false // messages are on their way
 	}
 	if !accepted {
 		j.shorten(theta, lacks, finite)
@@ -143,6 +147,46 @@ func (j *joint) judge(theta, gradient []float64, value float64, sure, monotone b
 	}
 	j.accept(theta, gradient, value)
 	s[jointDoubt] = doubt
+	return true, false
+}
+
+// judgeLagging judges a point where messages follow slowly, so that F is above L by more than
+// a step gains. It is refused where even the lower bound of L lacks something. Else the
+// gradient decides, once it is known well enough: by the changes that are still to come if
+// they go on to shrink as they do.
+func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float64) (accepted, moved bool) {
+	s := j.scalars
+	change := math.NaN() // since the last pass here
+	if s[jointHeld] > 1 {
+		change = 0
+		for i, g := range gradient {
+			change += (g - j.lately[i]) * (g - j.lately[i])
+		}
+		change = math.Sqrt(change)
+	}
+	ratio := change / s[jointChange]
+	if math.IsNaN(ratio) {
+		ratio = usualSettling
+	}
+	ratio = min(max(ratio, fastestSettling), slowestSettling)
+	s[jointChange] = change
+	copy(j.lately, gradient)
+	known := change*ratio/(1-ratio) <= unknownGradient*math.Sqrt(simd.Dot(gradient, gradient))
+	settled := math.IsInf(gap, 1) || gap <= unknownGradient*(s[jointValue]-value)
+	switch {
+	case gap < lacks:
+	case lacks <= 0 && settled:
+		accepted = true
+	case s[jointSlope] < 0 && !known && s[jointHeld] < longestHold:
+		return false, false
+	default:
+		accepted = lacks <= 0 || -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]
+	}
+	if !accepted {
+		j.shorten(theta, lacks, true)
+		return false, true
+	}
+	j.accept(theta, gradient, value)
 	return true, false
 }
 
@@ -209,6 +253,7 @@ func (j *joint) move(theta []float64, alpha float64) float64 {
 		j.place(-alpha)
 	}
 	j.scalars[jointAlpha], j.scalars[jointBefore], j.scalars[jointHeld] = alpha, math.NaN(), 0
+	j.scalars[jointChange] = math.NaN()
 	return alpha
 }
 
@@ -220,6 +265,6 @@ func (j *joint) refreshed(gradient []float64, value float64) {
 
 // jointMemory lists what newJoint takes, when the phase begins that writes to it.
 func jointMemory(m *Memory, size float64) {
-	const vectors = 3
+	const vectors = 4
 	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
 }

@@ -36,7 +36,7 @@ type recoverer interface {
 	// judge is called after a whole pass at theta, with F and its gradient there, and
 	// whether F bounds the objective, and whether sweeps only lower it. It accepts theta,
 	// or moves it, or asks for another pass at the same weights by doing neither.
-	judge(theta, gradient []float64, value float64, bounds, monotone bool) (accepted, moved bool)
+	judge(theta, gradient []float64, value, gap float64, bounds, monotone bool) (accepted, moved bool)
 	// leave moves theta, which was accepted, and returns the size of the step.
 	leave(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because

@@ -80,7 +80,7 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 		sum = int(b.nodes[n-1].Sum + b.nodes[n-1].States)
 	}
 	copy(b.sums[sum:], potentials)
-	b.nodes = append(b.nodes, simd.Node{Belief: net.beliefOffset(u), Inverse: 1 / net.rhoNode[u], Sum: int32(sum), States: int32(len(potentials))})
+	b.nodes = append(b.nodes, simd.Node{Belief: net.beliefOffset(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum), States: int32(len(potentials))})
 	b.position = append(b.position, p)
 	for i, hi := block.InStart[place], block.InStart[place+1]; i < hi; {
 		if len(b.messages) == b.mostMessages {

@@ -16,6 +16,9 @@ type Limits struct {
 	MaxSweeps int
 	// Damping is the weight of the old message in the first sweeps, in (−1, 1); see Sweep.
 	Damping float64
+	// Unheld: no node is held by the belief that it has (hold). Beliefs are those that (4)
+	// gives to messages, which steps of Newton's method ask for.
+	Unheld bool
 }
 
 // Outcome tells how an iteration on a block ended.
@@ -40,6 +43,7 @@ var dampings = []float64{0.3, 0.5, 0.7, 0.85, 0.95}
 // when ctx ends. The error is a *NumericalError.
 func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome, error) {
 	var o Outcome
+	w.unheld = limits.Unheld
 	best, bestAt, damping := math.Inf(1), 0, limits.Damping
 	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
 		residual, err := w.Sweep(net, st, block, damping)

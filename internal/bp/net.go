@@ -19,6 +19,7 @@ type Net struct {
 	Observed []int32
 
 	rhoNode     []float64 // [nodes] ρ_s
+	held        []float64 // [nodes] ρ_s + κ_s, see hold; nil where no node is held
 	class       []uint8   // [edges] which of classes distinct c_uv an edge has, where they are few
 	classes     int
 	same        float64 // c_uv of every edge, or 0
@@ -50,6 +51,7 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 	if net.class, net.classes = counting.EdgeClass, counting.Classes; net.classes == 1 {
 		net.same = counting.Edge[0]
 	}
+	net.held = held(g, counting)
 	same := observed == nil
 	for s, k := range card {
 		if k < 1 {
@@ -167,7 +169,9 @@ func (n *Net) Messages() int { return n.numMessages }
 func (n *Net) Beliefs() int { return n.numBeliefs }
 
 // IndexBytes returns what the net itself takes: cardinalities, and where messages are.
-func (n *Net) IndexBytes() int { return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)) }
+func (n *Net) IndexBytes() int {
+	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.held))
+}
 
 // Belief writes τ_s over the states of node s into dst [Card[s]].
 func (n *Net) Belief(dst []float64, st *State, s int32) {

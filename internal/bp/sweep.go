@@ -14,13 +14,17 @@ import (
 // are.
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are
-// over-relaxed: they go farther than (5) says. The residual is the
+// over-relaxed: they go farther than (5) says. Nodes with c_s < 0 are held (hold). The residual is the
 // largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
 // +Inf where a state became impossible. Beliefs count because they may be of older
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
 	w.batch.fit(net.maxCard)
+	if net.held != nil && !w.unheld {
+		w.hold(net, st, block)
+		defer w.release()
+	}
 	update := w.updateRun
 	if w.fitUniform(net, st, block) {
 		w.beginUniform(damping)

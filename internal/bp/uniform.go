@@ -32,7 +32,7 @@ func (w *Workspace) fitUniform(net *Net, st *State, block *partition.Block) bool
 	u.States = net.uniform
 	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
 	u.Tables32 = w.single.arena
-	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, net.rhoNode, net.Counting.Node
+	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, w.sweepRho(net), net.Counting.Node
 	u.PerEdge, u.Rho = -1, net.Counting.Edge
 	if w.uniform.rho[0] = net.same; w.uniform.rho[0] != 0 {
 		u.PerEdge, u.Rho = 0, w.uniform.rho[:]

@@ -53,6 +53,9 @@ type Workspace struct {
 	// logarithms: some table is kept as logarithms.
 	logarithms bool
 
+	free   []float64 // potentials of nodes, while sums with κ log τ are in their place
+	unheld bool      // no node is held
+
 	// conditional [states of the block's nodes] is what a split adds to the arguments of
 	// the nodes' terms in (7), and conditionalAt [2·block edges] where in it the target
 	// of directed edges 2q, 2q + 1 begins, −1 for one outside the block.
@@ -89,6 +92,9 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	// Edges that are made consistent together; slices that grow take more than is asked for.
 	few := min(16, net.maxCard) // states for which scratch is largest
 	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
+	if net.held != nil {
+		bytes += double * r.NodePotentials
+	}
 	if net.Counting.Split != nil {
 		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
 	}

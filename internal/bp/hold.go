@@ -1,0 +1,80 @@
+package bp
+
+import (
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// A node s with c_s < 0 and many neighbours makes plain sweeps circle. What it sends along an
+// edge comes back from the other end o with the factor c_uv/ρ_o − 1, below zero, times the
+// squared correlation of the ends, at most 1. All edges together answer a change of log τ_s by
+// up to −g_s times it,
+//
+//	g_s = Σ_o c_so/ρ_s (1 − c_so/ρ_o),
+//
+// and messages overshoot where that is below −1. So the belief is held by what it was: to (2)
+// is added −κ_s KL(τ_s ‖ τ_s of before), with which (4) reads
+//
+//	τ_s ∝ exp{(θ_s + Σ_v λ_vs + κ_s log τ_s of before)/(ρ_s + κ_s)}.
+//
+// It changes no fixed point. With κ_s = −c_s, the most that can be needed, no count of a node
+// is negative any more, and with κ_s = ρ_s g_s the answer is met in full. On a forest with
+// c_uv = 1 there is none.
+
+// heldShare of the most that can be needed holds a node: with half of it an answer of −g_s is
+// just not enlarged, and more makes beliefs that move together slower. Where it is too little
+// messages are damped, too.
+const heldShare = 0.5
+
+// held returns ρ_s + κ_s of all nodes, nil where none is held.
+func held(g *graph.Graph, c *counting.Numbers) (held []float64) {
+	for s, x := range c.Node {
+		if x >= 0 {
+			continue
+		}
+		answer := 0.0
+		for _, d := range g.Incoming(int32(s)) {
+			count := c.Edge[d>>1]
+			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
+		}
+		if kappa := heldShare * min(answer, -x); kappa > 0 {
+			if held == nil {
+				held = append(held, c.Rho...)
+			}
+			held[s] += kappa
+		}
+	}
+	return held
+}
+
+// smallestHeld stands for the log-belief of a state that was impossible, so that other
+// potentials can make it possible again. exp of it is 0.
+const smallestHeld = -800
+
+// hold adds κ_s log τ_s to the potentials of the nodes of the block, for a sweep with ρ_s + κ_s.
+func (w *Workspace) hold(net *Net, st *State, block *partition.Block) {
+	pot := &w.Potentials
+	w.free = append(w.free[:0], pot.Node...)
+	for p, s := range block.Nodes {
+		kappa := net.held[s] - net.rhoNode[s]
+		if kappa == 0 {
+			continue
+		}
+		theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
+		for x, b := range net.belief(st, s) {
+			theta[x] += kappa * max(b, smallestHeld)
+		}
+	}
+}
+
+// release takes back what hold has added.
+func (w *Workspace) release() { copy(w.Potentials.Node, w.free) }
+
+// sweepRho returns what sums of potentials and messages are divided by in a sweep.
+func (w *Workspace) sweepRho(net *Net) []float64 {
+	if net.held != nil && !w.unheld {
+		return net.held
+	}
+	return net.rhoNode
+}

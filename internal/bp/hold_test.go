@@ -1,0 +1,96 @@
+package bp
+
+import (
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// TestHeldFixedPoints: held and free sweeps have the same fixed points, of numbers that are
+// provably convex and have negative c_s.
+func TestHeldFixedPoints(t *testing.T) {
+	for name, g := range splitGraphs() {
+		for seed := range uint64(6) {
+			rng := source(1200 + seed)
+			p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 3), 1.5, 0)
+			for _, c := range splitCounting(rng, g) {
+				r := newBlockInference(t, p, c, nil, partition.Whole(g))
+				r.solve(t)
+				want := append([]float64(nil), r.state.LogBelief...)
+				r.net.held = nil
+				o, err := r.iterate(0, Limits{MaxSweeps: 1})
+				if err != nil || !(o.Residual <= 1e-7) {
+					t.Fatalf("%s, seed %d, %s: a free sweep moves the fixed point of held ones by %v (%v)", name, seed, c.Name, o.Residual, err)
+				}
+				for i, x := range r.state.LogBelief {
+					if !near(math.Exp(x), math.Exp(want[i]), 1e-7) {
+						t.Fatalf("%s, seed %d, %s: belief %v, held %v", name, seed, c.Name, math.Exp(x), math.Exp(want[i]))
+					}
+				}
+			}
+		}
+	}
+}
+
+// hubs returns the graph of two nodes that each have all others for neighbours.
+func hubs(spokes int) *graph.Graph {
+	var u, v []int32
+	for s := range int32(spokes) {
+		u, v = append(u, 0, 1), append(v, s+2, s+2)
+	}
+	return legal(graph.FromEdges(spokes+2, u, v))
+}
+
+// TestHubsSettle: messages to nodes of many neighbours do not circle where they are held.
+func TestHubsSettle(t *testing.T) {
+	for _, spokes := range []int{10, 40, 160} {
+		g := hubs(spokes)
+		rng := source(5)
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 3, 3), 2, 0)
+		c := legal(counting.SampledTreeReweighted(g, 1, false))
+		sweeps := func(free bool) (Outcome, float64) {
+			r := newBlockInference(t, p, c, nil, partition.Whole(g))
+			if free {
+				r.net.held = nil
+			}
+			o := Outcome{}
+			for o.Sweeps < 100 && !o.Converged {
+				next, err := r.iterate(0, Limits{Tolerance: 1e-6, MaxSweeps: 1}) // one by one they are not damped
+				if err != nil {
+					t.Fatal(err)
+				}
+				next.Sweeps += o.Sweeps
+				o = next
+			}
+			v := r.values(t)
+			return o, v.Dual - v.Primal
+		}
+		held, gap := sweeps(false)
+		free, freeGap := sweeps(true)
+		t.Logf("%d spokes: held %+v, gap %.3g; free %+v, gap %.3g", spokes, held, gap, free, freeGap)
+		if !(gap <= 1e-3) {
+			t.Errorf("%d spokes: held messages have not settled: %+v, gap %v", spokes, held, gap)
+		}
+		if spokes > 10 && free.Converged {
+			t.Errorf("%d spokes: free messages settle too: the test shows nothing", spokes)
+		}
+	}
+}
+
+// TestNothingToHold: exact belief propagation and numbers that are not negative stay as they are.
+func TestNothingToHold(t *testing.T) {
+	grid, tree := legal(graph.Grid(4, 5, graph.GridOptions{})), legal(gen.Tree(20, source(1)))
+	for _, x := range []struct {
+		g *graph.Graph
+		c *counting.Numbers
+	}{{grid, counting.Convex(grid)}, {grid, counting.Cover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)}, {tree, legal(counting.SampledTreeReweighted(tree, 1, false))}} {
+		if h := held(x.g, x.c); h != nil {
+			t.Errorf("%s: nodes are held: %v", x.c.Name, h)
+		}
+	}
+}
