@@ -170,7 +170,7 @@ func (d *Data) read(ctx context.Context, m *job.Model, labels bool) (*dataset.Se
 			return nil, fmt.Errorf("blockbp: %s: %w", d.graphs[i].Name, err)
 		}
 	}
-	return dataset.FromArrays(dataset.Manifest{}, o, arrays...)
+	return dataset.FromArrays(dataset.Manifest{HiddenLabels: true}, o, arrays...) // "" hides, and nothing else
 }
 
 // states are the names that occur among labels: numbers by their size, before others.

@@ -39,7 +39,8 @@
 //	  "node_types": ["pixel", {"name": "region", "states": ["in", "out"], "features": ["size"]}],
 //	  "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region", "bins": 4}],
 //	  "forbidden_states": ["none"],                a type may have its own: "forbidden": […]
-//	  "forbidden_pairs": [["sky", "tree"]]         of the states of first and second end
+//	  "forbidden_pairs": [["sky", "tree"]],        of the states of first and second end
+//	  "hidden_labels": true                        −1 hides, also where all other labels are 1
 //	}
 //
 // # Image folders
@@ -48,7 +49,7 @@
 //	labels/ID.regions.txt           one line per pixel row; negative: unobserved; or else
 //	labels/ID.png                   8-bit, with a palette or grey; 255: unobserved
 //	features/ID.npy                 [h, w, d] unary features, in this or any other folder
-//	dataset.json                    "states", "node_features" and what is forbidden only
+//	dataset.json                    "states", "node_features", "hidden_labels" and what is forbidden
 //
 // The nodes are the pixels, row by row, joined to 4 or 8 neighbours. The feature
 // map is stretched over the picture, whatever its resolution, and interpolated

@@ -15,6 +15,8 @@ type Error struct {
 	Problem string // what was got and what was wanted
 	Remedy  string // the next step, or ""
 	Cause   error  // the error of a decoder, or nil
+
+	ofAll bool // it is about all data, and no file is at fault
 }
 
 // Error implements error: file:line, file:place or option, the problem, the remedy.

@@ -29,7 +29,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.freezeAll)
+	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.refuseSpins, l.freezeAll)
 	return l.result()
 }
 

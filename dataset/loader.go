@@ -66,6 +66,9 @@ func (l *loader) result() (*Set, []error) {
 	if l.fail(l.mistold...); len(l.problems) > 0 {
 		return nil, l.problems
 	}
+	if l.o.Schema == nil || l.o.Learning {
+		l.describeLabels()
+	}
 	return l.set, nil
 }
 

@@ -57,6 +57,9 @@ type Manifest struct {
 	// for all types that have these states and no list of their own.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
+	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
+	// labels that are -1 and 1 alone are an error, since they may be spins.
+	HiddenLabels bool `json:"hidden_labels,omitempty"`
 }
 
 // Lists of a manifest with a short form in JSON.
@@ -216,7 +219,7 @@ func strictJSON(data []byte, into any) error {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"forbidden_states", "forbidden_pairs", "name", "features", "u", "v", "bins", "forbidden",
+	"forbidden_states", "forbidden_pairs", "hidden_labels", "name", "features", "u", "v", "bins", "forbidden",
 }
 
 // manifestError finds the line that a decoding error is about.
@@ -244,7 +247,7 @@ func manifestError(path string, data []byte, err error) error {
 }
 
 // jsonNames are what JSON calls Go kinds.
-var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a whole number"}
+var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a whole number", reflect.Bool: "true or false"}
 
 // lineAt returns the line, from 1, of the byte at offset.
 func lineAt(data []byte, offset int) int {

@@ -93,7 +93,11 @@ func (b *npzBuilder) checkShapes() {
 		dims, want := len(shape), wanted[name]
 		if fits := dims == 1 && name != edgesArray || dims == 2 && name == edgesArray || dims == 2 && name == labelsArray || dims == 0 && name == statesArray; !fits ||
 			(name == edgesArray || name == gridShapeArray) && shape[dims-1] != 2 {
-			b.add(0, name, "", "shape is %s, want %s", shapeText(shape), want)
+			remedy := ""
+			if name == edgesArray && dims == 2 && shape[0] == 2 {
+				remedy = "turn it round, by edges.T"
+			}
+			b.add(0, name, remedy, "shape is %s, want %s", shapeText(shape), want)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
@@ -226,7 +230,11 @@ func (b *npzBuilder) fillLabels() {
 	}
 	n := b.in.nodes.count
 	if got := a.shape[len(a.shape)-1]; got != n {
-		b.add(0, labelsArray, "", "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
+		remedy := ""
+		if len(a.shape) == 2 && a.shape[0] == n {
+			remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
+		}
+		b.add(0, labelsArray, remedy, "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
 		return
 	}
 	b.in.labelsFlat = len(a.shape) == 1

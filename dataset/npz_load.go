@@ -64,6 +64,7 @@ func (l *npzLoader) makeSet() {
 		l.learnSchema()
 		l.run(l.build)
 	}
+	l.run(l.refuseSpins)
 }
 
 // expand lists the instance files behind the paths and reads the manifests of

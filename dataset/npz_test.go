@@ -57,7 +57,7 @@ func TestNPZRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
 	}
-	if len(set.Warnings) > 0 || len(set.Sources) != 3 || set.Sources[0].Path != filepath.Join(folder, ManifestName) {
+	if !slices.Equal(set.Warnings, []string{"2 of 12 labels are hidden (-1)"}) || len(set.Sources) != 3 || set.Sources[0].Path != filepath.Join(folder, ManifestName) {
 		t.Errorf("warnings %q, sources %v", set.Warnings, set.Sources)
 	}
 	in := set.Instances[0]
@@ -104,7 +104,7 @@ func TestNPZFromNumPy(t *testing.T) {
 	if got := row(in.EdgeFeatures(0), 2); !slices.Equal(got, []float64{0, 0, 1}) {
 		t.Errorf("bin of edge 2 is %v", got)
 	}
-	if set.Recipe.EdgeForm != FormBins || len(set.Warnings) != 1 || set.Instances[1].Graph != in.Graph {
+	if set.Recipe.EdgeForm != FormBins || len(set.Warnings) != 2 || set.Instances[1].Graph != in.Graph {
 		t.Errorf("recipe %+v, warnings %q", set.Recipe, set.Warnings)
 	}
 }
@@ -198,7 +198,7 @@ func TestNPZFeaturesByType(t *testing.T) {
 	without := maps.Clone(pieces)
 	delete(without, "node_features.1")
 	mute := mustOpen(t, writeFiles(t, map[string]string{"x.npz": string(zipOf(t, without))}), Options{})
-	if len(mute.Warnings) != 1 || !strings.Contains(mute.Warnings[0], `node type "1" has no features`) || mute.Schema.NodeTypes[1].Features != 0 {
+	if len(mute.Warnings) != 2 || !strings.Contains(mute.Warnings[0], `node type "1" has no features`) || mute.Schema.NodeTypes[1].Features != 0 {
 		t.Errorf("warnings %q, types %+v", mute.Warnings, mute.Schema.NodeTypes)
 	}
 	pieces["node_features.2"] = pieces["node_features.1"]
@@ -250,7 +250,10 @@ func TestNPZUntied(t *testing.T) {
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
 	}
-	if len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], "do not use") {
+	if want := []string{
+		`2 of 6 labels are hidden (-1)`,
+		`all known labels are "1" of node type "node_2", which has 2 states, "2" of node type "node_3", which has 3 states: nothing tells states apart; label some of each`,
+	}; len(set.Warnings) != 3 || !strings.Contains(set.Warnings[0], "do not use") || !slices.Equal(set.Warnings[1:], want) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
@@ -340,7 +343,7 @@ func TestNPZManifestTypes(t *testing.T) {
 	_, err := Open(t.Context(), []string{writeSet(t, `{"edge_types": ["a", "idle"]}`, triangle())}, Options{})
 	wantError(t, err, `dataset.json:edge_types[1]: type "idle" has no edge in the data to tell what it joins; give its u and v`)
 	gap := change(func(a *Arrays) { a.EdgeTypes = []int32{1, 1, 1} })
-	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 1 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
+	if set = mustOpen(t, writeSet(t, `{"states": 2}`, gap), Options{}); len(set.Warnings) != 2 || !strings.Contains(set.Warnings[0], `edge type "0" has no edge`) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 	for want, a := range map[string]Arrays{

@@ -207,7 +207,7 @@ func Check(ctx context.Context, paths []string, o Options) (sound *Set, problems
 func (o *Options) putAside(found []error) (more bool) {
 	for _, err := range found {
 		var at *Error
-		if !errors.As(err, &at) {
+		if !errors.As(err, &at) || at.ofAll {
 			continue
 		}
 		switch {

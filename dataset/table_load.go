@@ -114,7 +114,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 
 // finish makes schema, recipe and instances of the tables that were read.
 func (l *tableLoader) finish() {
-	l.run(l.observe, l.chooseSchema)
+	l.run(l.observe, l.chooseSchema, l.refuseSpins)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g) })
 	}

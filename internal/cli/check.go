@@ -76,14 +76,15 @@ func (a *app) check(f *checkFlags, args []string) error {
 		if err := a.interrupted(); err != nil {
 			return err
 		}
-		if set != nil && m == nil {
-			if err := job.CheckMemory(set, f.data.memory); err != nil {
-				list = append(list, err)
-			}
-		}
 		if set != nil {
 			for _, warning := range set.Warnings {
 				notes = append(notes, nameFlags(warning))
+			}
+		}
+		if set != nil && m == nil {
+			said, err := job.CheckTraining(set, f.data.memory)
+			if notes = append(notes, said...); err != nil {
+				list = append(list, err)
 			}
 		}
 		for _, err := range list {

@@ -85,6 +85,9 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 	if err != nil {
 		return nil, nameOption(err)
 	}
+	for i, w := range set.Warnings {
+		set.Warnings[i] = nameFlags(w) // also for the notes of a run
+	}
 	a.noteWarnings(set)
 	return set, a.readsAlso(set.Sources)
 }

@@ -386,7 +386,7 @@ func TestUnseenStates(t *testing.T) {
 		"edge_bins":            npy(t, []int{3}, []int32{0, 0, 0}),
 		"labels":               npy(t, []int{2, 4}, []int32{0, 2, -1, -1, 2, -1, 1, -1}), // nothing is asked of the hidden node
 	}))
-	writeFile(t, filepath.Join(folder, "dataset.json"), `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "road"]}, {"name": "region", "states": ["in", "out"]}, {"name": "hidden", "states": 2}]}`)
+	writeFile(t, filepath.Join(folder, "dataset.json"), `{"node_types": [{"name": "pixel", "states": ["sky", "tree", "road"]}, {"name": "region", "states": ["in", "out"]}, {"name": "hidden", "states": 2}], "hidden_labels": true}`)
 	note := "no label has state \"tree\" of node type \"pixel\", state \"in\" of node type \"region\": "
 	for i, c := range []struct {
 		l2   string

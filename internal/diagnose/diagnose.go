@@ -30,9 +30,9 @@ const (
 )
 
 // Data says what in the data will make learning hard or its result meaningless, each
-// with what to do about it: features of very different
-// scale, features that are zero, constant or copies of others, states without a
-// label. It reads every feature once.
+// with what to do about it: features of very different scale, features that are zero,
+// constant or copies of others, and, without l2, states without a label, of which
+// package dataset warns in any case. It reads every feature once.
 func Data(p learn.Problem) []string {
 	texts := noOptimum(p)
 	add := func(c *columns, copies int, node bool, t int) {
@@ -48,7 +48,7 @@ func Data(p learn.Problem) []string {
 	for b, t := range p.Model.Schema.EdgeTypes {
 		add(newColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies, false, b)
 	}
-	return append(texts, avoided(p)...)
+	return texts
 }
 
 // columns are statistics of the features of one type.
@@ -291,23 +291,6 @@ func noOptimum(p learn.Problem) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", some(names, " and %d more"))}
-}
-
-// avoided tells of states of tied types that no label has where there is an optimum.
-func avoided(p learn.Problem) (texts []string) {
-	for a, t := range p.Model.Schema.NodeTypes {
-		if p.L2 == 0 || t.Copies > 0 {
-			continue
-		}
-		var names []string
-		for _, u := range unseen(p.Data, a, &t) {
-			names = append(names, fmt.Sprintf("%q", t.States[u.state]))
-		}
-		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("no label of node type %q has the state %s: the model learns to avoid it and will hardly ever predict it; label some, or leave such states out of the data", t.Name, some(names, " and %d more")))
-		}
-	}
-	return texts
 }
 
 // unseenState is a state that no label has.

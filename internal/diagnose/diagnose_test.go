@@ -53,12 +53,8 @@ func TestData(t *testing.T) {
 	} {
 		texts := Data(troubled(t, test.features, names, 1))
 		all := strings.Join(texts, "\n")
-		unseenText := `no label of node type "pixel" has the state "boat", "bird"`
-		if !strings.Contains(all, unseenText) {
-			t.Errorf("%q does not contain %q", all, unseenText)
-		}
-		if len(test.want) == 0 && len(texts) != 1 || len(test.want) > 0 && len(texts) != 2 {
-			t.Errorf("%d texts, want %q and the states: %q", len(texts), test.want, texts)
+		if len(texts) != min(1, len(test.want)) {
+			t.Errorf("%d texts, want %q: %q", len(texts), test.want, texts)
 		}
 		for _, want := range test.want {
 			if !strings.Contains(all, want) {

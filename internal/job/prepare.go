@@ -34,8 +34,8 @@ type Prepared struct {
 	Problem  learn.Problem
 	Settings learn.Settings // without what observes a run: Train adds that
 	Memory   *learn.Memory  // that the learner takes
-	// Hints say which choices will not do what they seem to. Notes say what is wrong
-	// with data or settings; result and report repeat them.
+	// Hints say which choices will not do what they seem to. Notes say what was assumed of
+	// data, and what is wrong with data or settings; result and report repeat them.
 	Hints, Notes []string
 
 	// Choice says why the method is what it is, "" where it was asked for.
@@ -93,7 +93,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), diagnose.Data(p.Problem)
+	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem))
 	return p, nil
 }
 
@@ -150,27 +150,30 @@ func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
 	return fmt.Errorf("%s: %w", cause, err)
 }
 
-// CheckMemory says whether a training with the choices of a user who makes none would take
-// more memory than it may, as Options.Memory has it.
-func CheckMemory(set *dataset.Set, allowed int64) error {
+// CheckTraining says what a training with the choices of a user who makes none would note
+// of data, and whether it would take more memory than it may, as Options.Memory has it.
+func CheckTraining(set *dataset.Set, allowed int64) (notes []string, err error) {
 	o, err := Options{Memory: allowed}.withDefaults()
 	if err != nil {
-		return nil // the data are not at fault
+		return nil, nil // the data are not at fault
 	}
 	o.Counting = o.countingFor(set)
 	problem, err := o.problem(&Task{Set: set})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	settings, err := o.settings()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	forecast, err := learn.Forecast(problem, settings)
 	if err != nil {
-		return nil // nothing can be learned from them, such as data without labels
+		return nil, nil // nothing can be learned from them, such as data without labels
 	}
-	return allow(forecast, allowed, set)
+	if err := allow(forecast, allowed, set); err != nil {
+		return nil, err
+	}
+	return diagnose.Data(problem), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {

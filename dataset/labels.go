@@ -1,0 +1,198 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// signs counts the labels of a node type. Where they are -1 and 1 alone, nothing tells
+// hidden labels from the spins of a physical model, half of which would vanish.
+type signs struct {
+	minus, plus, others int
+	at                  [3]int // of the first -1: file, sample, node
+}
+
+// see takes note of a label that stands somewhere.
+func (x *signs) see(label int32, file, sample, node int) {
+	switch label {
+	case 1:
+		x.plus++
+	case crf.Unobserved:
+		if x.minus == 0 {
+			x.at = [3]int{file, sample, node}
+		}
+		x.minus++
+	default:
+		x.others++
+	}
+}
+
+// spins reports whether the labels may be those of spins.
+func (x *signs) spins() bool { return x.minus > 0 && x.plus > 0 && x.others == 0 }
+
+// refuseSpins fails at a label, which what names, where those of node type a may be
+// spins and dataset.json does not say otherwise. Of three states and more there are no
+// spins. Labels that are not learned from are a warning only: some are given to be held.
+func (l *loader) refuseSpins(x *signs, a int, what string, place func(*Error) *Error) {
+	types := l.set.Schema.NodeTypes
+	if l.manifest.HiddenLabels || len(types[a].States) != 2 || !x.spins() {
+		return
+	}
+	of, numbered := "", ""
+	if len(types) > 1 {
+		of = fmt.Sprintf(" of node type %q", types[a].Name)
+	}
+	if l.set.Recipe.Kind == KindNPZ {
+		numbered = ", by labels = (labels + 1) // 2"
+	}
+	err := place(&Error{
+		Problem: fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s, and all others are 1", what, x.minus, x.minus+x.plus, of),
+		Remedy:  fmt.Sprintf("if they are spins, write 0 and 1%s; if -1 is to hide, write \"hidden_labels\": true into %s", numbered, ManifestName),
+		ofAll:   true,
+	})
+	if l.o.Schema != nil && !l.o.Learning {
+		l.set.Warnings = append(l.set.Warnings, err.Error())
+		return
+	}
+	l.fail(err)
+}
+
+// refuseSpins looks at the labels of all instance files.
+func (l *npzLoader) refuseSpins() {
+	found := make([]signs, len(l.set.Schema.NodeTypes))
+	for i, in := range l.instances {
+		for n, sample := range in.labels {
+			for s, y := range sample {
+				found[in.nodes.typeOf(s)].see(y, i, n, s)
+			}
+		}
+	}
+	for a := range found {
+		l.loader.refuseSpins(&found[a], a, "", func(e *Error) *Error {
+			at := found[a].at
+			e.File, e.Place = l.instances[at[0]].path, l.instances[at[0]].labelPlace(at[1], at[2])
+			return e
+		})
+	}
+}
+
+// refuseSpins looks at the labels of all tables, before some are left unobserved.
+func (l *tableLoader) refuseSpins() {
+	if l.o.NoLabels {
+		return
+	}
+	var found signs
+	for i, g := range l.graphs {
+		for s, y := range g.labels {
+			found.see(y, i, 0, s)
+		}
+	}
+	l.loader.refuseSpins(&found, 0, "label ", func(e *Error) *Error {
+		g := l.graphs[found.at[0]]
+		e.File, e.Line = g.path, int(g.lines[found.at[2]])
+		return e
+	})
+}
+
+// refuseSpins looks at the labels of all pixels. Those that a picture hides by 255 are
+// no spins.
+func (l *imageLoader) refuseSpins() {
+	var found signs
+	for i, d := range l.images {
+		if d.labels == nil {
+			continue
+		}
+		for s, y := range d.labels.labels {
+			if d.labels.text || y != crf.Unobserved {
+				found.see(y, i, 0, s)
+			}
+		}
+	}
+	l.loader.refuseSpins(&found, 0, "", func(e *Error) *Error {
+		m := l.images[found.at[0]].labels
+		e.File = m.path
+		return m.place(e, found.at[2])
+	})
+}
+
+// mostLabelsNamed bounds how many types or states a warning about labels names.
+const mostLabelsNamed = 5
+
+// describeLabels warns of what a model cannot learn: hidden labels, node types whose
+// labels have one state alone, and states that no label has.
+func (l *loader) describeLabels() {
+	types := l.set.Schema.NodeTypes
+	counts := make([][]int, len(types)) // [type][state]
+	for a, t := range types {
+		counts[a] = make([]int, len(t.States))
+	}
+	hidden, all := 0, 0
+	for _, in := range l.set.Instances {
+		for _, labels := range in.Samples() {
+			all += len(labels)
+			for s, y := range labels {
+				if y == crf.Unobserved {
+					hidden++
+				} else {
+					counts[in.NodeType(int32(s))][y]++
+				}
+			}
+		}
+	}
+	if hidden > 0 {
+		l.warn("%d of %d labels are hidden (%s)", hidden, all, l.hiddenBy())
+	}
+	var alone, never []string
+	for a, t := range types {
+		var seen, missing []int
+		for x, n := range counts[a] {
+			if n > 0 {
+				seen = append(seen, x)
+			} else if !slices.Contains(t.Forbidden, x) {
+				missing = append(missing, x)
+			}
+		}
+		switch {
+		case len(seen) == 1 && len(missing) > 0:
+			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", t.States[seen[0]], t.Name, len(t.States)))
+		case len(seen) > 0: // of nodes without any label nothing is asked
+			for _, x := range missing {
+				never = append(never, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))
+			}
+		}
+	}
+	if len(alone) > 0 {
+		l.warn("all known labels are %s: nothing tells states apart; label some of each", firstFew(alone))
+	}
+	if len(never) == 1 {
+		l.warn("%s never occurs among the labels: %s", never[0], avoided)
+	} else if len(never) > 1 {
+		l.warn("%s never occur among the labels: %s", firstFew(never), avoided)
+	}
+}
+
+// avoided is what comes of states that no label has.
+const avoided = "a model learns to avoid what it never sees; label some, or leave such states out of the data"
+
+// hiddenBy says how labels of these data are hidden.
+func (l *loader) hiddenBy() string {
+	switch {
+	case l.set.Recipe.Kind == KindImages:
+		return "negative, or 255 in a picture"
+	case l.o.Observed != "":
+		return fmt.Sprintf("-1, or not in the split %q", l.o.Observed)
+	}
+	return "-1"
+}
+
+// firstFew lists the first of some texts, and then how many more there are.
+func firstFew(texts []string) string {
+	list := strings.Join(texts[:min(mostLabelsNamed, len(texts))], ", ")
+	if n := len(texts) - mostLabelsNamed; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return list
+}

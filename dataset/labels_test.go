@@ -1,0 +1,110 @@
+package dataset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSpins: labels that are -1 and 1 alone are refused wherever they come from, unless
+// something says which of the two -1 is.
+func TestSpins(t *testing.T) {
+	labelled := func(samples ...[]int32) Arrays {
+		a := triangle()
+		a.Labels = samples
+		return a
+	}
+	spins := labelled([]int32{1, -1, 1}, []int32{-1, -1, 1})
+	const remedy = `if they are spins, write 0 and 1, by labels = (labels + 1) // 2; if -1 is to hide, write "hidden_labels": true into dataset.json`
+	for name, c := range map[string]struct {
+		manifest string
+		arrays   []Arrays
+		options  Options
+		want     string // of the error; "": there is none
+	}{
+		"plain":         {"", []Arrays{spins}, Options{}, "0.npz:labels[0,1]: is -1, which hides a label, as are 3 of the 6 labels, and all others are 1; " + remedy},
+		"one sample":    {"", []Arrays{labelled([]int32{1, 1, -1})}, Options{}, "0.npz:labels[2]: is -1, which hides a label, as are 1 of the 3 labels"},
+		"named":         {`{"states": ["down", "up"]}`, []Arrays{spins}, Options{}, "labels[0,1]"},
+		"by an option":  {"", []Arrays{spins}, Options{States: []string{"down", "up"}}, "labels[0,1]"},
+		"untied":        {"", []Arrays{spins}, Options{Untied: true}, "labels[0,1]"},
+		"two files":     {"", []Arrays{labelled([]int32{1, 1, 1}), spins}, Options{}, "1.npz:labels[0,1]: is -1, which hides a label, as are 3 of the 9 labels"},
+		"said":          {`{"hidden_labels": true}`, []Arrays{spins}, Options{}, ""},
+		"three states":  {`{"states": 3}`, []Arrays{spins}, Options{}, ""},
+		"a zero":        {"", []Arrays{spins, labelled([]int32{1, 0, 1})}, Options{}, ""},
+		"not read":      {`{"states": 2}`, []Arrays{spins}, Options{NoLabels: true}, ""},
+		"nothing hides": {"", []Arrays{labelled([]int32{1, 1, 1})}, Options{}, ""},
+	} {
+		_, err := Open(t.Context(), []string{writeSet(t, c.manifest, c.arrays...)}, c.options)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), remedy)):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	// A check names the first place once: no file is at fault.
+	_, list := Check(t.Context(), []string{writeSet(t, "", spins, spins, spins)}, Options{})
+	if len(list) != 1 || !strings.Contains(list[0].Error(), "as are 9 of the 18 labels") {
+		t.Errorf("check finds %q", list)
+	}
+	// For a model some labels may be given to be held: they are read, with a warning.
+	set := mustOpen(t, writeSet(t, "", labelled([]int32{1, 0, 1})), Options{})
+	given := mustOpen(t, writeSet(t, "", spins), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	if len(given.Warnings) != 1 || !strings.Contains(given.Warnings[0], "labels[0,1]: is -1") {
+		t.Errorf("warnings %q", given.Warnings)
+	}
+	learning := Options{Schema: &set.Schema, Recipe: &set.Recipe, Learning: true}
+	if _, err := Open(t.Context(), []string{writeSet(t, "", spins)}, learning); err == nil {
+		t.Error("a model learns on from labels that may be spins")
+	}
+}
+
+// TestSpinsOfTables: the labels of the file count, not those that a split leaves.
+func TestSpinsOfTables(t *testing.T) {
+	files := map[string]string{"g.nodes.tsv": "a\t1\ttrain\nb\t-1\ttrain\nc\t1\ttest\n", "g.edges.tsv": "a\tb\n"}
+	folder := writeFiles(t, files)
+	for _, o := range []Options{{}, {Observed: "train"}} {
+		_, err := Open(t.Context(), []string{folder}, o)
+		wantError(t, err, folder+`/g.nodes.tsv:2: label is -1, which hides a label, as are 1 of the 3 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
+	}
+	files[ManifestName] = `{"hidden_labels": true}`
+	set := mustOpen(t, writeFiles(t, files), Options{Observed: "train"})
+	if want := []string{`2 of 3 labels are hidden (-1, or not in the split "train")`, `all known labels are "1" of node type "node", which has 2 states: nothing tells states apart; label some of each`}; !slices.Equal(set.Warnings[1:], want) {
+		t.Errorf("warnings %q, want %q", set.Warnings[1:], want)
+	}
+}
+
+// TestSpinsOfImages: a table of labels may hold spins, and 255 in a picture hides.
+func TestSpinsOfImages(t *testing.T) {
+	files := someImages(t)
+	files[ManifestName] = `{"states": 2}`
+	files["labels/2.regions.txt"] = "1 1 1 -1\n1 1 -7 1\n"
+	files["labels/tall.regions.txt"] = "1 1\n1 1\n1 1\n1 1\n"
+	files["labels/10.png"] = string(indexed(t, 2, 4, 1, 1, 1, 255, 1, 1, 1, 1))
+	folder := writeFiles(t, files)
+	_, err := Open(t.Context(), []string{folder}, Options{Bins: 2})
+	wantError(t, err, folder+`/labels/2.regions.txt:1: number 4 is -1, which hides a label, as are 2 of the 23 labels, and all others are 1; if they are spins, write 0 and 1; if -1 is to hide, write "hidden_labels": true into dataset.json`)
+	files["labels/2.regions.txt"] = "1 1 1 1\n1 1 1 1\n"
+	mustOpen(t, writeFiles(t, files), Options{Bins: 2})
+}
+
+// TestStatesThatNeverOccur: some are named, and all are counted.
+func TestStatesThatNeverOccur(t *testing.T) {
+	a := triangle()
+	a.Labels = [][]int32{{0, 8, 8}}
+	for manifest, want := range map[string]string{
+		`{"states": 9}`: `state "1" of node type "node", state "2" of node type "node", state "3" of node type "node", state "4" of node type "node", state "5" of node type "node" and 2 more never occur among the labels: ` + avoided,
+		`{"states": 9, "forbidden_states": ["1", "2", "3", "4", "5", "6"]}`: `state "7" of node type "node" never occurs among the labels: ` + avoided,
+	} {
+		if set := mustOpen(t, writeSet(t, manifest, a), Options{}); !slices.Equal(set.Warnings, []string{want}) {
+			t.Errorf("warnings %q, want %q", set.Warnings, want)
+		}
+	}
+	set := mustOpen(t, writeSet(t, `{"states": 9, "forbidden_states": ["1", "2", "3", "4", "5", "6", "7"]}`, a), Options{})
+	if len(set.Warnings) != 0 {
+		t.Errorf("warnings %q about states that are forbidden", set.Warnings)
+	}
+	if given := mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe}); len(given.Warnings) != 0 {
+		t.Errorf("warnings %q about data for a model", given.Warnings)
+	}
+}
