@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlausibleMistakes: what people get wrong on the way from their data to these
+// files is met by an error, or by a note before work starts, which names the fault.
+func TestPlausibleMistakes(t *testing.T) {
+	t.Parallel()
+	const nodes, edges = "ann\t0\ttrain\t0 2:0.5\nbob\t1\ttrain\t1\ncid\t1\ttest\t0 1\n", "ann\tbob\nbob\tcid\n"
+	tables := func(nodes, edges string) map[string]string {
+		return map[string]string{"g.nodes.tsv": nodes, "g.edges.tsv": edges}
+	}
+	ints := func(array string, shape []int, data ...int32) map[string]string {
+		return with(t, arrays{array: npy(t, shape, data)})
+	}
+	floats := func(array string, shape []int, data ...float64) map[string]string {
+		return with(t, arrays{array: npy(t, shape, data)})
+	}
+	// Without states, so that labels tell their number.
+	labels := func(data ...int32) map[string]string {
+		return with(t, arrays{"states": "", "labels": npy(t, []int{len(data)}, data)})
+	}
+	const dry = "train $DIR/bad.npz --dry-run"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		args  string // "": check
+		code  int    // 0: a note
+		parts []string
+	}{
+		// Labels.
+		{"spins", labels(1, -1, 1), "", 3, []string{"bad.npz:labels[1]: is -1, which hides a label, as are 1 of the 3 labels", "labels = (labels + 1) // 2", `"hidden_labels": true`}},
+		{"spins in training", labels(1, -1, 1), dry, 3, []string{"bad.npz:labels[1]: is -1"}},
+		{"spins in a table", tables("a\t1\nb\t-1\n", "a\tb\n"), "", 3, []string{"g.nodes.tsv:2: label is -1", "write 0 and 1"}},
+		{"labels of three values around 0", labels(1, -1, 0), "", 0, []string{"1 of 3 labels are hidden (-1)"}},
+		{"half of the labels hidden", labels(2, -1, 0), dry, 0, []string{"1 of 3 labels are hidden (-1)", `state "1" of node type "node" never occurs`}},
+		{"labels from 1", labels(1, 2, 3), "", 0, []string{`state "0" of node type "node" never occurs among the labels`}},
+		{"labels from 1, states given", ints("labels", []int{3}, 1, 2, 3), "", 3, []string{"bad.npz:labels[2]: is 3, want -1 (unobserved) or 0 to 2"}},
+		{"one-hot labels", with(t, arrays{"states": "", "labels": npy(t, []int{3, 2}, []int32{1, 0, 0, 1, 1, 0})}), "", 3, []string{"bad.npz:labels: shape is [3, 2]", "labels.argmax(1)"}},
+		{"samples in columns", ints("labels", []int{3, 4}, 0, 1, 2, 0, 0, 1, 2, 0, 1, 1, 1, 1), "", 3, []string{"bad.npz:labels: shape is [3, 4]", "labels.T"}},
+		{"probabilities as labels", floats("labels", []int{3}, 0.1, 0.9, 0.4), "", 3, []string{"bad.npz:labels: dtype is <f8, want integers"}},
+		{"names as labels", with(t, arrays{"labels": npy(t, []int{3}, []byte("catdogcat"))}), "", 3, []string{"bad.npz:labels: dtype is \"|S3\"", "number of each node's state"}},
+		{"names as labels in a table", tables(strings.Replace(nodes, "\t1\t", "\tcat\t", 1), edges), "", 3, []string{`g.nodes.tsv:2: label is "cat"`}},
+		{"void labels of 255", labels(0, 1, 255), "", 0, []string{"bad.npz:labels[2]", "is 255 a mistake? -1 means unobserved"}},
+		{"ignored labels of -100", labels(0, 1, -100), "", 3, []string{"bad.npz:labels[2]: is -100, want -1 (unobserved)"}},
+		{"a class without labels", labels(0, 2, 2), dry, 0, []string{`state "1" of node type "node" never occurs`}},
+		{"a named class without labels", map[string]string{"bad.npz": labels(0, 1, 1)["bad.npz"], "dataset.json": `{"states": ["cat", "dog", "cow"]}`}, dry, 0, []string{`state "cow" of node type "node" never occurs`}},
+		{"one class alone", ints("labels", []int{3}, 1, 1, 1), "", 0, []string{`all known labels are "1" of node type "node"`, "nothing tells states apart"}},
+		{"every label hidden", ints("labels", []int{3}, -1, -1, -1), dry, 3, []string{"every label of every instance is unobserved"}},
+		{"no labels", with(t, arrays{"labels": ""}), dry, 3, []string{"instance 0 (bad) has no labels"}},
+		{"labels of all splits", tables(nodes, edges), "train $DIR/g --dry-run", 0, []string{"labels of the splits test, train are all learned from"}},
+
+		// Edges.
+		{"edges in columns", ints("edges", []int{2, 3}, 0, 1, 0, 1, 2, 2), "", 3, []string{"bad.npz:edges: shape is [2, 3]", "edges.T"}},
+		{"both directions of an edge", ints("edges", []int{3, 2}, 0, 1, 1, 2, 1, 0), "", 3, []string{"bad.npz:edges[2]: is (1, 0)", "already joined"}},
+		{"both directions of an edge in a table", tables(nodes, edges+"bob\tann\n"), "", 0, []string{"g.edges.tsv:3: an edge that is there already, in either direction"}},
+		{"a loop", ints("edges", []int{3, 2}, 0, 1, 1, 2, 2, 2), "", 3, []string{"bad.npz:edges[2]: is (2, 2)", "two different nodes"}},
+		{"a loop in a table", tables(nodes, edges+"cid\tcid\n"), "", 0, []string{"g.edges.tsv:3: an edge from a node to itself"}},
+		{"nodes from 1", ints("edges", []int{3, 2}, 1, 2, 2, 3, 1, 3), "", 3, []string{"bad.npz:edges[1]: is (2, 3)", "nodes are 0 to 2"}},
+		{"an adjacency matrix", ints("edges", []int{3, 3}, 0, 1, 0, 1, 0, 1, 0, 1, 0), "", 3, []string{"bad.npz:edges: shape is [3, 3], want [m, 2]"}},
+		{"weights in the edge table", tables(nodes, "ann\tbob\t0.5\n"), "", 3, []string{"g.edges.tsv:1: there are 3 columns, want 2"}},
+		{"an edge to an unknown node", tables(nodes, edges+"ann\tdan\n"), "", 3, []string{`g.edges.tsv:3: there is no node "dan" in`, "g.nodes.tsv"}},
+		{"no table of edges", map[string]string{"g.nodes.tsv": nodes}, "check $DIR/g", 1, []string{"g.edges.tsv", "no such file"}},
+
+		// Features.
+		{"NaN in a feature", floats("node_features", []int{3, 2}, 1, 2, math.NaN(), 4, 5, 6), "", 3, []string{"bad.npz:node_features[1,0]", "NaN"}},
+		{"NaN in a table", tables("ann\t0\ttrain\t0:nan\nbob\t1\n", edges), "", 3, []string{`g.nodes.tsv:1: feature "0:nan"`, "not a finite decimal number"}},
+		{"unscaled columns", floats("node_features", []int{3, 2}, 1, 52000, 0.5, 31000, 0.2, 48000), "", 0, []string{"differ in scale", "divide each feature by its standard deviation"}},
+		{"a column twice", floats("node_features", []int{3, 2}, 1, 2, 3, 6, 5, 10), "", 0, []string{"is a multiple of", "leave one of them out"}},
+		{"a column of zeros", floats("node_features", []int{3, 2}, 1, 0, 3, 0, 5, 0), "", 0, []string{"is zero everywhere"}},
+		{"one feature without its axis", floats("node_features", []int{3}, 1, 2, 3), "", 3, []string{"bad.npz:node_features: shape is [3]", "x.reshape(-1, 1)"}},
+		{"features in columns", floats("node_features", []int{2, 3}, 1, 2, 3, 4, 5, 6), "", 3, []string{"bad.npz", "2"}},
+		{"features of edges both ways", floats("edge_features", []int{6, 1}, 1, 2, 3, 1, 2, 3), "", 3, []string{"bad.npz:edge_features", "6", "3 edges"}},
+		{"dense features in a table", tables("ann\t0\ttrain\t0.1 0.7\nbob\t1\ttrain\t0.3 0.2\n", edges), "", 3, []string{`g.nodes.tsv:1: feature "0.1": want index or index:value`}},
+
+		// Files.
+		{"a misspelt array", with(t, arrays{"lables": npy(t, []int{3}, []int32{0, 1, 2})}), "", 3, []string{"bad.npz:lables: unknown array", "labels"}},
+		{"a header that is no comment", tables("node\tlabel\tsplit\tfeatures\n"+nodes, edges), "", 3, []string{`g.nodes.tsv:1: label is "label"`, "begin the line with # if it is a header"}},
+		{"commas", tables(strings.ReplaceAll(nodes, "\t", ","), edges), "", 3, []string{"g.nodes.tsv:1: there are 1 columns", "separated by tabs"}},
+		{"semicolons", tables(nodes, strings.ReplaceAll(edges, "\t", ";")), "", 3, []string{"g.edges.tsv:1: there are 1 columns, want 2"}},
+		{"blanks", tables(strings.ReplaceAll(nodes, "\t", " "), edges), "", 3, []string{"g.nodes.tsv:1: there are 1 columns", "separated by tabs"}},
+		{"a header of the edge table", tables(nodes, "from\tto\n"+edges), "", 3, []string{`g.edges.tsv:1: there is no node "from" in`}},
+		{"a name of two words", tables(strings.Replace(nodes, "ann", "ann lee", 1), strings.Replace(edges, "ann", "ann lee", 1)), "", 3, []string{"g.edges.tsv:1: there are 3 columns, want 2"}},
+		{"an identifier twice", tables(nodes+"bob\t0\n", edges), "", 3, []string{`g.nodes.tsv:4: node "bob" is on line 2 already`}},
+		{"tables swapped", tables(edges, nodes), "", 3, []string{`g.nodes.tsv:1: label is "bob"`}},
+		{"an empty table", tables("", edges), "", 3, []string{"g.nodes.tsv: there are no nodes"}},
+		{"an empty file", map[string]string{"bad.npz": ""}, "", 3, []string{"bad.npz: the file is empty"}},
+		{"a file cut short", map[string]string{"bad.npz": npz(t, goodArrays(t))[:300]}, "", 3, []string{"bad.npz: the file was cut short or damaged"}},
+		{"another file by that name", map[string]string{"bad.npz": "node,label\nann,0\n"}, "", 3, []string{"bad.npz: it is not an npz file"}},
+		{"a table by another name", map[string]string{"nodes.csv": nodes, "edges.csv": edges}, "check $DIR/nodes.csv", 3, []string{"nodes.csv", "NAME.nodes.tsv"}},
+		{"names of states by their number", with(t, nil), "train $DIR/bad.npz --states 3 --dry-run", 2, []string{"--states 3", "want the names"}},
+		{"states by another number", map[string]string{"bad.npz": with(t, nil)["bad.npz"], "dataset.json": `{"states": ["a", "b"]}`}, "", 3, []string{"bad.npz:states: is 3", "dataset.json", "has 2 states"}},
+		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean "train"?`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			for name, text := range c.files {
+				writeFile(t, filepath.Join(folder, name), text)
+			}
+			if c.args == "" {
+				c.args = "check $DIR"
+			}
+			o := run(t, strings.Fields(strings.ReplaceAll(c.args, "$DIR", folder))...)
+			if o.code != c.code {
+				t.Errorf("%s: code %d, want %d", o.command(), o.code, c.code)
+			}
+			for _, part := range c.parts {
+				if !strings.Contains(o.stdout+o.stderr, part) {
+					t.Errorf("%s: nothing names %q:\n%s%s", o.command(), part, o.stdout, o.stderr)
+				}
+			}
+		})
+	}
+}
