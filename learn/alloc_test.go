@@ -63,7 +63,7 @@ func (l *learner) growWorkers() {
 	}
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
-		v := visit{bundle: b, blocks: t.blocks, follow: l.follows(), contribute: true, certify: true}
+		v := visit{bundle: b, blocks: t.blocks, contribute: true, certify: true}
 		for worker := range l.workers {
 			for job := range len(t.blocks) * len(b.units) {
 				l.visitUnit(&v, worker, job)

@@ -85,26 +85,26 @@ func (c *course) record(e Event) error {
 }
 
 // state is what a checkpoint has of the run, given its slices.
-func (c *course) state(blocks int, is fingerprint, random []byte, doubles []array[float64], singles []array[float32]) (*State, error) {
+func (c *course) state(blocks int, is fingerprint, random []byte, arrays []array) (*State, error) {
 	text, err := json.Marshal(c.saved(blocks, is, random))
 	if err != nil {
 		return nil, err
 	}
-	return &State{Iteration: c.progress.Iterations, progress: text, doubles: doubles, singles: singles}, nil
+	return &State{Iteration: c.progress.Iterations, progress: text, arrays: arrays}, nil
 }
 
 // arrays begins the list of the slices of the state: the weights, some others, the best
 // weights, and the memory of what makes the steps.
-func (c *course) arrays(withBest bool, memory [][]float64, others ...array[float64]) []array[float64] {
-	a := append([]array[float64]{{"weights", c.model.Weights}}, others...)
+func (c *course) arrays(withBest bool, memory [][]float64, others ...array) []array {
+	a := append([]array{{"weights", c.model.Weights}}, others...)
 	if withBest {
 		if c.best == nil {
 			c.best = c.model.Clone()
 		}
-		a = append(a, array[float64]{"best", c.best.Weights})
+		a = append(a, array{"best", c.best.Weights})
 	}
 	for i, x := range memory {
-		a = append(a, array[float64]{fmt.Sprintf("step.%d", i), x})
+		a = append(a, array{fmt.Sprintf("step.%d", i), x})
 	}
 	return a
 }

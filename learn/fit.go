@@ -81,7 +81,6 @@ type progress struct {
 	// Damping of the messages, for inference that need not converge without, and what
 	// decides it.
 	Damping  float64  `json:"-" bits:"damping"`
-	Momentum momentum `json:"momentum"`
 	Stalling stalling `json:"stalling"`
 
 	Check  checkProgress `json:"check"`
@@ -134,7 +133,7 @@ func (l *learner) iterate() error {
 	}
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), follow: l.follows() && !whole, contribute: true}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true}
 	if whole {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
 	}
@@ -321,11 +320,6 @@ func (l *learner) decide(block int) error {
 	if atPassEnd {
 		if err := l.judgePass(block); err != nil {
 			return err
-		}
-		if l.follows() && !l.inWholePasses() {
-			if err := l.carryOn(); err != nil {
-				return err
-			}
 		}
 		if l.progress.Iterations/l.perPass()%resumEvery == 0 {
 			l.resum()

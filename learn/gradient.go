@@ -24,9 +24,8 @@ type worker struct {
 	belief32 []float32
 	logs     []float64 // beliefs of labels, then their logarithms
 	places   []int32   // of edges of sparse pairs
-	momentum bp.Momentum
-	certify  bool // the beliefs of edges are made consistent with those of nodes
-	split    bool // what a split adds to the bound is found beside
+	certify  bool      // the beliefs of edges are made consistent with those of nodes
+	split    bool      // what a split adds to the bound is found beside
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -38,9 +37,7 @@ type unitResult struct {
 	split   float64 // adds to the bound
 	// infeasible: no consistent beliefs were found.
 	infeasible bool
-	// product and square are of velocities: see bp.Momentum.
-	product, square float64
-	err             error
+	err        error
 }
 
 // planResults finds how large each of l.results gets: the most that any of the visits of
@@ -131,20 +128,17 @@ func (l *learner) largestRoom() (room ground.Room) {
 
 // workersMemory lists what workers take when they have seen the largest block.
 func (l *learner) workersMemory(m *Memory) {
-	potentials, remembered := 0.0, 0.0
+	potentials := 0.0
 	for _, b := range l.bundles {
 		for _, u := range b.units {
 			for x := range u.part.Blocks {
 				block := &u.part.Blocks[x]
 				potentials = max(potentials, bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block, l.settings.precision()))
-				if l.carries {
-					remembered = max(remembered, bp.MomentumBytes(u.net, block))
-				}
 			}
 		}
 	}
 	threads := float64(min(l.settings.Threads, len(l.resultRoom)))
-	m.Add("potentials of a block", threads*(potentials+remembered), "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
+	m.Add("potentials of a block", threads*potentials, "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
 	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()), "%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
 }
 
@@ -157,8 +151,6 @@ type visit struct {
 	precision bp.Precision
 	// contribute: replace the gradient contributions after the sweeps.
 	contribute bool
-	// follow: find the velocities of the messages. carry: carry them on, and do no more.
-	follow, carry bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
 	// split: find what a split adds to the bound, and do no more.
@@ -248,13 +240,8 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.split, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
-	s.product, s.square = 0, 0
 	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
-		return
-	}
-	if v.carry {
-		bp.Carry(u.net, u.state, u.velocity, block, l.progress.Momentum.Factor)
 		return
 	}
 	if v.split && !l.splitLater(u, blockIndex) {
@@ -271,13 +258,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	// A block is always finished: a state between two sweeps could not be resumed
 	// to the same bytes.
 	w.space.Times.Begin()
-	if v.follow {
-		w.momentum.Remember(u.net, u.state, u.velocity, block, l.progress.Momentum.Factor)
-	}
 	s.outcome, s.err = w.space.Iterate(context.Background(), u.net, u.state, block, v.limits)
-	if v.follow {
-		s.product, s.square = w.momentum.Measure(u.net, u.state, u.velocity, block)
-	}
 	w.space.Times.End(bp.PhaseSweep)
 	if s.err != nil {
 		return

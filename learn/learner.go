@@ -37,7 +37,6 @@ type learner struct {
 	variables              float64 // mean number of variables per sample
 	ascends                bool    // every inference ascends a dual: it converges without damping
 	certified              bool    // F bounds the objective from above
-	carries                bool    // messages are carried on between visits
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
@@ -102,7 +101,6 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.recovering, _ = s.Step.(recoverer)
-	l.carries = l.carriesMessages()
 	l.newton = planNewton(l)
 	if l.recovering != nil && l.newton == nil {
 		l.response = newResponse(l)
@@ -115,7 +113,6 @@ func (l *learner) allocate() error {
 	p, s := l.problem, l.settings
 	l.course.allocate()
 	l.makeRoom()
-	l.prepareMomentum()
 	l.useLargePages()
 	l.data = sumStatistics(l.model, p.Data, l.samples)
 	l.magnitude = magnitude(l.model, p.Data, l.samples, l.data)
@@ -347,8 +344,6 @@ func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockI
 	r.first = max(r.first, s.outcome.First)
 	r.split += u.weight * s.split
 	l.progress.Infeasible = l.progress.Infeasible || s.infeasible
-	l.progress.Momentum.Product += s.product
-	l.progress.Momentum.Square += s.square
 	block := &u.part.Blocks[blockIndex]
 	l.progress.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
 	if v.contribute {
@@ -414,9 +409,6 @@ func (l *learner) stateBytes() int64 {
 		bytes += 8 * b.groups() * l.stride
 		for _, u := range b.units {
 			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+u.sparseEdges.numbers)
-			if l.carries {
-				bytes += 4 * u.net.Messages()
-			}
 		}
 	}
 	return int64(bytes)

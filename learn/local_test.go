@@ -292,9 +292,9 @@ func TestLocalStates(t *testing.T) {
 		"variational":      {p, Full, func(*State) {}},
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
-		"no gradient":      {p, Pseudo, func(s *State) { s.doubles = slices.Delete(s.doubles, 1, 2) }},
+		"no gradient":      {p, Pseudo, func(s *State) { s.arrays = slices.Delete(s.arrays, 1, 2) }},
 		"no JSON":          {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
-		"wild memory":      {p, Pseudo, func(s *State) { s.doubles[2].values[memoryNext] = pairsKept }},
+		"wild memory":      {p, Pseudo, func(s *State) { s.arrays[2].values[memoryNext] = pairsKept }},
 	} {
 		damaged := state.clone()
 		test.change(damaged)

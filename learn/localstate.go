@@ -5,7 +5,7 @@ func (l *localLearner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	state, err := l.state(1, l.identify(), nil, l.arrays(l.best != nil), nil)
+	state, err := l.state(1, l.identify(), nil, l.arrays(l.best != nil))
 	if err != nil {
 		return err
 	}
@@ -13,8 +13,8 @@ func (l *localLearner) checkpoint() error {
 }
 
 // arrays lists every slice of the state, in a fixed order.
-func (l *localLearner) arrays(withBest bool) []array[float64] {
-	return l.course.arrays(withBest, append(l.curvature.memory(), l.lanczos.scalars), array[float64]{"gradient", l.gradient})
+func (l *localLearner) arrays(withBest bool) []array {
+	return l.course.arrays(withBest, append(l.curvature.memory(), l.lanczos.scalars), array{"gradient", l.gradient})
 }
 
 // restore puts a saved state in the place of the fresh one.
@@ -29,7 +29,7 @@ func (l *localLearner) restore(state *State) error {
 	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
 		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
 	}
-	if err := state.fill(l.arrays(in.HasBest), nil); err != nil {
+	if err := state.fill(l.arrays(in.HasBest)); err != nil {
 		return err
 	}
 	if l.progress, err = in.restored(); err != nil {

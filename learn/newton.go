@@ -518,7 +518,6 @@ func (n *newton) begin() error {
 	if l.progress.Iterations == 0 {
 		return nil // the initial check has just done it
 	}
-	l.progress.Momentum.pause()
 	l.goBack()
 	for range newtonSweeps {
 		for i := range l.checkSchedule {

@@ -15,7 +15,6 @@ func (l *learner) useLargePages() {
 			machine.LargePages(u.state.LogMessage)
 			machine.LargePages(u.state.LogBelief)
 			machine.LargePages(u.keptBeliefs)
-			machine.LargePages(u.velocity)
 		}
 	}
 	for _, in := range l.problem.Data {

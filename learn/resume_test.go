@@ -35,11 +35,8 @@ func (c *countdown) Err() error {
 // clone copies a state, whose slices are valid during the call only.
 func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
-	for _, a := range s.doubles {
-		c.doubles = append(c.doubles, array[float64]{a.name, slices.Clone(a.values)})
-	}
-	for _, a := range s.singles {
-		c.singles = append(c.singles, array[float32]{a.name, slices.Clone(a.values)})
+	for _, a := range s.arrays {
+		c.arrays = append(c.arrays, array{a.name, slices.Clone(a.values)})
 	}
 	return c
 }
@@ -441,15 +438,15 @@ func TestDamagedState(t *testing.T) {
 		"check for an unknown end":  progress(`"active":false,"purpose":"initial"`, `"active":true,"purpose":"final!"`),
 		"fewer than no iterations":  progress(`"iterations":`, `"iterations":-`),
 		"check after the last step": progress(`"last_check":0`, `"last_check":1000000`),
-		"no arrays":                 func(s *State) { s.doubles = nil },
-		"weights gone":              func(s *State) { s.doubles[0].name = "waits" },
+		"no arrays":                 func(s *State) { s.arrays = nil },
+		"weights gone":              func(s *State) { s.arrays[0].name = "waits" },
 		"step rule gone": func(s *State) {
-			s.doubles = slices.DeleteFunc(s.doubles, func(a array[float64]) bool { return strings.HasPrefix(a.name, "step.") })
+			s.arrays = slices.DeleteFunc(s.arrays, func(a array) bool { return strings.HasPrefix(a.name, "step.") })
 		},
 		"short messages": func(s *State) {
-			for i := range s.doubles {
-				if strings.HasSuffix(s.doubles[i].name, "message") {
-					s.doubles[i].values = s.doubles[i].values[1:]
+			for i := range s.arrays {
+				if strings.HasSuffix(s.arrays[i].name, "message") {
+					s.arrays[i].values = s.arrays[i].values[1:]
 				}
 			}
 		},

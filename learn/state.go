@@ -22,20 +22,18 @@ type State struct {
 	// run must share, and a fingerprint of the data, the blocks and the counting
 	// numbers.
 	progress []byte
-	doubles  []array[float64]
-	singles  []array[float32]
+	arrays   []array
 
-	// open opens the file that has the arrays instead of doubles and singles, so that
-	// they are in memory once, in the run that goes on; checksum is the file's. nil:
-	// there is no file.
+	// open opens the file that has the arrays instead, so that they are in memory once, in
+	// the run that goes on; checksum is the file's. nil: there is no file.
 	open     func() (*safetensors.File, error)
 	checksum string
 }
 
 // array is a slice of a State, with its name.
-type array[T float32 | float64] struct {
+type array struct {
 	name   string
-	values []T
+	values []float64
 }
 
 // saved is what State.progress holds. Floats that may be NaN or infinite are kept by
@@ -65,8 +63,8 @@ type saved struct {
 
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
 // several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
-// watch the gradient, 5 since messages have velocities and the step rule a Hessian, and 6
-// since weights and messages descend together.
+// watch the gradient, 5 since the step rule has a Hessian, and 6 since weights and messages
+// descend together.
 const stateFormat = 6
 
 // eachByBits calls do for every number of a struct that is saved by its bits.
@@ -86,7 +84,7 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.state(l.blocks, l.identify(), random, l.arrays(l.best != nil), l.singles())
+	return l.state(l.blocks, l.identify(), random, l.arrays(l.best != nil))
 }
 
 // saved returns what is kept of a run beside its arrays.
@@ -108,37 +106,25 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 }
 
 // arrays lists every slice of the state, in a fixed order.
-func (l *learner) arrays(withBest bool) []array[float64] {
-	a := l.course.arrays(withBest, l.settings.Step.Memory(), array[float64]{"total", l.total}, array[float64]{"moments", l.moments}, array[float64]{"watched", l.watched})
+func (l *learner) arrays(withBest bool) []array {
+	a := l.course.arrays(withBest, l.settings.Step.Memory(), array{"total", l.total}, array{"moments", l.moments}, array{"watched", l.watched})
 	if l.newton != nil {
-		a = append(a, array[float64]{"newton", l.newton.scalars})
+		a = append(a, array{"newton", l.newton.scalars})
 	}
 	for i, b := range l.bundles {
-		a = append(a, array[float64]{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
+		a = append(a, array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
 			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
-			a = append(a, array[float64]{name + "message", u.state.LogMessage}, array[float64]{name + "belief", u.state.LogBelief})
+			a = append(a, array{name + "message", u.state.LogMessage}, array{name + "belief", u.state.LogBelief})
 			if len(u.keptBeliefs) > 0 {
-				a = append(a, array[float64]{name + "loose", u.keptBeliefs})
+				a = append(a, array{name + "loose", u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
-				a = append(a, array[float64]{name + "untied", u.untied})
+				a = append(a, array{name + "untied", u.untied})
 			}
 		}
 	}
 	return a
-}
-
-// singles lists every slice of the state in single precision.
-func (l *learner) singles() (all []array[float32]) {
-	for i, b := range l.bundles {
-		for j, u := range b.units {
-			if len(u.velocity) > 0 {
-				all = append(all, array[float32]{fmt.Sprintf("bundle.%d.unit.%d.velocity", i, j), u.velocity})
-			}
-		}
-	}
-	return all
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
@@ -168,7 +154,7 @@ func (l *learner) restore(state *State) error {
 	} else if !known {
 		l.newton = nil // the run began with block visits alone
 	}
-	if err := state.fill(l.arrays(in.HasBest), l.singles()); err != nil {
+	if err := state.fill(l.arrays(in.HasBest)); err != nil {
 		return err
 	}
 	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {
@@ -200,10 +186,10 @@ func (s *State) parse() (*saved, error) {
 	return &in, nil
 }
 
-// has reports whether the state has an array of doubles with that name.
+// has reports whether the state has an array with that name.
 func (s *State) has(name string) (bool, error) {
 	if s.open == nil {
-		return slices.ContainsFunc(s.doubles, func(a array[float64]) bool { return a.name == name }), nil
+		return slices.ContainsFunc(s.arrays, func(a array) bool { return a.name == name }), nil
 	}
 	f, err := s.open()
 	if err != nil {
@@ -214,16 +200,12 @@ func (s *State) has(name string) (bool, error) {
 }
 
 // fill puts into each array what the state has under its name.
-func (s *State) fill(doubles []array[float64], singles []array[float32]) error {
+func (s *State) fill(arrays []array) error {
 	if s.open != nil {
-		return s.fillFromFile(doubles, singles)
+		return s.fillFromFile(arrays)
 	}
-	return errors.Join(fill(doubles, s.doubles), fill(singles, s.singles))
-}
-
-func fill[T float32 | float64](arrays, saved []array[T]) error {
-	have := map[string][]T{}
-	for _, a := range saved {
+	have := map[string][]float64{}
+	for _, a := range s.arrays {
 		have[a.name] = a.values
 	}
 	for _, a := range arrays {

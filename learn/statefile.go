@@ -17,15 +17,11 @@ func (s *State) WriteFile(path string) error {
 	if s.open != nil {
 		return errors.New("learn: a state that was read is in its file already; copy that")
 	}
-	tensors := appendTensors(appendTensors(nil, s.doubles), s.singles)
-	return safetensors.WriteFile(path, map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}, tensors)
-}
-
-func appendTensors[T float32 | float64](tensors []safetensors.Tensor, arrays []array[T]) []safetensors.Tensor {
-	for _, a := range arrays {
+	var tensors []safetensors.Tensor
+	for _, a := range s.arrays {
 		tensors = append(tensors, safetensors.New(a.name, []int{len(a.values)}, a.values))
 	}
-	return tensors
+	return safetensors.WriteFile(path, map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}, tensors)
 }
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
@@ -80,8 +76,8 @@ func newState(f *safetensors.File) (*State, error) {
 	}
 	s.Iteration = in.Progress.Iterations
 	for _, t := range f.Tensors() {
-		if t.DType != safetensors.F64 && t.DType != safetensors.F32 {
-			return nil, fmt.Errorf("tensor %q has dtype %s, want %s or %s", t.Name, t.DType, safetensors.F64, safetensors.F32)
+		if t.DType != safetensors.F64 {
+			return nil, fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, safetensors.F64)
 		}
 	}
 	return s, nil
@@ -94,7 +90,7 @@ func checksumOf(f *safetensors.File) string {
 
 // fillFromFile is fill for a state that is in a file. Nothing is read before all names and
 // sizes are right.
-func (s *State) fillFromFile(doubles []array[float64], singles []array[float32]) error {
+func (s *State) fillFromFile(arrays []array) error {
 	f, err := s.open()
 	if err != nil {
 		return err
@@ -107,27 +103,16 @@ func (s *State) fillFromFile(doubles []array[float64], singles []array[float32])
 	for _, t := range f.Tensors() {
 		have[t.Name] = t
 	}
-	if err := errors.Join(fits(have, safetensors.F64, doubles), fits(have, safetensors.F32, singles)); err != nil {
-		return err
-	}
-	return errors.Join(readArrays(f, have, doubles), readArrays(f, have, singles))
-}
-
-func fits[T float32 | float64](have map[string]safetensors.Info, of safetensors.DType, arrays []array[T]) error {
 	for _, a := range arrays {
 		has := 0
 		t, ok := have[a.name]
-		if ok && t.DType == of {
+		if ok && t.DType == safetensors.F64 {
 			has = t.Elements()
 		}
-		if !ok || t.DType != of || has != len(a.values) {
+		if !ok || t.DType != safetensors.F64 || has != len(a.values) {
 			return wrongArray(a.name, has, len(a.values))
 		}
 	}
-	return nil
-}
-
-func readArrays[T float32 | float64](f *safetensors.File, have map[string]safetensors.Info, arrays []array[T]) error {
 	for _, a := range arrays {
 		if err := safetensors.ReadInto(f, have[a.name], a.values); err != nil {
 			return err

@@ -26,9 +26,7 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	// velocity is that of the messages, where they are carried on (momentum.go).
-	velocity []float32
-	slots    [][]int32 // [block][group of the block] position in bundle.touched[block], or isSparse
+	slots  [][]int32 // [block][group of the block] position in bundle.touched[block], or isSparse
 	// keptBeliefs holds, of every edge of a sparse pair, its belief at the last visit and
 	// its part of Σ c H(τ): see sparse.go.
 	keptBeliefs []float64
@@ -198,19 +196,15 @@ func (u *unit) allocate(layout *crf.Layout) {
 
 // unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
 func (l *learner) unitsMemory(m *Memory) {
-	var messages, beliefs, kept, untied, velocities float64
+	var messages, beliefs, kept, untied float64
 	for _, u := range l.units {
 		messages += doubleBytes * float64(u.net.Messages())
 		beliefs += doubleBytes * float64(u.net.Beliefs())
 		kept += doubleBytes * float64(u.sparseEdges.numbers)
 		untied += doubleBytes * float64(l.model.Layout.UntiedSize)
-		if l.carries {
-			velocities += singleBytes * float64(u.net.Messages())
-		}
 	}
 	inferences := fmt.Sprintf("%d inferences", len(l.units))
 	m.Add("messages", messages, "8 bytes for each state of both ends of every edge, in %s", inferences)
-	m.Add("velocities of messages", velocities, "4 bytes for each number of messages")
 	m.Add("beliefs of nodes", beliefs, "8 bytes for each state of every node, in %s", inferences)
 	m.Add("beliefs of edges between blocks that few edges join", kept, "8 × (joint states + 1) for each of these edges")
 	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)

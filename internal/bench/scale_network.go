@@ -78,8 +78,7 @@ const (
 func (c *scaleCase) needBytes() float64 {
 	m := speedShape(c.states, bp.Double)
 	nodes, edges := float64(c.nodes), float64(c.edges)
-	velocities := 2 * singleBytes * m.states * edges
-	return networkBytes(m, nodes, edges) + velocities + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perKeptEdge()*float64(c.keptEdges))
+	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perKeptEdge()*float64(c.keptEdges))
 }
 
 // scaleNetwork is a network on which learning has begun.

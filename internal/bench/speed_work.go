@@ -8,8 +8,7 @@ import (
 
 // numberBytes are the bytes of everything but the tables of edges: features,
 // potentials of nodes, messages, beliefs and contributions are float64 whatever the
-// precision; singleBytes are those of velocities, and of tables in single
-// precision.
+// precision; singleBytes are those of tables in single precision.
 const numberBytes, singleBytes = 8, 4
 
 // giga is 10⁹, such as nanoseconds in a second, and milli the milliseconds.

@@ -32,9 +32,6 @@ var avx512 = implementation{
 	settle:         anySettle512,
 	exponentials:   anyExponentials512,
 	panels:         &panels512,
-	remember:       remember512,
-	measure:        measure512,
-	carry:          carry512,
 	uniform:        uniform512,
 	single:         single512,
 }
@@ -67,9 +64,6 @@ var avx2 = implementation{
 	settle:         anySettle256,
 	exponentials:   anyExponentials256,
 	panels:         &panels256,
-	remember:       plainRemember,
-	measure:        plainMeasure,
-	carry:          plainCarry,
 	single:         single256,
 }
 

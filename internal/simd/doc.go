@@ -12,9 +12,8 @@
 //
 // There are three: AVX-512 (F, DQ, VL, BW), AVX2 with FMA, and plain Go, which is
 // complete, is the reference and serves every other architecture. AVX2 has no kernels
-// for velocities (Remember, Measure, Carry), which are plain Go there, nor for a Uniform,
-// without which everything goes by lists; AVX-512 takes the EdgeBeliefs of AVX2 below 8
-// states, in double precision. One is
+// for a Uniform, without which everything goes by lists; AVX-512 takes the EdgeBeliefs of
+// AVX2 below 8 states, in double precision. One is
 // chosen when the program starts, from golang.org/x/sys/cpu, so that
 // GODEBUG=cpu.avx512f=off gives AVX2 and GODEBUG=cpu.all=off plain Go; the build
 // tag purego leaves the assembly out. Name tells which is in use.

@@ -124,21 +124,6 @@ func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int
 //go:noescape
 func exponentials512(tables []float64, size int, inverse []float64) (left int)
 
-// remember512 is Remember.
-//
-//go:noescape
-func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, factor float64)
-
-// measure512 is Measure.
-//
-//go:noescape
-func measure512(before []float64, messages []float64, velocity []float32, in []int32, k int) (product float64, square float64)
-
-// carry512 is Carry.
-//
-//go:noescape
-func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, factor float64, count float64)
-
 // edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
 //
 //go:noescape

@@ -12317,340 +12317,6 @@ done1056:
 	VZEROUPPER
 	RET
 
-// func remember512(before []float64, messages []float64, velocity []float32, in []int32, k int, factor float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·remember512(SB), $0-112
-	VBROADCASTSD factor+104(FP), Z0
-	MOVQ         before_base+0(FP), AX
-	MOVQ         in_base+72(FP), CX
-	MOVQ         in_len+80(FP), DX
-	MOVQ         k+96(FP), BX
-	MOVQ         messages_base+24(FP), SI
-	MOVQ         velocity_base+48(FP), DI
-	TESTQ        DX, DX
-	JLE          done1076
-
-message1075:
-	MOVLQSX      (CX), R8
-	IMULQ        BX, R8
-	LEAQ         (SI)(R8*8), R9
-	LEAQ         (DI)(R8*4), R8
-	XORQ         R10, R10
-	CMPQ         BX, $0x08
-	JNE          wide1077
-	VMOVUPD      (R9)(R10*8), Z1
-	VCVTPS2PD    (R8)(R10*4), Z2
-	VFNMADD231PD Z0, Z2, Z1
-	VMOVUPD      Z1, (AX)(R10*8)
-	JMP          row1080
-
-wide1077:
-	MOVQ BX, R11
-	CMPQ R11, $0x08
-	JLE  rest1079
-
-vector1078:
-	VMOVUPD      (R9)(R10*8), Z1
-	VCVTPS2PD    (R8)(R10*4), Z2
-	VFNMADD231PD Z0, Z2, Z1
-	VMOVUPD      Z1, (AX)(R10*8)
-	ADDQ         $0x08, R10
-	SUBQ         $0x08, R11
-	CMPQ         R11, $0x08
-	JG           vector1078
-
-rest1079:
-	MOVQ         $-1, R12
-	BZHIQ        R11, R12, R12
-	KMOVB        R12, K1
-	VMOVUPD.Z    (R9)(R10*8), K1, Z1
-	VCVTPS2PD.Z  (R8)(R10*4), K1, Z2
-	VFNMADD231PD Z0, Z2, Z1
-	VMOVUPD      Z1, (AX)(R10*8)
-
-row1080:
-	LEAQ (AX)(BX*8), AX
-	ADDQ $0x04, CX
-	DECQ DX
-	JNZ  message1075
-
-done1076:
-	VZEROUPPER
-	RET
-
-// func measure512(before []float64, messages []float64, velocity []float32, in []int32, k int) (product float64, square float64)
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
-TEXT ·measure512(SB), $0-120
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	MOVQ   before_base+0(FP), AX
-	MOVQ   in_base+72(FP), CX
-	MOVQ   in_len+80(FP), DX
-	MOVQ   k+96(FP), BX
-	MOVQ   messages_base+24(FP), SI
-	MOVQ   velocity_base+48(FP), DI
-	TESTQ  DX, DX
-	JLE    done1082
-
-message1081:
-	MOVLQSX     (CX), R8
-	IMULQ       BX, R8
-	LEAQ        (SI)(R8*8), R9
-	LEAQ        (DI)(R8*4), R8
-	XORQ        R10, R10
-	CMPQ        BX, $0x08
-	JNE         wide1083
-	VMOVUPD     (R9)(R10*8), Z2
-	VMOVUPD     (AX)(R10*8), Z3
-	VSUBPD      Z3, Z2, Z2
-	VPANDQ.BCST constants<>+792(SB), Z2, Z3
-	VCMPPD.BCST $0x01, constants<>+984(SB), Z3, K1
-	VMOVAPD.Z   Z2, K1, Z2
-	VCVTPS2PD   (R8)(R10*4), Z3
-	VFMADD231PD Z3, Z2, Z0
-	VFMADD231PD Z2, Z2, Z1
-	VCVTPD2PS   Z2, Y2
-	VMOVUPS     Y2, (R8)(R10*4)
-	JMP         row1086
-
-wide1083:
-	MOVQ BX, R11
-	CMPQ R11, $0x08
-	JLE  rest1085
-
-vector1084:
-	VMOVUPD     (R9)(R10*8), Z2
-	VMOVUPD     (AX)(R10*8), Z3
-	VSUBPD      Z3, Z2, Z2
-	VPANDQ.BCST constants<>+792(SB), Z2, Z3
-	VCMPPD.BCST $0x01, constants<>+984(SB), Z3, K1
-	VMOVAPD.Z   Z2, K1, Z2
-	VCVTPS2PD   (R8)(R10*4), Z3
-	VFMADD231PD Z3, Z2, Z0
-	VFMADD231PD Z2, Z2, Z1
-	VCVTPD2PS   Z2, Y2
-	VMOVUPS     Y2, (R8)(R10*4)
-	ADDQ        $0x08, R10
-	SUBQ        $0x08, R11
-	CMPQ        R11, $0x08
-	JG          vector1084
-
-rest1085:
-	MOVQ        $-1, R12
-	BZHIQ       R11, R12, R12
-	KMOVB       R12, K1
-	VMOVUPD.Z   (R9)(R10*8), K1, Z2
-	VMOVUPD.Z   (AX)(R10*8), K1, Z3
-	VSUBPD      Z3, Z2, Z2
-	VPANDQ.BCST constants<>+792(SB), Z2, Z3
-	VCMPPD.BCST $0x01, constants<>+984(SB), Z3, K2
-	VMOVAPD.Z   Z2, K2, Z2
-	VCVTPS2PD.Z (R8)(R10*4), K1, Z3
-	VFMADD231PD Z3, Z2, Z0
-	VFMADD231PD Z2, Z2, Z1
-	VCVTPD2PS   Z2, Y2
-	VMOVUPS     Y2, K1, (R8)(R10*4)
-
-row1086:
-	LEAQ (AX)(BX*8), AX
-	ADDQ $0x04, CX
-	DECQ DX
-	JNZ  message1081
-
-done1082:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z2
-	VADDPD     Z2, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z2
-	VADDPD     Z2, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z2
-	VADDPD     Z2, Z0, Z0
-	VSHUFF64X2 $0x4e, Z1, Z1, Z2
-	VADDPD     Z2, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z2
-	VADDPD     Z2, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z2
-	VADDPD     Z2, Z1, Z1
-	MOVSD      X0, product+104(FP)
-	MOVSD      X1, square+112(FP)
-	VZEROUPPER
-	RET
-
-// func carry512(beliefs []float64, messages []float64, velocity []float32, nodes []int32, order []int32, inStart []int32, in []int32, rho []float64, k int, factor float64, count float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·carry512(SB), $8-216
-	VBROADCASTSD factor+200(FP), Z0
-	MOVQ         order_base+96(FP), AX
-	MOVQ         order_len+104(FP), CX
-	MOVQ         inStart_base+120(FP), DX
-	MOVQ         in_base+144(FP), BX
-	MOVQ         k+192(FP), SI
-	TESTQ        CX, CX
-	JLE          done1089
-
-node1087:
-	MOVL         4(DX), DI
-	SUBL         (DX), DI
-	JLE          next1088
-	MOVLQSX      (AX), R8
-	MOVQ         nodes_base+72(FP), R9
-	MOVLQSX      (R9)(R8*4), R8
-	VBROADCASTSD count+208(FP), Z1
-	MOVQ         rho_base+168(FP), R9
-	VDIVSD       (R9)(R8*8), X1, X1
-	VBROADCASTSD X1, Z1
-	MOVQ         k+192(FP), R9
-	IMULQ        R9, R8
-	SHLQ         $0x03, R8
-	MOVQ         beliefs_base+0(FP), R9
-	ADDQ         R9, R8
-	XORQ         R9, R9
-	CMPQ         SI, $0x08
-	JNE          wide1090
-	VMOVUPD      (R8)(R9*8), Z2
-	MOVQ         messages_base+24(FP), R10
-	MOVQ         velocity_base+48(FP), R11
-	MOVQ         BX, R12
-	MOVQ         DI, R13
-
-message1094:
-	MOVLQSX     (R12), R15
-	IMULQ       SI, R15
-	LEAQ        (R10)(R15*8), R14
-	LEAQ        (R11)(R15*4), R15
-	VMOVUPD     (R14)(R9*8), Z4
-	VCVTPS2PD   (R15)(R9*4), Z3
-	VMULPD      Z0, Z3, Z3
-	VADDPD      Z3, Z4, Z4
-	VFMADD231PD Z1, Z3, Z2
-	VMOVUPD     Z4, (R14)(R9*8)
-	ADDQ        $0x04, R12
-	DECQ        R13
-	JNZ         message1094
-	VMOVUPD     Z2, (R8)(R9*8)
-	JMP         row1093
-
-wide1090:
-	MOVQ SI, R10
-	CMPQ R10, $0x08
-	JLE  rest1092
-
-vector1091:
-	VMOVUPD (R8)(R9*8), Z2
-	MOVQ    messages_base+24(FP), R11
-	MOVQ    velocity_base+48(FP), R12
-	MOVQ    BX, R13
-	MOVQ    DI, R14
-
-message1095:
-	MOVLQSX     (R13), BP
-	IMULQ       SI, BP
-	LEAQ        (R11)(BP*8), R15
-	LEAQ        (R12)(BP*4), BP
-	VMOVUPD     (R15)(R9*8), Z4
-	VCVTPS2PD   (BP)(R9*4), Z3
-	VMULPD      Z0, Z3, Z3
-	VADDPD      Z3, Z4, Z4
-	VFMADD231PD Z1, Z3, Z2
-	VMOVUPD     Z4, (R15)(R9*8)
-	ADDQ        $0x04, R13
-	DECQ        R14
-	JNZ         message1095
-	VMOVUPD     Z2, (R8)(R9*8)
-	ADDQ        $0x08, R9
-	SUBQ        $0x08, R10
-	CMPQ        R10, $0x08
-	JG          vector1091
-
-rest1092:
-	MOVQ      $-1, R11
-	BZHIQ     R10, R11, R11
-	KMOVB     R11, K1
-	VMOVUPD.Z (R8)(R9*8), K1, Z2
-	MOVQ      messages_base+24(FP), R11
-	MOVQ      velocity_base+48(FP), R12
-	MOVQ      BX, R13
-	MOVQ      DI, R14
-
-message1096:
-	MOVLQSX     (R13), BP
-	IMULQ       SI, BP
-	LEAQ        (R11)(BP*8), R15
-	LEAQ        (R12)(BP*4), BP
-	VMOVUPD.Z   (R15)(R9*8), K1, Z4
-	VCVTPS2PD.Z (BP)(R9*4), K1, Z3
-	VMULPD      Z0, Z3, Z3
-	VADDPD      Z3, Z4, Z4
-	VFMADD231PD Z1, Z3, Z2
-	TESTQ       $0x00000007, R10
-	JNZ         partial1097
-	VMOVUPD     Z4, (R15)(R9*8)
-	JMP         stored1100
-
-partial1097:
-	LEAQ       (R15)(R9*8), R15
-	VMOVAPD    Z4, Z3
-	TESTQ      $0x00000004, R10
-	JZ         noFour1098
-	VMOVUPD    Y3, (R15)
-	VSHUFF64X2 $0x4e, Z3, Z3, Z3
-	ADDQ       $0x00000020, R15
-
-noFour1098:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo1099
-	VMOVUPD    X3, (R15)
-	VSHUFF64X2 $0xb1, Z3, Z3, Z3
-	ADDQ       $0x00000010, R15
-
-noTwo1099:
-	TESTQ  $0x00000001, R10
-	JZ     stored1100
-	VMOVSD X3, (R15)
-
-stored1100:
-	ADDQ    $0x04, R13
-	DECQ    R14
-	JNZ     message1096
-	TESTQ   $0x00000007, R10
-	JNZ     partial1101
-	VMOVUPD Z2, (R8)(R9*8)
-	JMP     stored1104
-
-partial1101:
-	LEAQ       (R8)(R9*8), R8
-	VMOVAPD    Z2, Z1
-	TESTQ      $0x00000004, R10
-	JZ         noFour1102
-	VMOVUPD    Y1, (R8)
-	VSHUFF64X2 $0x4e, Z1, Z1, Z1
-	ADDQ       $0x00000020, R8
-
-noFour1102:
-	TESTQ      $0x00000002, R10
-	JZ         noTwo1103
-	VMOVUPD    X1, (R8)
-	VSHUFF64X2 $0xb1, Z1, Z1, Z1
-	ADDQ       $0x00000010, R8
-
-noTwo1103:
-	TESTQ  $0x00000001, R10
-	JZ     stored1104
-	VMOVSD X1, (R8)
-
-stored1104:
-row1093:
-	LEAQ (BX)(DI*4), BX
-
-next1088:
-	ADDQ $0x04, DX
-	ADDQ $0x04, AX
-	DECQ CX
-	JNZ  node1087
-
-done1089:
-	VZEROUPPER
-	RET
-
 // func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·edgeBeliefs512(SB), $1216-168
@@ -12660,109 +12326,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1105:
+group1075:
 	CMPQ              DX, $0x04
-	JLT               done1106
+	JLT               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              (AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              8(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              16(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              24(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              32(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              40(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              48(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              56(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              64(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              72(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              80(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              88(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              96(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              104(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              112(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              120(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              128(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              136(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              144(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1106
+	JLT               done1076
 	CMPQ              152(AX), SI
-	JHI               done1106
+	JHI               done1076
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -13273,7 +12939,7 @@ group1105:
 	VPSUBQ.BCST       constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1106
+	JNZ               done1076
 	VMOVUPD           constants<>+992(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -13447,9 +13113,9 @@ group1105:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1105
+	JMP               group1075
 
-done1106:
+done1076:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -13466,16 +13132,16 @@ TEXT ·edgeGroups512(SB), $9216-184
 	MOVQ count+152(FP), CX
 	MOVQ CX, 16(AX)
 
-group1107:
+group1077:
 	CMPQ 16(AX), $0x04
-	JLT  done1108
+	JLT  done1078
 	MOVQ (AX), CX
 	MOVQ CX, 24(AX)
 	LEAQ 192(AX), CX
 	XORQ DX, DX
 	MOVQ DX, 32(AX)
 
-edge1109:
+edge1079:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -13499,36 +13165,36 @@ edge1109:
 	IMULQ        R9, R11
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         BX, R12
-	JLT          done1108
+	JLT          done1078
 	CMPQ         (R10), R12
-	JHI          done1108
+	JHI          done1078
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         BX, R12
-	JLT          done1108
+	JLT          done1078
 	CMPQ         8(R10), R12
-	JHI          done1108
+	JHI          done1078
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         R9, R12
-	JLT          done1108
+	JLT          done1078
 	CMPQ         16(R10), R12
-	JHI          done1108
+	JHI          done1078
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         R9, R12
-	JLT          done1108
+	JLT          done1078
 	CMPQ         24(R10), R12
-	JHI          done1108
+	JHI          done1078
 	MOVQ         tables_len+128(FP), R12
 	SUBQ         R11, R12
-	JLT          done1108
+	JLT          done1078
 	CMPQ         32(R10), R12
-	JHI          done1108
+	JHI          done1078
 	VBROADCASTSD constants<>+760(SB), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1111
+	JLT          rest1081
 
-whole1110:
+whole1080:
 	VBROADCASTSD constants<>+760(SB), Z1
 	VMOVUPD      (DI)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -13539,11 +13205,11 @@ whole1110:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1110
+	JGE          whole1080
 
-rest1111:
+rest1081:
 	TESTQ        R11, R11
-	JZ           done1112
+	JZ           done1082
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -13555,7 +13221,7 @@ rest1111:
 	VMOVUPD      Z1, (CX)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1112:
+done1082:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -13566,9 +13232,9 @@ done1112:
 	XORQ         SI, SI
 	MOVQ         R9, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1114
+	JLT          rest1084
 
-whole1113:
+whole1083:
 	VBROADCASTSD constants<>+760(SB), Z2
 	VMOVUPD      (DX)(SI*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -13579,11 +13245,11 @@ whole1113:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1113
+	JGE          whole1083
 
-rest1114:
+rest1084:
 	TESTQ        DI, DI
-	JZ           done1115
+	JZ           done1085
 	MOVQ         $-1, R10
 	BZHIQ        DI, R10, R10
 	KMOVB        R10, K1
@@ -13595,7 +13261,7 @@ rest1114:
 	VMOVUPD      Z2, 1024(CX)(SI*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1115:
+done1085:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -13604,7 +13270,7 @@ done1115:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       DX, DX
 
-vector1116:
+vector1086:
 	VMOVUPD           (CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -13635,10 +13301,10 @@ vector1116:
 	VMOVUPD           Z3, 512(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, BX
-	JLT               vector1116
+	JLT               vector1086
 	XORQ              DX, DX
 
-vector1117:
+vector1087:
 	VMOVUPD           1024(CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -13669,7 +13335,7 @@ vector1117:
 	VMOVUPD           Z3, 1536(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, R9
-	JLT               vector1117
+	JLT               vector1087
 	VADDPD            Z1, Z0, Z0
 	MOVQ              32(AX), DX
 	VMOVSD            X0, 64(AX)(DX*8)
@@ -13677,14 +13343,14 @@ vector1117:
 	ADDQ              $0x000008c0, CX
 	INCQ              32(AX)
 	CMPQ              32(AX), $0x04
-	JLT               edge1109
+	JLT               edge1079
 	MOVQ              (AX), CX
 	MOVQ              CX, 24(AX)
 	LEAQ              192(AX), CX
 	XORQ              DX, DX
 	MOVQ              DX, 32(AX)
 
-edge1118:
+edge1088:
 	MOVQ   24(AX), DX
 	MOVQ   32(DX), BX
 	MOVQ   tables_base+120(FP), SI
@@ -13710,9 +13376,9 @@ edge1118:
 	XORQ   R8, R8
 	MOVQ   SI, R10
 	CMPQ   R10, $0x00000040
-	JLT    rest1120
+	JLT    rest1090
 
-panel1119:
+panel1089:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R8*1), R9
 	VXORPD Z2, Z2, Z2
@@ -13733,9 +13399,9 @@ panel1119:
 	VXORPD Z17, Z17, Z17
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows1123
+	JLT    rows1093
 
-row1122:
+row1092:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -13764,9 +13430,9 @@ row1122:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1122
+	JGE              row1092
 
-rows1123:
+rows1093:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13794,13 +13460,13 @@ rows1123:
 	ADDQ        $0x00000200, R8
 	SUBQ        $0x00000040, R10
 	CMPQ        R10, $0x00000040
-	JGE         panel1119
+	JGE         panel1089
 
-rest1120:
+rest1090:
 	TESTQ  R10, R10
-	JZ     done1121
+	JZ     done1091
 	CMPQ   R10, $0x00000008
-	JGT    wider1124
+	JGT    wider1094
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
 	KMOVB  SI, K1
@@ -13811,9 +13477,9 @@ rest1120:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	CMPQ   DX, $0x00000002
-	JLT    rows1126
+	JLT    rows1096
 
-row1125:
+row1095:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13824,13 +13490,13 @@ row1125:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1125
+	JGE              row1095
 
-rows1126:
+rows1096:
 	CMPQ DX, $0x00000001
-	JLT  rows1128
+	JLT  rows1098
 
-row1127:
+row1097:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13838,19 +13504,19 @@ row1127:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1127
+	JGE              row1097
 
-rows1128:
+rows1098:
 	VADDPD      Z3, Z2, Z2
 	VADDPD      Z5, Z4, Z4
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z4, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1124:
+wider1094:
 	CMPQ   R10, $0x00000010
-	JGT    wider1129
+	JGT    wider1099
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13866,9 +13532,9 @@ wider1124:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	CMPQ   DX, $0x00000002
-	JLT    rows1131
+	JLT    rows1101
 
-row1130:
+row1100:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13885,13 +13551,13 @@ row1130:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1130
+	JGE              row1100
 
-rows1131:
+rows1101:
 	CMPQ DX, $0x00000001
-	JLT  rows1133
+	JLT  rows1103
 
-row1132:
+row1102:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13902,9 +13568,9 @@ row1132:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1132
+	JGE              row1102
 
-rows1133:
+rows1103:
 	VADDPD      Z4, Z2, Z2
 	VADDPD      Z8, Z6, Z6
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13915,11 +13581,11 @@ rows1133:
 	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
 	VFMADD231PD 1088(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1129:
+wider1099:
 	CMPQ   R10, $0x00000018
-	JGT    wider1134
+	JGT    wider1104
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13939,9 +13605,9 @@ wider1129:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000002
-	JLT    rows1136
+	JLT    rows1106
 
-row1135:
+row1105:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13964,13 +13630,13 @@ row1135:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1135
+	JGE              row1105
 
-rows1136:
+rows1106:
 	CMPQ DX, $0x00000001
-	JLT  rows1138
+	JLT  rows1108
 
-row1137:
+row1107:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13984,9 +13650,9 @@ row1137:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1137
+	JGE              row1107
 
-rows1138:
+rows1108:
 	VADDPD      Z5, Z2, Z2
 	VADDPD      Z11, Z8, Z8
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -14002,11 +13668,11 @@ rows1138:
 	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
 	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1134:
+wider1104:
 	CMPQ   R10, $0x00000020
-	JGT    wider1139
+	JGT    wider1109
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14030,9 +13696,9 @@ wider1134:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000002
-	JLT    rows1141
+	JLT    rows1111
 
-row1140:
+row1110:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14061,13 +13727,13 @@ row1140:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1140
+	JGE              row1110
 
-rows1141:
+rows1111:
 	CMPQ DX, $0x00000001
-	JLT  rows1143
+	JLT  rows1113
 
-row1142:
+row1112:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14084,9 +13750,9 @@ row1142:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1142
+	JGE              row1112
 
-rows1143:
+rows1113:
 	VADDPD      Z6, Z2, Z2
 	VADDPD      Z14, Z10, Z10
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -14107,11 +13773,11 @@ rows1143:
 	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
 	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1139:
+wider1109:
 	CMPQ   R10, $0x00000028
-	JGT    wider1144
+	JGT    wider1114
 	SUBQ   $0x00000020, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14129,9 +13795,9 @@ wider1139:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	CMPQ   DX, $0x00000001
-	JLT    rows1146
+	JLT    rows1116
 
-row1145:
+row1115:
 	VMOVUPD          (R9), Z12
 	VFMADD231PD.BCST (SI), Z12, Z2
 	VFMADD231PD.BCST 512(SI), Z12, Z7
@@ -14151,9 +13817,9 @@ row1145:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1145
+	JGE              row1115
 
-rows1146:
+rows1116:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14169,11 +13835,11 @@ rows1146:
 	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
 	VFMADD231PD 1280(CX)(R8*1), Z11, Z1
 	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1144:
+wider1114:
 	CMPQ   R10, $0x00000030
-	JGT    wider1147
+	JGT    wider1117
 	SUBQ   $0x00000028, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14193,9 +13859,9 @@ wider1144:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000001
-	JLT    rows1149
+	JLT    rows1119
 
-row1148:
+row1118:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -14218,9 +13884,9 @@ row1148:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1148
+	JGE              row1118
 
-rows1149:
+rows1119:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14239,11 +13905,11 @@ rows1149:
 	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
 	VFMADD231PD 1344(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1147:
+wider1117:
 	CMPQ   R10, $0x00000038
-	JGT    wider1150
+	JGT    wider1120
 	SUBQ   $0x00000030, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14265,9 +13931,9 @@ wider1147:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	CMPQ   DX, $0x00000001
-	JLT    rows1152
+	JLT    rows1122
 
-row1151:
+row1121:
 	VMOVUPD          (R9), Z16
 	VFMADD231PD.BCST (SI), Z16, Z2
 	VFMADD231PD.BCST 512(SI), Z16, Z9
@@ -14293,9 +13959,9 @@ row1151:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1151
+	JGE              row1121
 
-rows1152:
+rows1122:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z9, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14317,9 +13983,9 @@ rows1152:
 	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
 	VFMADD231PD 1408(CX)(R8*1), Z15, Z1
 	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	JMP         done1121
+	JMP         done1091
 
-wider1150:
+wider1120:
 	SUBQ   $0x00000038, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14343,9 +14009,9 @@ wider1150:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000001
-	JLT    rows1155
+	JLT    rows1125
 
-row1154:
+row1124:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14374,9 +14040,9 @@ row1154:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1154
+	JGE              row1124
 
-rows1155:
+rows1125:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14402,14 +14068,14 @@ rows1155:
 	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
 	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
 
-done1121:
+done1091:
 	VMOVUPD          Z0, 2048(CX)
 	VMOVUPD          Z1, 2112(CX)
 	ADDQ             $0x28, 24(AX)
 	ADDQ             $0x000008c0, CX
 	INCQ             32(AX)
 	CMPQ             32(AX), $0x04
-	JLT              edge1118
+	JLT              edge1088
 	VMOVUPD          2240(AX), Z0
 	VMOVUPD          2304(AX), Z1
 	VMOVUPD          4480(AX), Z2
@@ -14445,7 +14111,7 @@ done1121:
 	VPSUBQ.BCST      constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB         K1, K1
-	JNZ              done1108
+	JNZ              done1078
 	VMOVUPD          constants<>+992(SB), Y2
 	VDIVPD           Y1, Y2, Y2
 	VMOVUPD          Y2, 128(AX)
@@ -14490,7 +14156,7 @@ done1121:
 	XORQ             DX, DX
 	MOVQ             DX, 32(AX)
 
-edge1156:
+edge1126:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -14523,9 +14189,9 @@ edge1156:
 	XORQ         R9, R9
 	MOVQ         SI, R12
 	CMPQ         R12, $0x00000040
-	JLT          rest1158
+	JLT          rest1128
 
-panel1157:
+panel1127:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R9*1), R10
 	LEAQ   (DI)(R9*1), R11
@@ -14539,9 +14205,9 @@ panel1157:
 	VMULPD 1472(CX)(R9*1), Z0, Z8
 	MOVQ   DX, R13
 	CMPQ   R13, $0x00000002
-	JLT    rows1161
+	JLT    rows1131
 
-row1160:
+row1130:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14597,13 +14263,13 @@ row1160:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1160
+	JGE          row1130
 
-rows1161:
+rows1131:
 	CMPQ R13, $0x00000001
-	JLT  rows1163
+	JLT  rows1133
 
-row1162:
+row1132:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14634,19 +14300,19 @@ row1162:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1162
+	JGE          row1132
 
-rows1163:
+rows1133:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R12
 	CMPQ R12, $0x00000040
-	JGE  panel1157
+	JGE  panel1127
 
-rest1158:
+rest1128:
 	TESTQ  R12, R12
-	JZ     done1159
+	JZ     done1129
 	CMPQ   R12, $0x00000008
-	JGT    wider1164
+	JGT    wider1134
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
 	KMOVB  SI, K1
@@ -14655,9 +14321,9 @@ rest1158:
 	LEAQ   (DI)(R9*1), R11
 	VMULPD 1024(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1166
+	JLT    rows1136
 
-row1165:
+row1135:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14671,13 +14337,13 @@ row1165:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1165
+	JGE          row1135
 
-rows1166:
+rows1136:
 	CMPQ DX, $0x00000001
-	JLT  rows1168
+	JLT  rows1138
 
-row1167:
+row1137:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14687,14 +14353,14 @@ row1167:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1167
+	JGE          row1137
 
-rows1168:
-	JMP done1159
+rows1138:
+	JMP done1129
 
-wider1164:
+wider1134:
 	CMPQ   R12, $0x00000010
-	JGT    wider1169
+	JGT    wider1139
 	SUBQ   $0x00000008, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14705,9 +14371,9 @@ wider1164:
 	VMULPD 1024(CX)(R9*1), Z0, Z1
 	VMULPD 1088(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1171
+	JLT    rows1141
 
-row1170:
+row1140:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14727,13 +14393,13 @@ row1170:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1170
+	JGE          row1140
 
-rows1171:
+rows1141:
 	CMPQ DX, $0x00000001
-	JLT  rows1173
+	JLT  rows1143
 
-row1172:
+row1142:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14746,14 +14412,14 @@ row1172:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1172
+	JGE          row1142
 
-rows1173:
-	JMP done1159
+rows1143:
+	JMP done1129
 
-wider1169:
+wider1139:
 	CMPQ   R12, $0x00000018
-	JGT    wider1174
+	JGT    wider1144
 	SUBQ   $0x00000010, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14765,9 +14431,9 @@ wider1169:
 	VMULPD 1088(CX)(R9*1), Z0, Z2
 	VMULPD 1152(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1176
+	JLT    rows1146
 
-row1175:
+row1145:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14793,13 +14459,13 @@ row1175:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1175
+	JGE          row1145
 
-rows1176:
+rows1146:
 	CMPQ DX, $0x00000001
-	JLT  rows1178
+	JLT  rows1148
 
-row1177:
+row1147:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14815,14 +14481,14 @@ row1177:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1177
+	JGE          row1147
 
-rows1178:
-	JMP done1159
+rows1148:
+	JMP done1129
 
-wider1174:
+wider1144:
 	CMPQ   R12, $0x00000020
-	JGT    wider1179
+	JGT    wider1149
 	SUBQ   $0x00000018, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14835,9 +14501,9 @@ wider1174:
 	VMULPD 1152(CX)(R9*1), Z0, Z3
 	VMULPD 1216(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1181
+	JLT    rows1151
 
-row1180:
+row1150:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14869,13 +14535,13 @@ row1180:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1180
+	JGE          row1150
 
-rows1181:
+rows1151:
 	CMPQ DX, $0x00000001
-	JLT  rows1183
+	JLT  rows1153
 
-row1182:
+row1152:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14894,14 +14560,14 @@ row1182:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1182
+	JGE          row1152
 
-rows1183:
-	JMP done1159
+rows1153:
+	JMP done1129
 
-wider1179:
+wider1149:
 	CMPQ   R12, $0x00000028
-	JGT    wider1184
+	JGT    wider1154
 	SUBQ   $0x00000020, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14915,9 +14581,9 @@ wider1179:
 	VMULPD 1216(CX)(R9*1), Z0, Z4
 	VMULPD 1280(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1186
+	JLT    rows1156
 
-row1185:
+row1155:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14955,13 +14621,13 @@ row1185:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1185
+	JGE          row1155
 
-rows1186:
+rows1156:
 	CMPQ DX, $0x00000001
-	JLT  rows1188
+	JLT  rows1158
 
-row1187:
+row1157:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14983,14 +14649,14 @@ row1187:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1187
+	JGE          row1157
 
-rows1188:
-	JMP done1159
+rows1158:
+	JMP done1129
 
-wider1184:
+wider1154:
 	CMPQ   R12, $0x00000030
-	JGT    wider1189
+	JGT    wider1159
 	SUBQ   $0x00000028, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -15005,9 +14671,9 @@ wider1184:
 	VMULPD 1280(CX)(R9*1), Z0, Z5
 	VMULPD 1344(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1191
+	JLT    rows1161
 
-row1190:
+row1160:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -15051,13 +14717,13 @@ row1190:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1190
+	JGE          row1160
 
-rows1191:
+rows1161:
 	CMPQ DX, $0x00000001
-	JLT  rows1193
+	JLT  rows1163
 
-row1192:
+row1162:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -15082,14 +14748,14 @@ row1192:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1192
+	JGE          row1162
 
-rows1193:
-	JMP done1159
+rows1163:
+	JMP done1129
 
-wider1189:
+wider1159:
 	CMPQ   R12, $0x00000038
-	JGT    wider1194
+	JGT    wider1164
 	SUBQ   $0x00000030, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -15105,9 +14771,9 @@ wider1189:
 	VMULPD 1344(CX)(R9*1), Z0, Z6
 	VMULPD 1408(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1196
+	JLT    rows1166
 
-row1195:
+row1165:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -15157,13 +14823,13 @@ row1195:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1195
+	JGE          row1165
 
-rows1196:
+rows1166:
 	CMPQ DX, $0x00000001
-	JLT  rows1198
+	JLT  rows1168
 
-row1197:
+row1167:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -15191,12 +14857,12 @@ row1197:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1197
+	JGE          row1167
 
-rows1198:
-	JMP done1159
+rows1168:
+	JMP done1129
 
-wider1194:
+wider1164:
 	SUBQ   $0x00000038, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -15213,9 +14879,9 @@ wider1194:
 	VMULPD 1408(CX)(R9*1), Z0, Z7
 	VMULPD 1472(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1201
+	JLT    rows1171
 
-row1200:
+row1170:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -15271,13 +14937,13 @@ row1200:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1200
+	JGE          row1170
 
-rows1201:
+rows1171:
 	CMPQ DX, $0x00000001
-	JLT  rows1203
+	JLT  rows1173
 
-row1202:
+row1172:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -15308,21 +14974,21 @@ row1202:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1202
+	JGE          row1172
 
-rows1203:
-done1159:
+rows1173:
+done1129:
 	ADDQ $0x28, 24(AX)
 	ADDQ $0x000008c0, CX
 	INCQ 32(AX)
 	CMPQ 32(AX), $0x04
-	JLT  edge1156
+	JLT  edge1126
 	ADDQ $0x000000a0, (AX)
 	ADDQ $0x04, 8(AX)
 	SUBQ $0x04, 16(AX)
-	JMP  group1107
+	JMP  group1077
 
-done1108:
+done1078:
 	MOVQ 8(AX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -15340,9 +15006,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(BX*4), DI
 	LEAQ (SI)(BX*4), R8
 	CMPQ DX, $0x08
-	JLT  blocks1205
+	JLT  blocks1175
 
-block1204:
+block1174:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(BX*1), Z1
 	VMOVUPD    (CX)(BX*2), Z2
@@ -15387,11 +15053,11 @@ block1204:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x08, DX
 	CMPQ       DX, $0x08
-	JGE        block1204
+	JGE        block1174
 
-blocks1205:
+blocks1175:
 	TESTQ      DX, DX
-	JZ         rest1206
+	JZ         rest1176
 	MOVQ       $-1, R9
 	BZHIQ      DX, R9, R9
 	KMOVB      R9, K1
@@ -15429,29 +15095,29 @@ blocks1205:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       DX, $0x01
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       DX, $0x02
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       DX, $0x03
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       DX, $0x04
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       DX, $0x05
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       DX, $0x06
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       DX, $0x07
-	JLE        end1207
+	JLE        end1177
 	VMOVUPD    Z0, 448(AX)
 
-end1207:
-rest1206:
+end1177:
+rest1176:
 	VZEROUPPER
 	RET
 
@@ -15467,9 +15133,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(BX*4), DI
 	LEAQ (SI)(BX*4), R8
 	CMPQ DX, $0x08
-	JLT  blocks1209
+	JLT  blocks1179
 
-block1208:
+block1178:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    64(CX), Z1
 	VMOVUPD    128(CX), Z2
@@ -15514,11 +15180,11 @@ block1208:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x08, DX
 	CMPQ       DX, $0x08
-	JGE        block1208
+	JGE        block1178
 
-blocks1209:
+blocks1179:
 	TESTQ   DX, DX
-	JZ      rest1210
+	JZ      rest1180
 	MOVQ    $-1, R9
 	BZHIQ   DX, R9, R9
 	KMOVB   R9, K1
@@ -15532,28 +15198,28 @@ blocks1209:
 	VXORPD  Z7, Z7, Z7
 	VMOVUPD (CX), Z0
 	CMPQ    DX, $0x01
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 64(CX), Z1
 	CMPQ    DX, $0x02
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 128(CX), Z2
 	CMPQ    DX, $0x03
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 192(CX), Z3
 	CMPQ    DX, $0x04
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 256(CX), Z4
 	CMPQ    DX, $0x05
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 320(CX), Z5
 	CMPQ    DX, $0x06
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 384(CX), Z6
 	CMPQ    DX, $0x07
-	JLE     end1211
+	JLE     end1181
 	VMOVUPD 448(CX), Z7
 
-end1211:
+end1181:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -15587,7 +15253,7 @@ end1211:
 	VMOVUPD    Z8, K1, (AX)(SI*2)
 	VMOVUPD    Z0, K1, (AX)(R8*1)
 
-rest1210:
+rest1180:
 	VZEROUPPER
 	RET
 
@@ -15608,43 +15274,43 @@ TEXT ·consistent512(SB), $0-208
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector1212:
+vector1182:
 	VMOVUPD      Z8, (CX)(DX*1)
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector1212
+	JL           vector1182
 	VXORPD       Z10, Z10, Z10
 	XORQ         CX, CX
 	VBROADCASTSD share+200(FP), Z9
 
-scaling1213:
+scaling1183:
 	VXORPD Z11, Z11, Z11
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1216:
+vector1186:
 	VMOVUPD Z11, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1216
+	JL      vector1186
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1217:
+vector1187:
 	MOVQ    rows_base+24(FP), R8
 	VMOVUPD (R8)(DI*1), Z11
 	VXORPD  Z12, Z12, Z12
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1218:
+vector1188:
 	VMOVUPD     (BX)(R9*1), Z13
 	VFMADD231PD (R8)(R9*1), Z13, Z12
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector1218
+	JL          vector1188
 	VXORPD      Z13, Z13, Z13
 	VCMPPD      $0x1e, Z13, Z12, K1
 	VDIVPD      Z12, Z11, Z11
@@ -15654,21 +15320,21 @@ vector1218:
 	VMOVUPD     Z11, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1219:
+vector1189:
 	VMOVUPD     (DX)(R8*1), Z12
 	VFMADD231PD (BX)(R8*1), Z11, Z12
 	VMOVUPD     Z12, (DX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1219
+	JL          vector1189
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector1217
+	JL          vector1187
 	VXORPD      Z11, Z11, Z11
 	XORQ        DX, DX
 
-vector1220:
+vector1190:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z12
 	MOVQ         right_base+96(FP), BX
@@ -15679,27 +15345,27 @@ vector1220:
 	VADDPD       Z12, Z11, Z11
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector1220
+	JL           vector1190
 	TESTQ        CX, CX
-	JNZ          later1214
+	JNZ          later1184
 	VMULPD       Z9, Z11, Z10
 	VMAXPD       Z4, Z10, Z10
 
-later1214:
+later1184:
 	VCMPPD   $0x1e, Z10, Z11, K1
 	KORTESTB K1, K1
-	JZ       scaled1215
+	JZ       scaled1185
 	CMPQ     CX, $0x64
-	JGE      scaled1215
+	JGE      scaled1185
 	KXNORB   K2, K2, K2
 	MOVQ     first+192(FP), DX
 	CMPQ     CX, DX
-	JLT      plain1221
+	JLT      plain1191
 	CMPQ     CX, $0x14
-	JGE      plain1221
+	JGE      plain1191
 	MOVQ     system_len+152(FP), DX
 	TESTQ    DX, DX
-	JZ       plain1221
+	JZ       plain1191
 	MOVQ     AX, DX
 	SHRQ     $0x06, DX
 	ADDQ     $0x00, DX
@@ -15711,7 +15377,7 @@ later1214:
 	MOVQ     right_base+96(FP), DI
 	XORQ     R8, R8
 
-vector1223:
+vector1193:
 	VMOVUPD (SI)(R8*1), Z11
 	VMULPD  (DI)(R8*1), Z11, Z11
 	MOVQ    columns_base+48(FP), R9
@@ -15719,25 +15385,25 @@ vector1223:
 	VSUBPD  Z11, Z12, Z12
 	VMOVUPD Z12, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1224
+	JZ      before1194
 	XORQ    R9, R9
 
-vector1225:
+vector1195:
 	VMULPD  (SI)(R9*1), Z11, Z12
 	VMULPD  (DI)(R9*1), Z12, Z12
 	VMOVUPD Z12, (BX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, R8
-	JL      vector1225
+	JL      vector1195
 
-before1224:
+before1194:
 	VMOVAPD     Z11, Z12
 	VFMADD231PD Z11, Z11, Z12
 	VMOVUPD     Z12, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1223
+	JL          vector1193
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x02, DX
@@ -15749,7 +15415,7 @@ before1224:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1226:
+vector1196:
 	MOVQ      left_base+72(FP), R9
 	VMOVUPD   (R9)(R8*1), Z11
 	VMULPD    Z11, Z11, Z11
@@ -15762,36 +15428,36 @@ vector1226:
 	VMOVAPD.Z Z11, K3, Z11
 	XORQ      R9, R9
 
-vector1227:
+vector1197:
 	VMOVUPD (BX)(R9*1), Z12
 	VMULPD  (DI)(R9*1), Z12, Z12
 	VMOVUPD Z12, (DX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, AX
-	JL      vector1227
+	JL      vector1197
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1228:
+vector1198:
 	VMULPD (DX)(R10*1), Z11, Z12
 	LEAQ   64(R10), R11
 	XORQ   R12, R12
 
-vector1229:
+vector1199:
 	VMOVUPD      (R9)(R12*1), Z13
 	VFNMADD231PD (DX)(R12*1), Z12, Z13
 	VMOVUPD      Z13, (R9)(R12*1)
 	ADDQ         $0x40, R12
 	CMPQ         R12, R11
-	JL           vector1229
+	JL           vector1199
 	ADDQ         AX, R9
 	ADDQ         $0x40, R10
 	CMPQ         R10, AX
-	JL           vector1228
+	JL           vector1198
 	ADDQ         AX, BX
 	ADDQ         $0x40, R8
 	CMPQ         R8, SI
-	JL           vector1226
+	JL           vector1196
 	MOVQ         AX, DX
 	SHRQ         $0x06, DX
 	ADDQ         $0x01, DX
@@ -15801,47 +15467,47 @@ vector1229:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1230:
+vector1200:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1231
+	JZ    before1201
 	XORQ  R8, R8
 
-vector1232:
+vector1202:
 	VMOVUPD (BX)(R8*1), Z11
 	TESTQ   R8, R8
-	JZ      before1233
+	JZ      before1203
 	XORQ    R9, R9
 
-vector1234:
+vector1204:
 	VMOVUPD      (BX)(R9*1), Z12
 	VFNMADD231PD (DI)(R9*1), Z12, Z11
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector1234
+	JL           vector1204
 
-before1233:
+before1203:
 	VMULPD  (DX)(R8*1), Z11, Z11
 	VMOVUPD Z11, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector1232
+	JL      vector1202
 
-before1231:
+before1201:
 	VMOVUPD (BX)(SI*1), Z11
 	TESTQ   SI, SI
-	JZ      before1235
+	JZ      before1205
 	XORQ    DI, DI
 
-vector1236:
+vector1206:
 	VMOVUPD      (BX)(DI*1), Z12
 	VFNMADD231PD (BX)(DI*1), Z12, Z11
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector1236
+	JL           vector1206
 
-before1235:
+before1205:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z12
 	MOVQ    right_base+96(FP), DI
@@ -15856,7 +15522,7 @@ before1235:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector1230
+	JL      vector1200
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -15872,55 +15538,55 @@ before1235:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1237:
+vector1207:
 	VMOVUPD (DX)(DI*1), Z11
 	TESTQ   DI, DI
-	JZ      before1238
+	JZ      before1208
 	XORQ    R8, R8
 
-vector1239:
+vector1209:
 	VMOVUPD      (SI)(R8*1), Z12
 	VFNMADD231PD (DX)(R8*1), Z12, Z11
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector1239
+	JL           vector1209
 
-before1238:
+before1208:
 	VMULPD  (BX)(DI*1), Z11, Z11
 	VMOVUPD Z11, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector1237
+	JL      vector1207
 	MOVQ    AX, DI
 
-back1240:
+back1210:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z11
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1241:
+below1211:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved1242
+	JGE          solved1212
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z12
 	VFNMADD231PD (DX)(R9*1), Z12, Z11
-	JMP          below1241
+	JMP          below1211
 
-solved1242:
+solved1212:
 	VMULPD  (BX)(DI*1), Z11, Z11
 	VMOVUPD Z11, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1240
-	JMP     scale1222
+	JNZ     back1210
+	JMP     scale1192
 
-plain1221:
+plain1191:
 	XORQ DX, DX
 
-vector1243:
+vector1213:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z11
 	MOVQ      columns_base+48(FP), BX
@@ -15937,11 +15603,11 @@ vector1243:
 	VMOVUPD   Z11, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector1243
+	JL        vector1213
 	INCQ      CX
-	JMP       scaling1213
+	JMP       scaling1183
 
-scale1222:
+scale1192:
 	MOVQ  AX, DX
 	SHRQ  $0x06, DX
 	ADDQ  $0x00, DX
@@ -15950,7 +15616,7 @@ scale1222:
 	ADDQ  BX, DX
 	XORQ  BX, BX
 
-vector1244:
+vector1214:
 	VMOVUPD (DX)(BX*1), Z11
 	VMOVUPD Z1, Z12
 	VANDPD  Z3, Z11, Z11
@@ -15958,10 +15624,10 @@ vector1244:
 	KANDB   K3, K2, K2
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1244
+	JL      vector1214
 	XORQ    BX, BX
 
-vector1245:
+vector1215:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z11
 	MOVQ      columns_base+48(FP), SI
@@ -15981,14 +15647,14 @@ vector1245:
 	VMOVUPD   Z11, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector1245
+	JL        vector1215
 	INCQ      CX
-	JMP       scaling1213
+	JMP       scaling1183
 
-scaled1215:
+scaled1185:
 	XORQ CX, CX
 
-vector1246:
+vector1216:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -16012,14 +15678,14 @@ vector1246:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector1246
+	JL        vector1216
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector1247:
+vector1217:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -16027,12 +15693,12 @@ vector1247:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1248:
+vector1218:
 	VMOVUPD      (CX)(R8*1), Z4
 	VFMADD231PD  (DI)(R8*1), Z4, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector1248
+	JL           vector1218
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -16042,7 +15708,7 @@ vector1248:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector1247
+	JL           vector1217
 	VCMPPD       $0x1e, Z5, Z1, K1
 	VMOVUPD      Z0, Z0
 	VDIVPD       Z1, Z0, Z0
@@ -16062,14 +15728,14 @@ vector1248:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1249:
+vector1219:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z0, Z11
 	XORQ    R8, R8
 
-vector1250:
+vector1220:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -16105,11 +15771,11 @@ vector1250:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector1250
+	JL               vector1220
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector1249
+	JL               vector1219
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
 	VZEROUPPER
@@ -16230,7 +15896,6 @@ DATA constants<>+952(SB)/8, $0x3fefa4afa2a490da
 DATA constants<>+960(SB)/8, $0x03b8f2b061aea072
 DATA constants<>+968(SB)/8, $0x7c370d4f9e515f8d
 DATA constants<>+976(SB)/8, $0x4072c00000000000
-DATA constants<>+984(SB)/8, $0x4059000000000000
 DATA constants<>+992(SB)/8, $0x3ff0000000000000
 DATA constants<>+1000(SB)/8, $0x3ff0000000000000
 DATA constants<>+1008(SB)/8, $0x3ff0000000000000

@@ -31,9 +31,6 @@ type implementation struct {
 	totals         func(totals, weights []float64, list []Node)
 	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
 	exponentials   func(tables []float64, size int, inverse []float64) (done int)
-	remember       func(before, messages []float64, velocity []float32, in []int32, k int, factor float64)
-	measure        func(before, messages []float64, velocity []float32, in []int32, k int) (product, square float64)
-	carry          func(beliefs, messages []float64, velocity []float32, nodes, order, inStart, in []int32, rho []float64, k int, factor, count float64)
 	panels         *panelKernels // or none
 	uniform        uniform       // all or none
 	single         implementation32

@@ -249,8 +249,6 @@ func (g *generator) avx512() {
 	g.edgeBelief512()
 	g.matrix512()
 	g.batch512()
-	g.velocity512()
-	g.carry512()
 	g.edgeBeliefs512()
 	g.edgeGroups("edgeGroups512", "EdgeBeliefs", g.edgeSteps512())
 	g.interleave512()

@@ -90,7 +90,6 @@ func (g constants) doubles() {
 	g.words("safeRange", math.Float64bits(math.MaxFloat64)-math.Float64bits(1e-290))
 	g.words("magnitude", math.MaxInt64)
 	g.number("edgeCavity", 60)
-	g.number("mostVelocity", 100)
 	g.number("edgeTotal", 1e-130)
 	g.words("edgeRange", math.Float64bits(math.MaxFloat64)-math.Float64bits(1e-130))
 	g.number("one", 1)
