@@ -222,8 +222,9 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 	}
 }
 
-// evaluate scores the final model on every evaluation set. There are no scores where
-// the training was interrupted, or is now, which interrupted tells apart.
+// evaluate scores the final model on every evaluation set, and notes on which its edges
+// do harm. There are no scores where the training was interrupted, or is now, which
+// interrupted tells apart.
 func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool, err error) {
 	if r.Status == learn.Interrupted {
 		return nil, false, nil
@@ -232,6 +233,10 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 		w := p.inference(r.Model.Model, infer.Limits{})
 		w.Progress = watch.counter("final evaluation on " + e.Name)
 		scored, err := w.Score(ctx, e, false)
+		text := ""
+		if err == nil {
+			text, err = p.harm(ctx, r, e, scored.Score)
+		}
 		if ctx.Err() != nil {
 			return nil, true, nil
 		}
@@ -239,8 +244,51 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
 		}
 		scores = append(scores, scored)
+		if text != "" {
+			watch.note("%s", text)
+			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+		}
 	}
 	return scores, false, nil
+}
+
+// harm says that a model predicts an evaluation set worse than its node potentials
+// alone do, in accuracy as in log loss, and the likely reason; "" where it does not. Of
+// one of the two alone nothing is said: it may be chance. A model that was trained
+// without edges may be better still.
+func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, score *infer.Score) (string, error) {
+	m := r.Model.Model
+	if p.Options.NoEdges || !slices.ContainsFunc(m.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
+		return "", nil
+	}
+	nodes := *e
+	nodes.Instances = Instances(e.Set, true)
+	w := p.inference(m, infer.Limits{})
+	w.Counting = nil // numbers of a file are those of the edges
+	alone, err := w.score(ctx, &nodes, false, 0)
+	if err != nil || !(score.Accuracy() < alone.Score.Accuracy() && score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
+		return "", err
+	}
+	return fmt.Sprintf("on %s the model is worse than its node potentials alone: accuracy %s, log loss %.4f, without edges %s, %.4f; %s",
+		e.Name, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss(), p.harmReason(r)), nil
+}
+
+// harmReason is the likely reason why edges do harm, and what to try.
+func (p *Prepared) harmReason(r *Result) string {
+	hidden := slices.ContainsFunc(p.Problem.Data, func(in *crf.Instance) bool {
+		return slices.ContainsFunc(in.Samples(), func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) })
+	})
+	switch {
+	case !r.Status.Stationary():
+		return "the run had not converged: raise its limits"
+	case hidden:
+		return "labels are hidden, so that this may be a poor one of several optima: start with --init from a model that was trained with --no-edges"
+	case p.Options.Method.Local() && p.Options.Method != learn.Exact:
+		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the choice to auto", p.Options.Method)
+	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":
+		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as evidence: compare with --counting convex in the place of %s, and with --no-edges", p.Options.Counting)
+	}
+	return "these data may differ from those learned from: compare with --no-edges, and with a larger --l2"
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {

@@ -21,7 +21,10 @@ import (
 
 // chains are chains of nodes whose feature tells of their label, which their
 // neighbours share more often than not.
-func chains(t *testing.T, n int) *dataset.Set {
+func chains(t *testing.T, n int) *dataset.Set { return chainsHiding(t, n, nil) }
+
+// chainsHiding are chains of which some nodes have hidden labels.
+func chainsHiding(t *testing.T, n int, hidden []int) *dataset.Set {
 	t.Helper()
 	const nodes = 12
 	source := rand.New(rand.NewPCG(3, uint64(n)))
@@ -38,6 +41,9 @@ func chains(t *testing.T, n int) *dataset.Set {
 			}
 			a.Labels[0][s] = label
 			a.NodeFeatures.Data = append(a.NodeFeatures.Data, 1, float64(label)+source.NormFloat64())
+		}
+		for _, s := range hidden {
+			a.Labels[0][s] = -1
 		}
 		all = append(all, a)
 	}
@@ -365,5 +371,60 @@ func TestRestrict(t *testing.T) {
 	}
 	if n := scored.Score.Count(); n != 4 || scored.Likelihood.Labels != 4 || scored.Unproved != 0 || len(scored.Measures()) != 10 {
 		t.Errorf("%d nodes were compared, want 4: %+v", n, scored.Measures())
+	}
+}
+
+// TestHarm: where edges make predictions worse it is said, with the likely reason, and
+// nowhere else.
+func TestHarm(t *testing.T) {
+	t.Parallel()
+	alike, other := chains(t, 60), chains(t, 30)
+	// Neighbours that never agree, and features that tell as much as before.
+	source := rand.New(rand.NewPCG(5, 5))
+	var all []*dataset.Arrays
+	for range 30 {
+		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{make([]int32, 12)}}
+		for s := range 12 {
+			if s > 0 {
+				a.Edges = append(a.Edges, [2]int32{int32(s) - 1, int32(s)})
+			}
+			a.Labels[0][s] = int32(s % 2)
+			a.NodeFeatures.Data = append(a.NodeFeatures.Data, 1, float64(s%2)+source.NormFloat64())
+		}
+		all = append(all, a)
+	}
+	opposed, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{Schema: &alike.Schema, Recipe: &alike.Recipe}, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sets []*Evaluation
+	for name, set := range map[string]*dataset.Set{"alike": other, "opposed": opposed} {
+		e, err := NewEvaluation(name, set, set.Instances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, e)
+	}
+	some := chainsHiding(t, 60, []int{3, 4})
+	for _, test := range []struct {
+		o    Options
+		set  *dataset.Set
+		want string // "": no note
+	}{
+		{Options{L2: 0.01}, alike, "with --counting convex in the place of trw, and with --no-edges"},
+		{Options{L2: 0.01, Method: learn.Exact}, alike, "with --no-edges, and with a larger --l2"},
+		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
+		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 30}, alike, "the run had not converged: raise its limits"},
+		{Options{L2: 0.01}, some, "a model that was trained with --no-edges"},
+		{Options{L2: 0.01, NoEdges: true}, alike, ""},
+	} {
+		r, err := prepare(t, test.o, Task{Set: test.set, Evaluations: sets}).Train(t.Context(), nil, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
+		if test.want == "" && said != "" || test.want != "" && (!strings.HasPrefix(said, "on opposed the model is worse than its node potentials alone: accuracy ") || !strings.HasSuffix(said, test.want)) {
+			t.Errorf("%+v: notes %q, want %q", test.o, said, test.want)
+		}
 	}
 }
