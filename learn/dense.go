@@ -22,6 +22,8 @@ type dense struct {
 	renewal, solution float64   // work of one
 	factor            []float64 // [size*size] L of H = L Lᵀ in the lower triangle
 	fresh             []float64 // [size*size] scratch
+	measured          []float64 // [size*size] the Hessian
+	stiffness         float64   // of the factor
 	scalars           []float64 // see the constants below
 }
 
@@ -35,6 +37,8 @@ const (
 )
 
 const (
+	// mostOfGain is how many times what is left to gain a norm gᵀH⁻¹g may be.
+	mostOfGain = 4
 	// maxDense is the largest number of weights with a dense Hessian.
 	maxDense = 2048
 	// nodesForWeight is how many nodes the data have at least for each weight: few beliefs
@@ -90,7 +94,7 @@ func (d *dense) take(p *StepProblem) {
 		d.each = oneThread
 	}
 	d.renewal = p.HessianWork + n*n*n/factorWork
-	d.factor, d.fresh = make([]float64, d.size*d.size), make([]float64, d.size*d.size)
+	d.factor, d.fresh, d.measured = make([]float64, d.size*d.size), make([]float64, d.size*d.size), make([]float64, d.size*d.size)
 }
 
 // on reports whether there is a factor.
@@ -110,11 +114,29 @@ func (d *dense) endPass() bool {
 	if !d.exact {
 		c[denseDue] = renewalGrowth * c[densePasses]
 	}
-	if d.measure(d.fresh) != nil || !d.decompose() {
+	if d.measure(d.measured) != nil {
+		return false
+	}
+	d.stiffness = stiffness
+	return d.renew()
+}
+
+// stiffer renews the factor with more on the diagonal of what was measured last. It reports
+// false where there is no more to add.
+func (d *dense) stiffer() bool {
+	if d.stiffness *= stiffening; !d.exact || d.stiffness > 1 {
+		return false
+	}
+	return d.renew()
+}
+
+// renew replaces the factor.
+func (d *dense) renew() bool {
+	if !d.decompose() {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
-	c[denseOn] = 1
+	d.scalars[denseOn] = 1
 	return true
 }
 
@@ -124,37 +146,26 @@ func (d *dense) affords(work float64) bool {
 	return c[denseSpent]+work <= renewalShare*c[densePasses]*d.passWork+d.free
 }
 
-// decompose replaces what was measured by a Cholesky factor. The Hessian of an objective
-// that is not convex may be indefinite: its eigenvalues are taken without their signs then,
-// and steps leave a saddle along the directions that fall.
+// decompose writes the Cholesky factor of what was measured to d.fresh. The Hessian of an
+// objective that is not convex may be indefinite: its eigenvalues are taken without their
+// signs then, and steps leave a saddle along the directions that fall.
 func (d *dense) decompose() bool {
-	if !d.exact {
-		stiffen(d.fresh, d.size)
-		return factorise(d.fresh, d.size, d.each)
-	}
-	h, places := coupled(d.fresh, d.size)
-	diagonal := make([]float64, d.size)
-	for i := range diagonal {
-		diagonal[i] = d.fresh[i*d.size+i]
-	}
-	stiffen(d.fresh, d.size)
+	copy(d.fresh, d.measured)
+	stiffen(d.fresh, d.size, d.stiffness)
 	if factorise(d.fresh, d.size, d.each) {
 		return true
 	}
 	work := eigenWork * float64(d.size) * float64(d.size) * float64(d.size)
-	if !d.affords(work) || !absolute(d.fresh, d.size, h, places) {
+	if !d.exact || !d.affords(work) {
 		return false
 	}
 	d.scalars[denseSpent] += work
-	rest := 0
-	for i, x := range diagonal {
-		if rest < len(places) && places[rest] == i {
-			rest++
-		} else {
-			d.fresh[i*d.size+i] = x
-		}
+	copy(d.fresh, d.measured)
+	h, places := coupled(d.measured, d.size)
+	if !absolute(d.fresh, d.size, h, places) {
+		return false
 	}
-	stiffen(d.fresh, d.size)
+	stiffen(d.fresh, d.size, d.stiffness)
 	return factorise(d.fresh, d.size, d.each)
 }
 
@@ -240,16 +251,19 @@ func (d *dense) solve(dst, g []float64) {
 // directions in which nothing changes, and rounding would decide how far to go.
 const stiffness = 1e-9
 
-// stiffen raises the diagonal of h [n*n] by a share of itself, or of its mean where it is
-// zero.
-func stiffen(h []float64, n int) {
+// stiffening is the factor by which more of that is added at a time.
+const stiffening = 1e3
+
+// stiffen raises the diagonal of h [n*n] by a share of itself, or by the square of the share
+// of its mean where that is more.
+func stiffen(h []float64, n int, share float64) {
 	mean := 0.0
 	for i := range n {
 		mean += h[i*n+i] / float64(n)
 	}
 	for i := range n {
 		if x := &h[i*n+i]; *x > 0 {
-			*x *= 1 + stiffness
+			*x += share * max(*x, share*mean)
 		} else {
 			*x = mean
 		}
@@ -313,7 +327,7 @@ func denseMemory(m *Memory, l *learner) {
 	layout := &l.model.Layout
 	if l.response != nil {
 		n := float64(layout.Size)
-		m.Add("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes", layout.Size)
+		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
 		l.response.listMemory(m)
 		return
 	}
@@ -322,7 +336,7 @@ func denseMemory(m *Memory, l *learner) {
 	}
 	hessianMemory(m, l)
 	if n := float64(layout.Size); denseFits(l) {
-		m.perhaps("Hessian of all weights", 2*doubleBytes*n*n, "2 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
+		m.perhaps("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
 	}
 }
 

@@ -20,7 +20,7 @@ func BenchmarkHessian(b *testing.B) {
 					if err := m.measure(dst); err != nil {
 						b.Fatal(err)
 					}
-					stiffen(dst, n)
+					stiffen(dst, n, stiffness)
 					if !factorise(dst, n, e.l.each) {
 						b.Fatal("no factor")
 					}

@@ -118,7 +118,7 @@ func TestHessianOfThreads(t *testing.T) {
 				}
 			}
 			dst := slices.Clone(h)
-			if stiffen(h, n); !factorise(h, n, e.l.each) {
+			if stiffen(h, n, stiffness); !factorise(h, n, e.l.each) {
 				t.Fatalf("%s: the Hessian is not positive definite", name)
 			}
 			dst = append(dst, h...)

@@ -276,7 +276,7 @@ func (l *learner) stepProblem() StepProblem {
 	}
 	if r := l.response; r != nil {
 		p.Hessian, p.HessianWork, p.exact, p.each = r.measure, r.work, true, l.each
-		p.lean, p.place, p.line = r.lean, r.place, r.memory()
+		p.lean, p.place, p.line, p.left = r.lean, r.place, r.memory(), l.left
 	} else if h := newHessian(l); h != nil {
 		p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
 	}

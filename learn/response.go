@@ -89,6 +89,8 @@ const (
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
 	// linear equations to be of use.
 	farFromSettled = 0.1
+	// longestChange of a log-message is the most that they are trusted for.
+	longestChange = 100
 )
 
 var errNoMaximum = errors.New("the beliefs are no maximum")
@@ -536,14 +538,17 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 			})
 		}
 		s.system.solve(r.z)
+		if !finite(r.z) {
+			return false
+		}
 		r.messages, r.beliefs = numeric.Resize(r.messages, len(s.messages)), numeric.Resize(r.beliefs, len(s.beliefs))
 		clear(r.messages)
 		clear(r.beliefs)
 		if !r.spread(s, r.messages, r.beliefs, r.lacks, nil) {
 			return false
 		}
-		simd.AddScaled(s.state.LogMessage, r.messages, 1)
-		simd.AddScaled(s.state.LogBelief, r.beliefs, 1)
+		move(s.state.LogMessage, s.state.LogMessage, r.messages, 1)
+		move(s.state.LogBelief, s.state.LogBelief, r.beliefs, 1)
 	}
 	if direction == nil {
 		return true
@@ -568,7 +573,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 		}
 	}
 	s.system.solve(r.z)
-	return r.spread(s, s.messages, s.beliefs, nil, r.ends)
+	return finite(r.z) && r.spread(s, s.messages, s.beliefs, nil, r.ends)
 }
 
 // projectDirection adds the parts of an edge's change of potential along a direction.
@@ -659,11 +664,14 @@ func (r *response) place(along float64) {
 	}
 }
 
-// move sets dst = from + along·tangent.
+// move sets dst = from + along·tangent, as far as linear equations may lead.
 func move(dst, from, tangent []float64, along float64) {
-	copy(dst, from)
-	simd.AddScaled(dst, tangent, along)
+	for i, t := range tangent {
+		dst[i] = from[i] + min(max(along*t, -longestChange), longestChange)
+	}
 }
+
+func finite(x []float64) bool { return simd.Dot(x, x) <= math.MaxFloat64 }
 
 // addShort adds a·x to the beginning of dst.
 func addShort(dst, x []float64, a float64) {

@@ -92,7 +92,9 @@ type StepProblem struct {
 	// exact: what nodes answer to each other is in Hessian. Then lean begins a line of the
 	// messages, with the tangents along a direction of the weights, and place moves messages
 	// to so much of these from where they were. A resumed run must find line as it was.
+	// left is how much is left to gain at most; +Inf: not known.
 	exact bool
+	left  func() float64
 	lean  func(direction []float64) bool
 	place func(along float64)
 	line  [][]float64
