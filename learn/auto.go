@@ -101,6 +101,9 @@ func (a *auto) Start(p StepProblem) error {
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = newLanczos(a.curvature)
 	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
+	if !p.exact {
+		a.joint.patience = largePatience
+	}
 	return nil
 }
 

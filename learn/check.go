@@ -140,7 +140,7 @@ func (l *learner) checkStep() (done bool, err error) {
 		return l.endCheck()
 	}
 	if c.Purpose != checkInitial {
-		l.settle()
+		l.settle(c.Passes)
 	}
 	if status, reason := l.settings.limitReached(&l.progress); status == PassLimit || status == TimeLimit {
 		switch {
@@ -165,9 +165,9 @@ func (l *learner) startFinalCheck() error {
 	return nil
 }
 
-// settle brings messages nearer to where they settle.
-func (l *learner) settle() {
-	if l.response != nil {
+// settle brings messages nearer to where they settle, after so many passes at these weights.
+func (l *learner) settle(passes int) {
+	if l.response != nil && passes%l.response.patience == 0 {
 		l.response.lean(nil)
 	}
 }

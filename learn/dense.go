@@ -326,9 +326,11 @@ func factorise(h []float64, n int, each eachThread) bool {
 func denseMemory(m *Memory, l *learner) {
 	layout := &l.model.Layout
 	if l.response != nil {
+		l.response.listMemory(m)
+	}
+	if l.response != nil && !l.response.large {
 		n := float64(layout.Size)
 		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
-		l.response.listMemory(m)
 		return
 	}
 	if layout.UntiedSize > 0 || layout.Size > maxDense {

@@ -64,6 +64,7 @@ type progress struct {
 	Upper          float64 `json:"-" bits:"upper"` // F, NaN where blocks were visited at different weights
 	Lower          float64 `json:"-" bits:"lower"` // bound of the smallest objective
 	Held           float64 `json:"-" bits:"held"`  // Upper a pass ago, NaN where the weights were others
+	Waiting        int     `json:"waiting"`        // passes of joint descent at these weights
 	Visits         int     `json:"visits"`         // since weights moved, where they move after whole passes
 	Infeasible     bool    `json:"infeasible"`     // consistent beliefs of this pass take a forbidden state
 	Watched        bool    `json:"watched"`        // learner.watched is of these weights
@@ -207,10 +208,10 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		}
 		size, moved = l.recovering.leave(l.model.Weights, l.gradient), true
 	}
-	if moved {
-		p.Held = math.NaN() // of other weights
+	if p.Waiting++; moved {
+		p.Held, p.Waiting = math.NaN(), 0 // of other weights
 	} else {
-		l.settle()
+		l.settle(p.Waiting)
 	}
 	return size, moved, nil
 }
@@ -256,7 +257,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.ascends && !l.progress.Plain {
 		damping = -overRelaxation
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }
 
 // pick returns what this iteration visits.
@@ -273,7 +274,7 @@ func (l *learner) pick(inOrder bool) *blockSet {
 func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping, Unheld: l.response != nil}
+	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping, Unheld: l.response != nil && !l.response.large}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}

@@ -28,6 +28,9 @@ type joint struct {
 	lean  func(direction []float64) bool // see StepProblem
 	place func(along float64)
 	line  [][]float64
+	// patience is how many passes messages have to take at a point for the next line to be
+	// one of theirs, too.
+	patience float64
 }
 
 // Places in joint.scalars.
@@ -238,7 +241,7 @@ func (j *joint) leave(theta, gradient []float64, norm float64) float64 {
 	s := j.scalars
 	s[jointSlope] = -simd.Dot(gradient, j.direction)
 	s[jointAlpha] = 0
-	if j.lean != nil {
+	if s[jointLine] = 0; j.lean != nil && s[jointHeld] >= j.patience {
 		j.lean(j.direction)
 		s[jointLine] = 1
 	}

@@ -103,7 +103,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.recovering, _ = s.Step.(recoverer)
 	l.newton = planNewton(l)
 	if l.recovering != nil && l.newton == nil {
-		l.response = newResponse(l)
+		if l.response = newResponse(l); l.response == nil {
+			l.response = newLargeResponse(l)
+		}
 	}
 	return l, nil
 }
@@ -274,11 +276,17 @@ func (l *learner) stepProblem() StepProblem {
 		PassWork: l.passWork(),
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 	}
-	if r := l.response; r != nil {
+	switch r := l.response; {
+	case r != nil && !r.large:
 		p.Hessian, p.HessianWork, p.exact, p.each = r.measure, r.work, true, l.each
-		p.lean, p.place, p.line, p.left = r.lean, r.place, r.memory(), l.left
-	} else if h := newHessian(l); h != nil {
-		p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
+		p.left = l.left
+	default:
+		if h := newHessian(l); h != nil {
+			p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
+		}
+	}
+	if r := l.response; r != nil {
+		p.lean, p.place, p.line = r.lean, r.place, r.memory()
 	}
 	return p
 }

@@ -39,6 +39,8 @@ import (
 type response struct {
 	l        *learner
 	size     int // weights
+	large    bool
+	patience int // passes at the same weights that it waits for
 	units    []responseUnit
 	work     float64 // of the Hessian
 	leanWork float64 // of lean
@@ -48,9 +50,11 @@ type response struct {
 	belief    []float64 // of an edge
 	sums      []float64 // of an edge's belief over either end, before it is made consistent
 	pair      []float64 // S of an edge
+	own       []float64 // room for it
 	along     []float64 // √τ of both ends
 	images    []float64 // S √τ
 	feature   []float64
+	change    []float64 // of an edge's potential
 	root      []float64 // √τ, as in Q
 	values    []float64 // Q
 	unsettled float64   // how far sums were from beliefs, relatively, the largest in the last lean
@@ -68,9 +72,12 @@ type response struct {
 type responseUnit struct {
 	*unit
 	block  partition.Block // hidden nodes, in an order that keeps the system narrow, and their edges
-	at     []int           // where the states of each node begin in Q; −1: observed
-	endsAt []int           // where each edge of the block begins in ends
+	size   int
+	at     []int // where the states of each node begin in Q; −1: observed
+	endsAt []int // where each edge of the block begins in ends
 	system *skyline
+	large  *conjugate // in the place of system where that takes too much
+	place  []int32    // [states] which node of the block they are of, for large
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -84,6 +91,9 @@ const (
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
+	// largePatience is how many passes messages of a large network get first: a solution
+	// takes as long as tens of them.
+	largePatience = 8
 	// surely is the root of the smallest belief whose change is told from rounding.
 	surely = 1e-140
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
@@ -101,18 +111,19 @@ func newResponse(l *learner) *response {
 	if layout.Size > maxDense {
 		return nil
 	}
-	r := &response{l: l, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
+	r := &response{l: l, patience: 1, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
 	p, passes := float64(r.size), l.passWork()
 	most, mostLean := max(responseFree, responsePasses*passes), max(leanFree, leanPasses*passes)
 	for _, u := range l.units {
 		s := newResponseUnit(u)
-		n := float64(len(s.system.first))
-		if n*p > responseNumbers || float64(s.system.at[len(s.system.first)]) > responseNumbers {
+		s.system = newSkyline(s.narrow())
+		n := float64(s.size)
+		if n*p > responseNumbers || float64(s.system.at[s.size]) > responseNumbers {
 			return nil
 		}
 		factor := s.system.factorWork()/solveWork + l.pairsWork(u, &s.block)
 		r.leanWork += factor
-		r.work += factor + (p*float64(s.system.at[len(s.system.first)])+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
+		r.work += factor + (p*float64(s.system.at[s.size])+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
 		if r.work > most || r.leanWork > mostLean {
 			return nil
 		}
@@ -145,13 +156,12 @@ func newResponseUnit(u *unit) *responseUnit {
 	g := u.in.Graph
 	s := &responseUnit{unit: u, at: make([]int, g.NumNodes())}
 	observed := func(i int32) bool { return u.net.Observed != nil && u.net.Observed[i] >= 0 }
-	size := 0
 	for _, node := range narrowOrder(g) {
 		s.at[node] = -1
 		if !observed(node) {
 			s.block.Nodes = append(s.block.Nodes, node)
-			s.at[node] = size
-			size += u.in.States(node)
+			s.at[node] = s.size
+			s.size += u.in.States(node)
 		}
 	}
 	for e := range int32(g.NumEdges()) {
@@ -163,7 +173,13 @@ func newResponseUnit(u *unit) *responseUnit {
 	for q, e := range s.block.Edges {
 		s.endsAt[q+1] = s.endsAt[q] + u.in.States(g.U(e)) + u.in.States(g.V(e))
 	}
-	first := make([]int, 0, size)
+	return s
+}
+
+// narrow returns the column where each row of Q begins.
+func (s *responseUnit) narrow() []int {
+	g := s.in.Graph
+	first := make([]int, 0, s.size)
 	for _, node := range s.block.Nodes {
 		from := s.at[node]
 		for _, d := range g.Incoming(node) {
@@ -171,12 +187,37 @@ func newResponseUnit(u *unit) *responseUnit {
 				from = min(from, at)
 			}
 		}
-		for range u.in.States(node) {
+		for range s.in.States(node) {
 			first = append(first, from)
 		}
 	}
-	s.system = newSkyline(first)
-	return s
+	return first
+}
+
+// newLargeResponse is for networks that are too large for newResponse and where messages can
+// be slow: with convex counting numbers of which some are negative. It has no Hessian.
+func newLargeResponse(l *learner) *response {
+	layout := &l.model.Layout
+	if l.ascends || !l.certified {
+		return nil
+	}
+	r := &response{l: l, large: true, patience: largePatience, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
+	numbers := 0
+	for _, u := range l.units {
+		s := newResponseUnit(u)
+		s.large = newConjugate(s)
+		s.place = make([]int32, s.size)
+		for i := range s.block.Nodes {
+			for x := s.large.nodeAt[i]; x < s.large.nodeAt[i+1]; x++ {
+				s.place[x] = int32(i)
+			}
+		}
+		if numbers += s.large.numbers(); numbers > responseNumbers {
+			return nil
+		}
+		r.units = append(r.units, *s)
+	}
+	return r
 }
 
 // allocate makes room for the lines.
@@ -207,9 +248,13 @@ func (r *response) listMemory(m *Memory) {
 	for i := range r.units {
 		s := &r.units[i]
 		lines += 2 * float64(s.net.Messages()+s.net.Beliefs())
-		indices += 2*float64(len(s.system.first)) + float64(len(s.at)+len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
-		system = max(system, float64(s.system.at[len(s.system.first)]))
-		rows = max(rows, 2*float64(len(s.system.first)*r.size))
+		indices += 2*float64(s.size) + float64(len(s.at)+len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
+		if r.large {
+			system += float64(s.large.numbers() + 5*len(s.block.Edges))
+			continue
+		}
+		system = max(system, float64(s.system.at[s.size]))
+		rows = max(rows, 2*float64(s.size*r.size))
 	}
 	m.Add("linear response", doubleBytes*(lines+indices+system+rows), "lines of messages in %d inferences, the system of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
 }
@@ -230,9 +275,9 @@ func (r *response) measure(dst []float64) error {
 }
 
 func (r *response) addUnit(dst []float64, s *responseUnit) error {
-	r.rows = numeric.Resize(r.rows, len(s.system.first)*r.size)
+	r.rows = numeric.Resize(r.rows, s.size*r.size)
 	clear(r.rows)
-	if err := r.couple(s, func(q int, e int32) {
+	if err := r.couple(s, true, func(q int, e int32) {
 		weights, span := r.edgeFeature(s, e)
 		r.addInteraction(dst, weights, span, s.weight/s.net.Counting.Edge[e])
 		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from > 0, states, weights, span) })
@@ -244,8 +289,8 @@ func (r *response) addUnit(dst []float64, s *responseUnit) error {
 	}
 	s.system.divide(r.rows, r.size)
 	scale := math.Sqrt(math.Abs(s.weight))
-	for from := 0; from < len(s.system.first); from += ground.RowsPerBatch {
-		count := min(ground.RowsPerBatch, len(s.system.first)-from)
+	for from := 0; from < s.size; from += ground.RowsPerBatch {
+		count := min(ground.RowsPerBatch, s.size-from)
 		rows := r.rows[from*r.size:][:count*r.size]
 		r.signed = numeric.Resize(r.signed, len(rows))
 		for i, x := range rows {
@@ -257,30 +302,43 @@ func (r *response) addUnit(dst []float64, s *responseUnit) error {
 }
 
 // couple makes the factor of Q, and calls pair with the projections of each edge.
-func (r *response) couple(s *responseUnit, pair func(q int, e int32)) error {
+func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32)) error {
 	if err := r.space.Ground(r.l.model, s.in, s.net, &s.block); err != nil {
 		return err
 	}
 	m := s.system
-	r.values, r.root = numeric.Resize(r.values, m.at[len(m.first)]), numeric.Resize(r.root, len(m.first))
-	clear(r.values)
-	m.values = r.values
-	for _, node := range s.block.Nodes {
+	r.root = numeric.Resize(r.root, s.size)
+	if r.large {
+		s.large.clear()
+	} else {
+		r.values = numeric.Resize(r.values, m.at[s.size])
+		clear(r.values)
+		m.values = r.values
+	}
+	for i, node := range s.block.Nodes {
 		at := s.at[node]
 		root := r.root[at:][:s.in.States(node)]
 		s.net.Belief(root, s.state, node)
 		for x, p := range root {
 			root[x] = math.Sqrt(p)
-			m.add(at+x, at+x, s.net.Counting.Node[node])
+			if r.large {
+				s.large.diagonal[s.large.blockAt[i]+x*len(root)+x] += s.net.Counting.Node[node]
+			} else {
+				m.add(at+x, at+x, s.net.Counting.Node[node])
+			}
 		}
 	}
 	for q, e := range s.block.Edges {
-		if err := r.projectEdge(s, q); err != nil {
+		if err := r.projectEdge(s, q, each); err != nil {
 			return err
 		}
 		pair(q, e)
 		r.invertPair()
 		rho, k := s.net.Counting.Edge[e], r.project.ku+r.project.kv
+		if r.large {
+			s.large.add(q, rho, r.pair, s.place)
+			continue
+		}
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
@@ -291,7 +349,7 @@ func (r *response) couple(s *responseUnit, pair func(q int, e int32)) error {
 			})
 		})
 	}
-	if !m.factorise() {
+	if r.large && !s.large.factorise() || !r.large && !m.factorise() {
 		return errNoMaximum
 	}
 	return nil
@@ -310,8 +368,9 @@ func (r *response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 	}
 }
 
-// projectEdge finds the belief of an edge, and the projections.
-func (r *response) projectEdge(s *responseUnit, q int) error {
+// projectEdge finds the belief of an edge, and what projections need, or those of each joint
+// state.
+func (r *response) projectEdge(s *responseUnit, q int, each bool) error {
 	e := s.block.Edges[q]
 	ku, kv := s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e))
 	belief := r.belief[:ku*kv]
@@ -327,7 +386,9 @@ func (r *response) projectEdge(s *responseUnit, q int) error {
 	if r.unlike(s, e) > farFromSettled {
 		r.space.Consistent(belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked)
 	}
-	r.project.of(belief, ku, kv)
+	if r.project.begin(belief, ku, kv); each {
+		r.project.of(belief, ku, kv)
+	}
 	return nil
 }
 
@@ -350,13 +411,14 @@ func (r *response) invertPair() {
 	p := &r.project
 	ku, kv := p.ku, p.kv
 	k := ku + kv
-	r.pair, r.along, r.images = numeric.Resize(r.pair, k*k), numeric.Resize(r.along, k), numeric.Resize(r.images, 2*k)
+	r.own, r.along, r.images = numeric.Resize(r.own, k*k), numeric.Resize(r.along, k), numeric.Resize(r.images, 2*k)
 	for i, t := range p.u {
 		r.along[i] = math.Sqrt(t)
 	}
 	for j, t := range p.v {
 		r.along[ku+j] = math.Sqrt(t)
 	}
+	r.pair = r.own
 	root, s := r.along, r.pair
 	for j := range kv {
 		for o := range kv {
@@ -505,7 +567,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 	clear(r.ends)
 	clear(r.lacks)
 	worst := 0.0
-	if r.couple(s, func(q int, e int32) {
+	if r.couple(s, false, func(q int, e int32) {
 		lacks := r.lacks[s.endsAt[q]:]
 		r.eachEnd(s, e, func(_, at, from, states int) {
 			for x, p := range r.root[at:][:states] {
@@ -523,7 +585,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 		return false
 	}
 	r.unsettled = max(r.unsettled, worst)
-	r.z = numeric.Resize(r.z, len(s.system.first))
+	r.z = numeric.Resize(r.z, s.size)
 	if worst > 0 {
 		clear(r.z)
 		for q, e := range s.block.Edges {
@@ -537,8 +599,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 				}
 			})
 		}
-		s.system.solve(r.z)
-		if !finite(r.z) {
+		if !s.solve(r.z) {
 			return false
 		}
 		r.messages, r.beliefs = numeric.Resize(r.messages, len(s.messages)), numeric.Resize(r.beliefs, len(s.beliefs))
@@ -572,21 +633,20 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 			z[x] = root[x] * (z[x] - mean)
 		}
 	}
-	s.system.solve(r.z)
-	return finite(r.z) && r.spread(s, s.messages, s.beliefs, nil, r.ends)
+	return s.solve(r.z) && r.spread(s, s.messages, s.beliefs, nil, r.ends)
 }
 
 // projectDirection adds the parts of an edge's change of potential along a direction.
 func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
 	p := &r.project
-	for i := range span.States {
-		d := 0.0
-		for j, f := range r.feature {
-			d += f * direction[j*span.States+i]
+	r.change = numeric.Resize(r.change, span.States)
+	clear(r.change)
+	for j, f := range r.feature {
+		if f != 0 {
+			addShort(r.change, direction[j*span.States:][:span.States], f)
 		}
-		addShort(ends, p.left[i*p.ku:][:p.ku], d)
-		addShort(ends[p.ku:], p.right[i*p.kv:][:p.kv], d)
 	}
+	p.project(ends[:p.ku], ends[p.ku:], r.change)
 }
 
 // addInteraction adds Cov⊥(τ_uv), times the features, to dst, scaled.
@@ -609,7 +669,13 @@ func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, sc
 
 // pairOf finds S of an edge anew.
 func (r *response) pairOf(s *responseUnit, q int) bool {
-	if r.projectEdge(s, q) != nil {
+	if r.large {
+		p := &s.large.pairs[q]
+		r.project.ku, r.project.kv = p.ku, p.kv
+		r.pair = s.large.kept[p.kept:][:(p.ku+p.kv)*(p.ku+p.kv)]
+		return true
+	}
+	if r.projectEdge(s, q, false) != nil {
 		return false
 	}
 	r.invertPair()
@@ -653,6 +719,15 @@ func (r *response) spread(s *responseUnit, messages, beliefs, lacks, ends []floa
 		})
 	}
 	return true
+}
+
+// solve replaces z by Q⁻¹ z, and reports whether there is that.
+func (s *responseUnit) solve(z []float64) bool {
+	if s.large != nil {
+		return s.large.solve(z) && finite(z)
+	}
+	s.system.solve(z)
+	return finite(z)
 }
 
 // place moves messages and beliefs to so much of the tangents from where lean left them.
