@@ -215,7 +215,9 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	case c.Exact, c.Change == 0 && c.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || c.Residual <= stillResidual)
+		// Messages that ascend no dual may leave F far above L where the gradient has settled.
+		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
+		c.Settled = left <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
 		decided = c.Settled && (norm+left <= tolerance || norm-left > tolerance)
 		if norm-refusalMargin*left > tolerance && !c.Again {
 			decided, c.Settled = true, true // it is refused
