@@ -115,10 +115,13 @@ func newResponse(l *learner) *response {
 	p, passes := float64(r.size), l.passWork()
 	most, mostLean := max(responseFree, responsePasses*passes), max(leanFree, leanPasses*passes)
 	for _, u := range l.units {
+		n := u.hiddenStates()
+		if n*p > responseNumbers || n > responseNumbers { // before anything is as large
+			return nil
+		}
 		s := newResponseUnit(u)
 		s.system = newSkyline(s.narrow())
-		n := float64(s.size)
-		if n*p > responseNumbers || float64(s.system.at[s.size]) > responseNumbers {
+		if float64(s.system.at[s.size]) > responseNumbers {
 			return nil
 		}
 		factor := s.system.factorWork()/solveWork + l.pairsWork(u, &s.block)
@@ -150,6 +153,26 @@ func (l *learner) interactionsWork(u *unit, block *partition.Block) (work float6
 		work += joint * features * (k + joint*features/solveWork)
 	}
 	return work
+}
+
+// hiddenStates counts the states of all nodes that are not observed.
+func (u *unit) hiddenStates() (states float64) {
+	for i := range int32(u.in.Graph.NumNodes()) {
+		if u.net.Observed == nil || u.net.Observed[i] < 0 {
+			states += float64(u.in.States(i))
+		}
+	}
+	return states
+}
+
+// pairNumbers is how many S of all edges have.
+func (u *unit) pairNumbers() (numbers float64) {
+	g := u.in.Graph
+	for e := range int32(g.NumEdges()) {
+		k := float64(u.in.States(g.U(e)) + u.in.States(g.V(e)))
+		numbers += k * k
+	}
+	return numbers
 }
 
 func newResponseUnit(u *unit) *responseUnit {
@@ -202,7 +225,12 @@ func newLargeResponse(l *learner) *response {
 		return nil
 	}
 	r := &response{l: l, large: true, patience: largePatience, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
-	numbers := 0
+	least, numbers := 0.0, 0
+	for _, u := range l.units {
+		if least += u.hiddenStates() + u.pairNumbers(); least > responseNumbers { // before anything is as large
+			return nil
+		}
+	}
 	for _, u := range l.units {
 		s := newResponseUnit(u)
 		s.large = newConjugate(s)

@@ -402,12 +402,3 @@ func softMax(x []float64, c float64) float64 {
 	}
 	return largest + c*math.Log(total)
 }
-
-func sumColumns(colSum, pair []float64) {
-	clear(colSum)
-	for at := 0; at < len(pair); at += len(colSum) {
-		for j, x := range pair[at:][:len(colSum)] {
-			colSum[j] += x
-		}
-	}
-}
