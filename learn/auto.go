@@ -102,7 +102,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.lanczos = newLanczos(a.curvature)
 	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
 	if !p.exact {
-		a.joint.patience = largePatience
+		a.joint.patience = p.patience
 	}
 	return nil
 }

@@ -78,10 +78,10 @@ const (
 )
 
 func (l *learner) maxCheckPasses() int {
-	switch l.progress.Check.Purpose {
-	case checkCurvature:
+	switch c := &l.progress.Check; {
+	case c.Purpose == checkCurvature:
 		return fewPasses
-	case checkFinal:
+	case c.Purpose == checkFinal, c.Again && c.Purpose == checkConvergence:
 		return min(max(fewPasses, int(finalShare*l.progress.Passes/wholeSweeps)), maxCheckPasses)
 	}
 	return maxCheckPasses

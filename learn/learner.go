@@ -102,7 +102,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.recovering, _ = s.Step.(recoverer)
 	l.newton = planNewton(l)
-	if l.recovering != nil && l.newton == nil {
+	if rule, ok := s.Step.(*auto); ok && !rule.firstOrder && l.newton == nil {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
 		}
@@ -286,7 +286,7 @@ func (l *learner) stepProblem() StepProblem {
 		}
 	}
 	if r := l.response; r != nil {
-		p.lean, p.place, p.line = r.lean, r.place, r.memory()
+		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
 	}
 	return p
 }

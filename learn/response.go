@@ -58,6 +58,7 @@ type response struct {
 	root      []float64 // √τ, as in Q
 	values    []float64 // Q
 	unsettled float64   // how far sums were from beliefs, relatively, the largest in the last lean
+	far       float64   // that of the unit at hand so far
 	rows      []float64 // [states][weights] J, then Q's factor⁻¹ J
 	signed    []float64 // some rows times the sign
 	z         []float64
@@ -91,8 +92,8 @@ const (
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
-	// largePatience is how many passes messages of a large network get first: a solution
-	// takes as long as tens of them.
+	// largePatience is how many passes messages of a large network get first, at least: as
+	// many as take as long as a solution.
 	largePatience = 8
 	// surely is the root of the smallest belief whose change is told from rounding.
 	surely = 1e-140
@@ -103,7 +104,10 @@ const (
 	longestChange = 100
 )
 
-var errNoMaximum = errors.New("the beliefs are no maximum")
+var (
+	errNoMaximum = errors.New("the beliefs are no maximum")
+	errFar       = errors.New("messages are far from settled")
+)
 
 // newResponse returns nil where the method takes too much.
 func newResponse(l *learner) *response {
@@ -111,7 +115,7 @@ func newResponse(l *learner) *response {
 	if layout.Size > maxDense {
 		return nil
 	}
-	r := &response{l: l, patience: 1, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
+	r := &response{l: l, patience: 1, size: layout.Size}
 	p, passes := float64(r.size), l.passWork()
 	most, mostLean := max(responseFree, responsePasses*passes), max(leanFree, leanPasses*passes)
 	for _, u := range l.units {
@@ -224,7 +228,7 @@ func newLargeResponse(l *learner) *response {
 	if l.ascends || !l.certified {
 		return nil
 	}
-	r := &response{l: l, large: true, patience: largePatience, size: layout.Size, belief: make([]float64, largestTable(layout.Edge))}
+	r := &response{l: l, large: true, size: layout.Size}
 	least, numbers := 0.0, 0
 	for _, u := range l.units {
 		if least += u.hiddenStates() + u.pairNumbers(); least > responseNumbers { // before anything is as large
@@ -245,6 +249,11 @@ func newLargeResponse(l *learner) *response {
 		}
 		r.units = append(r.units, *s)
 	}
+	work := 0.0
+	for i := range r.units {
+		work += l.pairsWork(r.units[i].unit, &r.units[i].block)
+	}
+	r.patience = max(largePatience, int(min(work/max(1, l.passWork()), maxCheckPasses)))
 	return r
 }
 
@@ -335,7 +344,7 @@ func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32))
 		return err
 	}
 	m := s.system
-	r.root = numeric.Resize(r.root, s.size)
+	r.far, r.root = 0, numeric.Resize(r.root, s.size)
 	if r.large {
 		s.large.clear()
 	} else {
@@ -360,7 +369,9 @@ func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32))
 		if err := r.projectEdge(s, q, each); err != nil {
 			return err
 		}
-		pair(q, e)
+		if pair(q, e); r.far > farFromSettled {
+			return errFar
+		}
 		r.invertPair()
 		rho, k := s.net.Counting.Edge[e], r.project.ku+r.project.kv
 		if r.large {
@@ -401,7 +412,8 @@ func (r *response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 func (r *response) projectEdge(s *responseUnit, q int, each bool) error {
 	e := s.block.Edges[q]
 	ku, kv := s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e))
-	belief := r.belief[:ku*kv]
+	r.belief = numeric.Resize(r.belief, ku*kv)
+	belief := r.belief
 	if _, err := r.space.EdgeBeliefs(belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
 		return err
 	}
@@ -568,7 +580,8 @@ func (r *response) addNode(s *responseUnit, node int32) {
 
 // lean moves messages to where linear equations have them settled, and finds their tangents
 // along a direction of the weights, unless that is nil. It reports whether it did: far from
-// settled messages linear equations say nothing, and messages and tangents stay, these zero.
+// settled messages linear equations say nothing, tangents are zero, and messages stay in all
+// units but those that were moved before.
 func (r *response) lean(direction []float64) (ok bool) {
 	r.unsettled, ok = 0, true
 	for i := range r.units {
@@ -605,6 +618,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
 				}
 			}
 		})
+		r.far = worst
 		if direction != nil {
 			weights, span := r.edgeFeature(s, e)
 			r.projectDirection(r.ends[s.endsAt[q]:], direction[weights:], span)

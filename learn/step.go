@@ -98,6 +98,8 @@ type StepProblem struct {
 	lean  func(direction []float64) bool
 	place func(along float64)
 	line  [][]float64
+	// patience is how many passes at the same weights are worth a line where not exact.
+	patience float64
 }
 
 // VisitShare is the share of all nodes and edges that a visit has in common with another.
