@@ -138,7 +138,7 @@ func TestLimitInJointDescent(t *testing.T) {
 		if !rule.joint.on() {
 			t.Errorf("%v passes: no joint descent", passes)
 		}
-		if !(r.Objective < last+1e-9) { // up to rounding
+		if !(r.Objective < last+1e-6*(1+math.Abs(last))) { // up to what messages lack: a line that a limit cuts short has moved them
 			t.Errorf("objective %v after %v passes, %v after fewer", r.Objective, passes, last)
 		}
 		last = r.Objective
