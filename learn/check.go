@@ -70,7 +70,8 @@ const (
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to
-	// 1 + |L|, with which convergence is claimed where no suboptimality is known.
+	// 1 + |L|, with which convergence is claimed where no suboptimality is known, or messages
+	// ascend no dual.
 	closedGap = 1e-6
 	// checkStall is how many passes may bring no smaller residual before messages are
 	// damped, where convergence is not certain anyway.

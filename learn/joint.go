@@ -12,7 +12,9 @@ import (
 // are exact. Sweeps lower F; a step is taken where F, after the sweeps at the new weights,
 // has fallen by a share of what the slope promised (Armijo 1966). So F never rises from one
 // accepted point to the next, whatever the messages lack, and the point accepted last is
-// the best one ever held.
+// the best one ever held, where sweeps descend on F. Where they need not, F may rise by as
+// much as the gap between its bounds leaves open (judgeLagging), and where hidden labels
+// leave no bound, by what it may still change.
 //
 // The line to the first point comes from the start of the run, whose objective the first
 // check has found: what the visits of single blocks have done is one step to be judged.

@@ -95,7 +95,7 @@ const (
 	// largePatience is how many passes messages of a large network get first, at least: as
 	// many as take as long as a solution.
 	largePatience = 8
-	// surely is the root of the smallest belief whose change is told from rounding.
+	// surely is the root of the smallest belief that has surely not underflowed.
 	surely = 1e-140
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
 	// linear equations to be of use.

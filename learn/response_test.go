@@ -71,7 +71,6 @@ func TestLean(t *testing.T) {
 				return all
 			}
 			settled(t, e, at)
-			exact := state()
 			rng := source(3)
 			for _, u := range e.l.units {
 				for i := range u.state.LogMessage {
@@ -115,7 +114,7 @@ func TestLean(t *testing.T) {
 			ahead, behind := moved(h), moved(-h)
 			n := 0
 			for _, u := range m.units {
-				check := func(first, states int, kind2 string) { // constants are free
+				check := func(first, states int, what string) { // constants are free
 					mean := 0.0
 					for x := range states {
 						i := first + x
@@ -124,12 +123,11 @@ func TestLean(t *testing.T) {
 					for x := range states {
 						i := first + x
 						if d := (ahead[i]-behind[i])/(2*h) - tangents[i] - mean; !(math.Abs(d) <= allowed*(1+math.Abs(tangents[i]))) {
-							t.Fatalf("%s, %s: tangent of a %s is off by %v", kind, counting, kind2, d)
+							t.Fatalf("%s, %s: tangent of a %s is off by %v", kind, counting, what, d)
 						}
 					}
 				}
-				for q, e := range u.block.Edges {
-					_ = q
+				for _, e := range u.block.Edges {
 					m.eachEnd(&u, e, func(d, at, from, states int) { check(n+u.net.MessageAt(int32(d)), states, "message") })
 				}
 				n += u.net.Messages()
@@ -138,7 +136,6 @@ func TestLean(t *testing.T) {
 				}
 				n += u.net.Beliefs()
 			}
-			_ = exact
 		}
 	}
 }
