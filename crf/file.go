@@ -44,7 +44,7 @@ const (
 // file, and the given keys. The same model gives the same bytes. A weight that is not
 // finite is refused by name, and so is a key that the format uses itself.
 func Save(path string, m *Model, meta map[string]string) error {
-	if problems := m.notFinite(); len(problems) > 0 {
+	if problems := m.wrongWeights(); len(problems) > 0 {
 		return fmt.Errorf("model is not saved: %w", problems[0])
 	}
 	schema, err := json.Marshal(m.Schema)
@@ -156,7 +156,7 @@ func readWeights(f *safetensors.File, schema *Schema) (m *Model, problems []erro
 	if m.Counts, err = readCounts(f); err != nil {
 		return nil, []error{err}
 	}
-	return m, m.notFinite()
+	return m, m.wrongWeights()
 }
 
 // readCounts reads the counting numbers of a file, nil where it has none.
@@ -255,18 +255,22 @@ func checkTensors(f *safetensors.File, tensors []fileTensor) (problems []error) 
 	return problems
 }
 
-// mostWeightsNamed bounds how many weights notFinite lists.
+// mostWeightsNamed bounds how many weights wrongWeights lists.
 const mostWeightsNamed = 20
 
-// notFinite lists the first weights that are not finite.
-func (m *Model) notFinite() (problems []error) {
+// wrongWeights lists the first weights that are not finite, or that a symmetric type cannot
+// have.
+func (m *Model) wrongWeights() (problems []error) {
 	for i, w := range m.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
 			problems = append(problems, fmt.Errorf("weight %s is %v, want a finite number", m.WeightName(i), w))
 			if len(problems) == mostWeightsNamed {
-				break
+				return problems
 			}
 		}
+	}
+	if err := m.CheckSymmetry(); err != nil {
+		problems = append(problems, err)
 	}
 	return problems
 }

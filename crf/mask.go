@@ -45,6 +45,9 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 		if slices.Contains(t.Forbidden[:i], x) {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s, which is there already", i, u.States[x[0]], v.States[x[1]])
 		}
+		if t.Symmetric && !slices.Contains(t.Forbidden, [2]int{x[1], x[0]}) {
+			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type is symmetric: forbid %s, %s too", i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
+		}
 	}
 	if len(t.Forbidden) == 0 {
 		return nil

@@ -1,6 +1,9 @@
 package crf
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Model is a schema with its weights θ̃.
 //
@@ -40,6 +43,9 @@ type Span struct {
 	Features int // length of the feature vector
 	States   int // states of a node, or joint states of an edge
 	Untied   bool
+	// Ends is the number of states of either end of an edge of a symmetric type, 0 for all
+	// other types.
+	Ends int
 	// Part is the offset among the weights of the same tiedness: gradient
 	// contributions of tied and untied weights are stored apart.
 	Part int
@@ -85,9 +91,56 @@ func (s *Schema) Layout() Layout {
 	}
 	for b, t := range s.EdgeTypes {
 		ku, kv := s.EdgeStates(b)
-		l.Edge = append(l.Edge, add(ku*kv, t.Features, t.Copies))
+		span := add(ku*kv, t.Features, t.Copies)
+		if t.Symmetric {
+			span.Ends = ku
+		}
+		l.Edge = append(l.Edge, span)
 	}
 	return l
+}
+
+// Symmetric reports whether some type is.
+func (l *Layout) Symmetric() bool {
+	return slices.ContainsFunc(l.Edge, func(s Span) bool { return s.Ends > 0 })
+}
+
+// Symmetrise puts the mean of both in the places of the states a, b and b, a of symmetric
+// types in x, which is laid out like the weights. It is the projection on the weights that
+// such a model can have, of weights and of gradients.
+func (l *Layout) Symmetrise(x []float64) {
+	for i := range l.Edge {
+		if s := &l.Edge[i]; s.Ends > 0 {
+			s.Symmetrise(x[s.At:][:s.Len])
+		}
+	}
+}
+
+// Symmetrise does so for tables of the type, one after another.
+func (s *Span) Symmetrise(tables []float64) {
+	for k, at := s.Ends, 0; k > 0 && at < len(tables); at += k * k {
+		table := tables[at:][:k*k]
+		for a := range k {
+			for b := range a {
+				mean := 0.5*table[a*k+b] + 0.5*table[b*k+a]
+				table[a*k+b], table[b*k+a] = mean, mean
+			}
+		}
+	}
+}
+
+// CheckSymmetry reports the first two weights of a symmetric type that differ and must not.
+func (m *Model) CheckSymmetry() error {
+	for _, s := range m.Layout.Edge {
+		for i := s.At; s.Ends > 0 && i < s.At+s.Len; i++ {
+			joint := (i - s.At) % s.States
+			mirror := i - joint + joint%s.Ends*s.Ends + joint/s.Ends
+			if m.Weights[i] != m.Weights[mirror] {
+				return fmt.Errorf("weight %s is %v, and %s is %v; a symmetric type has one weight for both", m.WeightName(i), m.Weights[i], m.WeightName(mirror), m.Weights[mirror])
+			}
+		}
+	}
+	return nil
 }
 
 // WeightName names flat weight i for messages: type, copy, states and feature.

@@ -43,6 +43,10 @@ type EdgeType struct {
 	// Forbidden are pairs of states, of the first end and of the second, that no edge
 	// of the type can join.
 	Forbidden [][2]int `json:"forbidden,omitempty"`
+	// Symmetric ties the weights of the states a, b of the two ends to those of b, a: which
+	// end of an edge comes first means nothing. Both ends are of one node type, and what is
+	// forbidden is so both ways.
+	Symmetric bool `json:"symmetric,omitempty"`
 }
 
 // numbered are the names of the first numbers, which all types share: a count in a few
@@ -113,6 +117,8 @@ func (s *Schema) Validate() error {
 		own := ""
 		if t.U < 0 || t.U >= len(s.NodeTypes) || t.V < 0 || t.V >= len(s.NodeTypes) {
 			own = fmt.Sprintf("ends of node types %d and %d, want 0 to %d", t.U, t.V, len(s.NodeTypes)-1)
+		} else if t.Symmetric && t.U != t.V {
+			own = fmt.Sprintf("it is symmetric, but joins node type %q to %q; want one type at both ends", s.NodeTypes[t.U].Name, s.NodeTypes[t.V].Name)
 		}
 		if err := checkType("edge", b, t.Name, names, own, t.Features, t.Copies, len(t.FeatureNames)); err != nil {
 			return err

@@ -50,9 +50,20 @@ func typeRows(nodes []crf.NodeType, edges []crf.EdgeType, named bool) (rows [][]
 		if named {
 			ends = nodes[e.U].Name + " – " + nodes[e.V].Name + ", "
 		}
-		rows = append(rows, []string{"edge type " + e.Name, ends + Counted(e.Features, "feature") + copiesOf(e.Copies)})
+		rows = append(rows, []string{"edge type " + e.Name, ends + Counted(e.Features, "feature") + copiesOf(e.Copies) + waysOf(&e)})
 	}
 	return rows
+}
+
+// waysOf says whether weights tell the ends of an edge apart, where types do not.
+func waysOf(e *crf.EdgeType) string {
+	switch {
+	case e.Symmetric:
+		return ", symmetric"
+	case e.U == e.V:
+		return ", directed"
+	}
+	return ""
 }
 
 func copiesOf(n int) string {
