@@ -11,15 +11,21 @@ import (
 
 // BenchmarkIteration is one iteration of the paper's Algorithm 2, ground to
 // gradient, with 20 node and 10 edge features: of the whole network, and of blocks
-// of 4×5 tiles.
+// of 4×5 tiles, with directed and with symmetric edges.
 func BenchmarkIteration(b *testing.B) {
 	for _, k := range []int{2, 8, 21} {
 		p := randomProblem(b, 1, problemOptions{rows: 100, cols: 100, states: k, nodeDim: 20, edgeDim: 10, l2: 1000})
+		symmetric := p.turned(b, nil)
 		for _, run := range []struct {
 			method    Method
 			precision bp.Precision
-		}{{InnerDual, bp.Double}, {BBPL, bp.Double}, {BBPL, bp.Single}} {
-			b.Run(fmt.Sprintf("states=%d/%s/%s", k, run.method, run.precision), func(b *testing.B) {
+			symmetric string
+		}{{InnerDual, bp.Double, ""}, {BBPL, bp.Double, ""}, {BBPL, bp.Double, "/symmetric"}, {BBPL, bp.Single, ""}} {
+			p := p
+			if run.symmetric != "" {
+				p = symmetric
+			}
+			b.Run(fmt.Sprintf("states=%d/%s/%s%s", k, run.method, run.precision, run.symmetric), func(b *testing.B) {
 				s := Settings{Method: run.method, SinglePrecision: run.precision == bp.Single, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
 				s = s.Resolved()
 				l, err := newLearner(&p, &s)

@@ -112,6 +112,7 @@ func (c *course) arrays(withBest bool, memory [][]float64, others ...array) []ar
 // result is what the progress tells of a run that has ended.
 func (c *course) result(status Status) *Result {
 	p := &c.progress
+	c.model.Layout.Symmetrise(c.model.Weights) // without what rounding has left
 	return &Result{
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,

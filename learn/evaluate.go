@@ -36,7 +36,8 @@ func NewEvaluator(p Problem, threads int) (*Evaluator, error) {
 	return &Evaluator{l}, nil
 }
 
-// At evaluates at weights, laid out like crf.Model.Weights. Of the result it sets
+// At evaluates at weights, laid out like crf.Model.Weights, of which symmetric types have
+// the mean of both ways round. Of the result it sets
 // Objective, GradientNorm, Gap, Suboptimality, Gradient, Residual, the largest change of a log-message or
 // log-belief in the last sweep, and InferenceConverged. Numbers are exact up to what such
 // changes leave unknown; where the messages have not settled, they belong to beliefs that
@@ -48,6 +49,7 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 		return nil, fmt.Errorf("learn: %d weights, the model has %d", len(weights), len(l.model.Weights))
 	}
 	copy(l.model.Weights, weights)
+	l.model.Layout.Symmetrise(l.model.Weights)
 	report, err := l.visitBlocks(visit{
 		bundle: l.bundles[0], blocks: l.schedule[0].blocks, contribute: true, certify: true,
 		limits: bp.Limits{Tolerance: evaluatorTolerance, MaxSweeps: evaluatorSweeps},

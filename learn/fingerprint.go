@@ -95,6 +95,11 @@ func (d *digest) addInstance(in *crf.Instance) {
 	}
 	d.add(uint64(len(in.Samples())))
 	d.addMask(in.Schema())
+	for b, t := range in.Schema().EdgeTypes {
+		if t.Symmetric {
+			d.add(uint64(b)) // not added where none is: older states have none
+		}
+	}
 	if w := in.Weight(); w != 1 {
 		d.add(math.Float64bits(w)) // not added where it is 1: older states have none
 	}

@@ -21,6 +21,7 @@ import (
 //
 // Untied types, and those with too many features, are kept apart.
 type fisher struct {
+	layout       *crf.Layout
 	interactions []*interaction
 	marginals    []*marginal
 	apart        []apart
@@ -61,6 +62,7 @@ type edgeEnd struct {
 	span   crf.Span
 	kind   int  // edge type
 	first  bool // the end is U
+	both   bool // the ends of a symmetric type, which are one: a function f(x_u) + f(x_v)
 	at     int  // first row
 	others int  // states of the other end
 	// forbidden lists joint states whose weights are to stay zero.
@@ -70,7 +72,7 @@ type edgeEnd struct {
 // newFisher sums the second moments of everything in the data.
 func newFisher(p *StepProblem) (*fisher, error) {
 	layout, schema := &p.Model.Layout, &p.Model.Schema
-	f := &fisher{source: make([]float64, layout.Size)}
+	f := &fisher{layout: layout, source: make([]float64, layout.Size)}
 	at := 0
 	var places []int
 	for _, span := range allSpans(layout) {
@@ -129,7 +131,11 @@ type rowsOf struct{ node, ends int }
 func marginalRows(layout *crf.Layout, schema *crf.Schema, a int) (rows rowsOf) {
 	for b := range layout.Edge {
 		if !layout.Edge[b].Untied {
-			rows.ends += layout.Edge[b].Features * (oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a))
+			ends := oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a)
+			if schema.EdgeTypes[b].Symmetric {
+				ends /= 2
+			}
+			rows.ends += layout.Edge[b].Features * ends
 		}
 	}
 	if rows.ends > maxRotated {
@@ -162,11 +168,11 @@ func newMarginal(p *StepProblem, a int) *marginal {
 			forbidden = append(forbidden, pair[0]*v+pair[1])
 		}
 		if schema.EdgeTypes[b].U == a {
-			m.ends = append(m.ends, edgeEnd{edge, b, true, at, v, forbidden})
+			m.ends = append(m.ends, edgeEnd{span: edge, kind: b, first: true, both: schema.EdgeTypes[b].Symmetric, at: at, others: v, forbidden: forbidden})
 			at += edge.Features
 		}
-		if schema.EdgeTypes[b].V == a {
-			m.ends = append(m.ends, edgeEnd{edge, b, false, at, u, forbidden})
+		if schema.EdgeTypes[b].V == a && !schema.EdgeTypes[b].Symmetric {
+			m.ends = append(m.ends, edgeEnd{span: edge, kind: b, at: at, others: u, forbidden: forbidden})
 			at += edge.Features
 		}
 	}
@@ -206,12 +212,12 @@ func (m *marginal) sum(p *StepProblem, a int) {
 			for _, d := range in.Graph.Incoming(s) {
 				e := d >> 1
 				for _, end := range m.ends {
-					if end.kind != in.EdgeType(e) || end.first != (in.Graph.U(e) == s) {
+					if end.kind != in.EdgeType(e) || !end.both && end.first != (in.Graph.U(e) == s) {
 						continue
 					}
 					edge = numeric.Resize(edge, end.span.Features)
 					in.EdgeFeatures(end.kind).Row(edge, in.EdgeRow(e))
-					scale := 1 / math.Sqrt(float64(end.others))
+					scale := end.scale()
 					for j, x := range edge {
 						m.row[end.at+j] += scale * x
 					}
@@ -238,6 +244,7 @@ func (f *fisher) solve(dst, g, beliefs []float64) {
 		m.kronecker.solve(m.stack, m.stack, beliefs[m.belief:][:m.span.States])
 		m.scatter(dst)
 	}
+	f.layout.Symmetrise(dst) // interaction takes one end before the other
 }
 
 // gather fills the stack with the gradient of the node's weights and, for each
@@ -248,7 +255,7 @@ func (m *marginal) gather(g []float64) {
 		copy(m.stack, g[m.node.At:][:m.node.Len])
 	}
 	for _, end := range m.ends {
-		scale := 1 / math.Sqrt(float64(end.others))
+		scale := end.scale()
 		for j := range end.span.Features {
 			row := m.stack[(end.at+j)*k:][:k]
 			clear(row)
@@ -266,7 +273,7 @@ func (m *marginal) scatter(dst []float64) {
 		copy(dst[m.node.At:][:m.node.Len], m.stack)
 	}
 	for _, end := range m.ends {
-		scale := 1 / math.Sqrt(float64(end.others))
+		scale := end.scale()
 		for j := range end.span.Features {
 			row := m.stack[(end.at+j)*k:][:k]
 			end.center(row)
@@ -279,10 +286,23 @@ func (m *marginal) scatter(dst []float64) {
 	}
 }
 
+// scale makes the weights of f = 1 in one state, and 0 in others, a vector of length 1.
+func (e *edgeEnd) scale() float64 {
+	if e.both {
+		return 1 / math.Sqrt(2*float64(e.others))
+	}
+	return 1 / math.Sqrt(float64(e.others))
+}
+
 // center takes the mean out of a function of the second end: that of the first end
-// has the same constants.
+// has the same constants. Constants of both ends at once have weights √2 times as long as
+// other functions.
 func (e *edgeEnd) center(row []float64) {
-	if e.first {
+	share := 1.0
+	switch {
+	case e.both:
+		share = 1 - math.Sqrt2/2
+	case e.first:
 		return
 	}
 	mean := 0.0
@@ -290,13 +310,16 @@ func (e *edgeEnd) center(row []float64) {
 		mean += x / float64(len(row))
 	}
 	for i := range row {
-		row[i] -= mean
+		row[i] -= share * mean
 	}
 }
 
 // sum adds a function of the joint states, scaled and summed over those of the other
 // end, to row.
 func (e *edgeEnd) sum(row, joint []float64, scale float64) {
+	if e.both {
+		scale *= 2 // joint is symmetric
+	}
 	if e.first {
 		for i := range row {
 			for _, x := range joint[i*e.others:][:e.others] {
@@ -321,6 +344,8 @@ func (e *edgeEnd) spread(joint, row []float64, scale float64) {
 				out[j] += scale * x
 			}
 		}
+	}
+	if e.first && !e.both {
 		return
 	}
 	for at := 0; at < len(joint); at += len(row) {

@@ -11,12 +11,17 @@ import (
 func TestFisherIsExactWithoutCoupling(t *testing.T) {
 	const h, allowed = 1e-4, 1e-5
 	for _, kind := range []string{"plain", "binned", "instances", "mixed types"} {
-		for _, counting := range []string{"convex", "trw"} {
-			p := problems(t)[kind].with(counting)
+		for _, counting := range []string{"convex", "trw", "symmetric"} {
+			p := problems(t)[kind]
+			if counting == "symmetric" {
+				p, counting = p.turned(t, half), "trw"
+			}
+			p = p.with(counting)
 			e := must(NewEvaluator(p, 1))
 			defer e.Close()
 			size := len(p.Model.Weights)
 			direction := p.randomWeights(7, 1)
+			p.Model.Layout.Symmetrise(direction)
 			gradient := func(scale float64) []float64 {
 				w := make([]float64, size)
 				for i, d := range direction {

@@ -149,6 +149,7 @@ func (l *learner) iterate() error {
 		size, err = l.step()
 		moved = size != 0
 	}
+	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
 	if err != nil || l.progress.Check.Active {
 		return err
 	}

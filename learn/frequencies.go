@@ -39,6 +39,9 @@ func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
 		}
 		normalise(counts[lo:hi])
 	}
+	for b := range layout.Edge {
+		layout.Edge[b].Symmetrise(counts[at[len(layout.Node)+b]:][:layout.Edge[b].States])
+	}
 	return counts
 }
 

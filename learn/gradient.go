@@ -182,6 +182,9 @@ type visitReport struct {
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	defer l.tellTimes()
 	report := visitReport{converged: true}
+	if v.contribute {
+		defer l.model.Layout.Symmetrise(l.total)
+	}
 	jobs := len(v.blocks) * len(v.bundle.units)
 	for lo := 0; lo < jobs; lo += resultsAtATime {
 		v.first = lo
@@ -527,6 +530,7 @@ func (l *learner) resum() {
 			l.addSparse(u, l.workers[0].adjoint)
 		}
 	}
+	l.model.Layout.Symmetrise(l.total)
 }
 
 func (l *learner) addUntied(u *unit) {

@@ -116,6 +116,9 @@ func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
 			})
 		}
 	}
+	// One way round of a symmetric edge may have what the other has not. The mean of both has
+	// half of each.
+	m.Layout.Symmetrise(largest)
 	rng := rand.New(rand.NewPCG(seed, 0x6869646465)) // apart from the order of blocks
 	for _, span := range allSpans(&m.Layout) {
 		for i := span.At; i < span.At+span.Len; i++ {
@@ -124,6 +127,7 @@ func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
 			}
 		}
 	}
+	m.Layout.Symmetrise(m.Weights)
 	return m
 }
 

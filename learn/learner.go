@@ -285,6 +285,9 @@ func (l *learner) stepProblem() StepProblem {
 			p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
 		}
 	}
+	if p.Hessian != nil && l.model.Layout.Symmetric() {
+		p.Hessian = l.symmetricHessian(p.Hessian)
+	}
 	if r := l.response; r != nil {
 		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
 	}
@@ -342,6 +345,7 @@ func (l *learner) meanBeliefs(dst []float64) {
 	}
 	for t, span := range l.model.Layout.Edge {
 		mean(l.edgeMoment[t], span.States)
+		span.Symmetrise(dst[at-span.States : at])
 	}
 }
 

@@ -176,6 +176,7 @@ func (l *localLearner) evaluateInstance(chunk *[]*crf.Instance, worker, i int) {
 
 // evaluate returns L at the trial weights, and its gradient in l.trialSlope.
 func (l *localLearner) evaluate() (value float64) {
+	l.trial.Layout.Symmetrise(l.trial.Weights) // without what rounding has left
 	for i, w := range l.trial.Weights {
 		value += l.problem.L2 / 2 * w * w
 		l.trialSlope[i] = l.problem.L2 * w
@@ -187,6 +188,7 @@ func (l *localLearner) evaluate() (value float64) {
 			addTo(l.trialSlope, l.parts[i].gradient)
 		}
 	}
+	l.trial.Layout.Symmetrise(l.trialSlope)
 	l.progress.Passes++
 	l.progress.GradientPasses++
 	return value

@@ -125,7 +125,7 @@ const (
 // and networks or weights for which the solve takes too much.
 func planNewton(l *learner) *newton {
 	rule, ok := l.settings.Step.(*auto)
-	if !ok || rule.firstOrder || !l.ascends {
+	if !ok || rule.firstOrder || !l.ascends || l.model.Layout.Symmetric() {
 		return nil
 	}
 	n := &newton{l: l, columns: l.model.Layout.Size + 1, from: cmp.Or(l.settings.newtonAfter, newtonAfter)}

@@ -16,7 +16,8 @@ import (
 //
 //	(8)  L(θ̃) = (1/N) Σ_n [B(θ_n) − ⟨θ_n, w_n⟩] + (l2/2)‖θ̃‖²
 //
-// over the weights of Model, N being the number of samples in Data.
+// over the weights of Model, N being the number of samples in Data. Those of symmetric edge
+// types have one value for the states a, b and b, a, which counts twice in ‖θ̃‖².
 type Problem struct {
 	// Model gives the schema and the weights to start from. Fit changes a copy.
 	Model *crf.Model
@@ -257,7 +258,7 @@ func (s *Settings) validateResolved(p *Problem) error {
 	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
-			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features, copies or what they forbid; make it with the model's", i, in.Name)
+			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features, copies, symmetry or what they forbid; make it with the model's", i, in.Name)
 		}
 		if len(in.Samples()) == 0 {
 			return fmt.Errorf("learn: instance %d (%s) has no labels to learn from", i, in.Name)
@@ -265,6 +266,9 @@ func (s *Settings) validateResolved(p *Problem) error {
 		if err := in.CheckLabels(&p.Model.Schema); err != nil {
 			return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 		}
+	}
+	if err := p.Model.CheckSymmetry(); err != nil {
+		return fmt.Errorf("learn: initial %w", err)
 	}
 	for i, w := range p.Model.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
@@ -301,7 +305,7 @@ func sameShape(a, b *crf.Schema) bool {
 		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden)
 	}
 	sameEdge := func(x, y crf.EdgeType) bool {
-		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden)
+		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden) && x.Symmetric == y.Symmetric
 	}
 	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) && slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
 }

@@ -44,6 +44,7 @@ func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
 			}
 		}
 	}
+	m.Layout.Symmetrise(sum)
 	return sum
 }
 

@@ -55,5 +55,6 @@ func addStatistics(m *crf.Model, data []*crf.Instance, total float64, changed fu
 			adjoint.AddStatistics(sum, m, in, changed(labels), in.Weight()/total)
 		}
 	}
+	m.Layout.Symmetrise(sum)
 	return sum
 }

@@ -1,0 +1,214 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// symmetricProblems are problems whose edge types are symmetric where they can be, by name.
+func symmetricProblems(t testing.TB) map[string]Problem {
+	t.Helper()
+	all := problems(t)
+	for name, p := range all {
+		if all[name] = p.turned(t, nil); !all[name].Model.Layout.Symmetric() {
+			t.Fatalf("%s: no edge type is symmetric", name)
+		}
+	}
+	return all
+}
+
+// turned returns the problem with symmetric edge types, and such edges turned round as turn
+// says; nil: none.
+func (p Problem) turned(t testing.TB, turn func(e int32) bool) Problem {
+	schema := p.Model.Schema
+	schema.EdgeTypes = slices.Clone(schema.EdgeTypes)
+	for b := range schema.EdgeTypes {
+		schema.EdgeTypes[b].Symmetric = schema.EdgeTypes[b].U == schema.EdgeTypes[b].V
+	}
+	return p.rebuilt(t, schema, turn)
+}
+
+// rebuilt returns the problem with another schema and with edges of types that join one node
+// type turned round.
+func (p Problem) rebuilt(t testing.TB, schema crf.Schema, turn func(e int32) bool) Problem {
+	model := must(crf.NewModel(schema))
+	p.Model = model
+	data := p.Data
+	p.Data = nil
+	for _, in := range data {
+		spec := crf.InstanceSpec{Name: in.Name, Rows: in.Rows, Cols: in.Cols, Labels: in.Samples(), Weight: in.Weight()}
+		for s := range int32(in.Graph.NumNodes()) {
+			spec.NodeType = append(spec.NodeType, int32(in.NodeType(s)))
+		}
+		us, vs := in.Graph.Ends()
+		us, vs = slices.Clone(us), slices.Clone(vs)
+		for e := range us {
+			b := in.EdgeType(int32(e))
+			spec.EdgeType = append(spec.EdgeType, int32(b))
+			if turn != nil && schema.EdgeTypes[b].U == schema.EdgeTypes[b].V && turn(int32(e)) {
+				us[e], vs[e] = vs[e], us[e]
+			}
+		}
+		for a := range schema.NodeTypes {
+			spec.NodeFeat = append(spec.NodeFeat, *in.NodeFeatures(a))
+		}
+		for b := range schema.EdgeTypes {
+			spec.EdgeFeat = append(spec.EdgeFeat, *in.EdgeFeatures(b))
+		}
+		spec.Graph = must(graph.FromEdges(in.Graph.NumNodes(), us, vs))
+		p.Data = append(p.Data, must(crf.NewInstance(&model.Schema, spec)))
+	}
+	return p
+}
+
+// half says of each edge whether it is turned round.
+func half(e int32) bool { return e%3 != 1 }
+
+// TestSymmetricSlope: the gradient of symmetric weights is the slope of L on them, and both
+// are what they are with edges turned round.
+func TestSymmetricSlope(t *testing.T) {
+	for name, p := range symmetricProblems(t) {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			p := p.with(counting)
+			e, other := must(NewEvaluator(p, 1)), must(NewEvaluator(p.turned(t, half), 1))
+			defer e.Close()
+			defer other.Close()
+			w := p.randomWeights(1, 0.3)
+			x, turned := settled(t, e, w), settled(t, other, w)
+			if !near(x.Objective, turned.Objective, 1e-10) || !near(x.GradientNorm, turned.GradientNorm, 1e-10) || !near(norm(minus(x.Gradient, turned.Gradient)), 0, 1e-10) {
+				t.Errorf("%s, %s: L = %v and ‖∇L‖ = %v, turned round %v and %v", name, counting, x.Objective, x.GradientNorm, turned.Objective, turned.GradientNorm)
+			}
+			gradient, direction := slices.Clone(x.Gradient), p.randomWeights(2, 1/math.Sqrt(float64(len(w))))
+			p.Model.Layout.Symmetrise(w)
+			p.Model.Layout.Symmetrise(direction)
+			const step = 2e-4
+			at := func(h float64) float64 {
+				shifted := slices.Clone(w)
+				simd.AddScaled(shifted, direction, h)
+				return settled(t, e, shifted).Objective
+			}
+			if got, want := simd.Dot(gradient, direction), (at(step)-at(-step))/(2*step); !near(got, want, 1e-6) {
+				t.Errorf("%s, %s: gradient %.10g, slope %.10g", name, counting, got, want)
+			}
+		}
+	}
+}
+
+func minus(a, b []float64) []float64 {
+	d := slices.Clone(a)
+	simd.AddScaled(d, b, -1)
+	return d
+}
+
+// TestSymmetricHessian: the exact Hessian takes symmetric directions where the gradient goes,
+// and an estimate of it is the same with edges turned round.
+func TestSymmetricHessian(t *testing.T) {
+	const h, allowed = 1e-4, 1e-5
+	for name, p := range symmetricProblems(t) {
+		for _, counting := range []string{"convex", "trw", "bethe"} {
+			p := p.with(counting)
+			e := must(NewEvaluator(p, 1))
+			defer e.Close()
+			r := newResponse(e.l)
+			if r == nil {
+				t.Fatalf("%s, %s: no linear response", name, counting)
+			}
+			w, direction := p.randomWeights(8, 0.4), p.randomWeights(7, 1)
+			p.Model.Layout.Symmetrise(w)
+			p.Model.Layout.Symmetrise(direction)
+			gradient := func(scale float64) []float64 {
+				shifted := slices.Clone(w)
+				simd.AddScaled(shifted, direction, scale)
+				settled(t, e, shifted)
+				return slices.Clone(e.l.gradient)
+			}
+			ahead, behind := gradient(h), gradient(-h)
+			settled(t, e, w)
+			product := func(e *Evaluator, measure func([]float64) error) []float64 {
+				n := len(w)
+				dst, product := make([]float64, n*n), make([]float64, n)
+				if err := e.l.symmetricHessian(measure)(dst); err != nil {
+					t.Fatalf("%s, %s: %v", name, counting, err)
+				}
+				for i := range n {
+					for j, d := range direction {
+						product[i] += dst[max(i, j)*n+min(i, j)] * d
+					}
+				}
+				return product
+			}
+			got := product(e, r.measure)
+			for i, x := range got {
+				if want := (ahead[i] - behind[i]) / (2 * h); !(math.Abs(x-want) <= allowed*(1+math.Abs(want))) {
+					t.Errorf("%s, %s: (Hv) at %s is %v, want %v", name, counting, p.Model.WeightName(i), x, want)
+					break
+				}
+			}
+			if p.Model.Layout.UntiedSize > 0 {
+				continue
+			}
+			other := must(NewEvaluator(p.turned(t, half), 1))
+			defer other.Close()
+			settled(t, other, w)
+			estimate, turned := product(e, newHessian(e.l).measure), product(other, newHessian(other.l).measure)
+			if d := norm(minus(estimate, turned)); !(d <= 1e-7*norm(estimate)) { // messages have settled to 1e-12, with hidden labels not quite
+				t.Errorf("%s, %s: the estimate changes by %v of %v with edges turned round", name, counting, d, norm(estimate))
+			}
+		}
+	}
+}
+
+// TestTurnedEdges: with edges turned round every method takes the same course.
+func TestTurnedEdges(t *testing.T) {
+	for name, p := range symmetricProblems(t) {
+		turned := p.turned(t, half)
+		for _, method := range []Method{BBPL, InnerDual, Full, Exact, Pseudo, Piecewise} {
+			for _, single := range []bool{false, true} {
+				if single && method.Local() {
+					continue
+				}
+				s := Settings{Method: method, SinglePrecision: single, RelativeTolerance: 1e-9, Gap: 1e-9}
+				if method == BBPL {
+					s.Assign = blocksOf(3)
+				}
+				a, b := fit(t, p, s), fit(t, turned, s)
+				what := fmt.Sprintf("%s, %s, single %v", name, method, single)
+				if !a.Status.Stationary() {
+					t.Errorf("%s: %s, %s", what, a.Status, a.Reason)
+				}
+				if err := a.Model.CheckSymmetry(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if d := norm(minus(a.Model.Weights, b.Model.Weights)); !near(a.Objective, b.Objective, 1e-9) || !(d <= 1e-6*(1+norm(a.Model.Weights))) {
+					t.Errorf("%s: objective %.12g and %.12g, weights of norm %v differ by %v (%g and %g passes)", what, a.Objective, b.Objective, norm(a.Model.Weights), d, a.Passes, b.Passes)
+				}
+			}
+		}
+	}
+}
+
+// TestSymmetricOptimum: symmetric weights are those of a directed problem whose data are there
+// twice, once with all edges turned round.
+func TestSymmetricOptimum(t *testing.T) {
+	for name, p := range problems(t) {
+		if p.Model.Layout.UntiedSize > 0 || anyHidden(p.Data) {
+			continue // weights of an edge's own have a place for each way; hidden labels, several optima
+		}
+		twice := p
+		all := func(int32) bool { return true }
+		twice.Data = slices.Concat(p.rebuilt(t, p.Model.Schema, nil).Data, p.rebuilt(t, p.Model.Schema, all).Data)
+		for _, method := range []Method{BBPL, Exact, Pseudo, Piecewise} {
+			s := Settings{Method: method, RelativeTolerance: 1e-10, Gap: 1e-10}
+			a, b := fit(t, p.turned(t, nil), s), fit(t, twice, s)
+			if d := norm(minus(a.Model.Weights, b.Model.Weights)); !near(a.Objective, b.Objective, 1e-9) || !(d <= 1e-6*(1+norm(a.Model.Weights))) {
+				t.Errorf("%s, %s: objective %.12g, %.12g of data twice; weights of norm %v differ by %v", name, method, a.Objective, b.Objective, norm(a.Model.Weights), d)
+			}
+		}
+	}
+}
