@@ -205,7 +205,9 @@ type Report struct {
 	// Accuracy is the share of nodes predicted right; ClassAccuracy, F1 and IoU are
 	// means over the states that occur. LogLoss is the mean of −log belief of the true
 	// state, in nats. CalibrationError is the mean difference of confidence and accuracy.
-	Accuracy, ClassAccuracy, F1, IoU, LogLoss, CalibrationError float64
+	// ROCAUC and AveragePrecision, of each state against the others, are means over the
+	// states that some of the nodes have, but not all.
+	Accuracy, ClassAccuracy, F1, IoU, ROCAUC, AveragePrecision, LogLoss, CalibrationError float64
 	// Confusion [truth][predicted] counts nodes, in the order of States.
 	States    []string
 	Confusion [][]int64
@@ -271,7 +273,7 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 	s := scored.Of("", "marginals")
 	r := &Report{
 		Nodes: s.Nodes, Accuracy: float64(s.Accuracy), ClassAccuracy: float64(s.ClassAccuracy), F1: float64(s.F1), IoU: float64(s.IoU),
-		LogLoss: float64(s.LogLoss), CalibrationError: float64(s.CalibrationError),
+		ROCAUC: float64(s.ROCAUC), AveragePrecision: float64(s.AveragePrecision), LogLoss: float64(s.LogLoss), CalibrationError: float64(s.CalibrationError),
 		States: scored.Classes, Confusion: s.Confusion,
 		measures: report.Table{Headers: []string{"measure", "value"}, Rows: scored.Measures()},
 	}
@@ -288,7 +290,7 @@ func (m *Model) validate(ctx context.Context, e *job.Evaluation) error {
 		return err
 	}
 	m.training.Validation = map[string]float64{
-		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
+		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "roc_auc": r.ROCAUC, "average_precision": r.AveragePrecision, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
 	}
 	return nil
 }

@@ -10,11 +10,12 @@ type Score struct {
 	LogLoss float64
 
 	confidence [confidenceBins]confidenceBin
+	rankings   []ranking // [states]
 }
 
 // NewScore returns an empty score over states classes.
 func NewScore(states int) *Score {
-	s := &Score{Confusion: make([][]int64, states)}
+	s := &Score{Confusion: make([][]int64, states), rankings: make([]ranking, states)}
 	for i := range s.Confusion {
 		s.Confusion[i] = make([]int64, states)
 	}
@@ -30,6 +31,9 @@ func (s *Score) Add(b *Beliefs, truth []int32, count []bool) {
 		s.Confusion[y][b.Labels[i]]++
 		s.LogLoss -= math.Log(max(b.Of(i)[y], 1e-300))
 		s.calibrate(b.Of(i)[b.Labels[i]], y == b.Labels[i])
+		for c, belief := range b.Of(i) {
+			s.rankings[c].add(belief, c == int(y))
+		}
 	}
 }
 
@@ -68,6 +72,12 @@ type ClassScore struct {
 	// F1 is the harmonic mean of both, 2·right/(truth + predicted), and IoU intersection
 	// over union of truth and prediction; NaN for a class that occurs in neither.
 	F1, IoU float64
+	// ROCAUC and AveragePrecision say how well beliefs tell the nodes of the class from the
+	// others that could be of it, whatever the labels: the area under the ROC curve, and
+	// Σ_t (recall_t − recall_{t−1}) precision_t over all thresholds t. NaN where all of these nodes are
+	// of the class, or none is. With more than 262,144 different beliefs, odds that
+	// differ by 0.1 % may count as equal.
+	ROCAUC, AveragePrecision float64
 }
 
 // Classes returns the score of every class, and of each measure the mean over the
@@ -81,8 +91,9 @@ func (s *Score) Classes() (each []ClassScore, mean ClassScore) {
 			predicted += s.Confusion[j][c]
 		}
 		right := float64(s.Confusion[c][c])
+		auc, precision := s.rankings[c].measures()
 		each[c] = ClassScore{
-			Nodes: truth, Recall: right / float64(truth), Precision: right / float64(predicted),
+			Nodes: truth, ROCAUC: auc, AveragePrecision: precision, Recall: right / float64(truth), Precision: right / float64(predicted),
 			F1: 2 * right / float64(truth+predicted), IoU: right / float64(truth+predicted-s.Confusion[c][c]),
 		}
 	}
@@ -102,5 +113,8 @@ func (s *Score) Classes() (each []ClassScore, mean ClassScore) {
 		Precision: meanOf(func(c *ClassScore) float64 { return c.Precision }),
 		F1:        meanOf(func(c *ClassScore) float64 { return c.F1 }),
 		IoU:       meanOf(func(c *ClassScore) float64 { return c.IoU }),
+
+		ROCAUC:           meanOf(func(c *ClassScore) float64 { return c.ROCAUC }),
+		AveragePrecision: meanOf(func(c *ClassScore) float64 { return c.AveragePrecision }),
 	}
 }

@@ -95,6 +95,15 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a table by another name", map[string]string{"nodes.csv": nodes, "edges.csv": edges}, "check $DIR/nodes.csv", 3, []string{"nodes.csv", "NAME.nodes.tsv"}},
 		{"names of states by their number", with(t, nil), "train $DIR/bad.npz --states 3 --dry-run", 2, []string{"--states 3", "want the names"}},
 		{"states by another number", map[string]string{"bad.npz": with(t, nil)["bad.npz"], "dataset.json": `{"states": ["a", "b"]}`}, "", 3, []string{"bad.npz:states: is 3", "dataset.json", "has 2 states"}},
+
+		// Costs.
+		{"a cost of no state", nil, "predict $GRID -m $RUN -o $DIR/out --cost 7=2", 2, []string{`--cost "7=2": there is no state "7"; valid are 0, 1, 2`}},
+		{"a negative cost", nil, "eval $GRID -m $RUN --cost 1=-2", 2, []string{`"1=-2" has no cost that is a number, 0 or more`}},
+		{"a threshold as a cost", nil, "eval $GRID -m $RUN --cost 0.3", 2, []string{`--cost "0.3": want STATE=COST`}},
+		{"no file of costs", nil, "eval $GRID -m $RUN --cost $DIR/costs.csv", 1, []string{"costs.csv", "no such file"}},
+		{"costs without names", map[string]string{"costs.csv": "0,1,1\n5,0,1\n5,1,0\n"}, "eval $GRID -m $RUN --cost $DIR/costs.csv", 3, []string{`costs.csv:1: state "1" is there twice`}},
+		{"costs of some states", map[string]string{"costs.csv": "truth,0,1\n0,0,1\n1,5,0\n"}, "eval $GRID -m $RUN --cost $DIR/costs.csv", 3, []string{`costs.csv:1: state "2" has no column`}},
+		{"costs beside a joint state", nil, "eval $GRID -m $RUN --cost 1=2 --decode map", 2, []string{"--cost decides node by node"}},
 		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean "train"?`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,6 +114,9 @@ func TestPlausibleMistakes(t *testing.T) {
 			}
 			if c.args == "" {
 				c.args = "check $DIR"
+			}
+			if strings.Contains(c.args, "$RUN") {
+				c.args = strings.NewReplacer("$GRID", gridData(t), "$RUN", gridRun(t)).Replace(c.args)
 			}
 			o := run(t, strings.Fields(strings.ReplaceAll(c.args, "$DIR", folder))...)
 			if o.code != c.code {

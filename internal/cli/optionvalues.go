@@ -138,6 +138,7 @@ type inferenceFlags struct {
 	data      dataFlags
 	counting  string
 	decode    string
+	cost      string
 	threads   int
 	tolerance float64
 	maxSweeps int
@@ -151,6 +152,8 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals, the most likely state of every node, or map, a most probable joint state")
+	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or a file .csv")
+	reads(fl, "a table of costs (.csv)", "cost")
 }
 
 func (f *inferenceFlags) validate() error {
@@ -162,17 +165,29 @@ func (f *inferenceFlags) validate() error {
 	case !slices.Contains(decodings, f.decode):
 		return usagef("--decode %q: want %s", f.decode, strings.Join(decodings, " or "))
 	}
+	if f.cost != "" && f.decode != decodings[0] {
+		return usagef("--cost decides node by node: it does not go with --decode %s", f.decode)
+	}
 	return f.data.validate()
 }
 
 // inference is what is asked for with a model.
 func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inference, error) {
 	numbers, err := m.Counting(f.counting)
+	if err != nil {
+		return job.Inference{}, err
+	}
+	var costs *job.Costs
+	if f.cost != "" {
+		if costs, err = job.ParseCosts(f.cost, m.Model.Schema.NodeTypes); err != nil {
+			return job.Inference{}, err
+		}
+	}
 	w := job.Inference{
 		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
-		Joint: f.decode == decodings[1], Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
+		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
-	return w, err
+	return w, nil
 }
 
 // resumeValue is the value of --resume. Unlike a text it has no name of a type,

@@ -347,7 +347,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	for _, scored := range result.Scores {
 		for _, metric := range job.Metrics() {
 			name := metric + "@" + scored.Name
-			rows = append(rows, []string{name, fmt.Sprintf("%.4f", float64(n.Eval[name]))})
+			rows = append(rows, []string{name, job.Known("%.4f", n.Eval[name])})
 		}
 	}
 	if caveat := n.Caveat(); caveat != "" {

@@ -304,7 +304,7 @@ func checkResult(t *testing.T, dir string, r trainResult) {
 	if !strings.Contains(r.Reason, "≤") || r.PeakBytes <= 0 {
 		t.Errorf("reason %q does not quote the inequality that fired, or peak memory is %d", r.Reason, r.PeakBytes)
 	}
-	for _, name := range []string{"accuracy@same", "class_accuracy@same", "f1@same", "iou@same", "log_loss@same", "calibration_error@same"} {
+	for _, name := range []string{"accuracy@same", "class_accuracy@same", "f1@same", "iou@same", "roc_auc@same", "average_precision@same", "log_loss@same", "calibration_error@same"} {
 		if x, ok := r.Eval[name]; !ok || !(x > 0) {
 			t.Errorf("evaluation %s is %v", name, x)
 		}
@@ -632,10 +632,15 @@ type evaluated struct {
 	NegativeLog   *float64 `json:"negative_log_likelihood"`
 	Bound         *string  `json:"negative_log_likelihood_bound"`
 	Pseudo        *float64 `json:"pseudo_log_likelihood"`
+	AUC           *float64 `json:"roc_auc"`
+	AP            *float64 `json:"average_precision"`
+	MeanCost      *float64 `json:"mean_cost"`
 	Classes       []struct {
 		Name                  string
 		Nodes                 int
 		Precision, Recall, F1 *float64
+		AUC                   *float64 `json:"roc_auc"`
+		AP                    *float64 `json:"average_precision"`
 	}
 	Confusion   [][]int
 	Calibration []struct {

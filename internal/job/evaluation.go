@@ -88,14 +88,8 @@ func UnknownSplit(set *dataset.Set, split string) string {
 
 // Check refuses to compare nothing.
 func (e *Evaluation) Check() error {
-	for i, samples := range e.Labels {
-		for _, labels := range samples {
-			for s, y := range labels {
-				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
-					return nil
-				}
-			}
-		}
+	if e.labelled() > 0 {
+		return nil
 	}
 	return dataf("no node that is to be compared has a label: all of theirs are -1")
 }
@@ -169,6 +163,8 @@ var metrics = []metric{
 	{"class_accuracy", false, func(s *infer.Score) float64 { return meanOfClasses(s).Recall }},
 	{"f1", false, func(s *infer.Score) float64 { return meanOfClasses(s).F1 }},
 	{"iou", false, func(s *infer.Score) float64 { return meanOfClasses(s).IoU }},
+	{"roc_auc", false, func(s *infer.Score) float64 { return meanOfClasses(s).ROCAUC }},
+	{"average_precision", false, func(s *infer.Score) float64 { return meanOfClasses(s).AveragePrecision }},
 	{"log_loss", true, (*infer.Score).MeanLogLoss},
 	{"calibration_error", true, (*infer.Score).CalibrationError},
 }

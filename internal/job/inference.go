@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -33,6 +34,8 @@ type Inference struct {
 	// Joint asks for a most probable joint state as labels, instead of the most likely
 	// state of every node.
 	Joint bool
+	// Costs decide on labels, instead of the largest belief; nil: that does.
+	Costs *Costs
 	// Exact asks for elimination of variables where that is cheap, as infer.Predictor.Exact.
 	Exact   bool
 	Threads int // 0: 1; predictions do not depend on it
@@ -143,7 +146,11 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 		defer func() { ended <- recover() }()
 		_ = parallel.Each(ctx, n, threads, func(i int) { // its error is that of ctx
 			a := <-idle
-			results[i] <- e.predict(ctx, a, i, assess)
+			p := e.predict(ctx, a, i, assess)
+			if w.Costs != nil && p.err == nil {
+				w.Costs.decide(e.Instances[i], p.beliefs)
+			}
+			results[i] <- p
 			idle <- a
 		})
 	}()
@@ -216,6 +223,7 @@ type Scored struct {
 	Score   *infer.Score
 	// Likelihood of the labels, nil where it was not asked for.
 	Likelihood *infer.Likelihood
+	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []figure.PanelRow // of images: the first few
 	Unproved   int               // joint states that may not be the most probable
 }
@@ -231,19 +239,24 @@ func (w Inference) Score(ctx context.Context, e *Evaluation, likelihood bool) (*
 
 func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pictures int) (*Scored, error) {
 	states := mostStates(e.Set)
-	if err := memory.Check(fmt.Sprintf("comparing %d states with as many", states), 8*float64(states)*float64(states), w.Memory); err != nil {
+	bytes := 8*float64(states)*float64(states) + float64(states)*rankingBytes*float64(min(e.labelled(), mostRanked))
+	if err := memory.Check(fmt.Sprintf("comparing %d states with as many", states), bytes, w.Memory); err != nil {
 		return nil, &Error{Data, err}
 	}
 	// What the last evaluation, or training, took would lie beside what this one takes,
 	// which may be more than the learner has: whole networks are inferred.
 	runtime.GC()
-	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states)}
+	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), MeanCost: math.NaN()}
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
 	}
+	cost := 0.0
 	err := w.each(ctx, e, likelihood, func(i int, p prediction) error {
 		for _, truth := range e.Labels[i] {
 			s.Score.Add(p.beliefs, truth, e.counted(i))
+			if w.Costs != nil {
+				cost += w.Costs.sum(e.Instances[i], p.beliefs.Labels, truth, e.counted(i))
+			}
 		}
 		if likelihood {
 			s.Likelihood.Merge(p.likelihood)
@@ -258,7 +271,28 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 		s.Pictures = append(s.Pictures, row)
 		return err
 	})
+	if w.Costs != nil {
+		s.MeanCost = cost / float64(s.Score.Count())
+	}
 	return s, err
+}
+
+// rankingBytes is what infer.Score keeps of a node for each state, of at most mostRanked nodes,
+// with the room that a growing slice has to spare.
+const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
+
+// labelled counts the labels that predictions are compared with.
+func (e *Evaluation) labelled() (n int) {
+	for i, samples := range e.Labels {
+		for _, labels := range samples {
+			for s, y := range labels {
+				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func mostStates(set *dataset.Set) int {

@@ -30,8 +30,13 @@ func (s *Scored) Measures() [][]string {
 		{"mean class accuracy", percent(mean.Recall)},
 		{"mean F1", percent(mean.F1)},
 		{"mean IoU", percent(mean.IoU)},
+		{"mean ROC AUC", rank(mean.ROCAUC)},
+		{"mean average precision", rank(mean.AveragePrecision)},
 		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.Score.MeanLogLoss())},
 		{"calibration error", percent(s.Score.CalibrationError())},
+	}
+	if !math.IsNaN(s.MeanCost) {
+		rows = append(rows, []string{"mean cost", fmt.Sprintf("%.4g", s.MeanCost)})
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
@@ -53,13 +58,21 @@ func percent(x float64) string {
 	return fmt.Sprintf("%.2f %%", 100*x)
 }
 
+// rank writes a measure of a ranking.
+func rank(x float64) string {
+	if math.IsNaN(x) {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.4f", x)
+}
+
 // ClassTable lists the measures of every class.
 func (s *Scored) ClassTable() report.Table {
-	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU"}}
+	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU", "ROC AUC", "average precision"}}
 	classes, _ := s.Score.Classes()
 	for i, name := range s.Classes {
 		c := &classes[i]
-		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU)})
+		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU), rank(c.ROCAUC), rank(c.AveragePrecision)})
 	}
 	return t
 }
@@ -182,8 +195,11 @@ type ModelScore struct {
 	ClassAccuracy    runfolder.Float  `json:"class_accuracy"`
 	F1               runfolder.Float  `json:"f1"`
 	IoU              runfolder.Float  `json:"iou"`
+	ROCAUC           runfolder.Float  `json:"roc_auc"`
+	AveragePrecision runfolder.Float  `json:"average_precision"`
 	LogLoss          runfolder.Float  `json:"log_loss"`
 	CalibrationError runfolder.Float  `json:"calibration_error"`
+	MeanCost         runfolder.Float  `json:"mean_cost"`               // null without costs
 	NegativeLog      runfolder.Float  `json:"negative_log_likelihood"` // null where it was not asked for
 	Bound            *counting.Bound  `json:"negative_log_likelihood_bound"`
 	Pseudo           runfolder.Float  `json:"pseudo_log_likelihood"`
@@ -194,12 +210,14 @@ type ModelScore struct {
 
 // ClassScore is what it says of one class.
 type ClassScore struct {
-	Name      string          `json:"name"`
-	Nodes     int64           `json:"nodes"`
-	Recall    runfolder.Float `json:"recall"`
-	Precision runfolder.Float `json:"precision"`
-	F1        runfolder.Float `json:"f1"`
-	IoU       runfolder.Float `json:"iou"`
+	Name             string          `json:"name"`
+	Nodes            int64           `json:"nodes"`
+	Recall           runfolder.Float `json:"recall"`
+	Precision        runfolder.Float `json:"precision"`
+	F1               runfolder.Float `json:"f1"`
+	IoU              runfolder.Float `json:"iou"`
+	ROCAUC           runfolder.Float `json:"roc_auc"` // null where all nodes, or none, are of the class
+	AveragePrecision runfolder.Float `json:"average_precision"`
 }
 
 // CalibrationBin is a bin of confidences that holds any.
@@ -218,8 +236,9 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	m := ModelScore{
 		Model: model, Decode: decode, Nodes: s.Score.Count(), Accuracy: runfolder.Float(s.Score.Accuracy()),
 		ClassAccuracy: runfolder.Float(mean.Recall), F1: runfolder.Float(mean.F1), IoU: runfolder.Float(mean.IoU),
+		ROCAUC: runfolder.Float(mean.ROCAUC), AveragePrecision: runfolder.Float(mean.AveragePrecision),
 		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
-		NegativeLog: unknown, Pseudo: unknown, Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
+		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
@@ -227,7 +246,7 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	}
 	for i, name := range s.Classes {
 		c := &classes[i]
-		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision), runfolder.Float(c.F1), runfolder.Float(c.IoU)})
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision), runfolder.Float(c.F1), runfolder.Float(c.IoU), runfolder.Float(c.ROCAUC), runfolder.Float(c.AveragePrecision)})
 	}
 	for _, bin := range s.Score.Calibration() {
 		m.Calibration = append(m.Calibration, CalibrationBin(bin))

@@ -1,0 +1,164 @@
+package infer
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// pairsAUC is the area under the ROC curve by its meaning: over all pairs.
+func pairsAUC(beliefs []float64, in []bool) float64 {
+	won, pairs := 0.0, 0.0
+	for i := range beliefs {
+		for j := range beliefs {
+			if !in[i] || in[j] {
+				continue
+			}
+			pairs++
+			switch {
+			case beliefs[i] > beliefs[j]:
+				won++
+			case beliefs[i] == beliefs[j]:
+				won += 0.5
+			}
+		}
+	}
+	return won / pairs
+}
+
+// stepsPrecision is the average precision by its definition, threshold after threshold.
+func stepsPrecision(beliefs []float64, in []bool) (sum float64) {
+	thresholds := slices.Compact(slices.Sorted(slices.Values(beliefs)))
+	slices.Reverse(thresholds)
+	before := 0.0
+	for _, t := range thresholds {
+		hit, found, all := 0.0, 0.0, 0.0
+		for i, b := range beliefs {
+			if in[i] {
+				all++
+			}
+			if b >= t {
+				found++
+				if in[i] {
+					hit++
+				}
+			}
+		}
+		sum += (hit/all - before) * hit / found
+		before = hit / all
+	}
+	return sum
+}
+
+func rankingOf(beliefs []float64, in []bool) *ranking {
+	r := &ranking{}
+	for i, b := range beliefs {
+		r.add(b, in[i])
+	}
+	return r
+}
+
+// TestRankingByDefinition: both measures are those of their definitions, with ties, in any
+// order, and asked for on the way.
+func TestRankingByDefinition(t *testing.T) {
+	rng := source(5)
+	for _, levels := range []int{1, 2, 5, 1000} {
+		for _, share := range []float64{0.02, 0.5, 0.9} {
+			var beliefs []float64
+			var in []bool
+			for len(beliefs) < 200 {
+				beliefs = append(beliefs, float64(rng.IntN(levels))/float64(levels))
+				in = append(in, len(in) > 1 && rng.Float64() < share || len(in) == 1)
+			}
+			r := &ranking{}
+			for i, b := range beliefs {
+				r.add(b, in[i])
+				if i%50 == 0 {
+					r.measures()
+				}
+			}
+			auc, precision := r.measures()
+			if want := pairsAUC(beliefs, in); math.Abs(auc-want) > 1e-12 {
+				t.Errorf("%d levels, %v in the class: area %v, want %v", levels, share, auc, want)
+			}
+			if want := stepsPrecision(beliefs, in); math.Abs(precision-want) > 1e-12 {
+				t.Errorf("%d levels, %v in the class: average precision %v, want %v", levels, share, precision, want)
+			}
+		}
+	}
+}
+
+// TestRankingExample: the numbers of scikit-learn 1.7.2 for roc_auc_score and
+// average_precision_score.
+func TestRankingExample(t *testing.T) {
+	beliefs := []float64{0.1, 0.4, 0.35, 0.8, 0.35, 0.8, 0.05, 0.6}
+	in := []bool{false, false, true, true, false, false, false, true}
+	auc, precision := rankingOf(beliefs, in).measures()
+	if math.Abs(auc-11.0/15) > 1e-12 || math.Abs(precision-5.0/9) > 1e-12 {
+		t.Errorf("area %v, average precision %v", auc, precision)
+	}
+	for _, all := range []bool{false, true} {
+		auc, precision := rankingOf([]float64{0.2, 0.7}, []bool{all, all}).measures()
+		if !math.IsNaN(auc) || !math.IsNaN(precision) {
+			t.Errorf("all in the class, %v: area %v, average precision %v, want neither", all, auc, precision)
+		}
+	}
+}
+
+// TestRankingOfMany: where beliefs are rounded, the memory is bounded and the measures stay
+// as they are, whatever the order; also of a rare class.
+func TestRankingOfMany(t *testing.T) {
+	rng := source(6)
+	const nodes = 3 * mostBeliefs
+	for _, rate := range []float64{0.5, 0.001} {
+		beliefs, in := make([]float64, nodes), make([]bool, nodes)
+		exact := &ranking{counts: make([]ranked, 0, nodes)}
+		for i := range beliefs {
+			in[i] = rng.Float64() < rate
+			logit := 3 * rng.NormFloat64()
+			if in[i] {
+				logit += 4
+			}
+			beliefs[i] = 1 / (1 + math.Exp(-logit))
+			c := ranked{belief: beliefs[i], out: 1}
+			if in[i] {
+				c.in, c.out = 1, 0
+			}
+			exact.counts = append(exact.counts, c)
+		}
+		wantAUC, wantPrecision := exact.measures()
+		r := rankingOf(beliefs, in)
+		auc, precision := r.measures()
+		if !r.coarse || len(r.counts) > coarseBeliefs || cap(r.counts) > 2*mostBeliefs {
+			t.Errorf("%d beliefs, room for %d, rounded %v", len(r.counts), cap(r.counts), r.coarse)
+		}
+		if math.Abs(auc-wantAUC) > 1e-5 || math.Abs(precision-wantPrecision) > 1e-3*wantPrecision {
+			t.Errorf("rate %v: area %v, want %v; average precision %v, want %v", rate, auc, wantAUC, precision, wantPrecision)
+		}
+		slices.Reverse(beliefs)
+		slices.Reverse(in)
+		if back, backPrecision := rankingOf(beliefs, in).measures(); back != auc || backPrecision != precision {
+			t.Errorf("in another order: %v and %v, were %v and %v", back, backPrecision, auc, precision)
+		}
+	}
+}
+
+// TestCoarse: rounding keeps the order, and changes odds by 0.1 % at most.
+func TestCoarse(t *testing.T) {
+	rng := source(7)
+	var beliefs []float64
+	for range 100000 {
+		beliefs = append(beliefs, 1/(1+math.Exp(30*rng.NormFloat64())))
+	}
+	slices.Sort(beliefs)
+	for i, b := range beliefs {
+		rounded := coarse(b)
+		if coarse(rounded) != rounded || i > 0 && rounded < coarse(beliefs[i-1]) {
+			t.Fatalf("%v is rounded to %v after %v to %v", b, rounded, beliefs[i-1], coarse(beliefs[i-1]))
+		}
+		least := min(b, 1-b)
+		if least > 1e-12 && math.Abs(b-rounded) > least/(1<<coarseBits) {
+			t.Fatalf("%v is rounded to %v", b, rounded)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package job
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+)
+
+func twoTypes() []crf.NodeType {
+	return []crf.NodeType{{Name: "user", States: []string{"ok", "fraud"}}, {Name: "item", States: []string{"ok", "bad", "worse"}}}
+}
+
+// beliefsOf are beliefs of nodes that are user and item in turn.
+func beliefsOf(t *testing.T, beliefs ...[]float64) (*crf.Instance, *infer.Beliefs) {
+	t.Helper()
+	schema := crf.Schema{NodeTypes: twoTypes()}
+	b, types := &infer.Beliefs{NodeAt: []int{0}, Labels: make([]int32, len(beliefs))}, make([]int32, len(beliefs))
+	for s, belief := range beliefs {
+		b.Node = append(b.Node, belief...)
+		b.NodeAt = append(b.NodeAt, len(b.Node))
+		types[s] = int32(s % 2)
+	}
+	g, err := graph.FromEdges(len(beliefs), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeType: types, NodeFeat: make([]crf.Features, 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, b
+}
+
+// TestCostsDecide: no other state has a smaller expected cost, by the table as it is written.
+func TestCostsDecide(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "costs.csv")
+	table := map[string]map[string]float64{
+		"worse": {"ok": 9, "bad": 0.5, "worse": 0, "fraud": 1}, "ok": {"ok": 0, "bad": 1.5, "worse": 2, "fraud": 3},
+		"bad": {"ok": 4, "bad": 0, "worse": 1, "fraud": 1}, "fraud": {"ok": 20, "bad": 1, "worse": 1, "fraud": 0.25},
+	}
+	text := "truth, worse, ok, fraud, bad\nworse,0,9,1,0.5\nok,2,0,3,1.5\nbad,1,4,1,0\nfraud,1,20,0.25,1\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	types := twoTypes()
+	c, err := ParseCosts(path, types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	moved := 0
+	for range 500 {
+		p, q := rng.Float64(), rng.Float64()
+		in, b := beliefsOf(t, []float64{p, 1 - p}, []float64{p * q, p * (1 - q), 1 - p})
+		c.decide(in, b)
+		for s, label := range b.Labels {
+			states := types[s].States
+			expected := func(predicted int32) (sum float64) {
+				for i, truth := range states {
+					sum += b.Of(s)[i] * table[truth][states[predicted]]
+				}
+				return sum
+			}
+			for other := range int32(len(states)) {
+				if expected(other) < expected(label)-1e-12 {
+					t.Fatalf("beliefs %v: %s costs %v, %s costs %v", b.Of(s), states[label], expected(label), states[other], expected(other))
+				}
+				if b.Of(s)[other] > b.Of(s)[label] {
+					moved++
+				}
+			}
+		}
+		truth := []int32{1, crf.Unobserved}
+		if got, want := c.sum(in, b.Labels, truth, nil), table["fraud"][types[0].States[b.Labels[0]]]; got != want {
+			t.Fatalf("labels cost %v, want %v", got, want)
+		}
+		if got := c.sum(in, b.Labels, []int32{0, 0}, []bool{false, false}); got != 0 {
+			t.Fatalf("labels of no node cost %v", got)
+		}
+	}
+	if moved == 0 {
+		t.Error("the largest belief won everywhere: the test shows nothing")
+	}
+}
+
+// TestCostsAreThresholds: with two states, a cost of (1 − P)/P for missing one chooses it where its
+// belief is above P; without costs that differ, the largest belief wins.
+func TestCostsAreThresholds(t *testing.T) {
+	types := twoTypes()
+	for _, test := range []struct {
+		spec      string
+		threshold float64
+	}{{"fraud=9", 0.1}, {"fraud=1", 0.5}, {"ok=3", 0.75}, {"ok=0", 0}} {
+		c, err := ParseCosts(test.spec, types)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1000 {
+			p := (float64(i) + 0.5) / 1000
+			in, b := beliefsOf(t, []float64{1 - p, p})
+			c.decide(in, b)
+			if got := b.Labels[0] == 1; got != (p > test.threshold) {
+				t.Fatalf("--cost %s: belief %v is labelled %d, with a threshold of %v", test.spec, p, b.Labels[0], test.threshold)
+			}
+		}
+	}
+	// What is held, or forbidden, stays so.
+	c, err := ParseCosts("fraud=1000", types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, b := beliefsOf(t, []float64{1, 0})
+	if c.decide(in, b); b.Labels[0] != 0 {
+		t.Error("a state of belief 0 was chosen")
+	}
+}
+
+// TestBadCosts: what is wrong is named, with its place.
+func TestBadCosts(t *testing.T) {
+	for _, test := range []struct{ spec, table, wanted string }{
+		{"fraud", "", "want STATE=COST"},
+		{"fruad=2", "", `no state "fruad"; did you mean fraud?`},
+		{"fraud=-2", "", "0 or more"},
+		{"fraud=", "", "0 or more"},
+		{"fraud=0x10", "", "0 or more"},
+		{"fraud=NaN", "", "0 or more"},
+		{"fraud=2,fraud=3", "", `state "fraud" has two costs`},
+		{"", "", "costs.csv:1: the line has no names"},
+		{"", "truth\n", "costs.csv:1: the line has no names"},
+		{"", "truth,ok,fruad\n", `costs.csv:1: the model has no state "fruad"; did you mean fraud?`},
+		{"", "truth,ok,ok\n", `costs.csv:1: state "ok" is there twice`},
+		{"", "truth,ok,fraud\nok,0,1\n", `state "fraud" has no line`},
+		{"", "truth,ok\nok,0\nfraud,1\n", `costs.csv:1: state "fraud" has no column`},
+		{"", "truth,ok,fraud\nok,0,1\nok,0,1\n", `costs.csv:3: state "ok" is there twice`},
+		{"", "truth,ok,fraud\nok,0,1\nfraud,-1,0\n", `costs.csv:3: the cost of taking "fraud" for "ok" is "-1"`},
+		{"", "truth,ok,fraud\nok,0,1\nfraud,1\n", "costs.csv:3: want the name of a true state and 2 costs"},
+		{"", "truth,ok,fraud\nok,0,\"1\n", "costs.csv:"},
+		{"", "truth,ok,fraud\nok,0,1\nfraud,1,0\n", `state "bad" has no column`},
+	} {
+		spec := test.spec
+		if spec == "" {
+			spec = filepath.Join(t.TempDir(), "costs.csv")
+			if err := os.WriteFile(spec, []byte(test.table), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c, err := ParseCosts(spec, twoTypes()); err == nil || !strings.Contains(err.Error(), test.wanted) {
+			t.Errorf("costs %q %q: %v, %v, want %q", test.spec, test.table, c, err, test.wanted)
+		}
+	}
+	if _, err := ParseCosts(filepath.Join(t.TempDir(), "no.csv"), twoTypes()); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
