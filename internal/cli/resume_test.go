@@ -197,7 +197,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 	mustRun(t, "train", dir, "--resume", "-q")
 	wantSameRun(t, "interrupted during the evaluation", dir, filepath.Join(folder, "never"))
-	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil || len(result.Eval) != 6 {
+	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &result); err != nil || len(result.Eval) != 8 {
 		t.Errorf("resumed, the evaluation is %v (%v)", result.Eval, err)
 	}
 }

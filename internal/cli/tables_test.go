@@ -70,7 +70,7 @@ func TestTables(t *testing.T) {
 	}
 	var r trainResult
 	o.json(t, &r)
-	if r.Status != "stationary_point" || r.Convex || len(r.Eval) != 12 || !(r.Eval["accuracy@dev"] > 0.6) {
+	if r.Status != "stationary_point" || r.Convex || len(r.Eval) != 16 || !(r.Eval["accuracy@dev"] > 0.6) {
 		t.Errorf("train: %+v", r)
 	}
 

@@ -180,7 +180,7 @@ eval = ["a=`+filepath.ToSlash(gridData(t))+`"]
 `)
 	dir := filepath.Join(folder, "run")
 	r := train(t, gridData(t), "-o", dir, "--config", config, "--l2", "5", "--seed", "9", "--threads", "1")
-	if r.Iterations != 5 || r.Status != "iteration_limit" || len(r.Eval) != 6 {
+	if r.Iterations != 5 || r.Status != "iteration_limit" || len(r.Eval) != 8 {
 		t.Errorf("the run with a configuration: %+v", r)
 	}
 	var saved struct {
