@@ -41,10 +41,18 @@ type Options struct {
 	// Counting names the counting numbers of the free energy: convex, cover, trw, bethe, or a
 	// file of them. "" or auto means convex for an image folder, else trw.
 	Counting string
+	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
+	// beside the sum of the log-likelihoods of all N samples: L2 = 1/(N σ²). 0 stands for 1.
+	Prior float64
 	// L2 is the weight of (L2/2)‖w‖² beside the mean negative log-likelihood of a
-	// sample. 0 stands for 1; NoL2 leaves the term out.
+	// sample, in the place of Prior. 0 leaves the choice to Prior; NoL2 leaves the term out.
 	L2   float64
 	NoL2 bool
+	// Standardise learns with features of mean 0 and deviation 1, NoStandardise with
+	// features as they are; where neither is set features are standardised unless L2 or NoL2
+	// is. Constants, features that are 0 or 1, and sparse ones stay as they are. The weights
+	// of the model are for features as they are.
+	Standardise, NoStandardise bool
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
@@ -80,7 +88,7 @@ const validationName = "validation"
 
 func (o *Options) job() job.Options {
 	j := job.Options{
-		Method: o.Method, Counting: o.Counting, L2: o.L2, NoL2: o.NoL2, NoEdges: o.NoEdges, Cut: o.Cut,
+		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Cut: o.Cut,
 		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
 	}
@@ -145,6 +153,8 @@ func (o *Options) validate() error {
 	switch {
 	case o.NoL2 && o.L2 != 0:
 		return fmt.Errorf("blockbp: Options.NoL2 is set beside L2 = %v: want one of them", o.L2)
+	case o.Standardise && o.NoStandardise:
+		return errors.New("blockbp: Options.Standardise and NoStandardise are both set: want one of them")
 	case o.Resume && o.Folder == "":
 		return errors.New("blockbp: Options.Resume is set without Folder: name the folder of the training to go on with")
 	case o.Patience < 0:
@@ -159,7 +169,7 @@ func (o *Options) validate() error {
 
 // fields are the options of the command that errors of a training name, and what they
 // are called here.
-var fields = strings.NewReplacer("--l2", "Options.L2", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
+var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise", "Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
 	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
 	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges")
 

@@ -48,7 +48,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s, %v: accuracy %.2f\n", model.Training().Status, model.States(), report.Accuracy)
-	// Output: converged, [dark light]: accuracy 0.79
+	// Output: converged, [dark light]: accuracy 0.80
 }
 
 // Hidden labels are filled in, given those that are known.
@@ -107,7 +107,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	model, err := blockbp.Train(ctx, data, blockbp.Options{Counting: "trw", L2: 0.01})
+	model, err := blockbp.Train(ctx, data, blockbp.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

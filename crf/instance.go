@@ -3,6 +3,7 @@ package crf
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -85,6 +86,16 @@ func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// Spec returns what NewInstance made the instance of: to make one that differs in some
+// of it. Its slices are those of the instance, and must not be changed, but for those of
+// features, by types, which are its own.
+func (in *Instance) Spec() InstanceSpec {
+	return InstanceSpec{
+		Name: in.Name, Graph: in.Graph, Rows: in.Rows, Cols: in.Cols, NodeType: in.nodeType, EdgeType: in.edgeType,
+		NodeFeat: slices.Clone(in.nodeFeat), EdgeFeat: slices.Clone(in.edgeFeat), Labels: in.labels, Weight: in.weight,
+	}
 }
 
 // countTypes counts the elements of each type and gives each its row within its

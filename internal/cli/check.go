@@ -82,7 +82,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			}
 		}
 		if set != nil && m == nil {
-			said, err := job.CheckTraining(set, f.data.memory)
+			said, err := job.CheckTraining(a.ctx, set, f.data.memory)
 			if notes = append(notes, said...); err != nil {
 				list = append(list, err)
 			}

@@ -70,7 +70,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		// Features.
 		{"NaN in a feature", floats("node_features", []int{3, 2}, 1, 2, math.NaN(), 4, 5, 6), "", 3, []string{"bad.npz:node_features[1,0]", "NaN"}},
 		{"NaN in a table", tables("ann\t0\ttrain\t0:nan\nbob\t1\n", edges), "", 3, []string{`g.nodes.tsv:1: feature "0:nan"`, "not a finite decimal number"}},
-		{"unscaled columns", floats("node_features", []int{3, 2}, 1, 52000, 0.5, 31000, 0.2, 48000), "", 0, []string{"differ in scale", "divide each feature by its standard deviation"}},
+		{"unscaled columns", floats("node_features", []int{3, 2}, 1, 52000, 0.5, 31000, 0.2, 48000), "train $DIR --l2 1 --dry-run", 0, []string{"differ in scale", "divide each feature by its standard deviation"}},
 		{"a column twice", floats("node_features", []int{3, 2}, 1, 2, 3, 6, 5, 10), "", 0, []string{"is a multiple of", "leave one of them out"}},
 		{"a column of zeros", floats("node_features", []int{3, 2}, 1, 0, 3, 0, 5, 0), "", 0, []string{"is zero everywhere"}},
 		{"one feature without its axis", floats("node_features", []int{3}, 1, 2, 3), "", 3, []string{"bad.npz:node_features: shape is [3]", "x.reshape(-1, 1)"}},

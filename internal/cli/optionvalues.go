@@ -105,7 +105,7 @@ type l2Value struct{ options *job.Options }
 // String implements pflag.Value.
 func (v l2Value) String() string {
 	switch {
-	case v.options == nil:
+	case v.options == nil, v.options.L2 == 0 && !v.options.NoL2 && !v.options.AutoL2:
 		return ""
 	case v.options.AutoL2:
 		return l2Auto

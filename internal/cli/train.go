@@ -27,7 +27,7 @@ type trainFlags struct {
 	reference                        string
 	eval                             []string
 
-	json, dryRun, requireConvergence, quiet, report bool
+	json, dryRun, requireConvergence, quiet, report, standardise bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -67,8 +67,10 @@ terms without inference.`,
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
 	fl.StringVar(&o.Counting, "counting", "auto", "entropy counting numbers: auto (convex for an image folder, else trw), "+countingChoices)
-	o.L2 = 1
-	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, which is a sum over all variables; auto: the best on the first --eval set, or by cross-validation")
+	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of the normal prior of every weight, beside the sum of all samples' log-likelihoods: l2 = 1/(N prior^2) for N samples (default 1)")
+	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, in the place of --prior; auto: the best on the first --eval set, or by cross-validation")
+	fl.BoolVar(&f.standardise, "standardise", true, "learn with features of mean 0 and deviation 1; the weights saved are for features as they are. Constants and 0/1 features stay (default true without --l2, else false)")
+	fl.Lookup("standardise").DefValue = "" // the text tells it
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "with --method pseudo: balanced, or STATE=WEIGHT,...: weights of the labels' terms")
 	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
 	fl.StringVar(&o.Precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
@@ -91,7 +93,7 @@ terms without inference.`,
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
-	refuseZero(fl, "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
+	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
 	reads(fl, "NAME=PATH of labelled data", "eval")
 	reads(fl, "a file of counting numbers", "counting")
 	f.data.register(fl)
@@ -181,6 +183,9 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
 		}
 	}
+	if asked := cmd.Flags().Changed("standardise"); asked {
+		o.Standardise, o.NoStandardise = f.standardise, !f.standardise
+	}
 	if err := o.Validate(); err != nil {
 		return o, err
 	}
@@ -225,6 +230,7 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 	if t.Set, err = a.openData(data, o); err != nil {
 		return t, err
 	}
+	t.Owned = true
 	if f.reference != "" {
 		if t.Reference, err = a.loadModel(f.reference); err != nil {
 			return t, err

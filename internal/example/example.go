@@ -39,12 +39,12 @@ var Kinds = []Kind{
 		"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
 	}},
 	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", fill: fillIsing, commands: []string{
-		"blockbp train PATH/spins.npz --untied --method pseudo --l2 0.01 --reference PATH/truth.safetensors -o PATH-run",
+		"blockbp train PATH/spins.npz --untied --method pseudo --reference PATH/truth.safetensors -o PATH-run",
 		"blockbp info PATH-run --weights 12",
 	}},
 	{Name: "sentences", About: "short sentences with the part of speech of every word", fill: fillSentences, commands: []string{
-		"blockbp train PATH/train --no-edges --l2 0.01 -o PATH-alone",
-		"blockbp train PATH/train --counting trw --l2 0.01 -o PATH-run",
+		"blockbp train PATH/train --no-edges -o PATH-alone",
+		"blockbp train PATH/train -o PATH-run",
 		"blockbp eval PATH/test -m PATH-alone -m PATH-run",
 	}},
 	{Name: "network", File: true, About: "one network of 36 variables in UAI format", fill: fillNetwork, commands: []string{

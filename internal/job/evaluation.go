@@ -203,6 +203,7 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 		started := time.Now()
 		defer func() { *spent += time.Since(started) }()
 		values := map[string]float64{}
+		m = p.original(m)
 		for _, e := range p.Evaluations {
 			w := p.inference(m, evaluationLimits)
 			w.Progress = watch.counter("evaluating " + e.Name)

@@ -65,7 +65,8 @@ func (r *run) Record(e learn.Event) error {
 func (r *run) metricOf(e learn.Event) runfolder.Metric {
 	m := runfolder.NewMetric(e.Iteration)
 	if reference := r.p.Reference; reference != nil {
-		m.ThetaDist = numeric.RelativeDistance(e.Theta, reference.Model.Weights)
+		r.p.scale.Original(r.weights, e.Theta, &r.p.Problem.Model.Layout)
+		m.ThetaDist = numeric.RelativeDistance(r.weights, reference.Model.Weights)
 	}
 	m.Pass, m.WallS, m.Block = e.Pass, e.Elapsed.Seconds(), e.Block
 	m.Objective, m.GradNorm, m.Suboptimality = e.Objective, e.GradientNorm, e.Suboptimality

@@ -103,7 +103,7 @@ const trainCommand = "train"
 const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "l2", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "class-weights"}
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "prior", "l2", "standardise", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and
 // model are.
@@ -144,6 +144,7 @@ type run struct {
 	files   *runfolder.Run           // the folder
 	metrics *runfolder.MetricsWriter // nil until the run changes its folder
 	last    int                      // iteration of the checkpoint to resume, −1 without one
+	weights []float64                // scratch, where there is a reference to compare with
 
 	checkpointed bool     // there is a checkpoint
 	saved        []string // what else is written of the end, in words
@@ -153,6 +154,9 @@ type run struct {
 // to resume has come to.
 func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, error) {
 	r := &run{p: p, l2Path: path, watch: watch, began: p.Began}
+	if p.Reference != nil {
+		r.weights = make([]float64, p.Problem.Model.Layout.Size)
+	}
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func TestTrainInMemory(t *testing.T) {
 	if names := namesIn(t, folder); len(names) > 0 {
 		t.Errorf("a training in memory left %q", names)
 	}
-	if r.Status != learn.Converged || r.Summary.L2 != 1 || len(r.Scores) != 1 || r.Summary.Eval["accuracy@self"] < 0.6 || r.Model.Path != "" {
+	if r.Status != learn.Converged || r.Summary.L2 != 1.0/6 || len(r.Scores) != 1 || r.Summary.Eval["accuracy@self"] < 0.6 || r.Model.Path != "" {
 		t.Errorf("the result is %+v", r.Summary)
 	}
 	kept := train(t, Options{}, task, &Folder{Dir: "run"})
@@ -223,7 +224,7 @@ func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	task := Task{Set: chains(t, 6)}
-	o := Options{MaxIterations: 45, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	o := Options{MaxIterations: 40, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
 	train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
@@ -255,7 +256,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 45 || a.ThetaSHA256 != b.ThetaSHA256 {
+	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 40 || a.ThetaSHA256 != b.ThetaSHA256 {
 		t.Errorf("resumed: %+v, in one go: %+v", a, b)
 	}
 	// What decides the course of a run must stay, and so must the data.
@@ -426,5 +427,72 @@ func TestHarm(t *testing.T) {
 		if test.want == "" && said != "" || test.want != "" && (!strings.HasPrefix(said, "on opposed the model is worse than its node potentials alone: accuracy ") || !strings.HasSuffix(said, test.want)) {
 			t.Errorf("%+v: notes %q, want %q", test.o, said, test.want)
 		}
+	}
+}
+
+// TestPrior: a prior of deviation σ is l2 = 1/(N σ²) on standardised features, the weights
+// are those for features as they are, whatever their units, and the data do not change.
+func TestPrior(t *testing.T) {
+	set := chains(t, 8)
+	train := func(set *dataset.Set, o Options) *Result {
+		t.Helper()
+		o.RelativeTolerance = 1e-9
+		result, err := prepare(t, o, Task{Set: set}).Train(t.Context(), nil, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	byDefault := train(set, Options{})
+	if s := byDefault.Summary; s.L2 != 1.0/8 || s.Prior != 1 || !s.Standardised {
+		t.Errorf("by default l2 is %v, of a prior %v, standardised %v", s.L2, s.Prior, s.Standardised)
+	}
+	given := train(set, Options{L2: 1.0 / 8, Standardise: true})
+	near("objective of the same l2", given.Objective, byDefault.Objective)
+	if s := train(set, Options{L2: 1.0 / 8}).Summary; s.Standardised || !math.IsNaN(float64(s.Prior)) {
+		t.Errorf("with l2: standardised %v, prior %v", s.Standardised, s.Prior)
+	}
+	if s := train(set, Options{Prior: 2, NoStandardise: true}).Summary; s.Standardised || s.L2 != 1.0/32 {
+		t.Errorf("prior of 2: standardised %v, l2 %v", s.Standardised, s.L2)
+	}
+
+	// The same in other units: x → 1000 x + 500.
+	units := chains(t, 8)
+	for i, in := range units.Instances {
+		x := in.NodeFeatures(0).Data()
+		for r := range x.Rows {
+			x.Double[2*r+1] = 1000*x.Double[2*r+1] + 500
+		}
+		units.Instances[i] = in
+	}
+	other := train(units, Options{})
+	near("objective in other units", other.Objective, byDefault.Objective)
+	w, v := byDefault.Model.Model.Weights, other.Model.Model.Weights
+	for k := range 2 { // [feature][state]
+		near("slope in other units", 1000*v[2+k], w[2+k])
+		near("constant in other units", v[k]+500*v[2+k], w[k])
+	}
+	resumed := train(units, Options{})
+	if !slices.Equal(resumed.Model.Model.Weights, v) {
+		t.Error("a second training gives other weights: the first changed the data")
+	}
+
+	// A training that begins where another ended has nothing to do.
+	again, err := prepare(t, Options{}, Task{Set: units, Initial: other.Model}).Train(t.Context(), nil, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near("objective at the start", again.Objective, other.Objective)
+	if again.FirstGradientNorm > 1e-6 {
+		t.Errorf("the gradient at the weights of the optimum is %v", again.FirstGradientNorm)
+	}
+	if err := (Options{Prior: 1, L2: 1}).Validate(); err == nil || !strings.Contains(err.Error(), "--prior and --l2") {
+		t.Errorf("prior and l2: %v", err)
 	}
 }

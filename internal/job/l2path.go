@@ -77,7 +77,7 @@ func (p *Prepared) folds(path *L2Path) ([]l2path.Fold, error) {
 	data := p.Problem.Data
 	if len(p.Evaluations) > 0 {
 		path.Metric += "@" + p.Evaluations[0].Name
-		return []l2path.Fold{p.fold(data, p.Evaluations[0])}, nil
+		return []l2path.Fold{p.fold(data, p.Evaluations[0], p.original)}, nil
 	}
 	n := min(mostFolds, len(data))
 	if n < 2 {
@@ -101,15 +101,16 @@ func (p *Prepared) folds(path *L2Path) ([]l2path.Fold, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--l2 auto, fold %d: %w", k+1, err)
 		}
-		folds = append(folds, p.fold(learnt, e))
+		folds = append(folds, p.fold(learnt, e, func(m *crf.Model) *crf.Model { return m }))
 	}
 	return folds, nil
 }
 
-// fold measures the log loss on an evaluation set.
-func (p *Prepared) fold(data []*crf.Instance, e *Evaluation) l2path.Fold {
+// fold measures the log loss on an evaluation set, of what becomes of a model that was
+// learned: for features as they are, or for those that are learned from.
+func (p *Prepared) fold(data []*crf.Instance, e *Evaluation, becomes func(*crf.Model) *crf.Model) l2path.Fold {
 	return l2path.Fold{Data: data, Loss: func(m *crf.Model) (float64, error) {
-		scored, err := p.inference(m, infer.Limits{}).score(context.Background(), e, false, 0)
+		scored, err := p.inference(becomes(m), infer.Limits{}).score(context.Background(), e, false, 0)
 		if err != nil {
 			return math.NaN(), err
 		}

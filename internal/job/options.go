@@ -51,10 +51,17 @@ type Options struct {
 	// learn.Settings.Memory.
 	Memory int64
 
-	// L2 is the weight of (l2/2)‖w‖² in the objective, 0 standing for 1; NoL2 leaves
-	// it out. AutoL2 has it chosen, on the first evaluation set or by cross-validation.
+	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
+	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
+	Prior float64
+	// L2 is the weight of (l2/2)‖w‖² in the objective, in the place of the prior; 0: not
+	// given. NoL2 leaves the term out. AutoL2 has it chosen, on the first evaluation set or
+	// by cross-validation.
 	L2           float64
 	NoL2, AutoL2 bool
+	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with
+	// features as they are. Neither: standardised, unless L2 or NoL2 is given.
+	Standardise, NoStandardise bool
 	// ClassWeights is balanced or STATE=WEIGHT,…, for the method pseudo alone.
 	ClassWeights string
 
@@ -75,14 +82,30 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
 	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, "auto"), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	if o.L2 == 0 && !o.NoL2 {
-		o.L2 = 1
+	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
+		o.Prior = 1
 	}
 	var err error
 	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting && !slices.Contains(counting.Names, o.Counting) {
 		o.Counting, err = filepath.Abs(o.Counting)
 	}
 	return o, err
+}
+
+// givesL2 reports whether l2 is given, or to be chosen, in the place of a prior.
+func (o *Options) givesL2() bool { return o.L2 != 0 || o.NoL2 || o.AutoL2 }
+
+// standardises reports whether features are put on one scale.
+func (o *Options) standardises() bool {
+	return !o.NoStandardise && (o.Standardise || !o.givesL2())
+}
+
+// l2 is that of the objective, for N samples.
+func (o *Options) l2(samples float64) float64 {
+	if o.Prior == 0 {
+		return o.L2
+	}
+	return 1 / (samples * o.Prior * o.Prior)
 }
 
 // Validate reports the first choice that cannot be used, by the name of its option.
@@ -95,7 +118,7 @@ func (o Options) Validate() error {
 		name  string
 		value float64
 	}{
-		{"l2", o.L2}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)}, {"tol", o.GradientTolerance},
+		{"l2", o.L2}, {"prior", o.Prior}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)}, {"tol", o.GradientTolerance},
 		{"rtol", o.RelativeTolerance}, {"gap", o.Gap}, {"obj-tol", o.ObjectiveTolerance}, {"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
 		{"max-passes", o.MaxPasses}, {"max-time", o.MaxTime.Seconds()}, {"checkpoint-every", o.CheckpointEvery.Seconds()},
 		{"eval-every", o.EvaluateEvery}, {"threads", float64(o.Threads)},
@@ -103,6 +126,12 @@ func (o Options) Validate() error {
 		if !(c.value >= 0) || math.IsInf(c.value, 0) {
 			return usagef("--%s %v: want a finite number that is not negative", c.name, c.value)
 		}
+	}
+	switch {
+	case o.Prior != 0 && o.givesL2():
+		return usagef("--prior and --l2 are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; give one of them")
+	case o.Prior != 0 && !(1/(o.Prior*o.Prior) > 0 && !math.IsInf(1/(o.Prior*o.Prior), 0)):
+		return usagef("--prior %v: want a standard deviation, such as 1; for weights without a prior give --l2 0", o.Prior)
 	}
 	if problem := memory.ThreadsProblem(o.Threads); problem != "" {
 		return usagef("--threads %d: %s", o.Threads, problem)

@@ -11,12 +11,15 @@ import (
 	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // Task is what a training works on.
 type Task struct {
 	Set *dataset.Set // labelled
+	// Owned: nobody else uses Set, and Prepare may change its features to save memory.
+	Owned bool
 	// Initial is a model of the same kind of data to start from; nil: weights of zero.
 	Initial *Model
 	// Reference has the weights that the run's distance is measured to; nil: none.
@@ -41,6 +44,9 @@ type Prepared struct {
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
 
+	// scale is that of the features in Problem; nil: they are as they are.
+	scale *standardise.Map
+
 	cuts      []learn.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
 }
@@ -58,6 +64,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	o.Counting = o.countingFor(t.Set)
 	p := &Prepared{Options: o, Task: t}
 	if p.Problem, err = o.problem(&t); err != nil {
+		return nil, err
+	}
+	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
 	if p.Settings, err = o.settings(); err != nil {
@@ -97,9 +106,62 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	return p, nil
 }
 
+// standardise puts features on one scale, if that is wanted, and weights to begin with.
+func (p *Prepared) standardise(ctx context.Context) (err error) {
+	if !p.Options.Standardise {
+		return nil
+	}
+	if p.scale, err = standardise.Of(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil || p.scale == nil {
+		return err
+	}
+	if p.Owned {
+		p.scale.InPlace(p.Problem.Data)
+	} else if err := p.copyScaled(ctx); err != nil {
+		return err
+	}
+	if p.Initial != nil {
+		m := p.Problem.Model.Clone()
+		p.scale.Standard(m.Weights, m.Weights, &m.Layout)
+		p.Problem.Model = m
+	}
+	return nil
+}
+
+// copyScaled leaves the instances of the task as they are.
+func (p *Prepared) copyScaled(ctx context.Context) (err error) {
+	p.Problem.Data = slices.Clone(p.Problem.Data)
+	for i, in := range p.Problem.Data {
+		if err := parallel.Ended(ctx); err != nil {
+			return err
+		}
+		if p.Problem.Data[i], err = p.scale.Instance(in); err != nil {
+			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+	}
+	return nil
+}
+
+// original returns a model that was learned with the weights for features as they are.
+func (p *Prepared) original(m *crf.Model) *crf.Model {
+	if p.scale == nil {
+		return m
+	}
+	c := m.Clone()
+	p.scale.Original(c.Weights, c.Weights, &c.Layout)
+	return c
+}
+
 // problem is what the learner is to minimise.
 func (o *Options) problem(t *Task) (learn.Problem, error) {
-	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges), L2: o.L2}
+	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
+	samples := 0.0 // N of the objective
+	for _, in := range problem.Data {
+		samples += in.Weight() * float64(len(in.Samples()))
+	}
+	if samples == 0 {
+		samples = 1 // data without labels are refused later
+	}
+	problem.L2 = o.l2(samples)
 	var err error
 	numbers := o.Counting
 	if o.Method == learn.Exact {
@@ -151,29 +213,33 @@ func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
 }
 
 // CheckTraining says what a training with the choices of a user who makes none would note
-// of data, and whether it would take more memory than it may, as Options.Memory has it.
-func CheckTraining(set *dataset.Set, allowed int64) (notes []string, err error) {
+// of data, and whether it would take more memory than it may, as Options.Memory has it. The
+// features of the set may be changed.
+func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
 	o, err := Options{Memory: allowed}.withDefaults()
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}
 	o.Counting = o.countingFor(set)
-	problem, err := o.problem(&Task{Set: set})
-	if err != nil {
+	p := &Prepared{Options: o, Task: Task{Owned: true}}
+	if p.Problem, err = o.problem(&Task{Set: set}); err != nil {
+		return nil, err
+	}
+	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
 	settings, err := o.settings()
 	if err != nil {
 		return nil, err
 	}
-	forecast, err := learn.Forecast(problem, settings)
+	forecast, err := learn.Forecast(p.Problem, settings)
 	if err != nil {
 		return nil, nil // nothing can be learned from them, such as data without labels
 	}
 	if err := allow(forecast, allowed, set); err != nil {
 		return nil, err
 	}
-	return diagnose.Data(problem), nil
+	return diagnose.Data(p.Problem), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {

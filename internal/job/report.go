@@ -139,7 +139,9 @@ func reportWeights(page *report.Report, m *Model) {
 var settingsShown = []struct{ option, key string }{
 	{"method", "method"},
 	{"step", "step rule"},
+	{"prior", "deviation of the prior"},
 	{"l2", "l2"},
+	{"standardise", "standardised features"},
 	{"class-weights", "class weights"},
 	{"counting", "counting numbers"},
 	{"blocks", "blocks per network"},

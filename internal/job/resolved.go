@@ -29,7 +29,12 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "no-edges", o.NoEdges)
 	put(options, "class-weights", orNil(o.ClassWeights))
 	put(options, "counting", o.Counting)
-	if !o.AutoL2 {
+	put(options, "prior", orNil(o.Prior))
+	put(options, "standardise", o.Standardise)
+	switch {
+	case o.Prior != 0:
+		put(options, "l2", nil)
+	case !o.AutoL2:
 		put(options, "l2", p.Problem.L2)
 	}
 	put(options, "inner-sweeps", s.InnerSweeps)

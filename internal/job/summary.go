@@ -55,7 +55,11 @@ type Summary struct {
 	Eval               map[string]runfolder.Float `json:"eval,omitempty"`
 	Notes              []string                   `json:"notes"`
 	L2                 float64                    `json:"l2"`
-	L2Path             *L2Path                    `json:"l2_path,omitempty"`
+	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
+	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
+	// model are those for features as they are.
+	Standardised bool    `json:"standardised"`
+	L2Path       *L2Path `json:"l2_path,omitempty"`
 }
 
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
@@ -79,7 +83,10 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, L2Path: r.l2Path,
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path,
+	}
+	if prior := r.p.Options.Prior; prior != 0 {
+		s.Prior = runfolder.Float(prior)
 	}
 	if kind, ok := objectiveKinds[r.p.Options.Method]; ok {
 		s.ObjectiveKind = kind
@@ -195,6 +202,7 @@ func Known(format string, x runfolder.Float) string {
 // what a model says must not depend on a file beside it.
 func (p *Prepared) result(f *learn.Result) (*Result, error) {
 	meta := p.modelMeta(f)
+	f.Model = p.original(f.Model)
 	f.Model.Counts = nil
 	if p.Options.Method != learn.Exact && !slices.Contains(counting.Names, p.Options.Counting) {
 		numbers, err := p.Problem.Counting.Of(p.Problem.Data[0].Graph)
@@ -205,6 +213,7 @@ func (p *Prepared) result(f *learn.Result) (*Result, error) {
 	}
 	r := &Result{Result: f, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
 	if f.Best != nil {
+		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts
 		r.Best = &Model{Model: f.Best, Recipe: &p.Set.Recipe, Meta: meta}
 	}
@@ -222,6 +231,8 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 		MetaTraining: jsonText(struct {
 			Method     learn.Method    `json:"method"`
 			L2         float64         `json:"l2"`
+			Prior      float64         `json:"prior,omitempty"`
+			Scaled     bool            `json:"standardised"`
 			Step       string          `json:"step"`
 			Status     learn.Status    `json:"status"`
 			Reason     string          `json:"reason"`
@@ -230,7 +241,7 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Iterations int             `json:"iterations"`
 			Passes     float64         `json:"passes"`
 			Convex     bool            `json:"convex"`
-		}{o.Method, p.Problem.L2, o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
+		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
 	}
 	if o.Method == learn.Exact {
 		meta[MetaCounting] = countingExact

@@ -1,0 +1,286 @@
+// Package standardise puts features on one scale while weights are learned, so that one
+// prior suits the weights of all of them.
+//
+// A feature x becomes (x − mean)/deviation, mean and deviation being those of all nodes,
+// or edges, of its type in the data. The means need a feature that is one everywhere,
+// whose weights take them; without it x becomes x/deviation. The model stays the same:
+// Map.Original gives the weights with which features as they are have the same potentials.
+package standardise
+
+import (
+	"context"
+	"math"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
+)
+
+// Map is the change of scale, of every type. It is a linear map of the weights.
+type Map struct {
+	node, edge []columns // [types]
+}
+
+// columns are the features of one type.
+type columns struct {
+	mean, deviation []float64 // [features]; 0 and 1: as it is; nil: so are all
+	constant        int       // the feature that is one everywhere; −1: none, and means are 0
+}
+
+// flat is how large the range of a feature is, relative to its largest value, for the
+// feature to be constant: features in single precision are no nearer to a number.
+const flat = 1e-6
+
+// Of measures data, whose types are those of a schema, and returns nil where nothing
+// is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features, features that are 0 or 1 everywhere,
+// sparse ones, and those of untied types. Sums run in the order of data, for any number of threads.
+func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
+	m := &Map{node: make([]columns, len(schema.NodeTypes)), edge: make([]columns, len(schema.EdgeTypes))}
+	changes := false
+	measure := func(dst *columns, copies int, features func(in *crf.Instance) *crf.Features) error {
+		if copies > 0 {
+			return nil
+		}
+		var dim int
+		for _, in := range data {
+			f := features(in)
+			if x := f.Data(); f.Rows() > 0 && x.Double == nil && x.Single == nil {
+				return nil
+			}
+			dim = f.Dim()
+		}
+		parts := make([][]moments, len(data))
+		if err := parallel.Each(ctx, len(data), threads, func(i int) { parts[i] = momentsOf(features(data[i]), data[i].Weight()*float64(len(data[i].Samples()))) }); err != nil {
+			return err
+		}
+		all := make([]moments, dim)
+		for _, part := range parts {
+			for j := range part {
+				all[j].add(&part[j])
+			}
+		}
+		*dst = columnsOf(all)
+		changes = changes || dst.mean != nil
+		return nil
+	}
+	for a := range m.node {
+		if err := measure(&m.node[a], schema.NodeTypes[a].Copies, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
+			return nil, err
+		}
+	}
+	for b := range m.edge {
+		if err := measure(&m.edge[b], schema.EdgeTypes[b].Copies, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
+			return nil, err
+		}
+	}
+	if !changes {
+		return nil, nil
+	}
+	return m, nil
+}
+
+// moments are those of one feature.
+type moments struct {
+	n, mean, squares float64 // squares: Σ (x − mean)²
+	least, most      float64
+	indicator        bool // 0 or 1 everywhere
+}
+
+// momentsOf measures dense features, by columns, of rows of that weight.
+func momentsOf(f *crf.Features, weight float64) []moments {
+	all := make([]moments, f.Dim())
+	if f.Rows() == 0 {
+		return all
+	}
+	n := float64(f.Rows())
+	for j := range all {
+		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
+	}
+	row := make([]float64, f.Dim())
+	for r := range f.Rows() {
+		f.Row(row, r)
+		for j, x := range row {
+			c := &all[j]
+			c.mean += x
+			c.least, c.most = min(c.least, x), max(c.most, x)
+			c.indicator = c.indicator && (x == 0 || x == 1)
+		}
+	}
+	for j := range all {
+		all[j].mean /= n
+	}
+	for r := range f.Rows() {
+		f.Row(row, r)
+		for j, x := range row {
+			all[j].squares += weight * (x - all[j].mean) * (x - all[j].mean)
+		}
+	}
+	return all
+}
+
+// add takes in those of other rows, as Chan, Golub and LeVeque (1983) do.
+func (c *moments) add(other *moments) {
+	switch {
+	case other.n == 0:
+		return
+	case c.n == 0:
+		*c = *other
+		return
+	}
+	n, apart := c.n+other.n, other.mean-c.mean
+	c.squares += other.squares + apart*apart*(c.n*other.n/n)
+	c.mean += apart * (other.n / n)
+	c.n = n
+	c.least, c.most = min(c.least, other.least), max(c.most, other.most)
+	c.indicator = c.indicator && other.indicator
+}
+
+// columnsOf decides what is done to each feature of a type.
+func columnsOf(all []moments) columns {
+	c := columns{mean: make([]float64, len(all)), deviation: make([]float64, len(all)), constant: -1}
+	changes := false
+	for j, x := range all {
+		if c.constant < 0 && x.n > 0 && x.least == 1 && x.most == 1 {
+			c.constant = j
+		}
+	}
+	for j, x := range all {
+		c.deviation[j] = 1
+		deviation := math.Sqrt(x.squares / x.n)
+		if x.n == 0 || x.indicator || x.most-x.least <= flat*max(math.Abs(x.least), math.Abs(x.most)) ||
+			!(deviation > 0) || math.IsInf(deviation, 0) || math.IsInf(1/deviation, 0) {
+			continue
+		}
+		c.deviation[j] = deviation
+		if c.constant >= 0 {
+			c.mean[j] = x.mean
+		}
+		changes = true
+	}
+	if !changes {
+		return columns{}
+	}
+	return c
+}
+
+// Instance returns the instance with its features on the new scale. What does not change
+// is shared.
+func (m *Map) Instance(in *crf.Instance) (*crf.Instance, error) {
+	spec := in.Spec()
+	for a := range m.node {
+		if m.node[a].mean != nil {
+			spec.NodeFeat[a] = m.node[a].features(&spec.NodeFeat[a])
+		}
+	}
+	for b := range m.edge {
+		if m.edge[b].mean != nil {
+			spec.EdgeFeat[b] = m.edge[b].features(&spec.EdgeFeat[b])
+		}
+	}
+	return crf.NewInstance(in.Schema(), spec)
+}
+
+func (c *columns) features(f *crf.Features) crf.Features {
+	x := f.Data()
+	if f.Rows() == 0 {
+		return *f
+	}
+	var scaled crf.Features
+	var err error
+	if x.Single != nil {
+		scaled, err = crf.Dense(scale(c, make([]float32, len(x.Single)), x.Single), x.Dim)
+	} else {
+		scaled, err = crf.Dense(scale(c, make([]float64, len(x.Double)), x.Double), x.Dim)
+	}
+	if err != nil {
+		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
+	}
+	return scaled
+}
+
+func scale[T float32 | float64](c *columns, dst, x []T) []T {
+	dim := len(c.mean)
+	for i := range x {
+		j := i % dim
+		dst[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
+	}
+	return dst
+}
+
+// InPlace puts the features of instances on the new scale where they lie, for instances
+// that nobody else uses. Features that several of them share are changed once.
+func (m *Map) InPlace(data []*crf.Instance) {
+	done := map[any]bool{}
+	change := func(c *columns, f *crf.Features) {
+		x := f.Data()
+		switch {
+		case c.mean == nil || f.Rows() == 0:
+		case x.Single != nil && !done[&x.Single[0]]:
+			done[&x.Single[0]] = true
+			scale(c, x.Single, x.Single)
+		case x.Double != nil && !done[&x.Double[0]]:
+			done[&x.Double[0]] = true
+			scale(c, x.Double, x.Double)
+		}
+	}
+	for _, in := range data {
+		for a := range m.node {
+			change(&m.node[a], in.NodeFeatures(a))
+		}
+		for b := range m.edge {
+			change(&m.edge[b], in.EdgeFeatures(b))
+		}
+	}
+}
+
+// Original writes the weights for features as they are into dst, given those for
+// features on the new scale; dst may be weights. nil changes nothing.
+func (m *Map) Original(dst, weights []float64, layout *crf.Layout) {
+	m.each(dst, weights, layout, func(w, constant []float64, mean, deviation float64) {
+		for k := range w {
+			w[k] /= deviation
+			if constant != nil {
+				constant[k] -= w[k] * mean
+			}
+		}
+	})
+}
+
+// Standard is the inverse of Original.
+func (m *Map) Standard(dst, weights []float64, layout *crf.Layout) {
+	m.each(dst, weights, layout, func(w, constant []float64, mean, deviation float64) {
+		for k := range w {
+			if constant != nil {
+				constant[k] += w[k] * mean
+			}
+			w[k] *= deviation
+		}
+	})
+}
+
+// each copies weights and calls f for those of every feature that changes, with those of
+// the constant, nil where there is none.
+func (m *Map) each(dst, weights []float64, layout *crf.Layout, f func(w, constant []float64, mean, deviation float64)) {
+	copy(dst, weights)
+	if m == nil {
+		return
+	}
+	apply := func(c *columns, span crf.Span) {
+		of := func(j int) []float64 { return dst[span.At+j*span.States : span.At+(j+1)*span.States] }
+		for j := range c.mean {
+			if c.deviation[j] == 1 && c.mean[j] == 0 {
+				continue
+			}
+			var constant []float64
+			if c.constant >= 0 {
+				constant = of(c.constant)
+			}
+			f(of(j), constant, c.mean[j], c.deviation[j])
+		}
+	}
+	for a := range m.node {
+		apply(&m.node[a], layout.Node[a])
+	}
+	for b := range m.edge {
+		apply(&m.edge[b], layout.Edge[b])
+	}
+}
