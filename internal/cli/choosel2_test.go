@@ -58,8 +58,10 @@ func TestChooseL2(t *testing.T) {
 		}
 	}
 	lone := filepath.Join(gridData(t), "0.npz")
-	if o := run(t, "train", lone, "-o", filepath.Join(t.TempDir(), "lone"), "--l2", "auto"); o.code != 2 || !strings.Contains(o.stderr, "--eval NAME=PATH") {
-		t.Errorf("one instance: exit code %d, %s", o.code, o.stderr)
+	var alone chosenResult
+	mustRun(t, "train", lone, noReport, "-o", filepath.Join(t.TempDir(), "lone"), "--l2", "auto", "--max-time", "2s", "--json", "-q").json(t, &alone)
+	if !strings.Contains(alone.L2Path.Metric, "folds of ") {
+		t.Errorf("one instance: the path is %+v", alone.L2Path)
 	}
 	if o := run(t, "train", lone, "--l2", "some"); o.code != 2 || !strings.Contains(o.stderr, "l2") {
 		t.Errorf("--l2 some: exit code %d, %s", o.code, o.stderr)

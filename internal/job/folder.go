@@ -28,6 +28,7 @@ const (
 	bestModelFile = "model.best.safetensors"
 
 	checkpointFile = "checkpoint/state.safetensors"
+	l2StateFile    = "checkpoint/l2.safetensors" // while l2 is chosen
 )
 
 // Folder is where a training leaves its files.
@@ -152,8 +153,8 @@ type run struct {
 
 // openRun writes what is known before training into a new folder, or reads what the run
 // to resume has come to.
-func openRun(folder *Folder, p *Prepared, path *L2Path, watch Watch) (*run, error) {
-	r := &run{p: p, l2Path: path, watch: watch, began: p.Began}
+func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
+	r := &run{p: p, watch: watch, began: p.Began}
 	if p.Reference != nil {
 		r.weights = make([]float64, p.Problem.Model.Layout.Size)
 	}
@@ -217,7 +218,9 @@ func (r *run) reopen() (err error) {
 		if err := r.neverBegan(); err != nil {
 			return err
 		}
-		r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
+		if _, err := os.Stat(r.files.Path(l2StateFile)); err != nil || !r.p.Options.AutoL2 {
+			r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
+		}
 		r.last = -1
 	case errors.As(err, new(*fs.PathError)):
 		return fmt.Errorf("%w; bring back the checkpoint, a file, or start a new run in another folder", err)
@@ -231,7 +234,9 @@ func (r *run) reopen() (err error) {
 	for _, text := range gaps {
 		r.watch.note("%s", text)
 	}
-	r.l2Path, err = readL2Path(r.files.Path(l2PathFile))
+	if r.l2Path, err = readL2Path(r.files.Path(l2PathFile)); err == nil && !r.p.Options.AutoL2 {
+		r.lessTime()
+	}
 	return err
 }
 
@@ -285,11 +290,6 @@ func (r *run) begin() (err error) {
 
 // writeKnown writes what is known of a run before it begins, beside its configuration.
 func (r *run) writeKnown() error {
-	if r.l2Path != nil {
-		if err := r.files.WriteSealed(l2PathFile, r.l2Path); err != nil {
-			return err
-		}
-	}
 	return r.files.WriteSealed(dataFile, dataRecord{r.sources()})
 }
 

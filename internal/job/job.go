@@ -72,12 +72,12 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 		}
 		defer folder.Close()
 	}
-	path, err := p.chooseL2(ctx, folder, watch)
+	own := *p
+	run, err := openRun(folder, &own, watch)
 	if err != nil {
 		return nil, err
 	}
-	run, err := openRun(folder, p.withL2(path), path, watch)
-	if err != nil {
+	if err := run.chooseL2(ctx); err != nil {
 		return nil, err
 	}
 	fitted, times, err := fit(ctx, run, watch)

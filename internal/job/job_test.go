@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/l2path"
@@ -494,5 +496,91 @@ func TestPrior(t *testing.T) {
 	}
 	if err := (Options{Prior: 1, L2: 1}).Validate(); err == nil || !strings.Contains(err.Error(), "--prior and --l2") {
 		t.Errorf("prior and l2: %v", err)
+	}
+}
+
+// TestChooseL2: one instance is divided into its samples, and one sample into its labels;
+// a choice that is interrupted goes on where it was, and takes half of the time at most.
+func TestChooseL2(t *testing.T) {
+	two := chains(t, 2)
+	spec := two.Instances[0].Spec()
+	spec.Labels = append(slices.Clone(spec.Labels), two.Instances[1].Samples()...)
+	samples, err := crf.NewInstance(&two.Schema, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(in *crf.Instance) *dataset.Set {
+		set := *two
+		set.Instances = []*crf.Instance{in}
+		return &set
+	}
+	lone := chainsHiding(t, 1, []int{3, 7})
+	o := Options{AutoL2: true}
+	for _, c := range []struct {
+		set  *dataset.Set
+		want string
+	}{{two, "2 folds of instances"}, {of(samples), "2 folds of samples"}, {lone, "5 folds of labels"}} {
+		r := train(t, o, Task{Set: c.set}, nil)
+		if path := r.Summary.L2Path; path == nil || !strings.HasSuffix(path.Metric, c.want) || len(path.Points) < 4 || r.Summary.L2 != path.Chosen {
+			t.Errorf("%s: the path is %+v", c.want, path)
+		}
+	}
+	// Each label is held out once, and learned from in all other folds.
+	_, part, err := splitLabels(lone.Instances, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make([]int, 12)
+	for k := range 5 {
+		learnt, e, err := part(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s, y := range learnt[0].Samples()[0] {
+			if out := e.Count[0][s]; out {
+				held[s]++
+			} else if y != lone.Instances[0].Samples()[0][s] {
+				t.Errorf("fold %d: the label of node %d is %d", k, s, y)
+			}
+			if e.Held[0][s] != y {
+				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, e.Held[0][s], y)
+			}
+		}
+	}
+	if !slices.Equal(held, []int{1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}) {
+		t.Errorf("labels are held out %v times", held)
+	}
+
+	folder := t.TempDir()
+	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
+	task := Task{Set: chains(t, 6)}
+	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	tried := 0
+	_, err = prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Tried: func(l2path.Point) {
+		if tried++; tried == 3 {
+			cancel()
+		}
+	}})
+	wantError(t, err, Interrupted, "after 3 values; go on with blockbp train "+dir+" --resume")
+	tried = 0
+	r, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{Tried: func(l2path.Point) { tried++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 || tried != len(want.Summary.L2Path.Points)-3 {
+		t.Errorf("resumed: %s, l2 %v after %d more values; in one go: %s, l2 %v after %d", r.Summary.ThetaSHA256, r.Summary.L2, tried, want.Summary.ThetaSHA256, want.Summary.L2, len(want.Summary.L2Path.Points))
+	}
+	if slices.Contains(namesIn(t, filepath.Join(dir, "checkpoint")), "l2.safetensors") {
+		t.Error("the state of the choice is left behind")
+	}
+
+	started := time.Now()
+	o.MaxTime = 400 * time.Millisecond
+	if r := train(t, o, task, nil); len(r.Summary.L2Path.Points) == 0 {
+		t.Error("nothing was tried in the time")
+	}
+	if took := time.Since(started); took > 5*time.Second { // checks and evaluations come on top
+		t.Errorf("a choice of l2 and a training of 0.4 s took %v", took)
 	}
 }

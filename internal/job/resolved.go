@@ -46,7 +46,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "max-iter", orNil(s.MaxIterations))
 	put(options, "together", s.Together)
 	put(options, "max-passes", s.MaxPasses)
-	put(options, "max-time", durationOrNil(s.MaxTime))
+	put(options, "max-time", durationOrNil(o.MaxTime))
 	put(options, "checkpoint-every", durationOrNil(s.CheckpointEvery))
 	put(options, "eval-every", nil)
 	if len(p.Evaluations) > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -17,7 +18,7 @@ import (
 type Fold struct {
 	Data []*crf.Instance
 	// Loss is smaller for better models.
-	Loss func(*crf.Model) (float64, error)
+	Loss func(context.Context, *crf.Model) (float64, error)
 }
 
 // Point is one regulariser that was tried.
@@ -48,38 +49,80 @@ const (
 	pathDigits = 3
 )
 
+// State is how far a path has come: enough to go on, to the last bit.
+type State struct {
+	Points    []Point     `json:"points"`
+	Tolerance []float64   `json:"tolerance"` // [folds] norms of the gradient at which fits end
+	Weights   [][]float64 `json:"-"`         // [folds] that the last point led to
+	Seconds   float64     `json:"seconds"`   // that the path has taken
+}
+
+// Path is a path to choose.
+type Path struct {
+	Problem  learn.Problem // of Data the number of variables alone, and not L2
+	Settings learn.Settings
+	Folds    []Fold
+	From     *State // to go on from; nil: the beginning
+	// Time bounds the path; 0: it is not bounded. One value is tried all the same.
+	Time time.Duration
+	// Tried is told of every point, and Save of the state after it, which it must not
+	// keep. Both may be nil.
+	Tried func(Point)
+	Save  func(*State) error
+}
+
 // Choose tries regularisers from large to small on every fold, each from the
 // weights of the one before, and returns what it tried with the place of the
-// smallest loss. p.L2 is not used, and of p.Data the number of variables only. watch
-// may be nil. Where ctx ends, the error is that of ctx. A fit that diverges ends the path.
-func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold, watch func(Point)) (path []Point, best int, err error) {
+// smallest loss. Where ctx ends, the error is that of ctx. A fit that diverges ends the
+// path, and so does the time.
+func (x *Path) Choose(ctx context.Context) (state *State, best int, err error) {
+	p, s, folds := x.Problem, x.Settings, x.Folds
 	s.Recorder, s.Checkpoint, s.Evaluate, s.EarlyStop, s.Resume = nil, nil, nil, nil, nil
 	s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, pathTolerance), 0
 	if s.MaxPasses == 0 || s.MaxPasses > pathPasses {
 		s.MaxPasses = pathPasses
 	}
+	started := time.Now()
+	state = x.From
+	if state == nil {
+		state = &State{Tolerance: make([]float64, len(folds)), Weights: make([][]float64, len(folds))}
+	}
+	earlier := state.Seconds
+	spent := func() float64 { return earlier + time.Since(started).Seconds() }
 	runs := make([]learn.Problem, len(folds))
-	tolerance := make([]float64, len(folds))
 	for i, f := range folds {
 		runs[i] = p
 		runs[i].Data = f.Data
+		if w := state.Weights[i]; w != nil {
+			runs[i].Model = p.Model.Clone()
+			runs[i].Model.Weights = w
+		}
 	}
-	best = -1
-	variables := meanVariables(p.Data)
-	for value := largestL2; value >= smallestL2*(1-1e-9); value *= pathStep {
+	variables, value := meanVariables(p.Data), largestL2
+	for range state.Points {
+		value *= pathStep
+	}
+	for best = bestOf(state.Points); !ended(state.Points, best) && value >= smallestL2*(1-1e-9); value *= pathStep {
+		late := x.Time > 0 && spent() >= x.Time.Seconds()
+		if late && best >= 0 {
+			break
+		}
 		point := Point{L2: rounded(value * variables), Converged: true}
 		for i, f := range folds {
-			r, err := fitFold(ctx, &runs[i], s, point.L2, &tolerance[i])
+			if x.Time > 0 { // an equal part of what is left, and a first point in any case
+				s.MaxTime = max(time.Millisecond, time.Duration((x.Time.Seconds()-spent())/float64(len(folds)-i)*1e9))
+			}
+			r, err := fitFold(ctx, &runs[i], s, point.L2, &state.Tolerance[i])
 			var diverged *learn.DivergedError
 			if errors.As(err, &diverged) && best >= 0 {
-				return path, best, nil
+				return state, best, nil
 			}
 			if err != nil {
-				return path, best, err
+				return state, best, err
 			}
-			loss, err := f.Loss(r.Model)
+			loss, err := f.Loss(ctx, r.Model)
 			if err != nil {
-				return path, best, err
+				return state, best, err
 			}
 			share := 1 / float64(len(folds))
 			point.Objective += runfolder.Float(share * r.Objective)
@@ -87,22 +130,40 @@ func Choose(ctx context.Context, p learn.Problem, s learn.Settings, folds []Fold
 			point.Passes += r.Passes
 			point.Converged = point.Converged && r.Status.Stationary()
 		}
-		path = append(path, point)
-		if watch != nil {
-			watch(point)
+		state.Points, state.Seconds = append(state.Points, point), spent()
+		best = bestOf(state.Points)
+		if x.Tried != nil {
+			x.Tried(point)
 		}
-		if best < 0 && !math.IsNaN(float64(point.Loss)) || best >= 0 && point.Loss < path[best].Loss {
-			best = len(path) - 1
+		if x.Save == nil {
+			continue
 		}
-		if best >= 0 && len(path)-1-best >= pathPatience {
-			break
+		for i := range runs {
+			state.Weights[i] = runs[i].Model.Weights
+		}
+		if err := x.Save(state); err != nil {
+			return state, best, err
 		}
 	}
 	if best < 0 {
-		return path, best, fmt.Errorf("no value of l2 gives a loss that is a number")
+		return state, best, fmt.Errorf("no value of l2 gives a loss that is a number")
 	}
-	return path, best, nil
+	return state, best, nil
 }
+
+// bestOf returns the first point of the smallest loss, −1 where none has a number.
+func bestOf(path []Point) int {
+	best := -1
+	for i, point := range path {
+		if !math.IsNaN(float64(point.Loss)) && (best < 0 || point.Loss < path[best].Loss) {
+			best = i
+		}
+	}
+	return best
+}
+
+// ended reports that a path has not improved for long enough.
+func ended(path []Point, best int) bool { return best >= 0 && len(path)-1-best >= pathPatience }
 
 // fitFold learns with a regulariser from the weights of the last one, which it
 // replaces. All fits of a fold end at the same norm of the gradient.

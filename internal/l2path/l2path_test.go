@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -28,7 +29,7 @@ func two(t *testing.T) (learn.Problem, []*crf.Instance) {
 func TestChoose(t *testing.T) {
 	p, data := two(t)
 	best := 0.2 // the norm of the weights that loses least
-	loss := func(m *crf.Model) (float64, error) {
+	loss := func(_ context.Context, m *crf.Model) (float64, error) {
 		norm := 0.0
 		for _, w := range m.Weights {
 			norm += w * w
@@ -36,15 +37,34 @@ func TestChoose(t *testing.T) {
 		return math.Abs(math.Sqrt(norm) - best), nil
 	}
 	var watched []Point
-	path, chosen, err := Choose(context.Background(), p, learn.Settings{}, []Fold{{data, loss}, {data, loss}}, func(x Point) { watched = append(watched, x) })
+	var states []State
+	x := Path{Problem: p, Folds: []Fold{{data, loss}, {data, loss}}, Tried: func(x Point) { watched = append(watched, x) }, Save: func(s *State) error {
+		kept := *s
+		kept.Points, kept.Tolerance, kept.Weights = slices.Clone(s.Points), slices.Clone(s.Tolerance), [][]float64{slices.Clone(s.Weights[0]), slices.Clone(s.Weights[1])}
+		states = append(states, kept)
+		return nil
+	}}
+	state, chosen, err := x.Choose(context.Background())
 	if err != nil {
 		t.Fatal(err)
+	}
+	path, told := state.Points, len(watched)
+	for _, from := range []int{0, 2, len(path) - 1} { // a path that goes on ends where one in one go does
+		x.From = &states[from]
+		again, best, err := x.Choose(context.Background())
+		if err != nil || best != chosen || !slices.Equal(again.Points, path) {
+			t.Errorf("from point %d the path is %v, its best number %d, %v; want %v and %d", from, again.Points, best, err, path, chosen)
+		}
+	}
+	short := Path{Problem: p, Folds: x.Folds, Time: 1}
+	if state, best, err := short.Choose(context.Background()); err != nil || best != 0 || len(state.Points) != 1 {
+		t.Errorf("without time the path is %+v, the best %d, %v; want one value", state, best, err)
 	}
 	if path[0].L2 != 2 || path[1].L2 != 0.632 {
 		t.Errorf("the path begins with %v and %v, want 2 for two variables, and 0.632", path[0].L2, path[1].L2)
 	}
-	if len(path) != len(watched) || len(path)-1-chosen != pathPatience {
-		t.Errorf("%d values were tried and %d told, the best is number %d: want %d more after it", len(path), len(watched), chosen, pathPatience)
+	if len(path) != told || len(path)-1-chosen != pathPatience {
+		t.Errorf("%d values were tried and %d told, the best is number %d: want %d more after it", len(path), told, chosen, pathPatience)
 	}
 	for i, x := range path {
 		if !x.Converged || x.Passes == 0 || i != chosen && x.Loss < path[chosen].Loss || i > 0 && x.Objective > path[i-1].Objective {
@@ -64,14 +84,16 @@ func TestChooseFails(t *testing.T) {
 		loss float64
 		err  error
 	}{{0, failure}, {math.NaN(), nil}} {
-		_, best, err := Choose(context.Background(), p, learn.Settings{}, []Fold{{data, func(*crf.Model) (float64, error) { return c.loss, c.err }}}, nil)
+		x := Path{Problem: p, Folds: []Fold{{data, func(context.Context, *crf.Model) (float64, error) { return c.loss, c.err }}}}
+		_, best, err := x.Choose(context.Background())
 		if err == nil || c.err != nil && !errors.Is(err, c.err) || best != -1 {
 			t.Errorf("a loss of %v, %v: the best is number %d, error %v", c.loss, c.err, best, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := Choose(ctx, p, learn.Settings{}, []Fold{{data, nil}}, nil); !errors.Is(err, context.Canceled) {
+	x := Path{Problem: p, Folds: []Fold{{data, nil}}}
+	if _, _, err := x.Choose(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a path that was interrupted: error %v", err)
 	}
 }
