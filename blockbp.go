@@ -72,6 +72,9 @@ type Options struct {
 	// accuracy; a Folder has that as model.best.safetensors, beside the last.
 	Validation *Data
 	Patience   int
+	// Calibrate chooses a temperature of beliefs by the log loss on Validation, and makes it
+	// part of the model: labels stay, and probabilities become as sure as they are right.
+	Calibrate bool
 	// Folder, unless it is "", is a new folder for metrics, checkpoints, model and
 	// report. Resume goes on with the training that was interrupted in it.
 	Folder string
@@ -94,6 +97,9 @@ func (o *Options) job() job.Options {
 	}
 	if o.Patience > 0 {
 		j.EarlyStop = earlyStop(o.Patience)
+	}
+	if o.Calibrate {
+		j.Calibrate = validationName
 	}
 	return j
 }
@@ -161,6 +167,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("blockbp: Options.Patience is %d, want 0 or more", o.Patience)
 	case o.Patience > 0 && o.Validation == nil:
 		return errors.New("blockbp: Options.Patience is set without Validation: give it data to compare with")
+	case o.Calibrate && o.Validation == nil:
+		return errors.New("blockbp: Options.Calibrate is set without Validation: give it data to calibrate on")
 	case o.Threads < 0:
 		return fmt.Errorf("blockbp: Options.Threads is %d, want 0 or more", o.Threads)
 	}
@@ -171,7 +179,7 @@ func (o *Options) validate() error {
 // are called here.
 var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise", "Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
 	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges")
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--calibrate "+validationName, "Options.Calibrate")
 
 // inFields names the fields of Options in an error that speaks of the command's options.
 func inFields(err error) error {

@@ -93,6 +93,22 @@ func TestZeroOptions(t *testing.T) {
 	}
 }
 
+// TestCalibrate: a calibrated model says the same labels with other probabilities, of a smaller log
+// loss where they were too sure, also when it is loaded.
+func TestCalibrate(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "model.safetensors")
+	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
+	plain := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation}))
+	model := must(blockbp.Train(ctx, data, blockbp.Options{Validation: validation, Calibrate: true}))
+	if err := model.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	before, after := must(plain.Evaluate(ctx, validation)), must(must(blockbp.Load(path)).Evaluate(ctx, validation))
+	if !same(plain, model) || after.Accuracy != before.Accuracy || !(after.LogLoss < before.LogLoss) || model.Training().Validation["log_loss"] != after.LogLoss {
+		t.Errorf("calibrated: %v\nbefore: %v\n%v", after, before, model.Training().Validation)
+	}
+}
+
 // TestFolder: a training in a folder that was interrupted goes on to the same bits.
 func TestFolder(t *testing.T) {
 	data, validation := must(blockbp.NewData(stripes(1, 15, 15))), must(blockbp.NewData(stripes(2, 15, 15)))
@@ -169,14 +185,15 @@ func TestDoorErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for want, o := range map[string]blockbp.Options{
-		"Options.NoL2 is set beside L2 = 3":          {L2: 3, NoL2: true},
-		"Options.Resume is set without Folder":       {Resume: true},
-		"Options.Patience is set without Validation": {Patience: 2},
-		"Options.Patience is -1":                     {Patience: -1},
-		"Options.Threads is -1":                      {Threads: -1},
-		"Options.L2 -1: want a finite number":        {L2: -1},
-		"Cut.Rows and Cols are both set":             {Cut: learn.Cut{Rows: 2}},
-		"Options.Method \"bbp\"":                     {Method: "bbp"},
+		"Options.NoL2 is set beside L2 = 3":           {L2: 3, NoL2: true},
+		"Options.Resume is set without Folder":        {Resume: true},
+		"Options.Patience is set without Validation":  {Patience: 2},
+		"Options.Calibrate is set without Validation": {Calibrate: true},
+		"Options.Patience is -1":                      {Patience: -1},
+		"Options.Threads is -1":                       {Threads: -1},
+		"Options.L2 -1: want a finite number":         {L2: -1},
+		"Cut.Rows and Cols are both set":              {Cut: learn.Cut{Rows: 2}},
+		"Options.Method \"bbp\"":                      {Method: "bbp"},
 	} {
 		if _, err := blockbp.Train(ctx, must(blockbp.NewData(ok)), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", o, err, want)

@@ -172,7 +172,7 @@ func (m *Model) inference() (*job.Inference, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""), Threads: threads}, nil
+	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""), Temperature: m.inner.Temperature(), Threads: threads}, nil
 }
 
 // partlyKnown returns the labels to hold: the first sample of each instance that has

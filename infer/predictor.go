@@ -46,6 +46,9 @@ type Predictor struct {
 	// every instance whose tables take no more than 64 MiB. It does not iterate: of its
 	// Outcome, Sweeps are 0.
 	Exact bool
+	// Temperature T makes beliefs τ_s(i) proportional to τ_s(i)^(1/T), node by node: above 1
+	// they are less sure of themselves. It changes neither labels nor likelihoods. 0 is 1.
+	Temperature float64
 
 	workspace bp.Workspace
 	potential ground.Potentials
@@ -146,6 +149,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 // beliefs collects what was inferred, and decodes it as is asked for.
 func (p *Predictor) beliefs(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (*Beliefs, error) {
 	b := r.collect()
+	b.temper(p.Temperature)
 	if p.Joint == nil || ctx.Err() != nil {
 		return b, nil
 	}

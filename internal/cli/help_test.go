@@ -10,7 +10,7 @@ import (
 // verbs are all commands, with the flags that the documentation promises.
 var verbs = map[string][]string{
 	"demo":      {"out", "side", "l2", "seed", "threads", "json"},
-	"train":     {"out", "model", "method", "blocks", "partition", "together", "precision", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "memory", "no-edges", "tol", "rtol", "gap", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "kind"},
+	"train":     {"out", "model", "method", "blocks", "partition", "together", "precision", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "memory", "no-edges", "tol", "rtol", "gap", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "calibrate", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "kind"},
 	"predict":   {"model", "out", "counting", "threads", "tol", "max-sweeps", "decode", "cost", "clamp", "pictures", "json", "quiet", "features", "list"},
 	"eval":      {"model", "against", "out", "counting", "decode", "cost", "split", "observed", "threads", "json", "quiet", "features", "list"},
 	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "appearance-steps", "restarts", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},

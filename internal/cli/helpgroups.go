@@ -39,7 +39,7 @@ var trainGroups = []flagGroup{
 	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "precision", "seed", "threads", "memory"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},
 	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop", "require-convergence"}},
-	{"Evaluation while training", []string{"eval", "eval-every", "reference"}},
+	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
 	{"Output", []string{"out", "model", "force", "report", "dry-run", "json", "quiet", "help"}},
 	{"Resume and configure", []string{"resume", "checkpoint-every", "config"}},
 }

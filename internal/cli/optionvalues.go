@@ -184,7 +184,7 @@ func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inferen
 		}
 	}
 	w := job.Inference{
-		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
 		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, nil

@@ -93,6 +93,7 @@ terms without inference.`,
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
+	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
 	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
 	reads(fl, "NAME=PATH of labelled data", "eval")
 	reads(fl, "a file of counting numbers", "counting")
@@ -349,6 +350,9 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	}
 	if f.report {
 		rows = append(rows, []string{"report", filepath.Join(n.Run, report.ReportFile)})
+	}
+	if n.Calibration != nil {
+		rows = append(rows, []string{"calibration", n.Calibration.Text()})
 	}
 	for _, scored := range result.Scores {
 		for _, metric := range job.Metrics() {

@@ -30,9 +30,11 @@ type Model struct {
 	Training  json.RawMessage `json:"training,omitempty"`
 	Recipe    json.RawMessage `json:"recipe"`
 	Synthetic json.RawMessage `json:"synthetic,omitempty"`
-	Norm      runfolder.Float `json:"norm_of_weights"`
-	SHA256    string          `json:"sha256_of_weights"`
-	Largest   []Weight        `json:"largest_weights"`
+	// Temperature of beliefs, 1 where none was chosen.
+	Temperature float64         `json:"temperature"`
+	Norm        runfolder.Float `json:"norm_of_weights"`
+	SHA256      string          `json:"sha256_of_weights"`
+	Largest     []Weight        `json:"largest_weights"`
 
 	counts *crf.Counts // nil: none were given
 }
@@ -49,7 +51,7 @@ func NewModel(m *job.Model, listed int) *Model {
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
 		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]), Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
-		Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{}, counts: m.Model.Counts,
+		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{}, counts: m.Model.Counts,
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -94,6 +96,9 @@ func (d *Model) Tables() []report.Table {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
 	}
 	rows = append(rows, []string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+	if d.Temperature != 1 {
+		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
+	}
 	rows = append(rows, d.trainingRows()...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)

@@ -228,6 +228,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	}
 	for _, e := range p.Evaluations {
 		w := p.inference(r.Model.Model, infer.Limits{})
+		w.Temperature = r.Model.Temperature()
 		w.Progress = watch.counter("final evaluation on " + e.Name)
 		scored, err := w.Score(ctx, e, false)
 		text := ""

@@ -34,6 +34,8 @@ type Inference struct {
 	// Joint asks for a most probable joint state as labels, instead of the most likely
 	// state of every node.
 	Joint bool
+	// Temperature of beliefs, as infer.Predictor.Temperature.
+	Temperature float64
 	// Costs decide on labels, instead of the largest belief; nil: that does.
 	Costs *Costs
 	// Exact asks for elimination of variables where that is cheap, as infer.Predictor.Exact.
@@ -50,7 +52,7 @@ func (w *Inference) predictor() *infer.Predictor {
 	if limits == (infer.Limits{}) {
 		limits = PredictLimits
 	}
-	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting, Exact: w.Exact}
+	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting, Exact: w.Exact, Temperature: w.Temperature}
 	if w.Joint {
 		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
 	}

@@ -56,6 +56,8 @@ type Result struct {
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
 	Unevaluated bool
+	// Calibration of the final model, nil where there was none.
+	Calibration *Calibration
 	// NotCopied says why Folder.Copy was not written; all else was.
 	NotCopied error
 	Summary   *Summary
@@ -97,10 +99,18 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 	if err := r.saveModels(result); err != nil {
 		return nil, err
 	}
-	result.NotCopied = r.copyModel(result)
 	started := time.Now()
-	if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
+	if result.Unevaluated, err = r.p.calibrate(ctx, result, watch); err == nil && result.Calibration != nil {
+		err = r.saveModels(result)
+	}
+	if err != nil {
 		return nil, err
+	}
+	result.NotCopied = r.copyModel(result)
+	if !result.Unevaluated {
+		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
+			return nil, err
+		}
 	}
 	times.evaluated = time.Since(started)
 	result.Summary = r.summarise(result, times)

@@ -43,7 +43,7 @@ const (
 
 // metaKeys are all of them. Another one would change what a model means without this
 // program knowing how.
-var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, metaOrigin}
+var metaKeys = []string{dataset.RecipeKey, MetaCounting, MetaSeed, MetaEdges, MetaTraining, MetaTemperature, metaOrigin}
 
 // Model is a model with what is known of how data are read for it and how it was
 // trained.
@@ -97,6 +97,9 @@ func CheckMeta(path string, meta map[string]string) error {
 	}
 	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
 		return dataf("%s: metadata %q are %q, want %q or none at all: the file is damaged", path, MetaEdges, edges, edgesNone)
+	}
+	if err := checkTemperature(path, meta); err != nil {
+		return err
 	}
 	if seed, ok := meta[MetaSeed]; ok {
 		if _, err := strconv.ParseUint(seed, 10, 64); err != nil {

@@ -74,6 +74,9 @@ type Options struct {
 	// EvaluateEvery is in passes, 0: 20; EarlyStop is METRIC@NAME[:PATIENCE].
 	EvaluateEvery float64
 	EarlyStop     string
+	// Calibrate names the evaluation set that the temperature of beliefs is chosen on; "":
+	// none is chosen.
+	Calibrate string
 }
 
 // withDefaults puts defaults in the place of zeros, and the full path in that of a

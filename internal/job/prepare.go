@@ -49,6 +49,8 @@ type Prepared struct {
 
 	cuts      []learn.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
+	// calibration is the set that a temperature is chosen on, or nil.
+	calibration *Evaluation
 }
 
 // Prepare makes a problem of options and task, and checks all that can be checked
@@ -97,6 +99,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	if p.earlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
+		return nil, err
+	}
+	if p.calibration, err = o.calibrationSet(t.Evaluations); err != nil {
 		return nil, err
 	}
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {

@@ -34,6 +34,9 @@ func (r *run) writeReport(result *Result) error {
 	reportSettings(page, r.folder.Config)
 	page.Section("Result")
 	page.KeyValues(s.values())
+	if s.Calibration != nil {
+		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
+	}
 	if s.L2Path != nil {
 		page.Section("Choice of l2")
 		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")

@@ -52,6 +52,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if len(p.Evaluations) > 0 {
 		put(options, "eval-every", s.EvaluateEvery)
 	}
+	put(options, "calibrate", orNil(o.Calibrate))
 	put(options, "early-stop", nil)
 	if e := p.earlyStop; e != nil {
 		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))

@@ -58,8 +58,9 @@ type Summary struct {
 	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
 	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
 	// model are those for features as they are.
-	Standardised bool    `json:"standardised"`
-	L2Path       *L2Path `json:"l2_path,omitempty"`
+	Standardised bool         `json:"standardised"`
+	L2Path       *L2Path      `json:"l2_path,omitempty"`
+	Calibration  *Calibration `json:"calibration,omitempty"`
 }
 
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
@@ -83,7 +84,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path,
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)

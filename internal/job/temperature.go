@@ -1,0 +1,237 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// MetaTemperature is the key, of a model file's metadata, of the temperature of its beliefs.
+const MetaTemperature = "temperature"
+
+// Temperature is that of the model's beliefs, as infer.Predictor.Temperature; 1 where none was
+// chosen.
+func (m *Model) Temperature() float64 {
+	if t, err := strconv.ParseFloat(m.Meta[MetaTemperature], 64); err == nil {
+		return t
+	}
+	return 1
+}
+
+// setTemperature makes it part of the model.
+func (m *Model) setTemperature(t float64) {
+	meta := map[string]string{MetaTemperature: strconv.FormatFloat(t, 'g', -1, 64)}
+	for key, value := range m.Meta {
+		if key != MetaTemperature {
+			meta[key] = value
+		}
+	}
+	m.Meta = meta
+}
+
+// checkTemperature refuses metadata that are none.
+func checkTemperature(path string, meta map[string]string) error {
+	text, ok := meta[MetaTemperature]
+	if t, err := strconv.ParseFloat(text, 64); ok && (err != nil || !(t > 0) || math.IsInf(t, 0)) {
+		return dataf("%s: metadata %q are %q, want a number above 0: the file is damaged", path, MetaTemperature, text)
+	}
+	return nil
+}
+
+// Calibration says how the temperature of beliefs was chosen, and what that gained on the set
+// that it was chosen on.
+type Calibration struct {
+	Set              string          `json:"set"`
+	Temperature      float64         `json:"temperature"`
+	LogLossBefore    runfolder.Float `json:"log_loss_before"`
+	LogLoss          runfolder.Float `json:"log_loss"`
+	CalibrationError runfolder.Float `json:"calibration_error"`
+	ErrorBefore      runfolder.Float `json:"calibration_error_before"`
+}
+
+// Text says it to people.
+func (c *Calibration) Text() string {
+	return fmt.Sprintf("temperature %.4g of beliefs, chosen on %s: log loss %.4f → %.4f, calibration error %s → %s", c.Temperature, c.Set,
+		float64(c.LogLossBefore), float64(c.LogLoss), percent(float64(c.ErrorBefore)), percent(float64(c.CalibrationError)))
+}
+
+// errNoTemperature says that none is better than all others.
+var errNoTemperature = errors.New("no temperature fits its labels: all of them are predicted right, or none better than by chance; calibrate on data with some errors")
+
+// Calibrate chooses the temperature of the model's beliefs that has the smallest log loss on
+// labelled data, and makes it part of the model.
+func (m *Model) Calibrate(ctx context.Context, w Inference, e *Evaluation) (*Calibration, error) {
+	w.Temperature, w.Costs, w.Joint = 1, nil, false
+	c := &calibrator{stride: 1 + e.labelled()*mostStates(e.Set)/mostCalibrating}
+	before := infer.NewScore(mostStates(e.Set))
+	err := w.each(ctx, e, false, func(i int, p prediction) error {
+		for _, truth := range e.Labels[i] {
+			before.Add(p.beliefs, truth, e.counted(i))
+			c.add(p.beliefs, truth, e.counted(i))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t, ok := c.temperature()
+	if !ok {
+		return nil, dataf("%s: %w", e.Name, errNoTemperature)
+	}
+	m.setTemperature(t)
+	w.Temperature = t
+	after, err := w.score(ctx, e, false, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Calibration{
+		Set: e.Name, Temperature: t, LogLossBefore: runfolder.Float(before.MeanLogLoss()), LogLoss: runfolder.Float(after.Score.MeanLogLoss()),
+		ErrorBefore: runfolder.Float(before.CalibrationError()), CalibrationError: runfolder.Float(after.Score.CalibrationError()),
+	}, nil
+}
+
+// mostCalibrating bounds the beliefs that a temperature is chosen by, to 128 MiB: of n nodes its
+// error falls as 1/√n, and there are a million of 16 states.
+const mostCalibrating = 1 << 24
+
+// calibrator has the log-beliefs of labelled nodes.
+type calibrator struct {
+	stride, seen int       // every so manieth node is kept
+	logs         []float64 // log τ(i) − log τ(label) of each, one node after another
+	ends         []int     // of nodes in logs
+}
+
+// add keeps nodes whose labels have a belief above 0: those of the others cost the same at any
+// temperature.
+func (c *calibrator) add(b *infer.Beliefs, truth []int32, count []bool) {
+	for s, y := range truth {
+		if y < 0 || count != nil && !count[s] {
+			continue
+		}
+		if c.seen++; c.seen%c.stride != 0 || b.Of(s)[y] == 0 {
+			continue
+		}
+		for _, p := range b.Of(s) {
+			if p > 0 {
+				c.logs = append(c.logs, math.Log(p)-math.Log(b.Of(s)[y]))
+			}
+		}
+		c.ends = append(c.ends, len(c.logs))
+	}
+}
+
+// slopes returns first and second derivative of the log loss
+//
+//	f(β) = Σ_s log Σ_i (τ_s(i)/τ_s(y_s))^β,    β = 1/T,
+//
+// which is convex: sums of mean and variance of log τ_s(i) − log τ_s(y_s) under the tempered
+// beliefs.
+func (c *calibrator) slopes(beta float64) (first, second float64) {
+	start := 0
+	for _, end := range c.ends {
+		logs := c.logs[start:end]
+		start = end
+		largest := slices.Max(logs)
+		sum, mean, square := 0.0, 0.0, 0.0
+		for _, x := range logs {
+			p := math.Exp(beta * (x - largest))
+			sum += p
+			mean += p * x
+			square += p * x * x
+		}
+		mean /= sum
+		first += mean
+		second += square/sum - mean*mean
+	}
+	return first, second
+}
+
+// Temperatures lie between 1/100 and 100. Beyond, beliefs hardly are any: they are 0 and 1, or
+// all the same.
+const mostTemperature = 100
+
+// temperature returns 1/β at the minimum of the log loss, by Newton's method between bounds; false
+// where it is not between 1/100 and 100.
+func (c *calibrator) temperature() (float64, bool) {
+	low, high := 1.0/mostTemperature, float64(mostTemperature)
+	if first, _ := c.slopes(low); !(first < 0) {
+		return 0, false
+	}
+	if first, _ := c.slopes(high); !(first > 0) {
+		return 0, false
+	}
+	// 1e-9 of β is far below what can be known of it. Newton's method needs few steps, bisection
+	// 34.
+	for beta := 1.0; ; {
+		first, second := c.slopes(beta)
+		if first < 0 {
+			low = beta
+		} else {
+			high = beta
+		}
+		next := beta - first/second
+		if !(next > low && next < high) {
+			next = math.Sqrt(low * high)
+		}
+		if math.Abs(next-beta) <= 1e-9*beta || high-low <= 1e-9*low {
+			return 1 / next, true
+		}
+		beta = next
+	}
+}
+
+// calibrate chooses the temperature of the models, where one is asked for, and notes where
+// there is none. It reports whether it was interrupted.
+func (p *Prepared) calibrate(ctx context.Context, r *Result, watch Watch) (interrupted bool, err error) {
+	if p.calibration == nil || r.Status == learn.Interrupted {
+		return false, nil
+	}
+	for _, m := range []*Model{r.Best, r.Model} {
+		if m == nil {
+			continue
+		}
+		w := p.inference(m.Model, infer.Limits{})
+		w.Progress = watch.counter("calibrating on " + p.calibration.Name)
+		c, err := m.Calibrate(ctx, w, p.calibration)
+		switch {
+		case ctx.Err() != nil:
+			return true, nil
+		case errors.Is(err, errNoTemperature):
+			text := fmt.Sprintf("--calibrate %v", err)
+			watch.note("%s", text)
+			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+		case err != nil:
+			return false, fmt.Errorf("--calibrate %s: %w", p.calibration.Name, err)
+		}
+		if m == r.Model {
+			r.Calibration = c
+		}
+	}
+	return false, nil
+}
+
+// calibrationSet is the evaluation set that Options.Calibrate names, or nil.
+func (o *Options) calibrationSet(sets []*Evaluation) (*Evaluation, error) {
+	if o.Calibrate == "" {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range sets {
+		if e.Name == o.Calibrate {
+			return e, nil
+		}
+		names = append(names, e.Name)
+	}
+	if len(names) == 0 {
+		return nil, usagef("--calibrate %s: it needs --eval %s=PATH", o.Calibrate, o.Calibrate)
+	}
+	return nil, usagef("--calibrate %q: no --eval set has that name; %s", o.Calibrate, nearest.Suggestion(o.Calibrate, names, ""))
+}

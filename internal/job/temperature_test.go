@@ -1,0 +1,148 @@
+package job
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/infer"
+)
+
+// TestCalibrateKnown: maximum likelihood of node features alone is calibrated on its own
+// data, and weights c times as large have the temperature c: beliefs are proportional to exp(θ/T).
+func TestCalibrateKnown(t *testing.T) {
+	t.Parallel()
+	set := chains(t, 40)
+	e, err := NewEvaluation("self", set, Instances(set, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := train(t, Options{NoL2: true, NoEdges: true, RelativeTolerance: 1e-12}, Task{Set: set}, nil)
+	weights := slices.Clone(r.Model.Model.Weights)
+	for _, factor := range []float64{0.2, 1, 3} {
+		for i, w := range weights {
+			r.Model.Model.Weights[i] = factor * w
+		}
+		c, err := r.Model.Calibrate(t.Context(), Inference{Model: r.Model.Model, Threads: 2}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(c.Temperature-factor) > 1e-4*factor || r.Model.Temperature() != c.Temperature || factor != 1 && !(c.LogLoss < c.LogLossBefore) {
+			t.Errorf("weights %v times: %+v", factor, c)
+		}
+	}
+}
+
+// TestCalibrate: no other temperature has a smaller log loss, the model has it when it is
+// loaded, and predictions use it; accuracy stays.
+func TestCalibrate(t *testing.T) {
+	t.Parallel()
+	set, dev := chains(t, 60), chains(t, 30)
+	e, err := NewEvaluation("dev", dev, dev.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := Task{Set: set, Evaluations: []*Evaluation{e}}
+	folder := &Folder{Dir: filepath.Join(t.TempDir(), "run")}
+	before := train(t, Options{}, task, nil)
+	r := train(t, Options{Calibrate: "dev"}, task, folder)
+	loaded, err := LoadModel(folder.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Calibration
+	if c == nil || r.Summary.Calibration != c || loaded.Temperature() != c.Temperature || c.Temperature == 1 || before.Model.Temperature() != 1 {
+		t.Fatalf("%+v, the file has temperature %v", c, loaded.Temperature())
+	}
+	loss := func(temperature float64) *infer.Score {
+		w := Inference{Model: r.Model.Model, Counting: prepare(t, Options{}, task).Problem.Counting, Temperature: temperature}
+		s, err := w.Score(t.Context(), e, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Score
+	}
+	least := loss(c.Temperature).MeanLogLoss()
+	for _, factor := range []float64{0.5, 0.99, 1.01, 2} {
+		if other := loss(factor * c.Temperature).MeanLogLoss(); other < least {
+			t.Errorf("log loss is %v at the temperature %v, and %v at %v times as much", least, c.Temperature, other, factor)
+		}
+	}
+	if math.Abs(float64(c.LogLoss)-least) > 1e-12 || math.Abs(float64(c.LogLossBefore)-loss(1).MeanLogLoss()) > 1e-12 || float64(c.ErrorBefore) != loss(1).CalibrationError() {
+		t.Errorf("%+v, want a log loss of %v after %v", c, least, loss(1).MeanLogLoss())
+	}
+	if r.Summary.Eval["accuracy@dev"] != before.Summary.Eval["accuracy@dev"] || float64(r.Summary.Eval["log_loss@dev"]) != float64(c.LogLoss) || r.Summary.ThetaSHA256 != before.Summary.ThetaSHA256 {
+		t.Errorf("evaluations are %v, without a temperature %v", r.Summary.Eval, before.Summary.Eval)
+	}
+	if !strings.Contains(c.Text(), "chosen on dev: log loss") {
+		t.Error(c.Text())
+	}
+}
+
+// TestNoTemperature: where labels are all right, none is made up; nor where a set has another
+// name, or metadata are no temperature.
+func TestNoTemperature(t *testing.T) {
+	t.Parallel()
+	c := &calibrator{stride: 1}
+	right := &infer.Beliefs{Node: []float64{0.9, 0.1, 0.4, 0.6}, NodeAt: []int{0, 2, 4}, Labels: []int32{0, 1}}
+	c.add(right, []int32{0, 1}, nil)
+	if temperature, ok := c.temperature(); ok {
+		t.Errorf("temperature %v of labels that are all right", temperature)
+	}
+	c.add(right, []int32{1, 0}, []bool{true, false}) // as often wrong
+	if temperature, ok := c.temperature(); ok && temperature < 1 {
+		t.Errorf("temperature %v, where a sure belief is as often wrong as right", temperature)
+	}
+	wrong := &calibrator{stride: 1}
+	if wrong.add(right, []int32{1, 0}, nil); len(wrong.ends) != 2 {
+		t.Errorf("%d nodes are kept, want 2", len(wrong.ends))
+	}
+	if temperature, ok := wrong.temperature(); ok {
+		t.Errorf("temperature %v of labels that are all wrong", temperature)
+	}
+	set := chains(t, 6)
+	e, err := NewEvaluation("dev", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		sets []*Evaluation
+		want string
+	}{{nil, "--calibrate dve: it needs --eval dve=PATH"}, {[]*Evaluation{e}, "no --eval set has that name; valid are dev"}} {
+		if _, err := Prepare(t.Context(), Options{Calibrate: "dve"}, Task{Set: set, Evaluations: test.sets}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	for _, text := range []string{"0", "-1", "x", "NaN", "Inf", ""} {
+		if err := CheckMeta("m", map[string]string{MetaTemperature: text}); err == nil {
+			t.Errorf("metadata say temperature %q: no error", text)
+		}
+	}
+	// Compared are the nodes alone that are predicted right.
+	var notes []string
+	p := prepare(t, Options{Calibrate: "dev"}, Task{Set: set, Evaluations: []*Evaluation{e}})
+	r, err := p.Train(t.Context(), nil, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Count = make([][]bool, len(set.Instances))
+	for i, in := range set.Instances {
+		e.Count[i] = make([]bool, in.Graph.NumNodes())
+	}
+	w := p.inference(r.Model.Model, infer.Limits{})
+	err = w.Each(t.Context(), set.Instances, nil, func(i int, b *infer.Beliefs) error {
+		for s, y := range b.Labels {
+			e.Count[i][s] = y == set.Instances[i].Samples()[0][s]
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Calibration, r.Model.Meta = nil, nil
+	if _, err := p.calibrate(t.Context(), r, Watch{Note: func(text string) { notes = append(notes, text) }}); err != nil || r.Calibration != nil || r.Model.Temperature() != 1 || len(notes) != 1 || !strings.Contains(notes[0], "--calibrate dev: no temperature fits") {
+		t.Errorf("%v, %+v, notes %q", err, r.Calibration, notes)
+	}
+}
