@@ -103,6 +103,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"no file of costs", nil, "eval $GRID -m $RUN --cost $DIR/costs.csv", 1, []string{"costs.csv", "no such file"}},
 		{"costs without names", map[string]string{"costs.csv": "0,1,1\n5,0,1\n5,1,0\n"}, "eval $GRID -m $RUN --cost $DIR/costs.csv", 3, []string{`costs.csv:1: state "1" is there twice`}},
 		{"costs of some states", map[string]string{"costs.csv": "truth,0,1\n0,0,1\n1,5,0\n"}, "eval $GRID -m $RUN --cost $DIR/costs.csv", 3, []string{`costs.csv:1: state "2" has no column`}},
+		{"a set to calibrate on misspelt", nil, "train $GRID -o $DIR/out --eval dev=$GRID --calibrate dve", 2, []string{`--calibrate "dve": no --eval set has that name`}},
 		{"costs beside a joint state", nil, "eval $GRID -m $RUN --cost 1=2 --decode map", 2, []string{"--cost decides node by node"}},
 		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean "train"?`}},
 	} {
@@ -115,7 +116,7 @@ func TestPlausibleMistakes(t *testing.T) {
 			if c.args == "" {
 				c.args = "check $DIR"
 			}
-			if strings.Contains(c.args, "$RUN") {
+			if strings.Contains(c.args, "$GRID") {
 				c.args = strings.NewReplacer("$GRID", gridData(t), "$RUN", gridRun(t)).Replace(c.args)
 			}
 			o := run(t, strings.Fields(strings.ReplaceAll(c.args, "$DIR", folder))...)
