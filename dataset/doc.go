@@ -61,12 +61,19 @@
 //
 // # Graph tables
 //
-// NAME.nodes.tsv, with the columns node, label (−1 none), split and features
-// (indices, or index:value, separated by blanks; ? where they are not known),
-// separated by tabs; and NAME.edges.tsv with two nodes per line. Lines that
-// begin with # are comments. A last feature "bias" is one. Nodes whose features
-// are not known form a type of their own, with the bias alone. Edges have the
-// constant feature; a repeated edge or a loop is left out with a warning.
+// A table of nodes and one of edges with a header, NAME.nodes.csv and NAME.edges.csv or
+// any two: an identifier, a label and a split of nodes, two ends of edges, and features
+// in all other columns. Options.Columns gives roles to columns of other names. Numbers
+// are one feature, texts one for each that is frequent. The Recipe has the columns.
+//
+// Or, without a header, NAME.nodes.tsv with the columns node, label (−1 none), split and
+// features (indices, or index:value, separated by blanks; ? where they are not known),
+// separated by tabs; and NAME.edges.tsv with two nodes per line. Lines that begin with #
+// are comments. Nodes whose features are not known have a feature of their own in the
+// place of the bias.
+//
+// A last feature "bias" is one, and so is that of edges, "constant". A repeated edge or a
+// loop is left out with a warning.
 //
 // # In memory
 //

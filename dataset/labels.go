@@ -182,6 +182,10 @@ func (l *loader) hiddenBy() string {
 	switch {
 	case l.set.Recipe.Kind == KindImages:
 		return "negative, or 255 in a picture"
+	case l.set.Recipe.Sheets != nil && l.o.Observed != "":
+		return fmt.Sprintf("the cell is empty, or the split is not %q", l.o.Observed)
+	case l.set.Recipe.Sheets != nil:
+		return "the cell is empty"
 	case l.o.Observed != "":
 		return fmt.Sprintf("-1, or not in the split %q", l.o.Observed)
 	}

@@ -19,8 +19,9 @@ import (
 //     lists of paths (.txt or .list, one per line, relative to the list), any
 //     number of them;
 //   - images: one folder with images/ and labels/;
-//   - graph: a folder with one pair of tables, the prefix of a pair such as
-//     DIR/cora, or one of its two files; several pairs make several instances.
+//   - graph: pairs of tables, each by one of its two files or by a prefix such as
+//     DIR/cora, folders of them, or two tables of any names that have a header;
+//     several pairs make several instances.
 //
 // The first problem is returned, with the number of the others; see Check.
 // Problems with data or options are *Error, with the disk *fs.PathError. Reading is
@@ -56,7 +57,7 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{err} // the files that were not read are no problems
 	}
 	if set != nil {
-		set.Warnings = append(o.overruled(), set.Warnings...)
+		set.Warnings = slices.Concat(o.overruled(), o.tableNotes, set.Warnings)
 	}
 	return set, list
 }
@@ -116,7 +117,7 @@ func detect(path, wanted string) (string, error) {
 	return "", &Error{
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
-		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, or tables NAME.nodes.tsv and NAME.edges.tsv",
+		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, or tables of nodes and edges, .csv or .tsv",
 	}
 }
 
@@ -124,7 +125,7 @@ func detect(path, wanted string) (string, error) {
 func candidates(path string) ([]string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, tableErr := os.Stat(path + nodesSuffix); tableErr == nil {
+		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
 			return []string{KindGraph}, nil
 		}
 	}
@@ -166,7 +167,7 @@ func fileCandidates(path string) []string {
 	switch {
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
-	case isNodesTable(name), isEdgesTable(name):
+	case slices.Contains(tableExtensions, filepath.Ext(name)):
 		return []string{KindGraph}
 	}
 	return nil

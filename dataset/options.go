@@ -63,6 +63,11 @@ type Options struct {
 	// become unobserved. "" keeps every label.
 	Observed string
 
+	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME:
+	// id, label and split of nodes, source and target of edges, and, any number of them,
+	// text (numbers that are names of categories) and ignore.
+	Columns []string
+
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
@@ -70,6 +75,8 @@ type Options struct {
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
 	Memory int64
+
+	tableNotes []string // what is to be said of the tables that the paths lead to
 
 	// Of Check: instance files, and a dataset.json, whose problems are known already.
 	aside      map[string]bool
@@ -96,6 +103,7 @@ func (o *Options) validate(kind string) error {
 		{"FeatureDir", KindImages, o.FeatureDir != ""},
 		{"List", KindImages, o.List != ""},
 		{"Observed", KindGraph, o.Observed != ""},
+		{"Columns", KindGraph, len(o.Columns) > 0},
 		{"Untied", KindNPZ, o.Untied},
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},
@@ -103,6 +111,9 @@ func (o *Options) validate(kind string) error {
 		if only.used && kind != only.kind {
 			return optionError(only.field, "it applies to %s data only, and these are of the kind %s", only.kind, kind)
 		}
+	}
+	if err := o.validateColumns(); err != nil {
+		return err
 	}
 	if problem := namesProblem("States", o.States); problem != "" {
 		return optionError("States", "%s", problem)

@@ -33,6 +33,8 @@ type Recipe struct {
 	// Missing says that, in graph tables, a column after the bias is 1 for nodes
 	// whose features are not known, in the place of the bias.
 	Missing bool `json:"missing,omitempty"`
+	// Sheets is how tables with a header are read; nil for other data.
+	Sheets *sheetRecipe `json:"sheets,omitempty"`
 	// States names the states of images and graph tables.
 	States []string `json:"states,omitempty"`
 
@@ -76,6 +78,15 @@ func (r *Recipe) String() string {
 	return string(text)
 }
 
+// TableNames returns what tables of predictions call a node and its label: as the tables
+// that the model was trained on do.
+func (r *Recipe) TableNames() (node, label string) {
+	if r.Sheets == nil {
+		return roleID, roleLabel
+	}
+	return cmp.Or(r.Sheets.ID, roleID), cmp.Or(r.Sheets.Label, roleLabel)
+}
+
 // validate reports the first thing that makes the recipe unusable.
 func (r *Recipe) validate() error {
 	switch {
@@ -83,6 +94,10 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
 	case r.Missing && (r.Kind != KindGraph || !r.Bias):
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
+	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
+		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns make", KindGraph)
+	case r.Sheets != nil && r.Sheets.problem() != "":
+		return fmt.Errorf("recipe: %s", r.Sheets.problem())
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
@@ -128,6 +143,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.Bins:
 		return check("edge", r.Bins, s.EdgeTypes[0].Features)
+	case r.Sheets != nil && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != widthOf(r.Sheets.Edges)+1:
+		return check("edge", widthOf(r.Sheets.Edges)+1, s.EdgeTypes[0].Features)
 	case r.Kind == KindImages || r.Kind == KindGraph:
 		return check("node", dim, s.NodeTypes[0].Features)
 	}

@@ -2,9 +2,8 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,16 +12,19 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and
-// edges.tsv.
+// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or
+// the same with csv. The tables of a loose pair have other names.
 const (
-	nodesTable  = "nodes.tsv"
-	edgesTable  = "edges.tsv"
-	nodesSuffix = "." + nodesTable
+	nodesStem = "nodes"
+	edgesStem = "edges"
 )
+
+// tableExtensions are those of tables; of tables without a header the first alone.
+var tableExtensions = []string{".tsv", ".csv"}
 
 // Names made for graph tables. Nodes of which the features are not known are of the
 // type of all others, and a feature says so: edges that reach them need the weights of
@@ -33,52 +35,115 @@ const (
 	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
 )
 
-func isNodesTable(name string) bool {
-	return name == nodesTable || strings.HasSuffix(name, nodesSuffix)
-}
+func isNodesTable(name string) bool { return isTableOf(name, nodesStem) }
 
-func isEdgesTable(name string) bool {
-	return name == edgesTable || strings.HasSuffix(name, "."+edgesTable)
+func isEdgesTable(name string) bool { return isTableOf(name, edgesStem) }
+
+func isTableOf(name, stem string) bool {
+	extension := filepath.Ext(name)
+	name = strings.TrimSuffix(name, extension)
+	return slices.Contains(tableExtensions, extension) && (name == stem || strings.HasSuffix(name, "."+stem))
 }
 
 // tablePair is where one graph is found.
-type tablePair struct{ nodes, edges, name string }
-
-func pairOf(nodes string) tablePair {
-	stem := strings.TrimSuffix(nodes, nodesTable)
-	name := strings.TrimSuffix(filepath.Base(nodes), nodesSuffix)
-	if name == nodesTable {
-		name = "graph"
-	}
-	return tablePair{nodes: nodes, edges: stem + edgesTable, name: name}
+type tablePair struct {
+	nodes, edges, name string
+	loose              bool // which of the two is which is to be found out
 }
 
-// findPair finds the tables behind a path.
-func findPair(path string) (tablePair, error) {
-	base := filepath.Base(path)
-	switch {
-	case isNodesTable(base):
-		return pairOf(path), nil
-	case isEdgesTable(base):
-		return pairOf(strings.TrimSuffix(path, edgesTable) + nodesTable), nil
+// pairOf completes a pair of which a table is given.
+func pairOf(table string) tablePair {
+	extension := filepath.Ext(table)
+	stem := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(table, extension), nodesStem), edgesStem)
+	name := strings.TrimSuffix(filepath.Base(stem+nodesStem), "."+nodesStem)
+	if name == nodesStem {
+		name = "graph"
 	}
-	entries, err := os.ReadDir(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return pairOf(path + nodesSuffix), nil
-	}
-	if err != nil {
-		return tablePair{}, err
-	}
-	var found []string
-	for _, e := range entries {
-		if isNodesTable(e.Name()) {
-			found = append(found, filepath.Join(path, e.Name()))
+	return tablePair{nodes: stem + nodesStem + extension, edges: stem + edgesStem + extension, name: name}
+}
+
+// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
+// folders of them, and two tables by any other names.
+func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
+	var loose []string
+	add := func(p tablePair) {
+		if !slices.Contains(pairs, p) { // both of its tables may be given
+			pairs = append(pairs, p)
 		}
 	}
-	if len(found) != 1 {
-		return tablePair{}, &Error{File: path, Problem: fmt.Sprintf("it holds %d tables of nodes: %q", len(found), found), Remedy: "name one of them"}
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		switch base := filepath.Base(path); {
+		case isNodesTable(base), isEdgesTable(base):
+			add(pairOf(path))
+		case err == nil:
+			var tables []string
+			for _, e := range entries {
+				if isNodesTable(e.Name()) && e.Name()[0] != '.' {
+					tables = append(tables, filepath.Join(path, e.Name()))
+				}
+			}
+			slices.SortFunc(tables, naturalCompare)
+			var names []string
+			for _, table := range tables {
+				add(pairOf(table))
+				names = append(names, pairOf(table).name)
+			}
+			if len(tables) > 1 {
+				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables), firstFew(names)))
+			}
+		case slices.Contains(tableExtensions, filepath.Ext(path)):
+			loose = append(loose, path)
+		default:
+			add(pairOf(path + "." + nodesStem + extensionBehind(path)))
+		}
 	}
-	return pairOf(found[0]), nil
+	switch len(loose) {
+	case 0:
+		return pairs, notes, nil
+	case 1:
+		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: "name both"}
+	case 2:
+		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
+	}
+	return nil, nil, &Error{File: loose[2], Problem: "more than two tables are named by names that do not tell which go together", Remedy: "call them NAME.nodes.csv and NAME.edges.csv"}
+}
+
+// extensionBehind returns the extension of the table of nodes behind a prefix.
+func extensionBehind(prefix string) string {
+	for _, extension := range tableExtensions {
+		if _, err := os.Stat(prefix + "." + nodesStem + extension); err == nil {
+			return extension
+		}
+	}
+	return tableExtensions[0]
+}
+
+// hasHeader reports whether a pair of tables have headers: csv has, and tsv where the
+// first line has a name that a column of nodes usually has, or is said to have. With the
+// four columns of tables without a header, that line lacks the # of a comment.
+func (o *Options) hasHeader(pair tablePair) (bool, error) {
+	if pair.loose || filepath.Ext(pair.nodes) != tableExtensions[0] {
+		return true, nil
+	}
+	file, _, err := infile.Open(pair.nodes, "a table")
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	start := make([]byte, mostHeaderBytes)
+	n, _ := io.ReadFull(file, start)
+	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
+	for _, text := range tableLines(start[:n]) {
+		cells := strings.Split(text, string(separatorOf(text, separators)))
+		for i, cell := range cells {
+			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
+		}
+		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells, func(cell string) bool {
+			return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
+		}), nil
+	}
+	return false, nil
 }
 
 // tableLoader turns tables into a set.
@@ -95,15 +160,35 @@ type tableGraph struct {
 }
 
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &tableLoader{loader: newLoader(ctx, o)}
-	for _, path := range paths {
-		if err := parallel.Ended(ctx); err != nil {
+	pairs, notes, err := findPairs(paths)
+	if err != nil {
+		return nil, []error{err}
+	}
+	o.tableNotes = notes
+	with := 0
+	for _, pair := range pairs {
+		header, err := o.hasHeader(pair)
+		if err != nil {
 			return nil, []error{err}
 		}
-		pair, err := findPair(path)
-		if err != nil {
-			l.fail(err)
-			continue
+		if header {
+			with++
+		}
+	}
+	switch of := o.Recipe; {
+	case with > 0 && with < len(pairs):
+		return nil, []error{&Error{File: pairs[0].nodes, Problem: fmt.Sprintf("of %d tables of nodes %d have a header", len(pairs), with), Remedy: "give tables of one kind"}}
+	case of != nil && (of.Sheets != nil) != (with > 0):
+		return nil, []error{&Error{File: pairs[0].nodes, Problem: fmt.Sprintf("the model was trained on tables that have a header: %v, and these have one: %v", of.Sheets != nil, with > 0), Remedy: "write the tables like those"}}
+	case with > 0:
+		return loadSheets(ctx, pairs, o)
+	case len(o.Columns) > 0:
+		return nil, []error{optionError("Columns", "%s has no header that names columns", pairs[0].nodes)}
+	}
+	l := &tableLoader{loader: newLoader(ctx, o)}
+	for _, pair := range pairs {
+		if err := parallel.Ended(ctx); err != nil {
+			return nil, []error{err}
 		}
 		l.readManifest(filepath.Dir(pair.nodes), true)
 		l.read(pair)
@@ -114,7 +199,11 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 
 // finish makes schema, recipe and instances of the tables that were read.
 func (l *tableLoader) finish() {
-	l.run(l.observe, l.chooseSchema, l.refuseSpins)
+	var splits [][]string
+	for _, g := range l.graphs {
+		splits = append(splits, g.splits)
+	}
+	l.run(func() { l.observeSplit(splits) }, l.chooseSchema, l.refuseSpins)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g) })
 	}
@@ -145,17 +234,17 @@ func (l *tableLoader) read(pair tablePair) {
 	l.graphs = append(l.graphs, &tableGraph{pair, nodes, ends})
 }
 
-// observe checks that the split to be observed occurs.
-func (l *tableLoader) observe() {
+// observeSplit checks that the split to be observed occurs.
+func (l *loader) observeSplit(all [][]string) {
 	splits := map[string]bool{}
-	for _, g := range l.graphs {
-		for _, s := range g.splits {
+	for _, of := range all {
+		for _, s := range of {
 			splits[s] = true
 		}
 	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
 		known := slices.Sorted(maps.Keys(splits))
-		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, suggestion(l.o.Observed, known)))
+		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
 	}
 }
 
@@ -232,30 +321,55 @@ func (l *tableLoader) build(g *tableGraph) {
 		l.fail(&Error{File: g.path, Line: int(g.lines[i]), Problem: "the features are not known (?), but the model was trained on nodes with features only"})
 		return
 	}
-	if m := len(g.ends.u); m > 0 && len(s.EdgeTypes) == 0 {
-		name := s.NodeTypes[0].Name
-		l.failAt(g.edges, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.ends.u[0]], g.names[g.ends.v[0]], name, name)
-		return
-	}
-	topology, err := graph.FromEdges(len(g.names), g.ends.u, g.ends.v)
-	if err != nil {
-		l.fail(&Error{File: g.edges, Problem: err.Error(), Cause: err})
-		return
-	}
-	spec := crf.InstanceSpec{Name: g.name, Graph: topology}
 	features, err := g.features(s.NodeTypes[0].Features, r)
 	if err != nil {
 		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
 		return
 	}
-	spec.NodeFeat = []crf.Features{features}
+	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, ends: g.ends, nodeFeatures: features}
+	parts.edgeFeatures = func() crf.Features { return crf.Constant(len(g.ends.u), 1) }
+	if !l.o.NoLabels {
+		parts.labels = l.labels(g)
+	}
+	l.run(func() { l.freezeGraph(parts) })
+}
+
+// graphParts are what one graph of tables is made of.
+type graphParts struct {
+	name, nodesPath, edgesPath string
+	names, splits              []string // [node]
+	labels                     []int32  // [node], −1 for none
+	ends                       *edgeTable
+	nodeFeatures               crf.Features
+	edgeFeatures               func() crf.Features // of the one type that the schema has
+}
+
+// freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
+func (l *loader) freezeGraph(g graphParts) {
+	s := &l.set.Schema
+	if m := len(g.ends.u); m > 0 && len(s.EdgeTypes) == 0 {
+		name := s.NodeTypes[0].Name
+		l.failAt(g.edgesPath, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.ends.u[0]], g.names[g.ends.v[0]], name, name)
+		return
+	}
+	topology, err := graph.FromEdges(len(g.names), g.ends.u, g.ends.v)
+	if err != nil {
+		l.fail(&Error{File: g.edgesPath, Problem: err.Error(), Cause: err})
+		return
+	}
+	spec := crf.InstanceSpec{Name: g.name, Graph: topology, NodeFeat: []crf.Features{g.nodeFeatures}}
 	for range s.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(topology.NumEdges(), 1))
+		spec.EdgeFeat = append(spec.EdgeFeat, g.edgeFeatures())
 	}
 	if !l.o.NoLabels {
-		spec.Labels = [][]int32{l.labels(g)}
+		for i := range g.labels {
+			if l.o.Observed != "" && g.splits[i] != l.o.Observed {
+				g.labels[i] = crf.Unobserved
+			}
+		}
+		spec.Labels = [][]int32{g.labels}
 	}
-	l.run(func() { l.freeze(g.path, spec) })
+	l.freeze(g.nodesPath, spec)
 	l.set.Splits = append(l.set.Splits, g.splits)
 	names := g.names
 	if unnamed(names) {
@@ -291,7 +405,7 @@ func (t *nodeTable) features(dim int, r *Recipe) (crf.Features, error) {
 	return crf.Sparse(start, index, value, dim)
 }
 
-// labels returns the observed labels, and reports the first out of range.
+// labels returns the labels, and reports the first out of range.
 func (l *tableLoader) labels(g *tableGraph) []int32 {
 	k := l.set.Schema.NodeStates(0)
 	labels := slices.Clone(g.labels)
@@ -299,9 +413,6 @@ func (l *tableLoader) labels(g *tableGraph) []int32 {
 		if int(y) >= k {
 			l.fail(&Error{File: g.path, Line: int(g.lines[s]), Problem: fmt.Sprintf("label is %d, want -1 (none) or 0 to %d", y, k-1)})
 			return nil
-		}
-		if l.o.Observed != "" && g.splits[s] != l.o.Observed {
-			labels[s] = -1
 		}
 	}
 	return labels

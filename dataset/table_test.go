@@ -117,7 +117,7 @@ func TestTablesRefuse(t *testing.T) {
 		nodes, edges string
 		want         []string
 	}{
-		"header":    {"node\tlabel\n", "", []string{`x.nodes.tsv:1: label is "label"`, "begin the line with #"}},
+		"header":    {"knot\tstate\n", "", []string{`x.nodes.tsv:1: label is "state"`, "begin the line with #"}},
 		"columns":   {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
 		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
 		"no name":   {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no name"}},
@@ -140,10 +140,8 @@ func TestTablesRefuse(t *testing.T) {
 			wantError(t, err, c.want...)
 		})
 	}
-	two := writeFiles(t, map[string]string{"a.nodes.tsv": "", "b.nodes.tsv": "", "c/d.edges.tsv": ""})
-	_, err := Open(t.Context(), []string{two}, Options{})
-	wantError(t, err, "it holds 2 tables of nodes")
-	_, err = Open(t.Context(), []string{filepath.Join(two, "c", "d.edges.tsv")}, Options{})
+	one := writeFiles(t, map[string]string{"d.edges.tsv": ""})
+	_, err := Open(t.Context(), []string{filepath.Join(one, "d.edges.tsv")}, Options{})
 	wantError(t, err, "d.nodes.tsv", "no such file")
 	_, err = Open(t.Context(), []string{writeFiles(t, tables("0\t0\ttrain\n", ""))}, Options{Observed: "tran"})
 	wantError(t, err, `Observed: no node is in the split "tran"; did you mean "train"?`)
@@ -168,6 +166,10 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	n := set.Schema.NodeTypes[0]
 	if !slices.Equal(n.FeatureNames, []string{"a", "b", "bias"}) || !slices.Equal(n.States, []string{"no", "yes"}) || len(set.Instances) != 2 || len(set.Sources) != 5 {
 		t.Errorf("type %+v, %d instances, sources %v", n, len(set.Instances), set.Sources)
+	}
+	set = mustOpen(t, folder, Options{})
+	if in := set.Instances; len(in) != 2 || in[0].Name != "x" || in[1].Name != "y" || !strings.Contains(set.Warnings[0], "holds 2 graphs (x, y), which share one model") {
+		t.Errorf("%d instances, warnings %q", len(in), set.Warnings)
 	}
 	files["y.nodes.tsv"] = "0\t1\tx\t2\n"
 	_, err = Open(t.Context(), []string{writeFiles(t, files) + "/y"}, Options{})
@@ -200,8 +202,6 @@ func TestSharedCitation(t *testing.T) {
 	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 19717 || unknown != 18657 || len(pubmed.Schema.EdgeTypes) != 1 {
 		t.Errorf("PubMed: %d nodes, %d edges, %d without features", in.Graph.NumNodes(), in.Graph.NumEdges(), unknown)
 	}
-	_, err := Open(t.Context(), []string{sharedData(t, "citation")}, Options{})
-	wantError(t, err, "it holds 2 tables of nodes")
 }
 
 func FuzzTables(f *testing.F) {

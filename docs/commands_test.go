@@ -318,12 +318,6 @@ func (r *reader) snippet(t *testing.T, place string, b block, checks string) (st
 	if lines > mostPythonLines {
 		t.Errorf("%s: a snippet of %d lines, want at most %d", place, lines, mostPythonLines)
 	}
-	if strings.Contains(b.text, "safetensors.numpy") {
-		if _, err := r.run(t.Context(), r.python, "-c", "import safetensors.numpy"); err != nil {
-			t.Logf("%s: python3 has no safetensors: one snippet was not run", place)
-			return "", nil
-		}
-	}
 	return r.run(t.Context(), r.python, "-c", b.text+"\n"+checks)
 }
 
@@ -332,10 +326,10 @@ func pythonWithNumPy(t *testing.T) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("skipped: the page is Python, which nothing else here needs; the test runs where there are python3 and numpy")
+		t.Skip("skipped: the page is Python, which nothing else here needs; the test runs where there are python3, numpy and safetensors")
 	}
-	if out, err := exec.CommandContext(t.Context(), python, "-c", "import numpy").CombinedOutput(); err != nil {
-		t.Skipf("skipped: the page needs numpy too; the test runs where python3 has it: %v: %s", err, out)
+	if out, err := exec.CommandContext(t.Context(), python, "-c", "import numpy, safetensors.numpy").CombinedOutput(); err != nil {
+		t.Skipf("skipped: the page needs numpy and safetensors too; the test runs where python3 has them: %v: %s", err, out)
 	}
 	return python
 }

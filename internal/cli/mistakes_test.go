@@ -15,6 +15,10 @@ func TestPlausibleMistakes(t *testing.T) {
 	tables := func(nodes, edges string) map[string]string {
 		return map[string]string{"g.nodes.tsv": nodes, "g.edges.tsv": edges}
 	}
+	const headedNodes, headedEdges = "id,label,x\nann,ok,3\nbob,bad,4\ncid,bad,5\n", "source,target\nann,bob\nbob,cid\n"
+	headed := func(nodes, edges string) map[string]string {
+		return map[string]string{"nodes.csv": nodes, "edges.csv": edges}
+	}
 	ints := func(array string, shape []int, data ...int32) map[string]string {
 		return with(t, arrays{array: npy(t, shape, data)})
 	}
@@ -78,6 +82,31 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"features of edges both ways", floats("edge_features", []int{6, 1}, 1, 2, 3, 1, 2, 3), "", 3, []string{"bad.npz:edge_features", "6", "3 edges"}},
 		{"dense features in a table", tables("ann\t0\ttrain\t0.1 0.7\nbob\t1\ttrain\t0.3 0.2\n", edges), "", 3, []string{`g.nodes.tsv:1: feature "0.1": want index or index:value`}},
 
+		// Tables with a header.
+		{"no header of nodes", headed("ann,ok,0.5\nbob,bad,0.7\n", headedEdges), "", 3, []string{`nodes.csv:1: the header is missing: the first line has "0.5"`}},
+		{"no header of nodes without numbers", headed("ann,ok,old\nbob,bad,new\n", headedEdges), "", 3, []string{"nodes.csv:1: no column is called label", "the header is missing"}},
+		{"no header of edges", headed(headedNodes, "ann,bob\nbob,cid\n"), "", 3, []string{`edges.csv:1: the header is missing: the first line joins the nodes "ann" and "bob"`}},
+		{"vertical bars", headed(strings.ReplaceAll(headedNodes, ",", "|"), headedEdges), "", 3, []string{"nodes.csv:1: the header", "vertical bars separate the words", "separate columns by commas"}},
+		{"another separator in the rows", headed(strings.Replace(headedNodes, "ann,ok,3", "ann;ok;3", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 1, the header has 3 columns", "commas separate those of the header, semicolons those of this line"}},
+		{"a cell too many", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok,3,4", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 4, the header has 3 columns"}},
+		{"decimal commas", headed("id;label;x\nann;ok;0,5\nbob;bad;0,7\ncid;bad;1\n", headedEdges), "", 3, []string{`nodes.csv:2:x: the number "0,5" has a comma`, "write decimal points"}},
+		{"a word among numbers", headed(headedNodes+"n1,ok,1\nn2,ok,2\nn3,ok,2\nn4,ok,2\nn5,ok,2\nn6,ok,2\nn7,ok,four\n", headedEdges), "", 3, []string{`nodes.csv:11:x: "four" is no number, as are 9 of the 10 cells`}},
+		{"an identifier twice in a headed table", headed(headedNodes+"bob,ok,1\n", headedEdges), "", 3, []string{`nodes.csv:5:id: node "bob" is on line 3 already`}},
+		{"an edge to an unknown headed node", headed(headedNodes, headedEdges+"ann,dan\n"), "", 3, []string{`edges.csv:4:target: there is no node "dan" in`}},
+		{"identifiers with a point", headed("id,label\n1,a\n2,b\n", "source,target\n1.0,2.0\n"), "", 3, []string{`edges.csv:2:source: there is no node "1.0"`, "write identifiers as whole numbers"}},
+		{"-1 for a hidden label", headed(strings.NewReplacer("ok", "0", "bad", "1").Replace(headedNodes)+"dan,-1,2\n", headedEdges), "", 3, []string{"nodes.csv:5: label is -1, as are 1 of 4", "leave the cell empty", `"hidden_labels": true`}},
+		{"spins in a headed table", headed(strings.NewReplacer("ok", "-1", "bad", "1").Replace(headedNodes), headedEdges), "", 0, []string{"the labels -1 and 1 are two states; an empty cell hides a label"}},
+		{"no column of labels", headed(strings.Replace(headedNodes, "label", "fraud", 1), headedEdges), "train $DIR --dry-run", 3, []string{`nodes.csv:1: no column is called label; its columns are ["id" "fraud" "x"]`, "--columns label=NAME"}},
+		{"numbers as labels", headed("id,label\n"+strings.Join([]string{"a,.1", "b,.2", "c,.3", "d,.4", "e,.5", "f,.6", "g,.7", "h,.8", "i,.9", "j,1.1", "k,1.2", ""}, "\n"), "source,target\na,b\n"), "", 3, []string{"label is .1, a number with a fraction"}},
+		{"labels in two cases", headed(headedNodes+"dan,OK,3\n", headedEdges), "", 0, []string{`the labels "OK" and "ok" differ in the case of letters alone`}},
+		{"names among the features", headed("id,label,who\nann,ok,Ann Lee\nbob,bad,Bob Ray\ncid,bad,Cid Orr\ndan,ok,Dan Poe\n", headedEdges), "", 0, []string{`column "who" is left out: its 4 cells have 4 different texts`}},
+		{"two columns of one name", headed(strings.Replace(headedNodes, "id,label,x", "id,label,id", 1), headedEdges), "", 3, []string{`nodes.csv:1: columns 1 and 3 are both called "id"`}},
+		{"a workbook", headed("PK\x03\x04\x14\x00", headedEdges), "", 3, []string{"nodes.csv: it is a workbook", "save the sheet as CSV"}},
+		{"UTF-16", headed("\xff\xfei\x00d\x00", headedEdges), "", 3, []string{"nodes.csv: it is not text in UTF-8"}},
+		{"a quote left open", headed(headedNodes+"\"dan,ok,3\n", headedEdges), "", 3, []string{"nodes.csv:5: a cell in quotes does not end"}},
+		{"lists of features below a header", headed("id,label,features\nann,ok,0 3\nbob,bad,1 2:0.5\ncid,bad,1 4\n", headedEdges), "", 3, []string{"nodes.csv:2:features: \"0 3\" is a list of features", "give every feature a column"}},
+		{"a role misspelt", headed(headedNodes, headedEdges), "check $DIR --columns lable=x", 2, []string{`--columns: "lable=x": did you mean "label"?`}},
+
 		// Files.
 		{"a misspelt array", with(t, arrays{"lables": npy(t, []int{3}, []int32{0, 1, 2})}), "", 3, []string{"bad.npz:lables: unknown array", "labels"}},
 		{"a header that is no comment", tables("node\tlabel\tsplit\tfeatures\n"+nodes, edges), "", 3, []string{`g.nodes.tsv:1: label is "label"`, "begin the line with # if it is a header"}},
@@ -92,7 +121,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"an empty file", map[string]string{"bad.npz": ""}, "", 3, []string{"bad.npz: the file is empty"}},
 		{"a file cut short", map[string]string{"bad.npz": npz(t, goodArrays(t))[:300]}, "", 3, []string{"bad.npz: the file was cut short or damaged"}},
 		{"another file by that name", map[string]string{"bad.npz": "node,label\nann,0\n"}, "", 3, []string{"bad.npz: it is not an npz file"}},
-		{"a table by another name", map[string]string{"nodes.csv": nodes, "edges.csv": edges}, "check $DIR/nodes.csv", 3, []string{"nodes.csv", "NAME.nodes.tsv"}},
+		{"one table alone", map[string]string{"people.csv": headedNodes}, "check $DIR/people.csv", 3, []string{"people.csv: it is one table", "name both"}},
 		{"names of states by their number", with(t, nil), "train $DIR/bad.npz --states 3 --dry-run", 2, []string{"--states 3", "want the names"}},
 		{"states by another number", map[string]string{"bad.npz": with(t, nil)["bad.npz"], "dataset.json": `{"states": ["a", "b"]}`}, "", 3, []string{"bad.npz:states: is 3", "dataset.json", "has 2 states"}},
 

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"path/filepath"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/describe"
+	"github.com/blockbp/blockbp/internal/job"
 )
 
 // predictFlags are the options of predict.
@@ -19,16 +23,18 @@ func (a *app) predictCommand() *cobra.Command {
 		Use:   "predict DATA... -m MODEL -o OUT [flags]",
 		Short: "Label new data with a model, with a belief for every label",
 		Long: `Writes for every instance NAME.npz with labels [n] and beliefs [n, states], for
-images also NAME.png, an indexed picture of the labels, and a page of pictures.`,
-		Example: "  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
+images also NAME.png, an indexed picture of the labels, and a page of pictures. Or,
+to a name that ends in .csv or .tsv, one table with the label and the probabilities
+of every node.`,
+		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.predict(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
-	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the results")
+	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the results, or a table to write, .csv or .tsv")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "model")
-	a.writes(cmd, "out", always(outputFolder))
+	a.writes(cmd, "out", byExtension(false, job.TableExtensions...))
 	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
@@ -63,11 +69,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := work.Check(data.instances, data.held); err != nil {
 		return err
 	}
-	run, err := a.newFolder("out")
-	if err != nil {
-		return err
-	}
-	p, err := work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
+	p, err := a.predictInto(f, work, data)
 	progress.done()
 	if err != nil {
 		return err
@@ -79,4 +81,16 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", p.Unproved, len(p.Instances))
 	}
 	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds, p.Out)
+}
+
+// predictInto writes predictions into a table or a folder.
+func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job.Prediction, error) {
+	if slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
+		return work.PredictTable(a.ctx, a.target("out"), data.set, data.instances, data.held)
+	}
+	run, err := a.newFolder("out")
+	if err != nil {
+		return nil, err
+	}
+	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
 }

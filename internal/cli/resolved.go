@@ -52,6 +52,10 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 			path = absolute(path)
 		case dataset.KindImages:
 			path = absolute(dataset.ListPath(data[0], path))
+		case dataset.KindGraph:
+			if job.UnknownSplit(task.Set, path) != "" { // other tables
+				path = absolute(path)
+			}
 		}
 		sets = append(sets, name+"="+path)
 	}

@@ -108,10 +108,12 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	paths, o := []string{path}, source.Options
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
 	o.Bins, o.Neighbours, o.NoBias = 0, 0, false // they are in the recipe already
-	observed := o.Observed
+	observed, split := o.Observed, t.isSplit(path)
 	switch t.Set.Recipe.Kind {
 	case dataset.KindGraph:
-		paths, o.Observed = source.Paths, ""
+		if o.Observed = ""; split {
+			paths = source.Paths
+		}
 	case dataset.KindImages:
 		info, err := os.Stat(path)
 		if err != nil {
@@ -130,7 +132,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		return nil, err
 	}
 	e, err := NewEvaluation(name, set, Instances(set, noEdges))
-	if err == nil && t.Set.Recipe.Kind == dataset.KindGraph {
+	if err == nil && split {
 		if problem := UnknownSplit(set, path); problem != "" {
 			return nil, usagef("%s", problem)
 		}
@@ -140,6 +142,16 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 		err = e.Check()
 	}
 	return e, err
+}
+
+// isSplit reports whether an evaluation set is a split of the training's graph tables, and
+// no other tables.
+func (t *Task) isSplit(path string) bool {
+	if t.Set.Recipe.Kind != dataset.KindGraph {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err != nil || UnknownSplit(t.Set, path) == ""
 }
 
 // ParseEvaluation reads NAME=PATH of an evaluation set.

@@ -88,12 +88,18 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	return p, run.WriteJSON("predict.json", p)
 }
 
-// write writes what is found of one instance, and takes note of it.
+// write writes what is found of one instance, and takes note of that.
 func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
 	if err := run.Via(name+".npz", func(path string) error { return dataset.WritePrediction(path, b.Labels, b.Node, b.NodeAt) }); err != nil {
 		return err
 	}
+	p.note(name, file, b)
+	return nil
+}
+
+// note takes note of what is found of one instance, in a file.
+func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 	said := PredictedInstance{
 		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
 		Residual: runfolder.Float(b.Outcome.Residual), File: file,
@@ -108,7 +114,6 @@ func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) er
 		}
 	}
 	p.Instances = append(p.Instances, said)
-	return nil
 }
 
 // HeldLabels returns the labels to hold in each instance: a prediction has room for

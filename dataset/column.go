@@ -1,0 +1,342 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+const (
+	// mostCategories bounds the features that a column of text makes. The rarer values
+	// share one: their weights could be told from few rows only.
+	mostCategories = 100
+	// mostTexts bounds the different texts that are counted of a column. One that has
+	// more is left out, like a name.
+	mostTexts = 1 << 17
+	// mostNumbers bounds the different texts that are counted of a column that has had
+	// numbers alone: one with more is none of categories.
+	mostNumbers = 1 << 10
+	// ownValues is the share of different texts among the cells of a column from which
+	// it is taken for names: what nearly every row has for itself tells nothing of others.
+	ownValues = 0.9
+	// fewCells are so few that all may differ by chance.
+	fewCells = 3
+	// numberColumn is the share of numbers among the cells of a column from which the
+	// others are taken for mistakes.
+	numberColumn = 0.9
+)
+
+// column is how the cells of a column of a table with a header become features. It is
+// part of a Recipe.
+type column struct {
+	Name string `json:"name"`
+	// Mean is, for a column of numbers, what stands for one that is missing.
+	Mean float64 `json:"mean,omitempty"`
+	// Values are, for a column of text, the texts that have a feature each; nil: numbers.
+	Values []string `json:"values,omitempty"`
+	// Other says that one more feature is 1 for other texts, and Missing that the last
+	// one is 1 where there is none, or no number.
+	Other   bool `json:"other,omitempty"`
+	Missing bool `json:"missing,omitempty"`
+}
+
+// features names the features that a column makes.
+func (c *column) features() []string {
+	names := []string{c.Name}
+	if c.Values != nil {
+		names = nil
+		for _, v := range c.Values {
+			names = append(names, c.Name+"="+v)
+		}
+	}
+	if c.Other {
+		names = append(names, c.Name+" (other)")
+	}
+	if c.Missing {
+		names = append(names, c.Name+" (missing)")
+	}
+	return names
+}
+
+func (c *column) width() int {
+	n := max(1, len(c.Values))
+	for _, more := range []bool{c.Other, c.Missing} {
+		if more {
+			n++
+		}
+	}
+	return n
+}
+
+// problem says what is wrong with a column of a recipe.
+func (c *column) problem() string {
+	seen := map[string]bool{}
+	for _, v := range c.Values {
+		if seen[v] {
+			return fmt.Sprintf("column %q has the value %q twice", c.Name, v)
+		}
+		seen[v] = true
+	}
+	if math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) {
+		return fmt.Sprintf("column %q has the mean %v", c.Name, c.Mean)
+	}
+	return ""
+}
+
+// widthOf is the number of features that columns make, and namesOfColumns names them.
+func widthOf(columns []column) (n int) {
+	for i := range columns {
+		n += columns[i].width()
+	}
+	return n
+}
+
+func namesOfColumns(columns []column) (names []string) {
+	for i := range columns {
+		names = append(names, columns[i].features()...)
+	}
+	return names
+}
+
+// columnSurvey is what all cells of a column say of what it is.
+type columnSurvey struct {
+	name                    string
+	text                    bool // it is said to be text
+	cells, missing, numbers int
+	sum                     float64
+	odd                     struct { // the first cell that is no number
+		path string
+		line int
+		cell string
+	}
+	commas int            // cells that would be numbers with a point for the comma
+	counts map[string]int // of texts; nil where there are too many
+	// numeric says that the counting ended because of mostNumbers.
+	numeric bool
+}
+
+func newSurvey(name string, text bool) *columnSurvey {
+	return &columnSurvey{name: name, text: text, counts: map[string]int{}}
+}
+
+// see takes note of a cell.
+func (c *columnSurvey) see(path string, line int, cell string) {
+	c.cells++
+	cell = strings.TrimSpace(cell)
+	if missingCell(cell) {
+		c.missing++
+		return
+	}
+	if x, err := numeric.ParseDecimal(cell); err == nil {
+		c.numbers++
+		c.sum += x
+	} else {
+		if c.odd.path == "" {
+			c.odd.path, c.odd.line, c.odd.cell = path, line, strings.Clone(cell)
+		}
+		if _, err := numeric.ParseDecimal(strings.Replace(cell, ",", ".", 1)); err == nil {
+			c.commas++
+		}
+	}
+	if c.counts == nil {
+		return
+	}
+	if n, known := c.counts[cell]; known {
+		c.counts[cell] = n + 1
+	} else {
+		c.counts[strings.Clone(cell)] = 1
+		c.numeric = !c.text && c.odd.path == "" && len(c.counts) > mostNumbers
+		if c.numeric || len(c.counts) > mostTexts {
+			c.counts = nil
+		}
+	}
+}
+
+// decide says how the column becomes features: nil where it is left out, as a note says.
+func (c *columnSurvey) decide() (col *column, note string, err error) {
+	given := c.cells - c.missing
+	fail := func(remedy, format string, arguments ...any) (*column, string, error) {
+		return nil, "", &Error{File: c.odd.path, Line: c.odd.line, Place: abbreviate(c.name), Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	}
+	switch {
+	case given == 0:
+		return nil, fmt.Sprintf("column %q has no values and is left out", abbreviate(c.name)), nil
+	case c.text:
+	case c.numbers == given:
+		mean := c.sum / float64(given)
+		if math.IsInf(mean, 0) { // no feature may be so large, and the cell will be named
+			mean = 0
+		}
+		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, c.missingNote(fmt.Sprintf("their mean, %.6g,", mean)), nil
+	case c.commas > 0 && float64(c.numbers+c.commas) >= numberColumn*float64(given):
+		return fail("write decimal points, and no separators of thousands", "the number %q has a comma", abbreviate(c.odd.cell))
+	case c.numeric, float64(c.numbers) >= numberColumn*float64(given):
+		return fail("correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
+			"%q is no number, as are %d of the %d cells of this column", abbreviate(c.odd.cell), c.numbers, given)
+	}
+	return c.decideText(given)
+}
+
+// decideText makes the categories of a column of text, by falling frequency.
+func (c *columnSurvey) decideText(given int) (*column, string, error) {
+	if c.counts == nil || given > fewCells && float64(len(c.counts)) >= ownValues*float64(given) {
+		many := fmt.Sprint(len(c.counts))
+		if c.counts == nil {
+			many = fmt.Sprintf("more than %d", mostTexts)
+		}
+		return nil, fmt.Sprintf("column %q is left out: its %d cells have %s different texts, so that it tells rows apart and not states", abbreviate(c.name), given, many), nil
+	}
+	values := slices.SortedFunc(maps.Keys(c.counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), strings.Compare(a, b))
+	})
+	col := &column{Name: c.name, Values: values, Missing: c.missing > 0}
+	note := c.missingNote("nothing")
+	if len(values) > mostCategories {
+		col.Values, col.Other = values[:mostCategories:mostCategories], true
+		kept := 0
+		for _, v := range col.Values {
+			kept += c.counts[v]
+		}
+		if note != "" {
+			note += "; "
+		}
+		note += fmt.Sprintf("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others share one",
+			abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(given))
+	}
+	slices.Sort(col.Values)
+	return col, note, nil
+}
+
+func (c *columnSurvey) missingNote(instead string) string {
+	if c.missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", abbreviate(c.name), c.missing, c.cells, instead, c.name+" (missing)")
+}
+
+// filler turns the cells of rows into features, by the columns of a recipe.
+type filler struct {
+	columns []column
+	at      []int              // [column] where it stands in the sheet
+	first   []int              // [column] its first feature
+	values  []map[string]int32 // [column] of text
+	dim     int
+	dense   bool
+
+	numbers []float64 // [rows*dim] where dense
+	start   []int     // [rows+1]
+	index   []int32
+	value   []float64
+
+	unknown []unknownCells // [column]
+}
+
+// unknownCells counts cells for which a model has no feature.
+type unknownCells struct {
+	count int
+	line  int // of the first
+	cell  string
+}
+
+// rowForm says what a row of features takes. Features are kept in whichever form takes
+// less memory.
+func rowForm(columns []column, bias bool) (dim, entries int, bytes float64, dense bool) {
+	dim, entries = widthOf(columns), len(columns)
+	if bias {
+		dim, entries = dim+1, entries+1
+	}
+	const double, sparse, start = 8, 12, 8 // bytes of an entry, and of where a row begins
+	bytes = min(double*float64(dim), sparse*float64(entries)+start)
+	return dim, entries, bytes, double*dim <= sparse*entries+start
+}
+
+// newFiller makes room for rows. The constant feature is last where bias is true.
+func newFiller(columns []column, at []int, bias bool, rows int) *filler {
+	f := &filler{columns: columns, at: at, start: make([]int, 1, rows+1), unknown: make([]unknownCells, len(columns))}
+	first := 0
+	for i := range columns {
+		c := &columns[i]
+		f.first = append(f.first, first)
+		var values map[string]int32
+		if c.Values != nil {
+			values = make(map[string]int32, len(c.Values))
+			for j, v := range c.Values {
+				values[v] = int32(first + j)
+			}
+		}
+		f.values = append(f.values, values)
+		first += c.width()
+	}
+	dim, entries, _, dense := rowForm(columns, bias)
+	if f.dim, f.dense = dim, dense; dense {
+		f.numbers = make([]float64, 0, rows*dim)
+	} else {
+		f.index, f.value = make([]int32, 0, rows*entries), make([]float64, 0, rows*entries)
+	}
+	return f
+}
+
+// add appends the features of a row; it returns the name of the column and what is wrong
+// with its cell.
+func (f *filler) add(line int, cells []string, bias bool) (place, problem string) {
+	row := len(f.numbers)
+	if f.dense {
+		f.numbers = f.numbers[:row+f.dim]
+	}
+	put := func(j int, x float64) {
+		if f.dense {
+			f.numbers[row+j] = x
+			return
+		}
+		f.index, f.value = append(f.index, int32(j)), append(f.value, x)
+	}
+	for i := range f.columns {
+		c := &f.columns[i]
+		cell, last := strings.TrimSpace(cells[f.at[i]]), f.first[i]+c.width()-1
+		missing := missingCell(cell)
+		switch {
+		case c.Values == nil:
+			x := c.Mean
+			if !missing {
+				var err error
+				if x, err = numeric.ParseDecimal(cell); err != nil {
+					return c.Name, fmt.Sprintf("%q is not a finite decimal number", abbreviate(cell))
+				}
+				if problem := tooLarge(x); problem != "" {
+					return c.Name, problem
+				}
+			}
+			put(f.first[i], x)
+		case missing:
+		default:
+			if j, known := f.values[i][cell]; known {
+				put(int(j), 1)
+			} else if c.Other {
+				put(f.first[i]+len(c.Values), 1)
+			} else {
+				f.unknown[i].see(line, cell)
+			}
+		}
+		if missing && c.Missing {
+			put(last, 1)
+		} else if missing {
+			f.unknown[i].see(line, cell)
+		}
+	}
+	if bias {
+		put(f.dim-1, 1)
+	}
+	f.start = append(f.start, len(f.index))
+	return "", ""
+}
+
+func (u *unknownCells) see(line int, cell string) {
+	if u.count++; u.count == 1 {
+		u.line, u.cell = line, strings.Clone(cell)
+	}
+}

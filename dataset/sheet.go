@@ -1,0 +1,221 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+// separators are what columns of a table with a header may be separated by.
+const separators = ",;\t"
+
+// separatorNames are what people call them, and what else they find there.
+var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars", ' ': "blanks"}
+
+// sheet is a table with a header: names of columns, and a row of cells per line, as
+// RFC 4180 has them, with any of separators.
+type sheet struct {
+	path   string
+	data   []byte // without a byte order mark
+	comma  rune
+	header []string
+}
+
+// newSheet reads the header of a table.
+func newSheet(path string, data []byte) (*sheet, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	fail := func(line int, remedy, format string, arguments ...any) (*sheet, error) {
+		return nil, &Error{File: path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	}
+	switch {
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return fail(0, "save the sheet as CSV", "it is a workbook or an archive and not a text")
+	case bytes.HasPrefix(data, []byte("PAR1")):
+		return fail(0, "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)", "it is a Parquet file and not a text")
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
+		return fail(0, "save it as CSV in UTF-8", "it is not text in UTF-8")
+	}
+	s := &sheet{path: path, data: data}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	if !utf8.Valid(first) {
+		return fail(1, "save it in UTF-8", "the header is not text in UTF-8")
+	}
+	line := string(first)
+	s.comma = separatorOf(line, separators)
+	r := s.reader()
+	record, err := r.Read()
+	if err == io.EOF {
+		return fail(0, "", "it is empty, want a line with the names of columns, and a line for each row")
+	}
+	if err != nil {
+		return nil, s.parseError(err)
+	}
+	at, _ := r.FieldPos(0)
+	for i, name := range record {
+		name = strings.TrimSpace(name)
+		if i == 0 {
+			name = strings.TrimSpace(strings.TrimPrefix(name, "#"))
+		}
+		s.header = append(s.header, strings.Clone(name))
+	}
+	if other := separatorOf(line, "| "); len(s.header) == 1 && strings.ContainsRune(line, other) {
+		return fail(at, "separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
+	}
+	for i, name := range s.header {
+		if j := slices.Index(s.header[:i], name); j >= 0 && name != "" {
+			return fail(at, "rename one of them", "columns %d and %d are both called %q", j+1, i+1, abbreviate(name))
+		}
+	}
+	if name := s.numberInHeader(); name != "" {
+		return fail(at, "put a line with the names of the columns first", "the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
+	}
+	return s, nil
+}
+
+// separatorOf returns the one of some separators that a line has most of; the first of
+// them where it has none.
+func separatorOf(line, among string) rune {
+	outside := strings.Builder{} // of quotes
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 0 {
+			outside.WriteString(part)
+		}
+	}
+	best, most := rune(among[0]), 0
+	for _, c := range among {
+		if n := strings.Count(outside.String(), string(c)); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// numberInHeader returns a number where a name is wanted. Numbers that count columns, as
+// pandas writes them, are names.
+func (s *sheet) numberInHeader() string {
+	var numbers []string
+	counting := true
+	for _, name := range s.header {
+		if x, err := numeric.ParseDecimal(name); err == nil {
+			first := x
+			if len(numbers) > 0 {
+				first, _ = numeric.ParseDecimal(numbers[0])
+			}
+			counting = counting && (first == 0 || first == 1) && x == first+float64(len(numbers)) && name == strconv.Itoa(int(x))
+			numbers = append(numbers, name)
+		}
+	}
+	if len(numbers) == 0 || counting {
+		return ""
+	}
+	return numbers[0]
+}
+
+func (s *sheet) reader() *csv.Reader {
+	r := csv.NewReader(bytes.NewReader(s.data))
+	r.Comma, r.FieldsPerRecord, r.ReuseRecord = s.comma, -1, true
+	return r
+}
+
+// parseError says in the words of this package what is wrong with quotes.
+func (s *sheet) parseError(err error) error {
+	e := &Error{File: s.path, Problem: err.Error(), Cause: err}
+	var at *csv.ParseError
+	if !errors.As(err, &at) {
+		return e
+	}
+	e.Line = at.StartLine
+	switch {
+	case errors.Is(err, csv.ErrQuote):
+		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`, `write a quote within such a cell twice, ""`
+	case errors.Is(err, csv.ErrBareQuote):
+		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`, `put the whole cell in quotes, and write the quote twice, ""`
+	}
+	return e
+}
+
+// each goes through the rows below the header that have a cell, with their lines from
+// 1. The cells hold until the next row. Rows that do not have as many cells as
+// the header are problems, and are left out.
+func (s *sheet) each(p *problems, use func(line int, cells []string)) {
+	r := s.reader()
+	for first := true; ; first = false {
+		cells, err := r.Read()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			p.keep(s.parseError(err))
+			return
+		}
+		if first {
+			continue
+		}
+		if len(cells) != len(s.header) {
+			line, _ := r.FieldPos(0)
+			if !blankRow(cells) {
+				remedy := ""
+				if c := separatorOf(strings.Join(cells, string(s.comma)), separators); c != s.comma {
+					remedy = fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[s.comma], separatorNames[c])
+				}
+				p.add(line, "", remedy, "the number of cells is %d, the header has %d columns", len(cells), len(s.header))
+			}
+			continue
+		}
+		if blankRow(cells) {
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		use(line, cells)
+	}
+}
+
+func blankRow(cells []string) bool {
+	for _, c := range cells {
+		if strings.TrimSpace(c) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// column finds a column by its name: as it stands, or else whatever the case of its
+// letters; −1: there is none.
+func (s *sheet) column(names ...string) int {
+	for _, name := range names {
+		if i := slices.Index(s.header, name); i >= 0 && name != "" {
+			return i
+		}
+	}
+	for _, name := range names {
+		if i := slices.IndexFunc(s.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 && name != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// missingCell reports whether a cell says that there is no value: it is empty, a question
+// mark, or one of the words that R, pandas and databases write.
+func missingCell(cell string) bool {
+	switch len(cell) {
+	case 0:
+		return true
+	case 1:
+		return cell == "?"
+	case 2, 3, 4:
+		switch strings.ToLower(cell) {
+		case "na", "n/a", "#n/a", "nan", "null":
+			return true
+		}
+	}
+	return false
+}

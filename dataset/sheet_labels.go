@@ -1,0 +1,197 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+const (
+	// manyStates is how many different labels are taken for states without a doubt. More
+	// are refused where most are of one row: nothing can be learned of such states.
+	manyStates = 20
+	// mostFractions is how many different labels that are numbers with fractions can be
+	// states, such as grades.
+	mostFractions = 10
+	// hiddenNumber is what other formats have for a label that is not known.
+	hiddenNumber = "-1"
+)
+
+// labelTexts numbers the different labels of tables with a header in the order in which
+// they occur.
+type labelTexts struct {
+	number map[string]int32
+	texts  []string
+	count  []int
+	first  []Error // where each stands
+	total  int
+}
+
+// see returns the number of the label in a cell, −1 where it is hidden.
+func (t *labelTexts) see(path string, line int, cell string) int32 {
+	cell = wholeNumber(strings.TrimSpace(cell))
+	if missingCell(cell) {
+		return crf.Unobserved
+	}
+	i, known := t.number[cell]
+	if !known {
+		if t.number == nil {
+			t.number = map[string]int32{}
+		}
+		i = int32(len(t.texts))
+		cell = strings.Clone(cell)
+		t.number[cell] = i
+		t.texts, t.count = append(t.texts, cell), append(t.count, 0)
+		t.first = append(t.first, Error{File: path, Line: line})
+	}
+	t.count[i]++
+	t.total++
+	return i
+}
+
+// wholeNumber writes 1.0 as 1: pandas makes floating-point numbers of a column of whole
+// ones in which some are missing.
+func wholeNumber(cell string) string {
+	whole, zeros, found := strings.Cut(cell, ".")
+	if !found || strings.Trim(zeros, "0") != "" || whole == "" || zeros == "" {
+		return cell
+	}
+	if digits := strings.TrimPrefix(whole, "-"); digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return cell
+	}
+	return whole
+}
+
+// at is a problem where a label first stands.
+func (t *labelTexts) at(i int, remedy, format string, arguments ...any) error {
+	e := t.first[i]
+	e.Problem, e.Remedy = fmt.Sprintf(format, arguments...), remedy
+	return &e
+}
+
+// numbers returns the labels as numbers, or nil where some are none.
+func (t *labelTexts) numbers() []float64 {
+	values := make([]float64, len(t.texts))
+	for i, text := range t.texts {
+		x, err := numeric.ParseDecimal(text)
+		if err != nil {
+			return nil
+		}
+		values[i] = x
+	}
+	return values
+}
+
+// inOrder returns the labels: numbers by their size, before others by the alphabet.
+func (t *labelTexts) inOrder() []string {
+	key := func(text string) float64 {
+		if x, err := numeric.ParseDecimal(text); err == nil {
+			return x
+		}
+		return math.Inf(1)
+	}
+	return slices.SortedFunc(slices.Values(t.texts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a, b))
+	})
+}
+
+// chooseStates names the states: as the model, the options or dataset.json do, or else
+// the labels that occur.
+func (l *sheetLoader) chooseStates() []string {
+	t := &l.labels
+	switch {
+	case l.o.Schema != nil:
+		return l.o.Schema.NodeTypes[0].States
+	case len(l.o.States) > 0:
+		return l.told(l.o.States, "the option States")
+	case len(l.manifest.States) > 0:
+		return l.told(l.manifest.States, l.manifestPath)
+	}
+	file := l.graphs[0].nodes.path
+	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
+		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
+			l.fail(t.at(int(minus), fmt.Sprintf("leave the cell empty, or write \"hidden_labels\": true into %s, if -1 is to hide a label; name the states in the option States if it is one of them", ManifestName),
+				"label is -1, as are %d of %d", t.count[minus], t.total))
+			return nil
+		}
+		l.warn("the labels -1 and 1 are two states; an empty cell hides a label")
+	}
+	states := t.inOrder()
+	if l.manifest.HiddenLabels {
+		states = slices.DeleteFunc(states, func(s string) bool { return s == hiddenNumber })
+	}
+	switch {
+	case len(states) == 0:
+		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in the column of labels"})
+	case len(states) == 1:
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only", abbreviate(states[0])), Remedy: "if there are more, give \"states\" in " + ManifestName + " or the option States"})
+	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) }):
+		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
+		l.fail(t.at(i, "divide the numbers into classes, or name another column by --columns label=NAME", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
+	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels? name it by --columns label=NAME"})
+	}
+	l.warnOfCase(states)
+	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
+	return states
+}
+
+// warnOfCase tells of states that differ in the case of letters alone.
+func (l *sheetLoader) warnOfCase(states []string) {
+	lower := map[string]string{}
+	for _, s := range states {
+		if before, twice := lower[strings.ToLower(s)]; twice {
+			l.warn("the labels %q and %q differ in the case of letters alone, and are two states", abbreviate(before), abbreviate(s))
+			return
+		}
+		lower[strings.ToLower(s)] = s
+	}
+}
+
+// numberLabels returns the state of every label that occurs, −1 for hidden ones.
+func (l *sheetLoader) numberLabels(states []string) []int32 {
+	t := &l.labels
+	number := make(map[string]int32, len(states))
+	for x, s := range states {
+		number[wholeNumber(s)] = int32(x)
+	}
+	of := make([]int32, len(t.texts))
+	wrong := 0
+	for i, text := range t.texts {
+		x, known := number[text]
+		switch {
+		case known:
+			of[i] = x
+		case text == hiddenNumber && l.manifest.HiddenLabels:
+			of[i] = crf.Unobserved
+		default:
+			if wrong++; wrong <= mostPerFile {
+				remedy := firstStates(text, states)
+				if text == hiddenNumber {
+					remedy = fmt.Sprintf("leave the cell empty, or write \"hidden_labels\": true into %s, if -1 is to hide a label", ManifestName)
+				}
+				l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(text), len(states)))
+			}
+		}
+	}
+	return of
+}
+
+func firstStates(label string, states []string) string {
+	if text := suggestion(label, states); strings.HasPrefix(text, "did you mean") {
+		return text
+	}
+	return "they are " + firstFew(quoted(states))
+}
+
+func quoted(texts []string) (list []string) {
+	for _, t := range texts {
+		list = append(list, fmt.Sprintf("%q", abbreviate(t)))
+	}
+	return list
+}

@@ -1,0 +1,455 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
+)
+
+// sheetLoader turns pairs of tables with a header into a set.
+type sheetLoader struct {
+	loader
+	graphs []*sheetGraph
+	rules  *sheetRecipe // of the set's recipe
+	labels labelTexts
+}
+
+// sheetGraph is one graph as its tables give it.
+type sheetGraph struct {
+	name         string
+	nodes, edges *sheet
+	roles        nodeRoles
+	ends         [2]int
+
+	names        []string
+	byName       map[string]int32
+	lines        []int32 // [node]
+	texts        []int32 // [node] number of the label in labelTexts, −1 where it is hidden
+	splits       []string
+	features     crf.Features
+	joined       *edgeTable
+	edgeFeatures crf.Features
+}
+
+func loadSheets(ctx context.Context, pairs []tablePair, o *Options) (*Set, []error) {
+	l := &sheetLoader{loader: newLoader(ctx, o), rules: &sheetRecipe{}}
+	if o.Recipe != nil && o.Recipe.Sheets != nil {
+		l.rules = o.Recipe.Sheets
+	}
+	for _, pair := range pairs {
+		l.readManifest(filepath.Dir(pair.nodes), true)
+		l.open(pair)
+	}
+	if l.manifest.NodeFeatures != nil {
+		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
+	}
+	l.run(l.chooseColumns)
+	for _, g := range l.graphs {
+		if parallel.Ended(ctx) != nil {
+			return l.result()
+		}
+		l.run(func() { l.readNodes(g) })
+		l.run(func() { l.readEdges(g) })
+	}
+	l.run(func() { l.observeSplit(l.splits()) }, l.finish)
+	return l.result()
+}
+
+func (l *sheetLoader) splits() (all [][]string) {
+	for _, g := range l.graphs {
+		all = append(all, g.splits)
+	}
+	return all
+}
+
+// open reads the headers of a pair of tables, and finds out which is which.
+func (l *sheetLoader) open(pair tablePair) {
+	g := &sheetGraph{name: pair.name}
+	for _, table := range []struct {
+		path string
+		into **sheet
+	}{{pair.nodes, &g.nodes}, {pair.edges, &g.edges}} {
+		data := l.source(table.path)
+		if data == nil {
+			return
+		}
+		s, err := newSheet(table.path, data)
+		if err != nil {
+			l.fail(err)
+			return
+		}
+		*table.into = s
+	}
+	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
+		g.nodes, g.edges = g.edges, g.nodes
+	}
+	if pair.loose {
+		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
+	}
+	g.roles = l.rolesOfNodes(g.nodes)
+	g.ends = l.rolesOfEdges(g.edges)
+	l.graphs = append(l.graphs, g)
+}
+
+// looksLikeEdges reports whether the first of two tables is the one of edges: by the
+// options, by the names of columns, or else by the names of the files.
+func (l *sheetLoader) looksLikeEdges(first, second *sheet) bool {
+	sign := func(s *sheet) int {
+		ends := s.usualEnds()
+		switch {
+		case s.column(l.o.given(roleSource)...) >= 0, s.column(l.rules.Source) >= 0 && s.column(l.rules.Target) >= 0:
+			return 4
+		case ends[0] >= 0:
+			return 3
+		case strings.Contains(strings.ToLower(filepath.Base(s.path)), "edge"):
+			return 2
+		case s.column(labelNames...) >= 0, s.column(idNames...) >= 0:
+			return 0
+		}
+		return 1
+	}
+	return sign(first) > sign(second)
+}
+
+// chooseColumns decides what features the columns make: as the model has it, or by a
+// look at all cells.
+func (l *sheetLoader) chooseColumns() {
+	r := l.rules
+	if l.o.Recipe != nil {
+		for _, g := range l.graphs {
+			l.compareColumns(g.nodes, r.Nodes, r.Source != "", g.roles.id, g.roles.label, g.roles.split)
+			l.compareColumns(g.edges, r.Edges, true, g.ends[0], g.ends[1])
+		}
+		return
+	}
+	first := l.graphs[0]
+	name := func(s *sheet, i int) string {
+		if i < 0 {
+			return ""
+		}
+		return s.header[i]
+	}
+	r.ID, r.Label, r.Split = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label), name(first.nodes, first.roles.split)
+	r.Source, r.Target = name(first.edges, first.ends[0]), name(first.edges, first.ends[1])
+	var nodes, edges []*sheet
+	for _, g := range l.graphs {
+		nodes, edges = append(nodes, g.nodes), append(edges, g.edges)
+	}
+	for _, role := range []string{roleText, roleIgnore} {
+		for _, name := range l.o.given(role) {
+			if first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
+				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path, abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
+			}
+		}
+	}
+	l.run(
+		func() {
+			r.Nodes = l.survey(nodes, l.features(first.nodes, first.roles.id, first.roles.label, first.roles.split))
+		},
+		func() { r.Edges = l.survey(edges, l.features(first.edges, first.ends[0], first.ends[1])) })
+}
+
+// survey looks at all cells of the columns of tables, which stand at these places in the
+// first of them.
+func (l *sheetLoader) survey(sheets []*sheet, at []int) (columns []column) {
+	surveys := make([]*columnSurvey, len(at))
+	for k, i := range at {
+		name := sheets[0].header[i]
+		surveys[k] = newSurvey(name, slices.Contains(l.o.given(roleText), name))
+	}
+	for _, s := range sheets {
+		places := slices.Clone(at)
+		for k, c := range surveys {
+			if places[k] = s.column(c.name); places[k] < 0 {
+				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
+			}
+		}
+		if len(l.problems) > 0 {
+			return nil
+		}
+		p := &problems{file: s.path}
+		s.each(p, func(line int, cells []string) {
+			for k, i := range places {
+				surveys[k].see(s.path, line, cells[i])
+			}
+		})
+		l.fail(p.errors()...)
+	}
+	for _, c := range surveys {
+		if problem := c.listOfFeatures(); problem != nil {
+			l.fail(problem)
+			continue
+		}
+		col, note, err := c.decide()
+		switch {
+		case err != nil:
+			l.fail(err)
+		case col != nil:
+			columns = append(columns, *col)
+		}
+		if note != "" {
+			l.warn("%s: %s", sheets[0].path, note)
+		}
+	}
+	return columns
+}
+
+// listOfFeatures refuses a column of lists of features, as tables without a header have.
+func (c *columnSurvey) listOfFeatures() error {
+	cell := c.odd.cell
+	if !strings.EqualFold(c.name, "features") || !strings.ContainsAny(cell, " :") || !isDigit(cell[0]) {
+		return nil
+	}
+	return &Error{File: c.odd.path, Line: c.odd.line, Place: c.name, Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(cell)), Remedy: "begin the header with #, or give every feature a column"}
+}
+
+// compareColumns checks that a table has the columns of the model; the others are not
+// looked at.
+func (l *sheetLoader) compareColumns(s *sheet, columns []column, say bool, taken ...int) {
+	for i := range columns {
+		if s.column(columns[i].Name) < 0 {
+			l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which the model was trained with; %s", abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
+		}
+	}
+	var more []string
+	for _, i := range l.features(s, taken...) {
+		name := s.header[i]
+		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
+			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
+		}
+	}
+	if len(more) > 0 && say {
+		l.warn("%s: the model does not use column %s", s.path, firstFew(more))
+	}
+}
+
+// fillerOf makes a filler for the rows of a sheet.
+func (l *sheetLoader) fillerOf(s *sheet, columns []column, bias bool) *filler {
+	at := make([]int, len(columns))
+	for i := range columns {
+		at[i] = s.column(columns[i].Name)
+	}
+	rows := bytes.Count(s.data, []byte("\n")) + 1
+	_, _, perRow, _ := rowForm(columns, bias)
+	l.allow(s.path, "", fmt.Sprintf("the features of %d rows", rows), float64(rows)*perRow, l.o.Memory, nil)
+	if len(l.problems) > 0 {
+		return nil
+	}
+	return newFiller(columns, at, bias, rows)
+}
+
+// readNodes reads the table of nodes of a graph.
+func (l *sheetLoader) readNodes(g *sheetGraph) {
+	s, bias := g.nodes, l.bias()
+	f := l.fillerOf(s, l.rules.Nodes, bias)
+	if f == nil {
+		return
+	}
+	g.byName = map[string]int32{}
+	p := &problems{file: s.path}
+	splits := map[string]string{} // one copy of each
+	s.each(p, func(line int, cells []string) {
+		name := strings.TrimSpace(cells[g.roles.id])
+		if before, twice := g.byName[name]; twice {
+			p.add(line, abbreviate(s.header[g.roles.id]), "", "node %q is on line %d already", abbreviate(name), g.lines[before])
+			return
+		}
+		if name == "" {
+			p.add(line, abbreviate(s.header[g.roles.id]), "", "the node has no identifier")
+			return
+		}
+		name = strings.Clone(name)
+		g.byName[name] = int32(len(g.names))
+		g.names, g.lines = append(g.names, name), append(g.lines, int32(line))
+		text := int32(crf.Unobserved)
+		if g.roles.label >= 0 && !l.o.NoLabels {
+			text = l.labels.see(s.path, line, cells[g.roles.label])
+		}
+		g.texts = append(g.texts, text)
+		split := ""
+		if g.roles.split >= 0 {
+			cell, known := splits[strings.TrimSpace(cells[g.roles.split])]
+			if !known {
+				cell = strings.Clone(strings.TrimSpace(cells[g.roles.split]))
+				splits[cell] = cell
+			}
+			split = cell
+		}
+		g.splits = append(g.splits, split)
+		if place, problem := f.add(line, cells, bias); problem != "" {
+			p.add(line, abbreviate(place), "", "%s", problem)
+		}
+	})
+	if len(g.names) == 0 && len(p.list) == 0 {
+		p.add(0, "", "", "there are no nodes below the header")
+	}
+	l.fail(p.errors()...)
+	l.warnUnknown(s, f)
+	l.run(func() { l.freezeFeatures(s, f, &g.features) })
+}
+
+func (l *sheetLoader) bias() bool {
+	if l.o.Recipe != nil {
+		return l.o.Recipe.Bias
+	}
+	return !l.o.NoBias
+}
+
+// freezeFeatures makes features of what a filler has.
+func (l *sheetLoader) freezeFeatures(s *sheet, f *filler, into *crf.Features) {
+	var err error
+	switch {
+	case f.dim == 0:
+		*into = crf.Constant(len(f.start)-1, 0)
+	case f.dense:
+		*into, err = crf.Dense(f.numbers, f.dim)
+	default:
+		*into, err = crf.Sparse(f.start, f.index, f.value, f.dim)
+	}
+	if err != nil {
+		l.fail(&Error{File: s.path, Problem: err.Error(), Cause: err})
+	}
+}
+
+// warnUnknown tells of cells for which the model has no feature.
+func (l *sheetLoader) warnUnknown(s *sheet, f *filler) {
+	for i := range f.unknown {
+		u, c := &f.unknown[i], &f.columns[i]
+		instead := "they count as none of its texts"
+		if c.Values == nil {
+			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
+		}
+		if u.count > 0 {
+			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", s.path, u.line, abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
+		}
+	}
+}
+
+// readEdges reads the table of edges of a graph.
+func (l *sheetLoader) readEdges(g *sheetGraph) {
+	s := g.edges
+	f := l.fillerOf(s, l.rules.Edges, true)
+	if f == nil {
+		return
+	}
+	t := &edgeTable{}
+	p := &problems{file: s.path}
+	seen := map[[2]int32]bool{}
+	s.each(p, func(line int, cells []string) {
+		var ends [2]int32
+		for k, i := range g.ends {
+			name := strings.TrimSpace(cells[i])
+			node, known := g.byName[name]
+			if !known {
+				p.add(line, abbreviate(s.header[i]), g.unknownNode(name), "there is no node %q in %s", abbreviate(name), g.nodes.path)
+				return
+			}
+			ends[k] = node
+		}
+		u, v := ends[0], ends[1]
+		pair := [2]int32{min(u, v), max(u, v)}
+		switch {
+		case u == v:
+			t.loops = append(t.loops, line)
+		case seen[pair]:
+			t.repeated = append(t.repeated, line)
+		default:
+			seen[pair] = true
+			t.u, t.v = append(t.u, u), append(t.v, v)
+			if place, problem := f.add(line, cells, true); problem != "" {
+				p.add(line, abbreviate(place), "", "%s", problem)
+			}
+		}
+	})
+	if problem := g.edgeHeaderMissing(); problem != nil {
+		p.list, p.more = []error{problem}, 0
+	}
+	l.fail(p.errors()...)
+	l.set.Warnings = append(l.set.Warnings, t.warnings(s.path)...)
+	l.warnUnknown(s, f)
+	g.joined = t
+	l.run(func() { l.freezeFeatures(s, f, &g.edgeFeatures) })
+	s.data, g.nodes.data = nil, nil // no longer needed
+}
+
+// edgeHeaderMissing tells of a header that is an edge.
+func (g *sheetGraph) edgeHeaderMissing() error {
+	u, v := g.edges.header[g.ends[0]], g.edges.header[g.ends[1]]
+	_, known := g.byName[u]
+	if _, both := g.byName[v]; !known || !both {
+		return nil
+	}
+	return &Error{File: g.edges.path, Line: 1, Problem: fmt.Sprintf("the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v)), Remedy: "put a line with the names of the columns first, such as source and target"}
+}
+
+// unknownNode guesses why a node is not known.
+func (g *sheetGraph) unknownNode(name string) string {
+	if _, known := g.byName[wholeNumber(name)]; known {
+		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", wholeNumber(name))
+	}
+	if _, known := g.byName[name+".0"]; known {
+		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", name+".0")
+	}
+	return ""
+}
+
+// finish makes schema and instances of the tables that were read.
+func (l *sheetLoader) finish() {
+	states := l.chooseStates()
+	l.run(func() { l.chooseSchema(states) })
+	if len(l.problems) > 0 {
+		return
+	}
+	of := l.numberLabels(l.set.Schema.NodeTypes[0].States)
+	for _, g := range l.graphs {
+		l.run(func() { l.build(g, of) })
+	}
+}
+
+// chooseSchema takes the model's schema or makes one for the tables.
+func (l *sheetLoader) chooseSchema(states []string) {
+	if l.o.Schema != nil {
+		l.adoptModel()
+		l.compareNames()
+		return
+	}
+	l.set.Recipe = Recipe{Kind: KindGraph, Bias: !l.o.NoBias, States: states, FeatureDim: widthOf(l.rules.Nodes), Sheets: l.rules}
+	s := &l.set.Schema
+	names := namesOfColumns(l.rules.Nodes)
+	if !l.o.NoBias {
+		names = append(names, biasName)
+	}
+	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: states, Features: len(names), FeatureNames: names}}
+	if slices.ContainsFunc(l.graphs, func(g *sheetGraph) bool { return len(g.joined.u) > 0 }) {
+		names := append(namesOfColumns(l.rules.Edges), FormConstant)
+		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
+	}
+	l.set.origins.nodeFeatures[0] = origin{what: "features", number: len(names), because: fmt.Sprintf("the columns of %s make as many", l.graphs[0].nodes.path)}
+	l.completeSchema()
+}
+
+// build freezes one graph, with the states of the labels that occur.
+func (l *sheetLoader) build(g *sheetGraph, of []int32) {
+	s := &l.set.Schema
+	labels := make([]int32, len(g.texts))
+	for i, text := range g.texts {
+		if labels[i] = crf.Unobserved; text >= 0 {
+			labels[i] = of[text]
+		}
+	}
+	l.freezeGraph(graphParts{
+		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, ends: g.joined, nodeFeatures: g.features,
+		edgeFeatures: func() crf.Features {
+			if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
+				return crf.Constant(len(g.joined.u), 1)
+			}
+			return g.edgeFeatures
+		},
+	})
+}

@@ -1,0 +1,293 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const headedNodes = "id,label,split,age,town,remark\n" +
+	"ann,ok,train,30,Rome,a b\n" +
+	"\"bob \"\"b\"\"\",fraud,train,,Oslo,c\n" +
+	"cid,,test,50,Rome,d\n" +
+	"dan,ok,test,40,?,e\n"
+
+const headedEdges = "source,target,amount\nann,\"bob \"\"b\"\"\",2\ncid,ann,4\nann,cid,1\ndan,dan,1\ndan,cid,3\n"
+
+func sheets(nodes, edges string) map[string]string {
+	return map[string]string{"nodes.csv": nodes, "edges.csv": edges}
+}
+
+func matrixOf(set *Set) (rows [][]float64) {
+	f := set.Instances[0].NodeFeatures(0)
+	for r := range f.Rows() {
+		rows = append(rows, row(f, r))
+	}
+	return rows
+}
+
+func TestSheets(t *testing.T) {
+	folder := writeFiles(t, sheets(headedNodes, headedEdges))
+	nodes, edges := filepath.Join(folder, "nodes.csv"), filepath.Join(folder, "edges.csv")
+	for _, paths := range [][]string{{folder}, {nodes}, {edges}, {nodes, edges}, {edges, nodes}} {
+		set, err := Open(t.Context(), paths, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantNames := []string{"age", "age (missing)", "town=Oslo", "town=Rome", "town (missing)", "bias"}
+		if n := set.Schema.NodeTypes[0]; !cmp.Equal(n.States, []string{"fraud", "ok"}) || !cmp.Equal(n.FeatureNames, wantNames) {
+			t.Errorf("states %q, features %q", n.States, n.FeatureNames)
+		}
+		if got, want := matrixOf(set), [][]float64{{30, 0, 0, 1, 0, 1}, {40, 1, 1, 0, 0, 1}, {50, 0, 0, 1, 0, 1}, {40, 0, 0, 0, 1, 1}}; !cmp.Equal(got, want) {
+			t.Errorf("features %v, want %v", got, want)
+		}
+		in := set.Instances[0]
+		u, v := in.Graph.Ends()
+		if !slices.Equal(u, []int32{0, 2, 3}) || !slices.Equal(v, []int32{1, 0, 2}) {
+			t.Errorf("edges join %v and %v", u, v)
+		}
+		if e := in.EdgeFeatures(0); e.Rows() != 3 || !cmp.Equal(row(e, 1), []float64{4, 1}) || !cmp.Equal(set.Schema.EdgeTypes[0].FeatureNames, []string{"amount", "constant"}) {
+			t.Errorf("edge features %v of %+v", row(e, 1), set.Schema.EdgeTypes)
+		}
+		if !cmp.Equal(in.Samples(), [][]int32{{1, 0, -1, 1}}) || !cmp.Equal(set.Names, [][]string{{"ann", `bob "b"`, "cid", "dan"}}) || !cmp.Equal(set.Splits, [][]string{{"train", "train", "test", "test"}}) {
+			t.Errorf("labels %v, names %q, splits %q", in.Samples(), set.Names, set.Splits)
+		}
+		for i, want := range []string{
+			`column "age" has 1 missing cells of 4: their mean, 40, stands for them`, `column "town" has 1 missing cells of 4: nothing stands for them`,
+			`column "remark" is left out: its 4 cells have 4 different texts`, "edges.csv:5: an edge from a node to itself", "edges.csv:4: an edge that is there already", "1 of 4 labels are hidden (the cell is empty)",
+		} {
+			if !strings.Contains(set.Warnings[i], want) {
+				t.Errorf("warning %q, want %q", set.Warnings[i], want)
+			}
+		}
+	}
+}
+
+// TestSheetsForModel: other tables are read as those of the training were, whatever their
+// columns, and the order and separator of them.
+func TestSheetsForModel(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, sheets(headedNodes, headedEdges)), Options{})
+	text := trained.Recipe.String()
+	recipe, err := ParseRecipe(text)
+	if err != nil || recipe.String() != text {
+		t.Fatalf("%v: %s is read as %s", err, text, recipe)
+	}
+	model := Options{Schema: &trained.Schema, Recipe: recipe}
+	set := mustOpen(t, writeFiles(t, sheets("town;more;AGE;id;label\nParis;1;7;x;ok\nOslo;2;NaN;y;\n", "target;source;amount\nx;y;\n")), model)
+	if got, want := matrixOf(set), [][]float64{{7, 0, 0, 0, 0, 1}, {40, 1, 1, 0, 0, 1}}; !cmp.Equal(got, want) {
+		t.Errorf("features %v, want %v", got, want)
+	}
+	if got := row(set.Instances[0].EdgeFeatures(0), 0); !cmp.Equal(got, []float64{2.2, 1}) { // the mean of all rows
+		t.Errorf("edge features %v", got)
+	}
+	u, v := set.Instances[0].Graph.Ends()
+	if !slices.Equal(u, []int32{1}) || !slices.Equal(v, []int32{0}) || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{1, -1}}) {
+		t.Errorf("edges join %v and %v, labels %v", u, v, set.Instances[0].Samples())
+	}
+	for _, want := range []string{`the model does not use column "more"`, `nodes.csv:2:town: the model has not learned of the cell "Paris" (and of 0 more in this column)`, `edges.csv:2:amount: the model has not learned of the cell "" (and of 0 more in this column): 2.2, the mean in training`} {
+		if !slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
+			t.Errorf("no warning in %q has %q", set.Warnings, want)
+		}
+	}
+	model.NoLabels = true
+	set = mustOpen(t, writeFiles(t, sheets("id,age,town\nx,1,Rome\n", "source,target,amount\n")), model)
+	if len(set.Instances[0].Samples()) != 0 {
+		t.Error("there are labels")
+	}
+	model.NoLabels = false
+	for name, c := range map[string]struct{ nodes, want string }{
+		"column": {"id,label,agee,town\nx,ok,1,Rome\n", `nodes.csv:1: there is no column "age", which the model was trained with; did you mean "agee"?`},
+		"label":  {"id,label,age,town\nx,Ok,1,Rome\n", `nodes.csv:2: label is "Ok", which is none of the 2 states; did you mean "ok"?`},
+		"labels": {"id,age,town\nx,1,Rome\n", "nodes.csv:1: no column is called label"},
+		"number": {"id,label,age,town\nx,ok,old,Rome\n", `nodes.csv:2:age: "old" is not a finite decimal number`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(t.Context(), []string{writeFiles(t, sheets(c.nodes, "source,target,amount\n"))}, model)
+			wantError(t, err, c.want)
+		})
+	}
+	old := Recipe{Kind: KindGraph, FeatureDim: 5, Bias: true}
+	_, err = Open(t.Context(), []string{writeFiles(t, sheets(headedNodes, headedEdges))}, Options{Schema: &trained.Schema, Recipe: &old})
+	wantError(t, err, "the model was trained on tables that have a header: false, and these have one: true")
+}
+
+func TestSheetsLabels(t *testing.T) {
+	read := func(labels, manifest string, o Options) (*Set, error) {
+		nodes := "id,label\n"
+		for i, label := range strings.Split(labels, " ") {
+			nodes += fmt.Sprintf("n%d,%s\n", i, label)
+		}
+		files := sheets(nodes, "source,target\nn0,n1\n")
+		if manifest != "" {
+			files[ManifestName] = manifest
+		}
+		return Open(t.Context(), []string{writeFiles(t, files)}, o)
+	}
+	for _, c := range []struct {
+		labels, manifest string
+		o                Options
+		states           []string
+		want             []int32
+	}{
+		{labels: "b a  NA ? b", states: []string{"a", "b"}, want: []int32{1, 0, -1, -1, -1, 1}},
+		{labels: "10 9 2", states: []string{"2", "9", "10"}, want: []int32{2, 1, 0}},
+		{labels: "1.0 0.0  1.0", states: []string{"0", "1"}, want: []int32{1, 0, -1, 1}},
+		{labels: "1 -1 1", states: []string{"-1", "1"}, want: []int32{1, 0, 1}},
+		{labels: "1 -1 0", o: Options{States: []string{"-1", "0", "1"}}, states: []string{"-1", "0", "1"}, want: []int32{2, 0, 1}},
+		{labels: "1 -1 0", manifest: `{"hidden_labels": true}`, states: []string{"0", "1"}, want: []int32{1, -1, 0}},
+		{labels: "no yes", manifest: `{"states": ["yes", "no"]}`, states: []string{"yes", "no"}, want: []int32{1, 0}},
+	} {
+		set, err := read(c.labels, c.manifest, c.o)
+		if err != nil {
+			t.Errorf("%s: %v", c.labels, err)
+			continue
+		}
+		if got := set.Instances[0].Samples()[0]; !cmp.Equal(set.Schema.NodeTypes[0].States, c.states) || !cmp.Equal(got, c.want) {
+			t.Errorf("%s: states %q, labels %v", c.labels, set.Schema.NodeTypes[0].States, got)
+		}
+	}
+	many := ""
+	for i := range 30 {
+		many += fmt.Sprintf("w%d ", i)
+	}
+	for labels, want := range map[string]string{
+		"1 -1 0":           "nodes.csv:3: label is -1, as are 1 of 3; leave the cell empty, or write \"hidden_labels\": true into dataset.json",
+		"x x x":            `every label is "x", which tells of one state only`,
+		"NA NA":            "no node has a label",
+		many[:len(many)-1]: `30 labels have 30 different texts, such as "w0"`,
+		"0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1.1 1.2": "nodes.csv:2: label is 0.1, a number with a fraction, of 11 different ones",
+	} {
+		_, err := read(labels, "", Options{})
+		wantError(t, err, want)
+	}
+}
+
+// TestSheetsColumns: roles can be given to columns, and text is bounded.
+func TestSheetsColumns(t *testing.T) {
+	nodes, edges := "key,code,kind,big,x\n", "weight,one,two\n"
+	for i := range 1000 {
+		nodes += fmt.Sprintf("k%d,%d,%c,w%d,%d\n", i, i%3, 'a'+i%2, i%300, i)
+		edges += fmt.Sprintf("1,k%d,k%d\n", i, (i+1)%1000)
+	}
+	folder := writeFiles(t, map[string]string{"people.csv": nodes, "friends.csv": edges})
+	paths := []string{filepath.Join(folder, "people.csv"), filepath.Join(folder, "friends.csv")}
+	set, err := Open(t.Context(), paths, Options{Columns: []string{"id=key", "label=kind", "text=code", "ignore=x", "source=one", "target=two"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := set.Schema.NodeTypes[0]
+	if in := set.Instances[0]; in.Name != "people" || in.Graph.NumEdges() != 1000 || len(n.FeatureNames) != 3+101+1 || n.FeatureNames[2] != "code=2" || n.FeatureNames[103] != "big (other)" || !cmp.Equal(n.States, []string{"a", "b"}) {
+		t.Errorf("%q: %d edges, features %q, states %q", in.Name, in.Graph.NumEdges(), n.FeatureNames, n.States)
+	}
+	if !strings.Contains(set.Warnings[0], `column "big" has 300 different texts: the 100 most frequent, of 40 % of its cells, have a feature each`) {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+	sums := make([]float64, n.Features)
+	for _, r := range matrixOf(set) {
+		total := 0.0
+		for j, x := range r {
+			sums[j] += x
+			total += x
+		}
+		if total != 3 { // code, big and bias
+			t.Fatalf("a row sums to %v", total)
+		}
+	}
+	if sums[0] != 334 || sums[103] != 600 || sums[104] != 1000 {
+		t.Errorf("columns sum to %v", sums)
+	}
+	for _, c := range []struct{ columns, want string }{
+		{"labels=kind", `Columns: "labels=kind": did you mean "label"?`},
+		{"kind", `want ROLE=NAME`},
+		{"label=kid", `people.csv has no column "kid"; did you mean "kind"?`},
+		{"label=kind,ignore=nothing", `has a column "nothing"`},
+	} {
+		_, err := Open(t.Context(), paths, Options{Columns: append(strings.Split(c.columns, ","), "source=one", "target=two")})
+		wantError(t, err, c.want)
+	}
+}
+
+func TestColumnKinds(t *testing.T) {
+	decide := func(cells ...string) (*column, string, error) {
+		c := newSurvey("c", false)
+		for i, cell := range cells {
+			c.see("f", i+2, cell)
+		}
+		return c.decide()
+	}
+	if c, _, err := decide("1", " 2.5e1 ", "NA"); err != nil || c.Mean != 13 || !c.Missing || c.Values != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, note, err := decide("", "?"); c != nil || err != nil || !strings.Contains(note, "no values") {
+		t.Errorf("%+v, %q, %v", c, note, err)
+	}
+	if c, _, err := decide("1", "a", "a", "1"); err != nil || !cmp.Equal(c.Values, []string{"1", "a"}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	numbers := slices.Repeat([]string{"5"}, 20)
+	for cell, want := range map[string]string{
+		"12 kg": `f:22:c: "12 kg" is no number, as are 20 of the 21 cells of this column; correct the cell`,
+		"1,5":   `f:22:c: the number "1,5" has a comma`,
+		"inf":   `"inf" is no number`,
+	} {
+		_, _, err := decide(append(numbers, cell)...)
+		wantError(t, err, want)
+	}
+	if p := (&column{Name: "c", Mean: math.Inf(1)}).problem(); p == "" {
+		t.Error("a mean that is not finite passes")
+	}
+	if p := (&column{Name: "c", Values: []string{"a", "a"}}).problem(); p == "" {
+		t.Error("a value twice passes")
+	}
+}
+
+// TestSheetsManyProblems: an error of a table is bounded, however much is wrong with it.
+func TestSheetsManyProblems(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	nodes, edges := "id,label,"+long+"\n", "source,target\n"
+	for i := range 1000 {
+		nodes += fmt.Sprintf("%d%s,%d,1\n", i, long, i%2)
+		edges += fmt.Sprintf("%d,%s\n", i, long)
+	}
+	_, list := Check(t.Context(), []string{writeFiles(t, sheets(nodes, edges))}, Options{})
+	text := fmt.Sprint(list)
+	if len(list) != mostPerFile+1 || len(text) > 6000 || !strings.Contains(text, "980 more problems") {
+		t.Errorf("%d problems in %d bytes: %.300s", len(list), len(text), text)
+	}
+}
+
+func FuzzSheets(f *testing.F) {
+	f.Add([]byte(headedNodes), []byte(headedEdges))
+	f.Add([]byte("id;label;x\n1;0;2\n2;1;\n"), []byte("a\tb\n1\t2\n"))
+	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
+	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
+		l := &sheetLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
+		n, err := newSheet("nodes.csv", nodes)
+		if err != nil {
+			return
+		}
+		e, err := newSheet("edges.csv", edges)
+		if err != nil {
+			return
+		}
+		g := &sheetGraph{nodes: n, edges: e}
+		l.graphs = []*sheetGraph{g}
+		l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) },
+			l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.finish)
+		if len(l.problems) > 0 {
+			return
+		}
+		if len(l.set.Instances) != 1 {
+			t.Fatal("neither an instance nor a problem")
+		}
+		recipe, err := ParseRecipe(l.set.Recipe.String())
+		if err != nil || recipe.fits(&l.set.Schema) != nil {
+			t.Fatalf("recipe %s: %v", &l.set.Recipe, err)
+		}
+	})
+}

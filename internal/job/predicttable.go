@@ -1,0 +1,110 @@
+package job
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/atomicfile"
+)
+
+// TableExtensions are those of files that PredictTable writes.
+var TableExtensions = []string{".csv", ".tsv"}
+
+// PredictTable labels instances of a set and writes one table into a file: a row for each
+// node, with its name, or number, its label, and the probability of every state. Where
+// there are several instances, their names come first. held is as in Inference.Each.
+func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+	if len(set.Images) > 0 {
+		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
+	}
+	started, p := time.Now(), &Prediction{Out: file.Path}
+	err := file.Write(func(out io.Writer) error {
+		t := newPredictionTable(out, file.Path, set, len(instances) > 1)
+		err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+			var names []string
+			if i < len(set.Names) {
+				names = set.Names[i]
+			}
+			p.note(instances[i].Name, file.Path, b)
+			return t.write(instances[i], names, b)
+		})
+		if err != nil {
+			return err
+		}
+		t.rows.Flush()
+		return t.rows.Error()
+	})
+	p.Seconds = time.Since(started).Seconds()
+	return p, err
+}
+
+// predictionTable is a table of predictions in the making.
+type predictionTable struct {
+	rows    *csv.Writer
+	several bool    // instances
+	columns [][]int // [node type][state] which of the probabilities is its own
+	row     []string
+	states  []string // the part of row that has the probabilities
+}
+
+func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bool) *predictionTable {
+	t := &predictionTable{rows: csv.NewWriter(out), several: several}
+	if filepath.Ext(path) == TableExtensions[1] {
+		t.rows.Comma = '\t'
+	}
+	var states []string // of all types
+	for _, of := range set.Schema.NodeTypes {
+		columns := make([]int, len(of.States))
+		for x, name := range of.States {
+			if columns[x] = slices.Index(states, name); columns[x] < 0 {
+				columns[x] = len(states)
+				states = append(states, name)
+			}
+		}
+		t.columns = append(t.columns, columns)
+	}
+	node, label := set.Recipe.TableNames()
+	if t.row = []string{node, label}; several {
+		t.row = []string{"instance", node, label}
+	}
+	leading := len(t.row)
+	for _, name := range states {
+		t.row = append(t.row, "p("+name+")")
+	}
+	t.states = t.row[leading:]
+	_ = t.rows.Write(t.row) // the writer keeps its error
+	return t
+}
+
+// write writes a row for every node of an instance.
+func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Beliefs) error {
+	const digits = 6 // more than inference is good for
+	leading := t.row[:0]
+	if t.several {
+		leading = append(leading, in.Name)
+	}
+	for s, y := range b.Labels {
+		name := strconv.Itoa(s)
+		if names != nil {
+			name = names[s]
+		}
+		a := in.NodeType(int32(s))
+		_ = append(leading, name, in.Schema().NodeTypes[a].States[y]) // into row
+		clear(t.states)
+		for x, p := range b.Of(s) {
+			t.states[t.columns[a][x]] = strconv.FormatFloat(p, 'g', digits, 64)
+		}
+		if err := t.rows.Write(t.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
