@@ -129,10 +129,11 @@ func (s *Span) Symmetrise(tables []float64) {
 	}
 }
 
-// CheckSymmetry reports the first two weights of a symmetric type that differ and must not.
+// CheckSymmetry reports the first two weights of a symmetric type that differ and must not. A
+// model may be without its weights.
 func (m *Model) CheckSymmetry() error {
 	for _, s := range m.Layout.Edge {
-		for i := s.At; s.Ends > 0 && i < s.At+s.Len; i++ {
+		for i := s.At; s.Ends > 0 && i < min(s.At+s.Len, len(m.Weights)); i++ {
 			joint := (i - s.At) % s.States
 			mirror := i - joint + joint%s.Ends*s.Ends + joint/s.Ends
 			if m.Weights[i] != m.Weights[mirror] {
