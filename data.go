@@ -48,9 +48,11 @@ func OpenWith(o dataset.Options, paths ...string) (*Data, error) {
 // Graph is one network in memory. Nodes are 0, 1, ….
 type Graph struct {
 	Name string // for messages; "": graph and its number
-	// Edges [edges] are the two ends of every edge: no loops, no edge twice. The
-	// order of the ends has a meaning: see package crf.
-	Edges [][2]int
+	// Edges [edges] are the two ends of every edge: no loops, no edge twice. Directed says
+	// that an edge leads from the first to the second, such as from word to word; otherwise
+	// the order of the ends means nothing. All graphs are the same in that.
+	Edges    [][2]int
+	Directed bool
 	// Nodes [nodes][features] are the features of every node. EdgeFeatures
 	// [edges][features] are those of every edge; nil stands for the constant one.
 	Nodes, EdgeFeatures [][]float64
@@ -206,7 +208,7 @@ func boolToInt(b bool) int {
 // arrays returns the graph as the arrays of an instance.
 func (g *Graph) arrays(states []string) (*dataset.Arrays, error) {
 	a := &dataset.Arrays{
-		Name: g.Name, Edges: make([][2]int32, len(g.Edges)), GridShape: [2]int{g.Rows, g.Cols},
+		Name: g.Name, Edges: make([][2]int32, len(g.Edges)), Directed: g.Directed, GridShape: [2]int{g.Rows, g.Cols},
 		NodeFeatures: &dataset.Matrix{Columns: len(g.Nodes[0]), Data: slices.Concat(g.Nodes...)},
 	}
 	for e, ends := range g.Edges {

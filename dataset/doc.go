@@ -17,6 +17,7 @@
 //	grid_shape     [2] int       rows, columns of the grid the nodes lie on; optional
 //	states         [] or [n] int number of states of all nodes, or of each; optional
 //	weight         [] float      what the instance's samples count in learning; optional
+//	directed       [] int        1: edges lead from their first end to the second; optional
 //
 // Types that differ in their features have arrays of their own instead, such as
 // node_features.pixel and node_features.region with a row for each node of the
@@ -40,8 +41,12 @@
 //	  "edge_types": ["next", {"name": "part of", "u": "pixel", "v": "region", "bins": 4}],
 //	  "forbidden_states": ["none"],                a type may have its own: "forbidden": […]
 //	  "forbidden_pairs": [["sky", "tree"]],        of the states of first and second end
+//	  "directed": true,                            edges lead from first to second end; also of a type
 //	  "hidden_labels": true                        −1 hides, also where all other labels are 1
 //	}
+//
+// Where nothing says so, edges between nodes of one type have no direction: the weights of
+// the states a, b of the ends are those of b, a, in data of all kinds.
 //
 // # Image folders
 //

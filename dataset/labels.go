@@ -124,6 +124,7 @@ const mostLabelsNamed = 5
 // describeLabels warns of what a model cannot learn: hidden labels, node types whose
 // labels have one state alone, and states that no label has.
 func (l *loader) describeLabels() {
+	l.noteDirection()
 	types := l.set.Schema.NodeTypes
 	counts := make([][]int, len(types)) // [type][state]
 	for a, t := range types {

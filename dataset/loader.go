@@ -25,6 +25,7 @@ type loader struct {
 	manifestPath string
 	problems     []error
 	mistold      []error // what dataset.json says wrongly: no reason to stop
+	directed     bool    // so says an array of the data
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
@@ -240,13 +241,18 @@ func (l *loader) featureNames(dim int, bias bool) []string {
 	return names
 }
 
-// completeSchema puts what the manifest forbids into a schema made for training data.
+// completeSchema puts what the manifest forbids into a schema made for training data, and
+// says which edges have no direction.
 func (l *loader) completeSchema() {
 	s := &l.set.Schema
 	if l.checkWeights(); len(l.problems) > 0 {
 		return
 	}
+	l.direct(s)
 	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
+	if l.checkMirrors(s); len(l.problems) > 0 {
+		return
+	}
 	if err := s.Validate(); err != nil {
 		l.fail(&Error{File: l.manifestPath, Problem: err.Error(), Cause: err})
 	}

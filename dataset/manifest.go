@@ -57,6 +57,10 @@ type Manifest struct {
 	// for all types that have these states and no list of their own.
 	ForbiddenStates []string   `json:"forbidden_states,omitempty"`
 	ForbiddenPairs  statePairs `json:"forbidden_pairs,omitempty"`
+	// Directed says that edges lead from their first end to the second, for all types
+	// without a word of their own: what comes after what. Without it, an edge that joins
+	// nodes of one type has no direction, and the pairs a, b and b, a have one weight.
+	Directed bool `json:"directed,omitempty"`
 	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
 	// labels that are -1 and 1 alone are an error, since they may be spins.
 	HiddenLabels bool `json:"hidden_labels,omitempty"`
@@ -90,6 +94,8 @@ type ManifestEdge struct {
 	Bins     int      `json:"bins,omitempty"` // 0: Manifest.EdgeBins
 	// Forbidden names pairs of states that edges of the type cannot join.
 	Forbidden statePairs `json:"forbidden,omitempty"`
+	// Directed, of edges between nodes of one type; nil: Manifest.Directed.
+	Directed *bool `json:"directed,omitempty"`
 }
 
 func (s *stateNames) UnmarshalJSON(data []byte) error {
@@ -219,7 +225,7 @@ func strictJSON(data []byte, into any) error {
 
 var manifestFields = []string{
 	"states", "node_features", "edge_features", "edge_bins", "node_types", "edge_types",
-	"forbidden_states", "forbidden_pairs", "hidden_labels", "name", "features", "u", "v", "bins", "forbidden",
+	"forbidden_states", "forbidden_pairs", "hidden_labels", "directed", "name", "features", "u", "v", "bins", "forbidden",
 }
 
 // manifestError finds the line that a decoding error is about.

@@ -11,14 +11,14 @@ import (
 func TestMask(t *testing.T) {
 	a := triangle()
 	a.Labels = [][]int32{{0, 1, 1}}
-	set := mustOpen(t, writeSet(t, `{"states": ["x", "y", "z"], "forbidden_states": ["z"], "forbidden_pairs": [["y", "x"], ["x", "z"]]}`, a), Options{})
+	set := mustOpen(t, writeSet(t, `{"states": ["x", "y", "z"], "directed": true, "forbidden_states": ["z"], "forbidden_pairs": [["y", "x"], ["x", "z"]]}`, a), Options{})
 	if n, e := set.Schema.NodeTypes[0].Forbidden, set.Schema.EdgeTypes[0].Forbidden; !slices.Equal(n, []int{2}) || !slices.Equal(e, [][2]int{{1, 0}, {0, 2}}) {
 		t.Errorf("forbidden %v, %v", n, e)
 	}
 	// A model's mask decides; labels that it forbids are no error then.
 	a.Labels = [][]int32{{1, 0, 1}}
 	mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
-	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
+	_, err := Open(t.Context(), []string{writeSet(t, `{"states": ["x", "y"], "directed": true, "forbidden_pairs": [["y", "x"]]}`, a)}, Options{})
 	wantError(t, err, "0.npz: labels of sample 0 at edges[0]: the pair y, x of edge type \"edge\" is forbidden; correct the labels")
 	untied := mustOpen(t, writeSet(t, `{"states": ["x", "y"], "forbidden_pairs": [["x", "x"]]}`, a), Options{Untied: true})
 	if e := untied.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{0, 0}}) {
@@ -44,12 +44,12 @@ func TestMaskOfTypes(t *testing.T) {
 // TestMaskOfTables: graph tables take the lists for all types.
 func TestMaskOfTables(t *testing.T) {
 	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
-	files[ManifestName] = `{"states": ["p", "q"], "forbidden_pairs": [["q", "p"]]}`
+	files[ManifestName] = `{"states": ["p", "q"], "directed": true, "forbidden_pairs": [["q", "p"]]}`
 	set := mustOpen(t, writeFiles(t, files), Options{})
 	if e := set.Schema.EdgeTypes[0].Forbidden; !slices.Equal(e, [][2]int{{1, 0}}) {
 		t.Errorf("forbidden %v", e)
 	}
-	files[ManifestName] = `{"states": ["p", "q"], "forbidden_pairs": [["p", "q"]]}`
+	files[ManifestName] = `{"states": ["p", "q"], "directed": true, "forbidden_pairs": [["p", "q"]]}`
 	_, err := Open(t.Context(), []string{writeFiles(t, files)}, Options{})
 	wantError(t, err, "x.nodes.tsv: labels of sample 0 at edges[0]: the pair p, q")
 }
@@ -65,6 +65,7 @@ func TestMaskRefuses(t *testing.T) {
 		`{"states": ["x", "y"], "forbidden_states": ["x", "x"]}`:                                                           "which is there already",
 		`{"states": ["x", "y"], "node_types": [{"name": "n", "forbidden": ["q"]}]}`:                                        `dataset.json:node_types[0].forbidden: node type "n" has no state "q"`,
 		`{"states": ["x", "y"], "node_types": ["n"], "edge_types": [{"name": "e", "forbidden": [["x", "q"]]}]}`:            `dataset.json:edge_types[0].forbidden[0]: edge type "e" joins states`,
+		`{"states": ["x", "y"], "forbidden_pairs": [["x", "y"]]}`:                                                          `dataset.json: edges of type "edge" have no direction, but x, y is forbidden and y, x is not; forbid both, or say "directed": true`,
 		`{"states": ["x", "y"], "forbidden_pair": [["x", "y"]]}`:                                                           `did you mean "forbidden_pairs"?`,
 		`{"states": ["x", "y"], "forbidden_pairs": [["x", "x"], ["x", "y"], ["y", "x"], ["y", "y"]], "node_types": ["n"]}`: "every pair of states is forbidden",
 	} {

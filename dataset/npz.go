@@ -25,12 +25,13 @@ const (
 	gridShapeArray    = "grid_shape"
 	statesArray       = "states"
 	weightArray       = "weight"
+	directedArray     = "directed"
 )
 
 // arrayNames are the arrays of an instance file; see archiveKind.
 var arrayNames = []string{
 	edgesArray, nodeFeaturesArray, edgeFeaturesArray, edgeBinsArray, labelsArray,
-	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray, weightArray,
+	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray, weightArray, directedArray,
 }
 
 const (

@@ -23,6 +23,7 @@ type npzInstance struct {
 	states       []int32   // nil, one for all nodes, or [nodes]
 	edgeBins     []int32   // nil where not given
 	weight       float64   // of the samples; 0 where not given
+	directed     bool      // its edges lead from their first end to the second
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -86,12 +87,17 @@ func (b *npzBuilder) checkShapes() {
 	}
 	wanted := map[string]string{
 		edgesArray: "[m, 2]", edgeBinsArray: "[m]", labelsArray: "[n] or [samples, n]",
-		nodeTypesArray: "[n]", edgeTypesArray: "[m]", gridShapeArray: "[2]", statesArray: "[] or [n]",
+		nodeTypesArray: "[n]", edgeTypesArray: "[m]", gridShapeArray: "[2]", statesArray: "[] or [n]", directedArray: "[]",
 	}
+	dimensions := map[string][]int{edgesArray: {2}, labelsArray: {1, 2}, statesArray: {0, 1}, directedArray: {0}} // of others 1
 	for _, name := range slices.Sorted(maps.Keys(b.c.ints)) {
 		shape := b.c.ints[name].shape
 		dims, want := len(shape), wanted[name]
-		if fits := dims == 1 && name != edgesArray || dims == 2 && name == edgesArray || dims == 2 && name == labelsArray || dims == 0 && name == statesArray; !fits ||
+		allowed, ok := dimensions[name]
+		if !ok {
+			allowed = []int{1}
+		}
+		if !slices.Contains(allowed, dims) ||
 			(name == edgesArray || name == gridShapeArray) && shape[dims-1] != 2 {
 			remedy := ""
 			if name == edgesArray && dims == 2 && shape[0] == 2 {
@@ -182,6 +188,11 @@ func (b *npzBuilder) fill() {
 	b.fillStates()
 	b.fillLabels()
 	b.fillGrid()
+	if a, ok := b.c.ints[directedArray]; ok {
+		if in.directed = a.data[0] == 1; !in.directed && a.data[0] != 0 {
+			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.data[0])
+		}
+	}
 	in.nodes.features = b.features(nodeFeaturesArray, in.nodes.count, "nodes", b.known)
 	in.edges.features = b.features(edgeFeaturesArray, in.edges.count, "edges", edgesArray)
 }

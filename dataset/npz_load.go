@@ -172,6 +172,7 @@ func (l *npzLoader) readFiles(files []string) {
 func (l *npzLoader) learnSchema() {
 	s := &l.set.Schema
 	l.run(
+		l.findDirection,
 		func() { s.NodeTypes = l.nodeTypesOf() },
 		func() { s.EdgeTypes = l.edgeTypesOf(s.NodeTypes) },
 		func() {

@@ -53,7 +53,7 @@ func TestNPZRoundTrip(t *testing.T) {
 	folder := writeSet(t, `{"states": ["off", "on"], "node_features": ["x", "y"]}`, a, a)
 	set := mustOpen(t, folder, Options{})
 	want := crf.Homogeneous([]string{"off", "on"}, 2, 1)
-	want.NodeTypes[0].FeatureNames = []string{"x", "y"}
+	want.NodeTypes[0].FeatureNames, want.EdgeTypes[0].Symmetric = []string{"x", "y"}, true
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
 	}
@@ -149,7 +149,7 @@ func TestNPZTypes(t *testing.T) {
 			{Name: "pixel", States: crf.NumberedStates(2), Features: 1},
 			{Name: "region", States: crf.NumberedStates(4), Features: 1},
 		},
-		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 3}, {Name: "in", V: 1, Features: 5}},
+		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 3, Symmetric: true}, {Name: "in", V: 1, Features: 5}},
 	}
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
 		t.Error(diff)
@@ -244,7 +244,7 @@ func TestNPZUntied(t *testing.T) {
 		EdgeTypes: []crf.EdgeType{
 			{Name: "edge_2_3", U: 0, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
 			{Name: "edge_3_2", U: 1, V: 0, Features: 1, FeatureNames: constant, Copies: 1},
-			{Name: "edge_3_3", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1},
+			{Name: "edge_3_3", U: 1, V: 1, Features: 1, FeatureNames: constant, Copies: 1, Symmetric: true},
 		},
 	}
 	if diff := cmp.Diff(want, set.Schema); diff != "" {
@@ -257,6 +257,8 @@ func TestNPZUntied(t *testing.T) {
 		t.Errorf("warnings are %q", set.Warnings)
 	}
 	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	mustOpen(t, writeSet(t, "", a), model)
+	a.Edges[2] = [2]int32{2, 0} // the symmetric one
 	mustOpen(t, writeSet(t, "", a), model)
 	a.Edges = [][2]int32{{0, 1}, {2, 1}, {0, 2}}
 	_, err := Open(t.Context(), []string{writeSet(t, "", a)}, model)
@@ -305,7 +307,7 @@ func TestNPZSetRefuses(t *testing.T) {
 		"bad neighbours": {"", Options{Neighbours: 5}, triangle(), "want 4 or 8"},
 		"states twice":   {"", Options{States: []string{"a", "a"}}, triangle(), "used twice"},
 		"half a model":   {"", Options{Recipe: &Recipe{Kind: KindNPZ}}, triangle(), "the other is missing"},
-		"untied":         {"", Options{Untied: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
+		"untied":         {"", Options{Untied: true, Directed: true}, change(func(a *Arrays) { a.Edges[0] = [2]int32{1, 0} }), "1.npz:edges: its edges or numbers of states are not those of"},
 		"reversed pair":  {"", Options{}, change(func(a *Arrays) { a.NodeTypes = []int32{0, 1, 0} }), "1.npz:edges[1]: joins node type \"1\" to \"0\""},
 		"edge ends":      {"", Options{}, change(func(a *Arrays) { a.NodeTypes, a.EdgeTypes, a.States = []int32{0, 0, 1}, []int32{0, 0, 0}, []int32{2} }), "edges[1] = (1, 2) is of type \"edge\""},
 	} {

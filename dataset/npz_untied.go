@@ -15,6 +15,7 @@ import (
 // one node type per cardinality and one edge type per pair of cardinalities,
 // with the constant feature.
 func (l *npzLoader) loadUntied() {
+	l.findDirection()
 	cards := l.cardinalities()
 	if len(l.problems) > 0 {
 		return
@@ -27,6 +28,9 @@ func (l *npzLoader) loadUntied() {
 	}
 	if len(l.problems) > 0 {
 		return
+	}
+	if l.o.Schema == nil {
+		l.set.Recipe.Structure = structureOf(l.instances[0], cards[0], &l.set.Schema)
 	}
 	for i, in := range l.instances {
 		l.buildUntied(in, cards[i])
@@ -117,7 +121,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
 	l.set.origins.states = l.untiedOrigins(cards, number)
-	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Structure: structureOf(in, cards)}
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true}
 	l.completeSchema()
 }
 
@@ -172,7 +176,7 @@ func (l *npzLoader) warnUnused() {
 
 // buildUntied freezes one instance.
 func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
-	if structureOf(in, cards) != l.set.Recipe.Structure {
+	if structureOf(in, cards, &l.set.Schema) != l.set.Recipe.Structure {
 		where := "those of " + l.instances[0].path
 		if l.o.Schema != nil {
 			where = "those the model was trained on"
@@ -200,10 +204,19 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 	l.freezeNPZ(in, spec, len(l.problems))
 }
 
-// structureOf hashes what the weights of an untied model belong to.
-func structureOf(in *npzInstance, cards []int32) string {
+// structureOf hashes what the weights of an untied model belong to. Which end of a symmetric
+// edge comes first is no part of it.
+func structureOf(in *npzInstance, cards []int32, s *crf.Schema) string {
 	hash := sha256.New()
 	u, v := in.graph.Ends()
+	if slices.ContainsFunc(s.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
+		u, v = slices.Clone(u), slices.Clone(v)
+		for e := range u {
+			if cards[u[e]] == cards[v[e]] {
+				u[e], v[e] = min(u[e], v[e]), max(u[e], v[e])
+			}
+		}
+	}
 	for _, ints := range [][]int32{{int32(in.nodes.count)}, cards, u, v} {
 		data, _ := binary.Append(nil, binary.LittleEndian, ints) // integers cannot fail
 		hash.Write(data)

@@ -23,6 +23,7 @@ type Arrays struct {
 	GridShape    [2]int     // rows, columns; zero for no grid
 	States       []int32    // [n], or one entry for all nodes
 	Weight       float64    // of the samples in learning; 0: not written, which means 1
+	Directed     bool       // edges lead from their first end to the second; false: not written
 }
 
 // Matrix holds features row by row: Data[r*Columns+c].
@@ -110,6 +111,9 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 	}
 	if len(a.States) == 1 {
 		c.ints[statesArray] = intArray{nil, a.States}
+	}
+	if a.Directed {
+		c.ints[directedArray] = intArray{nil, []int32{1}}
 	}
 	if a.GridShape != [2]int{} {
 		c.ints[gridShapeArray] = intArray{[]int{2}, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}

@@ -68,6 +68,11 @@ type Options struct {
 	// text (numbers that are names of categories) and ignore.
 	Columns []string
 
+	// Directed gives the states a, b of the ends of an edge other weights than b, a,
+	// whatever the data say. Without it, and without "directed" in the data, an edge that
+	// joins nodes of one type has no direction.
+	Directed bool
+
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
@@ -152,6 +157,9 @@ func (o *Options) overruled() []string {
 	}
 	if r.Kind == KindImages && o.Bins != 0 && o.Bins != r.Bins {
 		list = append(list, fmt.Sprintf("the option Bins is %d, but the model has %d, which holds", o.Bins, r.Bins))
+	}
+	if o.Directed && slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
+		list = append(list, "the option Directed does not hold, because the model was trained without it")
 	}
 	if r.Kind != KindNPZ && o.NoBias && r.Bias {
 		list = append(list, "the option NoBias does not hold, because the model was trained with a bias")

@@ -45,7 +45,7 @@ func readExpected(t *testing.T, path string) expected {
 func referenceProblem(t *testing.T) (p Problem, folder string) {
 	t.Helper()
 	folder = oracle.SharedData(t, "learning", "crf_grid4x4_K3")
-	set, err := dataset.Open(t.Context(), []string{folder}, dataset.Options{})
+	set, err := dataset.Open(t.Context(), []string{folder}, dataset.Options{Directed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

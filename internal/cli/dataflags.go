@@ -21,7 +21,7 @@ type dataFlags struct {
 	kind, features, list, observed string
 	states, columns                []string
 	bins, neighbours               int
-	noBias, untied                 bool
+	noBias, untied, directed       bool
 	memory                         int64
 }
 
@@ -36,6 +36,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
+	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a list of image ids", "list")
 	refuseZero(f, "bins", "neighbours")
@@ -54,7 +55,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied, Memory: d.memory,
+		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -65,7 +66,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "paths": "DATA",
+	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be

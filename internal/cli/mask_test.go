@@ -42,7 +42,7 @@ func TestForbiddenPairs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
-	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`)
+	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "directed": true, "forbidden_pairs": [["O", "I"]]}`)
 	taggedChains(t, data)
 	mustRun(t, "check", data)
 	for _, method := range []string{"bbpl", "full", "inner-dual", "pseudo", "piecewise"} {
@@ -84,7 +84,7 @@ func TestForbiddenPairs(t *testing.T) {
 		t.Errorf("info does not name the forbidden pair:\n%s", o.stdout)
 	}
 	// Labels that are forbidden are found before training.
-	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "forbidden_pairs": [["B", "I"]]}`)
+	writeFile(t, filepath.Join(data, "dataset.json"), `{"states": ["O", "B", "I"], "directed": true, "forbidden_pairs": [["B", "I"]]}`)
 	run(t, "check", data).wantFailure(t, 3, "problems found")
 	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
 }
@@ -178,7 +178,7 @@ func heldChain(t *testing.T, path string, labels ...int32) {
 // also where no free node takes part.
 func TestForbiddenHeldLabels(t *testing.T) {
 	t.Parallel()
-	_, model := maskedModel(t, `{"states": ["O", "B", "I", "X"], "forbidden_states": ["X"], "forbidden_pairs": [["O", "I"]]}`)
+	_, model := maskedModel(t, `{"states": ["O", "B", "I", "X"], "directed": true, "forbidden_states": ["X"], "forbidden_pairs": [["O", "I"]]}`)
 	folder := t.TempDir()
 	for name, c := range map[string]struct {
 		labels []int32

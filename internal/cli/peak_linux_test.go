@@ -123,7 +123,7 @@ func TestForecastIsRight(t *testing.T) {
 	}
 	grid := func(side int) *graph.Graph { return made(graph.Grid(side, side, graph.GridOptions{})) }
 	chain, scaleFree := made(gen.Chain(60000)), made(gen.BarabasiAlbert(20000, 3, rand.New(rand.NewPCG(1, 1))))
-	mask := `{"states": 12, "forbidden_pairs": [["1", "1"], ["3", "5"], ["7", "9"]]}`
+	mask := `{"states": 12, "directed": true, "forbidden_pairs": [["1", "1"], ["3", "5"], ["7", "9"]]}`
 	large := peakProblem{graph: grid(150), states: 16, nodes: 20, edges: 10}
 	for _, c := range []struct {
 		name  string

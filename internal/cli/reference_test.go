@@ -57,7 +57,7 @@ func TestReferenceProblem(t *testing.T) {
 		objective, weights := expectedOptimum(t, filepath.Join(folder, "expected_"+c.expected+".txt"))
 		for _, method := range []string{"bbpl", "inner-dual", "full"} {
 			dir := filepath.Join(t.TempDir(), "run")
-			r := train(t, folder, "-o", dir, "--method", method, "--blocks", "4", "--counting", c.counting, "--l2", "0.5", "--tol", "1e-8")
+			r := train(t, folder, "--directed", "-o", dir, "--method", method, "--blocks", "4", "--counting", c.counting, "--l2", "0.5", "--tol", "1e-8")
 			if r.Status != claimed[c.convex] || !closeTo(r.Objective, objective, 1e-9) || r.GradNorm > 1e-8 {
 				t.Errorf("%s %s: %s with objective %.12g and gradient %.3g, want a claim with %.12g", c.expected, method, r.Status, r.Objective, r.GradNorm, objective)
 			}

@@ -61,6 +61,7 @@ func chain(tags []int32, spoken, vocabulary []string) *dataset.Arrays {
 	arrays := &dataset.Arrays{
 		Labels:       [][]int32{tags},
 		NodeFeatures: &dataset.Matrix{Columns: len(vocabulary), Data: make([]float64, len(spoken)*len(vocabulary))},
+		Directed:     true, // what comes after what
 	}
 	for i, w := range spoken {
 		arrays.NodeFeatures.Data[i*len(vocabulary)+slices.Index(vocabulary, w)] = 1

@@ -93,5 +93,5 @@ func (o *Generated) Write(run *runfolder.Run, graph string) error {
 	if err := run.Via(TruthFile, func(path string) error { return crf.Save(path, o.Truth, meta) }); err != nil {
 		return err
 	}
-	return run.WriteJSON("dataset.json", map[string]any{"states": o.Truth.Schema.NodeTypes[0].States})
+	return run.WriteJSON("dataset.json", map[string]any{"states": o.Truth.Schema.NodeTypes[0].States, "directed": true})
 }

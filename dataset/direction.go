@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// Direction of edges. Where both ends of an edge are of one node type and nothing says that
+// the first and the second end differ, the order in which data name them tells nothing, and
+// a model must not learn from it.
+
+// direct decides, for training data, which edge types are symmetric.
+func (l *loader) direct(s *crf.Schema) {
+	m := &l.manifest
+	for b := range s.EdgeTypes {
+		directed := m.Directed || l.directed
+		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {
+			if l.set.Recipe.Untied {
+				l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d].directed", b), "say \"directed\" of all, or use the option Directed", "untied weights have types of their own")
+				return
+			}
+			directed = *m.EdgeTypes[b].Directed
+		}
+		t := &s.EdgeTypes[b]
+		t.Symmetric = t.U == t.V && !directed && !l.o.Directed
+	}
+}
+
+// checkMirrors refuses pairs that edges without direction are forbidden one way round only.
+func (l *loader) checkMirrors(s *crf.Schema) {
+	for _, t := range s.EdgeTypes {
+		for _, x := range t.Forbidden {
+			if states := s.NodeTypes[t.U].States; t.Symmetric && !slices.Contains(t.Forbidden, [2]int{x[1], x[0]}) {
+				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`, "edges of type %q have no direction, but %s, %s is forbidden and %s, %s is not",
+					t.Name, states[x[0]], states[x[1]], states[x[1]], states[x[0]])
+				return
+			}
+		}
+	}
+}
+
+// findDirection takes what the instance files say, which must be the same in all.
+func (l *npzLoader) findDirection() {
+	for _, in := range l.instances {
+		if in.directed != l.instances[0].directed {
+			says := map[bool]string{true: "are directed", false: "are not"}
+			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed], l.instances[0].path, says[!in.directed])
+			return
+		}
+		l.directed = in.directed
+	}
+}
+
+const (
+	// directionLevel is the chance, where the order of ends means nothing, of a note that it
+	// may mean something.
+	directionLevel = 1e-6
+	// leastDirection is the least that the order has to tell for one: 0 where pairs of
+	// states are as often one way round as the other, 1 where they always are one way round.
+	// Two of three the same way round are 0.11.
+	leastDirection = 0.1
+)
+
+// noteDirection warns where labels of the ends of symmetric edges are much more often one way
+// round than the other, by Bowker's test of symmetry (1948). If each edge's ends were in
+// any order, counts of a pair of states both ways would be binomial, whatever labels do.
+// Pixels are joined in an order that no file has.
+func (l *loader) noteDirection() {
+	s := &l.set.Schema
+	if l.set.Recipe.Kind == KindImages {
+		return
+	}
+	counts := make([][]int, len(s.EdgeTypes)) // [type][state of first, of second end]
+	for b, t := range s.EdgeTypes {
+		if t.Symmetric {
+			counts[b] = make([]int, s.NodeStates(t.U)*s.NodeStates(t.U))
+		}
+	}
+	for _, in := range l.set.Instances {
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for e := range u {
+				b := in.EdgeType(int32(e))
+				if x, y := labels[u[e]], labels[v[e]]; counts[b] != nil && x != crf.Unobserved && y != crf.Unobserved {
+					counts[b][int(x)*s.NodeStates(s.EdgeTypes[b].U)+int(y)]++
+				}
+			}
+		}
+	}
+	for b, t := range s.EdgeTypes {
+		if counts[b] == nil {
+			continue
+		}
+		states := s.NodeTypes[t.U].States
+		if d := directionOf(counts[b], len(states)); d.evident() {
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something else than the second, say \"directed\": true in %s, or use the option Directed",
+				t.Name, states[d.from], states[d.to], d.there, d.back, ManifestName)
+		}
+	}
+}
+
+// direction is how one-sided a table of pairs of states is.
+type direction struct {
+	square      float64 // Σ (n_ab − n_ba)²/(n_ab + n_ba) over pairs that occur
+	pairs       float64 // how many these are
+	edges       float64 // with these pairs
+	from, to    int     // of the pair with the largest difference
+	there, back int     // how often it occurs
+}
+
+func directionOf(counts []int, k int) (d direction) {
+	for a := range k {
+		for b := range a {
+			from, to := a, b
+			there, back := counts[a*k+b], counts[b*k+a]
+			if there < back {
+				from, to, there, back = b, a, back, there
+			}
+			if there == 0 {
+				continue
+			}
+			difference, sum := float64(there-back), float64(there+back)
+			d.square += difference * difference / sum
+			d.pairs++
+			d.edges += sum
+			if there-back > d.there-d.back {
+				d.from, d.to, d.there, d.back = from, to, there, back
+			}
+		}
+	}
+	return d
+}
+
+// evident reports whether the order of ends is sure to tell something, and much.
+func (d *direction) evident() bool {
+	return d.square-d.pairs >= leastDirection*d.edges && d.pairs > 0 && mathext.GammaIncRegComp(d.pairs/2, d.square/2) < directionLevel
+}

@@ -1,0 +1,146 @@
+package dataset
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDirection: edges between nodes of one type have a direction where the option, the array
+// or dataset.json says so, and there alone.
+func TestDirection(t *testing.T) {
+	typed := change(func(a *Arrays) {
+		a.NodeTypes, a.EdgeTypes, a.EdgeFeatures = []int32{0, 0, 1}, []int32{0, 2, 1}, nil
+		a.Edges = append(a.Edges, [2]int32{1, 0})
+		a.Edges, a.EdgeTypes = a.Edges[:3], []int32{0, 1, 1}
+	})
+	types := `{"states": 2, "node_types": ["a", "b"], "edge_types": [{"name": "aa"%s}, "ab"]%s}`
+	manifest := func(own, all string) string {
+		return strings.Replace(strings.Replace(types, "%s", own, 1), "%s", all, 1)
+	}
+	directed := change(func(a *Arrays) { a.Directed = true })
+	for _, c := range []struct {
+		name, manifest string
+		a              Arrays
+		o              Options
+		want           []bool // symmetric
+	}{
+		{"default", "", triangle(), Options{}, []bool{true}},
+		{"option", "", triangle(), Options{Directed: true}, []bool{false}},
+		{"array", "", directed, Options{}, []bool{false}},
+		{"manifest", `{"directed": true}`, triangle(), Options{}, []bool{false}},
+		{"untied", "", triangle(), Options{Untied: true}, []bool{true}},
+		{"untied array", "", directed, Options{Untied: true}, []bool{false}},
+		{"types", manifest("", ""), typed, Options{}, []bool{true, false}},
+		{"a type", manifest(`, "directed": true`, ""), typed, Options{}, []bool{false, false}},
+		{"but for a type", manifest(`, "directed": false`, `, "directed": true`), typed, Options{}, []bool{true, false}},
+		{"option before a type", manifest(`, "directed": false`, ""), typed, Options{Directed: true}, []bool{false, false}},
+	} {
+		set := mustOpen(t, writeSet(t, c.manifest, c.a), c.o)
+		var got []bool
+		for _, e := range set.Schema.EdgeTypes {
+			got = append(got, e.Symmetric)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: symmetric %v, want %v", c.name, got, c.want)
+		}
+	}
+	files := tables("0\t0\tx\t1\n1\t1\tx\t0\n", "0\t1\n")
+	if set := mustOpen(t, writeFiles(t, files), Options{}); !set.Schema.EdgeTypes[0].Symmetric {
+		t.Error("graph tables are directed")
+	}
+	files[ManifestName] = `{"directed": true}`
+	if set := mustOpen(t, writeFiles(t, files), Options{}); set.Schema.EdgeTypes[0].Symmetric {
+		t.Error("graph tables are not directed")
+	}
+
+	_, err := Open(t.Context(), []string{writeSet(t, "", directed, triangle())}, Options{})
+	wantError(t, err, "1.npz:directed: its edges are not, those of", "0.npz are directed; make the two agree")
+	_, err = Open(t.Context(), []string{writeSet(t, manifest(`, "directed": true`, ""), typed)}, Options{Untied: true})
+	wantError(t, err, "dataset.json:edge_types[0].directed: untied weights have types of their own")
+	model := mustOpen(t, writeSet(t, "", triangle()), Options{})
+	again := mustOpen(t, writeSet(t, "", triangle()), Options{Schema: &model.Schema, Recipe: &model.Recipe, Directed: true})
+	if !slices.Contains(again.Warnings, "the option Directed does not hold, because the model was trained without it") {
+		t.Errorf("warnings are %q", again.Warnings)
+	}
+}
+
+// TestDirectionArray: the array is one number, 0 or 1.
+func TestDirectionArray(t *testing.T) {
+	a := triangle()
+	contents, err := a.contents("x.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, array := range map[string]intArray{
+		"":                                {nil, []int32{0}},
+		"directed: is 2, want 1":          {nil, []int32{2}},
+		"directed: shape is [1], want []": {[]int{1}, []int32{1}},
+	} {
+		contents.ints[directedArray] = array
+		_, list := newNPZInstance("x.npz", contents, &graphCache{})
+		if want == "" {
+			if len(list) > 0 {
+				t.Error(list)
+			}
+			continue
+		}
+		wantError(t, firstOf(list), want)
+	}
+}
+
+// TestDirectionNote: a chain of states in turn is met by a note, and the same edges with their
+// ends in any order are not, whatever their labels.
+func TestDirectionNote(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 400
+	a := Arrays{Labels: [][]int32{make([]int32, n)}, States: []int32{3}}
+	for s := range int32(n) {
+		a.Labels[0][s] = s % 3
+		if rng.IntN(20) == 0 {
+			a.Labels[0][s] = int32(rng.IntN(3))
+		}
+		if s > 0 {
+			a.Edges = append(a.Edges, [2]int32{s - 1, s})
+		}
+	}
+	noted := func(o Options) string {
+		set, err := FromArrays(Manifest{States: []string{"x", "y", "z"}}, o, &a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(set.Warnings, func(w string) bool { return strings.Contains(w, "directed") })
+		if i < 0 {
+			return ""
+		}
+		return set.Warnings[i]
+	}
+	if got := noted(Options{}); !strings.HasPrefix(got, `edges of type "edge" look directed: `) || !strings.Contains(got, " times, the other way round ") || !strings.HasSuffix(got, `say "directed": true in dataset.json, or use the option Directed`) {
+		t.Errorf("note %q", got)
+	}
+	if got := noted(Options{Directed: true}); got != "" {
+		t.Errorf("of directed edges: %q", got)
+	}
+	for e := range a.Edges {
+		if rng.IntN(2) == 0 {
+			a.Edges[e][0], a.Edges[e][1] = a.Edges[e][1], a.Edges[e][0]
+		}
+	}
+	if got := noted(Options{}); got != "" {
+		t.Errorf("with ends in any order: %q", got)
+	}
+}
+
+// TestDirectionOf: what is rare, or little, is no evidence.
+func TestDirectionOf(t *testing.T) {
+	for _, c := range []struct {
+		there, back int
+		want        bool
+	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
+		d := directionOf([]int{9, c.there, c.back, 9}, 2)
+		if d.evident() != c.want || max(d.there, d.back) != max(c.there, c.back) && c.there != c.back {
+			t.Errorf("%d and %d: %+v evident %v", c.there, c.back, d, d.evident())
+		}
+	}
+}
