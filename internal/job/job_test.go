@@ -33,7 +33,7 @@ func chainsHiding(t *testing.T, n int, hidden []int) *dataset.Set {
 	source := rand.New(rand.NewPCG(3, uint64(n)))
 	var all []*dataset.Arrays
 	for range n {
-		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{make([]int32, nodes)}}
+		a := &dataset.Arrays{Directed: true, NodeFeatures: &dataset.Matrix{Columns: 2}, Labels: [][]int32{make([]int32, nodes)}}
 		label := int32(source.IntN(2))
 		for s := range nodes {
 			if s > 0 {
