@@ -7,7 +7,8 @@
 // integer type, truth values, float32 and float64 are read, in C or Fortran
 // order; float32 features stay in single precision. Arrays (n nodes, m edges):
 //
-//	edges          [m, 2] int    the two ends, nodes 0 … n-1; no loops, no repetitions
+//	edges          [m, 2] int    the two ends, nodes 0 … n-1; no loops, no repetitions, but
+//	                             that an edge without direction may be there both ways round
 //	node_features  [n, d] float  optional
 //	edge_features  [m, d] float  optional; or else
 //	edge_bins      [m] int       optional: one-hot features, given by the index of the one

@@ -160,6 +160,9 @@ func (l *npzLoader) valueError(in *npzInstance, array string, err error, types [
 		return
 	}
 	value.Array, value.Index[0] = array, nthOf(types, t, value.Index[0])
+	if array == edgeFeaturesArray || array == edgeBinsArray {
+		value.Index[0] = in.row(value.Index[0])
+	}
 	place, _, _ := strings.Cut(value.Error(), ": ")
 	l.at(in, place, "", "%s", value.Reason)
 }
@@ -171,7 +174,7 @@ func (l *npzLoader) binCounts() []int {
 	for i, in := range l.instances {
 		for e, bin := range in.edgeBins {
 			if bin < 0 || bin >= mostFeatures {
-				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, e), "", "is %d, want 0 to %d", bin, mostFeatures-1)
+				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
 			}
 			largest.see(bin, i, 0, e)
@@ -181,7 +184,8 @@ func (l *npzLoader) binCounts() []int {
 	for b := range counts {
 		found := origin{what: "bins", number: int(max(0, largest.largest)) + 1, because: "there are no edges"}
 		if largest.largest >= 0 {
-			found.because = fmt.Sprintf("bin %d at %s:%s[%d]", largest.largest, l.instances[largest.at[0]].path, edgeBinsArray, largest.at[2])
+			in := l.instances[largest.at[0]]
+			found.because = fmt.Sprintf("bin %d at %s:%s[%d]", largest.largest, in.path, edgeBinsArray, in.row(largest.at[2]))
 			found.doubt = largest.doubt("bin", "")
 		}
 		if l.manifest.EdgeBins > 0 {

@@ -17,6 +17,7 @@ type npzInstance struct {
 	path, name   string
 	nodes, edges elements
 	graph        *graph.Graph
+	both         *bothWays // nil: no edge is there both ways round
 	rows, cols   int       // of the grid, or 0
 	labels       [][]int32 // [samples][nodes], views of one array
 	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
@@ -287,8 +288,14 @@ func (b *npzBuilder) features(base string, rows int, what, known string) map[str
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
 	g, err := graphs.get(b.in.nodes.count, b.c.ints[edgesArray].data)
 	var edge *graph.EdgeError
+	if errors.As(err, &edge) && b.leaveOutReversed() {
+		g, err = graphs.get(b.in.nodes.count, takeRows(b.c.ints[edgesArray].data, 2, b.in.both.kept))
+	}
+	if len(b.list) > 0 {
+		return // of edges both ways round
+	}
 	if errors.As(err, &edge) {
-		b.add(0, fmt.Sprintf("%s[%d]", edgesArray, edge.Edge), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
+		b.add(0, fmt.Sprintf("%s[%d]", edgesArray, b.in.row(edge.Edge)), "", "is (%d, %d): %s", edge.U, edge.V, edge.Reason)
 	} else if err != nil {
 		b.keep(&Error{File: b.file, Place: edgesArray, Problem: err.Error(), Cause: err})
 	}

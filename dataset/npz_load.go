@@ -181,8 +181,9 @@ func (l *npzLoader) learnSchema() {
 			}
 			l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
 			l.checkForms()
+			l.direct(s)
 		},
-		l.checkFeatures, l.learnFeatures, l.completeSchema)
+		l.mergeBothWays, l.checkFeatures, l.learnFeatures, l.completeSchema)
 }
 
 // learnFeatures adds the lengths and names of the feature vectors to the schema.
@@ -299,7 +300,7 @@ func (l *npzLoader) adoptSchema() {
 		in.edges.types = l.edgeTypesFor(in)
 	}
 	l.checkForms()
-	l.run(l.checkFeatures)
+	l.run(l.mergeBothWays, l.checkFeatures)
 }
 
 // checkStates compares the array states with the schema.

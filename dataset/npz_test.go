@@ -459,7 +459,7 @@ func TestNPZFileRefuses(t *testing.T) {
 		"grid":           {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "grid_shape": ints("(2,)", 2, 2)}, "x.npz:grid_shape: it is 2 × 2, want a product of 3"},
 		"states":         {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0), "states": ints("(3,)", 2, 0, 2)}, "x.npz:states[1]: is 0"},
 		"loop":           {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 1)}, "x.npz:edges[1]: is (1, 1): an edge must join two different nodes"},
-		"double":         {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 0)}, "x.npz:edges[1]: is (1, 0): nodes 0 and 1 are already joined"},
+		"double":         {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 0, 1)}, "x.npz:edges[1]: is (0, 1): nodes 0 and 1 are already joined"},
 		"negative":       {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, -1)}, "x.npz:edges[1]: is (1, -1)"},
 		"beyond":         {map[string][]byte{"edges": ints("(2, 2)", 0, 1, 1, 3), "labels": ints("(3,)", 0, 0, 0)}, "x.npz:edges[1]: is (1, 3): node 3 does not exist"},
 		"huge id":        {map[string][]byte{"edges": ints("(1, 2)", 0, 2147483647)}, "x.npz:edges: it asks for 2147483648 nodes, but there are only 1 edges"},

@@ -233,7 +233,7 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
 		for e := range in.edges.count {
 			u, v := in.endTypes(e)
 			if u > v {
-				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, e), "write it the other way round, or give "+edgeTypesArray,
+				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "write it the other way round, or give "+edgeTypesArray,
 					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name, nodeTypes[v].Name, edgeTypesArray)
 				return nil
 			}
@@ -269,7 +269,7 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		u, v := in.endTypes(e)
 		b, ok := byEnds[[2]int{u, v}]
 		if !ok {
-			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, e), "", "joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name, l.set.Schema.NodeTypes[v].Name)
+			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "", "joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name, l.set.Schema.NodeTypes[v].Name)
 			return nil
 		}
 		types[e] = b

@@ -35,6 +35,7 @@ func (l *npzLoader) loadUntied() {
 	for i, in := range l.instances {
 		l.buildUntied(in, cards[i])
 	}
+	l.run(l.mergeBothWays)
 }
 
 // cardinalities returns the number of states of every node of every instance.
