@@ -63,6 +63,11 @@ type Options struct {
 	// become unobserved. "" keeps every label.
 	Observed string
 
+	// Hops replaces, for graph tables, the features of a node by means over its
+	// neighbourhood: by that over itself and its neighbours, as many times. Nodes whose
+	// features are not known have no share in a mean. 0: features as they are.
+	Hops int
+
 	// Columns gives, for tables with a header, columns their roles, each as ROLE=NAME:
 	// id, label and split of nodes, source and target of edges, and, any number of them,
 	// text (numbers that are names of categories) and ignore.
@@ -98,6 +103,8 @@ func (o *Options) validate(kind string) error {
 		return optionError("NoBias", "npz data have no constant feature added")
 	case o.Bins < 0 || o.Bins > mostFeatures:
 		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
+	case o.Hops < 0 || o.Hops > mostHops:
+		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
 		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
 	}
@@ -108,6 +115,7 @@ func (o *Options) validate(kind string) error {
 		{"FeatureDir", KindImages, o.FeatureDir != ""},
 		{"List", KindImages, o.List != ""},
 		{"Observed", KindGraph, o.Observed != ""},
+		{"Hops", KindGraph, o.Hops != 0},
 		{"Columns", KindGraph, len(o.Columns) > 0},
 		{"Untied", KindNPZ, o.Untied},
 		{"Bins", KindImages, o.Bins != 0},
@@ -160,6 +168,9 @@ func (o *Options) overruled() []string {
 	}
 	if o.Directed && slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
 		list = append(list, "the option Directed does not hold, because the model was trained without it")
+	}
+	if o.Hops != 0 && o.Hops != r.Hops {
+		list = append(list, fmt.Sprintf("the option Hops is %d, but the model was trained with %d, which holds", o.Hops, r.Hops))
 	}
 	if r.Kind != KindNPZ && o.NoBias && r.Bias {
 		list = append(list, "the option NoBias does not hold, because the model was trained with a bias")

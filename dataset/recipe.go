@@ -33,6 +33,8 @@ type Recipe struct {
 	// Missing says that, in graph tables, a column after the bias is 1 for nodes
 	// whose features are not known, in the place of the bias.
 	Missing bool `json:"missing,omitempty"`
+	// Hops says over how many of them the features of graph tables are means.
+	Hops int `json:"hops,omitempty"`
 	// Sheets is how tables with a header are read; nil for other data.
 	Sheets *sheetRecipe `json:"sheets,omitempty"`
 	// States names the states of images and graph tables.
@@ -94,6 +96,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
 	case r.Missing && (r.Kind != KindGraph || !r.Bias):
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
+	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
+		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
 	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
 		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns make", KindGraph)
 	case r.Sheets != nil && r.Sheets.problem() != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -33,7 +34,7 @@ type sheetGraph struct {
 	texts        []int32 // [node] number of the label in labelTexts, −1 where it is hidden
 	splits       []string
 	features     crf.Features
-	joined       *edgeTable
+	topology     *graph.Graph
 	edgeFeatures crf.Features
 }
 
@@ -373,8 +374,10 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	l.fail(p.errors()...)
 	l.set.Warnings = append(l.set.Warnings, t.warnings(s.path)...)
 	l.warnUnknown(s, f)
-	g.joined = t
-	l.run(func() { l.freezeFeatures(s, f, &g.edgeFeatures) })
+	l.run(
+		func() { l.freezeFeatures(s, f, &g.edgeFeatures) },
+		func() { g.topology = l.join(s.path, len(g.names), t) },
+		func() { g.features, _ = l.smoothed(g.nodes.path, g.topology, g.features, nil) })
 	s.data, g.nodes.data = nil, nil // no longer needed
 }
 
@@ -419,14 +422,14 @@ func (l *sheetLoader) chooseSchema(states []string) {
 		l.compareNames()
 		return
 	}
-	l.set.Recipe = Recipe{Kind: KindGraph, Bias: !l.o.NoBias, States: states, FeatureDim: widthOf(l.rules.Nodes), Sheets: l.rules}
+	l.set.Recipe = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, States: states, FeatureDim: widthOf(l.rules.Nodes), Sheets: l.rules}
 	s := &l.set.Schema
 	names := namesOfColumns(l.rules.Nodes)
 	if !l.o.NoBias {
 		names = append(names, biasName)
 	}
 	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: states, Features: len(names), FeatureNames: names}}
-	if slices.ContainsFunc(l.graphs, func(g *sheetGraph) bool { return len(g.joined.u) > 0 }) {
+	if slices.ContainsFunc(l.graphs, func(g *sheetGraph) bool { return g.topology.NumEdges() > 0 }) {
 		names := append(namesOfColumns(l.rules.Edges), FormConstant)
 		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
 	}
@@ -444,10 +447,10 @@ func (l *sheetLoader) build(g *sheetGraph, of []int32) {
 		}
 	}
 	l.freezeGraph(graphParts{
-		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, ends: g.joined, nodeFeatures: g.features,
+		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, topology: g.topology, nodeFeatures: g.features,
 		edgeFeatures: func() crf.Features {
 			if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
-				return crf.Constant(len(g.joined.u), 1)
+				return crf.Constant(g.topology.NumEdges(), 1)
 			}
 			return g.edgeFeatures
 		},

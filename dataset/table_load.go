@@ -156,7 +156,8 @@ type tableLoader struct {
 type tableGraph struct {
 	tablePair
 	*nodeTable
-	ends *edgeTable
+	ends     *edgeTable
+	topology *graph.Graph
 }
 
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
@@ -203,7 +204,11 @@ func (l *tableLoader) finish() {
 	for _, g := range l.graphs {
 		splits = append(splits, g.splits)
 	}
-	l.run(func() { l.observeSplit(splits) }, l.chooseSchema, l.refuseSpins)
+	l.run(func() { l.observeSplit(splits) })
+	for _, g := range l.graphs {
+		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends) }, func() { l.smooth(g) })
+	}
+	l.run(l.chooseSchema, l.refuseSpins)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g) })
 	}
@@ -231,7 +236,42 @@ func (l *tableLoader) read(pair tablePair) {
 	ends, list := parseEdges(pair.edges, data, nodes)
 	l.fail(list...)
 	l.set.Warnings = append(l.set.Warnings, ends.warnings(pair.edges)...)
-	l.graphs = append(l.graphs, &tableGraph{pair, nodes, ends})
+	l.graphs = append(l.graphs, &tableGraph{tablePair: pair, nodeTable: nodes, ends: ends})
+}
+
+// join makes the topology of a graph; nil: it is refused.
+func (l *loader) join(file string, nodes int, ends *edgeTable) *graph.Graph {
+	topology, err := graph.FromEdges(nodes, ends.u, ends.v)
+	if err != nil {
+		l.fail(&Error{File: file, Problem: err.Error(), Cause: err})
+	}
+	return topology
+}
+
+// smooth replaces features by means over neighbourhoods, where that is asked for.
+func (l *tableLoader) smooth(g *tableGraph) {
+	dim := int(g.used.largest) + 1
+	if l.o.hops() == 0 || dim == 0 {
+		return
+	}
+	if g.ones {
+		g.value = nil
+	}
+	features, err := crf.Sparse(g.start, g.index, g.value, dim)
+	if err != nil {
+		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
+		return
+	}
+	known := make([]bool, len(g.missing))
+	for i, missing := range g.missing {
+		known[i] = !missing
+	}
+	means, reached := l.smoothed(g.path, g.topology, features, known)
+	m := means.Data()
+	g.start, g.index, g.value, g.ones = m.Start, m.Column, m.Value, false
+	for i, known := range reached {
+		g.missing[i] = !known
+	}
 }
 
 // observeSplit checks that the split to be observed occurs.
@@ -256,7 +296,7 @@ func (l *tableLoader) chooseSchema() {
 		return
 	}
 	r := &l.set.Recipe
-	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias}
+	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias, Hops: l.o.Hops}
 	missing := false
 	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
 	for _, g := range l.graphs {
@@ -318,7 +358,7 @@ func (l *tableLoader) build(g *tableGraph) {
 	// Without a bias, or without any features, those of a node where they are not known
 	// are all zero, or the bias, like those of others.
 	if i := slices.Index(g.missing, true); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
-		l.fail(&Error{File: g.path, Line: int(g.lines[i]), Problem: "the features are not known (?), but the model was trained on nodes with features only"})
+		l.fail(&Error{File: g.path, Line: int(g.lines[i]), Problem: "the features are not known (?)" + within(r.Hops) + ", but the model was trained on nodes with features only"})
 		return
 	}
 	features, err := g.features(s.NodeTypes[0].Features, r)
@@ -326,12 +366,20 @@ func (l *tableLoader) build(g *tableGraph) {
 		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
 		return
 	}
-	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, ends: g.ends, nodeFeatures: features}
-	parts.edgeFeatures = func() crf.Features { return crf.Constant(len(g.ends.u), 1) }
+	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, topology: g.topology, nodeFeatures: features}
+	parts.edgeFeatures = func() crf.Features { return crf.Constant(g.topology.NumEdges(), 1) }
 	if !l.o.NoLabels {
 		parts.labels = l.labels(g)
 	}
 	l.run(func() { l.freezeGraph(parts) })
+}
+
+// within says that the neighbours have no features either.
+func within(hops int) string {
+	if hops == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", nor those of any node within %d hops", hops)
 }
 
 // graphParts are what one graph of tables is made of.
@@ -339,7 +387,7 @@ type graphParts struct {
 	name, nodesPath, edgesPath string
 	names, splits              []string // [node]
 	labels                     []int32  // [node], −1 for none
-	ends                       *edgeTable
+	topology                   *graph.Graph
 	nodeFeatures               crf.Features
 	edgeFeatures               func() crf.Features // of the one type that the schema has
 }
@@ -347,17 +395,12 @@ type graphParts struct {
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
 func (l *loader) freezeGraph(g graphParts) {
 	s := &l.set.Schema
-	if m := len(g.ends.u); m > 0 && len(s.EdgeTypes) == 0 {
+	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
 		name := s.NodeTypes[0].Name
-		l.failAt(g.edgesPath, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.ends.u[0]], g.names[g.ends.v[0]], name, name)
+		l.failAt(g.edgesPath, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.topology.U(0)], g.names[g.topology.V(0)], name, name)
 		return
 	}
-	topology, err := graph.FromEdges(len(g.names), g.ends.u, g.ends.v)
-	if err != nil {
-		l.fail(&Error{File: g.edgesPath, Problem: err.Error(), Cause: err})
-		return
-	}
-	spec := crf.InstanceSpec{Name: g.name, Graph: topology, NodeFeat: []crf.Features{g.nodeFeatures}}
+	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.nodeFeatures}}
 	for range s.EdgeTypes {
 		spec.EdgeFeat = append(spec.EdgeFeat, g.edgeFeatures())
 	}
@@ -381,14 +424,16 @@ func (l *loader) freezeGraph(g graphParts) {
 // features freezes the sparse features of all nodes, with the columns for the bias and
 // for features that are not known at the end.
 func (t *nodeTable) features(dim int, r *Recipe) (crf.Features, error) {
-	start, index := []int{0}, make([]int32, 0, len(t.values)+len(t.names))
+	start, index := []int{0}, make([]int32, 0, len(t.index)+len(t.names))
 	var value []float64
+	if !t.ones {
+		value = make([]float64, 0, cap(index))
+	}
 	for i, missing := range t.missing {
-		for _, f := range t.values[t.start[i]:t.start[i+1]] {
-			index = append(index, f.index)
-			if t.valued {
-				value = append(value, f.value)
-			}
+		from, to := t.start[i], t.start[i+1]
+		index = append(index, t.index[from:to]...)
+		if !t.ones {
+			value = append(value, t.value[from:to]...)
 		}
 		if r.Bias {
 			column := r.FeatureDim
@@ -396,7 +441,7 @@ func (t *nodeTable) features(dim int, r *Recipe) (crf.Features, error) {
 				column++
 			}
 			index = append(index, int32(column))
-			if t.valued {
+			if !t.ones {
 				value = append(value, 1)
 			}
 		}

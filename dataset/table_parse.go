@@ -29,17 +29,21 @@ type nodeTable struct {
 	labels  []int32 // [node], −1 for none
 	splits  []string
 	missing []bool // [node] features are not known
-	start   []int  // [node+1] offsets into values
-	// values of all nodes' features, by rising index within a node.
-	values []sparseValue
-	used   top  // of the indices, with the lines where they stand
-	valued bool // some feature is given as index:value
+	// Features of all nodes, by rising index within a node.
+	start []int // [node+1] where those of a node begin
+	index []int32
+	value []float64
+	used  top // of the indices, with the lines where they stand
+	// ones says that all values are.
+	ones bool
+
+	row []sparseValue // of the node that is read
 }
 
 // parseNodes reads a table of nodes. limit is the length of feature vectors
 // where it is known, and limitOf says by what.
 func parseNodes(path string, data []byte, limit int, limitOf string) (*nodeTable, []error) {
-	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}, used: newTop()}
+	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}, used: newTop(), ones: true}
 	p := &problems{file: path}
 	for line, text := range tableLines(data) {
 		if problem, remedy := t.parseNode(text, line, limit, limitOf); problem != "" {
@@ -89,9 +93,9 @@ func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (pro
 	}
 	columns = append(columns, "", "") // split and features may be left out
 	features := strings.TrimSpace(columns[3])
+	t.row = t.row[:0]
 	if features != missingFeatures {
 		if problem := t.parseFeatures(features, line, limit, limitOf); problem != "" {
-			t.values = t.values[:t.start[len(t.start)-1]]
 			return problem, ""
 		}
 	}
@@ -101,13 +105,15 @@ func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (pro
 	t.labels = append(t.labels, int32(label))
 	t.splits = append(t.splits, strings.TrimSpace(columns[2]))
 	t.missing = append(t.missing, features == missingFeatures)
-	t.start = append(t.start, len(t.values))
+	for _, f := range t.row {
+		t.index, t.value = append(t.index, f.index), append(t.value, f.value)
+	}
+	t.start = append(t.start, len(t.index))
 	return "", ""
 }
 
-// parseFeatures appends a node's features, sorted by index.
+// parseFeatures reads a node's features into row, sorted by index.
 func (t *nodeTable) parseFeatures(text string, line, limit int, limitOf string) (problem string) {
-	begin := len(t.values)
 	for field := range strings.FieldsSeq(text) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
@@ -126,12 +132,12 @@ func (t *nodeTable) parseFeatures(text string, line, limit int, limitOf string) 
 			if problem := tooLarge(value); problem != "" {
 				return problem
 			}
-			t.valued = true
+			t.ones = false
 		}
 		t.used.see(int32(index), line, 0, 0)
-		t.values = append(t.values, sparseValue{int32(index), value})
+		t.row = append(t.row, sparseValue{int32(index), value})
 	}
-	row := t.values[begin:]
+	row := t.row
 	byIndex := func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) }
 	if !slices.IsSortedFunc(row, byIndex) {
 		slices.SortFunc(row, byIndex)

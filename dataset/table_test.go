@@ -216,7 +216,7 @@ func FuzzTables(f *testing.F) {
 		if len(list) > 0 {
 			return
 		}
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), graphs: []*tableGraph{{pairOf("nodes.tsv"), table, ends}}}
+		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), graphs: []*tableGraph{{tablePair: pairOf("nodes.tsv"), nodeTable: table, ends: ends}}}
 		l.finish()
 		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
 			t.Error("neither an instance nor a problem")

@@ -20,7 +20,7 @@ import (
 type dataFlags struct {
 	kind, features, list, observed string
 	states, columns                []string
-	bins, neighbours               int
+	bins, neighbours, hops         int
 	noBias, untied, directed       bool
 	memory                         int64
 }
@@ -33,6 +33,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.IntVar(&d.bins, "bins", 0, "images: bins of the distance between neighbouring pixels' features (default 10)")
 	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,... of columns; roles are id, label, split, source, target, text and ignore")
+	f.IntVar(&d.hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
@@ -55,7 +56,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Memory: d.memory,
+		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -66,7 +67,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Bins": "--bins", "Neighbours": "--neighbours", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "paths": "DATA",
+	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be

@@ -75,6 +75,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("no-bias", !recipe.Bias)
 	case dataset.KindGraph:
 		put("no-bias", !recipe.Bias)
+		put("hops", recipe.Hops)
 	}
 	return err
 }
