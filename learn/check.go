@@ -140,6 +140,9 @@ func (l *learner) checkStep() (done bool, err error) {
 	} else if decided {
 		return l.endCheck()
 	}
+	if l.settings.Checking != nil {
+		l.settings.Checking(c.Passes, c.Residual)
+	}
 	if c.Purpose != checkInitial {
 		l.settle(c.Passes)
 	}

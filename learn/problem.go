@@ -138,6 +138,9 @@ type Settings struct {
 	// checks too. It is for measuring: it needs one thread, and it makes a run a little
 	// slower. Read it in the Recorder, or after the run.
 	PhaseTimes *PhaseTimes
+	// Checking is told of every pass of a check that goes on: how many it has made, and the
+	// largest change of a log-message in the last; nil: nobody is.
+	Checking func(passes int, residual float64)
 	// Recorder is called after every iteration and at the end of every check; an error
 	// ends the run. nil: nobody looks.
 	Recorder func(Event) error

@@ -36,6 +36,9 @@ func (a *app) compare(f *compareFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if text := runs.Note(); text != "" {
+		a.note("%s", text)
+	}
 	if f.out != "" {
 		folder, err := a.newFolder("out")
 		if err != nil {

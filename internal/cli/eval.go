@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/report"
 )
 
 // evalFlags are the options of eval.
@@ -154,17 +153,7 @@ func modelName(path string) string {
 
 // evaluationText has the models side by side, and the classes of each.
 func evaluationText(scored []*job.Scored) string {
-	table := report.Table{Headers: []string{"measure"}}
-	for _, s := range scored {
-		table.Headers = append(table.Headers, s.Name)
-		for i, row := range s.Measures() {
-			if len(table.Headers) == 2 {
-				table.Rows = append(table.Rows, row[:1])
-			}
-			table.Rows[i] = append(table.Rows[i], row[1])
-		}
-	}
-	text := table.Text() + "\n"
+	text := job.MeasuresTable(scored).Text() + "\n"
 	for _, s := range scored {
 		classes := s.ClassTable()
 		if len(scored) > 1 {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func (a *app) plot(dir string) error {
 	if len(metrics) == 0 {
 		return dataf("%s has no metrics yet", run.Path(runfolder.MetricsFile))
 	}
-	for _, c := range job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}}) {
+	for _, c := range slices.Concat(job.Convergence(metrics), job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}})) {
 		if err := run.WriteFigure(c.File, c.Figure); err != nil {
 			return err
 		}

@@ -3,6 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -120,8 +124,11 @@ type progress struct {
 	quiet    bool
 	settings learn.Settings
 	label    string
-	first    float64 // gradient norm at the start
+	course   job.Doneness
+	last     learn.Event
+	metrics  string  // of the last evaluation
 	started  float64 // seconds at the first event: not zero for a resumed run
+	left     time.Duration
 	seen     bool
 }
 
@@ -132,24 +139,53 @@ func newProgress(out io.Writer, quiet bool, s learn.Settings) *progress {
 // show takes note of an iteration.
 func (p *progress) show(e learn.Event) {
 	if !p.seen {
-		p.seen, p.first, p.started = true, e.GradientNorm, e.Elapsed.Seconds()
+		p.seen, p.started, p.course.Settings = true, e.Elapsed.Seconds(), p.settings
 	}
+	p.last = e
+	if e.Eval != nil {
+		p.metrics = ""
+		for _, name := range slices.Sorted(maps.Keys(e.Eval)) {
+			if strings.HasPrefix(name, "accuracy@") || strings.HasPrefix(name, "log_loss@") {
+				p.metrics += fmt.Sprintf("  %s %.4g", name, e.Eval[name])
+			}
+		}
+	}
+	done := p.course.Of(e)
 	if p.quiet || !p.due() {
 		return
 	}
-	const steps = 1000 // of the bar
-	done := job.Done(e, p.settings, p.first)
-	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g  gradient %.3g%s", p.label, e.Iteration, e.Pass, e.Objective, e.GradientNorm, p.timeLeft(e, done)),
-		int(done*steps), steps)
+	bound := ""
+	if !math.IsNaN(e.Suboptimality) {
+		bound = fmt.Sprintf(" (at most %.3g above the optimum)", e.Suboptimality)
+	}
+	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g%s  gradient %.3g%s%s", p.label, e.Iteration, e.Pass, e.Objective, bound, e.GradientNorm, p.metrics, p.timeLeft(e, done)),
+		int(done*barSteps), barSteps)
 }
 
+const barSteps = 1000
+
+// checking shows a pass of a check.
+func (p *progress) checking(passes int, residual float64) {
+	if p.quiet || !p.due() || !p.seen {
+		return
+	}
+	p.write(fmt.Sprintf("%siteration %d  checking all networks: pass %d, messages change by %.2g  gradient %.3g%s", p.label, p.last.Iteration, passes, residual, p.last.GradientNorm, p.metrics),
+		int(p.course.Of(p.last)*barSteps), barSteps)
+}
+
+// timeLeft is what the fall of gradient and bound so far forecasts, unless that has grown: a
+// forecast that was wrong is not repeated.
 func (p *progress) timeLeft(e learn.Event, done float64) string {
 	const tooEarly = 0.02
-	if done < tooEarly {
+	if done < tooEarly || done >= 1 {
 		return ""
 	}
 	elapsed := e.Elapsed.Seconds() - p.started
 	left := time.Duration(elapsed * (1 - done) / done * float64(time.Second))
+	if p.left > 0 && left > p.left {
+		return ""
+	}
+	p.left = left
 	return fmt.Sprintf("  about %s left", left.Round(time.Second))
 }
 
@@ -168,6 +204,7 @@ func newDisplay(a *app, quiet bool, s learn.Settings) *display {
 func (d *display) watch() job.Watch {
 	return job.Watch{
 		Iteration: d.show,
+		Checking:  d.checking,
 		Instances: d.count,
 		Tried:     d.tried,
 		Note: func(text string) {

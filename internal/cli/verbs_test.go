@@ -144,7 +144,7 @@ func TestRunFolder(t *testing.T) {
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, dir, r) })
 	t.Run("result", func(t *testing.T) { checkResult(t, dir, r) })
 	t.Run("figures", func(t *testing.T) {
-		checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same", "classes-same", "reliability-same")
+		checkFigures(t, dir, "convergence-passes", "convergence-seconds", "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes", "evaluation", "confusion-same", "classes-same", "reliability-same")
 	})
 	// The evaluation of a run is that of eval: every sample counts.
 	if results := evaluate(t, data, "-m", dir, "--threads", "1"); !closeTo(results[0].Accuracy, r.Eval["accuracy@same"], 1e-12) || !closeTo(results[0].LogLoss, r.Eval["log_loss@same"], 1e-9) {
@@ -897,4 +897,27 @@ func TestDemo(t *testing.T) {
 		checkXML(t, filepath.Join(dir, "plots", name+".svg"))
 		checkPNG(t, filepath.Join(dir, "plots", name+".png"))
 	}
+}
+
+// TestCompareObjectives: runs of different objectives are drawn apart, and named.
+func TestCompareObjectives(t *testing.T) {
+	t.Parallel()
+	data, folder := gridData(t), t.TempDir()
+	var runs []string
+	for name, more := range map[string][]string{"a": nil, "b": {"--method", "inner-dual"}, "c": {"--l2", "3"}} {
+		dir := filepath.Join(folder, name)
+		train(t, append([]string{data, "-o", dir, "--max-iter", "3"}, more...)...)
+		runs = append(runs, dir)
+	}
+	slices.Sort(runs)
+	same := mustRun(t, "compare", runs[0], runs[1], "-o", filepath.Join(folder, "same"))
+	if strings.Contains(same.stderr, "different objectives") {
+		t.Errorf("two methods have one objective: %s", same.stderr)
+	}
+	apart := filepath.Join(folder, "apart")
+	o := mustRun(t, append([]string{"compare", "-o", apart}, runs...)...)
+	if !strings.Contains(o.stderr, "these minimise different objectives") || !strings.Contains(o.stderr, "a, b | c") {
+		t.Errorf("nothing tells which objectives differ: %s", o.stderr)
+	}
+	checkFigures(t, apart, "objective-passes-1", "objective-seconds-1", "gradient-passes-1", "gradient-seconds-1", "objective-passes-2", "objective-seconds-2", "gradient-passes-2", "gradient-seconds-2")
 }

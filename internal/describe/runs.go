@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
@@ -22,6 +23,7 @@ type Run struct {
 	Distance runfolder.Float `json:"theta_distance_to_first"`
 
 	summary job.Summary
+	config  *job.Config
 	metrics []runfolder.Metric
 	weights []float64
 }
@@ -69,7 +71,10 @@ func readRun(folder string) (*Run, error) {
 	if err := job.CheckMetrics(folder); err != nil {
 		return nil, err
 	}
-	r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile))
+	if r.metrics, err = runfolder.ReadMetrics(filepath.Join(folder, runfolder.MetricsFile)); err != nil {
+		return nil, err
+	}
+	r.config, err = job.ReadConfig(folder)
 	return r, err
 }
 
@@ -103,12 +108,77 @@ func (runs Runs) Write(folder *runfolder.Run) error {
 	page := &report.Report{Title: "Comparison of runs"}
 	table := runs.Table()
 	page.Table(table.Headers, table.Rows)
-	var all []job.NamedMetrics
-	for _, r := range runs {
-		all = append(all, job.NamedMetrics{Name: filepath.Base(r.Run), Metrics: r.metrics})
+	groups := runs.byObjective()
+	if text := runs.Note(); text != "" {
+		page.Callout(report.CalloutWarn, text+".")
 	}
-	if err := job.AddFigures(folder, page, job.Curves(all)); err != nil {
-		return err
+	for i, group := range groups {
+		var all []job.NamedMetrics
+		for _, r := range group {
+			all = append(all, job.NamedMetrics{Name: filepath.Base(r.Run), Metrics: r.metrics})
+		}
+		figures := job.Curves(all)
+		if len(groups) > 1 {
+			page.Section("Objective of " + group.names())
+			for k := range figures {
+				figures[k].File += fmt.Sprintf("-%d", i+1)
+			}
+		}
+		if err := job.AddFigures(folder, page, figures); err != nil {
+			return err
+		}
 	}
 	return folder.WriteFile(report.ReportFile, page.Write)
+}
+
+// objectiveOptions are the options that decide what a run minimises, beside what its
+// result says.
+var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features", "bins", "neighbours", "no-bias", "untied", "states"}
+
+// objective names what a run minimises: two runs of one name have one objective.
+func (r *Run) objective() string {
+	n := &r.summary
+	parts := []any{n.ObjectiveKind, n.L2, n.Standardised, r.config.Data}
+	for _, name := range objectiveOptions {
+		parts = append(parts, r.config.Options[name].Value)
+	}
+	return fmt.Sprint(parts...)
+}
+
+// byObjective groups the runs, in the order of the first of each group. Values of different
+// objectives say nothing beside each other.
+func (runs Runs) byObjective() (groups []Runs) {
+	place := map[string]int{}
+	for _, r := range runs {
+		name := r.objective()
+		at, ok := place[name]
+		if !ok {
+			at = len(groups)
+			place[name] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], r)
+	}
+	return groups
+}
+
+func (runs Runs) names() string {
+	var names []string
+	for _, r := range runs {
+		names = append(names, filepath.Base(r.Run))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Note says which of the runs minimise different objectives; "" where all have one.
+func (runs Runs) Note() string {
+	groups := runs.byObjective()
+	if len(groups) < 2 {
+		return ""
+	}
+	var texts []string
+	for _, group := range groups {
+		texts = append(texts, group.names())
+	}
+	return "these minimise different objectives, of other data, counting numbers, priors or kinds, whose values say nothing beside each other: " + strings.Join(texts, " | ")
 }

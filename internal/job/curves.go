@@ -35,6 +35,46 @@ func AddFigures(run *runfolder.Run, page *report.Report, figures []NamedFigure) 
 	return nil
 }
 
+// Convergence draws, against passes and against seconds, how far the objective of a run is
+// from its last value, and the proved bound on how far it is above the smallest one.
+func Convergence(metrics []runfolder.Metric) []NamedFigure {
+	last := math.NaN()
+	for _, m := range metrics {
+		if !math.IsNaN(m.Objective) {
+			last = m.Objective
+		}
+	}
+	var all []NamedFigure
+	for _, axis := range metricAxes {
+		c := figure.Curves{Title: "convergence, against " + axis.file, XLabel: axis.label, YLabel: "L − L at the end", LogY: true}
+		distance, bound := figure.Series{Name: "|L − L at the end|"}, figure.Series{Name: "proved: at most this above the smallest L", Dashed: true}
+		for _, m := range metrics {
+			distance.X, bound.X = append(distance.X, axis.value(m)), append(bound.X, axis.value(m))
+			distance.Y, bound.Y = append(distance.Y, notZero(math.Abs(m.Objective-last))), append(bound.Y, notZero(m.Suboptimality))
+		}
+		c.Series = []figure.Series{distance, bound}
+		all = append(all, NamedFigure{"convergence-" + axis.file, "How far the objective is from its last value, and the bound on what is left to gain. While blocks are visited the objective is a running estimate.", c})
+	}
+	return all
+}
+
+// notZero makes zero, which a logarithmic axis has no place for, unknown.
+func notZero(x float64) float64 {
+	if x == 0 {
+		return math.NaN()
+	}
+	return x
+}
+
+// metricAxes are what curves are drawn against.
+var metricAxes = []struct {
+	file, label string
+	value       func(runfolder.Metric) float64
+}{
+	{"passes", "passes (whole-network sweeps)", func(m runfolder.Metric) float64 { return m.Pass }},
+	{"seconds", "seconds", func(m runfolder.Metric) float64 { return m.WallS }},
+}
+
 // Curves draws objective, gradient norm and, where known, distance to a reference
 // of runs against seconds and passes.
 func Curves(runs []NamedMetrics) []NamedFigure {
@@ -47,19 +87,12 @@ func Curves(runs []NamedMetrics) []NamedFigure {
 		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true, func(m runfolder.Metric) float64 { return m.GradNorm }},
 		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true, func(m runfolder.Metric) float64 { return m.ThetaDist }},
 	}
-	axes := []struct {
-		file, label string
-		value       func(runfolder.Metric) float64
-	}{
-		{"seconds", "seconds", func(m runfolder.Metric) float64 { return m.WallS }},
-		{"passes", "passes (whole-network sweeps)", func(m runfolder.Metric) float64 { return m.Pass }},
-	}
 	var all []NamedFigure
 	for _, q := range quantities {
 		if !anyFinite(runs, q.value) {
 			continue
 		}
-		for _, axis := range axes {
+		for _, axis := range metricAxes {
 			c := figure.Curves{Title: q.label + " against " + axis.file, XLabel: axis.label, YLabel: q.label, LogY: q.logY}
 			for _, r := range runs {
 				s := figure.Series{Name: r.Name}

@@ -245,7 +245,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 		scored, err := w.Score(ctx, e, false)
 		text := ""
 		if err == nil {
-			text, err = p.harm(ctx, r, e, scored.Score)
+			text, err = p.harm(ctx, r, e, scored)
 		}
 		if ctx.Err() != nil {
 			return nil, true, nil
@@ -266,8 +266,8 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 // alone do, in accuracy as in log loss, and the likely reason; "" where it does not. Of
 // one of the two alone nothing is said: it may be chance. A model that was trained
 // without edges may be better still.
-func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, score *infer.Score) (string, error) {
-	m := r.Model.Model
+func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
+	m, score := r.Model.Model, scored.Score
 	if p.Options.NoEdges || !slices.ContainsFunc(m.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
 		return "", nil
 	}
@@ -275,7 +275,9 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, score *in
 	nodes.Instances = Instances(e.Set, true)
 	w := p.inference(m, infer.Limits{})
 	w.Counting = nil // numbers of a file are those of the edges
+	w.Temperature = r.Model.Temperature()
 	alone, err := w.score(ctx, &nodes, false, 0)
+	scored.Alone = alone
 	if err != nil || !(score.Accuracy() < alone.Score.Accuracy() && score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
 		return "", err
 	}

@@ -20,7 +20,7 @@ import (
 func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error) {
 	var took times
 	s := r.p.Settings
-	s.Recorder = r.Record
+	s.Recorder, s.Checking = r.Record, watch.Checking
 	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating), r.p.earlyStop
 	if r.folder != nil {
 		s.Checkpoint = r.checkpoint

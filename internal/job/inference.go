@@ -227,6 +227,7 @@ type Scored struct {
 	Likelihood *infer.Likelihood
 	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []figure.PanelRow // of images: the first few
+	Alone      *Scored           // of the same model without its edges; nil where it was not asked for
 	Unproved   int               // joint states that may not be the most probable
 }
 

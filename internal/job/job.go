@@ -21,6 +21,8 @@ type Watch struct {
 	Note func(text string)
 	// Iteration is told of every iteration and check.
 	Iteration func(learn.Event)
+	// Checking is told of every pass of a check, as learn.Settings.Checking.
+	Checking func(passes int, residual float64)
 	// Tried is told of every value of l2 that a path has come to.
 	Tried func(l2path.Point)
 	// Instances counts instances in work of its own, which begins with done = 0.

@@ -2,7 +2,9 @@ package job
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,35 +33,55 @@ func (r *run) writeReport(result *Result) error {
 	for _, text := range s.Notes {
 		page.Callout(report.CalloutWarn, text+".")
 	}
-	reportSettings(page, r.folder.Config)
-	page.Section("Result")
-	page.KeyValues(s.values())
+	for _, scored := range result.Scores {
+		if err := scored.report(r.files, page); err != nil {
+			return err
+		}
+	}
+	if len(result.Scores) == 0 {
+		page.Section("Result")
+		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give some with --eval NAME=PATH, or to blockbp eval.")
+	}
 	if s.Calibration != nil {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
 	}
+	reportWeights(page, result.Model)
 	if s.L2Path != nil {
 		page.Section("Choice of l2")
 		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
 		table := s.L2Path.Table()
 		page.Table(table.Headers, table.Rows)
 	}
-	page.Section("Convergence")
-	if method.Local() {
-		page.Paragraph(objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data.")
-	} else {
-		page.Paragraph("The objective and the gradient are the running estimates of block learning: each block's share is as of its last visit, so they cost nothing extra and become exact at convergence. " + sourceOfValues(fitted) + " A pass is the work of one sweep over the whole network.")
-	}
-	figures := append(Curves([]NamedMetrics{{"", metrics}}), evaluationCurves(metrics)...)
-	if err := AddFigures(r.files, page, figures); err != nil {
+	if err := r.reportCourse(page, fitted, metrics); err != nil {
 		return err
 	}
-	for _, scored := range result.Scores {
-		if err := scored.report(r.files, page); err != nil {
-			return err
-		}
+	page.Section("What was run")
+	if command := r.folder.Config.commandLine(); command != "" {
+		page.Code(command)
 	}
-	reportWeights(page, result.Model)
+	page.Fold("Figures of the run")
+	page.KeyValues(s.values())
+	page.Unfold()
+	reportSettings(page, r.folder.Config)
 	return r.files.WriteFile(report.ReportFile, page.Write)
+}
+
+// reportCourse draws how the run went: one chart open, the others folded away.
+func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
+	page.Section("Convergence")
+	text := "A pass is the work of one sweep over the whole network. While blocks are visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
+	if method := r.p.Options.Method; method.Local() {
+		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
+	}
+	figures := Convergence(metrics)
+	if err := AddFigures(r.files, page, figures[:1]); err != nil {
+		return err
+	}
+	page.Paragraph(text)
+	page.Fold("More curves")
+	err := AddFigures(r.files, page, slices.Concat(figures[1:], Curves([]NamedMetrics{{"", metrics}}), evaluationCurves(metrics)))
+	page.Unfold()
+	return err
 }
 
 func verdict(r *learn.Result) report.CalloutKind {
@@ -96,7 +118,7 @@ func verdictText(r *learn.Result, local bool) string {
 
 // sourceOfValues says how far the values of the result can be trusted.
 func sourceOfValues(r *learn.Result) string {
-	const place = "The values in the table above are "
+	const place = "The values of the result are "
 	switch {
 	case !r.Checked:
 		return place + "such running estimates: the run ended before a check of the whole network."
@@ -176,9 +198,57 @@ func reportSettings(page *report.Report, config Config) {
 			pairs = append(pairs, report.KeyValue{Key: s.key, Value: value})
 		}
 	}
-	page.Section("What was run")
+	page.Fold("Settings")
 	page.KeyValues(pairs)
 	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+	page.Unfold()
+}
+
+// notOfCommand are options of one command, or of one folder.
+var notOfCommand = []string{"out", "resume", "force", "model", "quiet", "json", "dry-run"}
+
+// commandLine is a command that asks for the same training in another folder; "" where no
+// command did.
+func (c *Config) commandLine() string {
+	if len(c.Data) == 0 {
+		return ""
+	}
+	words := []string{"blockbp", trainCommand}
+	for _, path := range c.Data {
+		words = append(words, quoted(path))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
+		o := c.Options[name]
+		if o.Value == nil || o.Source == SourceDefault || o.Source == sourceCaller || o.choiceOf() != "" || slices.Contains(notOfCommand, name) {
+			continue
+		}
+		switch v := o.Value.(type) {
+		case bool:
+			words = append(words, fmt.Sprintf("--%s=%v", name, v))
+		case []string:
+			for _, text := range v {
+				words = append(words, "--"+name, quoted(text))
+			}
+		case []any:
+			for _, text := range v {
+				words = append(words, "--"+name, quoted(fmt.Sprint(text)))
+			}
+		default:
+			words = append(words, "--"+name, quoted(fmt.Sprint(v)))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@%", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // settingText writes the value of an option, and nothing for one that is off.

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -62,5 +64,42 @@ func TestGap(t *testing.T) {
 	}
 	if got := numeric.Gap(math.NaN(), math.NaN()); !math.IsNaN(got) {
 		t.Errorf("a gap that is not known is shown as %v", got)
+	}
+}
+
+// TestCommandLine: what a report gives to copy asks for what the user asked for, as a shell
+// reads it, and for nothing of the program's own choice.
+func TestCommandLine(t *testing.T) {
+	c := Config{Data: []string{"/data/my pictures", "/b.npz"}, Options: map[string]Option{
+		"counting": {Value: "trw", Source: "flag"}, "prior": {Value: 2.5, Source: "config"}, "no-edges": {Value: true, Source: "flag"}, "seed": {Value: 7, Source: SourceDefault},
+		"method": {Value: "bbpl", Source: sourceAuto + "small"}, "eval": {Value: []string{"dev=it's.txt"}, Source: "flag"}, "out": {Value: "/run", Source: "flag"}, "tol": {Source: "flag"},
+	}}
+	const want = `blockbp train '/data/my pictures' /b.npz --counting trw --eval 'dev=it'\''s.txt' --no-edges=true --prior 2.5`
+	if got := c.commandLine(); got != want {
+		t.Errorf("the command is\n%s, want\n%s", got, want)
+	}
+	if got := (&Config{}).commandLine(); got != "" {
+		t.Errorf("of data in memory the command is %q", got)
+	}
+}
+
+// TestConvergence: zero, which a logarithmic axis cannot show, and what is not known are
+// left out; all else is there, against passes and against seconds.
+func TestConvergence(t *testing.T) {
+	var metrics []runfolder.Metric
+	for i, objective := range []float64{9, 5, 4} {
+		m := runfolder.NewMetric(i)
+		m.Pass, m.WallS, m.Objective = float64(i), float64(10*i), objective
+		metrics = append(metrics, m)
+	}
+	metrics[1].Suboptimality = 2
+	figures := Convergence(metrics)
+	if len(figures) != 2 || figures[0].File != "convergence-passes" || figures[1].File != "convergence-seconds" {
+		t.Fatalf("the figures are %+v", figures)
+	}
+	c := figures[1].Figure.(figure.Curves)
+	distance, bound := c.Series[0], c.Series[1]
+	if !c.LogY || distance.Y[0] != 5 || distance.Y[1] != 1 || !math.IsNaN(distance.Y[2]) || distance.X[1] != 10 || !math.IsNaN(bound.Y[0]) || bound.Y[1] != 2 {
+		t.Errorf("the curves are %+v", c)
 	}
 }

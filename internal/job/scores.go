@@ -77,6 +77,41 @@ func (s *Scored) ClassTable() report.Table {
 	return t
 }
 
+// sideBySideTable sets the measures of a model beside those of its node potentials alone,
+// where these are known.
+func sideBySideTable(s *Scored) (headers []string, rows [][]string) {
+	columns := []*Scored{s}
+	if s.Alone != nil {
+		columns = append(columns, s.Alone)
+	}
+	t := MeasuresTable(columns)
+	t.Headers[1] = "model"
+	if s.Alone != nil {
+		t.Headers[2] = "without its edges"
+	}
+	return t.Headers, t.Rows
+}
+
+// MeasuresTable sets the measures of scores side by side. A measure that one of them lacks
+// is left out of its column.
+func MeasuresTable(scored []*Scored) report.Table {
+	table := report.Table{Headers: []string{"measure"}}
+	for i, s := range scored {
+		table.Headers = append(table.Headers, s.Name)
+		values := map[string]string{}
+		for _, row := range s.Measures() {
+			values[row[0]] = row[1]
+			if i == 0 {
+				table.Rows = append(table.Rows, row[:1:1])
+			}
+		}
+		for j, row := range table.Rows {
+			table.Rows[j] = append(row, values[row[0]])
+		}
+	}
+	return table
+}
+
 // classBars draws one measure of every class.
 func (s *Scored) classBars(name string, measure func(infer.ClassScore) float64) figure.BarSeries {
 	bars := figure.BarSeries{Name: name}
@@ -93,7 +128,7 @@ func classIoU(c infer.ClassScore) float64 { return c.IoU }
 // report adds one evaluation to a report.
 func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
 	page.Section("Evaluation on " + s.Name)
-	page.Table([]string{"measure", "value"}, s.Measures())
+	page.Table(sideBySideTable(s))
 	classes := s.ClassTable()
 	page.Table(classes.Headers, classes.Rows)
 	err := AddFigures(run, page, []NamedFigure{
@@ -260,6 +295,11 @@ func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) er
 		return err
 	}
 	page := &report.Report{Title: "Evaluation"}
+	if len(scored) > 1 {
+		page.Section("Side by side")
+		table := MeasuresTable(scored)
+		page.Table(table.Headers, table.Rows)
+	}
 	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].Classes}
 	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].Classes}
 	for _, s := range scored {

@@ -77,7 +77,7 @@ type Path struct {
 // path, and so does the time.
 func (x *Path) Choose(ctx context.Context) (state *State, best int, err error) {
 	p, s, folds := x.Problem, x.Settings, x.Folds
-	s.Recorder, s.Checkpoint, s.Evaluate, s.EarlyStop, s.Resume = nil, nil, nil, nil, nil
+	s.Recorder, s.Checking, s.Checkpoint, s.Evaluate, s.EarlyStop, s.Resume = nil, nil, nil, nil, nil, nil
 	s.RelativeTolerance, s.GradientTolerance = max(s.RelativeTolerance, pathTolerance), 0
 	if s.MaxPasses == 0 || s.MaxPasses > pathPasses {
 		s.MaxPasses = pathPasses

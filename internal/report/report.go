@@ -105,6 +105,20 @@ func (r *Report) Callout(kind CalloutKind, text string) {
 	r.blocks = append(r.blocks, reportBlock{Kind: "callout", Class: string(kind), Label: calloutLabels[kind], Text: text})
 }
 
+// Code adds text to copy as it is, such as a command.
+func (r *Report) Code(text string) {
+	r.blocks = append(r.blocks, reportBlock{Kind: "code", Text: text})
+}
+
+// Fold hides the parts that follow, up to Unfold, behind a summary that a click opens.
+// Folds do not nest, and hold no sections.
+func (r *Report) Fold(summary string) {
+	r.blocks = append(r.blocks, reportBlock{Kind: "fold", Text: summary})
+}
+
+// Unfold ends a Fold.
+func (r *Report) Unfold() { r.blocks = append(r.blocks, reportBlock{Kind: "unfold"}) }
+
 // KeyValues adds a list of names and values, in the order given.
 func (r *Report) KeyValues(pairs []KeyValue) {
 	block := reportBlock{Kind: "pairs"}

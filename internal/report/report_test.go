@@ -44,6 +44,9 @@ func testReport(t *testing.T) *Report {
 	r.Callout(CalloutError, "broken")
 	r.Callout("odd", "strange")
 	r.KeyValues([]KeyValue{{"seed", "17"}, {"<key>", "<value>"}})
+	r.Fold("More <of it>")
+	r.Code("blockbp train 'a b'")
+	r.Unfold()
 	r.Section("Second")
 	r.Table([]string{"class", "IoU"}, [][]string{{"sky", "0.91"}, {"<tree>", "–"}, {"road"}, {"a", "1", "extra"}})
 	r.Figure(convergence(), "Figure 1 <caption>")
@@ -71,6 +74,7 @@ func TestReport(t *testing.T) {
 		"Run &lt;1&gt; &amp; &#34;more&#34;", "&lt;script&gt;", `<h2 id="section-2">Second</h2>`, `<a href="#section-2">Second</a>`,
 		`class="callout ok"`, `class="callout error"`, `class="callout warn"`, `<th scope="col" class="number">IoU</th>`,
 		`<td class="number">0.91</td>`, "<td>&lt;tree&gt;</td>", "<figcaption>Figure 1 &lt;caption&gt;</figcaption>",
+		"<details><summary>More &lt;of it&gt;</summary>\n<pre><code>blockbp train &#39;a b&#39;</code></pre>\n</details>", "prefers-color-scheme: dark",
 		"data:image/svg+xml;base64,", "data:image/png;base64,", "width=device-width", "@media print",
 	} {
 		if !strings.Contains(page, want) {
