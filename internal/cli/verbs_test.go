@@ -852,9 +852,9 @@ func TestCheckPlotCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := mustRun(t, "plot", dir)
-	checkFigures(t, dir, "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes")
-	if strings.Count(o.stdout, ".svg\n") != 4 {
-		t.Errorf("plot printed %q, want the 4 figures", o.stdout)
+	checkFigures(t, dir, "convergence-passes", "convergence-seconds", "objective-seconds", "objective-passes", "gradient-seconds", "gradient-passes")
+	if strings.Count(o.stdout, ".svg\n") != 6 {
+		t.Errorf("plot printed %q, want the 6 figures", o.stdout)
 	}
 
 	compared := filepath.Join(folder, "compared")
