@@ -32,7 +32,7 @@ const flat = 1e-6
 
 // Of measures data, whose types are those of a schema, and returns nil where nothing
 // is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features, features that are 0 or 1 everywhere,
-// sparse ones, and those of untied types. Sums run in the order of data, for any number of threads.
+// those that sparse rows do not all hold, and those of untied types. Sums run in the order of data, for any number of threads.
 func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
 	m := &Map{node: make([]columns, len(schema.NodeTypes)), edge: make([]columns, len(schema.EdgeTypes))}
 	changes := false
@@ -43,8 +43,8 @@ func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads i
 		var dim int
 		for _, in := range data {
 			f := features(in)
-			if x := f.Data(); f.Rows() > 0 && x.Double == nil && x.Single == nil {
-				return nil
+			if x := f.Data(); f.Rows() > 0 && x.Double == nil && x.Single == nil && x.Value == nil {
+				return nil // constants and indicators
 			}
 			dim = f.Dim()
 		}
@@ -83,15 +83,20 @@ type moments struct {
 	n, mean, squares float64 // squares: Σ (x − mean)²
 	least, most      float64
 	indicator        bool // 0 or 1 everywhere
+	partial          bool // not in every sparse row
 }
 
-// momentsOf measures dense features, by columns, of rows of that weight.
+// momentsOf measures features, by columns, of rows of that weight. A column that is not in
+// every sparse row, once, is left without rows.
 func momentsOf(f *crf.Features, weight float64) []moments {
 	all := make([]moments, f.Dim())
 	if f.Rows() == 0 {
 		return all
 	}
 	n := float64(f.Rows())
+	if x := f.Data(); x.Start != nil {
+		return sparseMoments(x, all, weight)
+	}
 	for j := range all {
 		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
@@ -117,10 +122,47 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 	return all
 }
 
+// sparseMoments measures the columns that are in every row.
+func sparseMoments(x *crf.FeatureData, all []moments, weight float64) []moments {
+	last, rows := make([]int, x.Dim), make([]int, x.Dim) // the row a column was last seen in, from 1; in how many
+	each := func(f func(c *moments, v float64)) {
+		for i, j := range x.Column {
+			f(&all[j], x.Value[i])
+		}
+	}
+	for j := range all {
+		all[j] = moments{least: math.Inf(1), most: math.Inf(-1), indicator: true}
+	}
+	for r := range x.Rows {
+		for _, j := range x.Column[x.Start[r]:x.Start[r+1]] {
+			if last[j] == r+1 {
+				rows[j] = -x.Rows // twice in a row
+			}
+			last[j] = r + 1
+			rows[j]++
+		}
+	}
+	each(func(c *moments, v float64) {
+		c.mean += v / float64(x.Rows)
+		c.least, c.most = min(c.least, v), max(c.most, v)
+		c.indicator = c.indicator && (v == 0 || v == 1)
+	})
+	each(func(c *moments, v float64) { c.squares += weight * (v - c.mean) * (v - c.mean) })
+	for j := range all {
+		if all[j].n = float64(x.Rows) * weight; rows[j] != x.Rows {
+			all[j] = moments{n: all[j].n, partial: true}
+		}
+	}
+	return all
+}
+
 // add takes in those of other rows, as Chan, Golub and LeVeque (1983) do.
 func (c *moments) add(other *moments) {
 	switch {
-	case other.n == 0:
+	case other.n == 0 || c.partial:
+		return
+	case other.partial:
+		*c = *other
 		return
 	case c.n == 0:
 		*c = *other
@@ -139,14 +181,14 @@ func columnsOf(all []moments) columns {
 	c := columns{mean: make([]float64, len(all)), deviation: make([]float64, len(all)), constant: -1}
 	changes := false
 	for j, x := range all {
-		if c.constant < 0 && x.n > 0 && x.least == 1 && x.most == 1 {
+		if c.constant < 0 && x.n > 0 && !x.partial && x.least == 1 && x.most == 1 {
 			c.constant = j
 		}
 	}
 	for j, x := range all {
 		c.deviation[j] = 1
 		deviation := math.Sqrt(x.squares / x.n)
-		if x.n == 0 || x.indicator || x.most-x.least <= flat*max(math.Abs(x.least), math.Abs(x.most)) ||
+		if x.n == 0 || x.partial || x.indicator || x.most-x.least <= flat*max(math.Abs(x.least), math.Abs(x.most)) ||
 			!(deviation > 0) || math.IsInf(deviation, 0) || math.IsInf(1/deviation, 0) {
 			continue
 		}
@@ -186,9 +228,12 @@ func (c *columns) features(f *crf.Features) crf.Features {
 	}
 	var scaled crf.Features
 	var err error
-	if x.Single != nil {
+	switch {
+	case x.Single != nil:
 		scaled, err = crf.Dense(scale(c, make([]float32, len(x.Single)), x.Single), x.Dim)
-	} else {
+	case x.Start != nil:
+		scaled, err = crf.Sparse(x.Start, x.Column, scaleSparse(c, make([]float64, len(x.Value)), x), x.Dim)
+	default:
 		scaled, err = crf.Dense(scale(c, make([]float64, len(x.Double)), x.Double), x.Dim)
 	}
 	if err != nil {
@@ -202,6 +247,13 @@ func scale[T float32 | float64](c *columns, dst, x []T) []T {
 	for i := range x {
 		j := i % dim
 		dst[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
+	}
+	return dst
+}
+
+func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
+	for i, j := range x.Column {
+		dst[i] = (x.Value[i] - c.mean[j]) / c.deviation[j]
 	}
 	return dst
 }
@@ -220,6 +272,9 @@ func (m *Map) InPlace(data []*crf.Instance) {
 		case x.Double != nil && !done[&x.Double[0]]:
 			done[&x.Double[0]] = true
 			scale(c, x.Double, x.Double)
+		case len(x.Value) > 0 && !done[&x.Value[0]]:
+			done[&x.Value[0]] = true
+			scaleSparse(c, x.Value, x)
 		}
 	}
 	for _, in := range data {

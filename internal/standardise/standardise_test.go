@@ -138,6 +138,67 @@ func TestMap(t *testing.T) {
 	near(t, "weights there and back", back, model.Weights)
 }
 
+// TestSparse: columns that are in every sparse row are standardised as dense ones are, and
+// the others stay.
+func TestSparse(t *testing.T) {
+	schema, data := problem(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	var sparse []*crf.Instance
+	for _, in := range data {
+		f := in.NodeFeatures(0)
+		var start, column = []int{0}, []int32(nil)
+		var value []float64
+		row := make([]float64, f.Dim())
+		for r := range f.Rows() {
+			f.Row(row, r)
+			for j, x := range row {
+				if x != 0 && (j != 3 || rng.IntN(2) == 0) { // the indicator is not in all rows, and feature 3 is cut
+					column, value = append(column, int32(j)), append(value, x)
+				}
+			}
+			start = append(start, len(column))
+		}
+		spec := in.Spec()
+		var err error
+		if spec.NodeFeat[0], err = crf.Sparse(start, column, value, f.Dim()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := crf.NewInstance(schema, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sparse = append(sparse, s)
+	}
+	ctx := context.Background()
+	dense, err := Of(ctx, schema, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Of(ctx, schema, sparse, 1)
+	if err != nil || m == nil {
+		t.Fatal(m, err)
+	}
+	if a, b := &m.node[0], &dense.node[0]; math.Abs(a.mean[1]-b.mean[1]) > 1e-9 || math.Abs(a.deviation[1]-b.deviation[1]) > 1e-9 || a.constant != 2 {
+		t.Errorf("the full column has mean %v and deviation %v, of dense features %v and %v", a.mean[1], a.deviation[1], b.mean[1], b.deviation[1])
+	}
+	for _, j := range []int{0, 2, 3, 4} {
+		if m.node[0].mean[j] != 0 || m.node[0].deviation[j] != 1 {
+			t.Errorf("feature %d is changed", j)
+		}
+	}
+	scaled, err := m.Instance(sparse[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := columnOf(sparse, nodes, 1)
+	m.InPlace(sparse)
+	for i, x := range columnOf(sparse[:1], nodes, 1) {
+		if want := (before[i] - m.node[0].mean[1]) / m.node[0].deviation[1]; math.Abs(x-want) > 1e-12 || x != columnOf([]*crf.Instance{scaled}, nodes, 1)[i] {
+			t.Errorf("row %d: %v, want %v", i, x, want)
+		}
+	}
+}
+
 func near(t *testing.T, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
