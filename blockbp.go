@@ -50,9 +50,8 @@ type Options struct {
 	NoL2 bool
 	// Standardise learns with features of mean 0 and deviation 1, NoStandardise with
 	// features as they are; where neither is set features are standardised unless L2 or NoL2
-	// is. Constants, features that are 0 or 1, and those that sparse rows do not all hold stay as
-	// they are. The weights
-	// of the model are for features as they are.
+	// is. Constants, features that are 0 or 1, and those that sparse rows do not all hold stay.
+	// The weights of the model are for features as they are.
 	Standardise, NoStandardise bool
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
