@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -80,7 +81,7 @@ func (a *auto) String() string { return "auto" }
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) error {
 	if a.firstOrder {
-		p.Hessian, p.exact, p.lean, p.place, p.line = nil, false, nil, nil, nil
+		p.Hessian, p.exact, p.damps, p.lean, p.place, p.line = nil, nil, false, nil, nil, nil
 	}
 	*a = auto{firstOrder: a.firstOrder, problem: p}
 	layout := &p.Model.Layout
@@ -101,8 +102,11 @@ func (a *auto) Start(p StepProblem) error {
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = newLanczos(a.curvature)
 	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
-	if !p.exact {
+	if p.exact == nil {
 		a.joint.patience = p.patience
+	}
+	if p.damps {
+		a.joint.step = a.dampedStep
 	}
 	return nil
 }
@@ -161,6 +165,9 @@ func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monoto
 
 func (a *auto) leave(theta, gradient []float64) (size float64) {
 	a.measure()
+	if a.joint.step != nil {
+		return a.joint.try(theta)
+	}
 	return a.joint.leave(theta, gradient, a.renew(gradient, a.norm(gradient)))
 }
 
@@ -169,7 +176,10 @@ func (a *auto) leave(theta, gradient []float64) (size float64) {
 func (a *auto) best() []float64 {
 	switch {
 	case a.joint.on():
-		return a.joint.best()
+		if best := a.joint.best(); !slices.Equal(best, a.first) || a.joint.scalars[jointAlpha] < 1 {
+			return best
+		}
+		// The best weights of visits, which a check will compare with the start.
 	case a.early.worse():
 		return a.early.best
 	}
@@ -204,6 +214,12 @@ func (a *auto) depart(theta, start []float64, value float64) {
 	a.dense.hasten()
 	a.curvature.reset(1)
 	a.joint.begin(theta, start, value)
+}
+
+// dampedStep finds the step of weights and messages together with so much damping, and the
+// gradient that belongs to it.
+func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
+	return a.dense.solveDamped(direction, gradient, damping) && a.problem.lean(direction, damping)
 }
 
 // saddles is for joint descent, which can leave them; nil before Start, too.

@@ -37,7 +37,7 @@ func TestAutoOnSlowMessages(t *testing.T) {
 			descent := false
 			for _, method := range []Method{BBPL, InnerDual, Full} {
 				step := &auto{}
-				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7, newtonAfter: math.Inf(1)})
+				r := fit(t, p, Settings{Method: method, Step: step, RelativeTolerance: 1e-7})
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
 				}

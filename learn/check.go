@@ -172,7 +172,7 @@ func (l *learner) startFinalCheck() error {
 // settle brings messages nearer to where they settle, after so many passes at these weights.
 func (l *learner) settle(passes int) {
 	if l.response != nil && passes%l.response.patience == 0 {
-		l.response.lean(nil)
+		l.response.lean(nil, 0)
 	}
 }
 

@@ -17,13 +17,12 @@ type conjugate struct {
 	diagonal []float64 // k×k of each node
 	factors  []float64 // their Cholesky factors
 	beside   []float64 // ku×kv of each pair of hidden nodes
-	kept     []float64 // S of each edge
 
 	residual, direction, image, scaled []float64
 }
 
 // conjugatePair are the ends of an edge between hidden nodes, with the place of its block.
-type conjugatePair struct{ u, v, ku, kv, at, kept int }
+type conjugatePair struct{ u, v, ku, kv, at int }
 
 const (
 	// conjugateSteps bounds the steps, and conjugateShare is what a solution leaves of the
@@ -40,11 +39,10 @@ func newConjugate(s *responseUnit) *conjugate {
 		c.nodeAt[i+1], c.blockAt[i+1] = c.nodeAt[i]+k, c.blockAt[i]+k*k
 	}
 	c.size = c.nodeAt[len(s.block.Nodes)]
-	at, kept := 0, 0
+	at := 0
 	for _, e := range s.block.Edges {
 		u, v := s.in.Graph.U(e), s.in.Graph.V(e)
-		p := conjugatePair{s.at[u], s.at[v], s.in.States(u), s.in.States(v), at, kept}
-		kept += (p.ku + p.kv) * (p.ku + p.kv)
+		p := conjugatePair{s.at[u], s.at[v], s.in.States(u), s.in.States(v), at}
 		c.pairs = append(c.pairs, p)
 		if p.u >= 0 && p.v >= 0 {
 			at += p.ku * p.kv
@@ -58,7 +56,7 @@ func (c *conjugate) numbers() int {
 	n := 2 * c.blockAt[len(c.blockAt)-1]
 	if len(c.pairs) > 0 {
 		p := c.pairs[len(c.pairs)-1]
-		n += p.at + p.ku*p.kv + p.kept + (p.ku+p.kv)*(p.ku+p.kv)
+		n += p.at + p.ku*p.kv
 	}
 	return n + 4*c.size
 }
@@ -69,7 +67,7 @@ func (c *conjugate) clear() {
 	c.diagonal, c.factors = numeric.Resize(c.diagonal, blocks), numeric.Resize(c.factors, blocks)
 	if len(c.pairs) > 0 {
 		p := c.pairs[len(c.pairs)-1]
-		c.beside, c.kept = numeric.Resize(c.beside, p.at+p.ku*p.kv), numeric.Resize(c.kept, p.kept+(p.ku+p.kv)*(p.ku+p.kv))
+		c.beside = numeric.Resize(c.beside, p.at+p.ku*p.kv)
 	}
 	clear(c.diagonal)
 	clear(c.beside)
@@ -80,7 +78,6 @@ func (c *conjugate) clear() {
 func (c *conjugate) add(q int, rho float64, pair []float64, place []int32) {
 	p := &c.pairs[q]
 	k := p.ku + p.kv
-	copy(c.kept[p.kept:], pair[:k*k])
 	if p.u >= 0 {
 		c.addNode(int(place[p.u]), rho, pair, 0, p.ku, k)
 	}

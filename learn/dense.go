@@ -13,7 +13,8 @@ import (
 // of passes grows, and costs a share of them at most. For small problems it is the Hessian
 // itself (response), renewed at each step of joint descent, which makes that Newton's method.
 type dense struct {
-	measure           func(dst []float64) error // nil: not used
+	measure           func(dst []float64) error                            // nil: not used
+	damped            func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
 	each              eachThread
 	exact             bool    // it is the Hessian of L
 	free              float64 // work on renewals in any case
@@ -74,7 +75,7 @@ func newDense(p *StepProblem) *dense {
 	for _, in := range p.Data {
 		nodes += in.Graph.NumNodes()
 	}
-	if p.exact {
+	if p.exact != nil {
 		d.exact, d.free, d.scalars[denseDue] = true, freeExact, math.Inf(1)
 		d.take(p)
 		return d
@@ -92,6 +93,10 @@ func (d *dense) take(p *StepProblem) {
 	n := float64(d.size)
 	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
 		d.each = oneThread
+	}
+	if d.exact {
+		d.damped = p.exact
+		d.measure = func(dst []float64) error { return p.exact(dst, nil, 0) }
 	}
 	d.renewal = p.HessianWork + n*n*n/factorWork
 	d.factor, d.fresh, d.measured = make([]float64, d.size*d.size), make([]float64, d.size*d.size), make([]float64, d.size*d.size)
@@ -119,6 +124,22 @@ func (d *dense) endPass() bool {
 	}
 	d.stiffness = stiffness
 	return d.renew()
+}
+
+// solveDamped finds the right-hand side of a damped step, and the direction that solves it.
+func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool {
+	if d.damped(d.measured, gradient, damping) != nil {
+		return false
+	}
+	copy(d.fresh, d.measured)
+	stiffen(d.fresh, d.size, stiffness)
+	if !factorise(d.fresh, d.size, d.each) {
+		return false
+	}
+	d.factor, d.fresh = d.fresh, d.factor
+	d.scalars[denseOn] = 1
+	d.solve(direction, gradient)
+	return finite(direction)
 }
 
 // stiffer renews the factor with more on the diagonal of what was measured last. It reports

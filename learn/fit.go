@@ -129,9 +129,6 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 // iterate is one iteration of the paper's Algorithm 2. In the second phase of a rule with a
 // recovery the weights wait for the end of the pass.
 func (l *learner) iterate() error {
-	if l.newton.on() {
-		return l.newton.iterate()
-	}
 	whole := l.inWholePasses()
 	set := l.pick(whole)
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true}
@@ -340,9 +337,6 @@ func (l *learner) takeBest() {
 	if c := &l.progress.Check; c.Active && (c.Purpose == checkConvergence || c.Purpose == checkCurvature) {
 		l.endProbeEarly()
 		return
-	}
-	if l.newton.begun() {
-		return // each step is better than all before it
 	}
 	l.goBack()
 }

@@ -155,10 +155,8 @@ type visit struct {
 	certify bool
 	// split: find what a split adds to the bound, and do no more.
 	split bool
-	first int // of the jobs at work
-	// newton is a task of Newton's method in the place of a visit, and task any other.
-	newton newtonTask
-	task   func(worker, i int)
+	first int                 // of the jobs at work
+	task  func(worker, i int) // in the place of a visit
 }
 
 // job returns block and unit of a job: all units of the first block come first.
@@ -233,10 +231,6 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	if v.task != nil {
 		v.task(workerIndex, i)
-		return
-	}
-	if v.newton != 0 {
-		l.newton.do(v.newton, workerIndex, i)
 		return
 	}
 	w, s := l.workers[workerIndex], &l.results[i]

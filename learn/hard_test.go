@@ -131,7 +131,7 @@ func TestLimitInJointDescent(t *testing.T) {
 	last := math.Inf(1)
 	for _, passes := range []float64{500, 1000, 2000, 2500} {
 		rule := &auto{}
-		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes, newtonAfter: math.Inf(1)})
+		r, err := Fit(context.Background(), p, Settings{Step: rule, RelativeTolerance: tolerance, MaxPasses: passes})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,10 @@ import (
 // much as the gap between its bounds leaves open (judgeLagging), and where hidden labels
 // leave no bound, by what it may still change.
 //
+// Where F is convex and smooth in both, and a system is small enough to solve, steps are those
+// of Levenberg and Marquardt on weights and messages together (response): whole ones, with more
+// damping where F falls by too little of what was promised.
+//
 // The line to the first point comes from the start of the run, whose objective the first
 // check has found: what the visits of single blocks have done is one step to be judged.
 type joint struct {
@@ -27,7 +31,10 @@ type joint struct {
 	direction []float64 // the line is origin − α·direction
 	scalars   []float64 // see the constants below
 
-	lean  func(direction []float64) bool // see StepProblem
+	// step finds a damped step of weights and messages, and the gradient that it is for, and
+	// begins its line; nil: there are none.
+	step  func(direction, gradient []float64, damping float64) bool
+	lean  func(direction []float64, damping float64) bool // see StepProblem
 	place func(along float64)
 	line  [][]float64
 	// patience is how many passes messages have to take at a point for the next line to be
@@ -47,6 +54,8 @@ const (
 	jointLongest        // first α of the next line
 	jointLine           // 1: messages have a line, too
 	jointChange         // of the gradient in the last pass at this point, NaN where that is not known
+	jointDamping        // of the next step
+	jointGrowth         // by which it grows where that is not taken
 	jointScalars
 )
 
@@ -63,6 +72,10 @@ const (
 	// unknownGradient is the share of a gradient that may be unknown where it decides, and
 	// usualSettling the factor per pass by which its first change shrinks.
 	unknownGradient, usualSettling = 0.5, 0.9
+	// leastRatio is the least that a damped step gains of what it promised, leastDamping keeps
+	// the damping above rounding, and a growth of mostGrowth, 20 steps in a row not taken, shows
+	// that there is nothing to gain.
+	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
 	// undecided is the share of what it is judged by that a merit which is no bound may
 	// still change by in a pass, and longestHold how many passes wait for that.
 	undecided   = 0.1
@@ -106,6 +119,7 @@ func (j *joint) begin(theta, start []float64, value float64) {
 	if simd.Dot(j.direction, j.direction) > 0 {
 		j.scalars[jointAlpha] = 1
 	}
+	j.scalars[jointDamping], j.scalars[jointGrowth] = 1, 2
 	j.curvature.widen(1 / flattest) // F bounds the steps
 }
 
@@ -124,6 +138,9 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	fell := before - value
 	if finite && sure && !monotone && s[jointAlpha] > 0 {
 		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap)
+	}
+	if s[jointAlpha] > 0 && s[jointLine] > 0 && j.step != nil {
+		return j.judgeDamped(theta, gradient, value, rounding)
 	}
 	doubt := 0.0
 	if !sure {
@@ -153,6 +170,51 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	j.accept(theta, gradient, value)
 	s[jointDoubt] = doubt
 	return true, false
+}
+
+// judgeDamped judges a damped step by what it gained of what it promised, and adjusts the
+// damping (Nielsen 1999).
+func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
+	s := j.scalars
+	gain := s[jointValue] - value
+	ratio := gain / (-s[jointSlope] / 2)
+	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
+		ratio = float64(oneIf(-simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]))
+	}
+	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
+		copy(theta, j.origin)
+		j.place(0)
+		j.harder()
+		j.try(theta)
+		return false, true
+	}
+	shrink := 2*min(ratio, 1) - 1
+	s[jointDamping], s[jointGrowth] = max(leastDamping, s[jointDamping]*max(0.1, 1-shrink*shrink*shrink)), 2
+	j.accept(theta, gradient, value)
+	return true, false
+}
+
+// harder raises the damping.
+func (j *joint) harder() {
+	s := j.scalars
+	s[jointDamping] = max(leastDamping, s[jointDamping]*s[jointGrowth])
+	s[jointGrowth] *= 2
+}
+
+// try takes a damped step of weights and messages from theta, the origin. Where none can be
+// found messages go on by themselves.
+func (j *joint) try(theta []float64) float64 {
+	copy(j.origin, theta)
+	s := j.scalars
+	for s[jointGrowth] <= mostGrowth {
+		if j.step(j.direction, j.first, s[jointDamping]) {
+			s[jointSlope], s[jointLine] = -simd.Dot(j.first, j.direction), 1
+			return j.move(theta, 1)
+		}
+		j.harder()
+	}
+	s[jointDamping], s[jointGrowth], s[jointLine] = 1, 2, 0
+	return j.move(theta, 0)
 }
 
 // judgeLagging judges a point where messages follow slowly, so that F is above L by more than
@@ -198,7 +260,9 @@ func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float6
 // accept makes theta the origin.
 func (j *joint) accept(theta, gradient []float64, value float64) {
 	s := j.scalars
-	j.remember(theta, gradient)
+	if j.step == nil {
+		j.remember(theta, gradient)
+	}
 	copy(j.origin, theta)
 	if s[jointAlpha] > 0 {
 		s[jointLongest] = min(1, lineGrowth*s[jointAlpha])
@@ -244,7 +308,7 @@ func (j *joint) leave(theta, gradient []float64, norm float64) float64 {
 	s[jointSlope] = -simd.Dot(gradient, j.direction)
 	s[jointAlpha] = 0
 	if s[jointLine] = 0; j.lean != nil && s[jointHeld] >= j.patience {
-		j.lean(j.direction)
+		j.lean(j.direction, 0)
 		s[jointLine] = 1
 	}
 	return j.move(theta, s[jointLongest])

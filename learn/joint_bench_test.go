@@ -2,12 +2,10 @@ package learn
 
 import (
 	"context"
-	"math"
 	"testing"
 )
 
-// BenchmarkJointDescent counts passes and gradients of joint descent, without Newton's
-// method at its end, on problems where most of a run is that: results/2026-11-joint.md has
+// BenchmarkJointDescent counts passes and gradients of joint descent on problems where most of a run is that: results/2026-11-joint.md has
 // them with other constants.
 func BenchmarkJointDescent(b *testing.B) {
 	last, tolerance := slow(3)
@@ -29,7 +27,7 @@ func BenchmarkJointDescent(b *testing.B) {
 				gradients = 0
 				rule := &auto{}
 				r, err := Fit(context.Background(), c.problem, Settings{
-					Method: BBPL, Step: rule, RelativeTolerance: c.tolerance, MaxPasses: 3000, newtonAfter: math.Inf(1),
+					Method: BBPL, Step: rule, RelativeTolerance: c.tolerance, MaxPasses: 3000,
 					Recorder: func(e Event) error {
 						if e.Step != 0 && !e.Check && rule.joint.on() {
 							gradients++

@@ -48,7 +48,6 @@ type learner struct {
 
 	lanczos *lanczos // nil: no saddle is looked for
 
-	newton   *newton   // nil: not for this problem
 	response *response // nil: not for this problem
 
 	pool    *pool[visit]
@@ -101,8 +100,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.recovering, _ = s.Step.(recoverer)
-	l.newton = planNewton(l)
-	if rule, ok := s.Step.(*auto); ok && !rule.firstOrder && l.newton == nil {
+	if rule, ok := s.Step.(*auto); ok && !rule.firstOrder {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
 		}
@@ -124,9 +122,6 @@ func (l *learner) allocate() error {
 		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
-	if l.newton != nil {
-		l.newton.allocate()
-	}
 	l.reference = l.referenceStatistics(l.data)
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
@@ -150,9 +145,6 @@ func (l *learner) memory() *Memory {
 	l.roomMemory(m)
 	l.unitsMemory(m)
 	l.workersMemory(m)
-	if l.newton != nil {
-		l.newton.memory(m)
-	}
 	if rule, ok := l.settings.Step.(memoryRule); ok {
 		rule.memory(m, l)
 	}
@@ -278,15 +270,29 @@ func (l *learner) stepProblem() StepProblem {
 	}
 	switch r := l.response; {
 	case r != nil && !r.large:
-		p.Hessian, p.HessianWork, p.exact, p.each = r.measure, r.work, true, l.each
-		p.left = l.left
+		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
+		p.left, p.damps = l.left, r.damps
 	default:
 		if h := newHessian(l); h != nil {
 			p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
 		}
 	}
-	if p.Hessian != nil && l.model.Layout.Symmetric() {
-		p.Hessian = l.symmetricHessian(p.Hessian)
+	if l.model.Layout.Symmetric() {
+		mean, hessian, exact := l.symmetricMatrix(), p.Hessian, p.exact
+		if hessian != nil {
+			p.Hessian = func(dst []float64) error {
+				err := hessian(dst)
+				mean(dst, nil)
+				return err
+			}
+		}
+		if exact != nil {
+			p.exact = func(dst, gradient []float64, damping float64) error {
+				err := exact(dst, gradient, damping)
+				mean(dst, gradient)
+				return err
+			}
+		}
 	}
 	if r := l.response; r != nil {
 		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)

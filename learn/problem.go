@@ -105,9 +105,6 @@ type Settings struct {
 	unlabelled unlabelled
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
-	// newtonAfter is how many passes come before Newton's method, for tests of it and of block
-	// visits; 0: as many as its own newtonAfter.
-	newtonAfter float64
 	// Threads is the number of goroutines that work on instances, and on samples
 	// with missing labels; 0 means 1. The result does not depend on it.
 	Threads int

@@ -31,7 +31,12 @@ const projectionFloor = 1e-9
 
 // of solves for a belief, which it keeps.
 func (p *projection) of(belief []float64, ku, kv int) {
-	p.begin(belief, ku, kv)
+	p.ku, p.kv, p.belief = ku, kv, belief
+	p.u, p.v = numeric.Resize(p.u, ku), numeric.Resize(p.v, kv)
+	p.weights, p.pivots = numeric.Resize(p.weights, kv*kv), numeric.Resize(p.pivots, kv)
+	p.inverse, p.means, p.row = numeric.Resize(p.inverse, kv*kv), numeric.Resize(p.means, ku*kv), numeric.Resize(p.row, ku*kv)
+	p.marginals()
+	p.invert()
 	p.left, p.right = numeric.Resize(p.left, ku*kv*ku), numeric.Resize(p.right, ku*kv*kv)
 	z := p.inverse
 	for i := range ku {
@@ -54,37 +59,6 @@ func (p *projection) of(belief []float64, ku, kv int) {
 				a[i] += t / p.u[i]
 			}
 		}
-	}
-}
-
-// begin is of for project, which needs no solution of each joint state.
-func (p *projection) begin(belief []float64, ku, kv int) {
-	p.ku, p.kv, p.belief = ku, kv, belief
-	p.u, p.v = numeric.Resize(p.u, ku), numeric.Resize(p.v, kv)
-	p.weights, p.pivots = numeric.Resize(p.weights, kv*kv), numeric.Resize(p.pivots, kv)
-	p.inverse, p.means, p.row = numeric.Resize(p.inverse, kv*kv), numeric.Resize(p.means, ku*kv), numeric.Resize(p.row, ku*kv)
-	p.marginals()
-	p.invert()
-}
-
-// project adds the parts of f [ku*kv] to a [ku] and b [kv].
-func (p *projection) project(a, b, f []float64) {
-	lacks, part := p.pivots, p.weights[:p.kv]
-	clear(lacks)
-	for i := range p.u {
-		row, belief := f[i*p.kv:][:p.kv], p.belief[i*p.kv:][:p.kv]
-		mean := dotShort(p.means[i*p.kv:][:p.kv], row)
-		a[i] += mean
-		for y, t := range belief {
-			lacks[y] += t * (row[y] - mean)
-		}
-	}
-	for y := range part {
-		part[y] = dotShort(p.inverse[y*p.kv:][:p.kv], lacks)
-		b[y] += part[y]
-	}
-	for x := range p.u {
-		a[x] -= dotShort(p.means[x*p.kv:][:p.kv], part)
 	}
 }
 

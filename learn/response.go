@@ -3,6 +3,7 @@ package learn
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -12,58 +13,54 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// response is linear response: how beliefs change with potentials, and so the exact Hessian
-// of L and the tangents of messages, for networks that are small enough to solve for that.
+// response is linear response: how messages and beliefs answer to a change of the weights, and
+// so the exact Hessian of L, the tangents of messages, and Newton's steps of both together, for
+// networks that are small enough to solve for that.
 //
-// B is the largest value of ⟨θ,τ⟩ + Σ c H(τ) over consistent beliefs. A change dθ of the
-// potentials moves the beliefs to where
+// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling),
+// and Cov(τ_s)/c_s for the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is
+// W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog τ_s in the place of the sums, variables of an
+// edge are eliminated without those of others. For a change whose answer along the edge is a,
+// where sums exceed beliefs by √τ e,
 //
-//	⟨dθ,dτ⟩ − ½ Σ_s c_s Σ dτ_s²/τ_s − ½ Σ_uv ρ_uv Σ dτ_uv²/τ_uv
+//	dλ' = a − ρ M⁻¹ (W z + √τ e),   Q z = W (J + Σ_uv a) − Σ_uv ρ_uv S_uv e
 //
-// is largest. As in hessian, dθ_uv is a part a of each end, which acts as a potential of
-// that node, and a rest, which moves τ_uv alone. What an edge costs at given dτ_u and dτ_v
-// is ρ/2 times their square under the inverse of [D_u T; Tᵀ D_v]. With dτ_s = √τ_s z_s what
-// is left is a system of the nodes, for c_s of any sign,
+// is Newton's step, of rows J that the weights have at a node, and a system of the nodes
 //
-//	Q = Σ_s c_s I + Σ_uv ρ_uv S_uv,   S = [I C; Cᵀ I]⁻¹,   C = T/√(τ_u τ_vᵀ) − √(τ_u τ_vᵀ)
+//	Q = Σ_s c_s I + Σ_uv ρ_uv S_uv,   S = W M⁻¹ W + √τ √τᵀ
 //
-// that is positive definite where the beliefs are a maximum. With rows √τ_s (J_s − E J_s)
-// the Hessian is Jᵀ Q⁻¹ J and the sum over the rests. Along √τ_s, Q is ρ_s I, and the rows
-// have no part there: sums of beliefs stay 1. A clamped unit has the same of its hidden
+// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any
+// sign. The Hessian of L is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests
+// that edges leave. Log-messages are λ'/ρ + log τ. A clamped unit has the same of its hidden
 // nodes, and counts with its negative weight.
 //
-// A belief changes as log τ_uv = f(x_u) + g(x_v), so that its messages change by
-// dm_u = z_u/√τ_u + a/ρ − f, with f and g in S (z_u; z_v). Sums of an edge that differ from
-// the beliefs of its nodes are one more right-hand side, (τ − sum)/√τ: Newton's step towards
-// where messages settle.
+// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a
+// damping of both all that holds far from settled messages too: then the step is Levenberg's
+// and Marquardt's on F (joint), and its gradient by the weights is that of L as far as linear
+// equations know what messages lack.
 type response struct {
 	l        *learner
 	size     int // weights
 	large    bool
-	patience int // passes at the same weights that it waits for
+	damps    bool // steps of weights and messages together: see joint
+	patience int  // passes at the same weights that it waits for
 	units    []responseUnit
 	work     float64 // of the Hessian
 	leanWork float64 // of lean
 
 	space     bp.Workspace
-	project   projection
-	belief    []float64 // of an edge
-	sums      []float64 // of an edge's belief over either end, before it is made consistent
-	pair      []float64 // S of an edge
-	own       []float64 // room for it
-	along     []float64 // √τ of both ends
-	images    []float64 // S √τ
+	coupling  coupling  // of the edge at hand
+	kept      []float64 // S of each edge of the unit at hand
 	feature   []float64
 	change    []float64 // of an edge's potential
 	root      []float64 // √τ, as in Q
 	values    []float64 // Q
 	unsettled float64   // how far sums were from beliefs, relatively, the largest in the last lean
-	far       float64   // that of the unit at hand so far
 	rows      []float64 // [states][weights] J, then Q's factor⁻¹ J
 	signed    []float64 // some rows times the sign
 	z         []float64
-	ends      []float64 // [edge][states of both ends] a
-	lacks     []float64 // likewise, (τ − sum)/√τ
+	ends      []float64 // [edge][states of both ends] answers
+	excess    []float64 // likewise, (sum − τ)/√τ
 	both      []float64
 
 	messages, beliefs []float64 // changes of those of a unit
@@ -76,6 +73,7 @@ type responseUnit struct {
 	size   int
 	at     []int // where the states of each node begin in Q; −1: observed
 	endsAt []int // where each edge of the block begins in ends
+	keptAt []int // and in kept
 	system *skyline
 	large  *conjugate // in the place of system where that takes too much
 	place  []int32    // [states] which node of the block they are of, for large
@@ -88,7 +86,8 @@ const (
 	// responseFree is the work, in multiplications of messages, that a Hessian may take in any
 	// case, about 40 ms; a larger one may take that of responsePasses passes: it replaces as many.
 	responseFree, responsePasses = 2e7, 25.0
-	// leanFree and leanPasses are the same for tangents, which are found in every pass.
+	// leanFree and leanPasses are the same for tangents, which are found in every pass but where
+	// steps are damped.
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
@@ -100,6 +99,9 @@ const (
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
 	// linear equations to be of use.
 	farFromSettled = 0.1
+	// leastCount is the smallest c_s for damped steps: for c_s = 0 (7) has a maximum in the
+	// place of a sum of exponentials, and near it quadratic functions say little.
+	leastCount = 1e-3
 	// longestChange of a log-message is the most that they are trusted for.
 	longestChange = 100
 )
@@ -115,12 +117,12 @@ func newResponse(l *learner) *response {
 	if layout.Size > maxDense {
 		return nil
 	}
-	r := &response{l: l, patience: 1, size: layout.Size}
+	r := &response{l: l, size: layout.Size, damps: !slices.ContainsFunc(l.units, func(u *unit) bool { return !u.smooth() })}
 	p, passes := float64(r.size), l.passWork()
 	most, mostLean := max(responseFree, responsePasses*passes), max(leanFree, leanPasses*passes)
 	for _, u := range l.units {
 		n := u.hiddenStates()
-		if n*p > responseNumbers || n > responseNumbers { // before anything is as large
+		if n*p > responseNumbers || n+u.pairNumbers() > responseNumbers { // before anything is as large
 			return nil
 		}
 		s := newResponseUnit(u)
@@ -131,12 +133,18 @@ func newResponse(l *learner) *response {
 		factor := s.system.factorWork()/solveWork + l.pairsWork(u, &s.block)
 		r.leanWork += factor
 		r.work += factor + (p*float64(s.system.at[s.size])+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
-		if r.work > most || r.leanWork > mostLean {
+		if r.work > most || r.leanWork > mostLean && !r.damps {
 			return nil
 		}
 		r.units = append(r.units, *s)
 	}
+	r.patience = max(1, int(r.leanWork/mostLean))
 	return r
+}
+
+// smooth reports whether F is convex and smooth in the weights and the messages of the unit.
+func (u *unit) smooth() bool {
+	return u.weight > 0 && !slices.ContainsFunc(u.net.Counting.Node, func(c float64) bool { return !(c >= leastCount) })
 }
 
 // pairsWork is what S takes for all edges of a block.
@@ -196,9 +204,10 @@ func newResponseUnit(u *unit) *responseUnit {
 			s.block.Edges = append(s.block.Edges, e)
 		}
 	}
-	s.endsAt = make([]int, len(s.block.Edges)+1)
+	s.endsAt, s.keptAt = make([]int, len(s.block.Edges)+1), make([]int, len(s.block.Edges)+1)
 	for q, e := range s.block.Edges {
-		s.endsAt[q+1] = s.endsAt[q] + u.in.States(g.U(e)) + u.in.States(g.V(e))
+		k := u.in.States(g.U(e)) + u.in.States(g.V(e))
+		s.endsAt[q+1], s.keptAt[q+1] = s.endsAt[q]+k, s.keptAt[q]+k*k
 	}
 	return s
 }
@@ -281,11 +290,13 @@ func (r *response) memory() (all [][]float64) {
 
 // listMemory lists what newResponse and allocate take, and what a measurement does.
 func (r *response) listMemory(m *Memory) {
-	var lines, indices, system, rows float64
+	var lines, indices, system, rows, kept, room float64
 	for i := range r.units {
 		s := &r.units[i]
 		lines += 2 * float64(s.net.Messages()+s.net.Beliefs())
-		indices += 2*float64(s.size) + float64(len(s.at)+len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
+		indices += 2*float64(s.size) + float64(len(s.at)+2*len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
+		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
+		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block, bp.Double))
 		if r.large {
 			system += float64(s.large.numbers() + 5*len(s.block.Edges))
 			continue
@@ -293,38 +304,60 @@ func (r *response) listMemory(m *Memory) {
 		system = max(system, float64(s.system.at[s.size]))
 		rows = max(rows, 2*float64(s.size*r.size))
 	}
-	m.Add("linear response", doubleBytes*(lines+indices+system+rows), "lines of messages in %d inferences, the system of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
+	m.Add("linear response", doubleBytes*(lines+indices+system+rows+kept)+room, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
 }
 
 // measure writes the Hessian of L at settled messages into dst [size*size], row-major, of
-// which only the lower triangle counts.
-func (r *response) measure(dst []float64) error {
+// which only the lower triangle counts. With a damping it is the system of the weights in a
+// damped step, and gradient [size] the gradient of F less what messages answer to it.
+func (r *response) measure(dst, gradient []float64, damping float64) error {
 	clear(dst)
+	clear(gradient)
 	for i := range r.units {
-		if err := r.addUnit(dst, &r.units[i]); err != nil {
+		if err := r.addUnit(dst, gradient, damping, &r.units[i]); err != nil {
 			return err
 		}
 	}
+	l2 := r.l.problem.L2
 	for i := range r.size {
-		dst[i*r.size+i] += r.l.problem.L2
+		dst[i*r.size+i] += l2
+	}
+	for i := range gradient {
+		gradient[i] += l2*r.l.model.Weights[i] - r.l.data[i]
 	}
 	return nil
 }
 
-func (r *response) addUnit(dst []float64, s *responseUnit) error {
+func (r *response) addUnit(dst, gradient []float64, damping float64, s *responseUnit) error {
 	r.rows = numeric.Resize(r.rows, s.size*r.size)
 	clear(r.rows)
-	if err := r.couple(s, true, func(q int, e int32) {
+	r.begin(s)
+	if err := r.couple(s, damping, func(q int, e int32) bool {
 		weights, span := r.edgeFeature(s, e)
+		r.coupling.divide()
+		if gradient != nil {
+			r.exceed(s, q, e)
+			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.belief, r.coupling.answered(r.excess[s.endsAt[q]:]))
+		}
 		r.addInteraction(dst, weights, span, s.weight/s.net.Counting.Edge[e])
-		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from > 0, states, weights, span) })
+		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from, states, weights, span) })
+		return true
 	}); err != nil {
 		return err
 	}
 	for _, node := range s.block.Nodes {
-		r.addNode(s, node)
+		weights, belief := r.addNode(s, node)
+		if gradient != nil {
+			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Node[node], weights, belief, belief)
+		}
 	}
 	s.system.divide(r.rows, r.size)
+	if gradient != nil {
+		s.system.divide(r.z, 1)
+		for x, z := range r.z {
+			simd.AddScaled(gradient, r.rows[x*r.size:][:r.size], -s.weight*z)
+		}
+	}
 	scale := math.Sqrt(math.Abs(s.weight))
 	for from := 0; from < s.size; from += ground.RowsPerBatch {
 		count := min(ground.RowsPerBatch, s.size-from)
@@ -338,13 +371,38 @@ func (r *response) addUnit(dst []float64, s *responseUnit) error {
 	return nil
 }
 
-// couple makes the factor of Q, and calls pair with the projections of each edge.
-func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32)) error {
+// addElement adds sums, times the features, to the gradient, and what damps the weights to the
+// diagonal of dst.
+func (r *response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
+	k := len(belief)
+	for j, f := range r.feature {
+		if f == 0 {
+			continue
+		}
+		addShort(gradient[weights+j*k:], sums, weight*f)
+		for x, p := range belief {
+			dst[(weights+j*k+x)*(r.size+1)] += weight * damping * f * f * damped(p, k)
+		}
+	}
+}
+
+// begin clears what couple adds to.
+func (r *response) begin(s *responseUnit) {
+	numbers := s.endsAt[len(s.block.Edges)]
+	r.ends, r.excess, r.z = numeric.Resize(r.ends, numbers), numeric.Resize(r.excess, numbers), numeric.Resize(r.z, s.size)
+	clear(r.ends)
+	clear(r.excess)
+	clear(r.z)
+}
+
+// couple makes the factor of Q, and calls each with every edge as its coupling is known. It
+// ends where that reports false.
+func (r *response) couple(s *responseUnit, damping float64, each func(q int, e int32) bool) error {
 	if err := r.space.Ground(r.l.model, s.in, s.net, &s.block); err != nil {
 		return err
 	}
 	m := s.system
-	r.far, r.root = 0, numeric.Resize(r.root, s.size)
+	r.root, r.kept = numeric.Resize(r.root, s.size), numeric.Resize(r.kept, s.keptAt[len(s.block.Edges)])
 	if r.large {
 		s.large.clear()
 	} else {
@@ -366,23 +424,22 @@ func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32))
 		}
 	}
 	for q, e := range s.block.Edges {
-		if err := r.projectEdge(s, q, each); err != nil {
+		if err := r.coupleEdge(s, q, damping); err != nil {
 			return err
 		}
-		if pair(q, e); r.far > farFromSettled {
+		if !each(q, e) {
 			return errFar
 		}
-		r.invertPair()
-		rho, k := s.net.Counting.Edge[e], r.project.ku+r.project.kv
+		rho, pair, k := s.net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
 		if r.large {
-			s.large.add(q, rho, r.pair, s.place)
+			s.large.add(q, rho, pair, s.place)
 			continue
 		}
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
 					for y := 0; y < o && column+y <= row+x; y++ {
-						m.add(row+x, column+y, rho*r.pair[(i+x)*k+j+y])
+						m.add(row+x, column+y, rho*pair[(i+x)*k+j+y])
 					}
 				}
 			})
@@ -393,6 +450,9 @@ func (r *response) couple(s *responseUnit, each bool, pair func(q int, e int32))
 	}
 	return nil
 }
+
+// pair returns S of an edge.
+func (r *response) pair(s *responseUnit, q int) []float64 { return r.kept[s.keptAt[q]:s.keptAt[q+1]] }
 
 // eachEnd calls f for the ends of an edge that are not observed: with the message into that
 // end, where its states begin in Q and, of both ends', in S, and how many there are.
@@ -407,28 +467,24 @@ func (r *response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 	}
 }
 
-// projectEdge finds the belief of an edge, and what projections need, or those of each joint
-// state.
-func (r *response) projectEdge(s *responseUnit, q int, each bool) error {
-	e := s.block.Edges[q]
-	ku, kv := s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e))
-	r.belief = numeric.Resize(r.belief, ku*kv)
-	belief := r.belief
-	if _, err := r.space.EdgeBeliefs(belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
+// coupleEdge finds the coupling of an edge, and S.
+func (r *response) coupleEdge(s *responseUnit, q int, damping float64) error {
+	e, c := s.block.Edges[q], &r.coupling
+	c.resize(s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e)))
+	if _, err := r.space.EdgeBeliefs(c.belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
 		return err
 	}
-	r.sums = numeric.Resize(r.sums, ku+kv)
-	clear(r.sums)
-	for i, t := range belief {
-		r.sums[i/kv] += t
-		r.sums[ku+i%kv] += t
+	c.sum()
+	if damping == 0 && r.unlike(s, e) > farFromSettled {
+		r.space.Consistent(c.belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked)
+		c.sum()
 	}
-	if r.unlike(s, e) > farFromSettled {
-		r.space.Consistent(belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked)
+	clear(c.root)
+	r.eachEnd(s, e, func(_, at, from, states int) { copy(c.root[from:][:states], r.root[at:]) })
+	if !c.invert(damping) {
+		return errNoMaximum
 	}
-	if r.project.begin(belief, ku, kv); each {
-		r.project.of(belief, ku, kv)
-	}
+	c.respond(r.pair(s, q))
 	return nil
 }
 
@@ -437,76 +493,29 @@ func (r *response) unlike(s *responseUnit, e int32) (worst float64) {
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
 			if p > surely {
-				worst = larger(worst, math.Abs(p*p-r.sums[from+x])/(p*p))
+				worst = larger(worst, math.Abs(p*p-r.coupling.sums[from+x])/(p*p))
 			}
 		}
 	})
 	return worst
 }
 
-// invertPair finds S of the edge that was projected, from the inverse G that projections
-// have, by which f and g are D_u⁻¹(dτ_u − T g) and G (dτ_v − Tᵀ D_u⁻¹ dτ_u). S is the
-// identity along √τ.
-func (r *response) invertPair() {
-	p := &r.project
-	ku, kv := p.ku, p.kv
-	k := ku + kv
-	r.own, r.along, r.images = numeric.Resize(r.own, k*k), numeric.Resize(r.along, k), numeric.Resize(r.images, 2*k)
-	for i, t := range p.u {
-		r.along[i] = math.Sqrt(t)
-	}
-	for j, t := range p.v {
-		r.along[ku+j] = math.Sqrt(t)
-	}
-	r.pair = r.own
-	root, s := r.along, r.pair
-	for j := range kv {
-		for o := range kv {
-			s[(ku+j)*k+ku+o] = root[ku+j] * p.inverse[j*kv+o] * root[ku+o]
-		}
-		if root[ku+j] == 0 {
-			s[(ku+j)*k+ku+j] = 1 // the state is forbidden: it moves nothing
-		}
-	}
-	for i := range ku {
-		mean := p.means[i*kv:][:kv]
-		for j := range kv { // G is symmetric
-			x := -root[i] * dotShort(p.inverse[j*kv:][:kv], mean) * root[ku+j]
-			s[i*k+ku+j], s[(ku+j)*k+i] = x, x
-		}
-	}
-	for i := range ku {
-		for o := range ku {
-			sum := 0.0
-			for j, m := range p.means[i*kv:][:kv] {
-				if m > 0 && root[ku+j] > 0 {
-					sum -= m * s[o*k+ku+j] / root[ku+j]
-				}
-			}
-			s[i*k+o] = root[i] * sum
-		}
-		s[i*k+i]++
-	}
-	// P S P + √τ√τᵀ with P the projection away from both.
-	ends := [2][2]int{{0, ku}, {ku, k}}
-	for n, end := range ends {
-		for i := range k {
-			r.images[n*k+i] = dotShort(s[i*k+end[0]:i*k+end[1]], root[end[0]:end[1]])
-		}
-	}
-	for n, end := range ends {
-		for m, other := range ends {
-			corner := dotShort(r.images[m*k+end[0]:m*k+end[1]], root[end[0]:end[1]])
-			if n == m {
-				corner++
-			}
-			for i := end[0]; i < end[1]; i++ {
-				for j := other[0]; j < other[1]; j++ {
-					s[i*k+j] += root[i]*corner*root[j] - root[i]*r.images[n*k+j] - r.images[m*k+i]*root[j]
-				}
+// exceed finds by how much the sums of an edge exceed the beliefs of its nodes, and the part of
+// the system's right-hand side that brings messages there.
+func (r *response) exceed(s *responseUnit, q int, e int32) {
+	excess, pair := r.excess[s.endsAt[q]:s.endsAt[q+1]], r.pair(s, q)
+	r.eachEnd(s, e, func(_, at, from, states int) {
+		for x, p := range r.root[at:][:states] {
+			if p > surely {
+				excess[from+x] = (r.coupling.sums[from+x] - p*p) / p
 			}
 		}
-	}
+	})
+	r.eachEnd(s, e, func(_, at, from, states int) {
+		for x := range states {
+			r.z[at+x] -= s.net.Counting.Edge[e] * dotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
+		}
+	})
 }
 
 // edgeFeature reads the features of an edge, and returns where its weights begin.
@@ -535,12 +544,9 @@ func (r *response) nodeFeature(s *responseUnit, node int32) (at int, span *crf.S
 	return copyAt(span, int(s.in.NodeRow(node))), span
 }
 
-// addEnd adds the projections of an edge's features on one end to the rows from at on.
-func (r *response) addEnd(at int, second bool, states, weights int, span *crf.Span) {
-	part := r.project.left
-	if second {
-		part = r.project.right
-	}
+// addEnd adds the answers to an edge's features of one end to the rows from at on.
+func (r *response) addEnd(at, from, states, weights int, span *crf.Span) {
+	k := r.coupling.ku + r.coupling.kv
 	for x := range states {
 		row := r.rows[(at+x)*r.size+weights:]
 		for j, f := range r.feature {
@@ -549,14 +555,15 @@ func (r *response) addEnd(at int, second bool, states, weights int, span *crf.Sp
 			}
 			out := row[j*span.States:][:span.States]
 			for i := range out {
-				out[i] += f * part[i*states+x]
+				out[i] += f * r.coupling.parts[i*k+from+x]
 			}
 		}
 	}
 }
 
-// addNode adds the features of a node to its rows, and makes them √τ (J − E J).
-func (r *response) addNode(s *responseUnit, node int32) {
+// addNode adds the features of a node to its rows, and makes them √τ (J − E J). It returns
+// where its weights begin, and its belief.
+func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []float64) {
 	at := s.at[node]
 	weights, span := r.nodeFeature(s, node)
 	r.both = numeric.Resize(r.both, r.size)
@@ -576,16 +583,22 @@ func (r *response) addNode(s *responseUnit, node int32) {
 			row[w] *= p
 		}
 	}
+	r.change = numeric.Resize(r.change, len(root))
+	for x, p := range root {
+		r.change[x] = p * p
+	}
+	return weights, r.change
 }
 
 // lean moves messages to where linear equations have them settled, and finds their tangents
 // along a direction of the weights, unless that is nil. It reports whether it did: far from
 // settled messages linear equations say nothing, tangents are zero, and messages stay in all
-// units but those that were moved before.
-func (r *response) lean(direction []float64) (ok bool) {
+// units but those that were moved before. With a damping, messages stay, and tangents have
+// the part that settles them, with the sign of a line against the direction.
+func (r *response) lean(direction []float64, damping float64) (ok bool) {
 	r.unsettled, ok = 0, true
 	for i := range r.units {
-		ok = ok && r.leanUnit(&r.units[i], direction)
+		ok = ok && r.leanUnit(&r.units[i], direction, damping)
 	}
 	for i := range r.units {
 		s := &r.units[i]
@@ -602,85 +615,73 @@ func (r *response) lean(direction []float64) (ok bool) {
 	return ok
 }
 
-func (r *response) leanUnit(s *responseUnit, direction []float64) bool {
-	numbers := s.endsAt[len(s.block.Edges)]
-	r.ends, r.lacks = numeric.Resize(r.ends, numbers), numeric.Resize(r.lacks, numbers)
-	clear(r.ends)
-	clear(r.lacks)
+func (r *response) leanUnit(s *responseUnit, direction []float64, damping float64) bool {
 	worst := 0.0
-	if r.couple(s, false, func(q int, e int32) {
-		lacks := r.lacks[s.endsAt[q]:]
-		r.eachEnd(s, e, func(_, at, from, states int) {
-			for x, p := range r.root[at:][:states] {
-				if p > surely {
-					lacks[from+x] = (p*p - r.sums[from+x]) / p
-					worst = larger(worst, math.Abs(lacks[from+x])/p)
-				}
-			}
-		})
-		r.far = worst
+	r.begin(s)
+	if r.couple(s, damping, func(q int, e int32) bool {
+		if worst = larger(worst, r.unlike(s, e)); damping == 0 && !(worst <= farFromSettled) {
+			return false
+		}
+		r.exceed(s, q, e)
 		if direction != nil {
 			weights, span := r.edgeFeature(s, e)
-			r.projectDirection(r.ends[s.endsAt[q]:], direction[weights:], span)
+			r.projectDirection(r.ends[s.endsAt[q]:s.endsAt[q+1]], direction[weights:], span)
 		}
-	}) != nil || !(worst <= farFromSettled) {
+		return true
+	}) != nil {
 		return false
 	}
 	r.unsettled = max(r.unsettled, worst)
-	r.z = numeric.Resize(r.z, s.size)
-	if worst > 0 {
-		clear(r.z)
-		for q, e := range s.block.Edges {
-			if !r.pairOf(s, q) {
-				return false
-			}
-			lacks := r.lacks[s.endsAt[q]:s.endsAt[q+1]]
-			r.eachEnd(s, e, func(_, at, from, states int) {
-				for x := range states {
-					r.z[at+x] -= s.net.Counting.Edge[e] * dotShort(r.pair[(from+x)*len(lacks):][:len(lacks)], lacks)
-				}
-			})
-		}
+	if damping == 0 && worst > 0 {
 		if !s.solve(r.z) {
 			return false
 		}
 		r.messages, r.beliefs = numeric.Resize(r.messages, len(s.messages)), numeric.Resize(r.beliefs, len(s.beliefs))
 		clear(r.messages)
 		clear(r.beliefs)
-		if !r.spread(s, r.messages, r.beliefs, r.lacks, nil) {
-			return false
-		}
-		move(s.state.LogMessage, s.state.LogMessage, r.messages, 1)
-		move(s.state.LogBelief, s.state.LogBelief, r.beliefs, 1)
+		r.spread(s, r.messages, r.beliefs, false)
+		move(s.state.LogMessage, s.state.LogMessage, r.messages, -1)
+		move(s.state.LogBelief, s.state.LogBelief, r.beliefs, -1)
+		clear(r.excess)
+		clear(r.z)
 	}
 	if direction == nil {
 		return true
 	}
-	clear(r.z)
-	for q, e := range s.block.Edges {
-		ends := r.ends[s.endsAt[q]:]
-		r.eachEnd(s, e, func(_, at, from, states int) { addShort(r.z[at:], ends[from:][:states], 1) })
-	}
 	for _, node := range s.block.Nodes {
 		weights, span := r.nodeFeature(s, node)
-		z, root := r.z[s.at[node]:][:span.States], r.root[s.at[node]:]
+		r.change = numeric.Resize(r.change, span.States)
+		clear(r.change)
 		for j, f := range r.feature {
-			addShort(z, direction[weights+j*span.States:][:span.States], f)
+			addShort(r.change, direction[weights+j*span.States:][:span.States], f)
 		}
-		mean := 0.0
-		for x := range z {
-			mean += root[x] * root[x] * z[x]
-		}
-		for x := range z {
-			z[x] = root[x] * (z[x] - mean)
-		}
+		r.push(s.at[node], r.change)
 	}
-	return s.solve(r.z) && r.spread(s, s.messages, s.beliefs, nil, r.ends)
+	for q, e := range s.block.Edges {
+		ends := r.ends[s.endsAt[q]:]
+		r.eachEnd(s, e, func(_, at, from, states int) { r.push(at, ends[from:][:states]) })
+	}
+	if !s.solve(r.z) {
+		return false
+	}
+	r.spread(s, s.messages, s.beliefs, true)
+	return true
 }
 
-// projectDirection adds the parts of an edge's change of potential along a direction.
+// push adds √τ (a − E a) to z of the node from at on, for a change a of its potential.
+func (r *response) push(at int, a []float64) {
+	root, mean := r.root[at:][:len(a)], 0.0
+	for x, p := range root {
+		mean += p * p * a[x]
+	}
+	for x, p := range root {
+		r.z[at+x] += p * (a[x] - mean)
+	}
+}
+
+// projectDirection adds the answers of messages to an edge's change of potential along a
+// direction.
 func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
-	p := &r.project
 	r.change = numeric.Resize(r.change, span.States)
 	clear(r.change)
 	for j, f := range r.feature {
@@ -688,13 +689,13 @@ func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
 			addShort(r.change, direction[j*span.States:][:span.States], f)
 		}
 	}
-	p.project(ends[:p.ku], ends[p.ku:], r.change)
+	r.coupling.project(ends, r.change)
 }
 
 // addInteraction adds Cov⊥(τ_uv), times the features, to dst, scaled.
 func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, scale float64) {
 	for i := range span.States {
-		row := r.project.rest(i)
+		row := r.coupling.rest(i)
 		for j, x := range r.feature {
 			if x == 0 {
 				continue
@@ -709,24 +710,9 @@ func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, sc
 	}
 }
 
-// pairOf finds S of an edge anew.
-func (r *response) pairOf(s *responseUnit, q int) bool {
-	if r.large {
-		p := &s.large.pairs[q]
-		r.project.ku, r.project.kv = p.ku, p.kv
-		r.pair = s.large.kept[p.kept:][:(p.ku+p.kv)*(p.ku+p.kv)]
-		return true
-	}
-	if r.projectEdge(s, q, false) != nil {
-		return false
-	}
-	r.invertPair()
-	return true
-}
-
-// spread writes the changes of log-messages and log-beliefs for z, given what sums lack and the
-// parts of the change of potentials; nil: nothing.
-func (r *response) spread(s *responseUnit, messages, beliefs, lacks, ends []float64) bool {
+// spread writes the changes of log-messages and log-beliefs for z and what sums exceed
+// beliefs by, and for the answers in ends where there are some.
+func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends bool) {
 	for _, node := range s.block.Nodes {
 		out := beliefs[s.net.BeliefAt(node):][:s.in.States(node)]
 		for x, p := range r.root[s.at[node]:][:len(out)] {
@@ -737,30 +723,23 @@ func (r *response) spread(s *responseUnit, messages, beliefs, lacks, ends []floa
 		}
 	}
 	for q, e := range s.block.Edges {
-		if !r.pairOf(s, q) {
-			return false
-		}
-		k := r.project.ku + r.project.kv
+		k, pair := s.endsAt[q+1]-s.endsAt[q], r.pair(s, q)
 		r.both = numeric.Resize(r.both, k)
-		clear(r.both)
-		if lacks != nil {
-			copy(r.both, lacks[s.endsAt[q]:])
-		}
+		copy(r.both, r.excess[s.endsAt[q]:])
 		r.eachEnd(s, e, func(_, at, from, states int) { addShort(r.both[from:], r.z[at:][:states], 1) })
 		r.eachEnd(s, e, func(d, at, from, states int) {
 			out := messages[s.net.MessageAt(int32(d)):][:states]
 			for x, p := range r.root[at:][:states] {
 				out[x] = 0
-				if ends != nil {
-					out[x] = ends[s.endsAt[q]+from+x] / s.net.Counting.Edge[e]
+				if ends {
+					out[x] = r.ends[s.endsAt[q]+from+x] / s.net.Counting.Edge[e]
 				}
 				if p > surely {
-					out[x] += (r.z[at+x] - dotShort(r.pair[(from+x)*k:][:k], r.both)) / p
+					out[x] += (r.z[at+x] - dotShort(pair[(from+x)*k:][:k], r.both)) / p
 				}
 			}
 		})
 	}
-	return true
 }
 
 // solve replaces z by Q⁻¹ z, and reports whether there is that.

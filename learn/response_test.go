@@ -35,7 +35,7 @@ func TestResponseIsTheHessian(t *testing.T) {
 			settled(t, e, at)
 			n := len(at)
 			dst := make([]float64, n*n)
-			if err := m.measure(dst); err != nil {
+			if err := m.measure(dst, nil, 0); err != nil {
 				t.Errorf("%s, %s: %v", kind, counting, err)
 				continue
 			}
@@ -85,7 +85,7 @@ func TestLean(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if !m.lean(nil) {
+				if !m.lean(nil, 0) {
 					t.Fatalf("%s, %s: not settled", kind, counting)
 				}
 				left = append(left, m.unsettled)
@@ -96,7 +96,7 @@ func TestLean(t *testing.T) {
 
 			const h, allowed = 1e-4, 1e-5
 			settled(t, e, at)
-			if !m.lean(direction) {
+			if !m.lean(direction, 0) {
 				t.Fatalf("%s, %s: no tangents", kind, counting)
 			}
 			var tangents []float64

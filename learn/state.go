@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -63,9 +62,9 @@ type saved struct {
 
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
 // several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
-// watch the gradient, 5 since the step rule has a Hessian, and 6 since weights and messages
-// descend together.
-const stateFormat = 6
+// watch the gradient, 5 since the step rule has a Hessian, 6 since weights and messages
+// descend together, and 7 since joint descent damps.
+const stateFormat = 7
 
 // eachByBits calls do for every number of a struct that is saved by its bits.
 func eachByBits(of reflect.Value, do func(name string, x *float64)) {
@@ -108,9 +107,6 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 // arrays lists every slice of the state, in a fixed order.
 func (l *learner) arrays(withBest bool) []array {
 	a := l.course.arrays(withBest, l.settings.Step.Memory(), array{"total", l.total}, array{"moments", l.moments}, array{"watched", l.watched})
-	if l.newton != nil {
-		a = append(a, array{"newton", l.newton.scalars})
-	}
 	for i, b := range l.bundles {
 		a = append(a, array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
@@ -149,11 +145,6 @@ func (l *learner) restore(state *State) error {
 	if l.progress, err = in.restored(); err != nil {
 		return err
 	}
-	if known, err := state.has("newton"); err != nil {
-		return err
-	} else if !known {
-		l.newton = nil // the run began with block visits alone
-	}
 	if err := state.fill(l.arrays(in.HasBest)); err != nil {
 		return err
 	}
@@ -184,19 +175,6 @@ func (s *State) parse() (*saved, error) {
 		return nil, stateErrorf("progress: %v", err)
 	}
 	return &in, nil
-}
-
-// has reports whether the state has an array with that name.
-func (s *State) has(name string) (bool, error) {
-	if s.open == nil {
-		return slices.ContainsFunc(s.arrays, func(a array) bool { return a.name == name }), nil
-	}
-	f, err := s.open()
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return slices.ContainsFunc(f.Tensors(), func(t safetensors.Info) bool { return t.Name == name }), nil
 }
 
 // fill puts into each array what the state has under its name.

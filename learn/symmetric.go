@@ -5,10 +5,10 @@ package learn
 // weights, gradients and steps lie in a subspace, onto which crf.Layout.Symmetrise projects,
 // and L on that subspace has the projected gradient. Kernels know nothing of it.
 
-// symmetricHessian returns a measurement of (H + S H S)/2, S being the swap of the states of
-// both ends: on symmetric weights it is the Hessian, and it has no part that leads away from
-// them.
-func (l *learner) symmetricHessian(measure func(dst []float64) error) func(dst []float64) error {
+// symmetricMatrix returns a function that makes (H + S H S)/2 of H, S being the swap of the
+// states of both ends: on symmetric weights it is the Hessian, and it has no part that leads
+// away from them. A gradient that belongs to H becomes symmetric too.
+func (l *learner) symmetricMatrix() func(h, gradient []float64) {
 	n := l.model.Layout.Size
 	swap := make([]int, n)
 	for i := range swap {
@@ -20,9 +20,9 @@ func (l *learner) symmetricHessian(measure func(dst []float64) error) func(dst [
 			swap[i] += joint%s.Ends*s.Ends + joint/s.Ends - joint
 		}
 	}
-	return func(dst []float64) error {
-		if err := measure(dst); err != nil {
-			return err
+	return func(dst, gradient []float64) {
+		if gradient != nil {
+			l.model.Layout.Symmetrise(gradient)
 		}
 		for i := range n {
 			for j := range i + 1 {
@@ -33,6 +33,5 @@ func (l *learner) symmetricHessian(measure func(dst []float64) error) func(dst [
 				}
 			}
 		}
-		return nil
 	}
 }
