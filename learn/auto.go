@@ -60,6 +60,11 @@ const (
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
+// Recovery implements StepRule.
+func (a *auto) Recovery() Recovery { return a }
+
+func (a *auto) curved() bool { return !a.firstOrder }
+
 // refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature.
 func (a *auto) refreshed(theta, gradient []float64, value float64) {
@@ -95,7 +100,7 @@ func (a *auto) Start(p StepProblem) error {
 		return err
 	}
 	a.dense = newDense(&p)
-	a.beliefs, a.labels = make([]float64, states), labelFrequencies(layout, p.Data)
+	a.beliefs, a.labels = make([]float64, states), p.statistics.frequencies()
 	a.plain, a.first, a.scalars = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, autoScalars)
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
 	a.early = newEarly(&a.problem)

@@ -71,16 +71,12 @@ const (
 func newDense(p *StepProblem) *dense {
 	n := float64(p.Model.Layout.Size)
 	d := &dense{size: p.Model.Layout.Size, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
-	nodes := 0
-	for _, in := range p.Data {
-		nodes += in.Graph.NumNodes()
-	}
 	if p.exact != nil {
 		d.exact, d.free, d.scalars[denseDue] = true, freeExact, math.Inf(1)
 		d.take(p)
 		return d
 	}
-	if p.Hessian == nil || n > maxDense || float64(nodes) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
+	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
 	d.free, d.scalars[denseDue] = freeRenewals, firstRenewal

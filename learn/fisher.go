@@ -80,7 +80,7 @@ func newFisher(p *StepProblem) (*fisher, error) {
 		at += span.States
 	}
 	for b, span := range layout.Edge {
-		k := newKronecker(span, p.Data, false, b, p.EdgeScale)
+		k := p.statistics.ofEdges(b)
 		place := places[len(layout.Node)+b]
 		if span.Untied || span.Features == 0 {
 			f.apart = append(f.apart, apart{k, place})
@@ -92,11 +92,11 @@ func newFisher(p *StepProblem) (*fisher, error) {
 			left: make([]float64, u*v), right: make([]float64, u*v), roots: make([]float64, span.Copy()), sums: make([]float64, max(u, v)),
 		})
 	}
-	for a, span := range layout.Node {
+	for a := range layout.Node {
 		m := newMarginal(p, a)
 		m.belief = places[a]
 		if m.node == nil {
-			f.apart = append(f.apart, apart{newKronecker(span, p.Data, true, a, p.NodeScale), places[a]})
+			f.apart = append(f.apart, apart{p.statistics.ofNodes(a), places[a]})
 		}
 		if len(m.stack) > 0 {
 			f.marginals = append(f.marginals, m)
@@ -182,7 +182,7 @@ func newMarginal(p *StepProblem, a int) *marginal {
 		values: make([]float64, at), rotated: make([]float64, len(m.stack)),
 	}
 	if at > 0 {
-		m.sum(p, a)
+		m.sum(p.statistics, a)
 	}
 	return m
 }
@@ -197,10 +197,10 @@ func oneIf(x bool) int {
 // sum adds F Fᵀ/ρ_s over the nodes s of the type, F being the rows of the node: an
 // edge's features divided by the root of the other end's states, over which its
 // weights repeat the same function.
-func (m *marginal) sum(p *StepProblem, a int) {
+func (m *marginal) sum(p *statistics, a int) {
 	dense := make([]float64, len(m.row)*len(m.row))
 	edge := make([]float64, 0)
-	for _, in := range p.Data {
+	for _, in := range p.data {
 		for s := range int32(in.Graph.NumNodes()) {
 			if in.NodeType(s) != a {
 				continue
@@ -223,7 +223,7 @@ func (m *marginal) sum(p *StepProblem, a int) {
 					}
 				}
 			}
-			m.add(dense, m.row, p.NodeScale(in, s))
+			m.add(dense, m.row, p.nodeScale(in, s))
 		}
 	}
 	m.setSecond(dense)

@@ -31,8 +31,8 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		return nil, err
 	}
 	defer l.pool.close()
-	if rule, ok := s.Step.(forgettingRule); ok {
-		defer rule.forget() // the caller keeps the rule, and with it all that it refers to
+	if l.recovering != nil {
+		defer l.recovering.forget() // the caller keeps the rule, and with it all that it refers to
 	}
 	if s.Resume != nil {
 		if err := l.restore(s.Resume); err != nil {

@@ -44,7 +44,7 @@ type learner struct {
 	visited                 int // of schedule, in this iteration
 
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
-	recovering recoverer      // Settings.Step where it is one, else nil
+	recovering Recovery       // of Settings.Step
 
 	lanczos *lanczos // nil: no saddle is looked for
 
@@ -99,8 +99,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.measureWork()
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
-	l.recovering, _ = s.Step.(recoverer)
-	if rule, ok := s.Step.(*auto); ok && !rule.firstOrder {
+	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
 		}
@@ -145,9 +144,7 @@ func (l *learner) memory() *Memory {
 	l.roomMemory(m)
 	l.unitsMemory(m)
 	l.workersMemory(m)
-	if rule, ok := l.settings.Step.(memoryRule); ok {
-		rule.memory(m, l)
-	}
+	l.stepMemory(m, l.settings.Step)
 	return m
 }
 
@@ -259,10 +256,13 @@ func (l *learner) stepProblem() StepProblem {
 		}
 	}
 	p := StepProblem{
-		Model: l.model, Data: l.problem.Data, L2: l.problem.L2,
+		Model: l.model, L2: l.problem.L2,
 		Variables: l.variables, PerPass: l.perPass(),
-		NodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].Rho[s] },
-		EdgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
+		statistics: &statistics{
+			layout: &l.model.Layout, data: l.problem.Data,
+			nodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].Rho[s] },
+			edgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
+		},
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
@@ -390,10 +390,14 @@ func (l *learner) mostPasses() float64 {
 	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
 }
 
-// memoryRule is a step rule that says what it takes, given a plan: nothing of the run is
-// allocated yet.
-type memoryRule interface {
-	memory(m *Memory, l *learner)
+// stepMemory lists what a step rule takes.
+func (l *learner) stepMemory(m *Memory, rule StepRule) {
+	if r := rule.Recovery(); r != nil {
+		r.memory(m, l)
+		return
+	}
+	size := l.model.Layout.Size
+	m.perhaps("memory of the step rule", doubleBytes*float64(size), "%d weights × 8 bytes, where it has a number for each", size)
 }
 
 // countable refuses a model whose weights, or one of whose tables, are so many that

@@ -133,9 +133,7 @@ func (l *learner) planExcerpt() (*learner, *Settings, error) {
 // the weights; a rule that takes much memory counts for nothing.
 func (l *learner) timeSteps(x *learner, rule StepRule) (seconds float64, err error) {
 	takes := &Memory{}
-	if rule, ok := rule.(memoryRule); ok {
-		rule.memory(takes, x)
-	}
+	x.stepMemory(takes, rule)
 	if takes.Bytes > mostForExcerpt {
 		return 0, nil
 	}
@@ -144,8 +142,8 @@ func (l *learner) timeSteps(x *learner, rule StepRule) (seconds float64, err err
 	if err := rule.Start(p); err != nil {
 		return 0, err
 	}
-	if rule, ok := rule.(forgettingRule); ok {
-		defer rule.forget()
+	if r := rule.Recovery(); r != nil {
+		defer r.forget()
 	}
 	seconds, err = l.timed(func() error {
 		for range stepsTimed {

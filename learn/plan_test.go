@@ -121,8 +121,8 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 	runtime.KeepAlive(fmt.Sprintf("%p", run))
 	runtime.KeepAlive(&p)
 	runtime.KeepAlive(&s)
-	if rule, ok := s.Step.(forgettingRule); ok {
-		rule.forget()
+	if r := s.Step.Recovery(); r != nil {
+		r.forget()
 	}
 	return after - before
 }

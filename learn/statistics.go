@@ -9,6 +9,35 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
+// statistics sums over the data what a step rule may know of them.
+type statistics struct {
+	layout *crf.Layout
+	data   []*crf.Instance
+	// nodeScale and edgeScale return (weight of the instance)/ρ of a node or edge: what its
+	// features' second moments are multiplied by in the curvature of L.
+	nodeScale, edgeScale func(in *crf.Instance, element int32) float64
+}
+
+// nodes counts them.
+func (s *statistics) nodes() (nodes int) {
+	for _, in := range s.data {
+		nodes += in.Graph.NumNodes()
+	}
+	return nodes
+}
+
+// frequencies are those of states in the labels.
+func (s *statistics) frequencies() []float64 { return labelFrequencies(s.layout, s.data) }
+
+// ofNodes and ofEdges are second moments of features of a type.
+func (s *statistics) ofNodes(t int) *kronecker {
+	return newKronecker(s.layout.Node[t], s.data, true, t, s.nodeScale)
+}
+
+func (s *statistics) ofEdges(t int) *kronecker {
+	return newKronecker(s.layout.Edge[t], s.data, false, t, s.edgeScale)
+}
+
 // totalWeight returns N of (8): the sum of the weights of all samples, which is
 // their number unless instances were given weights of their own.
 func totalWeight(data []*crf.Instance) (total float64) {

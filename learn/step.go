@@ -25,12 +25,21 @@ type StepRule interface {
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.
 	Guarded() bool
+	// Recovery returns what else a rule knows of the run; nil: nothing. Only automatic steps
+	// have it.
+	Recovery() Recovery
 }
 
-// recoverer is a rule that has a second phase, in which weights move after whole passes
-// only, and that knows where a run can go back to.
-type recoverer interface {
-	StepRule
+// Recovery is a rule's second phase, in which weights move after whole passes only, and where
+// a run can go back to.
+type Recovery interface {
+	// curved reports that the rule asks for exact Hessians of small problems.
+	curved() bool
+	// memory lists what the rule takes, given a plan: nothing of the run is allocated yet.
+	memory(m *Memory, l *learner)
+	// forget lets go of a run that has ended: of its memory, and of the learner, which its
+	// StepProblem refers to.
+	forget()
 	// whole reports that the second phase has begun.
 	whole() bool
 	// judge is called after a whole pass at theta, with F and its gradient there, and
@@ -54,7 +63,6 @@ type recoverer interface {
 // StepProblem is what a rule may know of the problem.
 type StepProblem struct {
 	Model *crf.Model
-	Data  []*crf.Instance
 	L2    float64
 	// Variables is the mean number of variables per sample. Fixed steps multiply
 	// ∇L/Variables, so that one α serves networks of all sizes.
@@ -69,9 +77,6 @@ type StepProblem struct {
 	// EachUntied calls f for every run of n untied weights from at on whose elements a
 	// visit renews.
 	EachUntied func(visit int, f func(at, n int))
-	// NodeScale and EdgeScale return (weight of the instance)/ρ of a node or edge:
-	// what its features' second moments are multiplied by in the curvature of L.
-	NodeScale, EdgeScale func(in *crf.Instance, element int32) float64
 	// Objective returns the saddle value at the weights of the gradient that Step
 	// is given. With full inference it is L itself.
 	Objective func() float64
@@ -88,7 +93,8 @@ type StepProblem struct {
 	// multiplications.
 	HessianWork, PassWork float64
 
-	each eachThread // of the run; nil: one
+	statistics *statistics // of the data
+	each       eachThread  // of the run; nil: one
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
 	// lean begins a line of the messages, with the tangents along a direction of the weights,
 	// and place moves messages to so much of these from where they were. A resumed run must
@@ -109,10 +115,6 @@ type VisitShare struct {
 	Visit int
 	Share float64
 }
-
-// forgettingRule is a rule that lets go of a run that has ended: of its memory, and of
-// the learner, which its StepProblem refers to.
-type forgettingRule interface{ forget() }
 
 // ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or
 // adagrad:α.
@@ -141,6 +143,9 @@ type unguarded struct{}
 
 // Guarded implements StepRule.
 func (unguarded) Guarded() bool { return false }
+
+// Recovery implements StepRule.
+func (unguarded) Recovery() Recovery { return nil }
 
 // fixedStep is the paper's step: θ ← θ − α ∇L/(mean number of variables).
 type fixedStep struct {
@@ -234,9 +239,3 @@ func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 
 // Memory implements StepRule.
 func (r *adaGradStep) Memory() [][]float64 { return [][]float64{r.squares} }
-
-func (r *adaGradStep) memory(m *Memory, l *learner) {
-	m.Add("squares of gradients", doubleBytes*float64(l.model.Layout.Size), "%d weights × 8 bytes", l.model.Layout.Size)
-}
-
-func (r *adaGradStep) forget() { r.squares = nil }

@@ -198,7 +198,7 @@ func TestKroneckerSolves(t *testing.T) {
 	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
 	defer l.pool.close()
 	span := p.Model.Layout.Node[0]
-	k := newKronecker(span, p.Data, true, 0, l.stepProblem().NodeScale)
+	k := l.stepProblem().statistics.ofNodes(0)
 	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
 	for i := range a {
 		a[i] = make([]float64, span.Features)

@@ -35,6 +35,9 @@ func (q *quasiNewton) String() string { return "l-bfgs" }
 // a larger objective on the way proves no divergence.
 func (q *quasiNewton) Guarded() bool { return true }
 
+// Recovery implements learn.StepRule: the optimiser has none to tell of.
+func (q *quasiNewton) Recovery() learn.Recovery { return nil }
+
 // Memory implements learn.StepRule. A run with this rule cannot be resumed.
 func (q *quasiNewton) Memory() [][]float64 { return nil }
 

@@ -55,8 +55,7 @@ func (w *stopwatch) pause() (seconds float64) {
 }
 
 // on returns a step rule with which the time runs from where learn.Fit begins to
-// iterate. Automatic steps, nil, have more to tell learn.Fit than could be passed on:
-// with them it runs from here.
+// iterate. Automatic steps, nil, are made by learn.Fit: with them it runs from here.
 func (w *stopwatch) on(rule learn.StepRule) learn.StepRule {
 	if rule == nil {
 		w.goOn()
