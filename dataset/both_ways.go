@@ -126,7 +126,7 @@ func (l *npzLoader) mergeBothWays() {
 		}
 	}
 	if merged > 0 {
-		l.warn("%d edges are there both ways round, and count once (%s is the first)", merged, where)
+		l.warn("edges that are there both ways round count once (%d in all, %s is the first)", merged, where)
 	}
 }
 

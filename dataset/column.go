@@ -281,6 +281,29 @@ func newFiller(columns []column, at []int, bias bool, rows int) *filler {
 	return f
 }
 
+// lastIs reports whether the row that was added last is the same as another.
+func (f *filler) lastIs(row int) bool {
+	if f.dense {
+		return slices.Equal(f.numbers[row*f.dim:][:f.dim], f.numbers[len(f.numbers)-f.dim:])
+	}
+	from, last := f.start[row], f.start[len(f.start)-2]
+	to := f.start[row+1]
+	return slices.Equal(f.index[from:to], f.index[last:]) && slices.Equal(f.value[from:to], f.value[last:])
+}
+
+// dropLast takes back the row that was added last.
+func (f *filler) dropLast() {
+	f.start = f.start[:len(f.start)-1]
+	if f.dense {
+		last := len(f.numbers) - f.dim
+		clear(f.numbers[last:])
+		f.numbers = f.numbers[:last]
+		return
+	}
+	at := f.start[len(f.start)-1]
+	f.index, f.value = f.index[:at], f.value[:at]
+}
+
 // add appends the features of a row; it returns the name of the column and what is wrong
 // with its cell.
 func (f *filler) add(line int, cells []string, bias bool) (place, problem string) {

@@ -35,6 +35,7 @@ type sheetGraph struct {
 	splits       []string
 	features     crf.Features
 	topology     *graph.Graph
+	reversed     int // see edgeTable
 	edgeFeatures crf.Features
 }
 
@@ -341,7 +342,8 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	}
 	t := &edgeTable{}
 	p := &problems{file: s.path}
-	seen := map[[2]int32]bool{}
+	seen := map[[2]int32]int32{} // by the ends, smaller first: the row in t
+	var lines []int32            // [row], where edges have features
 	s.each(p, func(line int, cells []string) {
 		var ends [2]int32
 		for k, i := range g.ends {
@@ -355,17 +357,31 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 		}
 		u, v := ends[0], ends[1]
 		pair := [2]int32{min(u, v), max(u, v)}
-		switch {
-		case u == v:
+		first, again := seen[pair]
+		if u == v {
 			t.loops = append(t.loops, line)
-		case seen[pair]:
-			t.repeated = append(t.repeated, line)
-		default:
-			seen[pair] = true
-			t.u, t.v = append(t.u, u), append(t.v, v)
+			return
+		}
+		if !again || len(f.columns) > 0 {
 			if place, problem := f.add(line, cells, true); problem != "" {
 				p.add(line, abbreviate(place), "", "%s", problem)
+				return
 			}
+		}
+		if !again {
+			seen[pair] = int32(len(t.u))
+			t.u, t.v = append(t.u, u), append(t.v, v)
+			if len(f.columns) > 0 {
+				lines = append(lines, int32(line))
+			}
+			return
+		}
+		t.repeat(line, u, first)
+		if len(f.columns) > 0 {
+			if !f.lastIs(int(first)) {
+				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, or give both the same features", "it joins the nodes of line %d again, with other features", lines[first])
+			}
+			f.dropLast()
 		}
 	})
 	if problem := g.edgeHeaderMissing(); problem != nil {
@@ -376,7 +392,7 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	l.warnUnknown(s, f)
 	l.run(
 		func() { l.freezeFeatures(s, f, &g.edgeFeatures) },
-		func() { g.topology = l.join(s.path, len(g.names), t) },
+		func() { g.topology, g.reversed = l.join(s.path, len(g.names), t), t.reversed },
 		func() { g.features, _ = l.smoothed(g.nodes.path, g.topology, g.features, nil) })
 	s.data, g.nodes.data = nil, nil // no longer needed
 }
@@ -447,7 +463,7 @@ func (l *sheetLoader) build(g *sheetGraph, of []int32) {
 		}
 	}
 	l.freezeGraph(graphParts{
-		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, topology: g.topology, nodeFeatures: g.features,
+		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, topology: g.topology, reversed: g.reversed, nodeFeatures: g.features,
 		edgeFeatures: func() crf.Features {
 			if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
 				return crf.Constant(g.topology.NumEdges(), 1)

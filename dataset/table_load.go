@@ -366,7 +366,7 @@ func (l *tableLoader) build(g *tableGraph) {
 		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
 		return
 	}
-	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, topology: g.topology, nodeFeatures: features}
+	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, topology: g.topology, reversed: g.ends.reversed, nodeFeatures: features}
 	parts.edgeFeatures = func() crf.Features { return crf.Constant(g.topology.NumEdges(), 1) }
 	if !l.o.NoLabels {
 		parts.labels = l.labels(g)
@@ -388,6 +388,7 @@ type graphParts struct {
 	names, splits              []string // [node]
 	labels                     []int32  // [node], −1 for none
 	topology                   *graph.Graph
+	reversed                   int // see edgeTable
 	nodeFeatures               crf.Features
 	edgeFeatures               func() crf.Features // of the one type that the schema has
 }
@@ -398,6 +399,10 @@ func (l *loader) freezeGraph(g graphParts) {
 	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
 		name := s.NodeTypes[0].Name
 		l.failAt(g.edgesPath, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.topology.U(0)], g.names[g.topology.V(0)], name, name)
+		return
+	}
+	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
+		l.fail(&Error{File: g.edgesPath, Line: g.reversed, Problem: "it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes", Remedy: "keep one of the two, or say that edges have no direction"})
 		return
 	}
 	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.nodeFeatures}}

@@ -154,13 +154,14 @@ func (t *nodeTable) parseFeatures(text string, line, limit int, limitOf string) 
 type edgeTable struct {
 	u, v            []int32
 	loops, repeated []int // the lines of those left out
+	reversed        int   // the first of them that joins nodes the other way round; 0: none
 }
 
 // parseEdges reads a table of edges between the nodes of a table.
 func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error) {
 	t := &edgeTable{}
 	p := &problems{file: path}
-	seen := map[[2]int32]bool{}
+	seen := map[[2]int32]int32{} // by the ends, smaller first: the row in t
 	for line, text := range tableLines(data) {
 		names := strings.Fields(text)
 		if len(names) != 2 {
@@ -170,6 +171,7 @@ func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error
 		u, foundU := nodes.byName[names[0]]
 		v, foundV := nodes.byName[names[1]]
 		pair := [2]int32{min(u, v), max(u, v)}
+		first, again := seen[pair]
 		switch {
 		case !foundU:
 			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[0]), nodes.path)
@@ -177,14 +179,22 @@ func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error
 			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[1]), nodes.path)
 		case u == v:
 			t.loops = append(t.loops, line)
-		case seen[pair]:
-			t.repeated = append(t.repeated, line)
+		case again:
+			t.repeat(line, u, first)
 		default:
-			seen[pair] = true
+			seen[pair] = int32(len(t.u))
 			t.u, t.v = append(t.u, u), append(t.v, v)
 		}
 	}
 	return t, p.errors()
+}
+
+// repeat leaves out a line that joins the nodes of a row again, from u.
+func (t *edgeTable) repeat(line int, u, row int32) {
+	t.repeated = append(t.repeated, line)
+	if t.reversed == 0 && t.u[row] != u {
+		t.reversed = line
+	}
 }
 
 // warnings says what was left out.

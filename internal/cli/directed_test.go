@@ -15,7 +15,8 @@ func TestTurnedEdges(t *testing.T) {
 	data, turned := graphTables(t), t.TempDir()
 	writeFile(t, filepath.Join(turned, "web.nodes.tsv"), readFile(t, data, "web.nodes.tsv"))
 	var edges strings.Builder
-	for i, line := range strings.Split(strings.TrimSpace(readFile(t, data, "web.edges.tsv")), "\n") {
+	lines := strings.Split(strings.TrimSpace(readFile(t, data, "web.edges.tsv")), "\n")
+	for i, line := range lines[:len(lines)-1] { // the last is a repetition
 		if u, v, _ := strings.Cut(line, "\t"); i%2 == 0 {
 			line = v + "\t" + u
 		}

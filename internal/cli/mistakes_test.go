@@ -61,7 +61,10 @@ func TestPlausibleMistakes(t *testing.T) {
 
 		// Edges.
 		{"edges in columns", ints("edges", []int{2, 3}, 0, 1, 0, 1, 2, 2), "", 3, []string{"bad.npz:edges: shape is [2, 3]", "edges.T"}},
-		{"both directions of an edge", ints("edges", []int{3, 2}, 0, 1, 1, 2, 1, 0), "", 3, []string{"bad.npz:edges[2]: is (1, 0)", "already joined"}},
+		{"both directions of an edge", ints("edges", []int{3, 2}, 0, 1, 1, 2, 1, 0), "", 0, []string{"edges that are there both ways round count once (1 in all", "bad.npz:edges[2]"}},
+		{"both directions of a directed edge", ints("edges", []int{3, 2}, 0, 1, 1, 2, 1, 0), "check $DIR --directed", 3, []string{"bad.npz:edges[2]: joins the nodes of edges[0] the other way round", "keep one of the two"}},
+		{"an edge twice", ints("edges", []int{3, 2}, 0, 1, 1, 2, 0, 1), "", 3, []string{"bad.npz:edges[2]: is (0, 1)", "already joined"}},
+		{"an edge of a table with a header again", headed(headedNodes, headedEdges+strings.Split(headedEdges, "\n")[1]+"\n"), "", 0, []string{"an edge that is there already, in either direction"}},
 		{"both directions of an edge in a table", tables(nodes, edges+"bob\tann\n"), "", 0, []string{"g.edges.tsv:3: an edge that is there already, in either direction"}},
 		{"a loop", ints("edges", []int{3, 2}, 0, 1, 1, 2, 2, 2), "", 3, []string{"bad.npz:edges[2]: is (2, 2)", "two different nodes"}},
 		{"a loop in a table", tables(nodes, edges+"cid\tcid\n"), "", 0, []string{"g.edges.tsv:3: an edge from a node to itself"}},
