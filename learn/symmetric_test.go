@@ -213,3 +213,35 @@ func TestSymmetricOptimum(t *testing.T) {
 		}
 	}
 }
+
+// TestSymmetricStart: random weights that tell hidden states apart are symmetric, and the same
+// with edges turned round.
+func TestSymmetricStart(t *testing.T) {
+	for name, p := range symmetricProblems(t) {
+		if !anyHidden(p.Data) {
+			continue
+		}
+		for _, in := range p.Data {
+			for _, labels := range in.Samples() {
+				for s, y := range labels {
+					if int(y) < in.States(int32(s))-2 { // the last two states are left without labels
+						continue
+					}
+					labels[s] = crf.Unobserved
+				}
+			}
+		}
+		turned := p.turned(t, half)
+		u := findUnlabelled(&p)
+		if u == nil {
+			t.Fatalf("%s: no state is interchangeable", name)
+		}
+		a, b := u.begin(&p, 1), findUnlabelled(&turned).begin(&turned, 1)
+		if err := a.CheckSymmetry(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if norm(a.Weights) == 0 || norm(minus(a.Weights, b.Weights)) > 1e-12 {
+			t.Errorf("%s: weights of norm %v begin %v apart", name, norm(a.Weights), norm(minus(a.Weights, b.Weights)))
+		}
+	}
+}
