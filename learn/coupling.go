@@ -24,6 +24,7 @@ type coupling struct {
 	inverse []float64 // [(ku+kv)²] M⁻¹
 	mean    []float64 // [ku+kv] M⁻¹ (u; v)
 	parts   []float64 // [ku*kv][ku+kv] the answer to each joint state
+	offset  []float64 // [ku*kv] its mean, less the belief in the state
 	row     []float64 // [ku*kv] scratch
 	change  []float64 // [ku+kv] scratch
 }
@@ -41,7 +42,9 @@ const (
 func (c *coupling) resize(ku, kv int) {
 	c.ku, c.kv = ku, kv
 	k := ku + kv
-	c.belief, c.row = numeric.Resize(c.belief, ku*kv), numeric.Resize(c.row, ku*kv)
+	for _, x := range []*[]float64{&c.belief, &c.row, &c.offset} {
+		*x = numeric.Resize(*x, ku*kv)
+	}
 	c.factor, c.inverse = numeric.Resize(c.factor, k*k), numeric.Resize(c.inverse, k*k)
 	for _, x := range []*[]float64{&c.sums, &c.root, &c.mean, &c.change} {
 		*x = numeric.Resize(*x, k)
@@ -117,6 +120,18 @@ func (c *coupling) invert(damping float64) bool {
 	return true
 }
 
+// of finds the answers to all joint states for a belief; none where M has no inverse.
+func (c *coupling) of(belief []float64, ku, kv int) {
+	c.resize(ku, kv)
+	copy(c.belief, belief)
+	c.sum()
+	if !c.invert(0) {
+		clear(c.inverse)
+		clear(c.mean)
+	}
+	c.divide()
+}
+
 // respond writes S = P √τ M⁻¹ √τ P + √τ √τᵀ of both ends to dst [(ku+kv)²], where P takes
 // out the part along √τ at either end.
 func (c *coupling) respond(dst []float64) {
@@ -157,6 +172,7 @@ func (c *coupling) divide() {
 		for x, m := range c.mean {
 			c.parts[n*k+x] = t * (left[x] + right[x] - m)
 		}
+		c.offset[n] = dotShort(c.sums, c.parts[n*k:][:k]) - t
 	}
 }
 
@@ -179,7 +195,7 @@ func (c *coupling) rest(n int) []float64 {
 	k, t := c.ku+c.kv, c.belief[n]
 	for m := range c.row {
 		part := c.parts[m*k:][:k]
-		c.row[m] = t * (dotShort(c.sums, part) - part[n/c.kv] - part[c.ku+n%c.kv] - c.belief[m])
+		c.row[m] = t * (c.offset[m] - part[n/c.kv] - part[c.ku+n%c.kv])
 	}
 	c.row[n] += t
 	return c.row

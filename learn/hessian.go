@@ -21,7 +21,7 @@ import (
 // A function φ of the states of an edge is, under its belief, the sum of one of each
 // end and a rest without covariance to either: φ = a + b + φ⊥. Adding a and b to the
 // potentials of the ends is the same as adding them to that of the edge, so J_s, from
-// all weights to the potential of s, has the node's features and the projections a of
+// all weights to the potential of s, has the node's features and the answers a (coupling) to
 // those of its edges; only the rest moves τ_uv at held τ_u and τ_v.
 //
 // Beliefs far from their mean, as most are where a model is sure, make this another
@@ -78,7 +78,7 @@ type hessianWorker struct {
 	active    []int32   // columns of J_s that are not zero
 	isActive  []bool    // [size]
 	feature   []float64
-	project   projection
+	coupling  coupling
 	node      []float64 // a belief
 	// columns [rootsTogether][rowsOfPart] and rows [rootsTogether][size] are of the roots that
 	// are not zero, and sum [rowsOfPart][size] of their products.
@@ -171,7 +171,7 @@ func (c *hessian) work() float64 {
 	return total
 }
 
-// edgeWork is that of a projection, and of adding it to J_s.
+// edgeWork is that of a coupling, and of adding its answers to J_s.
 func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
 	in := s.u.in
 	joint := float64(c.l.model.Layout.Edge[in.EdgeType(e)].States)
@@ -466,9 +466,9 @@ func (c *hessian) rootsOf(w *hessianWorker, s *hessianSample, n *hessianNode) {
 	for _, d := range in.Graph.Incoming(n.node) {
 		e := d >> 1
 		ku, kv := in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
-		w.project.of(c.beliefs[at:][:ku*kv], ku, kv)
+		w.coupling.of(c.beliefs[at:][:ku*kv], ku, kv)
 		at += ku * kv
-		w.addProjection(&layout.Edge[in.EdgeType(e)], in, e, in.Graph.U(e) == n.node, span.States)
+		w.addAnswers(&layout.Edge[in.EdgeType(e)], in, e, in.Graph.U(e) == n.node, span.States)
 	}
 	n.count = c.addRoots(w, belief, n.root, n.scale)
 }
@@ -484,13 +484,13 @@ func (w *hessianWorker) activate(weight, states int) []float64 {
 	return row
 }
 
-// addProjection adds the projections of an edge's features on one end to J_s.
-func (w *hessianWorker) addProjection(span *crf.Span, in *crf.Instance, e int32, first bool, states int) {
+// addAnswers adds the answers to an edge's features of one end to J_s.
+func (w *hessianWorker) addAnswers(span *crf.Span, in *crf.Instance, e int32, first bool, states int) {
 	w.feature = numeric.Resize(w.feature, span.Features)
 	in.EdgeFeatures(in.EdgeType(e)).Row(w.feature, in.EdgeRow(e))
-	part := w.project.right
-	if first {
-		part = w.project.left
+	k, part := w.coupling.ku+w.coupling.kv, w.coupling.parts
+	if !first {
+		part = part[w.coupling.ku:]
 	}
 	for j, x := range w.feature {
 		if x == 0 {
@@ -498,7 +498,7 @@ func (w *hessianWorker) addProjection(span *crf.Span, in *crf.Instance, e int32,
 		}
 		for i := range span.States {
 			row := w.activate(span.At+j*span.States+i, states)
-			for y, a := range part[i*states:][:states] {
+			for y, a := range part[i*k:][:states] {
 				row[y] += x * a
 			}
 		}
@@ -574,10 +574,10 @@ func (c *hessian) addInteractions(dst []float64, s *hessianSample, span *crf.Spa
 	c.l.each(len(c.edges), func(worker, i int) {
 		e, w := &c.edges[i], &c.workers[worker]
 		in.EdgeFeatures(in.EdgeType(e.edge)).Row(c.features[i*span.Features:][:span.Features], in.EdgeRow(e.edge))
-		w.project.of(c.beliefs[e.at:][:span.States], in.States(in.Graph.U(e.edge)), in.States(in.Graph.V(e.edge)))
+		w.coupling.of(c.beliefs[e.at:][:span.States], in.States(in.Graph.U(e.edge)), in.States(in.Graph.V(e.edge)))
 		for x := range span.States {
 			row := c.rests[i*n+x*span.States:][:span.States]
-			for y, rest := range w.project.rest(x) {
+			for y, rest := range w.coupling.rest(x) {
 				row[y] = e.scale * rest
 			}
 		}

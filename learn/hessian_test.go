@@ -132,55 +132,6 @@ func TestHessianOfThreads(t *testing.T) {
 	}
 }
 
-// TestProjection: every function of the states of an edge is the sum of its projections
-// and a rest, which has no covariance with functions of one end.
-func TestProjection(t *testing.T) {
-	rng := source(4)
-	for _, sizes := range [][2]int{{1, 1}, {2, 2}, {3, 5}, {8, 8}} {
-		ku, kv := sizes[0], sizes[1]
-		belief := make([]float64, ku*kv)
-		for i := range belief {
-			belief[i] = math.Exp(2 * rng.NormFloat64())
-		}
-		normalise(belief)
-		var p projection
-		p.of(belief, ku, kv)
-		for n := range belief {
-			rest := slices.Clone(p.rest(n))
-			for i := range ku {
-				for j := range kv {
-					// Cov(1{n}, rest of i,j) in two ways
-					want := -(p.left[n*ku+i] + p.right[n*kv+j])
-					if n == i*kv+j {
-						want++
-					}
-					if got := rest[i*kv+j]; math.Abs(got-belief[i*kv+j]*want) > 1e-6 {
-						t.Fatalf("%v: covariance of states %d and (%d,%d) is %v, want %v", sizes, n, i, j, got, belief[i*kv+j]*want)
-					}
-				}
-			}
-			for i := range ku {
-				sum := 0.0
-				for _, x := range rest[i*kv:][:kv] {
-					sum += x
-				}
-				if math.Abs(sum) > 1e-6 {
-					t.Fatalf("%v: the rest of state %d has the covariance %v with state %d of the first end", sizes, n, sum, i)
-				}
-			}
-			for j := range kv {
-				sum := 0.0
-				for i := range ku {
-					sum += rest[i*kv+j]
-				}
-				if math.Abs(sum) > 1e-6 {
-					t.Fatalf("%v: the rest of state %d has the covariance %v with state %d of the second end", sizes, n, sum, j)
-				}
-			}
-		}
-	}
-}
-
 // TestDenseSolve: solutions with the factor are solutions.
 func TestDenseSolve(t *testing.T) {
 	const n = 37
