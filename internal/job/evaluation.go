@@ -262,10 +262,10 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
-// harm says that a model predicts an evaluation set worse than its node potentials
-// alone do, in accuracy as in log loss, and the likely reason; "" where it does not. Of
-// one of the two alone nothing is said: it may be chance. A model that was trained
-// without edges may be better still.
+// harm says that a model predicts an evaluation set worse than node features alone do, in
+// accuracy as in log loss, and the likely reason; "" where it does not. Of one of the two
+// nothing is said: it may be chance. Node features alone are what the training began
+// with, or else the model's own node potentials.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
 	m, score := r.Model.Model, scored.Score
 	if p.Options.NoEdges || !slices.ContainsFunc(m.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
@@ -276,13 +276,17 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 	w := p.inference(m, infer.Limits{})
 	w.Counting = nil // numbers of a file are those of the edges
 	w.Temperature = r.Model.Temperature()
+	what := "its node potentials alone"
+	if p.alone != nil {
+		w.Model, what = p.original(p.alone), "node features alone, with which it began"
+	}
 	alone, err := w.score(ctx, &nodes, false, 0)
 	scored.Alone = alone
 	if err != nil || !(score.Accuracy() < alone.Score.Accuracy() && score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
 		return "", err
 	}
-	return fmt.Sprintf("on %s the model is worse than its node potentials alone: accuracy %s, log loss %.4f, without edges %s, %.4f; %s",
-		e.Name, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss(), p.harmReason(r)), nil
+	return fmt.Sprintf("on %s the model is worse than %s: accuracy %s, log loss %.4f, without edges %s, %.4f; %s",
+		e.Name, what, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss(), p.harmReason(r)), nil
 }
 
 // harmReason is the likely reason why edges do harm, and what to try.
@@ -291,6 +295,8 @@ func (p *Prepared) harmReason(r *Result) string {
 		return slices.ContainsFunc(in.Samples(), func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) })
 	})
 	switch {
+	case p.alone != nil:
+		return "few labels tell little of edges: train with --no-edges"
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
 	case hidden:

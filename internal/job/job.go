@@ -84,6 +84,9 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err := run.chooseL2(ctx); err != nil {
 		return nil, err
 	}
+	if err := run.beginWithFeatures(ctx); err != nil {
+		return nil, err
+	}
 	fitted, times, err := fit(ctx, run, watch)
 	if err != nil {
 		return nil, run.fail(err)

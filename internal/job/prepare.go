@@ -47,6 +47,9 @@ type Prepared struct {
 	// scale is that of the features in Problem; nil: they are as they are.
 	scale *standardise.Map
 
+	// alone is what a training began with, learned without edges, or nil.
+	alone *crf.Model
+
 	cuts      []learn.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
 	// calibration is the set that a temperature is chosen on, or nil.
@@ -108,6 +111,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
 	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem))
+	if p.featuresFirst() {
+		p.Notes = append(p.Notes, p.featuresFirstNote())
+	}
 	return p, nil
 }
 

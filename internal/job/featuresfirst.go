@@ -1,0 +1,97 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// fewLabels is the share of known labels below which node weights are learned without
+// edges first. With hidden labels the objective is not convex. Without edges it is, and at
+// its optimum tight bounds are exact: a run from there ends no higher.
+const fewLabels = 0.5
+
+// featuresFirst reports whether weights begin with those of node features alone. Every
+// state needs a label: without edges nothing tells apart the others, which would begin at
+// a saddle.
+func (p *Prepared) featuresFirst() bool {
+	o := &p.Options
+	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
+		return false
+	}
+	types := p.Problem.Model.Schema.NodeTypes
+	seen := make([][]bool, len(types)) // [type][state]
+	features := false
+	for a, t := range types {
+		seen[a] = make([]bool, len(t.States))
+		features = features || t.Features > 1
+	}
+	known, all, edges := 0, 0, 0
+	for _, in := range p.Problem.Data {
+		edges += in.Graph.NumEdges()
+		for _, labels := range in.Samples() {
+			all += len(labels)
+			for s, y := range labels {
+				if y != crf.Unobserved {
+					known++
+					seen[in.NodeType(int32(s))][y] = true
+				}
+			}
+		}
+	}
+	return features && edges > 0 && float64(known) < fewLabels*float64(all) &&
+		!slices.ContainsFunc(seen, func(of []bool) bool { return slices.Contains(of, false) })
+}
+
+// featuresFirstNote says so, and what to make of it where there is nothing to compare with.
+func (p *Prepared) featuresFirstNote() string {
+	text := "most labels are hidden: weights begin with those of node features alone"
+	if len(p.Evaluations) == 0 {
+		text += "; edges may still do harm, so compare with --no-edges on a split that is held back, as by --eval NAME=SPLIT"
+	}
+	return text
+}
+
+// beginWithFeatures learns node weights without edges, and begins the training there, where
+// that is wanted. A run that goes on from a checkpoint has begun.
+func (r *run) beginWithFeatures(ctx context.Context) error {
+	p := r.p
+	if p.Settings.Resume != nil || !p.featuresFirst() {
+		return nil
+	}
+	started := time.Now()
+	problem := p.Problem
+	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
+	for i, in := range p.Problem.Data {
+		problem.Data[i] = in.WithoutEdges()
+	}
+	s := learn.Settings{
+		Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
+		MaxIterations: p.Settings.MaxIterations, MaxPasses: p.Settings.MaxPasses, MaxTime: time.Duration(pathShare * float64(p.Settings.MaxTime)),
+	}
+	s, _, err := s.Choose(&problem)
+	if err != nil {
+		return err
+	}
+	fitted, err := learn.Fit(ctx, problem, s)
+	if ctx.Err() != nil {
+		text := "interrupted while node weights were learned without edges; nothing was written: start again"
+		if r.folder != nil {
+			text = fmt.Sprintf("interrupted while node weights were learned without edges; begin again with blockbp train %s --resume", r.files.Dir())
+		}
+		return &Error{Interrupted, errors.New(text)}
+	}
+	if err != nil {
+		return err
+	}
+	p.Problem.Model, p.alone = fitted.Model, fitted.Model
+	if s := &p.Settings; s.MaxTime > 0 {
+		s.MaxTime = max(time.Millisecond, s.MaxTime-time.Since(started))
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package job
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// TestFeaturesFirst: where most labels are hidden, a training begins with the weights that
+// one without edges ends with, and ends no higher.
+func TestFeaturesFirst(t *testing.T) {
+	few := []int{0, 1, 3, 4, 6, 7, 9, 10}
+	set := chainsHiding(t, 20, few)
+	alone := train(t, Options{NoEdges: true, NoStandardise: true}, Task{Set: set}, nil)
+	var first []float64
+	p := prepare(t, Options{NoStandardise: true}, Task{Set: set})
+	r, err := p.Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
+		if first == nil {
+			first = slices.Clone(e.Theta)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first, alone.Model.Model.Weights) {
+		t.Errorf("it begins at %v, want %v", first, alone.Model.Model.Weights)
+	}
+	if r.Objective > alone.Objective+1e-6 {
+		t.Errorf("it ends at %v, and begins at %v", r.Objective, alone.Objective)
+	}
+	noted := func(p *Prepared) bool {
+		return slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "begin with those of node features alone") })
+	}
+	for name, c := range map[string]struct {
+		set  *dataset.Set
+		o    Options
+		init bool
+		want bool
+	}{
+		"few labels":    {set: set, want: true},
+		"many labels":   {set: chainsHiding(t, 20, []int{0, 1, 3})},
+		"without edges": {set: set, o: Options{NoEdges: true}},
+		"from a model":  {set: set, init: true},
+		"pseudo":        {set: set, o: Options{Method: learn.Pseudo}},
+		"one state":     {set: withoutState(t, set)},
+	} {
+		task := Task{Set: c.set}
+		if c.init {
+			task.Initial = alone.Model
+		}
+		if got := noted(prepare(t, c.o, task)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// withoutState hides the labels of the last state.
+func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
+	t.Helper()
+	other := *set
+	other.Instances = slices.Clone(set.Instances)
+	for i, in := range set.Instances {
+		labels := slices.Clone(in.Samples()[0])
+		for s, y := range labels {
+			if y == 1 {
+				labels[s] = crf.Unobserved
+			}
+		}
+		var err error
+		if other.Instances[i], err = relabelled(in, [][]int32{labels}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &other
+}
