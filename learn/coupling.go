@@ -24,7 +24,7 @@ type coupling struct {
 	inverse []float64 // [(ku+kv)²] M⁻¹
 	mean    []float64 // [ku+kv] M⁻¹ (u; v)
 	parts   []float64 // [ku*kv][ku+kv] the answer to each joint state
-	offset  []float64 // [ku*kv] its mean, less the belief in the state
+	means   []float64 // [ku*kv] its mean
 	row     []float64 // [ku*kv] scratch
 	change  []float64 // [ku+kv] scratch
 }
@@ -42,7 +42,7 @@ const (
 func (c *coupling) resize(ku, kv int) {
 	c.ku, c.kv = ku, kv
 	k := ku + kv
-	for _, x := range []*[]float64{&c.belief, &c.row, &c.offset} {
+	for _, x := range []*[]float64{&c.belief, &c.row, &c.means} {
 		*x = numeric.Resize(*x, ku*kv)
 	}
 	c.factor, c.inverse = numeric.Resize(c.factor, k*k), numeric.Resize(c.inverse, k*k)
@@ -172,7 +172,7 @@ func (c *coupling) divide() {
 		for x, m := range c.mean {
 			c.parts[n*k+x] = t * (left[x] + right[x] - m)
 		}
-		c.offset[n] = dotShort(c.sums, c.parts[n*k:][:k]) - t
+		c.means[n] = dotShort(c.sums, c.parts[n*k:][:k])
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *coupling) rest(n int) []float64 {
 	k, t := c.ku+c.kv, c.belief[n]
 	for m := range c.row {
 		part := c.parts[m*k:][:k]
-		c.row[m] = t * (c.offset[m] - part[n/c.kv] - part[c.ku+n%c.kv])
+		c.row[m] = t * (c.means[m] - part[n/c.kv] - part[c.ku+n%c.kv] - c.belief[m])
 	}
 	c.row[n] += t
 	return c.row
