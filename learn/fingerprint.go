@@ -24,12 +24,21 @@ type fingerprint struct {
 func (l *learner) identify() fingerprint {
 	if l.fingerprint == (fingerprint{}) {
 		l.fingerprint = fingerprint{
-			Data:      digestData(l.problem.Data).String(),
+			Data:      digestProblem(l.problem),
 			Partition: digestEach(l.units, func(u *unit) *partition.Partition { return u.part }, (*digest).addPartition).String(),
 			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + digestEach(l.units, func(u *unit) *counting.Numbers { return u.net.Counting }, (*digest).addCounting).String(),
 		}
 	}
 	return l.fingerprint
+}
+
+// digestProblem is that of data and class weights.
+func digestProblem(p *Problem) string {
+	d := digestData(p.Data)
+	for _, weights := range p.ClassWeights {
+		d.addFloats(weights)
+	}
+	return d.String()
 }
 
 // digest is a sum over a sequence of numbers: another sequence has another one,

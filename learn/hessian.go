@@ -186,7 +186,7 @@ func (c *hessian) draw() {
 	layout := &c.l.model.Layout
 	c.samples = c.samples[:0]
 	for _, u := range c.l.units {
-		if u.weight > 0 {
+		if u.isFree() {
 			c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}})
 		}
 	}
@@ -378,7 +378,7 @@ func (c *hessian) addEdges(dst []float64, s *hessianSample) error {
 			if s.edgeScale[q] == 0 || s.u.in.EdgeType(e) != t {
 				continue
 			}
-			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.weight * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
+			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.edgeWeight(e) * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
 			if err := c.addEdgeBelief(s, q); err != nil {
 				return err
 			}
@@ -407,7 +407,7 @@ func (c *hessian) addNodes(dst []float64, s *hessianSample) error {
 			c.flush(dst)
 			next = 0
 		}
-		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.weight * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
+		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.nodeWeight(node) * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
 		next += states
 		at := len(c.beliefs)
 		c.beliefs = append(c.beliefs, make([]float64, states)...)
@@ -652,7 +652,7 @@ func hessianMemory(m *Memory, l *learner) {
 	states := float64(largestTable(layout.Node))
 	nodes, edges, units := 0.0, 0.0, 0.0
 	for _, u := range l.units {
-		if u.weight > 0 {
+		if u.isFree() {
 			units++
 			nodes += float64(u.in.Graph.NumNodes())
 			edges += float64(u.in.Graph.NumEdges())

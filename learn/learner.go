@@ -113,8 +113,8 @@ func (l *learner) allocate() error {
 	l.course.allocate()
 	l.makeRoom()
 	l.useLargePages()
-	l.data = sumStatistics(l.model, p.Data, l.samples)
-	l.magnitude = magnitude(l.model, p.Data, l.samples, l.data)
+	l.data = sumStatistics(l.model, p, l.samples)
+	l.magnitude = magnitude(l.model, p, l.samples, l.data)
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	if s.PhaseTimes != nil {
@@ -241,18 +241,19 @@ func (l *learner) measureWork() {
 			l.sweepWork += float64(u.part.Blocks[i].Work())
 		}
 		l.gradientWork += float64(u.part.Elements())
-		if u.weight > 0 {
-			l.variables += u.weight * float64(u.in.Graph.NumNodes())
+		if u.isFree() {
+			for s := range int32(u.in.Graph.NumNodes()) {
+				l.variables += u.nodeWeight(s)
+			}
 		}
 	}
 }
 
 func (l *learner) stepProblem() StepProblem {
-	weightOf := map[*crf.Instance]float64{}
-	countingOf := map[*crf.Instance]*counting.Numbers{}
+	free := map[*crf.Instance]*unit{}
 	for _, u := range l.units {
-		if u.weight > 0 {
-			weightOf[u.in], countingOf[u.in] = u.weight, u.net.Counting
+		if u.isFree() {
+			free[u.in] = u
 		}
 	}
 	p := StepProblem{
@@ -260,8 +261,8 @@ func (l *learner) stepProblem() StepProblem {
 		Variables: l.variables, PerPass: l.perPass(),
 		statistics: &statistics{
 			layout: &l.model.Layout, data: l.problem.Data,
-			nodeScale: func(in *crf.Instance, s int32) float64 { return weightOf[in] / countingOf[in].Rho[s] },
-			edgeScale: func(in *crf.Instance, e int32) float64 { return weightOf[in] / countingOf[in].Edge[e] },
+			nodeScale: func(in *crf.Instance, s int32) float64 { return free[in].nodeWeight(s) / free[in].net.Counting.Rho[s] },
+			edgeScale: func(in *crf.Instance, e int32) float64 { return free[in].edgeWeight(e) / free[in].net.Counting.Edge[e] },
 		},
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,

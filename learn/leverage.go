@@ -17,11 +17,11 @@ type leverage struct {
 	row          []float64   // scratch
 }
 
-// newLeverage sums the squares of the features of all units with a weight.
+// newLeverage sums the squares of the features of all free units.
 func newLeverage(l *learner) *leverage {
 	v := &leverage{nodes: squaresOf(l.model.Layout.Node), edges: squaresOf(l.model.Layout.Edge)}
 	for _, u := range l.units {
-		if u.weight > 0 {
+		if u.isFree() {
 			v.add(u.in)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 // for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals. It
 // is a ground.LocalObjective with scratch for one goroutine.
 type exactLikelihood struct {
-	plans     map[*crf.Instance]*exact.Plan // shared by all goroutines
+	plans     map[*crf.Instance]*exact.Plan      // shared by all goroutines
+	terms     map[*crf.Instance][]weightedLabels // shared by all goroutines
 	potential ground.Potentials
 	adjoint   ground.Adjoint
 	network   mrf.Network
@@ -96,28 +97,31 @@ func (l *exactLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance
 	if free == nil {
 		return math.NaN()
 	}
-	samples := float64(len(in.Samples()))
-	value = samples * free.LogZ
+	weights := 0.0
+	for _, t := range l.terms[in] {
+		weights += t.weight
+	}
+	value = weights * free.LogZ
 	for _, table := range free.Factors {
 		for x := range table {
-			table[x] *= samples
+			table[x] *= weights
 		}
 	}
-	for _, labels := range in.Samples() {
-		if !hasHidden(labels) {
-			value -= l.potential.LogScore(in, labels)
-			eachFactor(in, labels, func(f, x int) { free.Factors[f][x]-- })
+	for _, t := range l.terms[in] {
+		if !hasHidden(t.labels) {
+			value -= t.weight * l.potential.LogScore(in, t.labels)
+			eachFactor(in, t.labels, func(f, x int) { free.Factors[f][x] -= t.weight })
 			continue
 		}
-		l.hold(in, labels)
+		l.hold(in, t.labels)
 		clamped := l.infer(in)
 		if clamped == nil {
 			return math.NaN()
 		}
-		value -= clamped.LogZ
+		value -= t.weight * clamped.LogZ
 		for f, table := range clamped.Factors {
 			for x, p := range table {
-				free.Factors[f][x] -= p
+				free.Factors[f][x] -= t.weight * p
 			}
 		}
 	}
@@ -201,7 +205,7 @@ func eachFactor(in *crf.Instance, labels []int32, do func(f, x int)) {
 
 // likelihoodBytes is what Add takes for an instance, in one goroutine: potentials, tables of
 // elimination, and the factors' marginals, twice where labels are missing.
-func likelihoodBytes(layout *crf.Layout, in *crf.Instance, plan *exact.Plan) float64 {
+func likelihoodBytes(p *Problem, in *crf.Instance, plan *exact.Plan) float64 {
 	factors, answers := 0.0, 1.0
 	u, v := in.Graph.Ends()
 	nodes := 0.0
@@ -212,10 +216,10 @@ func likelihoodBytes(layout *crf.Layout, in *crf.Instance, plan *exact.Plan) flo
 		factors += float64(in.States(u[e])) * float64(in.States(v[e]))
 	}
 	for _, labels := range in.Samples() {
-		if hasHidden(labels) {
+		if hasHidden(labels) || p.ClassWeights != nil {
 			answers = 2
 		}
 	}
 	const factorBytes = 96 // a Factor, its scope, and a slice for its marginal
-	return ground.LocalBytes(layout, in, false) + float64(plan.Bytes) + doubleBytes*(answers*(factors+2*nodes)+nodes) + factorBytes*float64(in.Graph.NumNodes()+len(u))
+	return ground.LocalBytes(&p.Model.Layout, in, false) + float64(plan.Bytes) + doubleBytes*(answers*(factors+2*nodes)+nodes) + factorBytes*float64(in.Graph.NumNodes()+len(u))
 }

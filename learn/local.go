@@ -39,6 +39,7 @@ type localLearner struct {
 	lanczos    *lanczos
 
 	plans   map[*crf.Instance]*exact.Plan // of Exact
+	terms   map[*crf.Instance][]weightedLabels
 	whole   map[*graph.Graph]*partition.Partition
 	pool    *pool[[]*crf.Instance]
 	workers []ground.LocalObjective
@@ -115,10 +116,16 @@ func (l *localLearner) allocate() {
 			l.whole[in.Graph] = partition.Whole(in.Graph)
 		}
 	}
+	if s.Method == Exact {
+		l.terms = map[*crf.Instance][]weightedLabels{}
+		for _, in := range p.Data {
+			l.terms[in] = p.terms(in)
+		}
+	}
 	for range s.Threads {
 		l.workers = append(l.workers, l.objective())
 	}
-	statistics := sumStatistics(l.model, p.Data, l.total)
+	statistics := sumStatistics(l.model, p, l.total)
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
 }
@@ -140,7 +147,7 @@ func (l *localLearner) memory() *Memory {
 			seen[in.Graph], lists = true, lists+indexBytes*(4*nodes+7*edges)
 		}
 		if plan := l.plans[in]; plan != nil {
-			scratch = max(scratch, likelihoodBytes(&p.Model.Layout, in, plan))
+			scratch = max(scratch, likelihoodBytes(p, in, plan))
 		} else {
 			scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
 		}
@@ -159,9 +166,9 @@ func (l *localLearner) memory() *Memory {
 func (l *localLearner) objective() ground.LocalObjective {
 	switch l.settings.Method {
 	case Exact:
-		return &exactLikelihood{plans: l.plans}
+		return &exactLikelihood{plans: l.plans, terms: l.terms}
 	case Piecewise:
-		return &ground.Piecewise{}
+		return &ground.Piecewise{ClassWeights: l.problem.ClassWeights}
 	}
 	return &ground.PseudoLikelihood{ClassWeights: l.problem.ClassWeights}
 }

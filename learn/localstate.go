@@ -53,11 +53,7 @@ func (l *localLearner) possibleMemory() error {
 // numbers play no part in learning.
 func (l *localLearner) identify() fingerprint {
 	if l.fingerprint == (fingerprint{}) {
-		d := digestData(l.problem.Data)
-		for _, weights := range l.problem.ClassWeights {
-			d.addFloats(weights)
-		}
-		l.fingerprint = fingerprint{Data: d.String(), Partition: "none", Counting: "none"}
+		l.fingerprint = fingerprint{Data: digestProblem(l.problem), Partition: "none", Counting: "none"}
 	}
 	return l.fingerprint
 }

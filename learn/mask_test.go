@@ -197,7 +197,7 @@ func TestMaskedLocalObjectives(t *testing.T) {
 				if method == Pseudo {
 					want += pseudoByScores(network, in, labels, nil) / 2
 				} else {
-					want += piecewiseByScores(network, in, labels) / 2
+					want += piecewiseByScores(network, in, labels, nil) / 2
 				}
 			}
 		}

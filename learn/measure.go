@@ -218,7 +218,7 @@ func (l *localLearner) secondsOfLikelihood() (float64, error) {
 			least = in
 		}
 	}
-	if likelihoodBytes(&l.model.Layout, least, l.plans[least])+2*doubleBytes*float64(size) > mostForExcerpt {
+	if likelihoodBytes(l.problem, least, l.plans[least])+2*doubleBytes*float64(size) > mostForExcerpt {
 		return 0, nil
 	}
 	zero, gradient := *l.model, make([]float64, size)

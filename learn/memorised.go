@@ -32,7 +32,7 @@ func (l *learner) where(t *blockSet) string {
 // Then every other labelling has a smaller product with θ, and L falls to zero as θ
 // grows in its direction.
 func (l *learner) separable() bool {
-	if l.problem.L2 > 0 || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
+	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
 		return false
 	}
 	for _, u := range l.units {
@@ -52,7 +52,7 @@ func (l *learner) memorised() bool {
 	}
 	belief, labelled := make([]float64, largestTable(allSpans(&l.model.Layout))), false
 	for _, u := range l.units {
-		if u.weight < 0 {
+		if !u.isFree() {
 			continue
 		}
 		for _, labels := range u.in.Samples() {

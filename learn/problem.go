@@ -29,9 +29,10 @@ type Problem struct {
 	Counting counting.Func
 	// L2 is the weight of the regulariser, not negative.
 	L2 float64
-	// ClassWeights multiply the term of each label, [node type][state], all positive
-	// and finite; nil: ones. Only Pseudo has a term for each label: the others'
-	// terms are distributions of whole networks, or of pairs.
+	// ClassWeights, [node type][state], are how much labels of each state count, all
+	// positive and finite; nil: ones. Without edges, and with Pseudo, they multiply the
+	// term of the label. Where labels depend on each other, those of larger weight count
+	// once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
 }
 
@@ -230,8 +231,6 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: 0 ≤ L2 < ∞, got %v", p.L2)
 	case !slices.Contains(Methods, s.Method):
 		return fmt.Errorf("learn: violated constraint: Method is one of %q, got %q", Methods, s.Method)
-	case p.ClassWeights != nil && s.Method != Pseudo:
-		return fmt.Errorf("learn: violated constraint: ClassWeights need Method %q, got %q", Pseudo, s.Method)
 	case s.PhaseTimes != nil && s.Threads > 1:
 		return fmt.Errorf("learn: violated constraint: Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case memory.ThreadsProblem(s.Threads) != "":

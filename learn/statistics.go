@@ -50,11 +50,11 @@ func totalWeight(data []*crf.Instance) (total float64) {
 // magnitude returns the norm of M w̄ with every hidden label taken for the first: how
 // large the sums are of which a gradient is the difference.
 // observed is M w̄ of what is not hidden.
-func magnitude(m *crf.Model, data []*crf.Instance, total float64, observed []float64) float64 {
-	if !anyHidden(data) {
+func magnitude(m *crf.Model, p *Problem, total float64, observed []float64) float64 {
+	if !anyHidden(p.Data) {
 		return math.Sqrt(simd.Dot(observed, observed))
 	}
-	sum := addStatistics(m, data, total, withoutHidden)
+	sum := addStatistics(m, p, total, func(t weightedLabels) []int32 { return withoutHidden(t.truth) })
 	return math.Sqrt(simd.Dot(sum, sum))
 }
 
@@ -71,17 +71,17 @@ func anyHidden(data []*crf.Instance) bool {
 
 // sumStatistics returns M w̄ [weights]: the mean statistics of everything observed,
 // weighted as in (8). total is that of totalWeight.
-func sumStatistics(m *crf.Model, data []*crf.Instance, total float64) []float64 {
-	return addStatistics(m, data, total, func(labels []int32) []int32 { return labels })
+func sumStatistics(m *crf.Model, p *Problem, total float64) []float64 {
+	return addStatistics(m, p, total, func(t weightedLabels) []int32 { return t.labels })
 }
 
-// addStatistics adds up the statistics of every sample, of labels as changed.
-func addStatistics(m *crf.Model, data []*crf.Instance, total float64, changed func(labels []int32) []int32) []float64 {
+// addStatistics adds up the statistics of every term, of labels that labelsOf takes from it.
+func addStatistics(m *crf.Model, p *Problem, total float64, labelsOf func(weightedLabels) []int32) []float64 {
 	sum := make([]float64, m.Layout.Size)
 	var adjoint ground.Adjoint
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			adjoint.AddStatistics(sum, m, in, changed(labels), in.Weight()/total)
+	for _, in := range p.Data {
+		for _, term := range p.terms(in) {
+			adjoint.AddStatistics(sum, m, in, labelsOf(term), term.weight*in.Weight()/total)
 		}
 	}
 	m.Layout.Symmetrise(sum)

@@ -293,7 +293,6 @@ func TestValidate(t *testing.T) {
 		{"0 ≤ L2 < ∞, got -1", func(p *Problem, _ *Settings) { p.L2 = -1 }},
 		{"0 ≤ L2 < ∞, got NaN", func(p *Problem, _ *Settings) { p.L2 = math.NaN() }},
 		{`Method is one of ["auto" "bbpl" "inner-dual" "full" "exact" "pseudo" "piecewise"], got "sgd"`, func(_ *Problem, s *Settings) { s.Method = "sgd" }},
-		{`ClassWeights need Method "pseudo", got "auto"`, func(p *Problem, _ *Settings) { p.ClassWeights = [][]float64{{1, 1, 1}} }},
 		{"ClassWeights for 1 node types, got 2", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, make([][]float64, 2) }},
 		{"ClassWeights[0] for 3 states, got 1", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1}} }},
 		{"0 < ClassWeights[0][1] < ∞, got 0", func(p *Problem, s *Settings) { s.Method, p.ClassWeights = Pseudo, [][]float64{{1, 0, 1}} }},

@@ -13,16 +13,17 @@ import (
 
 // unit is one inference problem of the objective: an instance with all its
 // variables free, or with the observed labels of one sample clamped. Clamped
-// ones exist only for samples with unobserved labels, and enter (8) with a
-// minus: L = B(free) − B(clamped).
+// ones exist for samples with unobserved labels, and enter (8) with a
+// minus: L = B(free) − B(clamped). Of class weights there are others with a plus.
 type unit struct {
 	instance int
 	in       *crf.Instance
 	part     *partition.Partition
 	net      *bp.Net
 	state    *bp.State
-	weight   float64 // of its free energy in the objective; negative if clamped
-	labels   []int32 // of the upper bound; nil: there are none
+	weight   float64   // of its free energy in the objective; negative if clamped for hidden labels
+	extra    []float64 // of a free unit: see nodeWeight; nil: zeros
+	labels   []int32   // of the upper bound; nil: there are none
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
@@ -139,7 +140,7 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 }
 
 // unitsOf returns the free unit of an instance and a clamped one for each of
-// its samples that has unobserved labels. total is the weight of all samples of the
+// its terms that has unobserved labels. total is the weight of all samples of the
 // whole data set.
 func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, error) {
 	g := in.Graph
@@ -159,13 +160,13 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 	if err != nil {
 		return nil, err
 	}
-	samples := in.Samples()
-	units := []*unit{{
-		instance: index, in: in, part: part, net: net, weight: in.Weight() * float64(len(samples)) / total,
-		labels: referenceLabels(in, h.problem.Model.Layout.Masked),
-	}}
-	for i, labels := range samples {
-		if !slices.Contains(in.Samples()[i], crf.Unobserved) {
+	free := &unit{instance: index, in: in, part: part, net: net, labels: referenceLabels(in, h.problem.Model.Layout.Masked)}
+	units := []*unit{free}
+	weights := 0.0
+	for _, term := range h.problem.terms(in) {
+		labels := term.labels
+		weights += term.weight
+		if !slices.Contains(labels, crf.Unobserved) {
 			continue
 		}
 		clamped, err := bp.NewNet(g, net.Card, numbers, labels)
@@ -176,12 +177,18 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() / total}
-		if !h.problem.Model.Layout.Masked {
-			u.labels = withoutHidden(labels)
+		u := &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
+		if !slices.Contains(term.truth, crf.Unobserved) {
+			u.labels = term.truth
+		} else if !h.problem.Model.Layout.Masked {
+			u.labels = withoutHidden(term.truth)
+		}
+		if u.weight > 0 {
+			free.addExtra(labels, u.weight)
 		}
 		units = append(units, u)
 	}
+	free.weight = in.Weight() * weights / total
 	return units, nil
 }
 

@@ -58,7 +58,41 @@ func TestLocalMethodResumes(t *testing.T) {
 	if plain := mustRun(t, "train", gridData(t), "-o", filepath.Join(folder, "plain"), "--method", "pseudo", "--json").object(t, "theta_sha256"); plain["theta_sha256"] == want["theta_sha256"] {
 		t.Error("class weights change nothing")
 	}
+	o := mustRun(t, "train", gridData(t), "-o", filepath.Join(folder, "note"), "--method", "pseudo", "--class-weights", "0=2", "--max-iter", "1")
+	if !strings.Contains(o.stderr, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour") {
+		t.Errorf("no note: %s", o.stderr)
+	}
 	run(t, "train", twice, "--resume", "--class-weights", "0=2").wantFailure(t, 2, "--class-weights", "balanced")
+}
+
+// TestClassWeightsOfAllMethods: balanced weights give a rare state a better recall, whatever the
+// method, and methods with the same objective the same weights.
+func TestClassWeightsOfAllMethods(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	rare := func(args ...string) (recall, objective float64) {
+		dir := filepath.Join(folder, "run"+strings.Join(args, ""))
+		r := train(t, append([]string{gridData(t), "-o", dir, "--rtol", "1e-7"}, args...)...)
+		e := evaluate(t, gridData(t), "-m", dir)[0]
+		least := 0
+		for c := range e.Classes {
+			if e.Classes[c].Nodes < e.Classes[least].Nodes {
+				least = c
+			}
+		}
+		return *e.Classes[least].Recall, r.Objective
+	}
+	before, plain := rare()
+	_, want := rare("--method", "inner-dual", "--class-weights", "balanced")
+	for _, method := range []string{"auto", "bbpl", "full", "exact", "piecewise"} {
+		recall, objective := rare("--method", method, "--class-weights", "balanced")
+		if !(recall > before) || objective == plain {
+			t.Errorf("%s: recall of the rarest state %v, without weights %v", method, recall, before)
+		}
+		if method != "exact" && method != "piecewise" && !closeTo(objective, want, 1e-6) {
+			t.Errorf("%s: objective %v, by inner-dual %v", method, objective, want)
+		}
+	}
 }
 
 // TestLocalMethodNotes: what is not used, and what is left out, is said.
@@ -92,5 +126,4 @@ func TestClassWeightErrors(t *testing.T) {
 	} {
 		run(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--method", "pseudo", "--class-weights", value).wantFailure(t, 2, append(parts, "--class-weights")...)
 	}
-	run(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced").wantFailure(t, 2, "--method pseudo")
 }

@@ -41,6 +41,15 @@ func numbered(n int) []int32 {
 	return x
 }
 
+// ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label
+// is unobserved.
+func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {
+	if weights == nil || y == crf.Unobserved {
+		return 1
+	}
+	return weights[in.NodeType(s)][y]
+}
+
 // softmax replaces logits by probabilities and returns the logarithm of what they
 // were divided by, log Σ exp. Logits of −Inf get probability zero.
 func softmax(p []float64) (logSum float64) {

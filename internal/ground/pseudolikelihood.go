@@ -41,7 +41,7 @@ func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instanc
 			}
 			at := l.potential.NodeAt[s]
 			p := residual[at:l.potential.NodeAt[s+1]]
-			omega := weight * l.classWeight(in.NodeType(int32(s)), y)
+			omega := weight * ClassWeight(l.ClassWeights, in, int32(s), y)
 			value -= omega * l.conditional(p, in, labels, int32(s))
 			p[y]--
 			for x := range p {
@@ -53,13 +53,6 @@ func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instanc
 		l.scatter(gradient, m, in, stride)
 	}
 	return value
-}
-
-func (l *PseudoLikelihood) classWeight(kind int, y int32) float64 {
-	if l.ClassWeights == nil {
-		return 1
-	}
-	return l.ClassWeights[kind][y]
 }
 
 // LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s

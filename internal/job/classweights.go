@@ -7,19 +7,16 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // classWeights reads Options.ClassWeights as learn.Problem wants them, [node
 // type][state].
 func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]float64, error) {
 	spec := o.ClassWeights
-	switch {
-	case spec == "":
+	switch spec {
+	case "":
 		return nil, nil
-	case o.Method != learn.Pseudo:
-		return nil, usagef("--class-weights: a label can be weighed only where it has a term of its own, and %s has one for whole networks or pairs; use --method pseudo (with --no-edges it is weighted logistic regression), or weigh instances (docs/reference/formats.md)", o.Method)
-	case spec == "balanced":
+	case "balanced":
 		return balancedWeights(types, data), nil
 	}
 	weights := make([][]float64, len(types))

@@ -301,7 +301,6 @@ func TestPrepareRefuses(t *testing.T) {
 		{Options{Step: "fixed"}, "--step"},
 		{Options{Precision: "f16"}, `--precision "f16"`},
 		{Options{Counting: "convexe"}, "did you mean convex?"},
-		{Options{ClassWeights: "balanced"}, "use --method pseudo"},
 		{Options{Method: learn.Pseudo, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
 		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},
 		{Options{EarlyStop: "accuracy@dev:0"}, "patience"},

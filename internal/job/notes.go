@@ -23,6 +23,9 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
+	if o.ClassWeights != "" && o.Method == learn.Pseudo && slices.ContainsFunc(data, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
+		texts = append(texts, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour that is in it: rare states spread; with another method they do once")
+	}
 	if terms, left := leftOut(data); left > 0 {
 		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
 	}

@@ -62,7 +62,7 @@ type Options struct {
 	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with
 	// features as they are. Neither: standardised, unless L2 or NoL2 is given.
 	Standardise, NoStandardise bool
-	// ClassWeights is balanced or STATE=WEIGHT,…, for the method pseudo alone.
+	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
 
 	// When to stop and to save; zeros as in learn.Settings.
