@@ -136,10 +136,27 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	}
 	s, err := work.Score(a.ctx, e, f.likelihood)
 	progress.done()
-	if err == nil && s.Unproved > 0 {
+	if err != nil {
+		return nil, err
+	}
+	if s.Unproved > 0 {
 		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved, len(e.Instances))
 	}
-	return s, err
+	return s, a.noteHarm(&work, e, s)
+}
+
+// noteHarm says that a model's edges do harm on these data. Labels that costs, or a joint state,
+// decide on are not meant to be right as often as others.
+func (a *app) noteHarm(work *job.Inference, e *job.Evaluation, s *job.Scored) error {
+	if work.Costs != nil || work.Joint {
+		return nil
+	}
+	text, err := work.Harm(a.ctx, e, s)
+	if err == nil && text != "" {
+		s.Note = fmt.Sprintf("%s %s; compare with a model that was trained with --no-edges", s.Name, text)
+		a.note("%s", s.Note)
+	}
+	return err
 }
 
 // modelName is how a model is called in tables: its run folder or its file.

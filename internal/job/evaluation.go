@@ -262,31 +262,54 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
-// harm says that a model predicts an evaluation set worse than node features alone do, in
-// accuracy as in log loss, and the likely reason; "" where it does not. Of one of the two
-// nothing is said: it may be chance. Node features alone are what the training began
+// harm says that a model predicts an evaluation set worse than node features alone do, and
+// the likely reason; "" where it does not. Node features alone are what the training began
 // with, or else the model's own node potentials.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
-	m, score := r.Model.Model, scored.Score
-	if p.Options.NoEdges || !slices.ContainsFunc(m.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
+	if p.Options.NoEdges {
+		return "", nil
+	}
+	w, what := p.inference(r.Model.Model, infer.Limits{}), ownNodes
+	w.Temperature = r.Model.Temperature()
+	if p.alone != nil {
+		w.Model, what = p.original(p.alone), "node features alone, with which it began"
+	}
+	text, err := w.harm(ctx, e, scored, what)
+	if err != nil || text == "" {
+		return "", err
+	}
+	return fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r)), nil
+}
+
+// ownNodes are what the edges of a model are compared with.
+const ownNodes = "its node potentials alone"
+
+// harm says that the labels and beliefs that were scored are worse than those of the node
+// potentials of w.Model, which what describes, in accuracy as in log loss; "" where they are
+// not. Of one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
+func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what string) (string, error) {
+	if !slices.ContainsFunc(w.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) ||
+		!slices.ContainsFunc(e.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
 		return "", nil
 	}
 	nodes := *e
 	nodes.Instances = Instances(e.Set, true)
-	w := p.inference(m, infer.Limits{})
 	w.Counting = nil // numbers of a file are those of the edges
-	w.Temperature = r.Model.Temperature()
-	what := "its node potentials alone"
-	if p.alone != nil {
-		w.Model, what = p.original(p.alone), "node features alone, with which it began"
-	}
+	w.Joint, w.Costs, w.Progress = false, nil, nil
 	alone, err := w.score(ctx, &nodes, false, 0)
 	scored.Alone = alone
+	score := scored.Score
 	if err != nil || !(score.Accuracy() < alone.Score.Accuracy() && score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
 		return "", err
 	}
-	return fmt.Sprintf("on %s the model is worse than %s: accuracy %s, log loss %.4f, without edges %s, %.4f; %s",
-		e.Name, what, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss(), p.harmReason(r)), nil
+	return fmt.Sprintf("is worse than %s: accuracy %s, log loss %.4f, without edges %s, %.4f",
+		what, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss()), nil
+}
+
+// Harm says that the edges of the model did harm to what was scored, as Prepared.Train notes it, or
+// "". The score of its node potentials stays in Scored.Alone.
+func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (string, error) {
+	return w.harm(ctx, e, scored, ownNodes)
 }
 
 // harmReason is the likely reason why edges do harm, and what to try.

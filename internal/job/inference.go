@@ -229,6 +229,7 @@ type Scored struct {
 	Pictures   []figure.PanelRow // of images: the first few
 	Alone      *Scored           // of the same model without its edges; nil where it was not asked for
 	Unproved   int               // joint states that may not be the most probable
+	Note       string            // what its report says of it; or ""
 }
 
 // picturesPerSet is how many images of a set are drawn.

@@ -128,6 +128,9 @@ func classIoU(c infer.ClassScore) float64 { return c.IoU }
 // report adds one evaluation to a report.
 func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
 	page.Section("Evaluation on " + s.Name)
+	if s.Note != "" {
+		page.Callout(report.CalloutWarn, s.Note+".")
+	}
 	page.Table(sideBySideTable(s))
 	classes := s.ClassTable()
 	page.Table(classes.Headers, classes.Rows)
