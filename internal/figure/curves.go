@@ -131,7 +131,7 @@ func (s *curveSheet) points(series Series) plotter.XYs {
 		y = append(y, series.Y[i])
 	}
 	var points plotter.XYs
-	for _, k := range thin(x, y) {
+	for _, k := range Thin(x, y) {
 		points = append(points, plotter.XY{X: series.X[kept[k]], Y: series.Y[kept[k]]})
 	}
 	return points

@@ -226,7 +226,7 @@ func TestThin(t *testing.T) {
 		x[i] = math.Log(float64(i + 1))
 	}
 	y[n/3], y[n/2] = 5, -5 // peaks of one point each
-	kept := thin(x, y)
+	kept := Thin(x, y)
 	if len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points are left", len(kept))
 	}
@@ -245,10 +245,10 @@ func TestThin(t *testing.T) {
 	for i := range x { // back and forth
 		x[i] = float64(i % 2)
 	}
-	if kept := thin(x, y); len(kept) > thinColumns*pointsPerColumn {
+	if kept := Thin(x, y); len(kept) > thinColumns*pointsPerColumn {
 		t.Errorf("%d points of a zigzag are left", len(kept))
 	}
-	if kept := thin(make([]float64, n), y); len(kept) > pointsPerColumn {
+	if kept := Thin(make([]float64, n), y); len(kept) > pointsPerColumn {
 		t.Errorf("%d points above one place are left", len(kept))
 	}
 }

@@ -14,12 +14,12 @@ const thinColumns = 500
 // pointsPerColumn is what thinning keeps: the first, lowest, highest and last.
 const pointsPerColumn = 4
 
-// thin keeps of many points only those that show: runs of neighbouring points in
+// Thin keeps of many points only those that show: runs of neighbouring points in
 // the same column of the figure are reduced to their first, lowest, highest and
 // last (the M4 aggregation of Jugel et al., VLDB 2014). x holds places on the
 // axis. A curve that runs back and forth too often is cut into equal runs
 // instead. The result are indices, increasing.
-func thin(x, y []float64) []int {
+func Thin(x, y []float64) []int {
 	limit := thinColumns * pointsPerColumn
 	if len(x) <= limit {
 		all := make([]int, len(x))

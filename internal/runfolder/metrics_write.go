@@ -7,17 +7,23 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
 )
 
+// flushEvery is the longest that records wait for others before they reach the file: who
+// follows a run sees it move, and a thousand iterations a second share a system call.
+const flushEvery = 500 * time.Millisecond
+
 // MetricsWriter appends records to a metrics file. Lines are gathered and handed
 // to the system only as whole lines. It is not safe for concurrent use.
 type MetricsWriter struct {
-	path   string
-	file   *os.File
-	buffer []byte // whole lines not yet written
-	err    error  // the first failure, repeated by every later call
+	path    string
+	file    *os.File
+	buffer  []byte    // whole lines not yet written
+	flushed time.Time // when the buffer was last empty
+	err     error     // the first failure, repeated by every later call
 }
 
 // Metrics opens the metrics file of the run for appending.
@@ -47,7 +53,7 @@ func (w *MetricsWriter) open() error {
 	if err := mendEnd(file); err != nil {
 		return errors.Join(fmt.Errorf("opening metrics %s: %w", w.path, err), file.Close())
 	}
-	w.file = file
+	w.file, w.flushed = file, time.Now()
 	return nil
 }
 
@@ -88,7 +94,8 @@ func lastLine(file io.ReaderAt, size int64) ([]byte, error) {
 	}
 }
 
-// Write appends one record. It may reach the file only with Flush or Close.
+// Write appends one record. It may reach the file only with a later Write, Flush or
+// Close.
 func (w *MetricsWriter) Write(m Metric) error {
 	if w.err != nil {
 		return w.err
@@ -100,7 +107,7 @@ func (w *MetricsWriter) Write(m Metric) error {
 		return fmt.Errorf("writing metrics %s: %w", w.path, err)
 	}
 	w.buffer = append(line, '\n')
-	if len(w.buffer) >= readBuffer {
+	if len(w.buffer) >= readBuffer || time.Since(w.flushed) >= flushEvery {
 		return w.Flush()
 	}
 	return nil
@@ -115,7 +122,7 @@ func (w *MetricsWriter) Flush() error {
 		w.err = fmt.Errorf("writing metrics: %w", WithRoomAdvice(err, "resume the run: all whole records before are kept"))
 		return w.err
 	}
-	w.buffer = w.buffer[:0]
+	w.buffer, w.flushed = w.buffer[:0], time.Now()
 	return nil
 }
 
