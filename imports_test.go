@@ -52,6 +52,8 @@ var mayImport = map[string][]string{
 	"internal/figure":    {},
 	"internal/report":    {"internal/figure", "internal/printable"},
 
+	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
+
 	// What people try first.
 	"internal/example": {"crf", "dataset", "graph", "internal/gibbs", "internal/ground", "internal/atomicfile", "internal/npy"},
 
@@ -106,7 +108,7 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report",
+		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli", "internal/machine"},

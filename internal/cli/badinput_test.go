@@ -264,6 +264,8 @@ func TestBadModels(t *testing.T) {
 		{"plot without metrics", map[string]string{"run/metrics.jsonl": ""}, "plot $DIR/run", 3, []string{"metrics.jsonl"}},
 		{"plot without a run", nil, "plot $DIR/run", 1, []string{"run"}},
 		{"plot of another folder", nil, "plot $GRID", 3, []string{"$GRID", "metrics.jsonl", "no run folder"}},
+		{"watch of another folder", nil, "watch $GRID", 3, []string{"$GRID", "metrics.jsonl", "no run folder"}},
+		{"watch of a file", map[string]string{"x": ""}, "watch $DIR/x", 3, []string{"is a file", "the folder of a run"}},
 		{"comparison without metrics", map[string]string{"run/result.json": "{}", "run/config.json": "{}", "run/model.safetensors": model}, "compare $RUN $DIR/run", 3, []string{"$DIR/run/metrics.jsonl is missing", "the model of the run can be used, and --resume goes on with it"}},
 		{"plot of a run whose metrics are gone", map[string]string{"run/result.json": "{}", "run/config.json": "{}"}, "plot $DIR/run", 3, []string{"$DIR/run/metrics.jsonl is missing", "the model of the run can be used"}},
 		{"training on a run", nil, "train $RUN -o $OUT", 3, []string{"$RUN: this is the folder of a training", "blockbp train $RUN --resume"}},
@@ -537,6 +539,9 @@ func TestBadUsage(t *testing.T) {
 		{"info", []string{"info PATH"}},
 		{"check", []string{"check DATA"}},
 		{"plot", []string{"plot RUN"}},
+		{"watch", []string{"watch RUN"}},
+		{"watch $RUN $RUN", []string{"one run folder"}},
+		{"watch $RUN --port 70000", []string{"--port 70000", "65535"}},
 		{"compare $RUN", []string{"two run folders"}},
 		{"demo now", []string{"demo", "now"}},
 		{"demo --side 3 -o $OUT", []string{"--side", "3"}},
@@ -582,7 +587,7 @@ func TestUnwritableOutput(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
 	for _, args := range [][]string{
-		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"plot", dir}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir},
+		{"--help"}, {"help", "train"}, {"--version"}, {"check", data}, {"plot", dir}, {"info", dir}, {"info", data, "--json"}, {"compare", dir, dir}, {"watch", dir},
 		{"train", data, "--dry-run"}, {"eval", data, "-m", dir},
 	} {
 		var stderr bytes.Buffer

@@ -420,6 +420,7 @@ func TestMissingInputs(t *testing.T) {
 		{"", "infer", none + ".uai"},
 		{"", "compare", none, none},
 		{"", "plot", none},
+		{"", "watch", none},
 	} {
 		run(t, c[1:]...).wantFailure(t, 1, strings.TrimSpace(c[0]+" "+none), "no such file or directory; want ")
 	}

@@ -20,6 +20,7 @@ var verbs = map[string][]string{
 	"generate":  {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
 	"info":      {"blocks", "partition", "weights", "json"},
 	"check":     {"model", "features", "list", "json"},
+	"watch":     {"port"},
 	"plot":      {},
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},

@@ -170,7 +170,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
 		{"Learn and predict", []*cobra.Command{train, a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
-		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.plotCommand(), a.compareCommand()}},
+		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand(), a.benchCommand(), a.reproduceCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help}},
 	})

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/watch"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	var port int
+	cmd := &cobra.Command{
+		Use:   "watch RUN [--port N]",
+		Short: "Follow a training in the browser: its numbers and curves while it goes on",
+		Long: `Serves a page for this machine alone that shows a training while it goes on, whoever
+started it, or one that has ended. Ctrl-C ends the page, and not the training.
+
+On a machine of a cluster, forward the port: ssh -L 8000:127.0.0.1:PORT MACHINE`,
+		Example: "  blockbp watch run\n  blockbp watch run --port 8000",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("watch: name one run folder: blockbp watch RUN")
+			}
+			return a.watch(args[0], port)
+		},
+	}
+	cmd.Flags().IntVar(&port, "port", 0, "port of the page (default: a free one)")
+	readsArguments(cmd, "the folder of a run")
+	return cmd
+}
+
+// mostPort is the last port there is.
+const mostPort = 65535
+
+func (a *app) watch(dir string, port int) error {
+	if port < 0 || port > mostPort {
+		return usagef("--port %d: want 0, a free one, to %d", port, mostPort)
+	}
+	if err := checkWatched(dir); err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(a.ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return fmt.Errorf("--port %d: %w; choose another, or leave the option out for a free one", port, err)
+	}
+	if err := a.print(false, nil, "http://%s/ shows %s until Ctrl-C\n", listener.Addr(), dir); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return watch.Serve(a.ctx, listener, dir)
+}
+
+// checkWatched refuses what no training is in. One that has just started has nothing but
+// its lock.
+func checkWatched(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return dataf("%s is a file: want the folder of a run", dir)
+	}
+	if runfolder.CheckUnlocked(dir) != nil || job.IsRunFolder(dir) || exists(filepath.Join(dir, runfolder.MetricsFile)) {
+		return nil
+	}
+	return dataf("%s has neither config.json nor %s: it is no run folder", dir, runfolder.MetricsFile)
+}

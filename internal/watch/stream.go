@@ -1,0 +1,186 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/printable"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// pollEvery is how often the files of a run are looked at. Four times a second looks
+// like motion; a look at files that did not change takes some ten microseconds.
+const pollEvery = 250 * time.Millisecond
+
+// Events, and what they hold.
+type (
+	// about is the event "about": what is being trained.
+	about struct {
+		Name   string   `json:"name"`   // of the folder
+		Folder string   `json:"folder"` // its absolute path
+		Data   []string `json:"data"`
+		Method string   `json:"method"`
+	}
+	// rows is the event "rows": records of the metrics.
+	rows struct {
+		Anew bool               `json:"anew"` // these are all; else they follow those before
+		Rows []runfolder.Metric `json:"rows"`
+	}
+	// state is the event "state": how the run fares.
+	state struct {
+		Phase  string  `json:"phase"` // waiting, running, ended, or unseen: nobody works on it
+		Label  string  `json:"label"`
+		Text   string  `json:"text"`
+		Result *result `json:"result,omitempty"` // where it has ended
+	}
+	// result is what the page shows of result.json.
+	result struct {
+		Status        string                     `json:"status"`
+		Reason        string                     `json:"reason"`
+		Iterations    int                        `json:"iterations"`
+		Passes        runfolder.Float            `json:"passes"`
+		Seconds       runfolder.Float            `json:"seconds"`
+		Objective     runfolder.Float            `json:"objective"`
+		GradNorm      runfolder.Float            `json:"grad_norm"`
+		Suboptimality runfolder.Float            `json:"suboptimality"`
+		Eval          map[string]runfolder.Float `json:"eval,omitempty"`
+	}
+)
+
+// stream tells one reader of a run.
+type stream struct {
+	dir     string
+	metrics *runfolder.Follower
+	so      history
+	sent    map[string][]byte // last text of events that are sent when they change
+}
+
+func newStream(dir string) *stream {
+	return &stream{dir: dir, metrics: runfolder.Follow(filepath.Join(dir, runfolder.MetricsFile)), sent: map[string][]byte{}}
+}
+
+// run sends events until the context ends or nobody reads them any more.
+func (s *stream) run(ctx context.Context, send func(text []byte) error) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		if err := s.look(send); err != nil {
+			return // the reader has gone
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look sends what has changed.
+func (s *stream) look(send func(text []byte) error) error {
+	// The state is found before the metrics are read: a run that has ended has written
+	// all of them.
+	atWork := runfolder.CheckUnlocked(s.dir)
+	end, endErr := s.readResult()
+	from := len(s.so.rows)
+	anew := false
+	err := s.metrics.Next(func() { s.so, from, anew = history{}, 0, true }, func(m *runfolder.Metric) {
+		if s.so.add(m) {
+			from, anew = 0, true
+		}
+	})
+	if anew || from < len(s.so.rows) {
+		if err := s.event("rows", rows{anew || from == 0, s.so.rows[from:]}, send); err != nil {
+			return err
+		}
+	}
+	if err := s.changed("about", s.about(), send); err != nil {
+		return err
+	}
+	return s.changed("state", s.state(atWork, end, errors.Join(endErr, err)), send)
+}
+
+// event sends one event.
+func (s *stream) event(name string, v any, send func(text []byte) error) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, printable.JSON(text)))
+}
+
+// changed sends an event if it is not the one that was sent last.
+func (s *stream) changed(name string, v any, send func(text []byte) error) error {
+	return s.event(name, v, func(text []byte) error {
+		if bytes.Equal(text, s.sent[name]) {
+			return nil
+		}
+		s.sent[name] = text
+		return send(text)
+	})
+}
+
+// about reads what is known of the run.
+func (s *stream) about() about {
+	folder, err := filepath.Abs(s.dir)
+	if err != nil {
+		folder = s.dir
+	}
+	a := about{Name: printable.Line(filepath.Base(folder)), Folder: printable.Line(folder), Data: []string{}}
+	config, err := job.ReadConfig(s.dir)
+	if err != nil {
+		return a // it has not come so far, or a folder of metrics alone
+	}
+	for _, path := range config.Data {
+		a.Data = append(a.Data, printable.Line(path))
+	}
+	if method, ok := config.Options["method"]; ok {
+		a.Method = printable.Line(fmt.Sprint(method.Value))
+	}
+	return a
+}
+
+// readResult reads result.json, nil if there is none.
+func (s *stream) readResult() (*result, error) {
+	path := filepath.Join(s.dir, job.ResultFile)
+	if infile.Check(path, "the result of a run") != nil {
+		return nil, nil
+	}
+	text, err := infile.Read(path, "the result of a run", infile.Text)
+	if err != nil {
+		return nil, err
+	}
+	var r result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &r, nil
+}
+
+// state says how the run fares. atWork is what runfolder.CheckUnlocked found, and wrong
+// what files could not be read.
+func (s *stream) state(atWork error, end *result, wrong error) state {
+	last := s.so.last()
+	var inUse *runfolder.InUseError
+	v := state{Phase: "unseen", Label: "not running", Text: fmt.Sprintf("No process is seen at work here, and there is no result of these iterations. blockbp train %s --resume goes on.", s.dir)}
+	switch {
+	case errors.As(atWork, &inUse) && last < 0:
+		v = state{Phase: "waiting", Label: "starting", Text: fmt.Sprintf("By %s. Data are read, or l2 is chosen: there are no metrics yet.", inUse.By)}
+	case errors.As(atWork, &inUse):
+		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By)}
+	case end != nil && end.Iterations >= last: // otherwise it is of before the run was resumed
+		v = state{Phase: "ended", Label: strings.ReplaceAll(end.Status, "_", " "), Text: end.Reason, Result: end}
+	}
+	if wrong != nil {
+		v.Text = strings.TrimSpace(v.Text + " " + wrong.Error())
+	}
+	v.Label, v.Text = printable.Line(v.Label), printable.Line(v.Text)
+	return v
+}

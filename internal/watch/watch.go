@@ -1,0 +1,124 @@
+// Package watch shows a training in a browser while it goes on: its numbers and curves,
+// from what its folder holds. The training may be that of any process.
+//
+// Handler serves one page, which has its script and style within, and the server-sent
+// events that the page draws. It answers requests of this machine only, and reads only
+// the files of one run.
+package watch
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // for what the page is made of
+	"encoding/base64"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The page, and what stands in it: charts are drawn by uPlot 1.6.32 (MIT), as the npm
+// registry has it (uplot-1.6.32.tgz, sha1 c800a63b432bad692d6d746f44f0882aa73a49ae). It
+// draws thousands of points ten times a second, and needs nothing else.
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+	//go:embed uplot/uPlot.min.css
+	uplotCSS string
+	//go:embed uplot/uPlot.iife.min.js
+	uplotJS string
+)
+
+// page is the whole page.
+var page = strings.NewReplacer("/* uplot.css */", uplotCSS, "/* page.css */", pageCSS, "/* uplot.js */", uplotJS, "/* page.js */", pageJS).Replace(pageHTML)
+
+// policy allows the page its own styles and scripts and the events, and nothing else. The
+// icon is an empty one in the page: browsers ask for one that is not there.
+var policy = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src" +
+	hashesOf(page, "style") + "; script-src" + hashesOf(page, "script")
+
+// hashesOf lists the hashes of the elements of a name as a Content-Security-Policy has
+// them.
+func hashesOf(page, element string) string {
+	var hashes strings.Builder
+	for _, part := range strings.Split(page, "<"+element+">")[1:] {
+		text, _, _ := strings.Cut(part, "</"+element+">")
+		hash := sha256.Sum256([]byte(text))
+		hashes.WriteString(" 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'")
+	}
+	return hashes.String()
+}
+
+// Handler serves the page of the run in a folder.
+func Handler(dir string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(page)) // a reader who has gone needs none
+	})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		out := http.NewResponseController(w)
+		newStream(dir).run(r.Context(), func(text []byte) error {
+			if _, err := w.Write(text); err != nil {
+				return err
+			}
+			return out.Flush()
+		})
+	})
+	return guarded(mux)
+}
+
+// guarded lets only this machine's own pages ask, and only to read. A page of another
+// name that leads to this address, by a name server that was told so, is sent away.
+// Ports are not looked at: ssh may forward another one here.
+func guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		switch {
+		case !isOwn(r.Host):
+			http.Error(w, "this page is for 127.0.0.1 and localhost", http.StatusForbidden)
+		case r.Method != http.MethodGet:
+			header.Set("Allow", http.MethodGet)
+			http.Error(w, "this page can be read only", http.StatusMethodNotAllowed)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isOwn reports whether a Host header names this machine by itself.
+func isOwn(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return host == "127.0.0.1" || strings.EqualFold(host, "localhost")
+}
+
+// headerTime is how long a browser may take to say what it wants: it is on this machine.
+const headerTime = 10 * time.Second
+
+// Serve answers on a listener until the context ends, which is no error.
+func Serve(ctx context.Context, listener net.Listener, dir string) error {
+	server := &http.Server{
+		Handler:           Handler(dir),
+		ReadHeaderTimeout: headerTime,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // the listener's error, if any, is the one of Serve
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,382 @@
+package watch
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/internal/runfolder"
+)
+
+// metricOf is a record of a made-up run.
+func metricOf(iter int) runfolder.Metric {
+	m, i := runfolder.NewMetric(iter), float64(iter)
+	m.Pass, m.WallS, m.Block = i/20, i/100, iter%20
+	m.Objective = 1.25 + 3*math.Exp(-i/80)*(1+0.1*math.Sin(i))
+	m.GradNorm = 5*math.Exp(-i/90)*(1.2+math.Sin(i/3)) + 1e-6
+	if iter%20 == 19 {
+		m.Suboptimality = 6 * math.Exp(-i/70)
+		m.Eval = map[string]float64{
+			"test.accuracy": 0.84 - 0.3*math.Exp(-i/40), "dev.accuracy": 0.84 - 0.4*math.Exp(-i/60),
+			"test.log_loss": 0.97 + math.Exp(-i/40), "dev.log_loss": 1.1 + math.Exp(-i/30),
+		}
+		if iter > 200 { // round, so that they are read off the page
+			m.Eval = map[string]float64{"test.accuracy": 0.84, "dev.accuracy": 0.84, "test.log_loss": 0.97, "dev.log_loss": 1.1}
+		}
+	}
+	return m
+}
+
+// lines are records as a metrics file has them.
+func lines(from, to int) string {
+	var text strings.Builder
+	for iter := from; iter < to; iter++ {
+		line, err := json.Marshal(metricOf(iter))
+		if err != nil {
+			panic(err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	return text.String()
+}
+
+// digitsOf is a number of a record as the page shows it.
+func digitsOf(t *testing.T, iter int, field string) string {
+	t.Helper()
+	m := metricOf(iter)
+	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// newRun is a folder in which a training is at work. finish ends it with a result, or
+// with none.
+func newRun(t *testing.T) (dir string, finish func(result string)) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "run of \u202e\x1bnight")
+	folder, err := runfolder.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := job.Config{Command: "train", Data: []string{"/data/<b>pictures</b>"}, Options: map[string]job.Option{"method": {Value: "bbpl", Source: "default"}}}
+	if err := folder.WriteSealed("config.json", config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { folder.Close() })
+	return dir, func(result string) {
+		if result != "" {
+			if err := os.WriteFile(filepath.Join(dir, job.ResultFile), []byte(result), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := folder.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// write appends to the metrics of a run.
+func write(t *testing.T, dir, text string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, runfolder.MetricsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}
+
+// listener reads events of a server.
+type listener struct {
+	t  *testing.T
+	in *bufio.Reader
+}
+
+// listen opens the events of a run.
+func listen(t *testing.T, dir string) *listener {
+	t.Helper()
+	server := httptest.NewServer(Handler(dir))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel) // before the server closes: it waits for its readers
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		t.Fatalf("status %d, content type %q", answer.StatusCode, kind)
+	}
+	return &listener{t, bufio.NewReader(answer.Body)}
+}
+
+// next is the next event of a name; others are passed over.
+func (l *listener) next(name string, v any) {
+	l.t.Helper()
+	for {
+		var parts [3]string
+		for i := range parts {
+			line, err := l.in.ReadString('\n')
+			if err != nil {
+				l.t.Fatalf("waiting for %s: %v", name, err)
+			}
+			parts[i] = strings.TrimSuffix(line, "\n")
+		}
+		event, isEvent := strings.CutPrefix(parts[0], "event: ")
+		data, isData := strings.CutPrefix(parts[1], "data: ")
+		if !isEvent || !isData || parts[2] != "" {
+			l.t.Fatalf("no event: %q", parts)
+		}
+		if event == name {
+			if err := json.Unmarshal([]byte(data), v); err != nil {
+				l.t.Fatalf("%s: %v", data, err)
+			}
+			return
+		}
+	}
+}
+
+// wantRows reads rows until the iterations are those from a first to a last one.
+func (l *listener) wantRows(anew bool, from, to int) {
+	l.t.Helper()
+	for first := true; from < to; first = false {
+		var got rows
+		l.next("rows", &got)
+		if got.Anew != (anew && first) || len(got.Rows) == 0 {
+			l.t.Fatalf("anew %v with %d rows, want iterations %d to %d", got.Anew, len(got.Rows), from, to-1)
+		}
+		for _, m := range got.Rows {
+			if want := metricOf(from); m.Iter != from || m.Objective != want.Objective || m.Pass != want.Pass || len(m.Eval) != len(want.Eval) {
+				l.t.Fatalf("row %+v, want %+v", m, want)
+			}
+			from++
+		}
+	}
+}
+
+// wantState reads states until one is in a phase.
+func (l *listener) wantState(phase string, parts ...string) state {
+	l.t.Helper()
+	for {
+		var got state
+		if l.next("state", &got); got.Phase != phase {
+			continue
+		}
+		for _, part := range parts {
+			if !strings.Contains(got.Label+": "+got.Text, part) {
+				l.t.Errorf("state %s: %q, want %q", got.Label, got.Text, part)
+			}
+		}
+		return got
+	}
+}
+
+func TestEvents(t *testing.T) {
+	dir, finish := newRun(t)
+	l := listen(t, dir)
+	var what about
+	l.next("about", &what)
+	if what.Name != `run of \u202e\x1bnight` || what.Method != "bbpl" || len(what.Data) != 1 || what.Data[0] != "/data/<b>pictures</b>" {
+		t.Errorf("about %+v", what)
+	}
+	l.wantState("waiting", "starting: By this very process", "no metrics yet")
+	write(t, dir, lines(0, 3))
+	l.wantRows(true, 0, 3)
+	l.wantState("running", "running: By this very process")
+	whole := lines(3, 4)
+	write(t, dir, whole[:20]) // half of a line
+	write(t, dir, "")
+	time.Sleep(3 * pollEvery)
+	write(t, dir, whole[20:]+lines(4, 30))
+	l.wantRows(false, 3, 30)
+
+	// What a resumed run does.
+	if err := os.WriteFile(filepath.Join(dir, runfolder.MetricsFile), []byte(lines(0, 10)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l.wantRows(true, 0, 10)
+	write(t, dir, lines(10, 12))
+	l.wantRows(false, 10, 12)
+
+	// One that joins later sees the same, and a line that is no record.
+	late := listen(t, dir)
+	late.wantRows(true, 0, 12)
+	write(t, dir, "{\"iter\":}\n"+lines(12, 13))
+	late.wantRows(false, 12, 13)
+	late.wantState("running", "metrics.jsonl:13: ")
+
+	write(t, dir, lines(13, 20))
+	finish(`{"status": "objective_change", "reason": "1 ≤ 2", "iterations": 19, "objective": null, "seconds": 2.5, "eval": {"accuracy@test": 0.5}}`)
+	end := l.wantState("ended", "objective change: 1 ≤ 2").Result
+	if end.Iterations != 19 || end.Seconds != 2.5 || !math.IsNaN(float64(end.Objective)) || end.Eval["accuracy@test"] != 0.5 {
+		t.Errorf("result %+v", end)
+	}
+}
+
+// TestStates: what is said of a run that nobody works on, by what is there.
+func TestStates(t *testing.T) {
+	for _, c := range []struct {
+		name, result string
+		records      int
+		want         string
+	}{
+		{"killed", "", 5, "unseen"},
+		{"never begun", "", 0, "unseen"},
+		{"ended", `{"status":"converged","iterations":4}`, 5, "ended"},
+		{"resumed, and killed then", `{"status":"pass_limit","iterations":3}`, 5, "unseen"},
+	} {
+		dir, finish := newRun(t)
+		write(t, dir, lines(0, c.records))
+		finish(c.result)
+		listen(t, dir).wantState(c.want)
+	}
+	dir, finish := newRun(t)
+	finish("{")
+	listen(t, dir).wantState("unseen", job.ResultFile)
+}
+
+// TestRequests: nobody else may ask, and nothing else can be asked for.
+func TestRequests(t *testing.T) {
+	dir, _ := newRun(t)
+	for _, c := range []struct {
+		method, host, path string
+		want               int
+	}{
+		{"GET", "127.0.0.1:8000", "/", 200},
+		{"GET", "localhost:9000", "/", 200},
+		{"GET", "LocalHost", "/", 200},
+		{"GET", "evil.example:8000", "/", 403},
+		{"GET", "evil.example", "/events", 403},
+		{"GET", "127.0.0.1.evil.example:8000", "/events", 403},
+		{"GET", "", "/", 403},
+		{"POST", "127.0.0.1:8000", "/", 405},
+		{"HEAD", "127.0.0.1:8000", "/", 405},
+		{"GET", "127.0.0.1:8000", "/metrics.jsonl", 404},
+		{"GET", "127.0.0.1:8000", "/../config.json", 404},
+	} {
+		request := httptest.NewRequest(c.method, "http://x/", nil)
+		request.Host, request.URL.Path = c.host, c.path
+		answer := httptest.NewRecorder()
+		Handler(dir).ServeHTTP(answer, request)
+		if got := answer.Code; got != c.want && (c.want != 404 || got != http.StatusMovedPermanently && got != http.StatusTemporaryRedirect) {
+			t.Errorf("%s %s from %q: %d, want %d", c.method, c.path, c.host, got, c.want)
+		}
+		if header := answer.Header(); header.Get("Content-Security-Policy") != policy || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: headers %v", c.method, c.path, header)
+		}
+	}
+	if got := strings.Count(policy, "'sha256-"); got != 4 || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy allows %d elements: %s", got, policy)
+	}
+}
+
+// TestPageLoadsNothing: the page has all that it needs, and puts texts in as texts.
+func TestPageLoadsNothing(t *testing.T) {
+	if left := regexp.MustCompile(`/\* (page|uplot)\.(css|js) \*/`).FindString(page); left != "" {
+		t.Errorf("%s is still in the page", left)
+	}
+	if found := regexp.MustCompile(`(?i)<(link|script|img)[^>]*(src|href)="[^d"]|@import|innerHTML|insertAdjacentHTML|document\.write`).FindString(pageHTML + pageCSS + pageJS); found != "" {
+		t.Errorf("the page has %q", found)
+	}
+}
+
+// TestChartLibrary: the files are those of the npm package uplot 1.6.32.
+func TestChartLibrary(t *testing.T) {
+	for name, want := range map[string]string{
+		"uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+		"uPlot.min.css":     "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+		"LICENSE":           "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
+	} {
+		content, err := os.ReadFile(filepath.Join("uplot", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != want {
+			t.Errorf("%s has the hash %x, want %s", name, sum, want)
+		}
+	}
+}
+
+// TestHistory: a long run is shown in as many rows as a page can draw, with its ends and
+// the extremes of its curves.
+func TestHistory(t *testing.T) {
+	const n, spike = 200_000, 123_457
+	var h history
+	thinned := 0
+	for i := range n {
+		m := runfolder.NewMetric(i)
+		m.Objective, m.GradNorm = 1/(1+float64(i)), 1+math.Sin(float64(i))
+		if i%1000 == 7 {
+			m.Suboptimality, m.Eval = 2/(1+float64(i)), map[string]float64{"dev.accuracy": float64(i)}
+		}
+		if i == spike {
+			m.GradNorm = 1e6
+		}
+		if h.add(&m) {
+			thinned++
+		}
+	}
+	found := map[int]bool{}
+	for i, m := range h.rows {
+		if found[m.Iter] = true; i > 0 && m.Iter <= h.rows[i-1].Iter {
+			t.Fatalf("iteration %d follows %d", m.Iter, h.rows[i-1].Iter)
+		}
+	}
+	if len(h.rows) > 4*mostRows || thinned == 0 || thinned > n/1000 {
+		t.Errorf("%d rows after %d thinnings", len(h.rows), thinned)
+	}
+	for _, iter := range []int{0, n - 1, spike, 7, 1007, 199_007} {
+		if !found[iter] {
+			t.Errorf("iteration %d is lost", iter)
+		}
+	}
+}
+
+// TestServe: the end of the context ends the server and its readers, without an error.
+func TestServe(t *testing.T) {
+	dir, _ := newRun(t)
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- Serve(ctx, at, dir) }()
+	answer, err := http.Get(fmt.Sprintf("http://%s/events", at.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if _, err := io.ReadAll(answer.Body); err == nil {
+		t.Log("the reader saw a proper end")
+	}
+}
