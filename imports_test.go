@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/runfolder": {"internal/infile", "internal/atomicfile", "internal/printable"},
 	"internal/figure":    {},
 	"internal/report":    {"internal/figure", "internal/printable"},
+	"internal/tfevents":  {"internal/runfolder"},
 
 	"internal/watch": {"internal/figure", "internal/infile", "internal/job", "internal/printable", "internal/runfolder"},
 
@@ -108,7 +109,7 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/watch",
+		"internal/describe", "internal/example", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli", "internal/machine"},

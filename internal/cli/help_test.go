@@ -21,7 +21,7 @@ var verbs = map[string][]string{
 	"info":      {"blocks", "partition", "weights", "json"},
 	"check":     {"model", "features", "list", "json"},
 	"watch":     {"port"},
-	"plot":      {},
+	"plot":      {"tensorboard"},
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},
 	"version":   {"json"},

@@ -16,7 +16,7 @@
     if (known(v) === null) return "–";
     if (v === 0) return "0";
     const size = Math.abs(v);
-    return size >= 1e6 || size < 1e-3 ? v.toExponential(2).replace("e+", "e") : String(Number(v.toPrecision(5)));
+    return size >= 1e6 || size < 1e-3 ? v.toExponential(2).replace(/\.?0*e\+?/, "e") : String(Number(v.toPrecision(5)));
   }
 
   function time(s) {
