@@ -2,6 +2,7 @@ package crf
 
 import (
 	"fmt"
+	"iter"
 	"math"
 )
 
@@ -132,6 +133,40 @@ func (f *Features) Row(dst []float64, r int) {
 	default:
 		for j := range dst {
 			dst[j] = 1
+		}
+	}
+}
+
+// Entries goes through the entries of row r, with their columns: of sparse and one-hot
+// rows only those that are kept, in their order, of which several may stand for one column.
+func (f *Features) Entries(r int) iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		m := &f.data
+		switch {
+		case m.Bins != nil:
+			yield(int(m.Bins[r]), 1)
+		case m.Start != nil:
+			for i := m.Start[r]; i < m.Start[r+1]; i++ {
+				x := 1.0
+				if m.Value != nil {
+					x = m.Value[i]
+				}
+				if !yield(int(m.Column[i]), x) {
+					return
+				}
+			}
+		default:
+			for j := range m.Dim {
+				x := 1.0
+				if m.Double != nil {
+					x = m.Double[r*m.Dim+j]
+				} else if m.Single != nil {
+					x = float64(m.Single[r*m.Dim+j])
+				}
+				if !yield(j, x) {
+					return
+				}
+			}
 		}
 	}
 }

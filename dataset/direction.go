@@ -16,6 +16,9 @@ import (
 // direct decides, for training data, which edge types are symmetric.
 func (l *loader) direct(s *crf.Schema) {
 	m := &l.manifest
+	if l.set.Recipe.Kind == KindText {
+		return // its edge types are made as they are
+	}
 	for b := range s.EdgeTypes {
 		directed := m.Directed || l.directed
 		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {

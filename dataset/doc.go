@@ -81,6 +81,12 @@
 // A last feature "bias" is one, and so is that of edges, "constant". A repeated edge or a
 // loop is left out with a warning.
 //
+// # Tagged text
+//
+// A line per token and an empty line between sentences, each an instance: either token,
+// further columns and label, of which attributes are made, or label and attributes as
+// crfsuite reads them. Attributes are sparse features; their names are in the schema.
+//
 // # In memory
 //
 // FromArrays makes a set of slices instead of files, with the same checks, numbers of

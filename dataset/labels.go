@@ -183,6 +183,8 @@ func (l *loader) hiddenBy() string {
 	switch {
 	case l.set.Recipe.Kind == KindImages:
 		return "negative, or 255 in a picture"
+	case l.set.Recipe.Text != nil:
+		return missingFeatures
 	case l.set.Recipe.Sheets != nil && l.o.Observed != "":
 		return fmt.Sprintf("the cell is empty, or the split is not %q", l.o.Observed)
 	case l.set.Recipe.Sheets != nil:

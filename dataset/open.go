@@ -21,7 +21,8 @@ import (
 //   - images: one folder with images/ and labels/;
 //   - graph: pairs of tables, each by one of its two files or by a prefix such as
 //     DIR/cora, folders of them, or two tables of any names that have a header;
-//     several pairs make several instances.
+//     several pairs make several instances;
+//   - text: files of tagged sentences, an instance for each, and folders of them.
 //
 // The first problem is returned, with the number of the others; see Check.
 // Problems with data or options are *Error, with the disk *fs.PathError. Reading is
@@ -71,6 +72,8 @@ func loadKind(ctx context.Context, kind string, paths []string, o *Options) (*Se
 		return loadImages(ctx, paths[0], o)
 	case KindGraph:
 		return loadTables(ctx, paths, o)
+	case KindText:
+		return loadText(ctx, paths, o)
 	}
 	return loadNPZ(ctx, paths, o)
 }
@@ -105,7 +108,7 @@ func detect(path, wanted string) (string, error) {
 		return "", err
 	}
 	switch {
-	case wanted != "" && slices.Contains(found, wanted):
+	case wanted != "" && slices.Contains(found, wanted), wanted == KindText && !isFolder(path):
 		return wanted, nil
 	case wanted != "" && len(found) > 0:
 		return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
@@ -117,7 +120,7 @@ func detect(path, wanted string) (string, error) {
 	return "", &Error{
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
-		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, or tables of nodes and edges, .csv or .tsv",
+		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
 	}
 }
 
@@ -149,6 +152,8 @@ func candidates(path string) ([]string, error) {
 			kind = KindImages
 		case isNodesTable(e.Name()):
 			kind = KindGraph
+		case slices.Contains(textExtensions, filepath.Ext(e.Name())):
+			kind = KindText
 		}
 		if kind != "" && !slices.Contains(found, kind) {
 			found = append(found, kind)
@@ -165,6 +170,8 @@ func isFolder(path string) bool {
 func fileCandidates(path string) []string {
 	name := filepath.Base(path)
 	switch {
+	case slices.Contains(textExtensions, filepath.Ext(name)), slices.Contains(plainExtensions, filepath.Ext(name)) && isText(path):
+		return []string{KindText}
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
 	case slices.Contains(tableExtensions, filepath.Ext(name)):

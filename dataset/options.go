@@ -13,9 +13,10 @@ const (
 	KindNPZ    = "npz"    // instance files, folders and lists of them
 	KindImages = "images" // an image folder
 	KindGraph  = "graph"  // a pair of tables of nodes and edges
+	KindText   = "text"   // tagged sentences, a line for each token
 )
 
-var kinds = []string{KindNPZ, KindImages, KindGraph}
+var kinds = []string{KindNPZ, KindImages, KindGraph, KindText}
 
 // Defaults of Options.
 const (
@@ -78,6 +79,10 @@ type Options struct {
 	// joins nodes of one type has no direction.
 	Directed bool
 
+	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a
+	// capital.
+	SkipEdges bool
+
 	// Untied gives, for npz, every node and edge weights of its own, with the
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
@@ -117,6 +122,7 @@ func (o *Options) validate(kind string) error {
 		{"Observed", KindGraph, o.Observed != ""},
 		{"Hops", KindGraph, o.Hops != 0},
 		{"Columns", KindGraph, len(o.Columns) > 0},
+		{"SkipEdges", KindText, o.SkipEdges},
 		{"Untied", KindNPZ, o.Untied},
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},

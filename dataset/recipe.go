@@ -26,7 +26,7 @@ type Recipe struct {
 	Kind string `json:"kind"` // one of the Kind constants
 
 	// FeatureDim is the length of the raw feature vectors, before the bias, of
-	// images and of graph tables.
+	// images, graph tables and text.
 	FeatureDim int `json:"feature_dim,omitempty"`
 	// Bias says that the constant feature follows as the last column.
 	Bias bool `json:"bias,omitempty"`
@@ -37,7 +37,9 @@ type Recipe struct {
 	Hops int `json:"hops,omitempty"`
 	// Sheets is how tables with a header are read; nil for other data.
 	Sheets *sheetRecipe `json:"sheets,omitempty"`
-	// States names the states of images and graph tables.
+	// Text is how tagged text is read; nil for other data.
+	Text *textRecipe `json:"text,omitempty"`
+	// States names the states of images, graph tables and text.
 	States []string `json:"states,omitempty"`
 
 	// Neighbours is 4 or 8, for images.
@@ -102,6 +104,10 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns make", KindGraph)
 	case r.Sheets != nil && r.Sheets.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Sheets.problem())
+	case (r.Text != nil) != (r.Kind == KindText):
+		return fmt.Errorf("recipe: text goes with kind %q", KindText)
+	case r.Text != nil && r.Text.problem() != "":
+		return fmt.Errorf("recipe: %s", r.Text.problem())
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
@@ -149,7 +155,9 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		return check("edge", r.Bins, s.EdgeTypes[0].Features)
 	case r.Sheets != nil && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != widthOf(r.Sheets.Edges)+1:
 		return check("edge", widthOf(r.Sheets.Edges)+1, s.EdgeTypes[0].Features)
-	case r.Kind == KindImages || r.Kind == KindGraph:
+	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() || len(s.NodeTypes[0].FeatureNames) != dim):
+		return fmt.Errorf("recipe: text has one node type, whose features have names, and %d edge types, the model has %d and %d", r.Text.edgeTypes(), len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Kind != KindNPZ:
 		return check("node", dim, s.NodeTypes[0].Features)
 	}
 	return nil

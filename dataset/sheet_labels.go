@@ -22,7 +22,7 @@ const (
 	hiddenNumber = "-1"
 )
 
-// labelTexts numbers the different labels of tables with a header in the order in which
+// labelTexts numbers the different labels of tables and tagged text in the order in which
 // they occur.
 type labelTexts struct {
 	number map[string]int32
@@ -38,6 +38,11 @@ func (t *labelTexts) see(path string, line int, cell string) int32 {
 	if missingCell(cell) {
 		return crf.Unobserved
 	}
+	return t.add(path, line, cell)
+}
+
+// add returns the number of a label that is known.
+func (t *labelTexts) add(path string, line int, cell string) int32 {
 	i, known := t.number[cell]
 	if !known {
 		if t.number == nil {
@@ -100,10 +105,9 @@ func (t *labelTexts) inOrder() []string {
 	})
 }
 
-// chooseStates names the states: as the model, the options or dataset.json do, or else
+// statesOf names the states: as the model, the options or dataset.json do, or else
 // the labels that occur.
-func (l *sheetLoader) chooseStates() []string {
-	t := &l.labels
+func (l *loader) statesOf(t *labelTexts, file string) []string {
 	switch {
 	case l.o.Schema != nil:
 		return l.o.Schema.NodeTypes[0].States
@@ -112,7 +116,6 @@ func (l *sheetLoader) chooseStates() []string {
 	case len(l.manifest.States) > 0:
 		return l.told(l.manifest.States, l.manifestPath)
 	}
-	file := l.graphs[0].nodes.path
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
 			l.fail(t.at(int(minus), fmt.Sprintf("leave the cell empty, or write \"hidden_labels\": true into %s, if -1 is to hide a label; name the states in the option States if it is one of them", ManifestName),
@@ -127,14 +130,14 @@ func (l *sheetLoader) chooseStates() []string {
 	}
 	switch {
 	case len(states) == 0:
-		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in the column of labels"})
+		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
 		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only", abbreviate(states[0])), Remedy: "if there are more, give \"states\" in " + ManifestName + " or the option States"})
 	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
-		l.fail(t.at(i, "divide the numbers into classes, or name another column by --columns label=NAME", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
+		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels? name it by --columns label=NAME"})
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels?"})
 	}
 	l.warnOfCase(states)
 	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
@@ -142,7 +145,7 @@ func (l *sheetLoader) chooseStates() []string {
 }
 
 // warnOfCase tells of states that differ in the case of letters alone.
-func (l *sheetLoader) warnOfCase(states []string) {
+func (l *loader) warnOfCase(states []string) {
 	lower := map[string]string{}
 	for _, s := range states {
 		if before, twice := lower[strings.ToLower(s)]; twice {
@@ -154,8 +157,7 @@ func (l *sheetLoader) warnOfCase(states []string) {
 }
 
 // numberLabels returns the state of every label that occurs, −1 for hidden ones.
-func (l *sheetLoader) numberLabels(states []string) []int32 {
-	t := &l.labels
+func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
 		number[wholeNumber(s)] = int32(x)

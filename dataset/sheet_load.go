@@ -420,12 +420,12 @@ func (g *sheetGraph) unknownNode(name string) string {
 
 // finish makes schema and instances of the tables that were read.
 func (l *sheetLoader) finish() {
-	states := l.chooseStates()
+	states := l.statesOf(&l.labels, l.graphs[0].nodes.path)
 	l.run(func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
 		return
 	}
-	of := l.numberLabels(l.set.Schema.NodeTypes[0].States)
+	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g, of) })
 	}

@@ -131,7 +131,17 @@ func (d *digest) addMask(s *crf.Schema) {
 	}
 }
 
+// addFeatures adds all entries: sparse ones as they are kept, since a vocabulary can be
+// much longer than a row.
 func (d *digest) addFeatures(f *crf.Features) {
+	if m := f.Data(); m.Start != nil {
+		d.addInts(m.Column)
+		d.addFloats(m.Value)
+		for _, start := range m.Start {
+			d.add(uint64(start))
+		}
+		return
+	}
 	row := make([]float64, f.Dim())
 	for r := range f.Rows() {
 		f.Row(row, r)

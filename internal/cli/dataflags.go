@@ -22,11 +22,12 @@ type dataFlags struct {
 	states, columns                []string
 	bins, neighbours, hops         int
 	noBias, untied, directed       bool
+	skipEdges                      bool
 	memory                         int64
 }
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images or graph (default: found out from the paths)")
+	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
 	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy unary features [h,w,d] (default: DATA/features)")
 	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: all images)")
 	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
@@ -35,7 +36,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,... of columns; roles are id, label, split, source, target, text and ignore")
 	f.IntVar(&d.hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
-	f.BoolVar(&d.noBias, "no-bias", false, "images and graph tables: do not add the constant feature")
+	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
+	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
@@ -56,7 +58,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Memory: d.memory,
+		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -67,7 +69,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "paths": "DATA",
+	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "SkipEdges": "--skip-edges", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be

@@ -34,7 +34,7 @@ const (
 
 // What is wanted of inputs that several verbs have.
 const (
-	wantsData  = "data: .npz files, a list of them, an image folder or graph tables"
+	wantsData  = "data: .npz files, a list of them, an image folder, tables of nodes and edges, or tagged text"
 	wantsModel = "a model file, or the folder of a run"
 )
 

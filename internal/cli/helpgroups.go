@@ -33,7 +33,7 @@ type flagGroup struct {
 
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
-	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed"}},
+	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges"}},
 	{"Images", []string{"list", "features", "neighbours", "bins"}},
 	{"Model and objective", []string{"prior", "l2", "standardise", "counting", "no-edges", "class-weights", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "precision", "seed", "threads", "memory"}},

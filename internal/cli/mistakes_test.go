@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -110,6 +111,11 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"lists of features below a header", headed("id,label,features\nann,ok,0 3\nbob,bad,1 2:0.5\ncid,bad,1 4\n", headedEdges), "", 3, []string{"nodes.csv:2:features: \"0 3\" is a list of features", "give every feature a column"}},
 		{"a role misspelt", headed(headedNodes, headedEdges), "check $DIR --columns lable=x", 2, []string{`--columns: "lable=x": did you mean "label"?`}},
 
+		// Tagged text.
+		{"no empty lines between sentences", map[string]string{"a.conll": strings.Repeat("the D\ndog N\n", 200)}, "check $DIR", 0, []string{"a.conll: all 400 tokens are one sentence"}},
+		{"a token without a label", map[string]string{"a.conll": "the D\ndog\n"}, "", 3, []string{"a.conll:2: the number of columns is 1, want 2", "the label last"}},
+		{"the label before the word", map[string]string{"a.conll": wordsFirst(30)}, "", 3, []string{"30 labels have 30 different texts, such as \"w0\""}},
+
 		// Files.
 		{"a misspelt array", with(t, arrays{"lables": npy(t, []int{3}, []int32{0, 1, 2})}), "", 3, []string{"bad.npz:lables: unknown array", "labels"}},
 		{"a header that is no comment", tables("node\tlabel\tsplit\tfeatures\n"+nodes, edges), "", 3, []string{`g.nodes.tsv:1: label is "label"`, "begin the line with # if it is a header"}},
@@ -162,4 +168,13 @@ func TestPlausibleMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// wordsFirst is tagged text in which the labels stand before the words.
+func wordsFirst(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "N w%d\n", i)
+	}
+	return text.String()
 }

@@ -25,13 +25,13 @@ func (a *app) predictCommand() *cobra.Command {
 		Long: `Writes for every instance NAME.npz with labels [n] and beliefs [n, states], for
 images also NAME.png, an indexed picture of the labels, and a page of pictures. Or,
 to a name that ends in .csv or .tsv, one table with the label and the probabilities
-of every node.`,
+of every node; to .conll, tokens and labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.predict(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
-	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the results, or a table to write, .csv or .tsv")
+	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the results, or a file to write, .csv, .tsv or .conll")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "model")
 	a.writes(cmd, "out", byExtension(false, job.TableExtensions...))

@@ -48,7 +48,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 			return err
 		}
 		switch recipe.Kind {
-		case dataset.KindNPZ:
+		case dataset.KindNPZ, dataset.KindText:
 			path = absolute(path)
 		case dataset.KindImages:
 			path = absolute(dataset.ListPath(data[0], path))
@@ -73,7 +73,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("neighbours", recipe.Neighbours)
 		put("bins", f.askedBins(recipe))
 		put("no-bias", !recipe.Bias)
-	case dataset.KindGraph:
+	case dataset.KindGraph, dataset.KindText:
 		put("no-bias", !recipe.Bias)
 		put("hops", recipe.Hops)
 	}

@@ -38,8 +38,8 @@ func (a *app) trainCommand() *cobra.Command {
 		Long: `Learns the weights of a model and writes a run folder with the model, the
 metrics of every iteration, plots and a report.
 
-DATA are .npz instances (files, folders or lists of them), an image folder, or
-graph tables; see docs/reference/formats.md. The objective is
+DATA are .npz instances (files, folders or lists of them), an image folder,
+tables of nodes and edges, or tagged text; see docs/reference/formats.md. The objective is
   L(w) = (1/N) sum_n [B(theta_n) - <theta_n, labels_n>] + (l2/2) |w|^2,
 or, with --method exact, the negative log-likelihood itself, which such models
 predict by where that is cheap; or, with pseudo or piecewise, a sum of local

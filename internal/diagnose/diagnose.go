@@ -65,6 +65,10 @@ type columns struct {
 	// are equal, up to sign and norm.
 	shadow [2][]float64
 	hot    bool // one-hot rows: bins, of which nothing is to be said
+	// seen counts the entries of sparse rows, which alone are gone through; nil: rows are
+	// dense. Features that are 1 in these are indicators: they are rare and not small, and
+	// that some always occur together, such as a word and its ending, is no fault.
+	seen []int
 }
 
 func newColumns(where, states string, names []string, n int) *columns {
@@ -89,6 +93,10 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 		if c.hot || len(row) == 0 {
 			return
 		}
+		if f.Data().Start != nil {
+			c.readSparse(f, typeOf, rowOf, n, t, rng)
+			continue
+		}
 		for i := range int32(n) {
 			if typeOf(i) != t {
 				continue
@@ -108,9 +116,38 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 	}
 }
 
+// readSparse goes over the entries that are kept.
+func (c *columns) readSparse(f *crf.Features, typeOf func(int32) int, rowOf func(int32) int, n, t int, rng *rand.Rand) {
+	if c.seen == nil {
+		c.seen = make([]int, len(c.squares))
+	}
+	for i := range int32(n) {
+		if typeOf(i) != t {
+			continue
+		}
+		c.rows++
+		first, second := rng.NormFloat64(), rng.NormFloat64()
+		for j, x := range f.Entries(rowOf(i)) {
+			c.seen[j]++
+			c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
+			c.squares[j] += x * x
+			c.shadow[0][j] += first * x
+			c.shadow[1][j] += second * x
+		}
+	}
+}
+
 func (c *columns) texts() []string {
 	if c.hot || c.rows < 2 {
 		return nil
+	}
+	for j, seen := range c.seen {
+		if c.least[j] == 1 && c.most[j] == 1 {
+			c.shadow[0][j], c.shadow[1][j] = 0, 0
+		}
+		if seen < c.rows {
+			c.least[j], c.most[j] = min(c.least[j], 0), max(c.most[j], 0)
+		}
 	}
 	var texts []string
 	for _, text := range []string{c.unequal(), c.zero(), c.constants(), c.copies()} {
@@ -129,7 +166,12 @@ func (c *columns) name(j int) string {
 	return fmt.Sprintf("number %d", j)
 }
 
-func (c *columns) scale(j int) float64 { return math.Sqrt(c.squares[j] / float64(c.rows)) }
+func (c *columns) scale(j int) float64 {
+	if c.seen != nil {
+		return math.Sqrt(c.squares[j] / float64(max(1, c.seen[j])))
+	}
+	return math.Sqrt(c.squares[j] / float64(c.rows))
+}
 
 func (c *columns) constant(j int) bool { return c.least[j] == c.most[j] }
 
@@ -141,10 +183,10 @@ func (c *columns) unequal() string {
 		if c.squares[j] == 0 || c.constant(j) {
 			continue
 		}
-		if small < 0 || c.squares[j] < c.squares[small] {
+		if small < 0 || c.scale(j) < c.scale(small) {
 			small = j
 		}
-		if large < 0 || c.squares[j] > c.squares[large] {
+		if large < 0 || c.scale(j) > c.scale(large) {
 			large = j
 		}
 	}
@@ -152,7 +194,7 @@ func (c *columns) unequal() string {
 		return ""
 	}
 	return fmt.Sprintf("features of %s differ in scale: %s has root mean square %.3g, %s has %.3g. Automatic steps cope, but the same l2 holds the weights of the smallest back %.2g times as hard: divide each feature by its standard deviation",
-		c.where, c.name(large), c.scale(large), c.name(small), c.scale(small), c.squares[large]/c.squares[small])
+		c.where, c.name(large), c.scale(large), c.name(small), c.scale(small), math.Pow(c.scale(large)/c.scale(small), 2))
 }
 
 // zero tells of features that are zero everywhere.
@@ -222,7 +264,7 @@ func (c *columns) copies() string {
 	// order of cosines are compared: there may be many features.
 	used, cosine := make([]int, 0, len(c.squares)), make([]float64, len(c.squares))
 	for j, square := range c.squares {
-		if square > 0 {
+		if square > 0 && (c.shadow[0][j] != 0 || c.shadow[1][j] != 0) { // not of indicators
 			used, cosine[j] = append(used, j), math.Abs(c.shadow[0][j])/math.Sqrt(square)
 		}
 	}

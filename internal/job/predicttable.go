@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"io"
@@ -16,24 +18,28 @@ import (
 )
 
 // TableExtensions are those of files that PredictTable writes.
-var TableExtensions = []string{".csv", ".tsv"}
+var TableExtensions = []string{".csv", ".tsv", ".conll"}
 
 // PredictTable labels instances of a set and writes one table into a file: a row for each
 // node, with its name, or number, its label, and the probability of every state. Where
-// there are several instances, their names come first. held is as in Inference.Each.
+// there are several instances, their names come first. In .conll are names and labels
+// alone. held is as in Inference.Each.
 func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
 		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
 	}
 	started, p := time.Now(), &Prediction{Out: file.Path}
 	err := file.Write(func(out io.Writer) error {
+		if filepath.Ext(file.Path) == TableExtensions[2] {
+			return w.predictText(ctx, out, p, set, instances, held)
+		}
 		t := newPredictionTable(out, file.Path, set, len(instances) > 1)
 		err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 			var names []string
 			if i < len(set.Names) {
 				names = set.Names[i]
 			}
-			p.note(instances[i].Name, file.Path, b)
+			p.note(instances[i].Name, p.Out, b)
 			return t.write(instances[i], names, b)
 		})
 		if err != nil {
@@ -44,6 +50,24 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 	})
 	p.Seconds = time.Since(started).Seconds()
 	return p, err
+}
+
+// predictText writes, for each node, its name, if it has one, and its label, separated by
+// a tab, and an empty line behind every instance.
+func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction, set *dataset.Set, instances []*crf.Instance, held [][]int32) error {
+	lines := bufio.NewWriter(out)
+	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
+		in := instances[i]
+		for s, y := range b.Labels {
+			if i < len(set.Names) && set.Names[i] != nil {
+				_, _ = lines.WriteString(set.Names[i][s] + "\t") // the writer keeps its error
+			}
+			_, _ = lines.WriteString(in.Schema().NodeTypes[in.NodeType(int32(s))].States[y] + "\n")
+		}
+		p.note(in.Name, p.Out, b)
+		return lines.WriteByte('\n')
+	})
+	return cmp.Or(err, lines.Flush())
 }
 
 // predictionTable is a table of predictions in the making.

@@ -1,0 +1,170 @@
+package dataset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someColumns = "-DOCSTART- -X- O\n\nAnn NNP B\nsees VBZ O\nAnn NNP ?\n\n\nIt PRP O\n"
+
+const someAttributes = "B\tw=Ann\t__BOS__\nO\tw=sees\tlen:4\tlen:1\nB\tw\\:1=a:0.5\n\nO\tw=It\t__BOS__\n"
+
+// namedRow lists the features of a token that are not zero, by name.
+func namedRow(set *Set, sentence, token int) map[string]float64 {
+	found := map[string]float64{}
+	for j, x := range row(set.Instances[sentence].NodeFeatures(0), token) {
+		if x != 0 {
+			found[set.Schema.NodeTypes[0].FeatureNames[j]] = x
+		}
+	}
+	return found
+}
+
+func ones(names ...string) map[string]float64 {
+	all := map[string]float64{}
+	for _, n := range names {
+		all[n] = 1
+	}
+	return all
+}
+
+func TestTextColumns(t *testing.T) {
+	for _, name := range []string{"a.conll", "a.txt", "a"} {
+		set := mustOpen(t, writeFiles(t, map[string]string{name: someColumns})+"/"+name, Options{})
+		if len(set.Instances) != 2 || set.Instances[0].Name != "a-1" || set.Instances[1].Graph.NumNodes() != 1 {
+			t.Fatalf("%d sentences", len(set.Instances))
+		}
+		u, v := set.Instances[0].Graph.Ends()
+		if !slices.Equal(u, []int32{0, 1}) || !slices.Equal(v, []int32{1, 2}) || !cmp.Equal(edgeNames(&set.Schema), []string{"next"}) || set.Schema.EdgeTypes[0].Symmetric {
+			t.Errorf("edges join %v and %v, of types %+v", u, v, set.Schema.EdgeTypes)
+		}
+		if !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"B", "O"}) || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, 1, -1}}) || !cmp.Equal(set.Names, [][]string{{"Ann", "sees", "Ann"}, {"It"}}) {
+			t.Errorf("states %q, labels %v, names %q", set.Schema.NodeTypes[0].States, set.Instances[0].Samples(), set.Names)
+		}
+		want := ones("word=sees", "shape=x", "column 2=VBZ", "before:word=ann", "before:shape=Xx", "before:column 2=NNP", "after:word=ann", "after:shape=Xx", "after:column 2=NNP", "ending=s", "ending=es", "ending=ees", "bias")
+		if got := namedRow(set, 0, 1); !cmp.Equal(got, want) {
+			t.Errorf("attributes %v, want %v", got, want)
+		}
+		want = ones("word=it", "shape=Xx", "column 2=PRP", "first", "last", "ending=t", "bias")
+		if got := namedRow(set, 1, 0); !cmp.Equal(got, want) {
+			t.Errorf("attributes %v, want %v", got, want)
+		}
+	}
+}
+
+func TestTextAttributes(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{NoBias: true})
+	for token, want := range []map[string]float64{ones("w=Ann", "__BOS__"), {"w=sees": 1, "len": 5}, {"w:1=a": 0.5}} {
+		if got := namedRow(set, 0, token); !cmp.Equal(got, want) {
+			t.Errorf("attributes of token %d are %v, want %v", token, got, want)
+		}
+	}
+	if set.Names[0] != nil || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{0, 1, 0}}) || set.Recipe.Text.Form != textAttributes {
+		t.Errorf("names %v, labels %v, recipe %+v", set.Names, set.Instances[0].Samples(), set.Recipe.Text)
+	}
+	// As many attributes everywhere.
+	set = mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": "A\tw=1\tv=2\nB\tw=2\tv=1\n"}), Options{})
+	if set.Recipe.Text.Form != textAttributes {
+		t.Errorf("recipe %+v", set.Recipe.Text)
+	}
+}
+
+func TestTextForModel(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": someColumns}), Options{})
+	recipe, err := ParseRecipe(trained.Recipe.String())
+	if err != nil || !cmp.Equal(recipe.Text, trained.Recipe.Text) {
+		t.Fatalf("%v: recipe %s is read as %s", err, &trained.Recipe, recipe)
+	}
+	model := Options{Schema: &trained.Schema, Recipe: recipe, NoLabels: true}
+	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"}), model)
+	if got, want := namedRow(set, 0, 0), ones("shape=Xx", "column 2=NNP", "first", "after:word=sees", "after:shape=x", "after:column 2=VBZ", "bias"); !cmp.Equal(got, want) {
+		t.Errorf("attributes %v, want %v", got, want)
+	}
+	if len(set.Instances[0].Samples()) != 0 {
+		t.Error("there are labels")
+	}
+	model.NoLabels = false
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"})}, model)
+	wantError(t, err, "b.conll:1: the number of columns is 2, want 3")
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"})}, model)
+	wantError(t, err, `b.conll:1: label is "X", which is none of the 2 states; they are "B", "O"`)
+}
+
+func TestTextSkipEdges(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "Ann A\nsees B\nAnn A\nAnn A\nsees B\nBob A\nAnn A\n"}), Options{SkipEdges: true})
+	in := set.Instances[0]
+	u, v := in.Graph.Ends()
+	if !slices.Equal(u[6:], []int32{0, 3}) || !slices.Equal(v[6:], []int32{2, 6}) || in.EdgeType(6) != 1 || in.EdgeType(5) != 0 || !set.Schema.EdgeTypes[1].Symmetric {
+		t.Errorf("edges join %v and %v", u, v)
+	}
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"a.crfsuite": someAttributes})}, Options{SkipEdges: true})
+	wantError(t, err, "skip edges need words")
+}
+
+func TestTextRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"a B\nb\n":            "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
+		"a\nb\n":              "text has 1 columns, want at least 2",
+		"a B\nb B\n":          `every label is "B", which tells of one state only`,
+		"\n\n":                "x.conll: there are no tokens",
+		"a\xff B\n":           "x.conll: it is not text in UTF-8",
+		"A\tw:x\nB\tw\tv=1\n": `x.conll:1: attribute "w:x": want NAME or NAME:NUMBER`,
+	} {
+		_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"x.conll": text})}, Options{})
+		wantError(t, err, want)
+	}
+	// Lists of files stay lists.
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"}) + "/list.txt"}, Options{})
+	wantError(t, err, "list.txt:1: there is no file")
+}
+
+// TestTextRareAttributes: weights are bounded by leaving out what is rare.
+func TestTextRareAttributes(t *testing.T) {
+	var text strings.Builder
+	for i := range 120000 {
+		text.WriteString([]string{"A", "B"}[i%2])
+		for k := range 9 { // 1080000 attributes that occur once, for two states
+			text.WriteString("\tw" + strings.Repeat("x", k) + "=")
+			for n := i + 1; n > 0; n /= 10 {
+				text.WriteByte(byte('0' + n%10))
+			}
+		}
+		text.WriteString("\tcommon\n\n")
+	}
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": text.String()}), Options{})
+	if names := set.Schema.NodeTypes[0].FeatureNames; !cmp.Equal(names, []string{"common", "bias"}) || !strings.Contains(set.Warnings[0], "of 1080001 attributes of tokens the 1 that occur 2 times or more are kept") {
+		t.Errorf("%d attributes, warnings %q", len(names), set.Warnings)
+	}
+}
+
+func TestShape(t *testing.T) {
+	for word, want := range map[string]string{"McGee-42nd": "XxXx-0x", "IBM": "X", "...": ".", "Ölüm1": "Xx0", "": ""} {
+		if got := shape(word); got != want {
+			t.Errorf("%q has the shape %q, want %q", word, got, want)
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add([]byte(someColumns), false)
+	f.Add([]byte(someAttributes), false)
+	f.Add([]byte("Ann A\nis B\nAnn A\n"), true)
+	f.Fuzz(func(t *testing.T, data []byte, skip bool) {
+		file, err := newTextFile("x", data)
+		if err != nil {
+			return
+		}
+		l := &textLoader{loader: newLoader(t.Context(), &Options{SkipEdges: skip}), attributes: map[string]int32{}, files: []*textFile{file}}
+		l.run(l.chooseForm, l.chooseAttributes, func() { l.read(file) }, l.finish)
+		if len(l.problems) > 0 {
+			return
+		}
+		recipe, err := ParseRecipe(l.set.Recipe.String())
+		if err != nil || recipe.fits(&l.set.Schema) != nil || len(l.set.Instances) == 0 {
+			t.Fatalf("recipe %s, %d sentences: %v", &l.set.Recipe, len(l.set.Instances), err)
+		}
+	})
+}

@@ -1,0 +1,443 @@
+package dataset
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/parallel"
+)
+
+// mostAttributeWeights bounds the weights of tokens, as long as some of their attributes
+// are rare: training keeps some 30 vectors of this length, of 16 MiB.
+const mostAttributeWeights = 1 << 21
+
+// longestSentence is how many tokens a sentence may have that is alone in its file, without
+// a doubt.
+const longestSentence = 300
+
+// Names of edge types of tagged text.
+const (
+	nextType = "next"
+	sameType = "same word"
+)
+
+// textRecipe is how tagged text is read. The attributes are the names of the features.
+type textRecipe struct {
+	Form string `json:"form"` // textColumns or textAttributes
+	// Columns is how many a line has, with the label, for textColumns.
+	Columns int `json:"columns,omitempty"`
+	// SkipEdges says that equal words with a capital are joined.
+	SkipEdges bool `json:"skip_edges,omitempty"`
+}
+
+func (r *textRecipe) problem() string {
+	switch {
+	case r.Form != textColumns && r.Form != textAttributes:
+		return fmt.Sprintf("text has the form %q, want %q or %q", r.Form, textColumns, textAttributes)
+	case r.Form == textColumns && r.Columns < 2:
+		return fmt.Sprintf("text has %d columns, want at least 2", r.Columns)
+	case r.Form == textAttributes && r.SkipEdges:
+		return "skip edges need words, and text of attributes has none"
+	}
+	return ""
+}
+
+// edgeTypes is how many types of edges the text has.
+func (r *textRecipe) edgeTypes() int {
+	if r.SkipEdges {
+		return 2
+	}
+	return 1
+}
+
+// textExtensions are those of tagged text. Files with one of plainExtensions are looked
+// into.
+var (
+	textExtensions  = []string{".conll", ".crfsuite", ".iob", ".bio"}
+	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
+)
+
+// isText reports whether a file begins like tagged text: with several fields on every
+// line, as many on each or separated by tabs, and no path of an instance file.
+func isText(path string) bool {
+	const enough = 1 << 12 // bytes that have several lines
+	file, _, err := infile.Open(path, "tagged text")
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, enough)
+	n, _ := io.ReadFull(file, start)
+	if n == enough {
+		n = bytes.LastIndexByte(start, '\n') + 1
+	}
+	f, err := newTextFile(path, start[:n])
+	return err == nil && f.least > 1 && (f.tabs || f.least == f.most) && !strings.Contains(f.text, ".npz")
+}
+
+// textLoader turns files of tagged text into a set: an instance for each sentence.
+type textLoader struct {
+	loader
+	files      []*textFile
+	rules      *textRecipe
+	labels     labelTexts
+	attributes map[string]int32 // the feature of each
+
+	graphs    graphCache
+	sentences []textSentence
+}
+
+// textSentence is one sentence with its labels as numbers of labelTexts.
+type textSentence struct {
+	name   string
+	path   string
+	edges  []int32
+	types  []int32 // of edges; nil: all follow each other
+	words  []string
+	texts  []int32
+	start  []int
+	column []int32
+	value  []float64
+}
+
+func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
+	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}}
+	for _, path := range l.expand(paths) {
+		l.readManifest(filepath.Dir(path), true)
+		data := l.source(path)
+		if data == nil {
+			continue
+		}
+		f, err := newTextFile(path, data)
+		if err != nil {
+			l.fail(err)
+			continue
+		}
+		l.files = append(l.files, f)
+	}
+	if l.manifest.NodeFeatures != nil {
+		l.failAt(l.manifestPath, "node_features", "remove it", "the attributes of tokens are their own names")
+	}
+	l.run(l.chooseForm, l.chooseAttributes)
+	for _, f := range l.files {
+		if parallel.Ended(ctx) != nil {
+			return l.result()
+		}
+		l.run(func() { l.read(f) })
+	}
+	l.run(l.finish)
+	return l.result()
+}
+
+// expand lists the files behind paths: those of a folder are the ones with a known
+// extension.
+func (l *textLoader) expand(paths []string) (files []string) {
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			files = append(files, path)
+			continue
+		}
+		var found []string
+		for _, e := range entries {
+			if slices.Contains(textExtensions, filepath.Ext(e.Name())) && e.Name()[0] != '.' {
+				found = append(found, filepath.Join(path, e.Name()))
+			}
+		}
+		slices.SortFunc(found, naturalCompare)
+		files = append(files, found...)
+	}
+	return files
+}
+
+// chooseForm decides how the lines are read, and checks that all have their columns.
+func (l *textLoader) chooseForm() {
+	if l.o.Recipe != nil {
+		l.rules = l.o.Recipe.Text
+	} else {
+		l.rules = &textRecipe{Form: l.files[0].form(), SkipEdges: l.o.SkipEdges}
+		if l.rules.Form == textColumns {
+			l.rules.Columns = l.files[0].most
+		}
+	}
+	if problem := l.rules.problem(); problem != "" {
+		l.failAt(l.files[0].path, "", "", "%s", problem)
+		return
+	}
+	for _, f := range l.files {
+		p := &problems{file: f.path}
+		f.each(func(line int, text string) {
+			n := len(f.fields(text))
+			switch {
+			case l.rules.Form == textAttributes || n == l.rules.Columns:
+			case n == l.rules.Columns-1 && l.o.NoLabels && f.least == f.most: // without labels
+			default:
+				p.add(line, "", "separate columns alike on every line, and sentences by an empty line", "the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
+			}
+		}, nil)
+		l.fail(p.errors()...)
+	}
+}
+
+// emit gives the attributes of a token, and reports what is wrong with one.
+func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte, value float64)) {
+	if l.rules.Form == textColumns {
+		columnAttributes(s, i, l.rules.Columns-1, func(name []byte) { use(name, 1) })
+		return
+	}
+	var buffer []byte
+	for _, field := range s.tokens[i][1:] {
+		if field == "" {
+			continue
+		}
+		name, value, problem := splitAttribute(field, buffer)
+		if problem != "" {
+			p.add(int(s.lines[i]), "", "", "%s", problem)
+			continue
+		}
+		buffer = name
+		use(name, value)
+	}
+}
+
+// chooseAttributes numbers the attributes: those of the model, or those that occur, in
+// order, without the rarest where the weights would be too many.
+func (l *textLoader) chooseAttributes() {
+	if l.o.Recipe != nil {
+		names := l.o.Schema.NodeTypes[0].FeatureNames
+		for j, name := range names[:min(len(names), l.o.Recipe.FeatureDim)] {
+			l.attributes[name] = int32(j)
+		}
+		return
+	}
+	var names []string
+	var count []int32
+	labels := map[string]bool{}
+	for _, f := range l.files {
+		p := &problems{file: f.path}
+		f.sentences(func(s *sentence) {
+			for i := range s.tokens {
+				labels[l.label(s.tokens[i])] = true
+				l.emit(p, s, i, func(name []byte, _ float64) {
+					j, known := l.attributes[string(name)]
+					if !known {
+						j = int32(len(names))
+						names, count = append(names, string(name)), append(count, 0)
+						l.attributes[names[j]] = j
+					}
+					if count[j] < math.MaxInt32 {
+						count[j]++
+					}
+				})
+			}
+		})
+		l.fail(p.errors()...)
+	}
+	most := mostAttributeWeights / max(2, len(labels), len(l.o.States), len(l.manifest.States))
+	least := int32(1)
+	for kept := len(names); kept > most; {
+		least++
+		kept = 0
+		for _, n := range count {
+			if n >= least {
+				kept++
+			}
+		}
+	}
+	clear(l.attributes)
+	for j, name := range names {
+		if count[j] >= least {
+			l.attributes[name] = int32(len(l.attributes))
+		}
+	}
+	if least > 1 {
+		l.warn("of %d attributes of tokens the %d that occur %d times or more are kept", len(names), len(l.attributes), least)
+	}
+}
+
+// label returns the label of a token, "" where its line has none.
+func (l *textLoader) label(fields []string) string {
+	at := 0
+	if l.rules.Form == textColumns {
+		if at = l.rules.Columns - 1; at >= len(fields) {
+			return ""
+		}
+	}
+	return fields[at]
+}
+
+// read turns the sentences of a file into sparse features.
+func (l *textLoader) read(f *textFile) {
+	p := &problems{file: f.path}
+	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
+	number := 0
+	f.sentences(func(s *sentence) {
+		number++
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, start: []int{0}}
+		for i, fields := range s.tokens {
+			l.emit(p, s, i, func(name []byte, value float64) {
+				if j, known := l.attributes[string(name)]; known {
+					t.column, t.value = append(t.column, j), append(t.value, value)
+				}
+			})
+			t.merge()
+			if l.bias() {
+				t.column, t.value = append(t.column, int32(len(l.attributes))), append(t.value, 1)
+			}
+			t.start = append(t.start, len(t.column))
+			if l.rules.Form == textColumns {
+				t.words = append(t.words, strings.Clone(fields[0]))
+			}
+			text := int32(crf.Unobserved)
+			if label := l.label(fields); !l.o.NoLabels && label != "" && label != missingFeatures {
+				text = l.labels.add(f.path, int(s.lines[i]), label)
+			}
+			t.texts = append(t.texts, text)
+		}
+		if !slices.ContainsFunc(t.value, func(x float64) bool { return x != 1 }) {
+			t.value = nil
+		}
+		t.edges, t.types = l.rules.join(s)
+		l.sentences = append(l.sentences, t)
+	})
+	if last := l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence {
+		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", f.path, len(last.texts))
+	}
+	l.fail(p.errors()...)
+	f.text = "" // no longer needed
+}
+
+// merge sorts the features of the last token and adds up those of one column: crfsuite
+// counts an attribute as often as it is given.
+func (t *textSentence) merge() {
+	begin := t.start[len(t.start)-1]
+	columns, values := t.column[begin:], t.value[begin:]
+	order := make([]sparseValue, len(columns))
+	for i := range columns {
+		order[i] = sparseValue{columns[i], values[i]}
+	}
+	slices.SortStableFunc(order, func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) })
+	t.column, t.value = t.column[:begin], t.value[:begin]
+	for i, x := range order {
+		if i > 0 && x.index == order[i-1].index {
+			t.value[len(t.value)-1] += x.value
+			continue
+		}
+		t.column, t.value = append(t.column, x.index), append(t.value, x.value)
+	}
+}
+
+func (l *textLoader) bias() bool {
+	if l.o.Recipe != nil {
+		return l.o.Recipe.Bias
+	}
+	return !l.o.NoBias
+}
+
+// join returns the edges of a sentence, and their types: every token with the next, and
+// with skip edges every word that begins with a capital with where it stood before.
+func (r *textRecipe) join(s *sentence) (edges, types []int32) {
+	for i := 1; i < len(s.tokens); i++ {
+		edges = append(edges, int32(i-1), int32(i))
+	}
+	if !r.SkipEdges {
+		return edges, nil
+	}
+	types = make([]int32, len(edges)/2)
+	before := map[string]int{}
+	for i, fields := range s.tokens {
+		word := fields[0]
+		if !strings.HasPrefix(shape(word), "X") {
+			continue
+		}
+		if j, again := before[word]; again && j+1 < i {
+			edges, types = append(edges, int32(j), int32(i)), append(types, 1)
+		}
+		before[word] = i
+	}
+	return edges, types
+}
+
+// finish makes schema, recipe and instances.
+func (l *textLoader) finish() {
+	states := l.statesOf(&l.labels, l.files[0].path)
+	l.run(func() { l.chooseSchema(states) })
+	if len(l.problems) > 0 {
+		return
+	}
+	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+	for i := range l.sentences {
+		l.run(func() { l.build(&l.sentences[i], of) })
+	}
+}
+
+func (l *textLoader) chooseSchema(states []string) {
+	if l.o.Schema != nil {
+		l.adoptModel()
+		l.compareNames()
+		return
+	}
+	l.set.Recipe = Recipe{Kind: KindText, Bias: l.bias(), States: states, FeatureDim: len(l.attributes), Text: l.rules}
+	names := make([]string, len(l.attributes), len(l.attributes)+1)
+	for name, j := range l.attributes {
+		names[j] = name
+	}
+	if l.bias() {
+		names = append(names, biasName)
+	}
+	s := &l.set.Schema
+	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(names), FeatureNames: names}}
+	for _, name := range []string{nextType, sameType}[:l.rules.edgeTypes()] {
+		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: name, Features: 1, FeatureNames: []string{FormConstant}, Symmetric: name == sameType})
+	}
+	l.set.origins.nodeFeatures[0] = origin{what: "features", number: len(names), because: l.files[0].path + " has as many attributes"}
+	l.completeSchema()
+}
+
+// build freezes one sentence.
+func (l *textLoader) build(t *textSentence, of []int32) {
+	s := &l.set.Schema
+	g, err := l.graphs.get(len(t.texts), t.edges)
+	if err != nil {
+		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
+		return
+	}
+	features, err := crf.Sparse(t.start, t.column, t.value, s.NodeTypes[0].Features)
+	if err != nil {
+		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
+		return
+	}
+	spec := crf.InstanceSpec{Name: t.name, Graph: g, NodeFeat: []crf.Features{features}, EdgeType: t.types}
+	counts := make([]int, len(s.EdgeTypes))
+	for e := range g.NumEdges() {
+		b := 0
+		if t.types != nil {
+			b = int(t.types[e])
+		}
+		counts[b]++
+	}
+	for _, n := range counts {
+		spec.EdgeFeat = append(spec.EdgeFeat, crf.Constant(n, 1))
+	}
+	if !l.o.NoLabels {
+		labels := make([]int32, len(t.texts))
+		for i, text := range t.texts {
+			if labels[i] = crf.Unobserved; text >= 0 {
+				labels[i] = of[text]
+			}
+		}
+		spec.Labels = [][]int32{labels}
+	}
+	l.freeze(t.path, spec)
+	l.set.Names = append(l.set.Names, t.words)
+}

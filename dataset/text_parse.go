@@ -1,0 +1,227 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+// Forms of tagged text, in Recipe.Text.
+const (
+	textColumns    = "columns"    // token, further columns, label; attributes are made
+	textAttributes = "attributes" // label and attributes, as crfsuite reads them
+)
+
+// textFile is tagged text: a line for every token, and an empty one between sentences.
+type textFile struct {
+	path  string
+	text  string
+	tabs  bool // they separate fields; else blanks do
+	first int  // line of the first token
+	least int  // fields of a line, at least and at most
+	most  int
+}
+
+// newTextFile looks at the lines of tagged text.
+func newTextFile(path string, data []byte) (*textFile, error) {
+	f := &textFile{path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
+	fail := func(remedy, format string, arguments ...any) (*textFile, error) {
+		return nil, &Error{File: path, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	}
+	if !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0 {
+		return fail("save it in UTF-8", "it is not text in UTF-8")
+	}
+	lines, tabbed := 0, 0
+	f.each(func(line int, text string) {
+		if lines++; strings.Contains(text, "\t") {
+			tabbed++
+		}
+	}, nil)
+	if lines == 0 {
+		return fail("", "there are no tokens")
+	}
+	f.tabs = 2*tabbed > lines
+	f.each(func(line int, text string) {
+		n := len(f.fields(text))
+		if f.first == 0 {
+			f.first, f.least, f.most = line, n, n
+		}
+		f.least, f.most = min(f.least, n), max(f.most, n)
+	}, nil)
+	return f, nil
+}
+
+// documentMark is the token of a line that begins a document and belongs to no sentence.
+const documentMark = "-DOCSTART-"
+
+// each goes through the lines of tokens, and calls end, if not nil, behind each sentence.
+// Comments are lines that begin with # and a blank in a text that is separated by tabs.
+func (f *textFile) each(use func(line int, text string), end func()) {
+	line, within := 0, false
+	for text := range strings.Lines(f.text) {
+		line++
+		text = strings.TrimRight(text, "\r\n")
+		blank := strings.TrimSpace(text) == ""
+		switch {
+		case blank && within && end != nil:
+			end()
+		case blank, strings.HasPrefix(text, documentMark), f.tabs && strings.HasPrefix(text, "# ") && !strings.Contains(text, "\t"):
+		default:
+			use(line, text)
+		}
+		within = !blank && (within || !strings.HasPrefix(text, documentMark))
+	}
+	if within && end != nil {
+		end()
+	}
+}
+
+// fields splits a line.
+func (f *textFile) fields(text string) []string {
+	if f.tabs {
+		return strings.Split(text, "\t")
+	}
+	return strings.Fields(text)
+}
+
+// form says how the lines are to be read. Attributes are separated by tabs, as many as a
+// token has, or most of them are NAME=VALUE.
+func (f *textFile) form() string {
+	if !f.tabs {
+		return textColumns
+	}
+	if f.least != f.most {
+		return textAttributes
+	}
+	all, named := 0, 0
+	f.each(func(line int, text string) {
+		for _, field := range f.fields(text)[1:] {
+			if all++; strings.Index(field, "=") > 0 {
+				named++
+			}
+		}
+	}, nil)
+	if 2*named > all {
+		return textAttributes
+	}
+	return textColumns
+}
+
+// sentence is what the lines of one hold.
+type sentence struct {
+	lines  []int32
+	tokens [][]string // [token][field]
+}
+
+// sentences goes through all of them; what use is given holds until the next.
+func (f *textFile) sentences(use func(s *sentence)) {
+	var s sentence
+	f.each(func(line int, text string) {
+		s.lines, s.tokens = append(s.lines, int32(line)), append(s.tokens, f.fields(text))
+	}, func() {
+		if len(s.lines) > 0 {
+			use(&s)
+		}
+		s.lines, s.tokens = s.lines[:0], s.tokens[:0]
+	})
+}
+
+// splitAttribute reads NAME, or NAME:VALUE, in which a colon and a backslash of the name
+// stand behind a backslash. buffer has room for the name where it has any of these.
+func splitAttribute(field string, buffer []byte) (name []byte, value float64, problem string) {
+	name = buffer[:0]
+	for i := 0; i < len(field); i++ {
+		switch c := field[i]; {
+		case c == '\\' && i+1 < len(field) && (field[i+1] == ':' || field[i+1] == '\\'):
+			i++
+			name = append(name, field[i])
+		case c == ':':
+			x, err := numeric.ParseDecimal(field[i+1:])
+			if err != nil {
+				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the name", abbreviate(field))
+			}
+			return name, x, tooLarge(x)
+		default:
+			name = append(name, c)
+		}
+	}
+	return name, 1, ""
+}
+
+// longestSuffix is how many letters at the end of a word make an attribute: endings such
+// as -s, -ed, -ing, -tion tell of its part of speech.
+const longestSuffix = 4
+
+// around are the tokens whose word, shape and columns a token has as attributes.
+var around = []struct {
+	offset int
+	prefix string
+}{{0, ""}, {-1, "before:"}, {1, "after:"}}
+
+// columnAttributes gives the attributes that are made of a token in columns: its word and
+// those of its neighbours without case, their shapes, their further columns, the endings
+// of the word, and whether it is the first or the last. columns is how many a line has
+// before the label.
+func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
+	var name []byte
+	put := func(parts ...string) {
+		name = name[:0]
+		for _, p := range parts {
+			name = append(name, p...)
+		}
+		emit(name)
+	}
+	for _, a := range around {
+		j := i + a.offset
+		switch {
+		case j < 0:
+			put("first")
+			continue
+		case j >= len(s.tokens):
+			put("last")
+			continue
+		}
+		fields := s.tokens[j]
+		put(a.prefix, "word=", strings.ToLower(fields[0]))
+		put(a.prefix, "shape=", shape(fields[0]))
+		for c := 1; c < columns; c++ {
+			put(a.prefix, "column ", columnNumber(c), "=", fields[c])
+		}
+	}
+	word := strings.ToLower(s.tokens[i][0])
+	at := len(word)
+	for n := 1; n <= longestSuffix && at > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(word[:at])
+		if at -= size; at > 0 { // the whole word is an attribute already
+			put("ending=", word[at:])
+		}
+	}
+}
+
+// columnNumber names the columns behind the first, from 2.
+func columnNumber(c int) string { return fmt.Sprint(c + 1) }
+
+// shape writes a word with X for capitals, x for other letters, 0 for digits and the other
+// characters as they are, each run of one kind as one.
+func shape(word string) string {
+	var b strings.Builder
+	last := rune(-1)
+	for _, c := range word {
+		switch {
+		case unicode.IsUpper(c):
+			c = 'X'
+		case unicode.IsLetter(c):
+			c = 'x'
+		case unicode.IsDigit(c):
+			c = '0'
+		}
+		if c != last {
+			b.WriteRune(c)
+		}
+		last = c
+	}
+	return b.String()
+}
