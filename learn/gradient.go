@@ -32,6 +32,8 @@ type worker struct {
 // touches, and how its inference went.
 type unitResult struct {
 	tied    []float64 // [touched groups][stride]
+	used    int       // how many numbers of tied the last unit may have touched, within
+	reach   *reach    // its reach
 	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
 	split   float64 // adds to the bound
@@ -272,8 +274,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 // the block touches, from the beliefs as they are now.
 func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, blockIndex int) error {
 	block := &u.part.Blocks[blockIndex]
-	s.tied = numeric.Resize(s.tied, (len(b.touched[blockIndex])+b.sparseSlots(blockIndex))*l.stride)
-	clear(s.tied)
+	l.beginTied(s, u, len(b.touched[blockIndex])+b.sparseSlots(blockIndex))
 	s.untied = s.untied[:0]
 	if w.split {
 		w.space.BeginSplit(u.net, block)
@@ -307,7 +308,7 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
 		// the product with their gradient. Of consistent beliefs of edges they are
 		// entropies alone.
-		*entropy -= l.tiedProduct(contribution, w.certify)
+		*entropy -= l.reachedProduct(u, contribution, w.certify)
 		if w.split && g == len(block.Groups)-1 {
 			contribution[l.crossAt()] += w.space.SplitNodes(u.net, u.state, block, u.labels)
 		}
@@ -440,7 +441,7 @@ func (l *learner) untiedChange(s *unitResult, u *unit, span *crf.Span, row int, 
 // addResult adds a unit's result to the fresh contributions and its untied
 // changes to the total.
 func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
-	simd.AddScaled(l.fresh[:len(s.tied)], s.tied, u.weight)
+	l.addTied(s, u)
 	if len(s.untied) == 0 {
 		return
 	}

@@ -47,7 +47,14 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 			dense = make([]float64, d*d)
 		}
 		for i := range int32(n) {
-			if typeOf(i) == t && d > 0 {
+			switch {
+			case typeOf(i) != t || d == 0:
+			case diagonal && dense == nil && f.Data().Start != nil:
+				weight := scale(in, i)
+				for j, x := range f.Entries(rowOf(i)) {
+					k.values[j] += weight * x * x
+				}
+			default:
 				f.Row(row, rowOf(i))
 				k.add(dense, row, scale(in, i))
 			}

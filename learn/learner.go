@@ -200,6 +200,7 @@ func (l *learner) makeRoom() {
 	for _, b := range l.bundles {
 		b.contribution = make([]float64, b.groups()*l.stride)
 	}
+	l.findReach()
 	for _, u := range l.units {
 		u.allocate(layout)
 	}

@@ -32,6 +32,7 @@ type unit struct {
 	// its part of Σ c H(τ): see sparse.go.
 	keptBeliefs []float64
 	sparseEdges *sparseEdges
+	reach       *reach // what it can touch of a contribution; nil: all
 }
 
 // bundle is a set of units that are updated together, block by block, and share

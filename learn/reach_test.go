@@ -1,0 +1,114 @@
+package learn
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// sparseChains are labelled chains whose nodes have few of many features: as sparse rows,
+// or the same as dense ones.
+func sparseChains(t *testing.T, dense bool) Problem {
+	t.Helper()
+	const features, chains, length = 200, 12, 5
+	rng := rand.New(rand.NewPCG(1, 2))
+	schema := &crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "token", States: []string{"a", "b", "c"}, Features: features}},
+		EdgeTypes: []crf.EdgeType{{Name: "next", Features: 1}},
+	}
+	p := Problem{L2: 0.1}
+	for i := range chains {
+		start, column, value := []int{0}, []int32(nil), []float64(nil)
+		full, labels := make([]float64, length*features), make([]int32, length)
+		var u, v []int32
+		for s := range length {
+			for range 3 {
+				j, x := rng.IntN(features), 1+rng.Float64()
+				if full[s*features+j] == 0 {
+					column, value = append(column, int32(j)), append(value, x)
+					full[s*features+j] = x
+				}
+			}
+			start = append(start, len(column))
+			if labels[s] = int32(rng.IntN(3)); i == 0 && s == 1 {
+				labels[s] = crf.Unobserved // a clamped unit, too
+			}
+			if s > 0 {
+				u, v = append(u, int32(s-1)), append(v, int32(s))
+			}
+		}
+		g, err := graph.FromEdges(length, u, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := crf.Sparse(start, column, value, features)
+		if dense {
+			f, err = crf.Dense(full, features)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := crf.NewInstance(schema, crf.InstanceSpec{Name: fmt.Sprint(i), Graph: g, NodeFeat: []crf.Features{f}, EdgeFeat: []crf.Features{crf.Constant(length-1, 1)}, Labels: [][]int32{labels}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Data = append(p.Data, in)
+	}
+	model, err := crf.NewModel(*schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Model = model
+	return p
+}
+
+// TestReach: units that go over the weights of their own features alone learn what those
+// that go over all of them learn.
+func TestReach(t *testing.T) {
+	for _, method := range []Method{Full, BBPL} {
+		var weights [2][]float64
+		for k, dense := range []bool{true, false} {
+			r, err := Fit(t.Context(), sparseChains(t, dense), Settings{Method: method, MaxPasses: 40})
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights[k] = r.Model.Weights
+		}
+		for i, x := range weights[0] {
+			if y := weights[1][i]; math.Abs(x-y) > 1e-6 {
+				t.Fatalf("%s: weight %d is %v, and %v with sparse features", method, i, x, y)
+			}
+		}
+	}
+}
+
+// TestReachIsSmall: sparse rows of a few features are gone over alone, dense ones are not.
+func TestReachIsSmall(t *testing.T) {
+	for _, dense := range []bool{true, false} {
+		p := sparseChains(t, dense)
+		settings := must(Settings{Method: Full}.resolve(&p))
+		l := must(newLearner(&p, &settings))
+		defer l.pool.close()
+		r := l.reachOf(p.Data[0])
+		if (r == nil) != dense {
+			t.Fatalf("dense: %v, and the reach is %v", dense, r)
+		}
+		if dense {
+			continue
+		}
+		sum := 0
+		l.eachRun(r, false, func(at, part, n int) {
+			if at != part || n%3 != 0 {
+				t.Errorf("a run of %d from %d and %d", n, at, part)
+			}
+			sum += n
+		})
+		if most := 5*3*3 + 9; sum > most || sum < 9+3 {
+			t.Errorf("%d weights are reached, want at most %d", sum, most)
+		}
+	}
+}
