@@ -4,7 +4,7 @@
 // # Instance files
 //
 // One network per .npz, as numpy.savez or numpy.savez_compressed write it. Any
-// integer type, truth values, float32 and float64 are read, in C or Fortran
+// integer type, truth values and float16 to float64 are read, in C or Fortran
 // order; float32 features stay in single precision. Arrays (n nodes, m edges):
 //
 //	edges          [m, 2] int    the two ends, nodes 0 … n-1; no loops, no repetitions, but

@@ -28,7 +28,7 @@ type npyHeader struct {
 }
 
 // elementSizes are the types of elements that are read, without their byte order.
-var elementSizes = map[string]int{"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8}
+var elementSizes = map[string]int{"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8}
 
 // dataBytes is the number of bytes the data take.
 func (h *npyHeader) dataBytes() int64 { return int64(h.count) * int64(h.size) }
@@ -178,11 +178,8 @@ func (h *npyHeader) parseDescr(descr string) error {
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}
 	h.size = elementSizes[h.code()]
-	switch {
-	case h.code() == "f2":
-		return &dtypeError{descr, "dtype is float16, want float32 or float64; convert it with astype(numpy.float32)"}
-	case h.size == 0:
-		return &dtypeError{descr, fmt.Sprintf("dtype is %q, want bool, int8 to int64, uint8 to uint64, float32 or float64", descr)}
+	if h.size == 0 {
+		return &dtypeError{descr, fmt.Sprintf("dtype is %q, want bool, int8 to int64, uint8 to uint64 or float16 to float64", descr)}
 	}
 	return nil
 }

@@ -92,6 +92,33 @@ func TestNPYFloats(t *testing.T) {
 	}
 }
 
+// TestNPYHalf reads every number of 16 bits, and compares with its definition.
+func TestNPYHalf(t *testing.T) {
+	all := make([]uint16, 1<<16)
+	for i := range all {
+		all[i] = uint16(i)
+	}
+	m, err := readNPYFloats(npyOf(">f2", "False", "(65536,)", binary.BigEndian, all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range m.data32 {
+		sign, exponent, mantissa := 1-2*float64(i>>15), i>>10&31, float64(i&1023)/1024
+		want := sign * math.Ldexp(1+mantissa, exponent-15)
+		switch {
+		case exponent == 0:
+			want = sign * math.Ldexp(mantissa, -14)
+		case exponent == 31 && mantissa == 0:
+			want = math.Inf(int(sign))
+		case exponent == 31:
+			want = math.NaN()
+		}
+		if x := float64(got); x != want && !(math.IsNaN(x) && math.IsNaN(want)) || math.Signbit(x) != (i>>15 == 1) {
+			t.Fatalf("%#04x is read as %v, want %v", i, got, want)
+		}
+	}
+}
+
 func TestNPYRefuses(t *testing.T) {
 	le := binary.LittleEndian
 	sound := npyOf("<i4", "False", "(2,)", le, []int32{1, 2})
@@ -108,7 +135,7 @@ func TestNPYRefuses(t *testing.T) {
 		"objects":       {npyOf("|O", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
 		"objects 8":     {npyOf("|O8", "False", "(2,)", le, []int32{1, 2}), "Python objects"},
 		"records":       {npyFile("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,)}", nil), "records"},
-		"float16":       {npyOf("<f2", "False", "(2,)", le, []int16{1, 2}), "float16"},
+		"float16":       {npyOf("<f2", "False", "(2,)", le, []int16{1, 2}), "astype(numpy.int32)"},
 		"text":          {npyOf("<U5", "False", "(2,)", le, []int32{1, 2}), "dtype is"},
 		"huge shape":    {npyOf("<i4", "False", "(4294967296, 4294967296)", le, []int32{1, 2}), "too large"},
 		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},

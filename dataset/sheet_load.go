@@ -125,8 +125,8 @@ func (l *sheetLoader) chooseColumns() {
 	r := l.rules
 	if l.o.Recipe != nil {
 		for _, g := range l.graphs {
-			l.compareColumns(g.nodes, r.Nodes, r.Source != "", g.roles.id, g.roles.label, g.roles.split)
-			l.compareColumns(g.edges, r.Edges, true, g.ends[0], g.ends[1])
+			l.compareColumns(g.nodes, r.Nodes, g.roles.id, g.roles.label, g.roles.split)
+			l.compareColumns(g.edges, r.Edges, g.ends[0], g.ends[1])
 		}
 		return
 	}
@@ -213,7 +213,7 @@ func (c *columnSurvey) listOfFeatures() error {
 
 // compareColumns checks that a table has the columns of the model; the others are not
 // looked at.
-func (l *sheetLoader) compareColumns(s *sheet, columns []column, say bool, taken ...int) {
+func (l *sheetLoader) compareColumns(s *sheet, columns []column, taken ...int) {
 	for i := range columns {
 		if s.column(columns[i].Name) < 0 {
 			l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which the model was trained with; %s", abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
@@ -226,7 +226,7 @@ func (l *sheetLoader) compareColumns(s *sheet, columns []column, say bool, taken
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}
-	if len(more) > 0 && say {
+	if len(more) > 0 {
 		l.warn("%s: the model does not use column %s", s.path, firstFew(more))
 	}
 }

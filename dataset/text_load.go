@@ -68,7 +68,8 @@ var (
 )
 
 // isText reports whether a file begins like tagged text: with several fields on every
-// line, as many on each or separated by tabs, and no path of an instance file.
+// line, as many on each or separated by tabs, no comment as lists have, and no path of an
+// instance file.
 func isText(path string) bool {
 	const enough = 1 << 12 // bytes that have several lines
 	file, _, err := infile.Open(path, "tagged text")
@@ -82,7 +83,7 @@ func isText(path string) bool {
 		n = bytes.LastIndexByte(start, '\n') + 1
 	}
 	f, err := newTextFile(path, start[:n])
-	return err == nil && f.least > 1 && (f.tabs || f.least == f.most) && !strings.Contains(f.text, ".npz")
+	return err == nil && f.least > 1 && (f.tabs || f.least == f.most) && f.text[0] != '#' && !strings.Contains(f.text, ".npz")
 }
 
 // textLoader turns files of tagged text into a set: an instance for each sentence.

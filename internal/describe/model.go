@@ -151,6 +151,10 @@ func (d *Model) trainingRows() [][]string {
 	return rows
 }
 
+// longestValue is how many characters of a value tables show; --json has all: columns of
+// tables are listed with their texts.
+const longestValue = 200
+
 // objectRows lists the fields of a JSON object in their order, each with a name in
 // front. What is no object is one row.
 func objectRows(name string, raw json.RawMessage) (rows [][]string) {
@@ -170,6 +174,9 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 		text := string(value)
 		if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
 			text = unquoted
+		}
+		if runes := []rune(text); len(runes) > longestValue {
+			text = string(runes[:longestValue]) + "…"
 		}
 		rows = append(rows, []string{fmt.Sprintf("%s: %v", name, key), text})
 	}
