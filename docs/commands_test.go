@@ -64,14 +64,13 @@ var pythonChecks = map[string]string{
 	"docs/how-to/python-arrays.md: Read predictions": `assert (p["labels"] == truth).mean() > 0.85 and abs(p["beliefs"].sum(axis=1) - 1).max() < 1e-9`,
 	"docs/how-to/python-arrays.md: Read samples": `
 p = np.load("predicted/0.npz")
-assert x.shape == (400, 400) and x.min() == 0 and x.max() == 2 and [c.shape for c in chains] == [(100, 400)] * 4
+assert x.shape == (400, 400) and x.min() == 0 and x.max() == 2
 assert abs(np.mean([x == k for k in range(3)], axis=1).T - p["beliefs"]).mean() < 0.1 and np.nanmax(s["rhat"]) < 1.1
 assert (x[:, u] == x[:, v]).mean() > 0.7`,
 	"docs/how-to/python-arrays.md: Read the model": `
-assert W["node.node"].shape == (3, 4) and W["edge.edge"].shape == (3, 3, 1)
-assert all(W["node.node"][k].argmax() in (k, 3) for k in range(3))`,
-	"docs/how-to/python-arrays.md: Write a network":         `assert np.load("ring.npz")["theta_uv"].shape == (3, 3)`,
-	"docs/how-to/python-arrays.md: Read results and curves": `assert json.loads(out)["models"][0]["accuracy"] > 0.85`,
+with safe_open("run/model.safetensors", "numpy") as f:
+    W = f.get_tensor("node.node")
+assert W.shape == (3, 4) and all(W[k].argmax() in (k, 3) for k in range(3))`,
 }
 
 // update writes the pictures of pages anew.
