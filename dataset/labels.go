@@ -41,16 +41,16 @@ func (l *loader) refuseSpins(x *signs, a int, what string, place func(*Error) *E
 	if l.manifest.HiddenLabels || len(types[a].States) != 2 || !x.spins() {
 		return
 	}
-	of, numbered := "", ""
+	of, spins := "", "write 0 and 1"
 	if len(types) > 1 {
 		of = fmt.Sprintf(" of node type %q", types[a].Name)
 	}
 	if l.set.Recipe.Kind == KindNPZ {
-		numbered = ", by labels = (labels + 1) // 2"
+		spins = "use the option Spins, or write 0 and 1, by labels = (labels + 1) // 2"
 	}
 	err := place(&Error{
 		Problem: fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s, and all others are 1", what, x.minus, x.minus+x.plus, of),
-		Remedy:  fmt.Sprintf("if they are spins, write 0 and 1%s; if -1 is to hide, write \"hidden_labels\": true into %s", numbered, ManifestName),
+		Remedy:  fmt.Sprintf("if they are spins, %s; if -1 is to hide, write \"hidden_labels\": true into %s", spins, ManifestName),
 		ofAll:   true,
 	})
 	if l.o.Schema != nil && !l.o.Learning {
@@ -78,6 +78,32 @@ func (l *npzLoader) refuseSpins() {
 		})
 	}
 }
+
+// readSpins numbers the labels of spins, where -1 hides nothing.
+func (l *npzLoader) readSpins() {
+	var found signs
+	for i, in := range l.instances {
+		for n, sample := range in.labels {
+			for s, y := range sample {
+				found.see(y, i, n, s)
+			}
+		}
+	}
+	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
+	if l.areSpins = asked && !l.manifest.HiddenLabels && found.minus > 0 && found.others == 0; !l.areSpins {
+		return
+	}
+	for _, in := range l.instances {
+		for _, sample := range in.labels {
+			for s, y := range sample {
+				sample[s] = max(y, 0)
+			}
+		}
+	}
+}
+
+// spinStates names the states of spins.
+var spinStates = []string{"-1", "1"}
 
 // refuseSpins looks at the labels of all tables, before some are left unobserved.
 func (l *tableLoader) refuseSpins() {

@@ -15,7 +15,7 @@ func TestSpins(t *testing.T) {
 		return a
 	}
 	spins := labelled([]int32{1, -1, 1}, []int32{-1, -1, 1})
-	const remedy = `if they are spins, write 0 and 1, by labels = (labels + 1) // 2; if -1 is to hide, write "hidden_labels": true into dataset.json`
+	const remedy = `if they are spins, use the option Spins, or write 0 and 1, by labels = (labels + 1) // 2; if -1 is to hide, write "hidden_labels": true into dataset.json`
 	for name, c := range map[string]struct {
 		manifest string
 		arrays   []Arrays
@@ -32,6 +32,7 @@ func TestSpins(t *testing.T) {
 		"three states":  {`{"states": 3}`, []Arrays{spins}, Options{}, ""},
 		"a zero":        {"", []Arrays{spins, labelled([]int32{1, 0, 1})}, Options{}, ""},
 		"not read":      {`{"states": 2}`, []Arrays{spins}, Options{NoLabels: true}, ""},
+		"spins":         {"", []Arrays{spins, labelled([]int32{-1, -1, -1})}, Options{Spins: true}, ""},
 		"nothing hides": {"", []Arrays{labelled([]int32{1, 1, 1})}, Options{}, ""},
 	} {
 		_, err := Open(t.Context(), []string{writeSet(t, c.manifest, c.arrays...)}, c.options)
@@ -56,6 +57,35 @@ func TestSpins(t *testing.T) {
 	learning := Options{Schema: &set.Schema, Recipe: &set.Recipe, Learning: true}
 	if _, err := Open(t.Context(), []string{writeSet(t, "", spins)}, learning); err == nil {
 		t.Error("a model learns on from labels that may be spins")
+	}
+}
+
+// TestReadSpins: spins are states 0 and 1, also of data for the model; a zero makes them labels
+// as usual.
+func TestReadSpins(t *testing.T) {
+	labels := func(samples ...[]int32) string {
+		a := triangle()
+		a.Labels = samples
+		return writeSet(t, "", a)
+	}
+	set := mustOpen(t, labels([]int32{1, -1, 1}, []int32{-1, -1, 1}), Options{Untied: true, Spins: true})
+	if got := set.Instances[0].Samples(); !slices.Equal(got[0], []int32{1, 0, 1}) || !slices.Equal(got[1], []int32{0, 0, 1}) {
+		t.Errorf("spins are labels %v", got)
+	}
+	if states := set.Schema.NodeTypes[0].States; !slices.Equal(states, []string{"-1", "1"}) || len(set.Warnings) != 1 {
+		t.Errorf("states %q, warnings %q", states, set.Warnings)
+	}
+	for _, c := range [][2][]int32{{{-1, -1, -1}, {0, 0, 0}}, {{1, 1, 1}, {1, 1, 1}}, {{0, 1, -1}, {0, 1, -1}}} {
+		given := mustOpen(t, labels(c[0]), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+		if got := given.Instances[0].Samples()[0]; !slices.Equal(got, c[1]) {
+			t.Errorf("%v are labels %v, want %v", c[0], got, c[1])
+		}
+	}
+	hidden := triangle()
+	hidden.Labels = [][]int32{{1, -1, 1}, {-1, 1, 1}}
+	given := mustOpen(t, writeSet(t, `{"hidden_labels": true}`, hidden), Options{Untied: true, Spins: true})
+	if got := given.Instances[0].Samples()[0]; !slices.Equal(got, []int32{1, -1, 1}) {
+		t.Errorf("where -1 hides by dataset.json, labels are %v", got)
 	}
 }
 

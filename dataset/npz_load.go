@@ -20,6 +20,7 @@ type npzLoader struct {
 	loader
 	instances []*npzInstance
 	labels    map[int]*top // the largest of each node type; nil: not looked for yet
+	areSpins  bool         // labels were -1 and 1, and are numbered
 }
 
 // at records a problem at a place in an instance's file.
@@ -54,6 +55,7 @@ func (l *npzLoader) makeSet() {
 			in.labels = nil
 		}
 	}
+	l.readSpins()
 	switch {
 	case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
 		l.loadUntied()

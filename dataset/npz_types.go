@@ -73,6 +73,8 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 		return named
 	case given > 0:
 		return crf.NumberedStates(given)
+	case l.areSpins:
+		return spinStates
 	}
 	return l.labelledStates(a, name)
 }

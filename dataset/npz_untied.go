@@ -122,7 +122,7 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
 	l.set.origins.states = l.untiedOrigins(cards, number)
-	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true}
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins}
 	l.completeSchema()
 }
 
@@ -154,6 +154,9 @@ func (l *npzLoader) untiedStates(k int) []string {
 		if len(names) == k {
 			return names
 		}
+	}
+	if l.areSpins && k == len(spinStates) {
+		return spinStates
 	}
 	for _, t := range l.manifest.NodeTypes {
 		if len(t.States) == k {

@@ -87,6 +87,10 @@ type Options struct {
 	// constant feature; node_features, edge_features and edge_bins are not used.
 	Untied bool
 
+	// Spins says that labels of two states are those of spins where they are -1 and 1 alone,
+	// which is an error otherwise: -1 is the first state, and hides nothing.
+	Spins bool
+
 	// Memory is how many bytes reading, and the weights of a model of the data, may take;
 	// 0: four fifths of what the machine has available.
 	Memory int64
@@ -124,6 +128,7 @@ func (o *Options) validate(kind string) error {
 		{"Columns", KindGraph, len(o.Columns) > 0},
 		{"SkipEdges", KindText, o.SkipEdges},
 		{"Untied", KindNPZ, o.Untied},
+		{"Spins", KindNPZ, o.Spins},
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},
 	} {

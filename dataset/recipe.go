@@ -58,6 +58,8 @@ type Recipe struct {
 	// Structure is the SHA-256 of nodes, cardinalities and edges of an untied
 	// model: its weights mean nothing on any other graph.
 	Structure string `json:"structure,omitempty"`
+	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
+	Spins bool `json:"spins,omitempty"`
 }
 
 // RecipeKey is the key of the recipe in a model file's metadata.
@@ -108,6 +110,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: text goes with kind %q", KindText)
 	case r.Text != nil && r.Text.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Text.problem())
+	case r.Spins && r.Kind != KindNPZ:
+		return fmt.Errorf("recipe: spins go with kind %q only", KindNPZ)
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:

@@ -56,6 +56,35 @@ func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error)
 	return plans, nil
 }
 
+// LikelihoodWork returns how many entries of joint tables one evaluation of the objective of
+// Exact computes, infinite where they are more than most, or no order is found.
+func LikelihoodWork(data []*crf.Instance, most float64) (entries float64) {
+	shared := map[*graph.Graph]float64{}
+	for _, in := range data {
+		uniform := len(in.Schema().NodeTypes) == 1
+		once, known := shared[in.Graph]
+		if !known || !uniform {
+			once = math.Inf(1)
+			if largestEdge(in) <= mostEntries {
+				if plan, err := exact.NewPlanWithin(shapeOf(in), most); err == nil && !plan.LowerBound {
+					once = plan.Operations
+				}
+			}
+			shared[in.Graph] = once
+		}
+		runs := 1.0
+		for _, labels := range in.Samples() {
+			if hasHidden(labels) {
+				runs++
+			}
+		}
+		if entries += runs * once; !(entries <= most) {
+			return math.Inf(1)
+		}
+	}
+	return entries
+}
+
 // mostEntries bounds the table of an edge: planning makes one, 32 MiB, before it is known
 // what elimination takes.
 const mostEntries = 1 << 22

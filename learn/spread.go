@@ -1,0 +1,361 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from
+// other samples of the same kind: the square of a weight's standard error is Σ_c c².
+//
+// With H the Hessian of L at its minimum and N samples it is
+//
+//	H⁻¹/N              of the likelihood (Fisher 1922),
+//	H⁻¹ V H⁻¹/N        of the pseudo-likelihood (Huber 1967, Godambe 1960),
+//
+// V being the covariance of the samples' gradients, plus l2 I: the prior says as much of
+// weights as its curvature is. Of the likelihood V is H, so that both are one rule. The
+// samples have to be independent; see Correlation.
+type Spread struct {
+	// Correlation is that of the gradients of one sample and of the next. Samples of a chain
+	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).
+	Correlation float64
+
+	size int       // weights
+	free []int     // [weights] the parameter that each is: symmetric types have two of one
+	root []float64 // [parameters][parameters] its columns are c
+	n    int       // parameters
+}
+
+const (
+	// mostSpread bounds the parameters: two matrices of that many rows are 256 MiB.
+	mostSpread = 4096
+	// leastCurvature is the least of H, relative to its largest: weights that neither data nor
+	// prior say anything of have errors that are huge, not infinite.
+	leastCurvature = 1e-10
+	// slopeStep is the step of central differences of gradients. Their rounding, 1e-13 or so,
+	// divided by it is no more than what the third derivative adds.
+	slopeStep = 1e-4
+	// scoresTogether are multiplied at once.
+	scoresTogether = 256
+)
+
+// NewSpread finds the covariance at the weights of p.Model, which Fit has learned by the same
+// settings. An error says why there is none.
+func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
+	s, err := s.resolve(&p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Method != Pseudo && s.Method != Exact {
+		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo", s.Method)
+	}
+	if p.ClassWeights != nil && s.Method == Exact {
+		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
+	}
+	x := newSpread(&p.Model.Layout)
+	if x.n > mostSpread {
+		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.n, mostSpread)
+	}
+	samples := 0
+	for _, in := range p.Data {
+		samples += len(in.Samples())
+	}
+	if samples < 2 {
+		return nil, fmt.Errorf("there is one sample alone, and how samples differ is not known")
+	}
+	var m Memory
+	m.Add("standard errors", 3*doubleBytes*float64(x.n)*float64(x.n), "a Hessian and a covariance of %d parameters", x.n)
+	if err := m.Within(s.Memory); err != nil {
+		return nil, err
+	}
+	l, err := newLocalLearner(&p, &s)
+	if err != nil {
+		return nil, err
+	}
+	defer l.pool.close()
+	e := &spreading{Spread: x, l: l, hessian: make([]float64, x.n*x.n), outer: make([]float64, x.n*x.n), mean: make([]float64, x.n)}
+	if err := e.run(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func newSpread(layout *crf.Layout) *Spread {
+	x := &Spread{size: layout.Size, free: make([]int, layout.Size)}
+	for i := range x.free {
+		x.free[i] = -1
+	}
+	for _, span := range allSpans(layout) {
+		for i := span.At; i < span.At+span.Len; i++ {
+			if x.free[i] < 0 {
+				x.free[i] = x.n
+				x.n++
+			}
+			if k := span.Ends; k > 0 {
+				joint := (i - span.At) % span.States
+				x.free[i-joint+joint%k*k+joint/k] = x.free[i]
+			}
+		}
+	}
+	return x
+}
+
+// Each calls do for every c, [weights], which is good for one call.
+func (x *Spread) Each(do func(c []float64)) {
+	c := make([]float64, x.size)
+	for j := range x.n {
+		for i, f := range x.free {
+			c[i] = x.root[f*x.n+j]
+		}
+		do(c)
+	}
+}
+
+// spreading is the work of NewSpread.
+type spreading struct {
+	*Spread
+	l       *localLearner
+	hessian []float64 // [n][n], the upper triangle
+	outer   []float64 // [n][n] Σ g gᵀ/N
+	mean    []float64 // [n] Σ g/N
+
+	batch        []float64 // [scoresTogether][n]
+	rows         int
+	last, next   []float64 // g of the last sample, and of the one at hand
+	behind       bool      // there is a last one
+	count, lag   float64   // Σ|g|² and Σ⟨g, g of the one before⟩
+	pairs, total float64   // of samples one after another, and of all
+}
+
+func (e *spreading) run(ctx context.Context) error {
+	l := e.l
+	e.batch, e.last, e.next = make([]float64, scoresTogether*e.n), make([]float64, e.n), make([]float64, e.n)
+	if err := e.scores(ctx); err != nil {
+		return err
+	}
+	if l.settings.Method == Exact {
+		if err := e.differences(ctx); err != nil {
+			return err
+		}
+	}
+	e.correlate()
+	largest := 0.0
+	for i := range e.n {
+		largest = max(largest, e.hessian[i*e.n+i])
+	}
+	prior := max(l.problem.L2, leastCurvature*largest)
+	for _, f := range e.free {
+		e.hessian[f*e.n+f] += prior
+		e.outer[f*e.n+f] += prior
+	}
+	for i, g := range e.mean {
+		for j := i; j < e.n; j++ {
+			e.outer[i*e.n+j] -= g * e.mean[j]
+		}
+	}
+	return e.factorise()
+}
+
+// scores goes through the samples: their gradients, and of the pseudo-likelihood the Hessian.
+func (e *spreading) scores(ctx context.Context) error {
+	l := e.l
+	var terms ground.PseudoLikelihood
+	var adjoint ground.Adjoint
+	terms.ClassWeights = l.problem.ClassWeights
+	statistics := make([]float64, e.size)
+	var places []influence
+	for _, in := range l.problem.Data {
+		weight := in.Weight() / l.total
+		e.behind = false
+		if l.settings.Method == Exact {
+			for _, labels := range in.Samples() {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				clear(statistics)
+				adjoint.AddStatistics(statistics, l.model, in, labels, -1)
+				for i, v := range statistics {
+					e.next[e.free[i]] += v
+				}
+				e.endSample(weight)
+			}
+			continue
+		}
+		sample := 0
+		terms.EachTerm(l.model, in, &l.whole[in.Graph].Blocks[0], func(i int, p []float64, y int32, count float64, slots []ground.Slot) {
+			for ; sample < i; sample++ {
+				e.endSample(weight)
+			}
+			places = places[:0]
+			for _, slot := range slots {
+				for x := range p {
+					places = append(places, influence{e.free[slot.At+x*slot.Stride], x, slot.Value})
+				}
+			}
+			e.addTerm(places, p, y, count, weight)
+		})
+		for ; sample < len(in.Samples()); sample++ {
+			e.endSample(weight)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	e.flush()
+	return nil
+}
+
+// influence is a parameter that the logit of a state depends on.
+type influence struct {
+	parameter, state int
+	value            float64
+}
+
+// addTerm adds a term −count · log p(y), of the sample at hand.
+func (e *spreading) addTerm(places []influence, p []float64, y int32, count, weight float64) {
+	for _, a := range places {
+		rest := p[a.state]
+		if a.state == int(y) {
+			rest--
+		}
+		e.next[a.parameter] += count * a.value * rest
+		for _, b := range places {
+			if b.parameter < a.parameter {
+				continue
+			}
+			curve := -p[a.state] * p[b.state]
+			if a.state == b.state {
+				curve += p[a.state]
+			}
+			e.hessian[a.parameter*e.n+b.parameter] += weight * count * a.value * b.value * curve
+		}
+	}
+}
+
+// endSample takes the gradient of a sample, of that share of all.
+func (e *spreading) endSample(weight float64) {
+	simd.AddScaled(e.mean, e.next, weight)
+	e.count += weight * simd.Dot(e.next, e.next)
+	e.total += weight
+	if e.behind {
+		e.lag += weight * simd.Dot(e.next, e.last)
+		e.pairs += weight
+	}
+	row := e.batch[e.rows*e.n:][:e.n]
+	for i, g := range e.next {
+		row[i] = math.Sqrt(weight) * g
+	}
+	if e.rows++; e.rows == scoresTogether {
+		e.flush()
+	}
+	e.last, e.next, e.behind = e.next, e.last, true
+	clear(e.next)
+}
+
+// flush adds the products of the gradients at hand.
+func (e *spreading) flush() {
+	if e.rows == 0 || e.l.settings.Method == Exact {
+		e.rows = 0
+		return
+	}
+	a := blas64.General{Rows: e.rows, Cols: e.n, Stride: e.n, Data: e.batch}
+	blas64.Gemm(blas.Trans, blas.NoTrans, 1, a, a, 1, blas64.General{Rows: e.n, Cols: e.n, Stride: e.n, Data: e.outer})
+	e.rows = 0
+}
+
+// correlate compares samples with the ones before.
+func (e *spreading) correlate() {
+	square := simd.Dot(e.mean, e.mean)
+	if variance := e.count/e.total - square; e.pairs > 0 && variance > 0 {
+		e.Correlation = (e.lag/e.pairs - square) / variance
+	}
+}
+
+// differences finds the Hessian of the likelihood by differences of its gradient.
+func (e *spreading) differences(ctx context.Context) error {
+	l := e.l
+	of := make([][]int, e.n) // the weights of each parameter
+	for i, f := range e.free {
+		of[f] = append(of[f], i)
+	}
+	l2 := l.problem.L2
+	at := func(dst []float64, f int, step float64) error {
+		copy(l.trial.Weights, l.model.Weights)
+		for _, i := range of[f] {
+			l.trial.Weights[i] += step
+		}
+		if value := l.evaluate(); math.IsNaN(value) {
+			return fmt.Errorf("the likelihood cannot be computed near the weights")
+		}
+		clear(dst)
+		for i, g := range l.trialSlope {
+			dst[e.free[i]] += g - l2*l.trial.Weights[i]
+		}
+		return nil
+	}
+	up, down := e.last, e.next
+	for f := range e.n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := at(up, f, slopeStep); err != nil {
+			return err
+		}
+		if err := at(down, f, -slopeStep); err != nil {
+			return err
+		}
+		for g := range e.n {
+			slope := (up[g] - down[g]) / (2 * slopeStep)
+			if f != g {
+				slope /= 2 // it is measured twice
+			}
+			e.hessian[min(f, g)*e.n+max(f, g)] += slope
+		}
+	}
+	return nil
+}
+
+// factorise makes the root of what was summed.
+func (e *spreading) factorise() error {
+	n := e.n
+	scale := 1 / math.Sqrt(e.l.total)
+	h, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.hessian})
+	if !ok {
+		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave several")
+	}
+	if e.l.settings.Method == Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
+		if !lapack64.Trtri(h) {
+			return fmt.Errorf("the Hessian is singular")
+		}
+		e.root = e.hessian
+		for i := range n {
+			clear(e.root[i*n : i*n+i])
+		}
+	} else {
+		v, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.outer})
+		if !ok {
+			return fmt.Errorf("the samples' gradients have no covariance")
+		}
+		e.root = make([]float64, n*n) // Uᵀ
+		for i := range n {
+			for j := i; j < n; j++ {
+				e.root[j*n+i] = v.Data[i*n+j]
+			}
+		}
+		lapack64.Potrs(h, blas64.General{Rows: n, Cols: n, Stride: n, Data: e.root})
+	}
+	for i := range e.root {
+		e.root[i] *= scale
+	}
+	return nil
+}
