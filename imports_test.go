@@ -74,6 +74,7 @@ var mayImport = map[string][]string{
 		"learn", "infer", "crf", "counting", "graph", "internal/bp", "internal/synthetic", "internal/partition",
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
+	"internal/gauge":       {"crf", "internal/numeric"},
 	"internal/standardise": {"crf", "internal/parallel"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
@@ -101,7 +102,7 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/infile",
-		"internal/diagnose", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
+		"internal/diagnose", "internal/gauge", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 

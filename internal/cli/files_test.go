@@ -373,7 +373,7 @@ func TestModelThatAppears(t *testing.T) {
 		_ = os.WriteFile(model, []byte("theirs"), 0o644) // the test will see
 	}()
 	o := run(t, slices.Concat([]string{"train", gridData(t), "-o", dir, "-m", model, "-q", noReport, "--json", "--max-time", "1s"}, endless)...)
-	o.wantFailure(t, 1, "--model", model, "stays as it is", "the model itself is saved as "+filepath.Join(dir, "model.safetensors"))
+	o.wantFailure(t, 1, "--write-model", model, "stays as it is", "the model itself is saved as "+filepath.Join(dir, "model.safetensors"))
 	if got := readFile(t, model); got != "theirs" {
 		t.Errorf("the file became %q", got)
 	}
@@ -395,7 +395,7 @@ func TestResumedCopy(t *testing.T) {
 	writeFile(t, model, "mine")
 	before := tree(t, folder)
 	o := run(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport)
-	o.wantFailure(t, 2, "--model", model, "there already")
+	o.wantFailure(t, 2, "--write-model", model, "there already")
 	wantUntouched(t, o, before, tree(t, folder))
 	mustRun(t, "train", dir, "--resume", "--max-iter", "9", "-q", noReport, "--force")
 	if readFile(t, model) != readFile(t, dir, "model.safetensors") {

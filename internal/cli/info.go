@@ -33,7 +33,7 @@ network of a data set: cut edges and balance.`,
 	f.data.register(cmd.Flags())
 	f.data.registerMemory(cmd.Flags())
 	f.partition.register(cmd.Flags())
-	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many of the largest weights to list")
+	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many of the largest weights, or couplings, to list")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }
@@ -83,7 +83,7 @@ func (f *infoFlags) describe(a *app, args []string, network, model bool) (descri
 		if err != nil {
 			return nil, err
 		}
-		return describe.NewModel(m, f.weights), nil
+		return describe.NewModel(m, f.weights)
 	}
 	if err := f.data.validate(); err != nil {
 		return nil, err

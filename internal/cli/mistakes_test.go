@@ -134,6 +134,16 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"names of states by their number", with(t, nil), "train $DIR/bad.npz --states 3 --dry-run", 2, []string{"--states 3", "want the names"}},
 		{"states by another number", map[string]string{"bad.npz": with(t, nil)["bad.npz"], "dataset.json": `{"states": ["a", "b"]}`}, "", 3, []string{"bad.npz:states: is 3", "dataset.json", "has 2 states"}},
 
+		// Samples of a physical system.
+		{"three states as spins", with(t, nil), "train $DIR/bad.npz --model ising --dry-run", 3, []string{"--model ising: there are nodes of 3 states, and spins have 2; use --model potts"}},
+		{"one sample of a system", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{2, 2}, []int32{0, 1, 1, 2}), "labels": npy(t, []int{3}, []int32{1, -1, 1})})}, "train $DIR/bad.npz --model ising --dry-run", 3, []string{"there is one sample, and a coupling of its own for every edge"}},
+		{"hidden labels with pseudo-likelihood", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{2, 2}, []int32{0, 1, 1, 2}), "labels": npy(t, []int{2, 3}, []int32{1, -1, 1, 0, 1, 0})})}, "train $DIR/bad.npz --model ising --method pseudo --dry-run", 3, []string{"1 of 2 samples have hidden labels", "leave these samples out"}},
+		{"a bound for couplings", nil, "train $GRID --model ising --method bbpl", 2, []string{"--model ising and --method bbpl do not go together"}},
+		{"a model misspelt", nil, "train $GRID --model isng", 2, []string{`--model "isng": want ising or potts (-m FILE writes the model to a file)`}},
+		{"a table as spins", headed(headedNodes, headedEdges), "train $DIR --model ising", 2, []string{"--model ising: it applies to npz data only"}},
+		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:20", 2, []string{"join the two, --errors=bootstrap:20"}},
+		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, bootstrap, bootstrap:B with a number of replicates, or none`}},
+
 		// Costs.
 		{"a cost of no state", nil, "predict $GRID -m $RUN -o $DIR/out --cost 7=2", 2, []string{`--cost "7=2": there is no state "7"; valid are 0, 1, 2`}},
 		{"a negative cost", nil, "eval $GRID -m $RUN --cost 1=-2", 2, []string{`"1=-2" has no cost that is a number, 0 or more`}},

@@ -76,6 +76,10 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 		return nil, nil, dataf("%s: it names no data to go on with", filepath.Join(dir, "config.json"))
 	}
 	sources = map[string]string{}
+	if path, ok := config.Options["model"].Value.(string); ok && isModelFile(path) {
+		config.Options[copyOption] = config.Options["model"] // as runs of earlier versions call it
+		delete(config.Options, "model")
+	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		o, ok := config.Options[f.Name]
 		switch {

@@ -236,6 +236,9 @@ func wantedOf(f *pflag.Flag) string {
 	if _, ok := value.(threadsValue); ok {
 		return wantedThreads()
 	}
+	if _, ok := value.(physicsValue); ok {
+		return wantedPhysics
+	}
 	switch f.Value.Type() {
 	case "bool":
 		return "true or false"

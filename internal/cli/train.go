@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/report"
@@ -23,9 +24,9 @@ type trainFlags struct {
 	partition partitionFlags
 	options   job.Options
 
-	out, model, init, resume, config string
-	reference                        string
-	eval                             []string
+	out, copy, init, resume, config string
+	reference                       string
+	eval                            []string
 
 	json, dryRun, requireConvergence, quiet, report, standardise bool
 }
@@ -51,7 +52,7 @@ terms without inference.`,
 	}
 	fl, o := cmd.Flags(), &f.options
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
-	fl.StringVarP(&f.model, "model", "m", "", "also write the model to this file")
+	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the relative distance of the weights to this model's, as theta_dist")
 	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder; if none is named here, with the run that is given in the place of DATA, or in --out")
@@ -61,8 +62,11 @@ terms without inference.`,
 	reads(fl, wantsModel, "init", "reference")
 	reads(fl, "a TOML file of options", "config")
 	annotate(fl, "out", writesAnnotation, "")
-	annotate(fl, "model", writesAnnotation, "")
-	forceable(cmd, "start anew over the run in --out, and write over --model; but never over inputs")
+	annotate(fl, copyOption, writesAnnotation, "")
+	forceable(cmd, "start anew over the run in --out, and write over --write-model; but never over inputs")
+	fl.Var(physicsValue{&o.Physics}, "model", "ising (spins) or potts: couplings of a physical system, from samples of it, by exact likelihood if that is cheap, else pseudo")
+	fl.Var(errorsValue{&o.Errors}, "errors", "standard errors of weights: auto (exact and pseudo have them), bootstrap[:B], or none (default none, with --model auto)")
+	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the baselines pseudo (pseudo-likelihood) and piecewise")
 	f.partition.register(fl)
 	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
@@ -148,7 +152,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.noteUnused(folder.Config.Options, recalled, options.Method)
+	a.noteUnused(folder.Config.Options, recalled, p.Options.Method)
 	a.noteAll(slices.Concat(p.Hints, p.Notes))
 	if f.dryRun {
 		return a.describeTraining(f, p)
@@ -156,7 +160,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err := f.record(folder, data, &task); err != nil {
 		return err
 	}
-	folder.Copy = a.target("model")
+	folder.Copy = a.target(copyOption)
 	show := newDisplay(a, f.quiet, p.Settings)
 	result, err := p.Train(a.ctx, folder, show.watch())
 	show.done()
@@ -178,6 +182,9 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
+	}
+	if i := slices.IndexFunc(data, func(path string) bool { return path == "bootstrap" || strings.HasPrefix(path, "bootstrap:") }); i >= 0 && o.Errors != "" {
+		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
 	}
 	for _, name := range []string{"method", "counting", "step", "precision", "order"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
@@ -206,12 +213,12 @@ func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
 	if folder.Dir != "" {
 		list = append(list, written{option: "--out", path: folder.Dir, kind: outputRun})
 	}
-	if f.model != "" {
-		list = append(list, written{option: "--model", path: f.model})
+	if f.copy != "" {
+		list = append(list, written{option: "--" + copyOption, path: f.copy})
 	}
 	if folder.Resume {
 		list[0].option, list[0].kind = "--resume", outputKept
-		if f.model != "" {
+		if f.copy != "" {
 			list[1].copyOf = filepath.Join(folder.Dir, job.ModelFile)
 		}
 	}
@@ -226,10 +233,17 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 		}
 	}
 	f.data.memory = f.options.Memory
-	o := f.data.options(t.Initial)
+	read := func(m *job.Model) dataset.Options {
+		o := f.data.options(m)
+		if physics := f.options.Physics; physics != "" {
+			o.Untied, o.Spins = true, physics == job.Ising
+		}
+		return o
+	}
+	o := read(t.Initial)
 	o.Learning = t.Initial != nil
 	if t.Set, err = a.openData(data, o); err != nil {
-		return t, err
+		return t, f.nameModel(err)
 	}
 	t.Owned = true
 	if f.reference != "" {
@@ -245,7 +259,7 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 		if slices.ContainsFunc(t.Evaluations, func(e *job.Evaluation) bool { return e.Name == name }) {
 			return t, usagef("--eval %s: the name %q is used twice", spec, name)
 		}
-		e, err := t.OpenEvaluation(a.ctx, job.Source{Paths: data, Options: f.data.options(nil)}, name, path, f.options.NoEdges)
+		e, err := t.OpenEvaluation(a.ctx, job.Source{Paths: data, Options: read(nil)}, name, path, f.options.NoEdges)
 		if err != nil {
 			return t, fmt.Errorf("--eval %s: %w", name, nameOption(err))
 		}
@@ -256,6 +270,14 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 		t.Evaluations = append(t.Evaluations, e)
 	}
 	return t, nil
+}
+
+// nameModel names --model in errors about what it asks of data.
+func (f *trainFlags) nameModel(err error) error {
+	if of := strings.TrimPrefix(err.Error(), optionFlags["Untied"]); of != err.Error() && f.options.Physics != "" && !f.data.untied {
+		return usagef("--model %s%s", f.options.Physics, of)
+	}
+	return err
 }
 
 // noteUnused names the options that were given and that the method has no use for.
@@ -354,6 +376,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	if n.Calibration != nil {
 		rows = append(rows, []string{"calibration", n.Calibration.Text()})
 	}
+	rows = append(rows, couplingRows(n, result)...)
 	for _, scored := range result.Scores {
 		for _, metric := range job.Metrics() {
 			name := metric + "@" + scored.Name

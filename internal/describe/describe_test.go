@@ -38,7 +38,10 @@ func TestModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Weights[0], m.Weights[1] = 3, 4
-	d := NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}}, 1)
+	d, err := NewModel(&job.Model{Path: "m.safetensors", Model: m, Meta: map[string]string{"training": `{"l2":0.5,"method":"bbpl"}`, "recipe": "no JSON"}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if math.Abs(float64(d.Norm)-5) > 1e-12 || len(d.Largest) != 1 || d.Largest[0].Value != 4 {
 		t.Errorf("the model is described as %+v", d)
 	}

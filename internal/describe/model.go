@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,8 @@ type Model struct {
 	Norm        runfolder.Float `json:"norm_of_weights"`
 	SHA256      string          `json:"sha256_of_weights"`
 	Largest     []Weight        `json:"largest_weights"`
+	// Couplings of a physical system, largest first, nil of other models.
+	Couplings []job.CouplingRow `json:"couplings,omitempty"`
 
 	counts *crf.Counts // nil: none were given
 }
@@ -43,10 +46,13 @@ type Model struct {
 type Weight struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
+	// Error is the standard error, null where it is not known.
+	Error runfolder.Float `json:"error"`
 }
 
-// NewModel describes a model and lists so many of its largest weights.
-func NewModel(m *job.Model, listed int) *Model {
+// NewModel describes a model and lists so many of its largest weights, and couplings. The run
+// folder that the model is in may have couplings and standard errors, too.
+func NewModel(m *job.Model, listed int) (*Model, error) {
 	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
@@ -59,10 +65,21 @@ func NewModel(m *job.Model, listed int) *Model {
 	if _, err := strconv.ParseUint(m.Meta[job.MetaSeed], 10, 64); err == nil {
 		d.Seed = json.Number(m.Meta[job.MetaSeed])
 	}
-	for _, i := range job.LargestWeights(m.Model, listed) {
-		d.Largest = append(d.Largest, Weight{m.Model.WeightName(i), weights[i]})
+	deviations, err := m.Errors()
+	if err != nil {
+		return nil, err
 	}
-	return d
+	for _, i := range job.LargestWeights(m.Model, listed) {
+		w := Weight{m.Model.WeightName(i), weights[i], runfolder.Float(math.NaN())}
+		if deviations != nil {
+			w.Error = runfolder.Float(deviations[i])
+		}
+		d.Largest = append(d.Largest, w)
+	}
+	if d.Couplings, err = m.Couplings(); len(d.Couplings) > listed {
+		d.Couplings = d.Couplings[:listed]
+	}
+	return d, err
 }
 
 // jsonOr returns metadata that are JSON as they are, others as a text, and nothing
@@ -104,12 +121,24 @@ func (d *Model) Tables() []report.Table {
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
 	rows = append(rows, []string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
 	tables := []report.Table{table(slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })...)}
-	if len(d.Largest) == 0 {
+	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
+	for _, w := range d.Largest {
+		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value), job.ErrorText(w.Error)})
+	}
+	if len(d.Couplings) > 0 { // weights depend on the gauge
+		largest = report.Table{Headers: []string{"largest couplings", "value", "error"}}
+		for _, c := range d.Couplings {
+			largest.Rows = append(largest.Rows, []string{c.Name, fmt.Sprintf("%.6g", c.Value), job.ErrorText(c.Error)})
+		}
+	}
+	if len(largest.Rows) == 0 {
 		return tables
 	}
-	largest := report.Table{Headers: []string{"largest weights", "value"}}
-	for _, w := range d.Largest {
-		largest.Rows = append(largest.Rows, []string{w.Name, fmt.Sprintf("%.6g", w.Value)})
+	if !slices.ContainsFunc(largest.Rows, func(row []string) bool { return row[2] != "" }) {
+		largest.Headers = largest.Headers[:2]
+		for i := range largest.Rows {
+			largest.Rows[i] = largest.Rows[i][:2]
+		}
 	}
 	return append(tables, largest)
 }

@@ -39,7 +39,7 @@ var Kinds = []Kind{
 		"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
 	}},
 	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", fill: fillIsing, commands: []string{
-		"blockbp train PATH/spins.npz --untied --method pseudo --reference PATH/truth.safetensors -o PATH-run",
+		"blockbp train PATH/spins.npz --model ising --reference PATH/truth.safetensors -o PATH-run",
 		"blockbp info PATH-run --weights 12",
 	}},
 	{Name: "sentences", About: "short sentences with the part of speech of every word", fill: fillSentences, commands: []string{

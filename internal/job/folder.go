@@ -26,6 +26,8 @@ const (
 	ResultFile    = "result.json"
 	ModelFile     = "model.safetensors"
 	bestModelFile = "model.best.safetensors"
+	ErrorsFile    = "errors.safetensors" // laid out like the model
+	CouplingsFile = "couplings.tsv"
 
 	checkpointFile = "checkpoint/state.safetensors"
 	l2StateFile    = "checkpoint/l2.safetensors" // while l2 is chosen

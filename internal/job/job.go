@@ -58,6 +58,10 @@ type Result struct {
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
 	Unevaluated bool
+	// Errors are the standard errors of the final model's weights, nil where there are none.
+	Errors []float64
+	// Couplings of the final model, with Options.Physics; else nil.
+	Couplings *Couplings
 	// Calibration of the final model, nil where there was none.
 	Calibration *Calibration
 	// NotCopied says why Folder.Copy was not written; all else was.
@@ -102,6 +106,9 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 		return nil, err
 	}
 	if err := r.saveModels(result); err != nil {
+		return nil, err
+	}
+	if err := r.spread(ctx, result, watch); err != nil {
 		return nil, err
 	}
 	started := time.Now()

@@ -146,6 +146,41 @@ func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 // Save writes the model into a file, whole or not at all.
 func (m *Model) Save(path string) error { return crf.Save(path, m.Model, m.Meta) }
 
+// beside returns the path of another file of the run folder that the model is in; "": it is in
+// none.
+func (m *Model) beside(name string) string {
+	if filepath.Base(m.Path) != ModelFile {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(m.Path), name)
+}
+
+// Errors returns the standard errors of the weights that the model's run has found, nil where
+// there are none of these weights.
+func (m *Model) Errors() ([]float64, error) {
+	path := m.beside(ErrorsFile)
+	if _, err := os.Stat(path); path == "" || err != nil {
+		return nil, nil
+	}
+	found, meta, err := crf.Load(path)
+	if err != nil {
+		return nil, DataError(path, err)
+	}
+	if meta[MetaErrorsOf] != HashWeights(m.Model.Weights) || len(found.Weights) != len(m.Model.Weights) {
+		return nil, nil
+	}
+	return found.Weights, nil
+}
+
+// Couplings returns those that the model's run has written, largest first.
+func (m *Model) Couplings() ([]CouplingRow, error) {
+	path := m.beside(CouplingsFile)
+	if path == "" {
+		return nil, nil
+	}
+	return ReadCouplings(path)
+}
+
 // Exact reports whether the model predicts by exact inference, where that is cheap: it was
 // trained by it, and no counting numbers are asked for.
 func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCounting] == countingExact }

@@ -32,6 +32,12 @@ const (
 // does where nothing is asked for; texts are as on its command line.
 type Options struct {
 	Method learn.Method // "": auto
+	// Physics is ising or potts for samples of a physical system, of which fields and
+	// couplings are wanted: see Prepared.physics. "": neither.
+	Physics string
+	// Errors says how standard errors of weights are found: auto, by the curvature of the
+	// objective, bootstrap or bootstrap:B, or none. "": auto with Physics, else none.
+	Errors string
 	Cut    learn.Cut
 	// Together is how many blocks an iteration visits; 0: 1, or more where the cut is left
 	// open and needs many blocks.
@@ -91,6 +97,12 @@ func (o Options) withDefaults() (Options, error) {
 	var err error
 	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting && !slices.Contains(counting.Names, o.Counting) {
 		o.Counting, err = filepath.Abs(o.Counting)
+	}
+	if o.Errors == "" {
+		o.Errors = errorsNone
+		if o.Physics != "" {
+			o.Errors = errorsAuto
+		}
 	}
 	return o, err
 }
@@ -154,6 +166,12 @@ func (o Options) Validate() error {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
 		}
+	}
+	if err := o.validatePhysics(); err != nil {
+		return err
+	}
+	if _, _, err := o.bootstrap(); err != nil {
+		return err
 	}
 	if _, err := o.settings(); err != nil {
 		return err

@@ -83,6 +83,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := checkCounting(p.Problem.Data, p.Problem.Counting); err != nil {
 		return nil, err
 	}
+	if err := p.physics(ctx); err != nil {
+		return nil, err
+	}
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
@@ -262,6 +265,9 @@ func checkReference(reference *Model, model *crf.Model) error {
 
 // choose decides on the method, where that is left to the data.
 func (p *Prepared) choose() (err error) {
+	if p.Choice != "" {
+		return nil // it is decided
+	}
 	if p.Settings, p.Choice, err = p.Settings.Choose(&p.Problem); err != nil {
 		return usagef("%v", err)
 	}

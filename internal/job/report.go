@@ -38,14 +38,14 @@ func (r *run) writeReport(result *Result) error {
 			return err
 		}
 	}
-	if len(result.Scores) == 0 {
+	if len(result.Scores) == 0 && result.Couplings == nil {
 		page.Section("Result")
 		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give some with --eval NAME=PATH, or to blockbp eval.")
 	}
 	if s.Calibration != nil {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
 	}
-	reportWeights(page, result.Model)
+	reportWeights(page, result)
 	if s.L2Path != nil {
 		page.Section("Choice of l2")
 		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
@@ -150,18 +150,38 @@ func Mebibytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(byte
 // weightsShown is how many of the largest weights a report lists.
 const weightsShown = 20
 
-func reportWeights(page *report.Report, m *Model) {
-	page.Section("Largest weights")
-	var rows [][]string
-	for _, i := range LargestWeights(m.Model, weightsShown) {
-		rows = append(rows, []string{m.Model.WeightName(i), fmt.Sprintf("%.5g", m.Model.Weights[i])})
+func reportWeights(page *report.Report, result *Result) {
+	m := result.Model.Model
+	title, headers, rows := "Largest weights", []string{"weight", "value"}, [][]string(nil)
+	if c := result.Couplings; c != nil { // weights depend on the gauge
+		title, headers[0] = "Largest couplings", "coupling"
+		for _, r := range c.largest(weightsShown) {
+			rows = append(rows, []string{r.Name, fmt.Sprintf("%.5g", r.Value), ErrorText(r.Error)})
+		}
+	} else {
+		for _, i := range LargestWeights(m, weightsShown) {
+			row := []string{m.WeightName(i), fmt.Sprintf("%.5g", m.Weights[i]), ""}
+			if result.Errors != nil {
+				row[2] = ErrorText(runfolder.Float(result.Errors[i]))
+			}
+			rows = append(rows, row)
+		}
 	}
-	page.Table([]string{"weight", "value"}, rows)
+	if result.Errors != nil {
+		headers = append(headers, "standard error")
+	}
+	for i := range rows {
+		rows[i] = rows[i][:len(headers)]
+	}
+	page.Section(title)
+	page.Table(headers, rows)
 }
 
 // settingsShown are the options that a report names, in its order: what decides
 // the course of a run, and its data. All others are in config.json.
 var settingsShown = []struct{ option, key string }{
+	{"model", "physical system"},
+	{"errors", "standard errors"},
 	{"method", "method"},
 	{"step", "step rule"},
 	{"prior", "deviation of the prior"},
@@ -205,7 +225,7 @@ func reportSettings(page *report.Report, config Config) {
 }
 
 // notOfCommand are options of one command, or of one folder.
-var notOfCommand = []string{"out", "resume", "force", "model", "quiet", "json", "dry-run"}
+var notOfCommand = []string{"out", "resume", "force", "write-model", "quiet", "json", "dry-run"}
 
 // commandLine is a command that asks for the same training in another folder; "" where no
 // command did.
@@ -220,6 +240,10 @@ func (c *Config) commandLine() string {
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
 		o := c.Options[name]
 		if o.Value == nil || o.Source == SourceDefault || o.Source == sourceCaller || o.choiceOf() != "" || slices.Contains(notOfCommand, name) {
+			continue
+		}
+		if name == "errors" { // the value may be missing, and stands behind a sign
+			words = append(words, fmt.Sprintf("--%s=%v", name, o.Value))
 			continue
 		}
 		switch v := o.Value.(type) {

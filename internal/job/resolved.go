@@ -21,6 +21,8 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	if p.Choice != "" {
 		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
 	}
+	put(options, "model", orNil(o.Physics))
+	put(options, "errors", o.Errors)
 	put(options, "step", o.Step)
 	put(options, "order", o.Order)
 	put(options, "precision", o.Precision)

@@ -61,6 +61,8 @@ type Summary struct {
 	Standardised bool         `json:"standardised"`
 	L2Path       *L2Path      `json:"l2_path,omitempty"`
 	Calibration  *Calibration `json:"calibration,omitempty"`
+	// Couplings compares those that were learned with those of the reference.
+	Couplings *Agreement `json:"couplings,omitempty"`
 }
 
 // objectiveKinds say what was minimised, beside (l2/2)‖θ̃‖².
@@ -88,6 +90,9 @@ func (r *run) summarise(result *Result, took times) *Summary {
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)
+	}
+	if result.Couplings != nil {
+		s.Couplings = r.p.agreement(result.Couplings)
 	}
 	if kind, ok := objectiveKinds[r.p.Options.Method]; ok {
 		s.ObjectiveKind = kind
@@ -279,7 +284,7 @@ func (r *run) copyModel(result *Result) error {
 		return nil
 	}
 	if err := r.folder.Copy.Via(result.Model.Save); err != nil {
-		return fmt.Errorf("--model %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err, result.Model.Path)
+		return fmt.Errorf("--write-model %s: %w; the model itself is saved as %s", r.folder.Copy.Path, err, result.Model.Path)
 	}
 	return nil
 }

@@ -1,0 +1,219 @@
+package cli_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset"
+)
+
+// couplingsOf reads the table of a run: value and error by the names in front of them.
+func couplingsOf(t *testing.T, dir string) map[string][2]float64 {
+	t.Helper()
+	found := map[string][2]float64{}
+	for i, line := range strings.Split(strings.TrimSpace(readFile(t, filepath.Join(dir, "couplings.tsv"))), "\n") {
+		cells := strings.Split(line, "\t")
+		if i == 0 {
+			continue
+		}
+		var x [2]float64
+		for j, cell := range cells[len(cells)-2:] {
+			x[j] = math.NaN()
+			if cell != "" {
+				x[j] = must(strconv.ParseFloat(cell, 64))
+			}
+		}
+		found[strings.Join(cells[:len(cells)-2], " ")] = x
+	}
+	return found
+}
+
+// TestCouplingsOfExample: of the example, by default, couplings have a slope of 0.95 to 1.05 on
+// the truth, and 90 to 99 % of intervals of 95 % hold it.
+func TestCouplingsOfExample(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	ising, out := filepath.Join(folder, "ising"), filepath.Join(folder, "run")
+	mustRun(t, "example", "ising", "-o", ising)
+	spins := filepath.Join(ising, "spins.npz")
+	o := mustRun(t, "train", spins, "--model", "ising", "-o", out, "--reference", filepath.Join(ising, "truth.safetensors"), "-q")
+	if !strings.Contains(o.stdout, "auto → pseudo: pseudo-likelihood") || !strings.Contains(o.stdout, filepath.Join(out, "couplings.tsv")) {
+		t.Errorf("train says:\n%s", o.stdout)
+	}
+	couplings := couplingsOf(t, out)
+	inside, products, squares, all := 0.0, 0.0, 0.0, 0.0
+	for i, line := range strings.Split(strings.TrimSpace(readFile(t, filepath.Join(ising, "couplings.tsv"))), "\n") {
+		if i == 0 {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		truth := must(strconv.ParseFloat(cells[2], 64))
+		x, ok := couplings["edge "+cells[0]+" "+cells[1]]
+		if !ok {
+			t.Fatalf("no coupling of %s", line)
+		}
+		products += truth * x[0]
+		squares += truth * truth
+		all++
+		if math.Abs(x[0]-truth) <= 1.96*x[1] {
+			inside++
+		}
+	}
+	if slope := products / squares; !(slope > 0.95 && slope < 1.05) {
+		t.Errorf("slope %v", slope)
+	}
+	if inside /= all; !(inside > 0.90 && inside < 0.99) {
+		t.Errorf("%v inside", inside)
+	}
+	if info := mustRun(t, "info", out, "--weights", "2").stdout; !strings.Contains(info, "largest couplings") || strings.Count(info, "\nJ ") != 2 {
+		t.Errorf("info says:\n%s", info)
+	}
+	if report := readFile(t, filepath.Join(out, "report.html")); !strings.Contains(report, "Largest couplings") || !strings.Contains(report, "standard error") {
+		t.Error("the report has no couplings")
+	}
+	before := readFile(t, filepath.Join(out, "couplings.tsv"))
+	mustRun(t, "train", out, "--resume", "-q")
+	if readFile(t, filepath.Join(out, "couplings.tsv")) != before {
+		t.Error("a resumed run has other couplings")
+	}
+}
+
+// ring writes samples of a ring of four nodes, each equal to a neighbour more often than not.
+func ring(t *testing.T, dir string, states int32, minus bool, stay float64, hide int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 1))
+	a := dataset.Arrays{Edges: [][2]int32{{0, 1}, {1, 2}, {2, 3}, {0, 3}}}
+	if !minus {
+		a.States = []int32{states}
+	}
+	last := make([]int32, 4)
+	for i := range 300 {
+		labels := make([]int32, 4)
+		for s := range labels {
+			if labels[s] = rng.Int32N(states); s > 0 && rng.Float64() < 0.5 {
+				labels[s] = labels[s-1]
+			}
+		}
+		if rng.Float64() < stay {
+			labels = append([]int32(nil), last...)
+		}
+		last = append([]int32(nil), labels...)
+		if i < hide {
+			labels[2] = -1
+		}
+		for s := range labels {
+			if minus {
+				labels[s] = 2*labels[s] - 1
+			}
+		}
+		a.Labels = append(a.Labels, labels)
+	}
+	path := filepath.Join(dir, "ring.npz")
+	if err := dataset.WriteNPZ(path, &a); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestCouplingsByLikelihood: a small network is learned by the likelihood; spins of −1 and 1 are
+// labels 0 and 1, and Potts models of two states have the couplings of Ising models.
+func TestCouplingsByLikelihood(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	o := mustRun(t, "train", ring(t, t.TempDir(), 2, false, 0, 0), "--model", "ising", "-o", in("plain"), "-q")
+	if !strings.Contains(o.stdout, "auto → exact: the likelihood itself") {
+		t.Errorf("train says:\n%s", o.stdout)
+	}
+	spins := ring(t, t.TempDir(), 2, true, 0, 0)
+	mustRun(t, "train", spins, "--model", "ising", "-o", in("spins"), "-q")
+	mustRun(t, "train", ring(t, t.TempDir(), 2, false, 0, 0), "--model", "potts", "-o", in("potts"), "-q")
+	plain, spin, potts := couplingsOf(t, in("plain")), couplingsOf(t, in("spins")), couplingsOf(t, in("potts"))
+	if len(plain) != 8 || len(potts) != 4*2+4*3 {
+		t.Errorf("%d terms of ising, %d of potts", len(plain), len(potts))
+	}
+	for name, x := range plain {
+		if spin[name] != x {
+			t.Errorf("%s is %v, of spins %v", name, x, spin[name])
+		}
+		with := name + " 1 1"
+		if strings.HasPrefix(name, "node") {
+			with = name + " 1 "
+		}
+		if y := potts[with]; math.Abs(y[0]-x[0]) > 1e-7 || math.Abs(y[1]-x[1]) > 1e-7 {
+			t.Errorf("%s is %v, of potts %v", name, x, y)
+		}
+	}
+	total := 0
+	for _, row := range evaluate(t, spins, "-m", in("spins"))[0].Confusion {
+		for _, n := range row {
+			total += n
+		}
+	}
+	if total != 1200 {
+		t.Errorf("%d labels of spins count", total)
+	}
+	hidden := mustRun(t, "train", ring(t, t.TempDir(), 3, false, 0, 40), "--model", "potts", "-o", in("hidden"), "-q")
+	if x := couplingsOf(t, in("hidden")); len(x) != 4*3+4*6 || math.IsNaN(x["edge 0 1 0 0"][1]) {
+		t.Errorf("hidden labels: %v\n%s", x, hidden.stderr)
+	}
+}
+
+// TestErrorsOfChains: correlated samples are told of, and resampling by blocks gives larger
+// errors, as much larger as the chain is slower.
+func TestErrorsOfChains(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	chain := ring(t, t.TempDir(), 2, false, 0.6, 0)
+	if o := mustRun(t, "train", chain, "--model", "ising", "-o", in("curve"), "-q"); !strings.Contains(o.stderr, "samples are correlated with the one before (0.") {
+		t.Errorf("train notes:\n%s", o.stderr)
+	}
+	if o := mustRun(t, "train", chain, "--model", "ising", "--errors=bootstrap:200", "-o", in("drawn"), "-q"); !strings.Contains(o.stderr, "standard errors are of blocks of") {
+		t.Errorf("train notes:\n%s", o.stderr)
+	}
+	curve, drawn := couplingsOf(t, in("curve")), couplingsOf(t, in("drawn"))
+	ratio := 0.0
+	for name, x := range curve {
+		ratio += drawn[name][1] / x[1] / float64(len(curve))
+	}
+	if !(ratio > 1.5 && ratio < 2.3) { // √((1 + 0.6)/(1 − 0.6)) = 2, of which blocks miss some
+		t.Errorf("errors by resampling are %v as large", ratio)
+	}
+	mustRun(t, "train", chain, "--model", "ising", "--errors=none", "-o", in("none"), "-q")
+	if x := couplingsOf(t, in("none"))["edge 0 1"]; !math.IsNaN(x[1]) {
+		t.Errorf("errors that were not asked for: %v", x)
+	}
+}
+
+// TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method
+// without says so.
+func TestErrorsOfWeights(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	in := func(name string) string { return filepath.Join(folder, name) }
+	chain := ring(t, t.TempDir(), 3, false, 0, 0)
+	mustRun(t, "train", chain, "--method", "pseudo", "--errors", "-o", in("pseudo"), "-q")
+	if info := mustRun(t, "info", in("pseudo")).stdout; !strings.Contains(info, "error") {
+		t.Errorf("info has no errors:\n%s", info)
+	}
+	if o := mustRun(t, "train", chain, "--errors", "-o", in("bbpl"), "-q"); !strings.Contains(o.stderr, "no standard errors: method bbpl has none") {
+		t.Errorf("train notes:\n%s", o.stderr)
+	}
+	mustRun(t, "train", chain, "--errors=bootstrap:5", "-o", in("drawn"), "-q")
+	if !strings.Contains(mustRun(t, "info", in("drawn")).stdout, "error") {
+		t.Error("resampled errors are not shown")
+	}
+}
+
+// must returns the value of a call that may not fail here.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

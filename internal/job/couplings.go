@@ -1,0 +1,318 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/gauge"
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// The values of Options.Physics.
+const (
+	Ising = "ising"
+	Potts = "potts"
+)
+
+// Physics lists them.
+var Physics = []string{Ising, Potts}
+
+// likelihoodEntries bounds the entries of joint tables that are computed for the likelihood
+// and its Hessian, for it to be taken where pseudo-likelihood would do: about half a minute.
+const likelihoodEntries = 3e9
+
+// fitEvaluations is about how often a fit evaluates the likelihood.
+const fitEvaluations = 100
+
+// validatePhysics refuses what couplings of a physical system cannot be learned with.
+func (o *Options) validatePhysics() error {
+	name := "--model " + o.Physics
+	switch {
+	case o.Physics == "":
+		return nil
+	case !slices.Contains(Physics, o.Physics):
+		return usagef("--model %q: want %s or %s%s", o.Physics, Ising, Potts, nearest.Hint(o.Physics, Physics))
+	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
+		return usagef("%s and --method %s do not go together: it minimises a bound, whose couplings are not those of the system; leave the method out, or give exact or pseudo", name, o.Method)
+	case o.NoEdges:
+		return usagef("%s and --no-edges do not go together: couplings are of edges", name)
+	case o.ClassWeights != "":
+		return usagef("%s and --class-weights do not go together: samples count as often as they were drawn", name)
+	}
+	return nil
+}
+
+// physics decides how samples of a physical system are learned from: by the likelihood, if
+// that is cheap, and else by pseudo-likelihood, which both come to the truth with more
+// samples. Bounds of the likelihood do not.
+func (p *Prepared) physics(ctx context.Context) error {
+	o, data := &p.Options, p.Problem.Data
+	if o.Physics == "" {
+		return nil
+	}
+	name := "--model " + o.Physics
+	if !p.Set.Recipe.Untied {
+		return usagef("%s: every node and every edge needs weights of its own", name)
+	}
+	if data[0].Graph.NumEdges() == 0 {
+		return dataf("%s: the network has no edges, and so no couplings", name)
+	}
+	for _, t := range p.Problem.Model.Schema.NodeTypes {
+		if k := len(t.States); o.Physics == Ising && k != 2 {
+			return dataf("%s: there are nodes of %d states, and spins have 2; use --model %s", name, k, Potts)
+		}
+	}
+	samples, hidden := 0, 0
+	for _, in := range data {
+		samples += len(in.Samples())
+		for _, labels := range in.Samples() {
+			if slices.Contains(labels, crf.Unobserved) {
+				hidden++
+			}
+		}
+	}
+	if samples < 2 {
+		return dataf("%s: there is one sample, and a coupling of its own for every edge; want labels of many samples, [samples, nodes]", name)
+	}
+	if o.Method == learn.Auto {
+		most := likelihoodEntries / float64(fitEvaluations+2*p.Problem.Model.Layout.Size)
+		if work := learn.LikelihoodWork(data, most); work <= most {
+			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of tables for it", work)
+		} else {
+			o.Method, p.Choice = learn.Pseudo, fmt.Sprintf("pseudo-likelihood: the likelihood itself would take more than %.3g entries of tables", most)
+		}
+		p.Settings.Method = o.Method
+	}
+	if o.Method == learn.Pseudo && hidden > 0 {
+		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and the network is too wide for --method exact, which sums over them; leave these samples out", name, hidden, samples)
+	}
+	return ctx.Err()
+}
+
+// Couplings are fields and couplings of a model, in the zero-sum gauge.
+type Couplings struct {
+	Physics string
+	Terms   []gauge.Term
+	States  [][2]string // of each term
+	Values  []float64
+	Errors  []float64 // nil: not known
+}
+
+// columns c of a covariance Σ c cᵀ.
+type columns interface{ Each(do func(c []float64)) }
+
+// couplings reads them off a model; spread is the covariance of its weights, or nil.
+func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
+	in := p.Problem.Data[0]
+	g := gauge.New(m, in, p.Options.Physics == Ising)
+	c := &Couplings{Physics: p.Options.Physics, Terms: g.Terms, Values: make([]float64, len(g.Terms))}
+	g.Values(c.Values, m.Weights)
+	for _, t := range g.Terms {
+		states := [2]string{m.Schema.NodeTypes[in.NodeType(t.U)].States[t.A]}
+		if t.V >= 0 {
+			states[1] = m.Schema.NodeTypes[in.NodeType(t.V)].States[t.B]
+		}
+		c.States = append(c.States, states)
+	}
+	if spread != nil {
+		c.Errors = deviations(spread, len(g.Terms), g.Values)
+	}
+	return c
+}
+
+// deviations are the standard errors of what a linear map makes of weights.
+func deviations(spread columns, n int, of func(dst, weights []float64)) []float64 {
+	sum, part := make([]float64, n), make([]float64, n)
+	spread.Each(func(c []float64) {
+		of(part, c)
+		for i, x := range part {
+			sum[i] += x * x
+		}
+	})
+	for i, x := range sum {
+		sum[i] = math.Sqrt(x)
+	}
+	return sum
+}
+
+// Kinds of rows of a table of couplings.
+const (
+	fieldRow    = "node"
+	couplingRow = "edge"
+)
+
+// write writes the table.
+func (c *Couplings) write(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Comma = '\t'
+	header := []string{"kind", "u", "v", "value", "error"}
+	if c.Physics == Potts {
+		header = slices.Insert(header, 3, "state_u", "state_v")
+	}
+	rows := [][]string{header}
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+	for i, t := range c.Terms {
+		row := []string{fieldRow, strconv.Itoa(int(t.U)), ""}
+		if t.V >= 0 {
+			row[0], row[2] = couplingRow, strconv.Itoa(int(t.V))
+		}
+		if c.Physics == Potts {
+			row = append(row, c.States[i][0], c.States[i][1])
+		}
+		row = append(row, number(c.Values[i]), "")
+		if c.Errors != nil {
+			row[len(row)-1] = number(c.Errors[i])
+		}
+		rows = append(rows, row)
+	}
+	return out.WriteAll(rows)
+}
+
+// CouplingRow is a row of the table of a run.
+type CouplingRow struct {
+	Kind  string          `json:"kind"`
+	Name  string          `json:"name"` // of nodes, and of states if there are more than two
+	Value float64         `json:"value"`
+	Error runfolder.Float `json:"error"` // NaN: not known
+}
+
+// ReadCouplings reads the table of a run folder, largest values first, nil where it has none.
+func ReadCouplings(path string) (rows []CouplingRow, err error) {
+	text, err := infile.Read(path, "a table of couplings", infile.Text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	in := csv.NewReader(bytes.NewReader(text))
+	in.Comma, in.ReuseRecord = '\t', true
+	for line := 1; ; line++ {
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && len(row) != 5 && len(row) != 7 {
+			err = fmt.Errorf("there are %d columns, want 5 or 7", len(row))
+		}
+		if err != nil {
+			return nil, dataf("%s:%d: %v", path, line, err)
+		}
+		if line == 1 {
+			continue
+		}
+		r := CouplingRow{Kind: row[0], Name: nameOf(row[1], row[2], row[3:len(row)-2]), Error: runfolder.Float(math.NaN())}
+		if r.Value, err = strconv.ParseFloat(row[len(row)-2], 64); err != nil {
+			return nil, dataf("%s:%d: value is %q, want a number", path, line, row[len(row)-2])
+		}
+		if text := row[len(row)-1]; text != "" {
+			x, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return nil, dataf("%s:%d: error is %q, want a number", path, line, text)
+			}
+			r.Error = runfolder.Float(x)
+		}
+		rows = append(rows, r)
+	}
+	return largestFirst(rows), nil
+}
+
+// nameOf names a field, of node u alone, or a coupling, and states if there are any.
+func nameOf(u, v string, states []string) string {
+	name := "h " + u
+	if v != "" {
+		name = "J " + u + " – " + v
+	} else if len(states) > 0 {
+		states = states[:1]
+	}
+	if len(states) > 0 {
+		name += ", states " + strings.Join(states, ", ")
+	}
+	return name
+}
+
+func largestFirst(rows []CouplingRow) []CouplingRow {
+	slices.SortStableFunc(rows, func(a, b CouplingRow) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	return rows
+}
+
+// largest lists the largest of them.
+func (c *Couplings) largest(n int) (rows []CouplingRow) {
+	for i, t := range c.Terms {
+		r := CouplingRow{Kind: fieldRow, Value: c.Values[i], Error: runfolder.Float(math.NaN())}
+		v := ""
+		if t.V >= 0 {
+			r.Kind, v = couplingRow, strconv.Itoa(int(t.V))
+		}
+		var states []string
+		if c.Physics == Potts {
+			states = c.States[i][:]
+		}
+		r.Name = nameOf(strconv.Itoa(int(t.U)), v, states)
+		if c.Errors != nil {
+			r.Error = runfolder.Float(c.Errors[i])
+		}
+		rows = append(rows, r)
+	}
+	rows = largestFirst(rows)
+	return rows[:min(n, len(rows))]
+}
+
+// ErrorText is a standard error for people, "" where there is none.
+func ErrorText(x runfolder.Float) string {
+	if math.IsNaN(float64(x)) {
+		return ""
+	}
+	return fmt.Sprintf("%.2g", float64(x))
+}
+
+// Agreement compares couplings with those of a reference.
+type Agreement struct {
+	// Slope is that of the line through the origin with the least squares of couplings, over
+	// those of the reference.
+	Slope runfolder.Float `json:"slope"`
+	// Inside is the share of intervals of 95 % that hold the reference, of couplings and of
+	// fields together.
+	Inside runfolder.Float `json:"inside"`
+}
+
+// agreement compares, nil where there is no reference.
+func (p *Prepared) agreement(c *Couplings) *Agreement {
+	if p.Reference == nil {
+		return nil
+	}
+	same := *p.Problem.Model // its weights are laid out as those learned
+	same.Weights = p.Reference.Model.Weights
+	truth := p.couplings(&same, nil)
+	products, squares, inside := 0.0, 0.0, 0.0
+	for i, t := range c.Terms {
+		if x := truth.Values[i]; t.V >= 0 {
+			products += x * c.Values[i]
+			squares += x * x
+		}
+		if c.Errors != nil && math.Abs(c.Values[i]-truth.Values[i]) <= normal95*c.Errors[i] {
+			inside++
+		}
+	}
+	a := &Agreement{runfolder.Float(products / squares), runfolder.Float(math.NaN())}
+	if c.Errors != nil {
+		a.Inside = runfolder.Float(inside / float64(len(c.Terms)))
+	}
+	return a
+}
+
+// normal95 is how many standard deviations to either side hold 95 % of a normal distribution.
+const normal95 = 1.959964

@@ -1,0 +1,292 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// The values of Options.Errors, beside bootstrap:B.
+const (
+	errorsNone      = "none"
+	errorsAuto      = "auto"
+	errorsBootstrap = "bootstrap"
+)
+
+const (
+	// defaultReplicates makes an error uncertain by 7 %, 1/√(2B).
+	defaultReplicates = 100
+	// replicateTolerance is the norm of the gradient at which a replicate ends, relative to
+	// where it begins, at the weights of all samples: what is left is that share of its way.
+	replicateTolerance = 1e-3
+	// correlationTold is the correlation of neighbouring samples that is told of: errors are
+	// too small by a tenth.
+	correlationTold = 0.1
+)
+
+// bootstrap reads Options.Errors, of options with their defaults.
+func (o *Options) bootstrap() (replicates int, asked bool, err error) {
+	name, number, given := strings.Cut(o.Errors, ":")
+	switch {
+	case o.Errors == errorsNone || o.Errors == errorsAuto:
+		return 0, false, nil
+	case name != errorsBootstrap:
+		return 0, false, usagef("--errors %q: want auto, bootstrap, bootstrap:B with a number of replicates, or none", o.Errors)
+	case !given:
+		return defaultReplicates, true, nil
+	}
+	if replicates, err = strconv.Atoi(number); err != nil || replicates < 2 {
+		return 0, false, usagef("--errors %q: want a number of replicates, 2 or more, such as bootstrap:%d", o.Errors, defaultReplicates)
+	}
+	return replicates, true, nil
+}
+
+// spread finds standard errors, and couplings of physical systems with theirs, and writes
+// them into the folder. Errors that there are none of are a note.
+func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
+	p, m := r.p, result.Model.Model
+	if p.Options.Errors == errorsNone && p.Options.Physics == "" {
+		return nil
+	}
+	found, notes, err := p.covariance(ctx, m)
+	switch {
+	case p.Options.Errors == errorsNone:
+	case ctx.Err() != nil:
+		notes = append(notes, "no standard errors: interrupted; resume the run to make up for them")
+	case err != nil:
+		advice := ""
+		if p.Options.Errors == errorsAuto && len(samplesOf(p.Problem.Data)) > 1 {
+			advice = "; --errors=bootstrap learns again from resampled samples, with any method"
+		}
+		notes = append(notes, fmt.Sprintf("no standard errors: %v%s", err, advice))
+	default:
+		result.Errors = deviations(found, len(m.Weights), func(dst, weights []float64) { p.scale.Original(dst, weights, &m.Layout) })
+	}
+	for _, text := range notes {
+		watch.note("%s", text)
+		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+	}
+	if p.Options.Physics != "" {
+		if result.Errors == nil {
+			found = nil
+		}
+		result.Couplings = p.couplings(m, found)
+	}
+	return r.saveErrors(result)
+}
+
+// saveErrors writes what spread has found.
+func (r *run) saveErrors(result *Result) error {
+	if r.folder == nil {
+		return nil
+	}
+	if m := result.Model.Model; result.Errors != nil {
+		errors := &crf.Model{Schema: m.Schema, Layout: m.Layout, Weights: result.Errors}
+		meta := map[string]string{MetaErrors: r.p.Options.Errors, MetaErrorsOf: HashWeights(m.Weights)}
+		if err := r.files.Via(ErrorsFile, func(path string) error { return crf.Save(path, errors, meta) }); err != nil {
+			return err
+		}
+		r.isSaved("the standard errors", ErrorsFile)
+	}
+	if c := result.Couplings; c != nil {
+		if err := r.files.WriteFile(CouplingsFile, func(w io.Writer) error { return c.write(w) }); err != nil {
+			return err
+		}
+		r.isSaved("the couplings", CouplingsFile)
+	}
+	return nil
+}
+
+// Keys of the metadata of a file of standard errors.
+const (
+	MetaErrors   = "errors"         // how they were found
+	MetaErrorsOf = "weights_sha256" // of the weights that they are of
+)
+
+// covariance is that of the weights with features on one scale, as they were learned.
+func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns, notes []string, err error) {
+	problem, settings := p.Problem, p.Settings
+	problem.Model = m.Clone()
+	p.scale.Standard(problem.Model.Weights, m.Weights, &m.Layout)
+	replicates, bootstrap, err := p.Options.bootstrap()
+	switch {
+	case p.Options.Errors == errorsNone || err != nil:
+		return nil, nil, err
+	case bootstrap:
+		return p.replicate(ctx, problem, replicates)
+	}
+	x, err := learn.NewSpread(ctx, problem, settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rho := x.Correlation; rho > correlationTold {
+		notes = append(notes, fmt.Sprintf("samples are correlated with the one before (%.2f), and standard errors are too small by a factor of about %.2g: --errors=bootstrap resamples blocks of them", rho, math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
+	}
+	return x, notes, nil
+}
+
+// replicates are weights learned from resampled samples, less their mean, such that the sum
+// of their squares is a variance.
+type replicates [][]float64
+
+// Each implements columns.
+func (r replicates) Each(do func(c []float64)) {
+	for _, c := range r {
+		do(c)
+	}
+}
+
+// replicate learns from data resampled by blocks of samples that follow each other (Künsch
+// 1989), round and round (Politis and Romano 1992), each from the weights of all.
+func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) (found columns, notes []string, err error) {
+	units := samplesOf(problem.Data)
+	if len(units) < 2 {
+		return nil, nil, fmt.Errorf("there is one sample alone, and nothing to resample")
+	}
+	block := blockLength(units)
+	settings := p.Settings
+	settings.Threads = 1
+	settings.GradientTolerance, settings.RelativeTolerance = 0, replicateTolerance
+	all, failed := make(replicates, n), make([]error, n)
+	err = parallel.Each(ctx, n, p.Options.Threads, func(i int) {
+		rng := rand.New(rand.NewPCG(p.Options.Seed, uint64(i)))
+		sub := problem
+		if sub.Data, failed[i] = resample(units, block, rng); failed[i] != nil {
+			return
+		}
+		fitted, err := learn.Fit(ctx, sub, settings)
+		if failed[i] = err; err == nil {
+			all[i] = fitted.Model.Weights
+		}
+	})
+	if err == nil {
+		err = ctx.Err()
+	}
+	for _, problem := range failed {
+		if err == nil {
+			err = problem
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	mean := make([]float64, len(problem.Model.Weights))
+	for _, w := range all {
+		for i, x := range w {
+			mean[i] += x / float64(n)
+		}
+	}
+	for _, w := range all {
+		for i := range w {
+			w[i] = (w[i] - mean[i]) / math.Sqrt(float64(n-1))
+		}
+	}
+	if block > 1 {
+		notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, which are correlated with the one before", block))
+	}
+	return all, notes, nil
+}
+
+// sample is one of an instance.
+type sample struct {
+	in     *crf.Instance
+	labels []int32
+}
+
+// samplesOf lists what is resampled.
+func samplesOf(data []*crf.Instance) (units []sample) {
+	for _, in := range data {
+		for _, labels := range in.Samples() {
+			units = append(units, sample{in, labels})
+		}
+	}
+	return units
+}
+
+// blockLength is that of Carlstein (1986) for sums along a chain of first order, √6 ρ/(1 − ρ²)
+// to the power of 2/3, times ∛N. Here ρ is how much more often neighbouring samples of an
+// instance have the same label than any two, of what is left to certainty.
+func blockLength(units []sample) int {
+	const surest = 0.99 // there are no longer blocks than samples anyway
+	same, expected, pairs := 0.0, 0.0, 0.0
+	counts := map[*crf.Instance][]float64{} // [node][state]
+	width := 0
+	for _, u := range units {
+		for s := range u.labels {
+			width = max(width, u.in.States(int32(s)))
+		}
+	}
+	number := map[*crf.Instance]float64{}
+	for _, u := range units {
+		c := counts[u.in]
+		if c == nil {
+			c = make([]float64, len(u.labels)*width)
+			counts[u.in] = c
+		}
+		number[u.in]++
+		for s, y := range u.labels {
+			if y != crf.Unobserved {
+				c[s*width+int(y)]++
+			}
+		}
+	}
+	for i := 1; i < len(units); i++ {
+		u, before := units[i], units[i-1]
+		if u.in != before.in {
+			continue
+		}
+		for s, y := range u.labels {
+			if y == crf.Unobserved || before.labels[s] == crf.Unobserved {
+				continue
+			}
+			pairs++
+			if y == before.labels[s] {
+				same++
+			}
+			for _, n := range counts[u.in][s*width:][:width] {
+				expected += n * n / (number[u.in] * number[u.in])
+			}
+		}
+	}
+	if !(expected < pairs) {
+		return 1
+	}
+	rho := min(surest, max(0, (same-expected)/(pairs-expected)))
+	length := math.Cbrt(6*rho*rho/((1-rho*rho)*(1-rho*rho))) * math.Cbrt(float64(len(units)))
+	return min(len(units), max(1, int(math.Round(length))))
+}
+
+// resample draws as many samples, in blocks.
+func resample(units []sample, block int, rng *rand.Rand) (data []*crf.Instance, err error) {
+	drawn := map[*crf.Instance][][]int32{}
+	var order []*crf.Instance
+	for n := 0; n < len(units); {
+		first := rng.IntN(len(units))
+		for i := 0; i < block && n < len(units); i++ {
+			u := units[(first+i)%len(units)]
+			if drawn[u.in] == nil {
+				order = append(order, u.in)
+			}
+			drawn[u.in] = append(drawn[u.in], u.labels)
+			n++
+		}
+	}
+	for _, in := range order {
+		spec := in.Spec()
+		spec.Labels = drawn[in]
+		again, err := crf.NewInstance(in.Schema(), spec)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, again)
+	}
+	return data, nil
+}
