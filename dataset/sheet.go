@@ -29,6 +29,21 @@ type sheet struct {
 	header []string
 }
 
+// invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	at := 0
+	for line := range bytes.Lines(data) {
+		if !utf8.Valid(line) {
+			return at
+		}
+		at += len(line)
+	}
+	return -1 // lines end between characters
+}
+
 // newSheet reads the header of a table.
 func newSheet(path string, data []byte) (*sheet, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -44,10 +59,10 @@ func newSheet(path string, data []byte) (*sheet, error) {
 		return fail(0, "save it as CSV in UTF-8", "it is not text in UTF-8")
 	}
 	s := &sheet{path: path, data: data}
-	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
-	if !utf8.Valid(first) {
-		return fail(1, "save it in UTF-8", "the header is not text in UTF-8")
+	if at := invalidUTF8(data); at >= 0 {
+		return fail(1+bytes.Count(data[:at], []byte("\n")), "save it in UTF-8", "it is not text in UTF-8")
 	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	line := string(first)
 	s.comma = separatorOf(line, separators)
 	r := s.reader()

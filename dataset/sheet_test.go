@@ -291,3 +291,16 @@ func FuzzSheets(f *testing.F) {
 		}
 	})
 }
+
+// TestPairsAsNamed: two tables that are named are the pair, wherever they lie and whatever
+// their names, and no other table is read.
+func TestPairsAsNamed(t *testing.T) {
+	const nodes, edges = "id,label\na,x\nb,y\n", "source,target\na,b\n"
+	dir := writeFiles(t, map[string]string{"m/nodes.csv": nodes, "m/edges.csv": edges, "nodes.csv": nodes, "edges.csv": edges, "e2.csv": edges})
+	for _, paths := range [][]string{{"m/nodes.csv", "edges.csv"}, {"edges.csv", "m/nodes.csv"}, {"nodes.csv", "e2.csv"}, {"e2.csv", "nodes.csv"}} {
+		set, err := Open(t.Context(), []string{filepath.Join(dir, paths[0]), filepath.Join(dir, paths[1])}, Options{})
+		if err != nil || len(set.Instances) != 1 || set.Instances[0].Graph.NumEdges() != 1 || len(set.Sources) != 2 {
+			t.Errorf("%v: %+v, %v", paths, set, err)
+		}
+	}
+}

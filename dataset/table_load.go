@@ -62,9 +62,26 @@ func pairOf(table string) tablePair {
 	return tablePair{nodes: stem + nodesStem + extension, edges: stem + edgesStem + extension, name: name}
 }
 
+// isTable reports whether a path is a file of a table's extension.
+func isTable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && slices.Contains(tableExtensions, filepath.Ext(path))
+}
+
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
 // folders of them, and two tables by any other names.
 func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
+	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) { // named, wherever they lie
+		a, b := paths[0], paths[1]
+		switch first, second := filepath.Base(a), filepath.Base(b); {
+		case isNodesTable(first) && isEdgesTable(second):
+			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}, nil, nil
+		case isEdgesTable(first) && isNodesTable(second):
+			return []tablePair{{nodes: b, edges: a, name: pairOf(b).name}}, nil, nil
+		case isNodesTable(first) != isNodesTable(second), isEdgesTable(first) != isEdgesTable(second):
+			return []tablePair{{nodes: a, edges: b, loose: true}}, nil, nil
+		}
+	}
 	var loose []string
 	add := func(p tablePair) {
 		if !slices.Contains(pairs, p) { // both of its tables may be given

@@ -106,18 +106,21 @@ func TestTextSkipEdges(t *testing.T) {
 
 func TestTextRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"a B\nb\n":            "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
-		"a\nb\n":              "text has 1 columns, want at least 2",
-		"a B\nb B\n":          `every label is "B", which tells of one state only`,
-		"\n\n":                "x.conll: there are no tokens",
-		"a\xff B\n":           "x.conll: it is not text in UTF-8",
-		"A\tw:x\nB\tw\tv=1\n": `x.conll:1: attribute "w:x": want NAME or NAME:NUMBER`,
+		"a B\nb\n":              "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
+		"a\nb\n":                "text has 1 columns, want at least 2",
+		"a B\nb B\n":            `every label is "B", which tells of one state only`,
+		"\n\n":                  "x.conll: there are no tokens",
+		"a\xff B\n":             "x.conll: it is not text in UTF-8",
+		"a\tB\nb\tA\nc\n":       "x.conll:3: the number of columns is 1, want 2", // a slip makes no attributes
+		"a\tB\nb\tA\tz\nc\tB\n": "x.conll:2: the number of columns is 3, want 2",
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"x.conll": text})}, Options{})
 		wantError(t, err, want)
 	}
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"x.crfsuite": "A\tw:x\tv\nB\tw\tv\n"})}, Options{})
+	wantError(t, err, `x.crfsuite:1: attribute "w:x": want NAME or NAME:NUMBER`)
 	// Lists of files stay lists.
-	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"}) + "/list.txt"}, Options{})
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"}) + "/list.txt"}, Options{})
 	wantError(t, err, "list.txt:1: there is no file")
 }
 

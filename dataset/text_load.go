@@ -168,7 +168,7 @@ func (l *textLoader) chooseForm() {
 	} else {
 		l.rules = &textRecipe{Form: l.files[0].form(), SkipEdges: l.o.SkipEdges}
 		if l.rules.Form == textColumns {
-			l.rules.Columns = l.files[0].most
+			l.rules.Columns = l.files[0].usual()
 		}
 	}
 	if problem := l.rules.problem(); problem != "" {

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -87,10 +89,14 @@ func (f *textFile) fields(text string) []string {
 	return strings.Fields(text)
 }
 
-// form says how the lines are to be read. Attributes are separated by tabs, as many as a
-// token has, or most of them are NAME=VALUE.
+// form says how the lines are to be read: as the name of the file tells, or else as
+// attributes where these are separated by tabs, as many as a token has, or most of them are
+// NAME=VALUE.
 func (f *textFile) form() string {
-	if !f.tabs {
+	switch {
+	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
+		return textAttributes
+	case !f.tabs, slices.Contains([]string{".conll", ".iob", ".bio"}, filepath.Ext(f.path)):
 		return textColumns
 	}
 	if f.least != f.most {
@@ -108,6 +114,19 @@ func (f *textFile) form() string {
 		return textAttributes
 	}
 	return textColumns
+}
+
+// usual is the number of columns of the most lines: one that differs is a slip.
+func (f *textFile) usual() int {
+	count := map[int]int{}
+	f.each(func(line int, text string) { count[len(f.fields(text))]++ }, nil)
+	usual := f.most
+	for n, lines := range count {
+		if lines > count[usual] || lines == count[usual] && n > usual {
+			usual = n
+		}
+	}
+	return usual
 }
 
 // sentence is what the lines of one hold.

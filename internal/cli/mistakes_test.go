@@ -92,6 +92,8 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"no header of edges", headed(headedNodes, "ann,bob\nbob,cid\n"), "", 3, []string{`edges.csv:1: the header is missing: the first line joins the nodes "ann" and "bob"`}},
 		{"vertical bars", headed(strings.ReplaceAll(headedNodes, ",", "|"), headedEdges), "", 3, []string{"nodes.csv:1: the header", "vertical bars separate the words", "separate columns by commas"}},
 		{"another separator in the rows", headed(strings.Replace(headedNodes, "ann,ok,3", "ann;ok;3", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 1, the header has 3 columns", "commas separate those of the header, semicolons those of this line"}},
+		{"another encoding", headed(strings.Replace(headedNodes, "bob", "b\xf6b", 1), strings.Replace(headedEdges, "bob", "b\xf6b", -1)), "", 3, []string{"nodes.csv:3: it is not text in UTF-8", "save it in UTF-8"}},
+		{"no edges below the header", headed(headedNodes, "source,target\n"), "train $DIR --dry-run", 0, nil},
 		{"a cell too many", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok,3,4", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 4, the header has 3 columns"}},
 		{"decimal commas", headed("id;label;x\nann;ok;0,5\nbob;bad;0,7\ncid;bad;1\n", headedEdges), "", 3, []string{`nodes.csv:2:x: the number "0,5" has a comma`, "write decimal points"}},
 		{"a word among numbers", headed(headedNodes+"n1,ok,1\nn2,ok,2\nn3,ok,2\nn4,ok,2\nn5,ok,2\nn6,ok,2\nn7,ok,four\n", headedEdges), "", 3, []string{`nodes.csv:11:x: "four" is no number, as are 9 of the 10 cells`}},

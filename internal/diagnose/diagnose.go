@@ -85,10 +85,11 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	row := make([]float64, len(c.squares))
 	for _, in := range data {
-		f, typeOf, rowOf, n := in.EdgeFeatures(t), in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
+		features, typeOf, rowOf, n := in.EdgeFeatures, in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
 		if node {
-			f, typeOf, rowOf, n = in.NodeFeatures(t), in.NodeType, in.NodeRow, in.Graph.NumNodes()
+			features, typeOf, rowOf, n = in.NodeFeatures, in.NodeType, in.NodeRow, in.Graph.NumNodes()
 		}
+		f := features(t)
 		c.hot = c.hot || ground.Tables(f) > 0
 		if c.hot || len(row) == 0 {
 			return

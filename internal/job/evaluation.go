@@ -273,6 +273,7 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 	w.Temperature = r.Model.Temperature()
 	if p.alone != nil {
 		w.Model, what = p.original(p.alone), "node features alone, with which it began"
+		w.Temperature = 0 // that of the model is not theirs
 	}
 	text, err := w.harm(ctx, e, scored, what)
 	if err != nil || text == "" {

@@ -128,10 +128,10 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if p.scale, err = standardise.Of(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil || p.scale == nil {
 		return err
 	}
-	if p.Owned {
-		p.scale.InPlace(p.Problem.Data)
-	} else if err := p.copyScaled(ctx); err != nil {
-		return err
+	if !p.Owned || !p.scale.InPlace(p.Problem.Data) {
+		if err := p.copyScaled(ctx); err != nil {
+			return err
+		}
 	}
 	if p.Initial != nil {
 		m := p.Problem.Model.Clone()

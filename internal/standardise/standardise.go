@@ -23,12 +23,12 @@ type Map struct {
 // columns are the features of one type.
 type columns struct {
 	mean, deviation []float64 // [features]; 0 and 1: as it is; nil: so are all
-	constant        int       // the feature that is one everywhere; −1: none, and means are 0
+	constant        int       // the last feature that is one everywhere, as a bias is; −1: none, and means are 0
 }
 
-// flat is how large the range of a feature is, relative to its largest value, for the
-// feature to be constant: features in single precision are no nearer to a number.
-const flat = 1e-6
+// flat and flatSingle are how large the range of a feature is, relative to its largest value,
+// for the feature to be constant: what rounding leaves in double and in single precision.
+const flat, flatSingle = 1e-12, 1e-6
 
 // Of measures data, whose types are those of a schema, and returns nil where nothing
 // is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features, features that are 0 or 1 everywhere,
@@ -40,25 +40,41 @@ func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads i
 		if copies > 0 {
 			return nil
 		}
-		var dim int
+		dim, dense, sparse, single := 0, false, false, false
 		for _, in := range data {
 			f := features(in)
-			if x := f.Data(); f.Rows() > 0 && x.Double == nil && x.Single == nil && x.Value == nil {
-				return nil // constants and indicators
+			x := f.Data()
+			if dim = f.Dim(); f.Rows() == 0 {
+				continue
 			}
-			dim = f.Dim()
-		}
-		parts := make([][]moments, len(data))
-		if err := parallel.Each(ctx, len(data), threads, func(i int) { parts[i] = momentsOf(features(data[i]), data[i].Weight()*float64(len(data[i].Samples()))) }); err != nil {
-			return err
-		}
-		all := make([]moments, dim)
-		for _, part := range parts {
-			for j := range part {
-				all[j].add(&part[j])
+			switch {
+			case x.Double != nil, x.Single != nil:
+				dense, single = true, single || x.Single != nil
+			case x.Start != nil:
+				sparse = true
+			default:
+				return nil // constants, or bins
 			}
 		}
-		*dst = columnsOf(all)
+		var all []moments
+		switch {
+		case sparse && dense:
+			return nil
+		case sparse:
+			all = sparseMoments(data, features, dim)
+		default:
+			parts := make([][]moments, len(data))
+			if err := parallel.Each(ctx, len(data), threads, func(i int) { parts[i] = momentsOf(features(data[i]), weightOf(data[i])) }); err != nil {
+				return err
+			}
+			all = make([]moments, dim)
+			for _, part := range parts {
+				for j := range part {
+					all[j].add(&part[j])
+				}
+			}
+		}
+		*dst = columnsOf(all, single)
 		changes = changes || dst.mean != nil
 		return nil
 	}
@@ -86,17 +102,13 @@ type moments struct {
 	partial          bool // not in every sparse row
 }
 
-// momentsOf measures features, by columns, of rows of that weight. A column that is not in
-// every sparse row, once, is left without rows.
+// momentsOf measures dense features, by columns, of rows of that weight.
 func momentsOf(f *crf.Features, weight float64) []moments {
 	all := make([]moments, f.Dim())
 	if f.Rows() == 0 {
 		return all
 	}
 	n := float64(f.Rows())
-	if x := f.Data(); x.Start != nil {
-		return sparseMoments(x, all, weight)
-	}
 	for j := range all {
 		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
@@ -122,47 +134,61 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 	return all
 }
 
-// sparseMoments measures the columns that are in every row.
-func sparseMoments(x *crf.FeatureData, all []moments, weight float64) []moments {
-	last, rows := make([]int, x.Dim), make([]int, x.Dim) // the row a column was last seen in, from 1; in how many
-	each := func(f func(c *moments, v float64)) {
-		for i, j := range x.Column {
-			f(&all[j], x.Value[i])
-		}
-	}
+// sparseMoments measures the columns that are in every sparse row of all instances, once, and
+// leaves the others partial. Memory is that of the columns, whatever the number of instances.
+func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Features, dim int) []moments {
+	all := make([]moments, dim)
+	last, rows := make([]int, dim), make([]int, dim) // the row a column was last seen in, from 1; in how many
 	for j := range all {
 		all[j] = moments{least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
-	for r := range x.Rows {
-		for _, j := range x.Column[x.Start[r]:x.Start[r+1]] {
-			if last[j] == r+1 {
-				rows[j] = -x.Rows // twice in a row
+	row, total := 0, 0.0
+	for _, in := range data {
+		x, weight := features(in).Data(), weightOf(in)
+		total += weight * float64(x.Rows)
+		for r := range x.Rows {
+			row++
+			for i := x.Start[r]; i < x.Start[r+1]; i++ {
+				j, v := x.Column[i], valueOf(x, i)
+				c := &all[j]
+				c.partial = c.partial || last[j] == row // twice in a row
+				last[j] = row
+				rows[j]++
+				c.mean += weight * v
+				c.least, c.most = min(c.least, v), max(c.most, v)
+				c.indicator = c.indicator && (v == 0 || v == 1)
 			}
-			last[j] = r + 1
-			rows[j]++
 		}
 	}
-	each(func(c *moments, v float64) {
-		c.mean += v / float64(x.Rows)
-		c.least, c.most = min(c.least, v), max(c.most, v)
-		c.indicator = c.indicator && (v == 0 || v == 1)
-	})
-	each(func(c *moments, v float64) { c.squares += weight * (v - c.mean) * (v - c.mean) })
 	for j := range all {
-		if all[j].n = float64(x.Rows) * weight; rows[j] != x.Rows {
-			all[j] = moments{n: all[j].n, partial: true}
+		c := &all[j]
+		c.n, c.mean, c.partial = total, c.mean/total, c.partial || rows[j] != row
+	}
+	for _, in := range data {
+		x, weight := features(in).Data(), weightOf(in)
+		for i, j := range x.Column {
+			d := valueOf(x, i) - all[j].mean
+			all[j].squares += weight * d * d
 		}
 	}
 	return all
 }
 
+// weightOf is how much the rows of an instance count.
+func weightOf(in *crf.Instance) float64 { return in.Weight() * float64(len(in.Samples())) }
+
+// valueOf is that of a sparse entry.
+func valueOf(x *crf.FeatureData, i int) float64 {
+	if x.Value == nil {
+		return 1
+	}
+	return x.Value[i]
+}
+
 // add takes in those of other rows, as Chan, Golub and LeVeque (1983) do.
 func (c *moments) add(other *moments) {
 	switch {
-	case other.n == 0 || c.partial:
-		return
-	case other.partial:
-		*c = *other
+	case other.n == 0:
 		return
 	case c.n == 0:
 		*c = *other
@@ -177,11 +203,15 @@ func (c *moments) add(other *moments) {
 }
 
 // columnsOf decides what is done to each feature of a type.
-func columnsOf(all []moments) columns {
+func columnsOf(all []moments, single bool) columns {
+	flat := flat
+	if single {
+		flat = flatSingle
+	}
 	c := columns{mean: make([]float64, len(all)), deviation: make([]float64, len(all)), constant: -1}
 	changes := false
 	for j, x := range all {
-		if c.constant < 0 && x.n > 0 && !x.partial && x.least == 1 && x.most == 1 {
+		if x.n > 0 && !x.partial && x.least == 1 && x.most == 1 {
 			c.constant = j
 		}
 	}
@@ -232,7 +262,7 @@ func (c *columns) features(f *crf.Features) crf.Features {
 	case x.Single != nil:
 		scaled, err = crf.Dense(scale(c, make([]float32, len(x.Single)), x.Single), x.Dim)
 	case x.Start != nil:
-		scaled, err = crf.Sparse(x.Start, x.Column, scaleSparse(c, make([]float64, len(x.Value)), x), x.Dim)
+		scaled, err = crf.Sparse(x.Start, x.Column, scaleSparse(c, make([]float64, len(x.Column)), x), x.Dim)
 	default:
 		scaled, err = crf.Dense(scale(c, make([]float64, len(x.Double)), x.Double), x.Dim)
 	}
@@ -253,14 +283,32 @@ func scale[T float32 | float64](c *columns, dst, x []T) []T {
 
 func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
 	for i, j := range x.Column {
-		dst[i] = (x.Value[i] - c.mean[j]) / c.deviation[j]
+		dst[i] = (valueOf(x, i) - c.mean[j]) / c.deviation[j]
 	}
 	return dst
 }
 
 // InPlace puts the features of instances on the new scale where they lie, for instances
-// that nobody else uses. Features that several of them share are changed once.
-func (m *Map) InPlace(data []*crf.Instance) {
+// that nobody else uses. Features that several of them share are changed once. Sparse rows of
+// ones alone have no place for other values: where there are some, nothing is changed and
+// the answer is false.
+func (m *Map) InPlace(data []*crf.Instance) bool {
+	bare := func(c *columns, f *crf.Features) bool {
+		x := f.Data()
+		return c.mean != nil && x.Start != nil && x.Value == nil && len(x.Column) > 0
+	}
+	for _, in := range data {
+		for a := range m.node {
+			if bare(&m.node[a], in.NodeFeatures(a)) {
+				return false
+			}
+		}
+		for b := range m.edge {
+			if bare(&m.edge[b], in.EdgeFeatures(b)) {
+				return false
+			}
+		}
+	}
 	done := map[any]bool{}
 	change := func(c *columns, f *crf.Features) {
 		x := f.Data()
@@ -285,6 +333,7 @@ func (m *Map) InPlace(data []*crf.Instance) {
 			change(&m.edge[b], in.EdgeFeatures(b))
 		}
 	}
+	return true
 }
 
 // Original writes the weights for features as they are into dst, given those for
