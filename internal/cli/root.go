@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -134,7 +135,11 @@ func (o *output) Write(p []byte) (int, error) {
 // end reports what ended the command, if not success, and returns the exit code.
 func (a *app) end(err error) (code int) {
 	if errors.Is(err, context.Canceled) {
-		err = &exitError{exitInterrupted, errors.New("interrupted")}
+		text := errors.New("interrupted")
+		if undone := (*job.Error)(nil); errors.As(err, &undone) { // it says what is kept
+			text = undone.Err
+		}
+		err = &exitError{exitInterrupted, text}
 	}
 	if err != nil {
 		a.say("blockbp: %v", err)

@@ -57,11 +57,16 @@ func (p *Prepared) featuresFirstNote() string {
 	return text
 }
 
+// featuresPasses bounds the passes of the fit without edges: node weights are about there by
+// then. The limits of the run do not count, so that a run that goes on after one has begun
+// where one in one go does.
+const featuresPasses = 500
+
 // beginWithFeatures learns node weights without edges, and begins the training there, where
-// that is wanted. A run that goes on from a checkpoint has begun.
+// that is wanted. A run that goes on learns them again: it is compared with them.
 func (r *run) beginWithFeatures(ctx context.Context) error {
 	p := r.p
-	if p.Settings.Resume != nil || !p.featuresFirst() {
+	if !p.featuresFirst() {
 		return nil
 	}
 	started := time.Now()
@@ -72,7 +77,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 	}
 	s := learn.Settings{
 		Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
-		MaxIterations: p.Settings.MaxIterations, MaxPasses: p.Settings.MaxPasses, MaxTime: time.Duration(pathShare * float64(p.Settings.MaxTime)),
+		MaxPasses: featuresPasses, MaxTime: time.Duration(pathShare * float64(p.Settings.MaxTime)),
 	}
 	s, _, err := s.Choose(&problem)
 	if err != nil {

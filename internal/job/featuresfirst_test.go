@@ -1,6 +1,8 @@
 package job
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,4 +78,27 @@ func withoutState(t *testing.T, set *dataset.Set) *dataset.Set {
 		}
 	}
 	return &other
+}
+
+// TestFeaturesFirstResumes: a run that a limit ended, and that goes on, ends in the weights and
+// the words of one in one go.
+func TestFeaturesFirstResumes(t *testing.T) {
+	folder := t.TempDir()
+	task := Task{Set: chainsHiding(t, 3, []int{1, 2, 3, 4, 6, 7, 9, 10})}
+	run := func(dir string, iterations int, resume bool) string {
+		t.Helper()
+		train(t, Options{MaxIterations: iterations, RelativeTolerance: 1e-300}, task, &Folder{Dir: filepath.Join(folder, dir), NoReport: true, Resume: resume})
+		text, err := os.ReadFile(filepath.Join(folder, dir, ModelFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	want := run("whole", 12, false)
+	if first := run("parts", 2, false); first == want {
+		t.Error("two iterations are as good as twelve")
+	}
+	if run("parts", 12, true) != want {
+		t.Error("a run that went on has another model")
+	}
 }
