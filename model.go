@@ -125,7 +125,8 @@ func (m *Model) Save(path string) error { return m.inner.Save(path) }
 type Prediction struct {
 	Name string
 	// Labels [nodes] are the most likely states. Beliefs [nodes][states] are the
-	// probabilities of all states under the model, by convex belief propagation.
+	// probabilities of all states under the model, by convex belief propagation. Nodes of
+	// graph tables are in the order of their rows.
 	Labels  []string
 	Beliefs [][]float64
 	// Converged: messages settled; with counting numbers that are not convex, at one of
@@ -153,7 +154,7 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	}
 	all := make([]Prediction, len(instances))
 	err = work.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		all[i] = prediction(instances[i], b)
+		all[i] = prediction(instances[i], b, func(row int) int { return job.NodeOfRow(set, i, row) })
 		return nil
 	})
 	if err != nil {
@@ -190,11 +191,12 @@ func partlyKnown(instances []*crf.Instance) [][]int32 {
 	return held
 }
 
-func prediction(in *crf.Instance, b *infer.Beliefs) Prediction {
+func prediction(in *crf.Instance, b *infer.Beliefs, node func(row int) int) Prediction {
 	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, len(b.Labels)), Beliefs: make([][]float64, len(b.Labels))}
-	for s, y := range b.Labels {
-		p.Labels[s] = in.Schema().NodeTypes[in.NodeType(int32(s))].States[y]
-		p.Beliefs[s] = append([]float64(nil), b.Of(s)...)
+	for r := range b.Labels {
+		s := node(r)
+		p.Labels[r] = in.Schema().NodeTypes[in.NodeType(int32(s))].States[b.Labels[s]]
+		p.Beliefs[r] = append([]float64(nil), b.Of(s)...)
 	}
 	return p
 }

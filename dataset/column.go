@@ -116,12 +116,21 @@ type columnSurvey struct {
 	}
 	commas int            // cells that would be numbers with a point for the comma
 	counts map[string]int // of texts; nil where there are too many
-	// numeric says that the counting ended because of mostNumbers.
-	numeric bool
+	// numeric says that the counting ended because of mostNumbers; whole, that it does not.
+	numeric, whole bool
 }
 
 func newSurvey(name string, text bool) *columnSurvey {
-	return &columnSurvey{name: name, text: text, counts: map[string]int{}}
+	return &columnSurvey{name: name, text: text, whole: text, counts: map[string]int{}}
+}
+
+// again returns a survey that counts all texts, where counting ended and the column is of
+// text after all; else nil. The order of rows has no say in that.
+func (c *columnSurvey) again() *columnSurvey {
+	if !c.numeric || float64(c.numbers+c.commas) >= numberColumn*float64(c.cells-c.missing) {
+		return nil
+	}
+	return &columnSurvey{name: c.name, whole: true, counts: map[string]int{}}
 }
 
 // see takes note of a cell.
@@ -150,7 +159,7 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 		c.counts[cell] = n + 1
 	} else {
 		c.counts[strings.Clone(cell)] = 1
-		c.numeric = !c.text && c.odd.path == "" && len(c.counts) > mostNumbers
+		c.numeric = !c.whole && c.odd.path == "" && len(c.counts) > mostNumbers
 		if c.numeric || len(c.counts) > mostTexts {
 			c.counts = nil
 		}
@@ -175,7 +184,7 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, c.missingNote(fmt.Sprintf("their mean, %.6g,", mean)), nil
 	case c.commas > 0 && float64(c.numbers+c.commas) >= numberColumn*float64(given):
 		return fail("write decimal points, and no separators of thousands", "the number %q has a comma", abbreviate(c.odd.cell))
-	case c.numeric, float64(c.numbers) >= numberColumn*float64(given):
+	case float64(c.numbers) >= numberColumn*float64(given):
 		return fail("correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
 			"%q is no number, as are %d of the %d cells of this column", abbreviate(c.odd.cell), c.numbers, given)
 	}

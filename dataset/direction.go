@@ -88,7 +88,7 @@ func (l *loader) noteDirection() {
 		for _, labels := range in.Samples() {
 			for e := range u {
 				b := in.EdgeType(int32(e))
-				if x, y := labels[u[e]], labels[v[e]]; counts[b] != nil && x != crf.Unobserved && y != crf.Unobserved {
+				if x, y := l.asGiven(in.Graph, e, labels[u[e]], labels[v[e]]); counts[b] != nil && x != crf.Unobserved && y != crf.Unobserved {
 					counts[b][int(x)*s.NodeStates(s.EdgeTypes[b].U)+int(y)]++
 				}
 			}

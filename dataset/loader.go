@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -24,8 +25,9 @@ type loader struct {
 	manifest     Manifest
 	manifestPath string
 	problems     []error
-	mistold      []error // what dataset.json says wrongly: no reason to stop
-	directed     bool    // so says an array of the data
+	mistold      []error                 // what dataset.json says wrongly: no reason to stop
+	directed     bool                    // so says an array of the data
+	turned       map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
 func newLoader(ctx context.Context, o *Options) loader {

@@ -33,6 +33,10 @@ type Recipe struct {
 	// Missing says that, in graph tables, a column after the bias is 1 for nodes
 	// whose features are not known, in the place of the bias.
 	Missing bool `json:"missing,omitempty"`
+	// Sorted says that nodes of graph tables are numbered in the order of their
+	// identifiers, and edges in that of their ends; models of before this take rows as
+	// they stand.
+	Sorted bool `json:"sorted,omitempty"`
 	// Hops says over how many of them the features of graph tables are means.
 	Hops int `json:"hops,omitempty"`
 	// Sheets is how tables with a header are read; nil for other data.
@@ -100,6 +104,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
 	case r.Missing && (r.Kind != KindGraph || !r.Bias):
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
+	case r.Sorted && r.Kind != KindGraph:
+		return fmt.Errorf("recipe: sorted goes with kind %q only", KindGraph)
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
 	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):

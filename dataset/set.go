@@ -24,6 +24,10 @@ type Set struct {
 	// Names are, for graph tables, the names of the nodes in the tables:
 	// [instance][node]; nil for an instance whose nodes are named 0, 1, 2, ….
 	Names [][]string
+	// Rows are, for graph tables, the nodes of the rows of the table: [instance][row];
+	// nil for an instance whose nodes are numbered as the rows are. Nodes are numbered in
+	// the natural order of their names, so that results do not depend on that of rows.
+	Rows [][]int32
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 

@@ -29,9 +29,10 @@ type sheetGraph struct {
 	ends         [2]int
 
 	names        []string
-	byName       map[string]int32
-	lines        []int32 // [node]
-	texts        []int32 // [node] number of the label in labelTexts, −1 where it is hidden
+	byName       map[string]int32 // the row
+	lines        []int32          // [row]
+	place        []int32          // [row] its node; nil: they are the same
+	texts        []int32          // [node] number of the label in labelTexts, −1 where it is hidden
 	splits       []string
 	features     crf.Features
 	topology     *graph.Graph
@@ -165,23 +166,17 @@ func (l *sheetLoader) survey(sheets []*sheet, at []int) (columns []column) {
 		name := sheets[0].header[i]
 		surveys[k] = newSurvey(name, slices.Contains(l.o.given(roleText), name))
 	}
-	for _, s := range sheets {
-		places := slices.Clone(at)
-		for k, c := range surveys {
-			if places[k] = s.column(c.name); places[k] < 0 {
-				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
-			}
+	if l.surveyCells(sheets, surveys); len(l.problems) > 0 {
+		return nil
+	}
+	var again []*columnSurvey
+	for k, c := range surveys {
+		if c = c.again(); c != nil {
+			surveys[k], again = c, append(again, c)
 		}
-		if len(l.problems) > 0 {
-			return nil
-		}
-		p := &problems{file: s.path}
-		s.each(p, func(line int, cells []string) {
-			for k, i := range places {
-				surveys[k].see(s.path, line, cells[i])
-			}
-		})
-		l.fail(p.errors()...)
+	}
+	if len(again) > 0 {
+		l.surveyCells(sheets, again)
 	}
 	for _, c := range surveys {
 		if problem := c.listOfFeatures(); problem != nil {
@@ -200,6 +195,28 @@ func (l *sheetLoader) survey(sheets []*sheet, at []int) (columns []column) {
 		}
 	}
 	return columns
+}
+
+// surveyCells shows all cells of columns to their surveys.
+func (l *sheetLoader) surveyCells(sheets []*sheet, surveys []*columnSurvey) {
+	for _, s := range sheets {
+		places := make([]int, len(surveys))
+		for k, c := range surveys {
+			if places[k] = s.column(c.name); places[k] < 0 {
+				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
+			}
+		}
+		if len(l.problems) > 0 {
+			return
+		}
+		p := &problems{file: s.path}
+		s.each(p, func(line int, cells []string) {
+			for k, i := range places {
+				surveys[k].see(s.path, line, cells[i])
+			}
+		})
+		l.fail(p.errors()...)
+	}
 }
 
 // listOfFeatures refuses a column of lists of features, as tables without a header have.
@@ -293,7 +310,19 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	}
 	l.fail(p.errors()...)
 	l.warnUnknown(s, f)
-	l.run(func() { l.freezeFeatures(s, f, &g.features) })
+	l.run(func() { l.sortNodes(g, f) }, func() { l.freezeFeatures(s, f, &g.features) })
+}
+
+// sortNodes brings the nodes of a table into order.
+func (l *sheetLoader) sortNodes(g *sheetGraph, f *filler) {
+	if !l.ordered() {
+		return
+	}
+	var row []int32
+	if row, g.place = rowsInOrder(g.names); row != nil {
+		g.names, g.texts, g.splits = take(g.names, row), take(g.texts, row), take(g.splits, row)
+		f.reorder(row)
+	}
 }
 
 func (l *sheetLoader) bias() bool {
@@ -353,7 +382,7 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 				p.add(line, abbreviate(s.header[i]), g.unknownNode(name), "there is no node %q in %s", abbreviate(name), g.nodes.path)
 				return
 			}
-			ends[k] = node
+			ends[k] = nodeOf(g.place, node)
 		}
 		u, v := ends[0], ends[1]
 		pair := [2]int32{min(u, v), max(u, v)}
@@ -391,8 +420,11 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	l.set.Warnings = append(l.set.Warnings, t.warnings(s.path)...)
 	l.warnUnknown(s, f)
 	l.run(
+		func() {
+			turned := l.sortEdges(len(g.names), t, f)
+			g.topology, g.reversed = l.join(s.path, len(g.names), t, turned), t.reversed
+		},
 		func() { l.freezeFeatures(s, f, &g.edgeFeatures) },
-		func() { g.topology, g.reversed = l.join(s.path, len(g.names), t), t.reversed },
 		func() { g.features, _ = l.smoothed(g.nodes.path, g.topology, g.features, nil) })
 	s.data, g.nodes.data = nil, nil // no longer needed
 }
@@ -438,7 +470,7 @@ func (l *sheetLoader) chooseSchema(states []string) {
 		l.compareNames()
 		return
 	}
-	l.set.Recipe = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, States: states, FeatureDim: widthOf(l.rules.Nodes), Sheets: l.rules}
+	l.set.Recipe = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true, States: states, FeatureDim: widthOf(l.rules.Nodes), Sheets: l.rules}
 	s := &l.set.Schema
 	names := namesOfColumns(l.rules.Nodes)
 	if !l.o.NoBias {
@@ -463,7 +495,7 @@ func (l *sheetLoader) build(g *sheetGraph, of []int32) {
 		}
 	}
 	l.freezeGraph(graphParts{
-		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, splits: g.splits, labels: labels, topology: g.topology, reversed: g.reversed, nodeFeatures: g.features,
+		name: g.name, nodesPath: g.nodes.path, edgesPath: g.edges.path, names: g.names, place: g.place, splits: g.splits, labels: labels, topology: g.topology, reversed: g.reversed, nodeFeatures: g.features,
 		edgeFeatures: func() crf.Features {
 			if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
 				return crf.Constant(g.topology.NumEdges(), 1)

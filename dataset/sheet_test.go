@@ -48,7 +48,7 @@ func TestSheets(t *testing.T) {
 		}
 		in := set.Instances[0]
 		u, v := in.Graph.Ends()
-		if !slices.Equal(u, []int32{0, 2, 3}) || !slices.Equal(v, []int32{1, 0, 2}) {
+		if !slices.Equal(u, []int32{0, 0, 2}) || !slices.Equal(v, []int32{1, 2, 3}) {
 			t.Errorf("edges join %v and %v", u, v)
 		}
 		if e := in.EdgeFeatures(0); e.Rows() != 3 || !cmp.Equal(row(e, 1), []float64{4, 1}) || !cmp.Equal(set.Schema.EdgeTypes[0].FeatureNames, []string{"amount", "constant"}) {
@@ -86,7 +86,7 @@ func TestSheetsForModel(t *testing.T) {
 		t.Errorf("edge features %v", got)
 	}
 	u, v := set.Instances[0].Graph.Ends()
-	if !slices.Equal(u, []int32{1}) || !slices.Equal(v, []int32{0}) || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{1, -1}}) {
+	if !slices.Equal(u, []int32{0}) || !slices.Equal(v, []int32{1}) || !cmp.Equal(set.Instances[0].Samples(), [][]int32{{1, -1}}) {
 		t.Errorf("edges join %v and %v, labels %v", u, v, set.Instances[0].Samples())
 	}
 	for _, want := range []string{`the model does not use column "more"`, `nodes.csv:2:town: the model has not learned of the cell "Paris" (and of 0 more in this column)`, `edges.csv:2:amount: the model has not learned of the cell "" (and of 0 more in this column): 2.8, the mean in training`} {

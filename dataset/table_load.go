@@ -223,7 +223,7 @@ func (l *tableLoader) finish() {
 	}
 	l.run(func() { l.observeSplit(splits) })
 	for _, g := range l.graphs {
-		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends) }, func() { l.smooth(g) })
+		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends, l.sortEdges(len(g.names), g.ends, nil)) }, func() { l.smooth(g) })
 	}
 	l.run(l.chooseSchema, l.refuseSpins)
 	for _, g := range l.graphs {
@@ -250,19 +250,13 @@ func (l *tableLoader) read(pair tablePair) {
 	if data == nil || len(list) > 0 {
 		return // edges to the nodes that were not read would only repeat it
 	}
+	if l.ordered() {
+		nodes.sort()
+	}
 	ends, list := parseEdges(pair.edges, data, nodes)
 	l.fail(list...)
 	l.set.Warnings = append(l.set.Warnings, ends.warnings(pair.edges)...)
 	l.graphs = append(l.graphs, &tableGraph{tablePair: pair, nodeTable: nodes, ends: ends})
-}
-
-// join makes the topology of a graph; nil: it is refused.
-func (l *loader) join(file string, nodes int, ends *edgeTable) *graph.Graph {
-	topology, err := graph.FromEdges(nodes, ends.u, ends.v)
-	if err != nil {
-		l.fail(&Error{File: file, Problem: err.Error(), Cause: err})
-	}
-	return topology
 }
 
 // smooth replaces features by means over neighbourhoods, where that is asked for.
@@ -313,7 +307,7 @@ func (l *tableLoader) chooseSchema() {
 		return
 	}
 	r := &l.set.Recipe
-	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias, Hops: l.o.Hops}
+	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias, Sorted: true, Hops: l.o.Hops}
 	missing := false
 	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
 	for _, g := range l.graphs {
@@ -383,7 +377,7 @@ func (l *tableLoader) build(g *tableGraph) {
 		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
 		return
 	}
-	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, splits: g.splits, topology: g.topology, reversed: g.ends.reversed, nodeFeatures: features}
+	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, place: g.place, splits: g.splits, topology: g.topology, reversed: g.ends.reversed, nodeFeatures: features}
 	parts.edgeFeatures = func() crf.Features { return crf.Constant(g.topology.NumEdges(), 1) }
 	if !l.o.NoLabels {
 		parts.labels = l.labels(g)
@@ -403,6 +397,7 @@ func within(hops int) string {
 type graphParts struct {
 	name, nodesPath, edgesPath string
 	names, splits              []string // [node]
+	place                      []int32  // [row] its node; nil: nodes are in the order of rows
 	labels                     []int32  // [node], −1 for none
 	topology                   *graph.Graph
 	reversed                   int // see edgeTable
@@ -441,6 +436,7 @@ func (l *loader) freezeGraph(g graphParts) {
 		names = nil
 	}
 	l.set.Names = append(l.set.Names, names)
+	l.set.Rows = append(l.set.Rows, g.place)
 }
 
 // features freezes the sparse features of all nodes, with the columns for the bias and

@@ -24,9 +24,10 @@ type sparseValue struct {
 type nodeTable struct {
 	path    string
 	names   []string
-	byName  map[string]int32
-	lines   []int32 // [node] line in the file, from 1
-	labels  []int32 // [node], −1 for none
+	byName  map[string]int32 // the row
+	place   []int32          // [row] its node; nil: they are the same
+	lines   []int32          // [node] line in the file, from 1
+	labels  []int32          // [node], −1 for none
 	splits  []string
 	missing []bool // [node] features are not known
 	// Features of all nodes, by rising index within a node.
@@ -54,6 +55,16 @@ func parseNodes(path string, data []byte, limit int, limitOf string) (*nodeTable
 		p.add(0, "", "", "there are no nodes")
 	}
 	return t, p.errors()
+}
+
+// sort brings the nodes into order.
+func (t *nodeTable) sort() {
+	var row []int32
+	if row, t.place = rowsInOrder(t.names); row == nil {
+		return
+	}
+	t.names, t.lines, t.labels, t.splits, t.missing = take(t.names, row), take(t.lines, row), take(t.labels, row), take(t.splits, row), take(t.missing, row)
+	t.start, t.index, t.value = takeSparse(t.start, t.index, t.value, row)
 }
 
 // tableLines goes through the lines that hold data, with their numbers from 1.
@@ -170,6 +181,7 @@ func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error
 		}
 		u, foundU := nodes.byName[names[0]]
 		v, foundV := nodes.byName[names[1]]
+		u, v = nodeOf(nodes.place, u), nodeOf(nodes.place, v)
 		pair := [2]int32{min(u, v), max(u, v)}
 		first, again := seen[pair]
 		switch {

@@ -46,7 +46,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("features of node %d are %v, want %v", node, got, want)
 		}
 	}
-	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 2, 3}) || !slices.Equal(v, []int32{1, 0, 2}) {
+	if u, v := in.Graph.Ends(); !slices.Equal(u, []int32{0, 0, 2}) || !slices.Equal(v, []int32{1, 2, 3}) {
 		t.Errorf("edges join %v and %v", u, v)
 	}
 	if !cmp.Equal(in.Samples(), [][]int32{{0, 2, -1, 1}}) || !cmp.Equal(set.Splits, [][]string{{"train", "test", "train", ""}}) || !cmp.Equal(set.Names, [][]string{{"a", "b", "c", "d"}}) {

@@ -58,7 +58,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	p := &Prediction{Out: run.Dir()}
 	var rows []figure.PanelRow
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		if err := p.write(run, names[i], b); err != nil || i >= len(set.Images) {
+		if err := p.write(run, names[i], inRows(set, i, b)); err != nil || i >= len(set.Images) {
 			return err
 		}
 		source := set.Images[i]
@@ -86,6 +86,28 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 		}
 	}
 	return p, run.WriteJSON("predict.json", p)
+}
+
+// NodeOfRow returns the node of a row of an instance's table, the same where there is none.
+func NodeOfRow(set *dataset.Set, instance, row int) int {
+	if instance < len(set.Rows) && set.Rows[instance] != nil {
+		return int(set.Rows[instance][row])
+	}
+	return row
+}
+
+// inRows returns what is found of an instance in the order of the rows that it was read from.
+func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
+	if i >= len(set.Rows) || set.Rows[i] == nil {
+		return b
+	}
+	rows := &infer.Beliefs{Labels: make([]int32, len(b.Labels)), Node: make([]float64, 0, len(b.Node)), NodeAt: []int{0}, Outcome: b.Outcome, Joint: b.Joint}
+	for r := range b.Labels {
+		s := NodeOfRow(set, i, r)
+		rows.Labels[r], rows.Node = b.Labels[s], append(rows.Node, b.Of(s)...)
+		rows.NodeAt = append(rows.NodeAt, len(rows.Node))
+	}
+	return rows
 }
 
 // write writes what is found of one instance, and takes note of that.

@@ -40,7 +40,7 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 				names = set.Names[i]
 			}
 			p.note(instances[i].Name, p.Out, b)
-			return t.write(instances[i], names, b)
+			return t.write(instances[i], names, b, func(row int) int { return NodeOfRow(set, i, row) })
 		})
 		if err != nil {
 			return err
@@ -58,7 +58,9 @@ func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction
 	lines := bufio.NewWriter(out)
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		in := instances[i]
-		for s, y := range b.Labels {
+		for r := range b.Labels {
+			s := NodeOfRow(set, i, r)
+			y := b.Labels[s]
 			if i < len(set.Names) && set.Names[i] != nil {
 				_, _ = lines.WriteString(set.Names[i][s] + "\t") // the writer keeps its error
 			}
@@ -108,15 +110,17 @@ func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bo
 	return t
 }
 
-// write writes a row for every node of an instance.
-func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Beliefs) error {
+// write writes a row for every node of an instance, in the order of the rows that it was
+// read from.
+func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Beliefs, node func(row int) int) error {
 	const digits = 6 // more than inference is good for
 	leading := t.row[:0]
 	if t.several {
 		leading = append(leading, in.Name)
 	}
-	for s, y := range b.Labels {
-		name := strconv.Itoa(s)
+	for r := range b.Labels {
+		s := node(r)
+		y, name := b.Labels[s], strconv.Itoa(s)
 		if names != nil {
 			name = names[s]
 		}

@@ -1,0 +1,198 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// shuffledTables writes tables with a header of nodes and edges: rows in any order, and
+// ends of edges any way round unless they are directed.
+func shuffledTables(rng *rand.Rand, names []string, labels []int, edges [][2]int, directed bool) map[string]string {
+	var nodeRows, edgeRows []string
+	for i, name := range names {
+		town := []string{"Rome", "Oslo", ""}[i%3]
+		nodeRows = append(nodeRows, fmt.Sprintf("%s,%d,%d,%s\n", name, labels[i], i*i%17, town))
+	}
+	for e, ends := range edges {
+		u, v := names[ends[0]], names[ends[1]]
+		if !directed && rng.IntN(2) == 0 {
+			u, v = v, u
+		}
+		edgeRows = append(edgeRows, fmt.Sprintf("%s,%s,%d\n", u, v, e%5))
+	}
+	rng.Shuffle(len(nodeRows), func(i, j int) { nodeRows[i], nodeRows[j] = nodeRows[j], nodeRows[i] })
+	rng.Shuffle(len(edgeRows), func(i, j int) { edgeRows[i], edgeRows[j] = edgeRows[j], edgeRows[i] })
+	return sheets("id,label,x,town\n"+strings.Join(nodeRows, ""), "source,target,amount\n"+strings.Join(edgeRows, ""))
+}
+
+// TestRowsInAnyOrder: tables of the same rows in another order, and of edges the other way
+// round, are the same data, bit for bit.
+func TestRowsInAnyOrder(t *testing.T) {
+	for _, name := range []string{"%d", "acct-%03d", "x%dy", "%[1]x-%[1]d"} {
+		for _, directed := range []bool{false, true} {
+			var names []string
+			var labels []int
+			var edges [][2]int
+			for i := range 40 {
+				names, labels = append(names, fmt.Sprintf(name, 7*i+1)), append(labels, i%3)
+				for _, j := range []int{i / 2, i * i % 29} {
+					if i != j && !slices.Contains(edges, [2]int{i, j}) && !slices.Contains(edges, [2]int{j, i}) {
+						edges = append(edges, [2]int{i, j})
+					}
+				}
+			}
+			var first *Set
+			for seed := range uint64(3) {
+				files := shuffledTables(rand.New(rand.NewPCG(seed, 1)), names, labels, edges, directed)
+				set := mustOpen(t, writeFiles(t, files), Options{Directed: directed})
+				if first == nil {
+					first = set
+					continue
+				}
+				a, b := first.Instances[0], set.Instances[0]
+				au, av := a.Graph.Ends()
+				bu, bv := b.Graph.Ends()
+				if !slices.Equal(au, bu) || !slices.Equal(av, bv) || !cmp.Equal(a.Samples(), b.Samples()) || !cmp.Equal(first.Names, set.Names) {
+					t.Fatalf("%s, directed %v: edges or labels differ", name, directed)
+				}
+				if !cmp.Equal(matrixOf(first), matrixOf(set)) || !cmp.Equal(a.EdgeFeatures(0).Data().Double, b.EdgeFeatures(0).Data().Double) || first.Recipe.String() != set.Recipe.String() {
+					t.Errorf("%s, directed %v: features differ", name, directed)
+				}
+				// A row's node is the one that has its name.
+				for r, line := range strings.Split(strings.TrimSpace(files["nodes.csv"]), "\n")[1:] {
+					if id, _, _ := strings.Cut(line, ","); set.Names[0][set.Rows[0][r]] != id {
+						t.Fatalf("%s: row %d is %q, its node %q", name, r, id, set.Names[0][set.Rows[0][r]])
+					}
+				}
+				old := set.Recipe
+				old.Sorted = false
+				as := mustOpen(t, writeFiles(t, files), Options{Schema: &set.Schema, Recipe: &old})
+				if id, _, _ := strings.Cut(strings.Split(files["nodes.csv"], "\n")[1], ","); as.Names[0][0] != id || as.Rows[0] != nil {
+					t.Errorf("for a model of before, the first node is %q, want %q of the first row", as.Names[0][0], id)
+				}
+			}
+		}
+	}
+}
+
+// TestRowsWithoutHeader: the same for tables without one.
+func TestRowsWithoutHeader(t *testing.T) {
+	one := mustOpen(t, writeFiles(t, tables("a\t0\ttrain\t1 2\nb\t1\ttest\t?\nc\t1\t\t0:2\n", "a b\nb c\n")), Options{})
+	other := mustOpen(t, writeFiles(t, tables("c\t1\t\t0:2\na\t0\ttrain\t1 2\nb\t1\ttest\t?\n", "c b\na b\n")), Options{})
+	a, b := one.Instances[0], other.Instances[0]
+	au, av := a.Graph.Ends()
+	bu, bv := b.Graph.Ends()
+	if !slices.Equal(au, bu) || !slices.Equal(av, bv) || !cmp.Equal(a.Samples(), b.Samples()) || !cmp.Equal(matrixOf(one), matrixOf(other)) || !cmp.Equal(one.Splits, other.Splits) {
+		t.Error("the order of rows tells")
+	}
+	if one.Rows[0] != nil || !slices.Equal(other.Rows[0], []int32{2, 0, 1}) {
+		t.Errorf("rows %v and %v", one.Rows, other.Rows)
+	}
+}
+
+// TestRowsInOrder: by the plain comparison of all names.
+func TestRowsInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom([]string{"[0-9]{1,3}", "n[0-9]{1,2}", "[ab0-9]{1,4}", "x0[01]{0,2}"}).Draw(t, "form")
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(form), 1, 6, rapid.ID[string]).Draw(t, "names")
+		want := slices.SortedFunc(slices.Values(names), naturalCompare)
+		row, place := rowsInOrder(names)
+		if !slices.Equal(take(names, row), want) {
+			t.Fatalf("%q become %q, want %q", names, take(names, row), want)
+		}
+		for r, name := range names {
+			if want[nodeOf(place, int32(r))] != name {
+				t.Fatalf("row %d, %q, is node %d", r, name, nodeOf(place, int32(r)))
+			}
+		}
+	})
+}
+
+// TestReorder: rows of dense and of sparse features go where they are to.
+func TestReorder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "rows")
+		row := make([]int32, n)
+		for i := range row {
+			row[i] = int32(i)
+		}
+		row = rapid.Permutation(row).Draw(t, "order")
+		f := &filler{dim: 2, dense: true, start: []int{0}}
+		g := &filler{dim: 4, start: []int{0}}
+		for i := range n {
+			f.numbers = append(f.numbers, float64(i), -float64(i))
+			for k := range i % 3 {
+				g.index, g.value = append(g.index, int32(k)), append(g.value, float64(i))
+			}
+			g.start = append(g.start, len(g.index))
+		}
+		f.reorder(row)
+		g.reorder(row)
+		for i, r := range row {
+			if f.numbers[2*i] != float64(r) || f.numbers[2*i+1] != -float64(r) {
+				t.Fatalf("%v: row %d is %v", row, i, f.numbers[2*i:2*i+2])
+			}
+			if of := g.value[g.start[i]:g.start[i+1]]; len(of) != int(r)%3 || slices.ContainsFunc(of, func(x float64) bool { return x != float64(r) }) {
+				t.Fatalf("%v: row %d has %v", row, i, of)
+			}
+		}
+	})
+}
+
+// TestDirectionOfTurnedEdges: a note of direction goes by the ends as the table has them.
+func TestDirectionOfTurnedEdges(t *testing.T) {
+	var nodes, edges strings.Builder
+	nodes.WriteString("id,label\n")
+	edges.WriteString("source,target\n")
+	for i := range 200 {
+		fmt.Fprintf(&nodes, "%d,%d\n", i, i%2)
+		if i%2 == 1 { // from odd nodes to even ones, whichever number is larger
+			fmt.Fprintf(&edges, "%d,%d\n%d,%d\n", i, i-1, i, (i+1)%200)
+		}
+	}
+	set := mustOpen(t, writeFiles(t, sheets(nodes.String(), edges.String())), Options{})
+	if !slices.ContainsFunc(set.Warnings, func(w string) bool {
+		return strings.Contains(w, "look directed: 1 → 0 200 times, the other way round 0")
+	}) {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+	if in := set.Instances[0]; in.Samples()[0][1] == crf.Unobserved {
+		t.Error("a label is hidden")
+	}
+}
+
+// TestMixedColumnInAnyOrder: texts behind many numbers make the same features as before them.
+func TestMixedColumnInAnyOrder(t *testing.T) {
+	var rows []string
+	for i := range 2 * mostNumbers {
+		rows = append(rows, fmt.Sprintf("n%d,%d,%d\n", i, i%2, i%(mostNumbers+10)), fmt.Sprintf("t%d,%d,s%d\n", i, i%2, i%7))
+	}
+	var first *Set
+	for _, texts := range []bool{true, false} {
+		sorted := slices.Clone(rows)
+		slices.SortStableFunc(sorted, func(a, b string) int { // those first, or last
+			if a[0] == b[0] {
+				return 0
+			}
+			if (a[0] == 't') == texts {
+				return -1
+			}
+			return 1
+		})
+		set := mustOpen(t, writeFiles(t, sheets("id,label,code\n"+strings.Join(sorted, ""), "source,target\nn0,n1\n")), Options{})
+		if first == nil {
+			first = set
+		}
+		if got, want := set.Schema.NodeTypes[0].FeatureNames, first.Schema.NodeTypes[0].FeatureNames; !slices.Equal(got, want) || !slices.Contains(got, "code=s0") {
+			t.Errorf("features %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package cli_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// accounts writes tables of accounts and payments among them: frauds pay frauds. Rows are in
+// an order of their own, and payments any way round, for each order but 0.
+func accounts(t *testing.T, order uint64) (folder string) {
+	t.Helper()
+	const n = 400
+	rng := rand.New(rand.NewPCG(7, 7))
+	var nodes, edges []string
+	fraud := make([]bool, n)
+	id := func(i int) string { return fmt.Sprintf("acct-%x", uint32(i)*2654435761) }
+	for i := range n {
+		fraud[i] = rng.Float64() < 0.25
+		label, amount := "ok", rng.NormFloat64()
+		if fraud[i] {
+			label, amount = "fraud", amount+0.8
+		}
+		split, age := "train", fmt.Sprintf("%.1f", 40+12*rng.NormFloat64())
+		if i%4 == 3 {
+			split = "test"
+		}
+		if i%11 == 5 {
+			age = ""
+		}
+		nodes = append(nodes, fmt.Sprintf("%s,%s,%s,%.3f,%s,%s\n", id(i), label, split, amount, age, []string{"shop", "bank", "home"}[rng.IntN(3)]))
+	}
+	seen := map[[2]int]bool{}
+	for len(edges) < 3*n {
+		u, v := rng.IntN(n), rng.IntN(n)
+		if u == v || seen[[2]int{min(u, v), max(u, v)}] || fraud[u] != fraud[v] && rng.Float64() < 0.7 {
+			continue
+		}
+		seen[[2]int{min(u, v), max(u, v)}] = true
+		edges = append(edges, fmt.Sprintf("%s,%s,%.2f\n", id(u), id(v), rng.ExpFloat64()))
+	}
+	if order > 0 {
+		rng = rand.New(rand.NewPCG(order, 1))
+		for i, row := range edges {
+			if cells := strings.Split(row, ","); rng.IntN(2) == 0 {
+				edges[i] = cells[1] + "," + cells[0] + "," + cells[2]
+			}
+		}
+		rng.Shuffle(n, func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		rng.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
+	}
+	folder = t.TempDir()
+	writeFile(t, filepath.Join(folder, "accounts.csv"), "id,label,split,amount,age,kind\n"+strings.Join(nodes, ""))
+	writeFile(t, filepath.Join(folder, "payments.csv"), "source,target,sum\n"+strings.Join(edges, ""))
+	return folder
+}
+
+// probabilities reads a table of predictions: the cells of each identifier, and the
+// identifiers as they stand.
+func probabilities(t *testing.T, path string) (of map[string][]string, ids []string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of = map[string][]string{}
+	for _, row := range rows[1:] {
+		of[row[0]], ids = row[1:], append(ids, row[0])
+	}
+	return of, ids
+}
+
+// TestOrderOfRows: what is learned of tables, and what is predicted, depends neither on the
+// order of rows nor on which end of an edge comes first, whatever the counting numbers, and
+// however networks are cut.
+func TestOrderOfRows(t *testing.T) {
+	t.Parallel()
+	one, other := accounts(t, 0), accounts(t, 3)
+	for _, options := range []string{"", "--counting convex --method bbpl --max-passes 40", "--l2 auto --max-passes 30 --hops 1"} {
+		var weights [2][]float64
+		var tables [2]map[string][]string
+		for k, folder := range []string{one, other} {
+			data := folder + "/accounts.csv " + folder + "/payments.csv --observed train "
+			out := filepath.Join(t.TempDir(), "run")
+			mustRun(t, strings.Fields("train "+data+options+" -q --report=false -o "+out)...)
+			m, _, err := crf.Load(filepath.Join(out, "model.safetensors"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights[k] = m.Weights
+			table := filepath.Join(t.TempDir(), "out.csv")
+			mustRun(t, strings.Fields("predict "+data+" --clamp -q -m "+out+" -o "+table)...)
+			var ids []string
+			tables[k], ids = probabilities(t, table)
+			if text := readFile(t, filepath.Join(folder, "accounts.csv")); !strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], ids[0]+",") {
+				t.Errorf("%q: predictions begin with %s, and not with the first row", options, ids[0])
+			}
+		}
+		for i, w := range weights[0] {
+			if math.Abs(w-weights[1][i]) > 1e-6*max(1e-3, math.Abs(w)) {
+				t.Errorf("%q: weight %d is %v, and %v of the shuffled tables", options, i, w, weights[1][i])
+			}
+		}
+		if len(tables[0]) != 400 {
+			t.Fatalf("%d predictions", len(tables[0]))
+		}
+		for id, row := range tables[0] {
+			again := tables[1][id]
+			for c, cell := range row {
+				p, err := strconv.ParseFloat(cell, 64)
+				q, err2 := strconv.ParseFloat(again[c], 64)
+				if (err != nil || err2 != nil) && cell != again[c] || math.Abs(p-q) > 1e-6 {
+					t.Errorf("%q: %s has %q, and %q in the shuffled tables", options, id, row, again)
+					break
+				}
+			}
+		}
+	}
+}
