@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,7 +115,12 @@ type columnSurvey struct {
 		line int
 		cell string
 	}
-	commas int            // cells that would be numbers with a point for the comma
+	dressed struct { // cells that would be numbers without a unit or separators, and the first
+		count int
+		path  string
+		line  int
+		cell  string
+	}
 	counts map[string]int // of texts; nil where there are too many
 	// numeric says that the counting ended because of mostNumbers; whole, that it does not.
 	numeric, whole bool
@@ -127,7 +133,7 @@ func newSurvey(name string, text bool) *columnSurvey {
 // again returns a survey that counts all texts, where counting ended and the column is of
 // text after all; else nil. The order of rows has no say in that.
 func (c *columnSurvey) again() *columnSurvey {
-	if !c.numeric || float64(c.numbers+c.commas) >= numberColumn*float64(c.cells-c.missing) {
+	if !c.numeric || float64(c.numbers+c.dressed.count) >= numberColumn*float64(c.cells-c.missing) {
 		return nil
 	}
 	return &columnSurvey{name: c.name, whole: true, counts: map[string]int{}}
@@ -148,8 +154,10 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 		if c.odd.path == "" {
 			c.odd.path, c.odd.line, c.odd.cell = path, line, strings.Clone(cell)
 		}
-		if _, err := numeric.ParseDecimal(strings.Replace(cell, ",", ".", 1)); err == nil {
-			c.commas++
+		if d := &c.dressed; dressedNumber(cell) {
+			if d.count++; d.count == 1 {
+				d.path, d.line, d.cell = path, line, strings.Clone(cell)
+			}
 		}
 	}
 	if c.counts == nil {
@@ -165,6 +173,21 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 		}
 	}
 }
+
+// plainNumbers is what to do about numbers that are written for people.
+const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies or percent"
+
+// dressed matches numbers as people write them: with a currency or percent, and with thousands
+// or decimals separated by commas, points, blanks or apostrophes.
+var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
+
+// dressedNumber reports whether a cell that is no number would be one without such signs.
+func dressedNumber(cell string) bool {
+	return len(cell) <= mostNumberBytes && strings.ContainsAny(cell, "0123456789") && dressed.MatchString(cell)
+}
+
+// mostNumberBytes bounds the cells that are looked at for such numbers.
+const mostNumberBytes = 40
 
 // decide says how the column becomes features: nil where it is left out, as a note says.
 func (c *columnSurvey) decide() (col *column, note string, err error) {
@@ -182,11 +205,12 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 			mean = 0
 		}
 		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, c.missingNote(fmt.Sprintf("their mean, %.6g,", mean)), nil
-	case c.commas > 0 && float64(c.numbers+c.commas) >= numberColumn*float64(given):
-		return fail("write decimal points, and no separators of thousands", "the number %q has a comma", abbreviate(c.odd.cell))
+	case c.dressed.count > 0 && float64(c.numbers+c.dressed.count) >= numberColumn*float64(given):
+		c.odd.path, c.odd.line = c.dressed.path, c.dressed.line
+		return fail(plainNumbers+", or say --columns text="+c.name, "%q is no plain number; cells like it: %d of %d", abbreviate(c.dressed.cell), c.dressed.count, given)
 	case float64(c.numbers) >= numberColumn*float64(given):
 		return fail("correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
-			"%q is no number, as are %d of the %d cells of this column", abbreviate(c.odd.cell), c.numbers, given)
+			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.cell), c.numbers, given)
 	}
 	return c.decideText(given)
 }
@@ -337,7 +361,11 @@ func (f *filler) add(line int, cells []string, bias bool) (place, problem string
 			if !missing {
 				var err error
 				if x, err = numeric.ParseDecimal(cell); err != nil {
-					return c.Name, fmt.Sprintf("%q is not a finite decimal number", abbreviate(cell))
+					problem := fmt.Sprintf("%q is not a finite decimal number, which the model wants of this column", abbreviate(cell))
+					if dressedNumber(cell) {
+						problem += "; " + plainNumbers
+					}
+					return c.Name, problem
 				}
 				if problem := tooLarge(x); problem != "" {
 					return c.Name, problem

@@ -170,7 +170,7 @@ func (l *loader) describeLabels() {
 		}
 	}
 	if hidden > 0 {
-		l.warn("%d of %d labels are hidden (%s)", hidden, all, l.hiddenBy())
+		l.warn("%d of %d labels are hidden (%s)%s", hidden, all, l.hiddenBy(), l.classesHidden)
 	}
 	var alone, never []string
 	for a, t := range types {
@@ -212,13 +212,22 @@ func (l *loader) hiddenBy() string {
 	case l.set.Recipe.Text != nil:
 		return missingFeatures
 	case l.set.Recipe.Sheets != nil && l.o.Observed != "":
-		return fmt.Sprintf("the cell is empty, or the split is not %q", l.o.Observed)
+		return fmt.Sprintf("%s, or the split is not %q", l.hiddenWords, l.o.Observed)
 	case l.set.Recipe.Sheets != nil:
-		return "the cell is empty"
+		return l.hiddenWords
 	case l.o.Observed != "":
 		return fmt.Sprintf("-1, or not in the split %q", l.o.Observed)
 	}
 	return "-1"
+}
+
+// skip counts labels that are left unread.
+func (l *loader) skip(labels []int32) {
+	for _, y := range labels {
+		if l.unread++; y >= 0 {
+			l.known++
+		}
+	}
 }
 
 // firstFew lists the first of some texts, and then how many more there are.

@@ -25,9 +25,13 @@ type loader struct {
 	manifest     Manifest
 	manifestPath string
 	problems     []error
-	mistold      []error                 // what dataset.json says wrongly: no reason to stop
-	directed     bool                    // so says an array of the data
-	turned       map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
+	mistold      []error // what dataset.json says wrongly: no reason to stop
+	directed     bool    // so says an array of the data
+	// hiddenWords says which cells of tables hide labels, and classesHidden what to do if some
+	// of them are meant as classes.
+	hiddenWords, classesHidden string
+	known, unread              int                     // nodes whose labels are left unread: known ones, and all
+	turned                     map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
@@ -71,6 +75,9 @@ func (l *loader) result() (*Set, []error) {
 	}
 	if l.o.Schema == nil || l.o.Learning {
 		l.describeLabels()
+	}
+	if l.known > 0 && l.known < l.unread {
+		l.warn("the labels of %d of %d nodes are known, and not used because of the option NoLabels", l.known, l.unread)
 	}
 	return l.set, nil
 }

@@ -52,6 +52,9 @@ func (l *npzLoader) finish() (*Set, []error) {
 func (l *npzLoader) makeSet() {
 	if l.o.NoLabels {
 		for _, in := range l.instances {
+			for _, sample := range in.labels {
+				l.skip(sample)
+			}
 			in.labels = nil
 		}
 	}

@@ -39,7 +39,8 @@ type Options struct {
 	// not forbid anything else than it does, and their labels must be possible.
 	Learning bool
 
-	// NoLabels leaves labels unread, for data to predict.
+	// NoLabels leaves labels unread, for data to predict. A warning tells where some nodes
+	// of graph tables or npz have labels and others have none.
 	NoLabels bool
 	// States names the states; nil takes them from dataset.json, or else numbers
 	// as many as the largest label asks for.

@@ -91,7 +91,12 @@ func (r *Recipe) String() string {
 // TableNames returns what tables of predictions call a node and its label: as the tables
 // that the model was trained on do.
 func (r *Recipe) TableNames() (node, label string) {
-	if r.Sheets == nil {
+	switch {
+	case r.Text != nil && r.Text.Form == textColumns:
+		return "token", roleLabel
+	case r.Text != nil:
+		return "position", roleLabel
+	case r.Sheets == nil:
 		return roleID, roleLabel
 	}
 	return cmp.Or(r.Sheets.ID, roleID), cmp.Or(r.Sheets.Label, roleLabel)

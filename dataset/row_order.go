@@ -182,7 +182,7 @@ func (l *loader) sortEdges(nodes int, t *edgeTable, f *filler) (turned []bool) {
 		return nil
 	}
 	row, turned := t.sort(nodes, l.edgesDirected())
-	if row != nil && f != nil {
+	if row != nil && f != nil && len(f.columns) > 0 {
 		f.reorder(row)
 	}
 	return turned

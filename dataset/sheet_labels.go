@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,15 +31,63 @@ type labelTexts struct {
 	count  []int
 	first  []Error // where each stands
 	total  int
+	named  []string       // states that options, dataset.json or a model name
+	hidden map[string]int // words of cells that hide their label
+	tokens bool           // of tagged text
 }
 
-// see returns the number of the label in a cell, −1 where it is hidden.
+// see returns the number of the label in a cell, −1 where it is hidden. A word for missing
+// cells that is the name of a state is a label.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
-	if missingCell(cell) {
-		return crf.Unobserved
+	if !missingCell(cell) || slices.Contains(t.named, cell) && cell != "" {
+		return t.add(path, line, cell)
 	}
-	return t.add(path, line, cell)
+	if _, seen := t.hidden[cell]; !seen {
+		if t.hidden == nil {
+			t.hidden = map[string]int{}
+		}
+		cell = strings.Clone(cell)
+	}
+	t.hidden[cell]++
+	return crf.Unobserved
+}
+
+// hiddenWords describes the cells that hide labels.
+func (t *labelTexts) hiddenWords() string {
+	var words []string
+	for _, word := range slices.Sorted(maps.Keys(t.hidden)) {
+		if word != "" {
+			words = append(words, fmt.Sprintf("%q", word))
+		}
+	}
+	switch _, empty := t.hidden[""]; {
+	case len(words) == 0:
+		return "the cell is empty"
+	case empty:
+		return "the cell is empty, or says " + firstFew(words)
+	default:
+		return "the cell says " + firstFew(words)
+	}
+}
+
+// placeholders are labels, in lower case, that people write where none is known.
+var placeholders = []string{"unknown", "none", "unlabeled", "unlabelled", "not labeled", "not labelled", "missing", "undefined", "unassigned", "not available", "n.a.", "nil", "tbd", "todo"}
+
+// marks are such labels in tables; in tagged text they are those of punctuation.
+var marks = []string{"-", "--", ".", "_"}
+
+// warnOfPlaceholders tells of states that may stand for labels which are not known.
+func (l *loader) warnOfPlaceholders(t *labelTexts) {
+	list, hide := slices.Concat(placeholders, marks), "leave the cell empty"
+	if t.tokens {
+		list, hide = placeholders, "write "+missingFeatures
+	}
+	for i, text := range t.texts {
+		if slices.Contains(list, strings.ToLower(text)) {
+			l.warn("the label %q, %d of %d, is taken for a state like the others; %s where a label is not known", abbreviate(text), t.count[i], t.total, hide)
+		}
+	}
 }
 
 // add returns the number of a label that is known.
@@ -132,7 +181,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 0:
 		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only", abbreviate(states[0])), Remedy: "if there are more, give \"states\" in " + ManifestName + " or the option States"})
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s", abbreviate(states[0]), t.hiddenWords()), Remedy: "if there are more states, give \"states\" in " + ManifestName + " or the option States"})
 	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
 		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
@@ -140,8 +189,20 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels?"})
 	}
 	l.warnOfCase(states)
+	l.warnOfPlaceholders(t)
 	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
+}
+
+// namedStates are the states that are known before any label is.
+func (l *loader) namedStates() []string {
+	switch {
+	case l.o.Schema != nil:
+		return l.o.Schema.NodeTypes[0].States
+	case len(l.o.States) > 0:
+		return l.o.States
+	}
+	return l.manifest.States
 }
 
 // warnOfCase tells of states that differ in the case of letters alone.

@@ -270,6 +270,7 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	if f == nil {
 		return
 	}
+	l.labels.named = l.namedStates()
 	g.byName = map[string]int32{}
 	p := &problems{file: s.path}
 	splits := map[string]string{} // one copy of each
@@ -287,7 +288,10 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 		g.byName[name] = int32(len(g.names))
 		g.names, g.lines = append(g.names, name), append(g.lines, int32(line))
 		text := int32(crf.Unobserved)
-		if g.roles.label >= 0 && !l.o.NoLabels {
+		switch {
+		case g.roles.label >= 0 && l.o.NoLabels:
+			l.skipCell(cells[g.roles.label])
+		case g.roles.label >= 0:
 			text = l.labels.see(s.path, line, cells[g.roles.label])
 		}
 		g.texts = append(g.texts, text)
@@ -322,6 +326,14 @@ func (l *sheetLoader) sortNodes(g *sheetGraph, f *filler) {
 	if row, g.place = rowsInOrder(g.names); row != nil {
 		g.names, g.texts, g.splits = take(g.names, row), take(g.texts, row), take(g.splits, row)
 		f.reorder(row)
+	}
+}
+
+// skipCell counts a label that is left unread.
+func (l *sheetLoader) skipCell(cell string) {
+	cell = strings.TrimSpace(cell)
+	if l.unread++; !missingCell(cell) || slices.Contains(l.labels.named, cell) && cell != "" {
+		l.known++
 	}
 }
 
@@ -379,7 +391,7 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 			name := strings.TrimSpace(cells[i])
 			node, known := g.byName[name]
 			if !known {
-				p.add(line, abbreviate(s.header[i]), g.unknownNode(name), "there is no node %q in %s", abbreviate(name), g.nodes.path)
+				p.add(line, abbreviate(s.header[i]), g.unknownNode(name, cells), "there is no node %q in %s", abbreviate(name), g.nodes.path)
 				return
 			}
 			ends[k] = nodeOf(g.place, node)
@@ -391,7 +403,7 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 			t.loops = append(t.loops, line)
 			return
 		}
-		if !again || len(f.columns) > 0 {
+		if len(f.columns) > 0 { // without any, all have the constant
 			if place, problem := f.add(line, cells, true); problem != "" {
 				p.add(line, abbreviate(place), "", "%s", problem)
 				return
@@ -424,7 +436,11 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 			turned := l.sortEdges(len(g.names), t, f)
 			g.topology, g.reversed = l.join(s.path, len(g.names), t, turned), t.reversed
 		},
-		func() { l.freezeFeatures(s, f, &g.edgeFeatures) },
+		func() {
+			if len(f.columns) > 0 {
+				l.freezeFeatures(s, f, &g.edgeFeatures)
+			}
+		},
 		func() { g.features, _ = l.smoothed(g.nodes.path, g.topology, g.features, nil) })
 	s.data, g.nodes.data = nil, nil // no longer needed
 }
@@ -439,20 +455,47 @@ func (g *sheetGraph) edgeHeaderMissing() error {
 	return &Error{File: g.edges.path, Line: 1, Problem: fmt.Sprintf("the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v)), Remedy: "put a line with the names of the columns first, such as source and target"}
 }
 
-// unknownNode guesses why a node is not known.
-func (g *sheetGraph) unknownNode(name string) string {
+// unknownNode guesses why a node of a row is not known.
+func (g *sheetGraph) unknownNode(name string, cells []string) (remedy string) {
 	if _, known := g.byName[wholeNumber(name)]; known {
 		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", wholeNumber(name))
 	}
 	if _, known := g.byName[name+".0"]; known {
 		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", name+".0")
 	}
+	if at := g.columnsOfNodes(cells); len(at) == 2 {
+		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
+		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are the ends", abbreviate(u), abbreviate(v), u, v)
+	}
+	bare := strings.TrimLeft(name, "0")
+	for _, other := range g.names {
+		switch {
+		case name != "" && isDigit(name[0]) && strings.TrimLeft(other, "0") == bare:
+			return fmt.Sprintf("%q is one: write identifiers with the same leading zeros in both tables, as texts; a program that takes them for numbers drops zeros", other)
+		case strings.EqualFold(name, other):
+			return fmt.Sprintf("%q is one: write identifiers in the same case in both tables", other)
+		}
+	}
 	return ""
+}
+
+// columnsOfNodes returns the columns of a row of edges that hold names of nodes.
+func (g *sheetGraph) columnsOfNodes(cells []string) (at []int) {
+	for i, cell := range cells {
+		if _, known := g.byName[strings.TrimSpace(cell)]; known && g.edges.header[i] != "" {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // finish makes schema and instances of the tables that were read.
 func (l *sheetLoader) finish() {
 	states := l.statesOf(&l.labels, l.graphs[0].nodes.path)
+	l.hiddenWords = l.labels.hiddenWords()
+	if strings.Contains(l.hiddenWords, `"`) {
+		l.classesHidden = "; if such a word is a class, name all states in the option States"
+	}
 	l.run(func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
 		return

@@ -148,6 +148,7 @@ func (l *sheetLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 	if ends[0] < 0 && ends[1] < 0 {
 		ends = s.usualEnds()
 	}
+	guessed := ends[0] < 0 && ends[1] < 0
 	next := slices.IndexFunc(s.header, func(name string) bool { return name != "" })
 	for k := range ends {
 		if ends[k] < 0 {
@@ -159,6 +160,9 @@ func (l *sheetLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 				return [2]int{}
 			}
 		}
+	}
+	if guessed && len(s.header) > 2 {
+		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
 	}
 	return ends
 }

@@ -231,8 +231,8 @@ func TestColumnKinds(t *testing.T) {
 	}
 	numbers := slices.Repeat([]string{"5"}, 20)
 	for cell, want := range map[string]string{
-		"12 kg": `f:22:c: "12 kg" is no number, as are 20 of the 21 cells of this column; correct the cell`,
-		"1,5":   `f:22:c: the number "1,5" has a comma`,
+		"12 kg": `f:22:c: "12 kg" is no number, while 20 of the 21 cells of this column are numbers; correct the cell`,
+		"1,5":   `f:22:c: "1,5" is no plain number; cells like it: 1 of 21; write digits and a decimal point alone`,
 		"inf":   `"inf" is no number`,
 	} {
 		_, _, err := decide(append(numbers, cell)...)

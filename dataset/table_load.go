@@ -119,7 +119,7 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 	case 0:
 		return pairs, notes, nil
 	case 1:
-		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: "name both"}
+		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"}
 	case 2:
 		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
 	}
@@ -381,6 +381,8 @@ func (l *tableLoader) build(g *tableGraph) {
 	parts.edgeFeatures = func() crf.Features { return crf.Constant(g.topology.NumEdges(), 1) }
 	if !l.o.NoLabels {
 		parts.labels = l.labels(g)
+	} else {
+		l.skip(g.labels)
 	}
 	l.run(func() { l.freezeGraph(parts) })
 }

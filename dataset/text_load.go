@@ -112,7 +112,7 @@ type textSentence struct {
 }
 
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}}
+	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, labels: labelTexts{tokens: true}}
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
 		data := l.source(path)

@@ -69,7 +69,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "SkipEdges": "--skip-edges", "paths": "DATA",
+	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be
@@ -187,6 +187,7 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 		return g, err
 	}
 	if g.instances = model.Instances(g.set); !clamp {
+		a.noteUnheld(g.instances)
 		return g, nil
 	}
 	var several int
@@ -194,4 +195,21 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(g.instances))
 	}
 	return g, err
+}
+
+// noteUnheld says that labels which were read are not held.
+func (a *app) noteUnheld(instances []*crf.Instance) {
+	known, all := 0, 0
+	for _, in := range instances {
+		for _, sample := range in.Samples() {
+			for _, y := range sample {
+				if all++; y != crf.Unobserved {
+					known++
+				}
+			}
+		}
+	}
+	if known > 0 && known < all {
+		a.note("the labels of %d of %d nodes are known, and not used; --clamp holds them", known, all)
+	}
 }

@@ -95,11 +95,22 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"another encoding", headed(strings.Replace(headedNodes, "bob", "b\xf6b", 1), strings.Replace(headedEdges, "bob", "b\xf6b", -1)), "", 3, []string{"nodes.csv:3: it is not text in UTF-8", "save it in UTF-8"}},
 		{"no edges below the header", headed(headedNodes, "source,target\n"), "train $DIR --dry-run", 0, nil},
 		{"a cell too many", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok,3,4", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 4, the header has 3 columns"}},
-		{"decimal commas", headed("id;label;x\nann;ok;0,5\nbob;bad;0,7\ncid;bad;1\n", headedEdges), "", 3, []string{`nodes.csv:2:x: the number "0,5" has a comma`, "write decimal points"}},
-		{"a word among numbers", headed(headedNodes+"n1,ok,1\nn2,ok,2\nn3,ok,2\nn4,ok,2\nn5,ok,2\nn6,ok,2\nn7,ok,four\n", headedEdges), "", 3, []string{`nodes.csv:11:x: "four" is no number, as are 9 of the 10 cells`}},
+		{"decimal commas", headed("id;label;x\nann;ok;0,5\nbob;bad;0,7\ncid;bad;1\n", headedEdges), "", 3, []string{`nodes.csv:2:x: "0,5" is no plain number; cells like it: 2 of 3`, "a decimal point alone"}},
+		{"currency", headed(strings.NewReplacer(",3\n", ",$1200\n", ",4\n", ",$80.50\n", ",5\n", ",\"$1,300\"\n").Replace(headedNodes), headedEdges), "", 3, []string{`nodes.csv:2:x: "$1200" is no plain number; cells like it: 3 of 3`, "without separators of thousands, signs of currencies or percent", "--columns text=x"}},
+		{"separators of thousands", headed(headedNodes, "source,target,sum\nann,bob,\"1,200,000\"\nbob,cid,950\n"), "", 3, []string{`edges.csv:2:sum: "1,200,000" is no plain number; cells like it: 1 of 2`}},
+		{"percent", headed(strings.NewReplacer(",3\n", ",30 %\n", ",4\n", ",4.5%\n", ",5\n", ",0%\n").Replace(headedNodes), headedEdges), "", 3, []string{`"30 %" is no plain number`}},
+		{"a word among numbers", headed(headedNodes+"n1,ok,1\nn2,ok,2\nn3,ok,2\nn4,ok,2\nn5,ok,2\nn6,ok,2\nn7,ok,four\n", headedEdges), "", 3, []string{`nodes.csv:11:x: "four" is no number, while 9 of the 10 cells of this column are numbers`}},
 		{"an identifier twice in a headed table", headed(headedNodes+"bob,ok,1\n", headedEdges), "", 3, []string{`nodes.csv:5:id: node "bob" is on line 3 already`}},
 		{"an edge to an unknown headed node", headed(headedNodes, headedEdges+"ann,dan\n"), "", 3, []string{`edges.csv:4:target: there is no node "dan" in`}},
 		{"identifiers with a point", headed("id,label\n1,a\n2,b\n", "source,target\n1.0,2.0\n"), "", 3, []string{`edges.csv:2:source: there is no node "1.0"`, "write identifiers as whole numbers"}},
+		{"leading zeros in one table", headed("id,label\n007,a\n010,b\n", "source,target\n7,10\n"), "", 3, []string{`edges.csv:2:source: there is no node "7" in`, `"007" is one`, "leading zeros in both tables"}},
+		{"identifiers in another case", headed(headedNodes, strings.Replace(headedEdges, "ann", "Ann", 1)), "", 3, []string{`"ann" is one: write identifiers in the same case`}},
+		{"ends behind other columns", headed(headedNodes, "amount,payer,payee\n1.5,ann,bob\n2,bob,cid\n"), "", 3, []string{`edges.csv:2:amount: there is no node "1.5"`, `columns "payer" and "payee" of this line name nodes`, "--columns source=payer,target=payee"}},
+		{"ends by other names", headed(headedNodes, "payer,payee,amount\nann,bob,1.5\nbob,cid,2\n"), "", 0, []string{`edges.csv: the columns "payer" and "payee" are taken for the ends of edges, being the first; --columns names others, as source=NAME,target=NAME`}},
+		{"a class called NA", headed(headedNodes+"dan,NA,2\n", headedEdges), "", 0, []string{`1 of 4 labels are hidden (the cell says "NA"); if such a word is a class, name all states in --states`}},
+		{"a class called NA of two", headed(strings.ReplaceAll(headedNodes, "bad", "NA"), headedEdges), "", 3, []string{`every label is "ok", which tells of one state only; of the others the cell says "NA"`, "--states"}},
+		{"a class called NA, named", headed(strings.ReplaceAll(headedNodes, "bad", "NA"), headedEdges), "check $DIR --states ok,NA", 0, []string{"no problems found"}},
+		{"a word for no label", headed(headedNodes+"dan,Unknown,2\n", headedEdges), "", 0, []string{`the label "Unknown", 1 of 4, is taken for a state like the others; leave the cell empty where a label is not known`}},
 		{"-1 for a hidden label", headed(strings.NewReplacer("ok", "0", "bad", "1").Replace(headedNodes)+"dan,-1,2\n", headedEdges), "", 3, []string{"nodes.csv:5: label is -1, as are 1 of 4", "leave the cell empty", `"hidden_labels": true`}},
 		{"spins in a headed table", headed(strings.NewReplacer("ok", "-1", "bad", "1").Replace(headedNodes), headedEdges), "", 0, []string{"the labels -1 and 1 are two states; an empty cell hides a label"}},
 		{"no column of labels", headed(strings.Replace(headedNodes, "label", "fraud", 1), headedEdges), "train $DIR --dry-run", 3, []string{`nodes.csv:1: no column is called label; its columns are ["id" "fraud" "x"]`, "--columns label=NAME"}},
@@ -155,6 +166,12 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"costs of some states", map[string]string{"costs.csv": "truth,0,1\n0,0,1\n1,5,0\n"}, "eval $GRID -m $RUN --cost $DIR/costs.csv", 3, []string{`costs.csv:1: state "2" has no column`}},
 		{"a set to calibrate on misspelt", nil, "train $GRID -o $DIR/out --eval dev=$GRID --calibrate dve", 2, []string{`--calibrate "dve": no --eval set has that name`}},
 		{"costs beside a joint state", nil, "eval $GRID -m $RUN --cost 1=2 --decode map", 2, []string{"--cost decides node by node"}},
+		{"predictions named as a text", nil, "predict $GRID -m $RUN -o $DIR/out.txt", 2, []string{"out.txt: predictions are written into a file that ends in .csv, .tsv, .conll, or into a folder of another name"}},
+		{"predictions named as another format", nil, "predict $GRID -m $RUN -o $DIR/out.conllu", 2, []string{"a file that ends in .csv, .tsv, .conll"}},
+		{"sentences of a grid", nil, "predict $GRID -m $RUN -o $DIR/out.conll", 2, []string{"out.conll: sentences are written so, and these data are none; name a file that ends in .csv or .tsv"}},
+		{"an evaluation on a split without splits", headed(headedNodes, headedEdges), "train $DIR -o $DIR/run --eval test=test", 2, []string{`there is no file "test", and there is no split "test"`, "give it a column split, or name one by --columns split=NAME"}},
+		{"an evaluation on a file that is not there", headed(strings.ReplaceAll(headedNodes, ",x\n", ",split\n"), headedEdges), "train $DIR -o $DIR/run --eval test=tset.csv", 2, []string{`there is no file "tset.csv", and no node is in a split "tset.csv"`, "valid are 3, 4, 5"}},
+		{"an evaluation on one table of two", map[string]string{"nodes.csv": headedNodes, "edges.csv": headedEdges, "other.csv": headedNodes}, "train $DIR -o $DIR/run --eval test=$DIR/other.csv", 3, []string{"other.csv: it is one table", "call them NAME.nodes.csv and NAME.edges.csv and name one"}},
 		{"a split misspelt", tables(nodes, edges), "train $DIR/g --observed trian --dry-run", 2, []string{`no node is in the split "trian"`, `did you mean "train"?`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -189,4 +206,42 @@ func wordsFirst(n int) string {
 		fmt.Fprintf(&text, "N w%d\n", i)
 	}
 	return text.String()
+}
+
+// TestMistakesAtPrediction: the same where a model of tables labels other tables.
+func TestMistakesAtPrediction(t *testing.T) {
+	t.Parallel()
+	const nodes, edges = "id,label,split,x\nann,ok,a,3\nbob,bad,a,4\ncid,bad,b,5\ndan,ok,b,2\n", "source,target\nann,bob\nbob,cid\n"
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"nodes.csv": nodes, "edges.csv": edges,
+		"some/nodes.csv": strings.Replace(nodes, "cid,bad", "cid,", 1), "some/edges.csv": edges,
+		"dear/nodes.csv": strings.Replace(nodes, "a,3", "a,€3", 1), "dear/edges.csv": edges,
+	} {
+		writeFile(t, filepath.Join(folder, name), text)
+	}
+	model := filepath.Join(folder, "run")
+	mustRun(t, "train", folder, "-o", model, "-q", "--report=false")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"predict $DIR/some -o $DIR/1.csv", 0, "the labels of 3 of 4 nodes are known, and not used because of a missing --clamp"},
+		{"predict $DIR --observed a -o $DIR/2.csv", 0, "the labels of 2 of 4 nodes are known, and not used; --clamp holds them"},
+		{"predict $DIR/dear -o $DIR/3.csv", 3, `nodes.csv:2:x: "€3" is not a finite decimal number, which the model wants of this column; write digits and a decimal point alone`},
+		{"predict $DIR -o $DIR/4.conll", 2, "4.conll: sentences are written so"},
+		{"eval $DIR --split c", 2, `no node is in a split "c"; valid are a, b`},
+	} {
+		o := run(t, append(strings.Fields(strings.ReplaceAll(c.args, "$DIR", folder)), "-q", "-m", model)...)
+		if o.code != c.code || !strings.Contains(o.stderr, c.want) {
+			t.Errorf("%s: code %d, want %d, and nothing names %q:\n%s", c.args, o.code, c.code, c.want, o.stderr)
+		}
+	}
+	// Nothing is said where all labels are known, which predictions need not use, and where they are held.
+	for _, args := range []string{"predict $DIR -o $DIR/5.csv", "predict $DIR/some --clamp -o $DIR/6.csv"} {
+		if o := run(t, append(strings.Fields(strings.ReplaceAll(args, "$DIR", folder)), "-q", "-m", model)...); o.code != 0 || strings.Contains(o.stderr, "clamp") {
+			t.Errorf("%s: code %d: %s", args, o.code, o.stderr)
+		}
+	}
 }

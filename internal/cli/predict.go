@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +52,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if f.model == "" || f.out == "" || len(args) == 0 {
 		return usagef("predict: want blockbp predict DATA -m MODEL -o OUT")
 	}
-	if err := f.validate(); err != nil {
+	if err := cmp.Or(f.validate(), f.checkOut()); err != nil {
 		return err
 	}
 	model, err := a.loadModel(f.model)
@@ -81,6 +83,17 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", p.Unproved, len(p.Instances))
 	}
 	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds, p.Out)
+}
+
+// otherFiles are endings of names that nobody gives a folder.
+var otherFiles = []string{".txt", ".conllu", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet", ".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
+
+// checkOut refuses to make a folder of the name of a file.
+func (f *predictFlags) checkOut() error {
+	if slices.Contains(otherFiles, strings.ToLower(filepath.Ext(f.out))) {
+		return usagef("--out %s: predictions are written into a file that ends in %s, or into a folder of another name", f.out, strings.Join(job.TableExtensions, ", "))
+	}
+	return nil
 }
 
 // predictInto writes predictions into a table or a folder.

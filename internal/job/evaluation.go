@@ -80,8 +80,11 @@ func UnknownSplit(set *dataset.Set, split string) string {
 			}
 		}
 	}
-	if known[split] {
+	switch {
+	case known[split]:
 		return ""
+	case len(known) == 0:
+		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a column split, or name one by --columns split=NAME", split)
 	}
 	return fmt.Sprintf("no node is in a split %q; %s", split, nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
@@ -134,7 +137,7 @@ func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path str
 	e, err := NewEvaluation(name, set, Instances(set, noEdges))
 	if err == nil && split {
 		if problem := UnknownSplit(set, path); problem != "" {
-			return nil, usagef("%s", problem)
+			return nil, usagef("there is no file %q, and %s", path, problem)
 		}
 		err = e.Restrict(path, observed)
 	}

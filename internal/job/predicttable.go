@@ -28,6 +28,9 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 	if len(set.Images) > 0 {
 		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
 	}
+	if set.Recipe.Kind != dataset.KindText && filepath.Ext(file.Path) == TableExtensions[2] {
+		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or .tsv, or a folder", file.Path)
+	}
 	started, p := time.Now(), &Prediction{Out: file.Path}
 	err := file.Write(func(out io.Writer) error {
 		if filepath.Ext(file.Path) == TableExtensions[2] {
@@ -76,6 +79,7 @@ func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction
 type predictionTable struct {
 	rows    *csv.Writer
 	several bool    // instances
+	token   bool    // in text: its position stands before it
 	columns [][]int // [node type][state] which of the probabilities is its own
 	row     []string
 	states  []string // the part of row that has the probabilities
@@ -83,6 +87,7 @@ type predictionTable struct {
 
 func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bool) *predictionTable {
 	t := &predictionTable{rows: csv.NewWriter(out), several: several}
+	t.token = len(set.Names) > 0 && set.Names[0] != nil && set.Recipe.Kind == dataset.KindText
 	if filepath.Ext(path) == TableExtensions[1] {
 		t.rows.Comma = '\t'
 	}
@@ -98,9 +103,13 @@ func newPredictionTable(out io.Writer, path string, set *dataset.Set, several bo
 		t.columns = append(t.columns, columns)
 	}
 	node, label := set.Recipe.TableNames()
-	if t.row = []string{node, label}; several {
-		t.row = []string{"instance", node, label}
+	if several {
+		t.row = append(t.row, "instance")
 	}
+	if t.token {
+		t.row = append(t.row, "position")
+	}
+	t.row = append(t.row, node, label)
 	leading := len(t.row)
 	for _, name := range states {
 		t.row = append(t.row, "p("+name+")")
@@ -124,8 +133,11 @@ func (t *predictionTable) write(in *crf.Instance, names []string, b *infer.Belie
 		if names != nil {
 			name = names[s]
 		}
-		a := in.NodeType(int32(s))
-		_ = append(leading, name, in.Schema().NodeTypes[a].States[y]) // into row
+		a, row := in.NodeType(int32(s)), leading
+		if t.token {
+			row = append(row, strconv.Itoa(s))
+		}
+		_ = append(row, name, in.Schema().NodeTypes[a].States[y]) // into row
 		clear(t.states)
 		for x, p := range b.Of(s) {
 			t.states[t.columns[a][x]] = strconv.FormatFloat(p, 'g', digits, 64)
