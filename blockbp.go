@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/blockbp/blockbp/dataset"
 	"slices"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := job.Task{Set: set, Began: began}
+	task := job.Task{Set: set, Began: began, HopsOpen: data.options.Hops == 0}
 	if o.Validation != nil {
 		e, err := o.evaluation(ctx, set, &n)
 		if err != nil {
@@ -147,7 +148,13 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	trained.training.Notes = n.texts
 	if result.Best != nil {
 		trained.inner = result.Best
-		if err := trained.validate(ctx, task.Evaluations[0]); err != nil {
+		e := task.Evaluations[0]
+		if of := trained.inner; of.Recipe.Hops != set.Recipe.Hops { // the training has chosen
+			if e, err = o.evaluation(ctx, &dataset.Set{Schema: of.Model.Schema, Recipe: *of.Recipe}, &notes{}); err != nil {
+				return nil, err
+			}
+		}
+		if err := trained.validate(ctx, e); err != nil {
 			return nil, err
 		}
 	}

@@ -175,3 +175,38 @@ func (f *Features) Entries(r int) iter.Seq2[int, float64] {
 func (m *FeatureData) constant() bool {
 	return m.Double == nil && m.Single == nil && m.Bins == nil && m.Start == nil
 }
+
+// Pick returns the matrix of some rows, in the form of the whole.
+func (f *Features) Pick(rows []int32) Features {
+	m := &f.data
+	some := FeatureData{Rows: len(rows), Dim: m.Dim}
+	switch {
+	case m.Double != nil:
+		some.Double = pickRows(m.Double, m.Dim, rows)
+	case m.Single != nil:
+		some.Single = pickRows(m.Single, m.Dim, rows)
+	case m.Bins != nil:
+		some.Bins = pickRows(m.Bins, 1, rows)
+	case m.Start != nil:
+		some.Start, some.Column = []int{0}, []int32{}
+		if m.Value != nil {
+			some.Value = []float64{}
+		}
+		for _, r := range rows {
+			some.Column = append(some.Column, m.Column[m.Start[r]:m.Start[r+1]]...)
+			if m.Value != nil {
+				some.Value = append(some.Value, m.Value[m.Start[r]:m.Start[r+1]]...)
+			}
+			some.Start = append(some.Start, len(some.Column))
+		}
+	}
+	return Features{some}
+}
+
+func pickRows[T any](x []T, dim int, rows []int32) []T {
+	some := make([]T, 0, len(rows)*dim)
+	for _, r := range rows {
+		some = append(some, x[int(r)*dim:][:dim]...)
+	}
+	return some
+}

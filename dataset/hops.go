@@ -163,6 +163,14 @@ const bytesPerMean = 3 * (4 + 8)
 // bytesOfSums is what a part takes for every feature, while it makes sparse means.
 const bytesOfSums = 8 + 1
 
+// bytes is about what the means take while they are made.
+func (s *smoother) bytes(f *crf.Features) float64 {
+	if m := f.Data(); m.Start != nil {
+		return s.entries(m)*bytesPerMean + bytesOfSums*float64(m.Dim)*float64(s.parts())
+	}
+	return 2 * 8 * float64(f.Rows()) * float64(f.Dim())
+}
+
 // entries bounds how many the sparse features of the last hop have, in all rows: a row
 // has no more than the rows that it is the mean of, and than there are features.
 func (s *smoother) entries(m *crf.FeatureData) float64 {
@@ -256,11 +264,7 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 		return features, known
 	}
 	s := smoother{ctx: l.ctx, graph: of, known: known, hops: hops}
-	bytes := 2 * 8 * float64(features.Rows()) * float64(features.Dim())
-	if m := features.Data(); m.Start != nil {
-		bytes = s.entries(m)*bytesPerMean + bytesOfSums*float64(m.Dim)*float64(s.parts())
-	}
-	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), bytes, l.o.Memory, nil)
+	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.bytes(&features), l.o.Memory, nil)
 	if len(l.problems) > 0 {
 		return features, known
 	}

@@ -56,12 +56,12 @@ func newExcerpt(in *crf.Instance, nodes []int32, threads int, inside func(s int3
 	var rows [][]int32
 	spec.NodeType, rows = typesAndRows(x.nodes, len(schema.NodeTypes), in.NodeType, in.NodeRow)
 	for a := range schema.NodeTypes {
-		spec.NodeFeat = append(spec.NodeFeat, someRows(in.NodeFeatures(a), rows[a]))
+		spec.NodeFeat = append(spec.NodeFeat, in.NodeFeatures(a).Pick(rows[a]))
 		schema.NodeTypes[a].Copies = min(schema.NodeTypes[a].Copies, len(rows[a]))
 	}
 	spec.EdgeType, rows = typesAndRows(x.edges, len(schema.EdgeTypes), in.EdgeType, in.EdgeRow)
 	for b := range schema.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, someRows(in.EdgeFeatures(b), rows[b]))
+		spec.EdgeFeat = append(spec.EdgeFeat, in.EdgeFeatures(b).Pick(rows[b]))
 		schema.EdgeTypes[b].Copies = min(schema.EdgeTypes[b].Copies, len(rows[b]))
 	}
 	x.model = &crf.Model{Schema: schema, Layout: schema.Layout()}
@@ -129,48 +129,6 @@ func typesAndRows(elements []int32, types int, typeOf, rowOf func(int32) int) (o
 		}
 	}
 	return of, rows
-}
-
-// someRows returns a matrix of some rows, in the form of the whole.
-func someRows(f *crf.Features, rows []int32) crf.Features {
-	d := f.Data()
-	var some crf.Features
-	var err error
-	switch {
-	case d.Double != nil:
-		some, err = crf.Dense(denseRows(d.Double, d.Dim, rows), d.Dim)
-	case d.Single != nil:
-		some, err = crf.Dense(denseRows(d.Single, d.Dim, rows), d.Dim)
-	case d.Bins != nil:
-		some, err = crf.Bins(at(d.Bins, rows), d.Dim)
-	case d.Start != nil:
-		start, column, value := []int{0}, []int32{}, []float64(nil)
-		for _, r := range rows {
-			column = append(column, d.Column[d.Start[r]:d.Start[r+1]]...)
-			if d.Value != nil {
-				value = append(value, d.Value[d.Start[r]:d.Start[r+1]]...)
-			}
-			start = append(start, len(column))
-		}
-		if d.Value != nil && value == nil {
-			value = []float64{}
-		}
-		some, err = crf.Sparse(start, column, value, d.Dim)
-	default:
-		some = crf.Constant(len(rows), d.Dim)
-	}
-	if err != nil {
-		panic("learn: " + err.Error()) // a part of a matrix is always legal
-	}
-	return some
-}
-
-func denseRows[T any](x []T, dim int, rows []int32) []T {
-	some := make([]T, 0, len(rows)*dim)
-	for _, r := range rows {
-		some = append(some, x[int(r)*dim:][:dim]...)
-	}
-	return some
 }
 
 // Work in multiplications per joint state of an edge: of its table and its belief, beside

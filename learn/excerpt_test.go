@@ -68,7 +68,7 @@ func TestExcerpt(t *testing.T) {
 	start, column := []int{0, 2, 2, 3}, []int32{0, 2, 1}
 	for _, value := range [][]float64{nil, {3, 4, 5}} {
 		whole := must(crf.Sparse(start, column, value, 3))
-		some := someRows(&whole, []int32{2, 0, 1})
+		some := whole.Pick([]int32{2, 0, 1})
 		for i, r := range []int{2, 0, 1} {
 			x, y := make([]float64, 3), make([]float64, 3)
 			some.Row(x, i)

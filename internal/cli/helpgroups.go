@@ -35,7 +35,7 @@ type flagGroup struct {
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges"}},
 	{"Images", []string{"list", "features", "neighbours", "bins"}},
-	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "counting", "no-edges", "class-weights", "init"}},
+	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "counting", "no-edges", "edges", "class-weights", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "precision", "seed", "threads", "memory"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},
 	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop", "require-convergence"}},

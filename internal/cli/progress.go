@@ -207,6 +207,7 @@ func (d *display) watch() job.Watch {
 		Checking:  d.checking,
 		Instances: d.count,
 		Tried:     d.tried,
+		Candidate: d.candidate,
 		Note: func(text string) {
 			d.done()
 			d.app.note("%s", text)
@@ -236,6 +237,13 @@ func (d *display) tried(p l2path.Point) {
 		cut = ", cut short"
 	}
 	fmt.Fprintf(d.out, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, float64(p.Objective), float64(p.Loss), p.Passes, cut)
+}
+
+// candidate tells of a candidate of a choice by folds of labels.
+func (d *display) candidate(c job.Candidate) {
+	if !d.quiet {
+		fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", c, float64(c.Loss), float64(c.Accuracy))
+	}
 }
 
 // done removes the bars.

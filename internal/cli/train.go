@@ -86,6 +86,7 @@ terms without inference.`,
 	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "leave out all edges: node features alone, as a baseline")
+	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with few labels, as held-out ones decide, with --hops and --prior)")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
 	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective|, where it is known (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5 unless --tol is given)")
@@ -143,7 +144,7 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err := folder.MissingFile(paths); err != nil {
 		return err
 	}
-	task, err := a.trainingTask(f, data)
+	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	if i := slices.IndexFunc(data, func(path string) bool { return path == "bootstrap" || strings.HasPrefix(path, "bootstrap:") }); i >= 0 && o.Errors != "" {
 		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
 	}
-	for _, name := range []string{"method", "counting", "step", "precision", "order"} {
+	for _, name := range []string{"method", "counting", "step", "precision", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
 		}
@@ -226,7 +227,7 @@ func (f *trainFlags) outputs(folder *job.Folder) (list []written) {
 }
 
 // trainingTask reads what is learned from, and compared with.
-func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error) {
+func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.Task, err error) {
 	if f.init != "" {
 		if t.Initial, err = a.loadModel(f.init); err != nil {
 			return t, err
@@ -245,7 +246,7 @@ func (a *app) trainingTask(f *trainFlags, data []string) (t job.Task, err error)
 	if t.Set, err = a.openData(data, o); err != nil {
 		return t, f.nameModel(err)
 	}
-	t.Owned = true
+	t.Owned, t.HopsOpen = true, !hopsGiven
 	if f.reference != "" {
 		if t.Reference, err = a.loadModel(f.reference); err != nil {
 			return t, err
@@ -389,6 +390,9 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	path := ""
 	if n.L2Path != nil {
 		path = n.L2Path.Table().Text() + "\n"
+	}
+	if n.Choice != nil {
+		path += n.Choice.Table().Text() + "\n"
 	}
 	return a.print(f.json, n, "%s%s\n", lines(path), lines(report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text()))
 }

@@ -218,6 +218,10 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 		started := time.Now()
 		defer func() { *spent += time.Since(started) }()
 		values := map[string]float64{}
+		m, err := p.withEdges(context.Background(), m)
+		if err != nil {
+			return nil, err
+		}
 		m = p.original(m)
 		for _, e := range p.Evaluations {
 			w := p.inference(m, evaluationLimits)
@@ -337,5 +341,5 @@ func (p *Prepared) harmReason(r *Result) string {
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
-	return Inference{Model: m, Counting: p.Problem.Counting, Exact: p.Options.Method == learn.Exact, Limits: limits, Threads: p.Options.Threads}
+	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.Method == learn.Exact, Limits: limits, Threads: p.Options.Threads}
 }

@@ -23,14 +23,16 @@ const (
 	envFile       = "env.json"
 	dataFile      = "data.json"
 	l2PathFile    = "l2.json"
+	choiceFile    = "choice.json"
 	ResultFile    = "result.json"
 	ModelFile     = "model.safetensors"
 	bestModelFile = "model.best.safetensors"
 	ErrorsFile    = "errors.safetensors" // laid out like the model
 	CouplingsFile = "couplings.tsv"
 
-	checkpointFile = "checkpoint/state.safetensors"
-	l2StateFile    = "checkpoint/l2.safetensors" // while l2 is chosen
+	checkpointFile  = "checkpoint/state.safetensors"
+	l2StateFile     = "checkpoint/l2.safetensors" // while l2 is chosen
+	choiceStateFile = "checkpoint/choice.json"    // while edges are
 )
 
 // Folder is where a training leaves its files.
@@ -106,7 +108,7 @@ const trainCommand = "train"
 const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "prior", "l2", "standardise", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "class-weights"}
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "precision", "pairs", "prior", "l2", "standardise", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and
 // model are.

@@ -25,6 +25,8 @@ type Watch struct {
 	Checking func(passes int, residual float64)
 	// Tried is told of every value of l2 that a path has come to.
 	Tried func(l2path.Point)
+	// Candidate is told of every candidate of a choice by folds of labels.
+	Candidate func(Candidate)
 	// Instances counts instances in work of its own, which begins with done = 0.
 	Instances func(work string, done, total int)
 }
@@ -81,8 +83,14 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 		defer folder.Close()
 	}
 	own := *p
+	if err := own.recallChoice(ctx, folder); err != nil {
+		return nil, err
+	}
 	run, err := openRun(folder, &own, watch)
 	if err != nil {
+		return nil, err
+	}
+	if err := run.chooseByFolds(ctx); err != nil {
 		return nil, err
 	}
 	if err := run.chooseL2(ctx); err != nil {
@@ -101,7 +109,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 
 // finish writes what a training has come to, what is worth most first.
 func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, watch Watch) (*Result, error) {
-	result, err := r.p.result(fitted)
+	result, err := r.p.result(ctx, fitted)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -232,28 +233,33 @@ func splitSamples(data []*crf.Instance, _ uint64) (int, func(int) ([]*crf.Instan
 // splitLabels hides a part of the known labels, drawn from the seed. The others are held
 // while those are predicted.
 func splitLabels(data []*crf.Instance, seed uint64) (int, func(int) ([]*crf.Instance, *Evaluation, error), error) {
-	labels := data[0].Samples()[0]
-	var known []int
-	for s, y := range labels {
-		if y != crf.Unobserved {
-			known = append(known, s)
-		}
-	}
-	if len(known) < 2 {
+	labels, parts := data[0].Samples()[0], dealLabels(data[0], seed)
+	if len(parts) < 2 {
 		return 0, nil, usagef("--l2 auto: with one label there is nothing to hold out; give labelled data with --eval NAME=PATH")
 	}
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	n := min(mostFolds, len(known))
-	return n, func(k int) ([]*crf.Instance, *Evaluation, error) {
+	return len(parts), func(k int) ([]*crf.Instance, *Evaluation, error) {
 		left, count := slices.Clone(labels), make([]bool, len(labels))
-		for i, s := range known {
-			if i%n == k {
-				left[s], count[s] = crf.Unobserved, true
-			}
+		for _, s := range parts[k] {
+			left[s], count[s] = crf.Unobserved, true
 		}
 		in, err := relabelled(data[0], [][]int32{left})
 		return []*crf.Instance{in}, &Evaluation{Instances: data, Labels: [][][]int32{{labels}}, Held: [][]int32{left}, Count: [][]bool{count}}, err
 	}, nil
+}
+
+// dealLabels divides the nodes with labels of a single sample into up to mostFolds parts:
+// shuffled, and dealt out state by state, so that every part has its share of all states.
+func dealLabels(in *crf.Instance, seed uint64) [][]int32 {
+	labels, known := in.Samples()[0], knownLabels(in)
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
+	slices.SortStableFunc(known, func(s, t int32) int {
+		return cmp.Or(in.NodeType(s)-in.NodeType(t), int(labels[s]-labels[t]))
+	})
+	parts := make([][]int32, min(mostFolds, len(known)))
+	for i, s := range known {
+		parts[i%len(parts)] = append(parts[i%len(parts)], s)
+	}
+	return parts
 }
 
 // relabelled is the instance with other labels.

@@ -53,6 +53,11 @@ type Options struct {
 	Seed           uint64 // 0 is one like any other; the command's default is 1
 	Threads        int    // 0: as many as the machine has; results do not depend on it
 	NoEdges        bool   // node features alone
+	// Edges says how the weights of edges come about. together: they are learned with those
+	// of nodes. potts:J and moments:S: node weights are learned without edges, and a rule makes
+	// those of edges. auto, or "": together; but where most labels of one network are
+	// hidden, what predicts best the known labels that are held out, in folds.
+	Edges string
 	// Memory bounds, in bytes, what the training takes beside its data, as
 	// learn.Settings.Memory.
 	Memory int64
@@ -90,7 +95,8 @@ type Options struct {
 // another folder.
 func (o Options) withDefaults() (Options, error) {
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
-	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, "auto"), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Edges = cmp.Or(o.Edges, edgesAuto)
+	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
 		o.Prior = 1
 	}
@@ -173,6 +179,9 @@ func (o Options) Validate() error {
 	if _, _, err := o.bootstrap(); err != nil {
 		return err
 	}
+	if err := o.validateEdges(); err != nil {
+		return err
+	}
 	if _, err := o.settings(); err != nil {
 		return err
 	}
@@ -181,6 +190,9 @@ func (o Options) Validate() error {
 	}
 	return err
 }
+
+// autoStep is the automatic rule of steps.
+const autoStep = "auto"
 
 // autoCounting leaves counting numbers to the data.
 const autoCounting = "auto"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/diagnose"
@@ -26,6 +27,9 @@ type Task struct {
 	Reference *Model
 	// Evaluations are compared with now and then, and at the end.
 	Evaluations []*Evaluation
+	// HopsOpen: features may be replaced by means over neighbourhoods, as dataset.Options.Hops
+	// does, where data are such that the choice is by folds of labels.
+	HopsOpen bool
 	// Began is when the work did, for Summary.TotalSeconds; zero: with Train.
 	Began time.Time
 }
@@ -43,6 +47,16 @@ type Prepared struct {
 
 	// Choice says why the method is what it is, "" where it was asked for.
 	Choice string
+
+	// rule makes the weights of edges. Where it does, whole are the data with their edges, and
+	// numbers the counting numbers to infer those with: Problem has neither.
+	rule    edgeRule
+	whole   []*crf.Instance
+	numbers counting.Func
+
+	asked    Options // as they were given
+	choosing bool    // what is left open is chosen by folds of labels
+	choice   *Choice // that was made, or nil
 
 	// scale is that of the features in Problem; nil: they are as they are.
 	scale *standardise.Map
@@ -62,15 +76,17 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	asked := o
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	o.Counting = o.countingFor(t.Set)
-	p := &Prepared{Options: o, Task: t}
+	p := &Prepared{Options: o, Task: t, asked: asked}
 	if p.Problem, err = o.problem(&t); err != nil {
 		return nil, err
 	}
+	p.choosing = p.chooses()
 	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
@@ -84,6 +100,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	if err := p.physics(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.separate(); err != nil {
 		return nil, err
 	}
 	if err := p.choose(); err != nil {
@@ -114,7 +133,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
 	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem))
-	if p.featuresFirst() {
+	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
 	return p, nil
@@ -128,7 +147,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if p.scale, err = standardise.Of(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil || p.scale == nil {
 		return err
 	}
-	if !p.Owned || !p.scale.InPlace(p.Problem.Data) {
+	if !p.Owned || p.choosing || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err
 		}

@@ -3,9 +3,11 @@ package job
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -15,6 +17,9 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	options := maps.Clone(asked)
 	if options == nil {
 		options = map[string]Option{}
+	}
+	if p.choosing {
+		return open(options)
 	}
 	o, s := &p.Options, p.Settings.Resolved()
 	put(options, "method", string(o.Method))
@@ -29,6 +34,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "pairs", o.Pairs)
 	put(options, "seed", o.Seed)
 	put(options, "no-edges", o.NoEdges)
+	put(options, "edges", o.Edges)
 	put(options, "class-weights", orNil(o.ClassWeights))
 	put(options, "counting", o.Counting)
 	put(options, "prior", orNil(o.Prior))
@@ -60,6 +66,26 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))
 	}
 	p.resolveBlocks(options)
+	if p.choice != nil {
+		if p.Set.Recipe.Kind == dataset.KindGraph {
+			put(options, "hops", p.Set.Recipe.Hops)
+		}
+		for _, name := range []string{"hops", "prior", "edges"} {
+			if o, ok := options[name]; ok && o.Source == SourceDefault {
+				options[name] = Option{Value: o.Value, Source: sourceAuto + "by folds of labels"}
+			}
+		}
+	}
+	return options
+}
+
+// open leaves out what is to be chosen yet: a run that is resumed chooses again.
+func open(options map[string]Option) map[string]Option {
+	for name, o := range options {
+		if o.Source == SourceDefault && (slices.Contains(CourseOptions, name) || name == "hops") {
+			options[name] = Option{Value: nil, Source: SourceDefault}
+		}
+	}
 	return options
 }
 

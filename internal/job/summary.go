@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -58,9 +59,13 @@ type Summary struct {
 	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
 	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
 	// model are those for features as they are.
-	Standardised bool         `json:"standardised"`
-	L2Path       *L2Path      `json:"l2_path,omitempty"`
-	Calibration  *Calibration `json:"calibration,omitempty"`
+	Standardised bool    `json:"standardised"`
+	L2Path       *L2Path `json:"l2_path,omitempty"`
+	// Choice was made by folds of labels.
+	Choice *Choice `json:"choice,omitempty"`
+	// Edges is the rule that made the weights of edges, "" where they were learned.
+	Edges       string       `json:"edges,omitempty"`
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// Couplings compares those that were learned with those of the reference.
 	Couplings *Agreement `json:"couplings,omitempty"`
 }
@@ -86,7 +91,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Calibration: result.Calibration,
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)
@@ -206,12 +211,19 @@ func Known(format string, x runfolder.Float) string {
 
 // result makes models of what was learned. Counting numbers from a file are part of them:
 // what a model says must not depend on a file beside it.
-func (p *Prepared) result(f *learn.Result) (*Result, error) {
+func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error) {
+	var err error
+	if f.Model, err = p.withEdges(context.WithoutCancel(ctx), f.Model); err == nil && f.Best != nil {
+		f.Best, err = p.withEdges(context.WithoutCancel(ctx), f.Best)
+	}
+	if err != nil {
+		return nil, err
+	}
 	meta := p.modelMeta(f)
 	f.Model = p.original(f.Model)
 	f.Model.Counts = nil
 	if p.Options.Method != learn.Exact && !slices.Contains(counting.Names, p.Options.Counting) {
-		numbers, err := p.Problem.Counting.Of(p.Problem.Data[0].Graph)
+		numbers, err := p.counting().Of(p.networks()[0].Graph)
 		if err != nil {
 			return nil, err
 		}
@@ -239,6 +251,7 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			L2         float64         `json:"l2"`
 			Prior      float64         `json:"prior,omitempty"`
 			Scaled     bool            `json:"standardised"`
+			Edges      string          `json:"edges,omitempty"`
 			Step       string          `json:"step"`
 			Status     learn.Status    `json:"status"`
 			Reason     string          `json:"reason"`
@@ -247,7 +260,7 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Iterations int             `json:"iterations"`
 			Passes     float64         `json:"passes"`
 			Convex     bool            `json:"convex"`
-		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
+		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
 	}
 	if o.Method == learn.Exact {
 		meta[MetaCounting] = countingExact

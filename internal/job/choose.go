@@ -1,0 +1,767 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/internal/standardise"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// Choice is what was chosen by folds of labels, where most labels of a network are hidden: in
+// the run folder and in result.json.
+type Choice struct {
+	Chosen Candidate `json:"chosen"`
+	// Metric names what candidates are compared by.
+	Metric string `json:"metric"`
+	// Candidates are the best of each kind, in the order in which they were tried.
+	Candidates []Candidate `json:"candidates"`
+	Seconds    float64     `json:"seconds"`
+}
+
+// Candidate is a way to learn from few labels.
+type Candidate struct {
+	Hops  int     `json:"hops"`
+	Prior float64 `json:"prior"` // 0: that of the options, or their l2
+	// Edges is as Options.Edges; "": node features alone.
+	Edges string `json:"edges"`
+	// Loss and Accuracy are of labels that were held out. Error is the standard error of
+	// the difference of Loss to the smallest one's.
+	Loss     runfolder.Float `json:"log_loss"`
+	Accuracy runfolder.Float `json:"accuracy"`
+	Error    runfolder.Float `json:"error"`
+}
+
+// String says in words what the candidate is.
+func (c Candidate) String() string {
+	text := "features as they are"
+	if c.Hops > 0 {
+		text = fmt.Sprintf("means over %d hops", c.Hops)
+	}
+	if c.Prior > 0 {
+		text += fmt.Sprintf(", prior %g", c.Prior)
+	}
+	return text + ", " + c.edgesText()
+}
+
+func (c Candidate) edgesText() string {
+	if c.Edges == "" {
+		return "no edges"
+	}
+	return "edges " + c.Edges
+}
+
+const (
+	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
+	// mostPairs of states on edges, a choice would take longer than minutes, and edges are learned.
+	leastLabels, mostLabels, mostPairs = 2 * mostFolds, 2000, 1 << 20
+	// choiceHops is the largest number that is tried: further neighbours add little, and
+	// fill sparse features.
+	choiceHops = 2
+	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
+	// not: few labels often take them by chance (results/2026-11-few-labels.md).
+	leastPrior, mostPrior = 1. / 64, 1.
+	// Strengths are tried from firstStrength in steps of √2, as far as each is better.
+	firstStrength               = 0.5
+	leastStrength, mostStrength = 1. / 16, 16.
+	choiceTolerance             = 1e-4 // of fits, as l2path's
+	choicePasses                = 600
+	leastProbability            = 1e-12 // of a label, lest one be all of the loss
+)
+
+// choice is one under way.
+type choice struct {
+	run     *run
+	p       *Prepared
+	data    map[int]*hopped
+	parts   []labelFold
+	known   []int32 // nodes with labels
+	started time.Time
+	state   choiceState
+	best    *trial
+}
+
+// choiceState is how far a choice has come.
+type choiceState struct {
+	Tried   []trial `json:"tried"`
+	Seconds float64 `json:"seconds"`
+}
+
+// trial is what came of one candidate.
+type trial struct {
+	Hops  int       `json:"hops"`
+	Prior float64   `json:"prior"`
+	Edges string    `json:"edges"`
+	Loss  []float64 `json:"loss"` // [known labels]
+	Hit   []bool    `json:"hit"`
+}
+
+func (t *trial) rule() edgeRule {
+	if t.Edges == "" {
+		return edgeRule{}
+	}
+	rule, err := parseEdges(t.Edges)
+	if err != nil {
+		panic("job: " + err.Error()) // it was made of a rule
+	}
+	return rule
+}
+
+func (t *trial) loss() float64 {
+	sum := 0.0
+	for _, x := range t.Loss {
+		sum += x
+	}
+	return sum / float64(len(t.Loss))
+}
+
+func (t *trial) accuracy() float64 {
+	hits := 0
+	for _, hit := range t.Hit {
+		if hit {
+			hits++
+		}
+	}
+	return float64(hits) / float64(len(t.Hit))
+}
+
+// labelFold are known labels, by their number, that are held out, and all labels without them.
+type labelFold struct {
+	held []int
+	left []int32
+}
+
+// hopped are data with means over some hops: the network with its edges, and its scale.
+type hopped struct {
+	set    *dataset.Set
+	in     *crf.Instance
+	fitted map[float64][]*crf.Model // by prior: of each fold
+}
+
+// chooses reports whether options and data leave it open how edges are made, and most
+// labels of one network are hidden.
+func (p *Prepared) chooses() bool {
+	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
+		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
+		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.featuresFirst() &&
+		len(knownLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && pairsOf(p.Problem.Data[0]) <= mostPairs &&
+		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+}
+
+// asksHow reports whether options say how a run on edges is to be made.
+func (o *Options) asksHow() bool {
+	return cmp.Or(o.Method, learn.Auto) != learn.Auto || o.Cut != (learn.Cut{}) || o.Together != 0 || o.Pairs || cmp.Or(o.Order, orderCyclic) != orderCyclic ||
+		cmp.Or(o.Step, autoStep) != autoStep || o.InnerSweeps != 0 || o.InnerTolerance != 0
+}
+
+// pairsOf counts the pairs of states of all edges.
+func pairsOf(in *crf.Instance) (n int) {
+	u, v := in.Graph.Ends()
+	for e := range u {
+		n += in.States(u[e]) * in.States(v[e])
+	}
+	return n
+}
+
+func knownLabels(in *crf.Instance) (known []int32) {
+	for s, y := range in.Samples()[0] {
+		if y != crf.Unobserved {
+			known = append(known, int32(s))
+		}
+	}
+	return known
+}
+
+// chooseByFolds replaces the preparation by that of the candidate which predicts best the known
+// labels that were held out, where there is something to choose.
+func (r *run) chooseByFolds(ctx context.Context) error {
+	if !r.p.choosing {
+		return nil
+	}
+	c := &choice{run: r, p: r.p, data: map[int]*hopped{}, started: time.Now()}
+	made, err := c.search(ctx)
+	if ctx.Err() != nil {
+		text := "interrupted while --edges, --hops and --prior were chosen; nothing was written: start again"
+		if r.folder != nil {
+			text = fmt.Sprintf("interrupted while --edges, --hops and --prior were chosen, after %d candidates; go on with blockbp train %s --resume", len(c.state.Tried), r.files.Dir())
+		}
+		return &Error{Interrupted, errors.New(text)}
+	}
+	if err != nil {
+		return err
+	}
+	if r.folder != nil {
+		if err := r.files.WriteSealed(choiceFile, made); err != nil {
+			return err
+		}
+	}
+	if err := r.adopt(ctx, made); err != nil {
+		return err
+	}
+	if r.folder == nil {
+		return nil
+	}
+	if err := r.writeConfig(); err != nil {
+		return err
+	}
+	if err := os.Remove(r.files.Path(choiceStateFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// adopt prepares the training that was chosen.
+func (r *run) adopt(ctx context.Context, made *Choice) error {
+	before := r.p
+	p, err := before.chosen(ctx, made)
+	if err != nil {
+		return err
+	}
+	for _, text := range p.Notes {
+		if !slices.Contains(before.Notes, text) {
+			r.watch.note("%s", text)
+		}
+	}
+	r.p = p
+	p.lessTime(made)
+	if r.folder != nil {
+		r.folder.Config.Options = p.resolved(r.folder.Config.Options)
+	}
+	return nil
+}
+
+// chosen is the preparation of the training that was chosen.
+func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
+	o, t, best := p.asked, p.Task, made.Chosen
+	if o.Edges = best.Edges; o.Edges == "" {
+		o.Edges = edgesPotts + ":0"
+	}
+	if best.Prior > 0 {
+		o.Prior = best.Prior
+	}
+	if best.Hops > 0 {
+		var err error
+		if t.Set, err = t.Set.Averaged(ctx, best.Hops, p.Options.Memory); err != nil {
+			return nil, err
+		}
+		t.Owned = true // its features are nobody else's
+		t.Evaluations = nil
+		for _, e := range p.Evaluations {
+			if e, err = e.averaged(ctx, t.Set, p.Options.Memory); err != nil {
+				return nil, err
+			}
+			t.Evaluations = append(t.Evaluations, e)
+		}
+	}
+	own, err := Prepare(ctx, o, t)
+	if err != nil {
+		return nil, err
+	}
+	own.choice = made
+	own.Notes = append(own.Notes, made.note())
+	return own, nil
+}
+
+// averaged is the evaluation on data with means over as many hops as a set has.
+func (e *Evaluation) averaged(ctx context.Context, like *dataset.Set, allowed int64) (*Evaluation, error) {
+	set, err := e.Set.Averaged(ctx, like.Recipe.Hops, allowed)
+	if err != nil {
+		return nil, err
+	}
+	if set.Schema.NodeTypes[0].Features != like.Schema.NodeTypes[0].Features {
+		return nil, errOtherFeatures
+	}
+	own := *e
+	own.Set, own.Instances = set, set.Instances
+	return &own, nil
+}
+
+// errOtherFeatures: means over hops leave nodes of an evaluation set, and none of the training, without features.
+var errOtherFeatures = errors.New("the nodes of an evaluation set have other features")
+
+// search tries candidates.
+func (c *choice) search(ctx context.Context) (*Choice, error) {
+	in := c.p.Problem.Data[0]
+	c.known = knownLabels(in)
+	c.divide(in.Samples()[0])
+	if err := c.readState(); err != nil {
+		return nil, err
+	}
+	prior := 0.0
+	if c.p.asked.Prior == 0 && !c.p.asked.givesL2() {
+		prior = 1
+	}
+	var finalists []*trial
+	for hops := 0; hops <= choiceHops; hops++ {
+		if ok, err := c.prepare(ctx, hops); err != nil {
+			return nil, err
+		} else if !ok {
+			break
+		}
+		alone, err := c.climbPrior(prior, func(prior float64) (*trial, error) { return c.try(ctx, hops, prior, edgeRule{}) })
+		if err != nil {
+			return nil, err
+		}
+		c.tell(alone)
+		finalists = append(finalists, alone)
+		for _, name := range []string{edgesPotts, edgesMoments} {
+			found, err := c.climbEdges(ctx, alone, name)
+			if err != nil {
+				return nil, err
+			}
+			if found != nil {
+				c.tell(found)
+				finalists = append(finalists, found)
+			}
+		}
+		delete(c.data, hops) // its memory is needed for the next
+	}
+	return c.decide(finalists), nil
+}
+
+// tell tells of the best of a kind.
+func (c *choice) tell(t *trial) {
+	if c.run.watch.Candidate != nil {
+		c.run.watch.Candidate(Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges, Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy())})
+	}
+}
+
+// climbPrior narrows a prior in steps of 2 as long as that is better; 0 is the only one.
+func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error)) (*trial, error) {
+	best, err := try(from)
+	if err != nil || from == 0 {
+		return best, err
+	}
+	for prior := from / 2; prior >= leastPrior && !c.late(); prior /= 2 {
+		next, err := try(prior)
+		if err != nil {
+			return nil, err
+		}
+		if next.loss() >= best.loss() {
+			break
+		}
+		best = next
+	}
+	return best, nil
+}
+
+// climbEdges finds the strength of a rule, beside the best prior of node features alone, and
+// then the prior that goes with it; nil where the rule is none for these data.
+func (c *choice) climbEdges(ctx context.Context, alone *trial, name string) (*trial, error) {
+	data := c.data[alone.Hops]
+	if len(constantColumns(data.in.Schema(), []*crf.Instance{data.in}, name)) == 0 || c.late() {
+		return nil, nil
+	}
+	at := func(prior, strength float64) (*trial, error) {
+		return c.try(ctx, alone.Hops, prior, edgeRule{name, rounded(strength)})
+	}
+	best, strength := (*trial)(nil), firstStrength
+	better := func(prior, s float64) (bool, error) {
+		if math.Abs(s) < leastStrength || math.Abs(s) > mostStrength || best != nil && c.late() {
+			return false, nil
+		}
+		next, err := at(prior, s)
+		if err != nil || best != nil && next.loss() >= best.loss() {
+			return false, err
+		}
+		best, strength = next, s
+		return true, nil
+	}
+	climb := func(prior float64) (moved bool, err error) {
+		for _, factor := range []float64{math.Sqrt2, 1 / math.Sqrt2} {
+			for {
+				up, err := better(prior, strength*factor)
+				if err != nil {
+					return moved, err
+				}
+				if !up {
+					break
+				}
+				moved = true
+			}
+		}
+		return moved, nil
+	}
+	signs := []float64{1, -1}
+	if name == edgesMoments {
+		signs = signs[:1]
+	}
+	for _, sign := range signs {
+		if _, err := better(alone.Prior, sign*firstStrength); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := climb(alone.Prior); err != nil || alone.Prior == 0 {
+		return best, err
+	}
+	for _, factor := range []float64{.5, 2} {
+		for prior := best.Prior * factor; prior >= leastPrior && prior <= mostPrior; prior *= factor {
+			moved, err := better(prior, strength)
+			if err != nil {
+				return nil, err
+			}
+			// Where the strength is another beside another prior, one step of it tells.
+			for _, step := range []float64{math.Sqrt2, 1 / math.Sqrt2} {
+				if moved {
+					break
+				}
+				if moved, err = better(prior, strength*step); err != nil {
+					return nil, err
+				}
+			}
+			if !moved {
+				break
+			}
+			if _, err := climb(prior); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return best, nil
+}
+
+// rounded has the digits of a strength that are told.
+func rounded(x float64) float64 {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
+	if err != nil {
+		panic("job: " + err.Error()) // what was formatted can be read
+	}
+	return y
+}
+
+// decide takes, of the finalists whose loss is within one standard error of the smallest, the
+// one of the largest accuracy, and of these the first, which is the simplest: with few labels,
+// differences that are smaller say nothing.
+func (c *choice) decide(finalists []*trial) *Choice {
+	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.loss(), b.loss()) })
+	for i, t := range finalists {
+		finalists[i] = c.simplest(t)
+	}
+	made := &Choice{Metric: fmt.Sprintf("log_loss by %d folds of %d labels", len(c.parts), len(c.known))}
+	chosen := -1
+	for i, t := range finalists {
+		behind, err := apart(t.Loss, best.Loss)
+		made.Candidates = append(made.Candidates, Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges,
+			Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy()), Error: runfolder.Float(err)})
+		if behind <= err && (chosen < 0 || t.accuracy() > finalists[chosen].accuracy()) {
+			chosen = i
+		}
+	}
+	made.Chosen, made.Seconds = made.Candidates[chosen], c.spent()
+	return made
+}
+
+// simplest is, of the trials of a finalist's kind whose loss is within one standard error of its
+// own, the one of the smallest prior, and of these that of the weakest edges.
+func (c *choice) simplest(of *trial) *trial {
+	simplest := of
+	for i := range c.state.Tried {
+		t := &c.state.Tried[i]
+		if t.Hops != of.Hops || t.rule().name != of.rule().name {
+			continue
+		}
+		behind, err := apart(t.Loss, of.Loss)
+		if behind <= err && cmp.Or(cmp.Compare(t.Prior, simplest.Prior), cmp.Compare(math.Abs(t.rule().strength), math.Abs(simplest.rule().strength))) < 0 {
+			simplest = t
+		}
+	}
+	return simplest
+}
+
+// apart is the mean difference of x to y, and its standard error.
+func apart(x, y []float64) (mean, err float64) {
+	n := float64(len(x))
+	for i := range x {
+		mean += (x[i] - y[i]) / n
+	}
+	squares := 0.0
+	for i := range x {
+		d := x[i] - y[i] - mean
+		squares += d * d
+	}
+	return mean, math.Sqrt(squares / (n - 1) / n)
+}
+
+// divide makes the folds.
+func (c *choice) divide(labels []int32) {
+	number := map[int32]int{}
+	for i, s := range c.known {
+		number[s] = i
+	}
+	for _, held := range dealLabels(c.p.Problem.Data[0], c.p.Options.Seed) {
+		f := labelFold{left: slices.Clone(labels)}
+		for _, s := range held {
+			f.held = append(f.held, number[s])
+			f.left[s] = crf.Unobserved
+		}
+		c.parts = append(c.parts, f)
+	}
+}
+
+// prepare makes data with means over hops; false where they would take too much memory, or
+// are not to be had.
+func (c *choice) prepare(ctx context.Context, hops int) (bool, error) {
+	set := c.p.Set
+	if hops > 0 {
+		if !c.p.HopsOpen || !set.CanAverage() || c.late() {
+			return false, nil
+		}
+		var large *memory.Error
+		var err error
+		set, err = set.Averaged(ctx, hops, c.p.Options.Memory)
+		for _, e := range c.p.Evaluations {
+			if err == nil {
+				_, err = e.averaged(ctx, set, c.p.Options.Memory)
+			}
+		}
+		if errors.As(err, &large) || errors.Is(err, errOtherFeatures) {
+			c.run.watch.note("means over %d hops were not tried: %v", hops, err)
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	in := set.Instances[0]
+	if c.p.Options.Standardise {
+		scale, err := standardise.Of(ctx, &set.Schema, set.Instances, c.p.Options.Threads)
+		if err != nil {
+			return false, err
+		}
+		if scale != nil {
+			if in, err = scale.Instance(in); err != nil {
+				return false, err
+			}
+		}
+	}
+	c.data[hops] = &hopped{set: set, in: in, fitted: map[float64][]*crf.Model{}}
+	return true, nil
+}
+
+// late reports whether the time for the choice is over.
+func (c *choice) late() bool {
+	return c.p.Options.MaxTime > 0 && c.spent() >= pathShare*c.p.Options.MaxTime.Seconds()
+}
+
+func (c *choice) spent() float64 { return c.state.Seconds + time.Since(c.started).Seconds() }
+
+// try measures a candidate, or remembers it.
+func (c *choice) try(ctx context.Context, hops int, prior float64, rule edgeRule) (*trial, error) {
+	text := rule.String()
+	for i := range c.state.Tried {
+		if t := &c.state.Tried[i]; t.Hops == hops && t.Prior == prior && t.Edges == text {
+			return t, nil
+		}
+	}
+	data := c.data[hops]
+	models, err := c.fit(ctx, data, prior)
+	if err != nil {
+		return nil, err
+	}
+	t := trial{Hops: hops, Prior: prior, Edges: text, Loss: make([]float64, len(c.known)), Hit: make([]bool, len(c.known))}
+	errs := make([]error, len(c.parts))
+	if err := parallel.Each(ctx, len(c.parts), c.p.Options.Threads, func(k int) {
+		errs[k] = c.measure(ctx, &t, data, models[k], &c.parts[k], rule)
+	}); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	c.state.Tried = append(c.state.Tried, t)
+	return &c.state.Tried[len(c.state.Tried)-1], c.saveState()
+}
+
+// fit learns node weights without edges from the labels of each fold.
+func (c *choice) fit(ctx context.Context, data *hopped, prior float64) ([]*crf.Model, error) {
+	if models := data.fitted[prior]; models != nil {
+		return models, nil
+	}
+	o := c.p.Options
+	if prior > 0 {
+		o.Prior = prior
+	}
+	models, errs := make([]*crf.Model, len(c.parts)), make([]error, len(c.parts))
+	if err := parallel.Each(ctx, len(models), c.p.Options.Threads, func(k int) {
+		models[k], errs[k] = c.fitFold(ctx, data, &c.parts[k], o.l2(data.in.Weight()))
+	}); err != nil {
+		return nil, err
+	}
+	data.fitted[prior] = models
+	return models, errors.Join(errs...)
+}
+
+func (c *choice) fitFold(ctx context.Context, data *hopped, part *labelFold, l2 float64) (*crf.Model, error) {
+	in, err := labelledAlone(data.in, part.left)
+	if err != nil {
+		return nil, err
+	}
+	m, err := crf.NewModel(data.set.Schema)
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := learn.Fit(ctx, learn.Problem{Model: m, Data: []*crf.Instance{in}, L2: l2, ClassWeights: c.p.Problem.ClassWeights},
+		learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1})
+	if err != nil {
+		return nil, err
+	}
+	if fitted.Status == learn.Interrupted {
+		return nil, context.Cause(ctx)
+	}
+	return fitted.Model, nil
+}
+
+// measure predicts the labels of a fold that were held out, given the others.
+func (c *choice) measure(ctx context.Context, t *trial, data *hopped, m *crf.Model, part *labelFold, rule edgeRule) error {
+	in := data.in
+	if rule.name == "" {
+		in = in.WithoutEdges()
+	}
+	in, err := relabelled(in, [][]int32{part.left})
+	if err == nil {
+		m, err = rule.of(ctx, m, []*crf.Instance{in})
+	}
+	if err != nil {
+		return err
+	}
+	numbers := c.p.Problem.Counting
+	if rule.name == "" {
+		numbers = nil
+	}
+	w := infer.Predictor{Model: m, Counting: numbers, Limits: evaluationLimits}
+	beliefs, err := w.Predict(ctx, in, part.left)
+	if err != nil {
+		return err
+	}
+	labels := c.p.Problem.Data[0].Samples()[0]
+	for _, i := range part.held {
+		s := c.known[i]
+		y := labels[s]
+		weight := 1.0
+		if of := c.p.Problem.ClassWeights; of != nil {
+			weight = of[in.NodeType(s)][y]
+		}
+		t.Loss[i] = -weight * math.Log(max(leastProbability, beliefs.Of(int(s))[y]))
+		t.Hit[i] = beliefs.Labels[s] == y
+	}
+	return nil
+}
+
+// saveState writes how far the choice has come.
+func (c *choice) saveState() error {
+	if c.run.folder == nil {
+		return nil
+	}
+	path := c.run.files.Path(choiceStateFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	state := c.state
+	state.Seconds = c.spent()
+	return c.run.files.WriteSealed(choiceStateFile, state)
+}
+
+func (c *choice) readState() error {
+	if c.run.folder == nil || !c.run.folder.Resume {
+		return nil
+	}
+	path := c.run.files.Path(choiceStateFile)
+	if _, err := readRecord(path, &c.state); err != nil {
+		return err
+	}
+	for _, t := range c.state.Tried {
+		if len(t.Loss) != len(c.known) || len(t.Hit) != len(c.known) {
+			return dataf("%s: it is of %d labels, and there are %d; remove it to choose anew", path, len(t.Loss), len(c.known))
+		}
+	}
+	return nil
+}
+
+// recallChoice takes what was chosen in the run that is resumed, if that had come so far.
+func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
+	if folder == nil || !folder.Resume {
+		return nil
+	}
+	made, err := readChoice(folder.files.Path(choiceFile))
+	if err != nil || made == nil {
+		return err
+	}
+	if p.choosing {
+		own, err := p.chosen(ctx, made)
+		if err != nil {
+			return err
+		}
+		*p = *own
+	}
+	if p.choice == nil {
+		p.choice = made
+		p.Notes = append(slices.Clone(p.Notes), made.note())
+	}
+	p.lessTime(made)
+	return nil
+}
+
+// lessTime takes the time of the choice from that of the training.
+func (p *Prepared) lessTime(made *Choice) {
+	if s := &p.Settings; s.MaxTime > 0 {
+		s.MaxTime = max(time.Millisecond, s.MaxTime-time.Duration(made.Seconds*float64(time.Second)))
+	}
+}
+
+// readChoice reads what was chosen in a run that is resumed; nil if there was nothing to choose.
+func readChoice(file string) (made *Choice, err error) {
+	_, err = readRecord(file, &made)
+	return made, err
+}
+
+// note says what was chosen.
+func (c *Choice) note() string {
+	text := fmt.Sprintf("most labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), orNone(c.Chosen.Edges), c.Chosen.Hops)
+	if c.Chosen.Prior > 0 {
+		text += fmt.Sprintf(" --prior %g", c.Chosen.Prior)
+	}
+	text += fmt.Sprintf(": log loss %.4f, accuracy %s", c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
+	for _, x := range c.Candidates {
+		if x.Edges == "" && x.Hops == 0 {
+			text += fmt.Sprintf("; of node features alone, as they are, %.4f, %s", x.Loss, percent(float64(x.Accuracy)))
+		}
+	}
+	return text
+}
+
+func orNone(edges string) string {
+	if edges == "" {
+		return edgesPotts + ":0"
+	}
+	return edges
+}
+
+// Table lists the candidates for a reader.
+func (c *Choice) Table() report.Table {
+	t := report.Table{Headers: []string{"hops", "prior", "edges", "log loss", "accuracy", ""}}
+	for _, x := range c.Candidates {
+		mark := ""
+		if x == c.Chosen {
+			mark = "chosen"
+		}
+		t.Rows = append(t.Rows, []string{strconv.Itoa(x.Hops), fmt.Sprintf("%g", x.Prior), cmp.Or(x.Edges, "none"), Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
+	}
+	return t
+}

@@ -1,0 +1,371 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// blocks describes a stochastic block model: which share of the edges join equal states, -1:
+// edges tell nothing.
+type blocks struct {
+	nodes, states, degree int
+	same                  float64
+	noise                 float64 // deviation of features, whose means are 1 apart
+	known                 int     // nodes with labels to learn from
+	seed                  uint64
+}
+
+// tables writes the graph as tables with a header.
+func (b blocks) tables(t *testing.T) []string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(b.seed, 5))
+	state := make([]int, b.nodes)
+	var nodes, edges strings.Builder
+	nodes.WriteString("id,label,split")
+	for j := range 2 * b.states {
+		fmt.Fprintf(&nodes, ",x%d", j)
+	}
+	nodes.WriteString("\n")
+	for i := range state {
+		state[i] = i % b.states
+		split := "test"
+		if i < b.known {
+			split = "train"
+		}
+		fmt.Fprintf(&nodes, "n%d,s%d,%s", i, state[i], split)
+		for j := range 2 * b.states {
+			x := b.noise * r.NormFloat64()
+			if j == state[i] {
+				x++
+			}
+			fmt.Fprintf(&nodes, ",%.4f", x)
+		}
+		nodes.WriteString("\n")
+	}
+	edges.WriteString("source,target\n")
+	seen := map[[2]int]bool{}
+	for len(seen) < b.nodes*b.degree/2 {
+		i, j := r.IntN(b.nodes), r.IntN(b.nodes)
+		if b.same >= 0 && (state[i] == state[j]) != (r.Float64() < b.same) {
+			continue
+		}
+		if i < j && !seen[[2]int{i, j}] {
+			seen[[2]int{i, j}] = true
+			fmt.Fprintf(&edges, "n%d,n%d\n", i, j)
+		}
+	}
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
+	for i, text := range []string{nodes.String(), edges.String()} {
+		if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
+
+// few reads the graph with the labels to learn from, and the evaluation on all others.
+func (b blocks) few(t *testing.T, hopsOpen bool) Task {
+	t.Helper()
+	return fewOf(t, b.tables(t), dataset.Options{Observed: "train"}, hopsOpen)
+}
+
+func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task {
+	t.Helper()
+	set, err := dataset.Open(t.Context(), paths, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := Task{Set: set, HopsOpen: hopsOpen}
+	e, err := task.OpenEvaluation(t.Context(), Source{Paths: paths, Options: o}, "test", "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Evaluations = []*Evaluation{e}
+	return task
+}
+
+// TestChooseByFolds: where edges or neighbourhoods tell something of the states, a
+// training with defaults finds it; where they do not, it is about as good as node features
+// alone with the best prior.
+func TestChooseByFolds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		of         blocks
+		atLeast    float64 // by how much accuracy is above that of node features alone
+		wantsEdges bool
+		sign       float64 // of a Potts coupling that may be chosen
+		mostHops   int
+	}{
+		{"equal neighbours", blocks{nodes: 400, states: 3, degree: 6, same: .85, noise: 1.2, known: 60, seed: 1}, .15, true, 1, choiceHops},
+		{"other neighbours", blocks{nodes: 400, states: 3, degree: 8, same: .03, noise: .7, known: 60, seed: 2}, .05, true, -1, choiceHops},
+		{"any neighbours", blocks{nodes: 400, states: 3, degree: 6, same: -1, noise: .7, known: 60, seed: 3}, -.03, false, 0, 0},
+	} {
+		task := c.of.few(t, true)
+		alone := train(t, Options{NoEdges: true}, withoutEdges(t, task), nil)
+		r := train(t, Options{}, task, nil)
+		made := r.Summary.Choice
+		if made == nil {
+			t.Fatalf("%s: nothing was chosen; notes %q", c.name, r.Summary.Notes)
+		}
+		got, want := r.Scores[0].Score, alone.Scores[0].Score
+		t.Logf("%s: %v; accuracy %.3f, log loss %.3f; alone %.3f, %.3f", c.name, made.Chosen, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
+		if got.Accuracy() < want.Accuracy()+c.atLeast || got.MeanLogLoss() > want.MeanLogLoss()+.02 {
+			t.Errorf("%s: accuracy %.3f, log loss %.3f; of node features alone %.3f, %.3f", c.name, got.Accuracy(), got.MeanLogLoss(), want.Accuracy(), want.MeanLogLoss())
+		}
+		rule, err := parseEdges(r.Summary.Edges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (made.Chosen.Edges != "") != c.wantsEdges || rule.name == edgesPotts && rule.strength*c.sign < 0 || made.Chosen.Hops > c.mostHops {
+			t.Errorf("%s: chosen is %v", c.name, made.Chosen)
+		}
+		if !r.Summary.Converged || !r.Summary.Convex {
+			t.Errorf("%s: node weights are %s", c.name, r.Summary.Status)
+		}
+	}
+}
+
+// withoutEdges is the task of a baseline.
+func withoutEdges(t *testing.T, task Task) Task {
+	t.Helper()
+	e := *task.Evaluations[0]
+	e.Instances = Instances(e.Set, true)
+	task.Evaluations = []*Evaluation{&e}
+	return task
+}
+
+// TestChoiceIsReproduced: the same weights come of any number of threads, of the options that
+// the note names, and of a choice that was interrupted and goes on; and the model that is
+// saved has the scores that the training told.
+func TestChoiceIsReproduced(t *testing.T) {
+	t.Parallel()
+	paths := blocks{nodes: 200, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 4}.tables(t)
+	observed := dataset.Options{Observed: "train"}
+	folder := t.TempDir()
+	dir := func(name string) *Folder { return &Folder{Dir: filepath.Join(folder, name), NoReport: true} }
+	want := train(t, Options{}, fewOf(t, paths, observed, true), dir("whole"))
+	best := want.Summary.Choice.Chosen
+	if best.Edges == "" || best.Hops == 0 {
+		t.Fatalf("chosen is %v: this tells nothing of edges, or of means", best)
+	}
+	same := func(what string, r *Result) {
+		t.Helper()
+		if !slices.Equal(r.Model.Model.Weights, want.Model.Model.Weights) {
+			t.Errorf("%s: other weights", what)
+		}
+		if a, b := r.Scores[0].Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b {
+			t.Errorf("%s: log loss %v, want %v", what, a, b)
+		}
+	}
+	p, err := Prepare(t.Context(), Options{Threads: 3}, fewOf(t, paths, observed, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Train(t.Context(), nil, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same("three threads", r)
+
+	fixed := observed
+	fixed.Hops = best.Hops
+	same("the options of the note", train(t, Options{Edges: best.Edges, Prior: best.Prior}, fewOf(t, paths, fixed, false), nil))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := 0
+	parts := dir("parts")
+	_, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Candidate: func(Candidate) {
+		if seen++; seen == 4 {
+			cancel()
+		}
+	}})
+	wantError(t, err, Interrupted, "go on with blockbp train "+parts.Dir+" --resume")
+	parts = dir("parts")
+	parts.Resume = true
+	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same("in two parts", r)
+	if !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
+		t.Errorf("in two parts: candidates %v, want %v", r.Summary.Choice.Candidates, want.Summary.Choice.Candidates)
+	}
+	if _, err := os.Stat(filepath.Join(parts.Dir, choiceStateFile)); err == nil {
+		t.Error("the state of the choice is left behind")
+	}
+	// Once more: the run has ended, and nothing is chosen again.
+	parts = dir("parts")
+	parts.Resume = true
+	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Candidate: func(c Candidate) { t.Errorf("%v was tried again", c) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same("ended", r)
+
+	m, err := LoadModel(filepath.Join(folder, "whole"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(t.Context(), paths, dataset.Options{Schema: &m.Model.Schema, Recipe: m.Recipe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewEvaluation("test", set, m.Instances(set))
+	if err == nil {
+		err = e.Restrict("test", "train")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := m.Counting("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scored, err := Inference{Model: m.Model, Counting: numbers, Threads: 1}.Score(t.Context(), e, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := scored.Score.MeanLogLoss(), want.Scores[0].Score.MeanLogLoss(); a != b || scored.Score.Accuracy() != want.Scores[0].Score.Accuracy() {
+		t.Errorf("the saved model has log loss %v, and the training told %v", a, b)
+	}
+	raw, err := os.ReadFile(filepath.Join(folder, "whole", choiceFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damaged := range oracle.Damaged(raw, 1) {
+		var got Choice
+		if err := parseRecord(damaged, &got); err == nil && !cmp.Equal(&got, want.Summary.Choice) && !bytes.Equal(raw, damaged) {
+			t.Errorf("%s was changed without an error", what)
+		}
+	}
+}
+
+// TestChoiceHasATime: half of the time is for the choice, and something is chosen in any case.
+func TestChoiceHasATime(t *testing.T) {
+	t.Parallel()
+	task := blocks{nodes: 300, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 5}.few(t, true)
+	whole, some := train(t, Options{}, task, nil), train(t, Options{MaxTime: time.Millisecond}, task, nil)
+	if n, all := len(some.Summary.Choice.Candidates), len(whole.Summary.Choice.Candidates); n == 0 || n >= all {
+		t.Errorf("%d candidates in a millisecond, and %d in all time", n, all)
+	}
+}
+
+// TestWhatIsChosen: options that say how weights come about leave nothing to choose.
+func TestWhatIsChosen(t *testing.T) {
+	t.Parallel()
+	task := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.few(t, true)
+	task.Evaluations = nil
+	for name, c := range map[string]struct {
+		o    Options
+		want bool
+	}{
+		"defaults":   {Options{}, true},
+		"a prior":    {Options{Prior: 2}, true},
+		"l2":         {Options{L2: .1}, true},
+		"together":   {Options{Edges: edgesTogether}, false},
+		"a rule":     {Options{Edges: "potts:1"}, false},
+		"a method":   {Options{Method: learn.Full}, false},
+		"a cut":      {Options{Cut: learn.Cut{Blocks: 2}}, false},
+		"a step":     {Options{Step: "adagrad:0.1"}, false},
+		"no edges":   {Options{NoEdges: true}, false},
+		"l2 auto":    {Options{AutoL2: true}, false},
+		"its errors": {Options{Errors: errorsAuto}, false},
+	} {
+		if p := prepare(t, c.o, task); p.choosing != c.want {
+			t.Errorf("%s: %v, want %v", name, p.choosing, c.want)
+		}
+	}
+	few := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: leastLabels - 1, seed: 6}.few(t, true)
+	if prepare(t, Options{}, few).choosing {
+		t.Errorf("%d labels are divided into folds", leastLabels-1)
+	}
+	for edges, want := range map[string]string{
+		"pots:1": `--edges "pots:1": want auto, together, potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
+	} {
+		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
+	}
+	for _, o := range []Options{{Edges: "potts:1", NoEdges: true}, {Edges: "moments:1", AutoL2: true}, {Edges: "potts:1", Errors: errorsAuto}, {Edges: "potts:1", Physics: Ising}} {
+		wantError(t, o.Validate(), Usage, "do not go together")
+	}
+}
+
+// TestEdgeRules: weights are those of an independent derivation.
+func TestEdgeRules(t *testing.T) {
+	g, err := graph.FromEdges(4, []int32{0, 1, 2}, []int32{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, symmetric := range []bool{false, true} {
+		schema := crf.Homogeneous([]string{"a", "b"}, 1, 2)
+		schema.EdgeTypes[0].Symmetric = symmetric
+		features, err := crf.Dense([]float64{3, 1, 4, 1, 5, 1}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := crf.NewInstance(&schema, crf.InstanceSpec{Graph: g, NodeFeat: []crf.Features{crf.Constant(4, 1)}, EdgeFeat: []crf.Features{features}, Labels: [][]int32{{0, 0, 1, -1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, err := crf.NewModel(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes.Weights[nodes.Layout.Node[0].At+1] = math.Log(3) // the hidden node is in b with 3/4
+		// Pairs of states: (a, a), (a, b), and b with a quarter a and three quarters b; and a
+		// quarter of an edge for each pair.
+		pairs := [4]float64{1.25, 1.25, .5, 1}
+		if symmetric {
+			pairs[1], pairs[2] = .875, .875
+		}
+		var logs [4]float64
+		for i, x := range pairs {
+			row, column := pairs[i/2*2]+pairs[i/2*2+1], pairs[i%2]+pairs[2+i%2]
+			logs[i] = math.Log(x * 4 / row / column)
+		}
+		span := slices.Max(logs[:]) - slices.Min(logs[:])
+		check := func(rule string, want [4]float64) {
+			t.Helper()
+			r, err := parseEdges(rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := r.of(t.Context(), nodes, []*crf.Instance{in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := m.Layout.Edge[0].At
+			for i := range want {
+				if m.Weights[at+i] != 0 || math.Abs(m.Weights[at+4+i]-want[i]) > 1e-12 {
+					t.Errorf("%s: weights %v, want zeros and %v", rule, m.Weights[at:], want)
+				}
+			}
+			if err := m.CheckSymmetry(); err != nil {
+				t.Error(err)
+			}
+		}
+		for i := range logs {
+			logs[i] *= 1.5 / span
+		}
+		check("moments:1.5", logs)
+		check("potts:-0.7", [4]float64{-.7, 0, 0, -.7})
+	}
+}

@@ -1,0 +1,304 @@
+package job
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/infer"
+)
+
+// The values of Options.Edges, the last two with a strength.
+const (
+	edgesAuto     = "auto"
+	edgesTogether = "together"
+	edgesPotts    = "potts"
+	edgesMoments  = "moments"
+)
+
+// edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With
+// potts, the strength is the weight of equal states. With moments, weights are those with
+// which beliefs of edges would be the mean ones that labels and the model of nodes tell of
+// (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that is
+// log p(a, b)/(p(a) p(b)), but for a factor: the strength is the largest weight less the
+// smallest. Means of uncertain beliefs are closer to independence than states are, so that
+// the factor is not known.
+type edgeRule struct {
+	name     string // edgesPotts, edgesMoments or "", which leaves weights as they are
+	strength float64
+}
+
+// parseEdges reads Options.Edges.
+func parseEdges(text string) (edgeRule, error) {
+	if text == edgesAuto || text == edgesTogether {
+		return edgeRule{}, nil
+	}
+	name, number, _ := strings.Cut(text, ":")
+	strength, err := strconv.ParseFloat(number, 64)
+	if name != edgesPotts && name != edgesMoments || err != nil || math.IsInf(strength, 0) || math.IsNaN(strength) || name == edgesMoments && strength < 0 {
+		return edgeRule{}, usagef("--edges %q: want auto, together, potts:J with the weight of equal states, such as potts:0.5, or moments:S with how far weights are apart, such as moments:1", text)
+	}
+	return edgeRule{name, strength}, nil
+}
+
+// validateEdges refuses rules for edges beside what needs edges that are learned.
+func (o *Options) validateEdges() error {
+	rule, err := parseEdges(o.Edges)
+	if err != nil || rule.name == "" {
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		used bool
+	}{{"--no-edges", o.NoEdges}, {"--model " + o.Physics, o.Physics != ""}, {"--errors " + o.Errors, o.Errors != errorsNone}, {"--l2 auto", o.AutoL2}} {
+		if c.used {
+			return usagef("--edges %s and %s do not go together: weights of edges are made by a rule, not learned", o.Edges, c.name)
+		}
+	}
+	return nil
+}
+
+// String is the rule as Options.Edges has it.
+func (r edgeRule) String() string {
+	if r.name == "" {
+		return ""
+	}
+	return r.name + ":" + strconv.FormatFloat(r.strength, 'g', -1, 64)
+}
+
+// separate has node weights learned without edges, where those are made by a rule.
+func (p *Prepared) separate() error {
+	var err error
+	if p.rule, err = parseEdges(p.Options.Edges); err != nil || p.rule.name == "" {
+		return err
+	}
+	if len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
+		return usagef("--edges %s: no type of edges has weights that it could make: it needs a constant feature, tied weights, and with potts one type of nodes at both ends", p.Options.Edges)
+	}
+	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
+	p.Problem.Counting, p.Problem.Data = nil, make([]*crf.Instance, len(p.whole))
+	tied := !slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Copies > 0 })
+	for i, in := range p.whole {
+		p.Problem.Data[i] = in.WithoutEdges()
+		if s := in.Samples(); tied && len(s) == 1 && slices.Contains(s[0], crf.Unobserved) && len(knownLabels(in)) > 0 {
+			if p.Problem.Data[i], err = labelledAlone(in, s[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// labelledAlone are the nodes with labels, without edges: those without have no share in the
+// likelihood of node weights then, and would take nearly all of the time.
+func labelledAlone(in *crf.Instance, labels []int32) (*crf.Instance, error) {
+	spec := in.WithoutEdges().Spec()
+	spec.NodeType, spec.Labels, spec.Rows, spec.Cols = []int32{}, [][]int32{nil}, 0, 0
+	rows := make([][]int32, len(spec.NodeFeat))
+	for s, y := range labels {
+		if s := int32(s); y != crf.Unobserved {
+			a := in.NodeType(s)
+			spec.NodeType, spec.Labels[0] = append(spec.NodeType, int32(a)), append(spec.Labels[0], y)
+			rows[a] = append(rows[a], int32(in.NodeRow(s)))
+		}
+	}
+	for a := range spec.NodeFeat {
+		spec.NodeFeat[a] = spec.NodeFeat[a].Pick(rows[a])
+	}
+	var err error
+	if spec.Graph, err = graph.FromEdges(len(spec.NodeType), nil, nil); err != nil {
+		return nil, err
+	}
+	return crf.NewInstance(in.Schema(), spec)
+}
+
+// networks are the data with their edges, on the scale that is learned with.
+func (p *Prepared) networks() []*crf.Instance {
+	if p.whole != nil {
+		return p.whole
+	}
+	return p.Problem.Data
+}
+
+// counting makes the counting numbers that networks with edges are inferred with.
+func (p *Prepared) counting() counting.Func {
+	if p.whole != nil {
+		return p.numbers
+	}
+	return p.Problem.Counting
+}
+
+// withEdges gives a model of nodes, on the scale that is learned with, the edges of the rule.
+func (p *Prepared) withEdges(ctx context.Context, m *crf.Model) (*crf.Model, error) {
+	if p.rule.name == "" {
+		return m, nil
+	}
+	return p.rule.of(ctx, m, p.whole)
+}
+
+// of makes the model with the rule's weights of edges, given the labels of data.
+func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance) (*crf.Model, error) {
+	m := nodes.Clone()
+	columns := constantColumns(&m.Schema, data, r.name)
+	tables := make([][]float64, len(m.Schema.EdgeTypes))
+	switch r.name {
+	case edgesPotts:
+		for b := range columns {
+			k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U)
+			tables[b] = make([]float64, k*k)
+			for a := range k {
+				tables[b][a*k+a] = r.strength
+			}
+		}
+	case edgesMoments:
+		if err := moments(ctx, m, data, tables); err != nil {
+			return nil, err
+		}
+		least, most := math.Inf(1), math.Inf(-1)
+		for b := range columns {
+			dependence(&m.Schema, b, tables[b])
+			least, most = min(least, slices.Min(tables[b])), max(most, slices.Max(tables[b]))
+		}
+		for b := range columns {
+			for i := range tables[b] {
+				if most > least {
+					tables[b][i] *= r.strength / (most - least)
+				}
+			}
+		}
+	default:
+		return m, nil
+	}
+	for b, of := range columns {
+		span := m.Layout.Edge[b]
+		clear(m.Weights[span.At:][:span.Len])
+		for _, column := range of {
+			copy(m.Weights[span.At+column*span.States:], tables[b])
+		}
+	}
+	return m, nil
+}
+
+// moments adds up, for every type of edges, the beliefs in pairs of states: products of those
+// of nodes alone, and of labels where they are known.
+func moments(ctx context.Context, nodes *crf.Model, data []*crf.Instance, tables [][]float64) error {
+	for b := range tables {
+		u, v := nodes.Schema.EdgeStates(b)
+		tables[b] = make([]float64, u*v)
+	}
+	predictor := infer.Predictor{Model: nodes}
+	for _, in := range data {
+		beliefs, err := predictor.Predict(ctx, in.WithoutEdges(), nil)
+		if err != nil {
+			return err
+		}
+		of := func(s, y int32, into []float64) []float64 {
+			into = append(into[:0], beliefs.Of(int(s))...)
+			if y != crf.Unobserved {
+				clear(into)
+				into[y] = 1
+			}
+			return into
+		}
+		var first, second []float64
+		ends, others := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for e := range ends {
+				u, v := ends[e], others[e]
+				first, second = of(u, labels[u], first), of(v, labels[v], second)
+				table := tables[in.EdgeType(int32(e))]
+				for a, x := range first {
+					for c, y := range second {
+						table[a*len(second)+c] += in.Weight() * x * y
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dependence puts log p(a, b)/(p(a) p(b)) in the place of sums of beliefs in pairs of states a,
+// b of a type, and 0 where the schema forbids them. One edge more, of which nothing is known,
+// keeps numbers finite.
+func dependence(schema *crf.Schema, b int, table []float64) {
+	t := &schema.EdgeTypes[b]
+	u, v := schema.EdgeStates(b)
+	all := 0.0
+	for i := range table {
+		table[i] += 1 / float64(len(table))
+		all += table[i]
+	}
+	if t.Symmetric {
+		for a := range u {
+			for c := range a {
+				mean := (table[a*u+c] + table[c*u+a]) / 2
+				table[a*u+c], table[c*u+a] = mean, mean
+			}
+		}
+	}
+	rows, columns := make([]float64, u), make([]float64, v)
+	for i, x := range table {
+		rows[i/v] += x
+		columns[i%v] += x
+	}
+	for i, x := range table {
+		table[i] = math.Log(x) - math.Log(rows[i/v]) - math.Log(columns[i%v]) + math.Log(all)
+		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) || slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
+			table[i] = 0
+		}
+	}
+}
+
+// constantColumns are the features of every tied type of edges whose sum is one for all of its
+// edges, by type: a rule has no weights for others. Potts is for edges that join nodes of one
+// type.
+func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[int][]int {
+	columns := map[int][]int{}
+	for b, t := range schema.EdgeTypes {
+		if t.Copies > 0 || rule == edgesPotts && t.U != t.V {
+			continue
+		}
+		if of := constantOf(t.Features, b, data); len(of) > 0 {
+			columns[b] = of
+		}
+	}
+	return columns
+}
+
+func constantOf(dim, b int, data []*crf.Instance) (columns []int) {
+	row, edges := make([]float64, dim), 0
+	ones := make([]bool, dim) // the column is one everywhere
+	for j := range ones {
+		ones[j] = true
+	}
+	bins := true
+	for _, in := range data {
+		f := in.EdgeFeatures(b)
+		edges += f.Rows()
+		bins = bins && f.Data().Bins != nil
+		for r := range f.Rows() {
+			if f.Data().Bins != nil && bins {
+				break // one of them is one in every row
+			}
+			f.Row(row, r)
+			for j, x := range row {
+				ones[j] = ones[j] && x == 1
+			}
+		}
+	}
+	for j := range ones {
+		if edges > 0 && (bins || ones[j]) {
+			columns = append(columns, j)
+		}
+	}
+	if !bins && len(columns) > 1 {
+		columns = columns[len(columns)-1:]
+	}
+	return columns
+}
