@@ -145,10 +145,10 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	return s, a.noteHarm(&work, e, s)
 }
 
-// noteHarm says that a model's edges do harm on these data. Labels that costs, or a joint state,
-// decide on are not meant to be right as often as others.
+// noteHarm says that a model's edges do harm on these data. Those of a joint state are not meant
+// to be right as often as others.
 func (a *app) noteHarm(work *job.Inference, e *job.Evaluation, s *job.Scored) error {
-	if work.Costs != nil || work.Joint {
+	if work.Joint {
 		return nil
 	}
 	text, err := work.Harm(a.ctx, e, s)

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,15 +38,34 @@ func TestEvalLikelihood(t *testing.T) {
 	run(t, "eval", data, "-m", dir, "--max-sweeps", "0").wantFailure(t, 2, "--max-sweeps 0")
 }
 
-// TestEvalPictures: the folder has the figures of every model, and of all together.
+// TestEvalPictures: the folder has the figures of a model, of several those that set them
+// beside each other too, and tables stand before figures. Nothing is drawn twice.
 func TestEvalPictures(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "out")
-	mustRun(t, "eval", gridData(t), "-m", gridRun(t), "-o", out)
-	names := strings.Join(namesIn(filepath.Join(out, "plots")), " ")
-	for _, want := range []string{"iou.png", "f1.svg", "reliability.svg", "reliability-grid-run.png", "classes-grid-run.svg", "confusion-grid-run.png"} {
-		if !strings.Contains(names, want) {
-			t.Errorf("no %s among %s", want, names)
+	data, other := gridData(t), filepath.Join(t.TempDir(), "other")
+	train(t, data, "-o", other, "--no-edges")
+	for _, c := range []struct {
+		models, want []string
+		tables       int // before the first figure
+	}{
+		{[]string{"-m", gridRun(t)}, []string{"classes-grid-run", "confusion-grid-run", "reliability-grid-run"}, 2},
+		{[]string{"-m", gridRun(t), "-m", other}, []string{"classes-grid-run", "classes-other", "confusion-grid-run", "confusion-other", "f1", "iou", "reliability"}, 1},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		mustRun(t, append([]string{"eval", data, "-o", out}, c.models...)...)
+		var names []string
+		for _, name := range namesIn(filepath.Join(out, "plots")) {
+			if name, ok := strings.CutSuffix(name, ".svg"); ok {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, c.want) {
+			t.Errorf("%q: figures %q, want %q", c.models, names, c.want)
+		}
+		page := readFile(t, out, "report.html")
+		if before, _, _ := strings.Cut(page, "<figure"); strings.Count(before, "<table") != c.tables {
+			t.Errorf("%q: %d tables before the first figure, want %d", c.models, strings.Count(before, "<table"), c.tables)
 		}
 	}
 }

@@ -20,10 +20,12 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch RUN [--port N]",
 		Short: "Follow a training in the browser: its numbers and curves while it goes on",
-		Long: `Serves a page for this machine alone that shows a training while it goes on, whoever
-started it, or one that has ended. Ctrl-C ends the page, and not the training.
+		Long: `Serves a page for you alone that shows a training while it goes on, whoever started
+it, or one that has ended. Its address, which nobody can guess, is printed. Ctrl-C ends
+the page, and not the training.
 
-On a machine of a cluster, forward the port: ssh -L 8000:127.0.0.1:PORT MACHINE`,
+On a machine of a cluster, forward the port, ssh -L 8000:127.0.0.1:PORT MACHINE, and open
+the address with the port 8000.`,
 		Example: "  blockbp watch run\n  blockbp watch run --port 8000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -51,10 +53,11 @@ func (a *app) watch(dir string, port int) error {
 	if err != nil {
 		return fmt.Errorf("--port %d: %w; choose another, or leave the option out for a free one", port, err)
 	}
-	if err := a.print(false, nil, "http://%s/ shows %s until Ctrl-C\n", listener.Addr(), dir); err != nil {
+	token := watch.NewToken()
+	if err := a.print(false, nil, "http://%s/%s/ shows %s until Ctrl-C\n", listener.Addr(), token, dir); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	return watch.Serve(a.ctx, listener, dir)
+	return watch.Serve(a.ctx, listener, dir, token)
 }
 
 // checkWatched refuses what no training is in. One that has just started has nothing but

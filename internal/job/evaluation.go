@@ -293,8 +293,8 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 const ownNodes = "its node potentials alone"
 
 // harm says that the labels and beliefs that were scored are worse than those of the node
-// potentials of w.Model, which what describes, in accuracy as in log loss; "" where they are
-// not. Of one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
+// potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss; "" where
+// they are not. Of one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
 func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what string) (string, error) {
 	if !slices.ContainsFunc(w.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) ||
 		!slices.ContainsFunc(e.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
@@ -303,15 +303,23 @@ func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what
 	nodes := *e
 	nodes.Instances = Instances(e.Set, true)
 	w.Counting = nil // numbers of a file are those of the edges
-	w.Joint, w.Costs, w.Progress = false, nil, nil
+	w.Joint, w.Progress = false, nil
 	alone, err := w.score(ctx, &nodes, false, 0)
 	scored.Alone = alone
-	score := scored.Score
-	if err != nil || !(score.Accuracy() < alone.Score.Accuracy() && score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
+	if err != nil || !(scored.Score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
 		return "", err
 	}
-	return fmt.Sprintf("is worse than %s: accuracy %s, log loss %.4f, without edges %s, %.4f",
-		what, percent(score.Accuracy()), score.MeanLogLoss(), percent(alone.Score.Accuracy()), alone.Score.MeanLogLoss()), nil
+	labels := func(s *Scored) string { return "accuracy " + percent(s.Score.Accuracy()) }
+	worse := scored.Score.Accuracy() < alone.Score.Accuracy()
+	if w.Costs != nil { // labels that costs decide on are not meant to be right as often as others
+		labels = func(s *Scored) string { return fmt.Sprintf("mean cost %.4g", s.MeanCost) }
+		worse = scored.MeanCost > alone.MeanCost
+	}
+	if !worse {
+		return "", nil
+	}
+	return fmt.Sprintf("is worse than %s: %s, log loss %.4f, without edges %s, %.4f",
+		what, labels(scored), scored.Score.MeanLogLoss(), labels(alone), alone.Score.MeanLogLoss()), nil
 }
 
 // Harm says that the edges of the model did harm to what was scored, as Prepared.Train notes it, or

@@ -34,7 +34,7 @@ func (r *run) writeReport(result *Result) error {
 		page.Callout(report.CalloutWarn, text+".")
 	}
 	for _, scored := range result.Scores {
-		if err := scored.report(r.files, page); err != nil {
+		if err := scored.report(r.files, page, "on", false); err != nil {
 			return err
 		}
 	}

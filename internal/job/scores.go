@@ -125,31 +125,39 @@ func (s *Scored) classBars(name string, measure func(infer.ClassScore) float64) 
 func classF1(c infer.ClassScore) float64  { return c.F1 }
 func classIoU(c infer.ClassScore) float64 { return c.IoU }
 
-// report adds one evaluation to a report.
-func (s *Scored) report(run *runfolder.Run, page *report.Report) error {
-	page.Section("Evaluation on " + s.Name)
+// report adds one evaluation to a report: on a set, or of a model. One of several models, which
+// are drawn beside each other already, is without what that shows.
+func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, several bool) error {
+	on += " " + s.Name
+	page.Section("Evaluation " + on)
 	if s.Note != "" {
 		page.Callout(report.CalloutWarn, s.Note+".")
 	}
-	page.Table(sideBySideTable(s))
+	if !several || s.Alone != nil {
+		page.Table(sideBySideTable(s))
+	}
 	classes := s.ClassTable()
 	page.Table(classes.Headers, classes.Rows)
-	err := AddFigures(run, page, []NamedFigure{
+	figures := []NamedFigure{
 		{"confusion-" + s.Name, "Rows are the truth, columns the prediction; shares of each row.",
-			figure.ConfusionMatrix{Title: "Confusion on " + s.Name, Names: s.Classes, Counts: s.Score.Confusion}},
+			figure.ConfusionMatrix{Title: "Confusion " + on, Names: s.Classes, Counts: s.Score.Confusion}},
 		{"classes-" + s.Name, "Precision, recall, their harmonic mean F1, and intersection over union of every class.",
-			figure.Bars{Title: "Classes on " + s.Name, Label: "share", Names: s.Classes, Series: []figure.BarSeries{
+			figure.Bars{Title: "Classes " + on, Label: "share", Names: s.Classes, Series: []figure.BarSeries{
 				s.classBars("precision", func(c infer.ClassScore) float64 { return c.Precision }),
 				s.classBars("recall", func(c infer.ClassScore) float64 { return c.Recall }),
 				s.classBars("F1", classF1), s.classBars("IoU", classIoU),
 			}}},
 		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed line beliefs are calibrated, below it they are too sure of themselves.",
-			reliability("Reliability on "+s.Name, s)},
-	})
+			reliability("Reliability "+on, s)},
+	}
+	if several {
+		figures = figures[:2]
+	}
+	err := AddFigures(run, page, figures)
 	if err != nil || len(s.Pictures) == 0 {
 		return err
 	}
-	panel := figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+	panel := figure.Panel{Title: "Predictions " + on, Rows: s.Pictures, Names: s.Classes}
 	return addPanel(run, page, "pictures-"+s.Name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
 }
 
@@ -298,10 +306,29 @@ func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) er
 		return err
 	}
 	page := &report.Report{Title: "Evaluation"}
-	if len(scored) > 1 {
-		page.Section("Side by side")
-		table := MeasuresTable(scored)
-		page.Table(table.Headers, table.Rows)
+	several := len(scored) > 1
+	if several {
+		if err := reportSideBySide(run, page, scored); err != nil {
+			return err
+		}
+	}
+	for _, s := range scored {
+		if err := s.report(run, page, "of", several); err != nil {
+			return err
+		}
+	}
+	return run.WriteFile(report.ReportFile, page.Write)
+}
+
+// reportSideBySide sets several models beside each other.
+func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored) error {
+	page.Section("Side by side")
+	table := MeasuresTable(scored)
+	page.Table(table.Headers, table.Rows)
+	if len(scored[0].Pictures) > 0 {
+		if err := addPanel(run, page, "pictures", sideBySide(scored), "Photograph, truth, and the prediction of every model."); err != nil {
+			return err
+		}
 	}
 	iou := figure.Bars{Title: "Intersection over union per class", Label: "IoU", Names: scored[0].Classes}
 	f1 := figure.Bars{Title: "F1 per class", Label: "F1", Names: scored[0].Classes}
@@ -309,21 +336,9 @@ func ReportScores(run *runfolder.Run, scored []*Scored, results []ModelScore) er
 		iou.Series = append(iou.Series, s.classBars(s.Name, classIoU))
 		f1.Series = append(f1.Series, s.classBars(s.Name, classF1))
 	}
-	err := AddFigures(run, page, []NamedFigure{
+	return AddFigures(run, page, []NamedFigure{
 		{"iou", "Intersection over union of truth and prediction.", iou},
 		{"f1", "Harmonic mean of precision and recall.", f1},
 		{"reliability", "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are calibrated, below it they are too sure of themselves.", reliability("Reliability", scored...)},
 	})
-	if err == nil && len(scored) > 1 && len(scored[0].Pictures) > 0 {
-		err = addPanel(run, page, "pictures", sideBySide(scored), "Photograph, truth, and the prediction of every model.")
-	}
-	if err != nil {
-		return err
-	}
-	for _, s := range scored {
-		if err := s.report(run, page); err != nil {
-			return err
-		}
-	}
-	return run.WriteFile(report.ReportFile, page.Write)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 )
 
-// headBytes is how much of a metrics file tells it from another one of its name: the
-// first record, with its seconds, is not longer by much.
+// headBytes is how much of a metrics file, at its beginning and before the last record
+// that was read, tells it from another one of its name: a record, with its seconds, is
+// not longer by much.
 const headBytes = 256
 
 // A Follower reads a metrics file while a process writes it. The file need not be there
@@ -22,6 +23,7 @@ type Follower struct {
 	path   string
 	file   os.FileInfo // as it was last read; nil: not yet
 	head   []byte      // its first bytes
+	tail   []byte      // those before offset
 	offset int64       // behind the last whole line that was read
 	line   int         // number of that line
 }
@@ -47,12 +49,14 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 	if err != nil {
 		return err
 	}
-	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset || !bytes.Equal(f.head, headOf(file, len(f.head))) {
+	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset ||
+		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) || !bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
 		f.restart(anew)
 	}
 	f.file = info
 	err = f.read(bufio.NewReaderSize(io.NewSectionReader(file, f.offset, size-f.offset), readBuffer), visit)
-	f.head = headOf(file, int(min(f.offset, headBytes)))
+	n := int(min(f.offset, headBytes))
+	f.head, f.tail = bytesAt(file, 0, n), bytesAt(file, f.offset-int64(n), n)
 	return err
 }
 
@@ -64,11 +68,11 @@ func (f *Follower) restart(anew func()) {
 	*f = Follower{path: f.path}
 }
 
-// headOf is the first bytes of a file, at most so many.
-func headOf(file io.ReaderAt, most int) []byte {
-	head := make([]byte, most)
-	n, _ := file.ReadAt(head, 0) // what cannot be read differs from what was
-	return head[:n]
+// bytesAt is a part of a file, of at most so many bytes.
+func bytesAt(file io.ReaderAt, offset int64, most int) []byte {
+	part := make([]byte, most)
+	n, _ := file.ReadAt(part, offset) // what cannot be read differs from what was
+	return part[:n]
 }
 
 // read reads whole lines.

@@ -200,14 +200,14 @@ func TestPageInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := make(chan error)
-	go func() { served <- Serve(t.Context(), listener, dir) }()
+	go func() { served <- Serve(t.Context(), listener, dir, testToken) }()
 	t.Cleanup(func() {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
 	b.look(1280, 900, "light")
-	b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("http://%s/", listener.Addr())})
+	b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("http://%s/%s/", listener.Addr(), testToken)})
 	b.wait(text("label"), "starting")
 	b.wait(text("name"), `run of \u202e\x1bnight`)
 	b.wait(text("iter"), "–")

@@ -2,13 +2,15 @@
 // from what its folder holds. The training may be that of any process.
 //
 // Handler serves one page, which has its script and style within, and the server-sent
-// events that the page draws. It answers requests of this machine only, and reads only
-// the files of one run.
+// events that the page draws. It answers requests of this machine only, below a path that
+// other users of the machine cannot guess, and reads only the files of one run.
 package watch
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	_ "embed" // for what the page is made of
 	"encoding/base64"
 	"errors"
@@ -54,8 +56,11 @@ func hashesOf(page, element string) string {
 	return hashes.String()
 }
 
-// Handler serves the page of the run in a folder.
-func Handler(dir string) http.Handler {
+// NewToken returns a text that nobody guesses: any user of a machine can reach its ports.
+func NewToken() string { return strings.ToLower(rand.Text()) }
+
+// Handler serves the page of the run in a folder at /token/.
+func Handler(dir, token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -71,13 +76,13 @@ func Handler(dir string) http.Handler {
 			return out.Flush()
 		})
 	})
-	return guarded(mux)
+	return guarded(token, http.StripPrefix("/"+token, mux))
 }
 
 // guarded lets only this machine's own pages ask, and only to read. A page of another
 // name that leads to this address, by a name server that was told so, is sent away.
 // Ports are not looked at: ssh may forward another one here.
-func guarded(next http.Handler) http.Handler {
+func guarded(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
@@ -85,12 +90,17 @@ func guarded(next http.Handler) http.Handler {
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
+		given, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		switch {
 		case !isOwn(r.Host):
 			http.Error(w, "this page is for 127.0.0.1 and localhost", http.StatusForbidden)
 		case r.Method != http.MethodGet:
 			header.Set("Allow", http.MethodGet)
 			http.Error(w, "this page can be read only", http.StatusMethodNotAllowed)
+		case subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
+			http.Error(w, "nothing is here: the page has the whole address that blockbp watch prints", http.StatusNotFound)
+		case r.URL.Path == "/"+token:
+			http.Redirect(w, r, r.URL.Path+"/", http.StatusMovedPermanently)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -108,10 +118,10 @@ func isOwn(host string) bool {
 // headerTime is how long a browser may take to say what it wants: it is on this machine.
 const headerTime = 10 * time.Second
 
-// Serve answers on a listener until the context ends, which is no error.
-func Serve(ctx context.Context, listener net.Listener, dir string) error {
+// Serve answers on a listener, as Handler does, until the context ends, which is no error.
+func Serve(ctx context.Context, listener net.Listener, dir, token string) error {
 	server := &http.Server{
-		Handler:           Handler(dir),
+		Handler:           Handler(dir, token),
 		ReadHeaderTimeout: headerTime,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}

@@ -24,6 +24,9 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
+// testToken is where pages of tests are.
+const testToken = "secret"
+
 // metricOf is a record of a made-up run.
 func metricOf(iter int) runfolder.Metric {
 	m, i := runfolder.NewMetric(iter), float64(iter)
@@ -116,11 +119,11 @@ type listener struct {
 // listen opens the events of a run.
 func listen(t *testing.T, dir string) *listener {
 	t.Helper()
-	server := httptest.NewServer(Handler(dir))
+	server := httptest.NewServer(Handler(dir, testToken))
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel) // before the server closes: it waits for its readers
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/"+testToken+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,22 +270,27 @@ func TestRequests(t *testing.T) {
 		method, host, path string
 		want               int
 	}{
-		{"GET", "127.0.0.1:8000", "/", 200},
-		{"GET", "localhost:9000", "/", 200},
-		{"GET", "LocalHost", "/", 200},
+		{"GET", "127.0.0.1:8000", "/secret/", 200},
+		{"GET", "localhost:9000", "/secret/", 200},
+		{"GET", "LocalHost", "/secret/", 200},
+		{"GET", "LocalHost", "/secret", 301},
+		{"GET", "127.0.0.1:8000", "/", 404}, // another user of the machine
+		{"GET", "127.0.0.1:8000", "/events", 404},
+		{"GET", "127.0.0.1:8000", "/secre/events", 404},
+		{"GET", "127.0.0.1:8000", "/secrets/events", 404},
 		{"GET", "evil.example:8000", "/", 403},
-		{"GET", "evil.example", "/events", 403},
-		{"GET", "127.0.0.1.evil.example:8000", "/events", 403},
-		{"GET", "", "/", 403},
-		{"POST", "127.0.0.1:8000", "/", 405},
-		{"HEAD", "127.0.0.1:8000", "/", 405},
-		{"GET", "127.0.0.1:8000", "/metrics.jsonl", 404},
-		{"GET", "127.0.0.1:8000", "/../config.json", 404},
+		{"GET", "evil.example", "/secret/events", 403},
+		{"GET", "127.0.0.1.evil.example:8000", "/secret/events", 403},
+		{"GET", "", "/secret/", 403},
+		{"POST", "127.0.0.1:8000", "/secret/", 405},
+		{"HEAD", "127.0.0.1:8000", "/secret/", 405},
+		{"GET", "127.0.0.1:8000", "/secret/metrics.jsonl", 404},
+		{"GET", "127.0.0.1:8000", "/secret/../config.json", 404},
 	} {
 		request := httptest.NewRequest(c.method, "http://x/", nil)
 		request.Host, request.URL.Path = c.host, c.path
 		answer := httptest.NewRecorder()
-		Handler(dir).ServeHTTP(answer, request)
+		Handler(dir, testToken).ServeHTTP(answer, request)
 		if got := answer.Code; got != c.want && (c.want != 404 || got != http.StatusMovedPermanently && got != http.StatusTemporaryRedirect) {
 			t.Errorf("%s %s from %q: %d, want %d", c.method, c.path, c.host, got, c.want)
 		}
@@ -292,6 +300,14 @@ func TestRequests(t *testing.T) {
 	}
 	if got := strings.Count(policy, "'sha256-"); got != 4 || strings.Contains(policy, "unsafe") {
 		t.Errorf("the policy allows %d elements: %s", got, policy)
+	}
+}
+
+// TestTokens: no two are the same, and none is short.
+func TestTokens(t *testing.T) {
+	a, b := NewToken(), NewToken()
+	if a == b || len(a) < 20 || strings.ContainsAny(a, "/ ") {
+		t.Errorf("tokens %q and %q", a, b)
 	}
 }
 
@@ -366,8 +382,8 @@ func TestServe(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error)
-	go func() { served <- Serve(ctx, at, dir) }()
-	answer, err := http.Get(fmt.Sprintf("http://%s/events", at.Addr()))
+	go func() { served <- Serve(ctx, at, dir, testToken) }()
+	answer, err := http.Get(fmt.Sprintf("http://%s/%s/events", at.Addr(), testToken))
 	if err != nil {
 		t.Fatal(err)
 	}
