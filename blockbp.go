@@ -54,6 +54,11 @@ type Options struct {
 	// is. Constants, features that are 0 or 1, and those that sparse rows do not all hold stay.
 	// The weights of the model are for features as they are.
 	Standardise, NoStandardise bool
+	// Physics is ising or potts for samples of a physical system: every node has fields and
+	// every edge couplings of its own, learned by exact likelihood or pseudo-likelihood, and
+	// Training.Couplings has them with standard errors. Samples are those of an .npz, or the
+	// graphs of NewData, which all have the same edges. "" is for all other data.
+	Physics string
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
@@ -92,7 +97,7 @@ const validationName = "validation"
 
 func (o *Options) job() job.Options {
 	j := job.Options{
-		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Cut: o.Cut,
+		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Cut: o.Cut, Physics: o.Physics,
 		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
 	}
@@ -115,6 +120,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		return nil, err
 	}
 	n := notes{tell: o.Note}
+	data = data.ofPhysics(o.Physics)
 	folder := o.folder(data)
 	if folder != nil {
 		if err := folder.Open(); err != nil {
@@ -186,7 +192,7 @@ func (o *Options) validate() error {
 // are called here.
 var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise", "Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
 	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--calibrate "+validationName, "Options.Calibrate")
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--model", "Options.Physics", "--calibrate "+validationName, "Options.Calibrate")
 
 // inFields names the fields of Options in an error that speaks of the command's options.
 func inFields(err error) error {

@@ -122,6 +122,16 @@ func sameColumns(name string, rows, like [][]float64) error {
 	return nil
 }
 
+// ofPhysics are the same data, read as samples of a physical system, unless that is "".
+func (d *Data) ofPhysics(physics string) *Data {
+	if d == nil || physics == "" {
+		return d
+	}
+	samples := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
+	samples.options.Untied, samples.options.Spins = true, physics == job.Ising
+	return samples
+}
+
 // forTraining reads the data as those of a new model.
 func (d *Data) forTraining(ctx context.Context, n *notes) (*dataset.Set, error) {
 	if d == nil {

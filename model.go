@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -49,6 +50,36 @@ type Training struct {
 	// metrics.jsonl.
 	Validation map[string]float64
 	Notes      []string // what is wrong with data or settings, in words
+	// Couplings are, after Options.Physics, the fields and couplings of the system.
+	Couplings []Coupling
+}
+
+// Coupling is a field of a node or a coupling of two, in the zero-sum gauge: of ising the
+// factor of x_U, or of x_U x_V, in log p(x) for spins of −1, the first state, and 1; of potts
+// the term of States.
+type Coupling struct {
+	U, V   int       // nodes; V is −1 for a field
+	States [2]string // of U and V, for potts; "" otherwise
+	Value  float64
+	Error  float64 // standard error; NaN where it is not known
+}
+
+// couplings lists those of a result.
+func couplings(c *job.Couplings) (list []Coupling) {
+	if c == nil {
+		return nil
+	}
+	for i, t := range c.Terms {
+		next := Coupling{U: int(t.U), V: int(t.V), Value: c.Values[i], Error: math.NaN()}
+		if c.Physics == job.Potts {
+			next.States = c.States[i]
+		}
+		if c.Errors != nil {
+			next.Error = c.Errors[i]
+		}
+		list = append(list, next)
+	}
+	return list
 }
 
 func newTraining(r *job.Result) *Training {
@@ -56,7 +87,7 @@ func newTraining(r *job.Result) *Training {
 	t := &Training{
 		Method: s.Method, Status: s.Status, Reason: s.Reason, Converged: s.Converged, Stationary: s.Converged && !s.Convex,
 		Objective: float64(s.Objective), GradientNorm: float64(s.GradNorm), FirstGradientNorm: float64(s.FirstGradNorm),
-		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds,
+		Gap: float64(s.Gap), Passes: s.Passes, Seconds: s.TotalSeconds, Couplings: couplings(r.Couplings),
 	}
 	for name, value := range s.Eval {
 		if t.Validation == nil {

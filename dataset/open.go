@@ -117,11 +117,38 @@ func detect(path, wanted string) (string, error) {
 	case len(found) > 1:
 		return "", &Error{File: path, Problem: "it holds data of the kinds " + strings.Join(found, " and "), Remedy: "say which to read with the option Kind"}
 	}
+	extension := strings.ToLower(filepath.Ext(path))
+	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
+		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
+	}
 	return "", &Error{
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
 		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
 	}
+}
+
+// conversion is how to turn a format that is not read into one that is.
+type conversion struct {
+	what, how  string
+	extensions []string
+}
+
+// conversions are those of formats that networks and tables are often kept in.
+var conversions = []conversion{
+	{"a Parquet file", `write CSV, in Python pandas.read_parquet("nodes.parquet").to_csv("nodes.csv", index=False)`, []string{".parquet", ".pq"}},
+	{"a workbook", "save its sheets as CSV, one of nodes and one of edges", []string{".xls", ".xlsx", ".ods"}},
+	{"a GraphML file", networkxToTables("networkx.read_graphml"), []string{".graphml"}},
+	{"a GML file", networkxToTables("networkx.read_gml"), []string{".gml"}},
+	{"a GEXF file", networkxToTables("networkx.read_gexf"), []string{".gexf"}},
+	{"a JSON file", networkxToTables("networkx.node_link_graph of its content, if it is of networkx"), []string{".json"}},
+	{"an array without a name", `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`, []string{".npy"}},
+	{"a MATLAB file", `write its arrays as npz, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`, []string{".mat"}},
+	{"a PyTorch file", `write its arrays as npz, in Python numpy.savez("data.npz", edges=data.edge_index.T, labels=data.y, node_features=data.x)`, []string{".pt", ".pth"}},
+}
+
+func networkxToTables(read string) string {
+	return "write two tables, in Python with graph from " + read + `: pandas.DataFrame.from_dict(dict(graph.nodes), orient="index").to_csv("nodes.csv", index_label="id") and networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)`
 }
 
 // candidates lists the kinds of data that a path can be.

@@ -143,6 +143,9 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"an empty file", map[string]string{"bad.npz": ""}, "", 3, []string{"bad.npz: the file is empty"}},
 		{"a file cut short", map[string]string{"bad.npz": npz(t, goodArrays(t))[:300]}, "", 3, []string{"bad.npz: the file was cut short or damaged"}},
 		{"another file by that name", map[string]string{"bad.npz": "node,label\nann,0\n"}, "", 3, []string{"bad.npz: it is not an npz file"}},
+		{"Parquet", map[string]string{"nodes.parquet": "PAR1"}, "check $DIR/nodes.parquet", 3, []string{"it is a Parquet file, which is not read", "pandas.read_parquet"}},
+		{"GraphML", map[string]string{"g.graphml": "<graphml/>"}, "check $DIR/g.graphml", 3, []string{"it is a GraphML file", "networkx.read_graphml", "networkx.to_pandas_edgelist(graph).to_csv"}},
+		{"one array alone", map[string]string{"x.npy": "x"}, "check $DIR/x.npy", 3, []string{"it is an array without a name", "numpy.savez"}},
 		{"one table alone", map[string]string{"people.csv": headedNodes}, "check $DIR/people.csv", 3, []string{"people.csv: it is one table", "name both"}},
 		{"names of states by their number", with(t, nil), "train $DIR/bad.npz --states 3 --dry-run", 2, []string{"--states 3", "want the names"}},
 		{"states by another number", map[string]string{"bad.npz": with(t, nil)["bad.npz"], "dataset.json": `{"states": ["a", "b"]}`}, "", 3, []string{"bad.npz:states: is 3", "dataset.json", "has 2 states"}},
@@ -153,7 +156,13 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"hidden labels with pseudo-likelihood", map[string]string{"bad.npz": npz(t, arrays{"edges": npy(t, []int{2, 2}, []int32{0, 1, 1, 2}), "labels": npy(t, []int{2, 3}, []int32{1, -1, 1, 0, 1, 0})})}, "train $DIR/bad.npz --model ising --method pseudo --dry-run", 3, []string{"1 of 2 samples have hidden labels", "leave these samples out"}},
 		{"a bound for couplings", nil, "train $GRID --model ising --method bbpl", 2, []string{"--model ising and --method bbpl do not go together"}},
 		{"a model misspelt", nil, "train $GRID --model isng", 2, []string{`--model "isng": want ising or potts (-m FILE writes the model to a file)`}},
-		{"a table as spins", headed(headedNodes, headedEdges), "train $DIR --model ising", 2, []string{"--model ising: it applies to npz data only"}},
+		{"a table as spins", headed(headedNodes, headedEdges), "train $DIR --model ising", 2, []string{"--model ising: it applies to npz data only", "numpy.savez"}},
+		{"samples as CSV", map[string]string{"spins.csv": "1,-1,1\n-1,-1,1\n"}, "train $DIR/spins.csv --model ising", 2, []string{"spins.csv is no .npz with samples and the bonds", `numpy.loadtxt("spins.csv", delimiter=",", dtype=int)`, `numpy.savez("spins.npz", labels=samples, edges=edges)`}},
+		{"samples as columns of numbers", map[string]string{"spins.txt": "1 -1 1\n-1 -1 1\n"}, "train $DIR/spins.txt --model ising", 2, []string{"--model ising: it applies to npz data only", "all pairs numpy.argwhere"}},
+		{"samples as an array", map[string]string{"spins.npy": "x"}, "train $DIR/spins.npy --model ising", 2, []string{`spins.npy is no .npz`, `numpy.load("spins.npy")`}},
+		{"samples without bonds", map[string]string{"spins.npz": npz(t, arrays{"labels": npy(t, []int{2, 3}, []int32{1, -1, 1, -1, -1, 1})})}, "train $DIR/spins.npz --model ising", 3, []string{"spins.npz:edges: the array is missing", "all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}},
+		{"too many weights for a covariance", map[string]string{"all.npz": allPairs(t, 53)}, "train $DIR/all.npz --model ising --method pseudo --max-passes 2 -q -o $DIR/run", 0, []string{"no standard errors: the model has 4240 parameters, and their covariance takes too much beyond 4096; --errors=bootstrap learns again from resampled samples"}},
+
 		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:20", 2, []string{"join the two, --errors=bootstrap:20"}},
 		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, bootstrap, bootstrap:B with a number of replicates, or none`}},
 
@@ -244,4 +253,19 @@ func TestMistakesAtPrediction(t *testing.T) {
 			t.Errorf("%s: code %d: %s", args, o.code, o.stderr)
 		}
 	}
+}
+
+// allPairs are samples of a system of which all pairs are joined.
+func allPairs(t *testing.T, nodes int) string {
+	t.Helper()
+	var edges, labels []int32
+	for u := range int32(nodes) {
+		for v := range u {
+			edges = append(edges, v, u)
+		}
+		for i := range int32(8) {
+			labels = append(labels, 1-2*((u*u+i*u+i)>>1&1))
+		}
+	}
+	return npz(t, arrays{"edges": npy(t, []int{len(edges) / 2, 2}, edges), "labels": npy(t, []int{8, nodes}, labels)})
 }

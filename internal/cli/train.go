@@ -244,7 +244,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	o := read(t.Initial)
 	o.Learning = t.Initial != nil
 	if t.Set, err = a.openData(data, o); err != nil {
-		return t, f.nameModel(err)
+		return t, f.nameModel(err, data)
 	}
 	t.Owned, t.HopsOpen = true, !hopsGiven
 	if f.reference != "" {
@@ -273,13 +273,34 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 	return t, nil
 }
 
-// nameModel names --model in errors about what it asks of data.
-func (f *trainFlags) nameModel(err error) error {
-	if of := strings.TrimPrefix(err.Error(), optionFlags["Untied"]); of != err.Error() && f.options.Physics != "" && !f.data.untied {
-		return usagef("--model %s%s", f.options.Physics, of)
+// nameModel names --model in errors about what it asks of data, and says how samples are given
+// where they are not.
+func (f *trainFlags) nameModel(err error, data []string) error {
+	if f.options.Physics == "" {
+		return err
+	}
+	of, named := strings.CutPrefix(err.Error(), optionFlags["Untied"])
+	var at *dataset.Error
+	switch {
+	case slices.ContainsFunc(data, isMatrix):
+		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, data[slices.IndexFunc(data, isMatrix)], spinsAsArrays)
+	case named && !f.data.untied:
+		return usagef("--model %s%s; %s", f.options.Physics, of, spinsAsArrays)
+	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):
+		return fmt.Errorf("%w; %s", err, spinsAsArrays)
 	}
 	return err
 }
+
+// isMatrix reports whether a path is a file in which people keep samples without a network.
+func isMatrix(path string) bool {
+	return slices.Contains([]string{".csv", ".tsv", ".dat", ".npy"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// spinsAsArrays is how samples of a physical system are given.
+const spinsAsArrays = `in Python: samples = numpy.loadtxt("spins.csv", delimiter=",", dtype=int) or numpy.load("spins.npy"), a row for each sample; ` +
+	`edges = [[0, 1], …] are the bonds, all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1)) of n columns; ` +
+	`numpy.savez("spins.npz", labels=samples, edges=edges)`
 
 // noteUnused names the options that were given and that the method has no use for.
 func (a *app) noteUnused(options map[string]job.Option, recalled map[string]string, method learn.Method) {
