@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp"
 	"github.com/blockbp/blockbp/crf"
 )
 
@@ -127,6 +128,39 @@ func TestOrderOfRows(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// TestPredictionsFollowRows: arrays and the door have nodes in the order of the rows, as
+// tables of predictions do.
+func TestPredictionsFollowRows(t *testing.T) {
+	t.Parallel()
+	folder := accounts(t, 2)
+	data := folder + "/accounts.csv " + folder + "/payments.csv "
+	dir := t.TempDir()
+	model, table, arrays := filepath.Join(dir, "run"), filepath.Join(dir, "out.csv"), filepath.Join(dir, "out")
+	mustRun(t, strings.Fields("train "+data+"-q --report=false --max-passes 60 -o "+model)...)
+	mustRun(t, strings.Fields("predict "+data+"-q -m "+model+" -o "+table)...)
+	mustRun(t, strings.Fields("predict "+data+"-q -m "+model+" -o "+arrays)...)
+	of, ids := probabilities(t, table)
+	_, beliefs := npyOf(t, filepath.Join(arrays, "accounts.npz"), "beliefs")
+	m, err := blockbp.Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := blockbp.Open(strings.Fields(data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.Predict(t.Context(), opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, id := range ids {
+		want, err := strconv.ParseFloat(of[id][1], 64) // of fraud, the first state
+		if err != nil || math.Abs(beliefs[2*row]-want) > 1e-5 || math.Abs(all[0].Beliefs[row][0]-want) > 1e-5 || all[0].Labels[row] != of[id][0] {
+			t.Fatalf("row %d, %s: %q, in arrays %v, in Go %v (%v)", row, id, of[id], beliefs[2*row], all[0].Beliefs[row], err)
 		}
 	}
 }
