@@ -109,7 +109,7 @@ type columnSurvey struct {
 	name                    string
 	text                    bool // it is said to be text
 	cells, missing, numbers int
-	sum                     float64
+	sum, rest               float64  // of numbers, and what rounding took from it, so that their order does not tell
 	odd                     struct { // the first cell that is no number
 		path string
 		line int
@@ -121,6 +121,7 @@ type columnSurvey struct {
 		line  int
 		cell  string
 	}
+	zeros  string         // a number that begins with a zero before other digits, as codes do
 	counts map[string]int // of texts; nil where there are too many
 	// numeric says that the counting ended because of mostNumbers; whole, that it does not.
 	numeric, whole bool
@@ -139,6 +140,14 @@ func (c *columnSurvey) again() *columnSurvey {
 	return &columnSurvey{name: c.name, whole: true, counts: map[string]int{}}
 }
 
+// add adds a number to the sum, by Knuth's sum of two numbers and its error.
+func (c *columnSurvey) add(x float64) {
+	sum := c.sum + x
+	part := sum - c.sum
+	c.rest += (c.sum - (sum - part)) + (x - part)
+	c.sum = sum
+}
+
 // see takes note of a cell.
 func (c *columnSurvey) see(path string, line int, cell string) {
 	c.cells++
@@ -149,7 +158,10 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 	}
 	if x, err := numeric.ParseDecimal(cell); err == nil {
 		c.numbers++
-		c.sum += x
+		c.add(x)
+		if len(cell) > 1 && cell[0] == '0' && isDigit(cell[1]) && (c.zeros == "" || cell < c.zeros) {
+			c.zeros = strings.Clone(cell)
+		}
 	} else {
 		if c.odd.path == "" {
 			c.odd.path, c.odd.line, c.odd.cell = path, line, strings.Clone(cell)
@@ -200,11 +212,15 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 		return nil, fmt.Sprintf("column %q has no values and is left out", abbreviate(c.name)), nil
 	case c.text:
 	case c.numbers == given:
-		mean := c.sum / float64(given)
-		if math.IsInf(mean, 0) { // no feature may be so large, and the cell will be named
+		mean := (c.sum + c.rest) / float64(given)
+		if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 			mean = 0
 		}
-		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, c.missingNote(fmt.Sprintf("their mean, %.6g,", mean)), nil
+		note = c.missingNote(fmt.Sprintf("their mean, %.6g,", mean))
+		if code := c.code(); code != "" {
+			note = joinNotes(note, fmt.Sprintf("column %q counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names", abbreviate(c.name), abbreviate(code), c.name))
+		}
+		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, note, nil
 	case c.dressed.count > 0 && float64(c.numbers+c.dressed.count) >= numberColumn*float64(given):
 		c.odd.path, c.odd.line = c.dressed.path, c.dressed.line
 		return fail(plainNumbers+", or say --columns text="+c.name, "%q is no plain number; cells like it: %d of %d", abbreviate(c.dressed.cell), c.dressed.count, given)
@@ -213,6 +229,33 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.cell), c.numbers, given)
 	}
 	return c.decideText(given)
+}
+
+// codeNames are what columns of codes are called, alone or behind another word.
+var codeNames = []string{"type", "kind", "category", "code", "zip", "zipcode", "postcode"}
+
+// code returns a number of a column that looks like one of codes, "" where none does.
+func (c *columnSurvey) code() string {
+	name := strings.ToLower(c.name)
+	if at := strings.LastIndexAny(name, "_ -"); at >= 0 {
+		name = name[at+1:]
+	}
+	const two = 2 // a number of two values says as much as two texts
+	if c.zeros != "" || !slices.Contains(codeNames, name) || len(c.counts) <= two {
+		return c.zeros
+	}
+	values := slices.Sorted(maps.Keys(c.counts))
+	if slices.ContainsFunc(values, func(v string) bool { return strings.Trim(wholeNumber(v), "0123456789") != "" }) {
+		return ""
+	}
+	return values[0]
+}
+
+func joinNotes(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // decideText makes the categories of a column of text, by falling frequency.
@@ -235,11 +278,8 @@ func (c *columnSurvey) decideText(given int) (*column, string, error) {
 		for _, v := range col.Values {
 			kept += c.counts[v]
 		}
-		if note != "" {
-			note += "; "
-		}
-		note += fmt.Sprintf("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others share one",
-			abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(given))
+		note = joinNotes(note, fmt.Sprintf("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others share one",
+			abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(given)))
 	}
 	slices.Sort(col.Values)
 	return col, note, nil
