@@ -60,8 +60,11 @@ func (p *problems) add(line int, place, remedy, format string, arguments ...any)
 	p.keep(&Error{File: p.file, Line: line, Place: place, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy})
 }
 
+// full reports whether further problems are only counted.
+func (p *problems) full() bool { return len(p.list) == mostPerFile }
+
 func (p *problems) keep(err error) {
-	if len(p.list) == mostPerFile {
+	if p.full() {
 		p.more++
 		return
 	}

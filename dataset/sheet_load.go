@@ -391,7 +391,11 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 			name := strings.TrimSpace(cells[i])
 			node, known := g.byName[name]
 			if !known {
-				p.add(line, abbreviate(s.header[i]), g.unknownNode(name, cells), "there is no node %q in %s", abbreviate(name), g.nodes.path)
+				remedy := ""
+				if !p.full() { // it looks at all nodes
+					remedy = g.unknownNode(name, cells)
+				}
+				p.add(line, abbreviate(s.header[i]), remedy, "there is no node %q in %s", abbreviate(name), g.nodes.path)
 				return
 			}
 			ends[k] = nodeOf(g.place, node)
