@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
@@ -33,7 +34,9 @@ type Choice struct {
 	Metric string `json:"metric"`
 	// Candidates are the best of each kind, in the order in which they were tried.
 	Candidates []Candidate `json:"candidates"`
-	Seconds    float64     `json:"seconds"`
+	// MaxPasses bounds the training that was chosen; 0: the options do.
+	MaxPasses float64 `json:"max_passes,omitempty"`
+	Seconds   float64 `json:"seconds"`
 }
 
 // Candidate is a way to learn from few labels.
@@ -83,7 +86,11 @@ const (
 	leastStrength, mostStrength = 1. / 16, 16.
 	choiceTolerance             = 1e-4 // of fits, as l2path's
 	choicePasses                = 600
-	leastProbability            = 1e-12 // of a label, lest one be all of the loss
+	// togetherPasses bounds learning of edges and nodes at once, in folds and then with all
+	// labels: what was measured is what is learned. It is tried for up to togetherPairs of
+	// states on edges: more would take longer than all other candidates.
+	togetherPasses, togetherPairs = 500, 1 << 17
+	leastProbability              = 1e-12 // of a label, lest one be all of the loss
 )
 
 // choice is one under way.
@@ -114,8 +121,8 @@ type trial struct {
 }
 
 func (t *trial) rule() edgeRule {
-	if t.Edges == "" {
-		return edgeRule{}
+	if t.Edges == "" || t.Edges == edgesTogether {
+		return edgeRule{name: t.Edges}
 	}
 	rule, err := parseEdges(t.Edges)
 	if err != nil {
@@ -140,6 +147,22 @@ func (t *trial) accuracy() float64 {
 		}
 	}
 	return float64(hits) / float64(len(t.Hit))
+}
+
+// moreAccurate reports whether more labels are right than another has, by over one standard error:
+// if neither were better, the difference would have the variance of the number of labels that one alone
+// has right (McNemar, 1947).
+func (t *trial) moreAccurate(other *trial) bool {
+	gained, lost := 0, 0
+	for i, hit := range t.Hit {
+		switch {
+		case hit && !other.Hit[i]:
+			gained++
+		case !hit && other.Hit[i]:
+			lost++
+		}
+	}
+	return gained > lost && (gained-lost)*(gained-lost) > gained+lost
 }
 
 // labelFold are known labels, by their number, that are held out, and all labels without them.
@@ -250,8 +273,11 @@ func (r *run) adopt(ctx context.Context, made *Choice) error {
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
 	o, t, best := p.asked, p.Task, made.Chosen
-	if o.Edges = best.Edges; o.Edges == "" {
+	switch o.Edges = best.Edges; best.Edges {
+	case "":
 		o.Edges = edgesPotts + ":0"
+	case edgesTogether:
+		o.MaxPasses = made.MaxPasses
 	}
 	if best.Prior > 0 {
 		o.Prior = best.Prior
@@ -331,6 +357,13 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 				finalists = append(finalists, found)
 			}
 		}
+		together, err := c.tryTogether(ctx, alone)
+		if err != nil {
+			return nil, err
+		}
+		if together != nil {
+			finalists = append(finalists, together)
+		}
 		delete(c.data, hops) // its memory is needed for the next
 	}
 	return c.decide(finalists), nil
@@ -360,6 +393,22 @@ func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error
 		best = next
 	}
 	return best, nil
+}
+
+// tryTogether measures edges that are learned with nodes, where that takes no more than
+// seconds; nil where it does, or diverges.
+func (c *choice) tryTogether(ctx context.Context, alone *trial) (*trial, error) {
+	if pairsOf(c.p.Problem.Data[0]) > togetherPairs || c.late() {
+		return nil, nil
+	}
+	t, err := c.try(ctx, alone.Hops, alone.Prior, edgeRule{name: edgesTogether})
+	if errors.As(err, new(*learn.DivergedError)) {
+		return nil, nil
+	}
+	if err == nil {
+		c.tell(t)
+	}
+	return t, err
 }
 
 // climbEdges finds the strength of a rule, beside the best prior of node features alone, and
@@ -447,8 +496,8 @@ func rounded(x float64) float64 {
 }
 
 // decide takes, of the finalists whose loss is within one standard error of the smallest, the
-// one of the largest accuracy, and of these the first, which is the simplest: with few labels,
-// differences that are smaller say nothing.
+// first, which is the simplest, unless another is more accurate by over one standard error: with
+// few labels, differences that are smaller say nothing.
 func (c *choice) decide(finalists []*trial) *Choice {
 	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.loss(), b.loss()) })
 	for i, t := range finalists {
@@ -460,11 +509,17 @@ func (c *choice) decide(finalists []*trial) *Choice {
 		behind, err := apart(t.Loss, best.Loss)
 		made.Candidates = append(made.Candidates, Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges,
 			Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy()), Error: runfolder.Float(err)})
-		if behind <= err && (chosen < 0 || t.accuracy() > finalists[chosen].accuracy()) {
+		if behind > err {
+			continue
+		}
+		if chosen < 0 || t.moreAccurate(finalists[chosen]) {
 			chosen = i
 		}
 	}
 	made.Chosen, made.Seconds = made.Candidates[chosen], c.spent()
+	if made.Chosen.Edges == edgesTogether {
+		made.MaxPasses = c.p.asked.togetherPasses()
+	}
 	return made
 }
 
@@ -572,6 +627,9 @@ func (c *choice) try(ctx context.Context, hops int, prior float64, rule edgeRule
 	}
 	data := c.data[hops]
 	models, err := c.fit(ctx, data, prior)
+	if err == nil && rule.name == edgesTogether {
+		models, err = c.fitTogether(ctx, data, prior, models)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -594,38 +652,64 @@ func (c *choice) fit(ctx context.Context, data *hopped, prior float64) ([]*crf.M
 	if models := data.fitted[prior]; models != nil {
 		return models, nil
 	}
+	settings := learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1}
+	models, err := c.fitFolds(ctx, prior, settings, nil, func(k int) (*crf.Model, *crf.Instance, error) {
+		m, err := crf.NewModel(data.set.Schema)
+		if err != nil {
+			return nil, nil, err
+		}
+		in, err := labelledAlone(data.in, c.parts[k].left)
+		return m, in, err
+	})
+	if err == nil {
+		data.fitted[prior] = models
+	}
+	return models, err
+}
+
+// fitTogether learns edges and nodes at once from the labels of each fold, beginning with the
+// nodes.
+func (c *choice) fitTogether(ctx context.Context, data *hopped, prior float64, nodes []*crf.Model) ([]*crf.Model, error) {
+	settings := c.p.Settings
+	settings.Threads, settings.Resume, settings.MaxPasses = 1, nil, c.p.asked.togetherPasses()
+	settings.Step = nil // the automatic one: each fold has its own
+	if limit := c.p.Options.MaxTime; limit > 0 {
+		settings.MaxTime = max(time.Millisecond, time.Duration((pathShare*limit.Seconds()-c.spent())/float64(len(c.parts))*float64(time.Second)))
+	}
+	return c.fitFolds(ctx, prior, settings, c.p.Problem.Counting, func(k int) (*crf.Model, *crf.Instance, error) {
+		in, err := relabelled(data.in, [][]int32{c.parts[k].left})
+		return nodes[k], in, err
+	})
+}
+
+// togetherPasses is what bounds learning of edges and nodes at once, where that is chosen.
+func (o *Options) togetherPasses() float64 { return cmp.Or(o.MaxPasses, togetherPasses) }
+
+// fitFolds learns from what of gives for each fold.
+func (c *choice) fitFolds(ctx context.Context, prior float64, s learn.Settings, numbers counting.Func, of func(k int) (*crf.Model, *crf.Instance, error)) ([]*crf.Model, error) {
 	o := c.p.Options
 	if prior > 0 {
 		o.Prior = prior
 	}
 	models, errs := make([]*crf.Model, len(c.parts)), make([]error, len(c.parts))
 	if err := parallel.Each(ctx, len(models), c.p.Options.Threads, func(k int) {
-		models[k], errs[k] = c.fitFold(ctx, data, &c.parts[k], o.l2(data.in.Weight()))
+		m, in, err := of(k)
+		if err != nil {
+			errs[k] = err
+			return
+		}
+		var fitted *learn.Result
+		fitted, errs[k] = learn.Fit(ctx, learn.Problem{Model: m, Data: []*crf.Instance{in}, Counting: numbers, L2: o.l2(in.Weight()), ClassWeights: c.p.Problem.ClassWeights}, s)
+		if errs[k] == nil {
+			models[k] = fitted.Model
+		}
 	}); err != nil {
 		return nil, err
 	}
-	data.fitted[prior] = models
-	return models, errors.Join(errs...)
-}
-
-func (c *choice) fitFold(ctx context.Context, data *hopped, part *labelFold, l2 float64) (*crf.Model, error) {
-	in, err := labelledAlone(data.in, part.left)
-	if err != nil {
-		return nil, err
-	}
-	m, err := crf.NewModel(data.set.Schema)
-	if err != nil {
-		return nil, err
-	}
-	fitted, err := learn.Fit(ctx, learn.Problem{Model: m, Data: []*crf.Instance{in}, L2: l2, ClassWeights: c.p.Problem.ClassWeights},
-		learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1})
-	if err != nil {
-		return nil, err
-	}
-	if fitted.Status == learn.Interrupted {
+	if ctx.Err() != nil { // some are not learned to their end
 		return nil, context.Cause(ctx)
 	}
-	return fitted.Model, nil
+	return models, errors.Join(errs...)
 }
 
 // measure predicts the labels of a fold that were held out, given the others.
@@ -736,6 +820,9 @@ func (c *Choice) note() string {
 	text := fmt.Sprintf("most labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), orNone(c.Chosen.Edges), c.Chosen.Hops)
 	if c.Chosen.Prior > 0 {
 		text += fmt.Sprintf(" --prior %g", c.Chosen.Prior)
+	}
+	if c.MaxPasses > 0 {
+		text += fmt.Sprintf(" --max-passes %g", c.MaxPasses)
 	}
 	text += fmt.Sprintf(": log loss %.4f, accuracy %s", c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	for _, x := range c.Candidates {

@@ -369,3 +369,39 @@ func TestEdgeRules(t *testing.T) {
 		check("potts:-0.7", [4]float64{-.7, 0, 0, -.7})
 	}
 }
+
+// TestDecide: within one standard error the simplest wins, unless another is more accurate by
+// more than one.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	made := func(edges string, loss float64, hits int) *trial {
+		x := &trial{Edges: edges, Loss: make([]float64, n), Hit: make([]bool, n)}
+		for i := range n {
+			x.Loss[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
+			x.Hit[i] = i < hits
+		}
+		return x
+	}
+	noisy := func(x *trial, deviation float64) *trial {
+		for i := range x.Loss {
+			x.Loss[i] += deviation * float64(1-i/2%2*2)
+		}
+		return x
+	}
+	for name, c := range map[string]struct {
+		finalists []*trial
+		want      string
+	}{
+		"clearly the best":      {[]*trial{made("", 1, 50), made("potts:1", .5, 50)}, "potts:1"},
+		"no more than by noise": {[]*trial{noisy(made("", .51, 50), .2), made("potts:1", .5, 50)}, ""},
+		"one label more":        {[]*trial{noisy(made("", .51, 50), .2), made("potts:1", .5, 51)}, ""},
+		"more accurate":         {[]*trial{noisy(made("", .51, 50), .2), made("potts:1", .5, 60)}, "potts:1"},
+		"but of a larger loss":  {[]*trial{made("", .4, 50), made("potts:1", .5, 60)}, ""},
+	} {
+		x := choice{p: &Prepared{}, known: make([]int32, n), parts: make([]labelFold, mostFolds)}
+		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
+			t.Errorf("%s: %v", name, got.Chosen)
+		}
+	}
+}

@@ -65,8 +65,8 @@ func (o *Options) validateEdges() error {
 
 // String is the rule as Options.Edges has it.
 func (r edgeRule) String() string {
-	if r.name == "" {
-		return ""
+	if r.name == "" || r.name == edgesTogether {
+		return r.name
 	}
 	return r.name + ":" + strconv.FormatFloat(r.strength, 'g', -1, 64)
 }

@@ -54,7 +54,7 @@ func (r *run) writeReport(result *Result) error {
 	}
 	if s.Choice != nil {
 		page.Section("Choice by folds of labels")
-		page.Paragraph("Most labels are hidden. Known ones were held out in folds, and predicted given the others: by each kind of edges at its best, over each number of hops. Of those whose log loss is within one standard error of the smallest, that of the largest accuracy is chosen.")
+		page.Paragraph("Most labels are hidden. Known ones were held out in folds, and predicted given the others: by each kind of edges at its best, over each number of hops. Of those whose log loss is within one standard error of the smallest, the simplest is chosen, unless another is more accurate by over one standard error.")
 		table := s.Choice.Table()
 		page.Table(table.Headers, table.Rows)
 	}

@@ -70,7 +70,7 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		if p.Set.Recipe.Kind == dataset.KindGraph {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}
-		for _, name := range []string{"hops", "prior", "edges"} {
+		for _, name := range []string{"hops", "prior", "edges", "max-passes"} {
 			if o, ok := options[name]; ok && o.Source == SourceDefault {
 				options[name] = Option{Value: o.Value, Source: sourceAuto + "by folds of labels"}
 			}
