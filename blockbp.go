@@ -61,6 +61,11 @@ type Options struct {
 	Physics string
 	// NoEdges learns from node features alone, as a baseline.
 	NoEdges bool
+	// Edges says how weights of edges come about: "together" (learned with those of nodes),
+	// "potts:J" or "moments:S" (by a rule, beside node weights that are learned without edges), or
+	// "", which is together, but where most labels of one network are hidden what predicts
+	// best known ones that are held out.
+	Edges string
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
 	Cut learn.Cut
 	// RelativeTolerance ends the run where the norm of the gradient is at most this
@@ -97,7 +102,7 @@ const validationName = "validation"
 
 func (o *Options) job() job.Options {
 	j := job.Options{
-		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Cut: o.Cut, Physics: o.Physics,
+		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Cut: o.Cut, Physics: o.Physics,
 		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
 	}
@@ -192,7 +197,7 @@ func (o *Options) validate() error {
 // are called here.
 var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise", "Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
 	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--model", "Options.Physics", "--calibrate "+validationName, "Options.Calibrate")
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--edges", "Options.Edges", "--hops", "dataset.Options.Hops", "--model", "Options.Physics", "--calibrate "+validationName, "Options.Calibrate")
 
 // inFields names the fields of Options in an error that speaks of the command's options.
 func inFields(err error) error {

@@ -282,7 +282,7 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	if best.Prior > 0 {
 		o.Prior = best.Prior
 	}
-	if best.Hops > 0 {
+	if best.Hops > t.Set.Recipe.Hops {
 		var err error
 		if t.Set, err = t.Set.Averaged(ctx, best.Hops, p.Options.Memory); err != nil {
 			return nil, err
@@ -335,7 +335,8 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 		prior = 1
 	}
 	var finalists []*trial
-	for hops := 0; hops <= choiceHops; hops++ {
+	given := c.p.Set.Recipe.Hops
+	for hops := given; hops <= max(given, choiceHops); hops++ {
 		if ok, err := c.prepare(ctx, hops); err != nil {
 			return nil, err
 		} else if !ok {
@@ -574,7 +575,7 @@ func (c *choice) divide(labels []int32) {
 // are not to be had.
 func (c *choice) prepare(ctx context.Context, hops int) (bool, error) {
 	set := c.p.Set
-	if hops > 0 {
+	if hops > set.Recipe.Hops {
 		if !c.p.HopsOpen || !set.CanAverage() || c.late() {
 			return false, nil
 		}
@@ -825,12 +826,8 @@ func (c *Choice) note() string {
 		text += fmt.Sprintf(" --max-passes %g", c.MaxPasses)
 	}
 	text += fmt.Sprintf(": log loss %.4f, accuracy %s", c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
-	for _, x := range c.Candidates {
-		if x.Edges == "" && x.Hops == 0 {
-			text += fmt.Sprintf("; of node features alone, as they are, %.4f, %s", x.Loss, percent(float64(x.Accuracy)))
-		}
-	}
-	return text
+	first := c.Candidates[0]
+	return text + fmt.Sprintf("; of %s %.4f, %s", first, first.Loss, percent(float64(first.Accuracy)))
 }
 
 func orNone(edges string) string {

@@ -192,6 +192,11 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
+	noted := func(text string) {
+		if strings.Contains(text, "starts from the beginning") {
+			t.Errorf("it says %q", text)
+		}
+	}
 	parts := dir("parts")
 	_, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(ctx, parts, Watch{Candidate: func(Candidate) {
 		if seen++; seen == 4 {
@@ -201,7 +206,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	wantError(t, err, Interrupted, "go on with blockbp train "+parts.Dir+" --resume")
 	parts = dir("parts")
 	parts.Resume = true
-	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{})
+	r, err = prepare(t, Options{}, fewOf(t, paths, observed, true)).Train(t.Context(), parts, Watch{Note: noted})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,6 +298,16 @@ func TestWhatIsChosen(t *testing.T) {
 		if p := prepare(t, c.o, task); p.choosing != c.want {
 			t.Errorf("%s: %v, want %v", name, p.choosing, c.want)
 		}
+	}
+	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
+	given := train(t, Options{Prior: 2}, fewOf(t, paths, dataset.Options{Observed: "train", Hops: 3}, false), nil).Summary.Choice
+	for _, c := range given.Candidates {
+		if c.Hops != 3 || c.Prior != 0 {
+			t.Errorf("with 3 hops and a prior given, a candidate is %v", c)
+		}
+	}
+	if text := given.note(); !strings.Contains(text, " --hops 3") || !strings.Contains(text, "; of means over 3 hops, no edges ") {
+		t.Errorf("the note is %q", text)
 	}
 	few := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: leastLabels - 1, seed: 6}.few(t, true)
 	if prepare(t, Options{}, few).choosing {

@@ -222,7 +222,9 @@ func (r *run) reopen() (err error) {
 		if err := r.neverBegan(); err != nil {
 			return err
 		}
-		if _, err := os.Stat(r.files.Path(l2StateFile)); err != nil || !r.p.Options.AutoL2 {
+		_, l2Err := os.Stat(r.files.Path(l2StateFile))
+		_, choiceErr := os.Stat(r.files.Path(choiceStateFile))
+		if (l2Err != nil || !r.p.Options.AutoL2) && (choiceErr != nil || !r.p.choosing) {
 			r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		}
 		r.last = -1
