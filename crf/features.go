@@ -17,7 +17,8 @@ type FeatureData struct {
 	Rows, Dim int
 	Double    []float64 // [Rows*Dim] dense
 	Single    []float32 // [Rows*Dim] dense
-	Bins      []int32   // [Rows] the column of the one in each row
+	Bins      []int32   // [Rows] the column of the one in each row, or with Book the row of that
+	Book      []float64 // [distinct rows*Dim] the rows that Bins choose among; nil: those of the identity
 	Start     []int     // [Rows+1] where sparse rows begin in Column and Value
 	Column    []int32
 	Value     []float64 // nil: all ones
@@ -66,6 +67,24 @@ func Bins(bins []int32, dim int) (Features, error) {
 		}
 	}
 	return Features{FeatureData{Rows: len(bins), Dim: dim, Bins: kept(bins)}}, nil
+}
+
+// Coded returns features of which many rows are equal: row r is row codes[r] of book
+// [distinct rows*dim]. Rows of one code share one potential table, as with Bins, which are
+// the codes of the identity. Both are kept without copying; a code outside the book, or a
+// value in it that is not finite, is reported as *Error.
+func Coded(codes []int32, book []float64, dim int) (Features, error) {
+	if dim < 1 || len(book)%dim != 0 {
+		return Features{}, fmt.Errorf("features: a book of %d values does not divide into rows of %d", len(book), dim)
+	}
+	for i, v := range book {
+		if !isFinite(v) {
+			return Features{}, notFinite(i/dim, i%dim, v)
+		}
+	}
+	f, err := Bins(codes, len(book)/dim)
+	f.data.Dim, f.data.Book = dim, kept(book)
+	return f, err
 }
 
 // kept returns x, never nil: it is the form of a matrix.
@@ -118,6 +137,8 @@ func (f *Features) Row(dst []float64, r int) {
 		for j, v := range m.Single[r*m.Dim : (r+1)*m.Dim] {
 			dst[j] = float64(v)
 		}
+	case m.Book != nil:
+		copy(dst, m.Book[int(m.Bins[r])*m.Dim:][:m.Dim])
 	case m.Bins != nil:
 		clear(dst)
 		dst[m.Bins[r]] = 1
@@ -137,12 +158,18 @@ func (f *Features) Row(dst []float64, r int) {
 	}
 }
 
-// Entries goes through the entries of row r, with their columns: of sparse and one-hot
-// rows only those that are kept, in their order, of which several may stand for one column.
+// Entries goes through the entries of row r, with their columns: of sparse, coded and one-hot
+// rows only those that are kept, or are not 0, in their order, of which several may stand for one column.
 func (f *Features) Entries(r int) iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		m := &f.data
 		switch {
+		case m.Book != nil:
+			for j, x := range m.Book[int(m.Bins[r])*m.Dim:][:m.Dim] {
+				if x != 0 && !yield(j, x) {
+					return
+				}
+			}
 		case m.Bins != nil:
 			yield(int(m.Bins[r]), 1)
 		case m.Start != nil:
@@ -186,7 +213,7 @@ func (f *Features) Pick(rows []int32) Features {
 	case m.Single != nil:
 		some.Single = pickRows(m.Single, m.Dim, rows)
 	case m.Bins != nil:
-		some.Bins = pickRows(m.Bins, 1, rows)
+		some.Bins, some.Book = pickRows(m.Bins, 1, rows), m.Book
 	case m.Start != nil:
 		some.Start, some.Column = []int{0}, []int32{}
 		if m.Value != nil {

@@ -15,15 +15,25 @@ type featureMap struct {
 
 // parseFeatureMap reads an array [h, w, d] of floating-point numbers; float64
 // is rounded to single precision.
-func parseFeatureMap(path string, data []byte) (*featureMap, error) {
+func parseFeatureMap(path string, data []byte) (*featureMap, error) { return parseMap(path, data, 3) }
+
+// parseMap reads an array [h, w, d], or [h, w].
+func parseMap(path string, data []byte, dimensions int) (*featureMap, error) {
 	r := bytes.NewReader(data)
 	h, err := readNPYHeader(r)
 	if err != nil {
 		return nil, arrayError(path, "", err)
 	}
+	wanted := "[h, w, d]"
+	if dimensions == 2 {
+		wanted = "[h, w]"
+	}
+	if len(h.shape) == 2 && dimensions == 2 {
+		h.shape = append(h.shape, 1)
+	}
 	switch {
-	case len(h.shape) != 3 || h.count == 0:
-		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want [h, w, d], none of them 0", shapeText(h.shape))}
+	case len(h.shape) != 3 || h.count == 0 || dimensions == 2 && h.shape[2] != 1:
+		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", shapeText(h.shape), wanted)}
 	case !h.floating():
 		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32", h.descr), Remedy: "convert it with astype(numpy.float32)"}
 	case h.shape[2] > mostFeatures:

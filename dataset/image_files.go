@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/png"
 	"io/fs"
 	"maps"
 	"math"
@@ -21,6 +22,7 @@ const (
 	imagesFolder   = "images"
 	labelsFolder   = "labels"
 	featuresFolder = "features"
+	edgesFolder    = "edges"
 	regionsSuffix  = ".regions.txt"
 )
 
@@ -31,6 +33,7 @@ type imageFiles struct {
 	id       string
 	picture  string
 	features string
+	edges    string // an edge map, without .png or .npy; "": none
 	folder   string // with labels/
 }
 
@@ -41,6 +44,7 @@ type imageData struct {
 	labels   *labelMap // nil: not read
 	sources  []Source
 	allowed  int64 // memory, as Options.Memory
+	pixelEdges
 }
 
 // source reads a whole file, which then is among the sources.
@@ -92,7 +96,11 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 			list = append(list, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", len(paths), abbreviate(e.text), filepath.Join(folder, imagesFolder)), Remedy: "an id is a file name without .jpg or .png"})
 			continue
 		}
-		found = append(found, imageFiles{e.text, paths[0], filepath.Join(features, e.text+".npy"), folder})
+		f := imageFiles{id: e.text, picture: paths[0], features: filepath.Join(features, e.text+".npy"), folder: folder}
+		if maps := edgeMapFolder(folder, o); maps != "" {
+			f.edges = filepath.Join(maps, e.text)
+		}
+		found = append(found, f)
 	}
 	return found, sources, list
 }
@@ -146,10 +154,10 @@ func findFeatures(folder string, o *Options) (string, error) {
 }
 
 // read reads everything about one picture and checks that it fits together.
-func (f *imageFiles) read(noLabels bool, allowed int64) (*imageData, []error) {
-	d := &imageData{allowed: allowed}
+func (f *imageFiles) read(o *Options) (*imageData, []error) {
+	d := &imageData{allowed: o.Memory}
 	var list []error
-	if err := f.readPicture(d); err != nil {
+	if err := f.readPicture(d, o.edgesOfImages() == EdgesContrast); err != nil {
 		list = append(list, err)
 	}
 	data, err := d.source(f.features, "the features of a picture in npy format")
@@ -163,19 +171,24 @@ func (f *imageFiles) read(noLabels bool, allowed int64) (*imageData, []error) {
 			list = append(list, err)
 		}
 	}
-	if !noLabels {
+	if !o.NoLabels {
 		list = append(list, f.readLabels(d)...)
 	}
 	if len(list) == 0 {
 		list = d.checkSizes()
 	}
+	if len(list) == 0 && f.edges != "" {
+		if err := f.readEdgeMap(d); err != nil {
+			list = append(list, err)
+		}
+	}
 	return d, list
 }
 
-// readPicture finds the size of the picture. Its pixels are decoded only to see
-// that they can be: they are drawn when the work is done, which is too late to
-// find a damaged file.
-func (f *imageFiles) readPicture(d *imageData) error {
+// readPicture finds the size of the picture, and its colours where they are wanted. Its
+// pixels are decoded at any rate, to see that they can be: they are drawn when the work is
+// done, which is too late to find a damaged file.
+func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	data, err := d.source(f.picture, "a picture")
 	if err != nil {
 		return err
@@ -184,8 +197,9 @@ func (f *imageFiles) readPicture(d *imageData) error {
 	if err == nil {
 		err = checkPixels(config, d.allowed)
 	}
+	var picture image.Image
 	if err == nil {
-		_, _, err = image.Decode(bytes.NewReader(data))
+		picture, _, err = image.Decode(bytes.NewReader(data))
 	}
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		return &Error{File: f.picture, Problem: err.Error(), Cause: err}
@@ -194,7 +208,83 @@ func (f *imageFiles) readPicture(d *imageData) error {
 		return &Error{File: f.picture, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
 	}
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
+	if d.rows, d.cols = config.Height, config.Width; wanted {
+		d.colours = coloursOf(picture)
+	}
 	return nil
+}
+
+// readEdgeMap reads a map of the strength of edges: a grey picture, whose values are divided by 255,
+// or an array [h, w], which is stretched over the picture.
+func (f *imageFiles) readEdgeMap(d *imageData) error {
+	path := f.edges + ".png"
+	data, err := d.source(path, "an edge map as a picture")
+	var m *featureMap
+	switch {
+	case err == nil:
+		m, err = parseEdgePicture(path, data, d.allowed)
+	case errors.Is(err, fs.ErrNotExist):
+		path = f.edges + ".npy"
+		if data, err = d.source(path, "an edge map in npy format"); err == nil {
+			m, err = parseMap(path, data, 2)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges, path), Remedy: "make the map, or leave the picture out of the list", Cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(m.data, func(v float32) bool { return v < 0 }); i >= 0 {
+		return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false), Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", m.data[i])}
+	}
+	if s := d.image; !m.fits(s.Height, s.Width) {
+		return m.misfit(&s)
+	}
+	d.edges = make([]float32, d.rows*d.cols)
+	m.upsample(d.edges, 1, d.rows, d.cols)
+	return nil
+}
+
+// parseEdgePicture reads a grey png as numbers from 0 to 1.
+func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, error) {
+	config, err := png.DecodeConfig(bytes.NewReader(data))
+	if err == nil {
+		err = checkPixels(config, allowed)
+	}
+	var picture image.Image
+	if err == nil {
+		picture, err = png.Decode(bytes.NewReader(data))
+	}
+	if err != nil {
+		return nil, &Error{File: path, Problem: "the edge map cannot be read: " + err.Error(), Remedy: "save it again as a grey png, or as npy", Cause: err}
+	}
+	m := &featureMap{path: path, rows: config.Height, cols: config.Width, depth: 1, data: make([]float32, config.Width*config.Height)}
+	switch p := picture.(type) {
+	case *image.Gray:
+		for i := range m.data {
+			m.data[i] = float32(p.GrayAt(i%m.cols, i/m.cols).Y) / math.MaxUint8
+		}
+	case *image.Gray16:
+		for i := range m.data {
+			m.data[i] = float32(p.Gray16At(i%m.cols, i/m.cols).Y) / math.MaxUint16
+		}
+	default:
+		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges", Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
+	}
+	return m, nil
+}
+
+// edgeMapFolder returns the folder from which Open reads edge maps: the one asked for, that of the data
+// folder for a model that has them, or none.
+func edgeMapFolder(folder string, o *Options) string {
+	switch {
+	case o.Recipe != nil && (o.Recipe.Edges == nil || o.Recipe.Edges.Map == nil):
+		return ""
+	case o.EdgeMaps == "" && o.Recipe != nil:
+		return filepath.Join(folder, edgesFolder)
+	}
+	return o.EdgeMaps
 }
 
 // readLabels reads labels/ID.regions.txt, or else labels/ID.png.
@@ -226,7 +316,12 @@ func (d *imageData) checkSizes() []error {
 		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
 	}
 	if m := d.features; !m.fits(s.Height, s.Width) {
-		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want [h, w, d]"})
+		list = append(list, m.misfit(&s))
 	}
 	return list
+}
+
+// misfit is the error of a map that does not fit a picture.
+func (m *featureMap) misfit(s *ImageSource) error {
+	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want [h, w, d]"}
 }

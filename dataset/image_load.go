@@ -16,6 +16,9 @@ type imageLoader struct {
 	loader
 	images []*imageData
 	pixels []pixelFeatures
+
+	book         []float64  // of contrasts: the distinct features of edges
+	ofDifference [][]uint16 // and their bins of colours
 }
 
 // loadImages reads an image folder.
@@ -29,14 +32,14 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseBins, l.refuseSpins, l.freezeAll)
+	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseEdges, l.refuseSpins, l.freezeAll)
 	return l.result()
 }
 
 func (l *imageLoader) read(files []imageFiles) {
 	l.images = make([]*imageData, len(files))
 	lists := make([][]error, len(files))
-	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o.NoLabels, l.o.Memory) }) {
+	if !l.each(len(files), func(i int) { l.images[i], lists[i] = files[i].read(l.o) }) {
 		return
 	}
 	for i, d := range l.images {
@@ -57,6 +60,9 @@ func (l *imageLoader) checkDepths() {
 		l.compareNames()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
+		if l.o.edgesOfImages() == EdgesContrast {
+			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
+		}
 	}
 	for _, d := range l.images {
 		if got := d.features.depth; got != want {
@@ -129,7 +135,7 @@ func (l *imageLoader) buildPixels() {
 	for i, d := range l.images {
 		size := [2]int{d.image.Height, d.image.Width}
 		if grids[size] == nil {
-			grid, err := graph.Grid(size[0], size[1], graph.GridOptions{Eight: r.Neighbours == 8})
+			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
 			if err != nil {
 				l.fail(&Error{File: d.image.Path, Problem: err.Error(), Cause: err})
 				return
@@ -147,14 +153,15 @@ func (l *imageLoader) buildPixels() {
 // checkPixels refuses pictures whose pixels' features take too much memory: a small map is
 // stretched over a picture of any size.
 func (l *imageLoader) checkPixels() {
-	// A label, and the bin and the graph of the edges to the pixels right and below, which
-	// pictures of one size share.
-	const label, edges = 4, 2 * 40
+	// A label, the colours, and the bin and the graph of an edge, which pictures of one size
+	// share.
+	const label, colours, edge = 4, 4, 40
 	r, total := &l.set.Recipe, 0.0
+	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
-		total += pixels * float64(4*(r.FeatureDim+1)+label+edges)
+		total += pixels*float64(4*(r.FeatureDim+1)+label+colours) + pixels*edges
 		if pixels > largest.image.pixels() {
 			largest = d
 		}
@@ -178,24 +185,47 @@ func (p *pixelFeatures) fill(d *imageData) {
 	d.features.data = nil
 }
 
-// chooseBins takes the model's bin edges, or those of the training data, which
+// chooseEdges takes the model's bins or scales, or those of the training data, which
 // completes recipe and schema.
-func (l *imageLoader) chooseBins() {
-	if l.o.Schema != nil {
-		return
+func (l *imageLoader) chooseEdges() {
+	r := &l.set.Recipe
+	if l.o.Schema == nil {
+		number, names, from := l.chooseBins()
+		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, number)
+		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
+		l.set.origins.edgeFeatures[0] = from
+		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
+		l.set.Schema.EdgeTypes[0].FeatureNames = names
+		// Above and below, right and left are not the same in photographs.
+		l.directed = r.Edges != nil
+		l.completeSchema()
 	}
-	r, wanted := &l.set.Recipe, cmp.Or(l.o.Bins, DefaultBins)
+	if r.Edges != nil {
+		l.book, l.ofDifference = r.Edges.book(r.Neighbours), r.Edges.ofDifference()
+	}
+}
+
+// chooseBins completes the recipe, and returns the number of features of an edge, their
+// names, and what says so.
+func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
+	r := &l.set.Recipe
+	if r.Edges != nil {
+		parts := make([]edgeSums, len(l.images))
+		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
+		if len(l.problems) > 0 {
+			return 0, nil, origin{}
+		}
+		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
+		number = r.Edges.dim(r.Neighbours)
+		return number, r.Edges.names(r.Neighbours), origin{what: "contrasts", number: number, because: "the options Offsets and Neighbours say so"}
+	}
+	wanted := cmp.Or(l.o.Bins, DefaultBins)
 	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)
 	r.Bins = len(r.BinEdges) + 1
 	if r.Bins < wanted {
 		l.warn("the distances of neighbouring pixels' features fill %d bins, not %d: many are equal", r.Bins, wanted)
 	}
-	l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, r.Bins)
-	l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
-	l.set.origins.edgeFeatures[0] = origin{what: "bins", number: r.Bins, because: "the option Bins says so"}
-	l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
-	l.set.Schema.EdgeTypes[0].FeatureNames = binNames(r.BinEdges)
-	l.completeSchema()
+	return r.Bins, binNames(r.BinEdges), origin{what: "bins", number: r.Bins, because: "the option Bins says so"}
 }
 
 // binNames describes the bins of the distance.
@@ -230,13 +260,19 @@ func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	if err != nil {
 		return crf.InstanceSpec{}, err
 	}
-	bins, err := crf.Bins(p.bins(l.set.Recipe.BinEdges), l.set.Recipe.Bins)
+	var edges crf.Features
+	if r := &l.set.Recipe; r.Edges != nil {
+		edges, err = r.Edges.coded(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
+		d.pixelEdges = pixelEdges{}
+	} else {
+		edges, err = crf.Bins(p.bins(r.BinEdges), r.Bins)
+	}
 	if err != nil {
 		return crf.InstanceSpec{}, err
 	}
 	spec := crf.InstanceSpec{
 		Name: d.image.ID, Graph: p.graph, Rows: d.image.Height, Cols: d.image.Width,
-		NodeFeat: []crf.Features{unary}, EdgeFeat: []crf.Features{bins},
+		NodeFeat: []crf.Features{unary}, EdgeFeat: []crf.Features{edges},
 	}
 	if d.labels != nil {
 		spec.Labels = [][]int32{d.labels.labels}

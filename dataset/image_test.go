@@ -160,7 +160,7 @@ func TestImagesByLinks(t *testing.T) {
 func TestImagesWithoutNames(t *testing.T) {
 	files := someImages(t)
 	delete(files, ManifestName)
-	set := mustOpen(t, writeFiles(t, files), Options{})
+	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
 	if n := set.Schema.NodeTypes[0]; len(n.States) != 3 || !slices.Equal(n.FeatureNames, []string{"0", "bias"}) {
 		t.Errorf("node type is %+v", n)
 	}
@@ -176,7 +176,7 @@ func TestImagesConstantFeatures(t *testing.T) {
 	for _, id := range []string{"2", "10", "tall"} {
 		files["features/"+id+".npy"] = cells(1, 1, 1, 3)
 	}
-	set := mustOpen(t, writeFiles(t, files), Options{})
+	set := mustOpen(t, writeFiles(t, files), Options{Edges: EdgesBins})
 	if set.Recipe.Bins != 1 || len(set.Recipe.BinEdges) != 0 || set.Schema.EdgeTypes[0].FeatureNames[0] != "any distance" {
 		t.Errorf("recipe is %+v", set.Recipe)
 	}
@@ -241,7 +241,7 @@ func colours(t testing.TB) string {
 }
 
 func TestImagesAgainstModel(t *testing.T) {
-	set := mustOpen(t, writeFiles(t, someImages(t)), Options{})
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Edges: EdgesBins})
 	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
 	files := someImages(t)
 	files[ManifestName] = `{"states": ["sky", "tree", "sea"]}`
@@ -371,7 +371,7 @@ func TestBinEdges(t *testing.T) {
 
 func TestSharedImages(t *testing.T) {
 	folder, features := sharedData(t, "stanford-background"), sharedData(t, "stanford-espnetv2")
-	options := Options{FeatureDir: features, List: "train50.txt", States: strings.Fields("sky tree road grass water building mountain object")}
+	options := Options{FeatureDir: features, Edges: EdgesBins, List: "train50.txt", States: strings.Fields("sky tree road grass water building mountain object")}
 	set := mustOpen(t, folder, options)
 	if len(set.Instances) != 50 || len(set.Images) != 50 || set.Instances[0].Name != "6000264" || set.Recipe.Bins != 10 {
 		t.Fatalf("%d instances, recipe %+v", len(set.Instances), set.Recipe)

@@ -55,9 +55,19 @@ type Options struct {
 	// List is a file of image ids, one per line: a path as it stands, or else
 	// within the data folder. "" takes all images.
 	List string
+	// Edges says what the features of edges of images are: EdgesContrast or EdgesBins;
+	// "" means contrasts, unless Bins is given.
+	Edges string
 	// Bins is the number of bins for the distance of neighbouring pixels'
 	// features; 0 means DefaultBins.
 	Bins int
+	// Offsets are, for contrasts, how far apart the pixels are that are joined, in a row or
+	// column (and on diagonals with 8 neighbours); they rise. nil: 1.
+	Offsets []int
+	// EdgeMaps is, for contrasts, a folder with an edge map for each image: ID.png, grey, or ID.npy [h, w].
+	// An edge has contrasts of the largest value between its two pixels. "": there are none,
+	// or those in edges in the data folder, of a model that was trained with them.
+	EdgeMaps string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
 
@@ -113,6 +123,16 @@ func (o *Options) validate(kind string) error {
 		return optionError("NoBias", "npz data have no constant feature added")
 	case o.Bins < 0 || o.Bins > mostFeatures:
 		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
+	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
+		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
+	case o.Edges == EdgesContrast && o.Bins != 0:
+		return optionError("Bins", "it goes with the option Edges %q only", EdgesBins)
+	case kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins && len(o.Offsets) > 0:
+		return optionError("Offsets", "it goes with the option Edges %q only", EdgesContrast)
+	case kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins && o.EdgeMaps != "":
+		return optionError("EdgeMaps", "it goes with the option Edges %q only", EdgesContrast)
+	case offsetsProblem(o.Offsets) != "":
+		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -132,6 +152,9 @@ func (o *Options) validate(kind string) error {
 		{"Spins", KindNPZ, o.Spins},
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},
+		{"Edges", KindImages, o.Edges != ""},
+		{"Offsets", KindImages, len(o.Offsets) > 0},
+		{"EdgeMaps", KindImages, o.EdgeMaps != ""},
 	} {
 		if only.used && kind != only.kind {
 			return optionError(only.field, "it applies to %s data only, and these are of the kind %s", only.kind, kind)
@@ -144,6 +167,25 @@ func (o *Options) validate(kind string) error {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
+}
+
+// edgesOfImages returns what the features of edges of images are.
+func (o *Options) edgesOfImages() string {
+	switch {
+	case o.Recipe != nil && o.Recipe.Edges == nil, o.Recipe == nil && o.Edges == "" && o.Bins != 0:
+		return EdgesBins
+	case o.Recipe != nil || o.Edges == "":
+		return EdgesContrast
+	}
+	return o.Edges
+}
+
+// offsets returns how far apart pixels are that are joined.
+func (o *Options) offsets() []int {
+	if len(o.Offsets) == 0 {
+		return []int{1}
+	}
+	return o.Offsets
 }
 
 func (o *Options) validateModel(kind string) error {
@@ -175,8 +217,19 @@ func (o *Options) overruled() []string {
 	if r.Kind == KindImages && o.Neighbours != 0 && o.Neighbours != r.Neighbours {
 		list = append(list, fmt.Sprintf("the option Neighbours is %d, but the model was trained with %d, which holds", o.Neighbours, r.Neighbours))
 	}
-	if r.Kind == KindImages && o.Bins != 0 && o.Bins != r.Bins {
+	if r.Kind == KindImages && o.Bins != 0 && r.Edges != nil {
+		list = append(list, "the option Bins does not hold, because the model was trained with contrasts")
+	} else if r.Kind == KindImages && o.Bins != 0 && o.Bins != r.Bins {
 		list = append(list, fmt.Sprintf("the option Bins is %d, but the model has %d, which holds", o.Bins, r.Bins))
+	}
+	if r.Kind == KindImages && o.Edges != "" && (o.Edges == EdgesContrast) != (r.Edges != nil) {
+		list = append(list, fmt.Sprintf("the option Edges is %s, but the model was trained without, and its own hold", o.Edges))
+	}
+	if r.Kind == KindImages && len(o.Offsets) > 0 && !slices.Equal(o.Offsets, r.offsets()) {
+		list = append(list, fmt.Sprintf("the option Offsets is %v, but the model was trained with %v, which holds", o.Offsets, r.offsets()))
+	}
+	if r.Kind == KindImages && o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil) {
+		list = append(list, "the option EdgeMaps does not hold, because the model was trained without edge maps")
 	}
 	if o.Directed && slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
 		list = append(list, "the option Directed does not hold, because the model was trained without it")

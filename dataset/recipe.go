@@ -53,6 +53,9 @@ type Recipe struct {
 	Bins int `json:"bins,omitempty"`
 	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
 	BinEdges []float64 `json:"bin_edges,omitempty"`
+	// Edges says how contrasts make features of edges of images, in the place of bins of
+	// distances; nil: those.
+	Edges *edgeRecipe `json:"edges,omitempty"`
 
 	// NodeForm and EdgeForm are the Form constants, for npz.
 	NodeForm string `json:"node_form,omitempty"`
@@ -127,7 +130,11 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:
 		return fmt.Errorf("recipe: neighbours is %d, want 4 or 8", r.Neighbours)
-	case r.Kind == KindImages && r.Bins != len(r.BinEdges)+1:
+	case r.Edges != nil && (r.Kind != KindImages || r.Bins != 0 || len(r.BinEdges) > 0):
+		return fmt.Errorf("recipe: edges go with kind %q only, and without bins", KindImages)
+	case r.Edges != nil && r.Edges.problem() != "":
+		return fmt.Errorf("recipe: %s", r.Edges.problem())
+	case r.Kind == KindImages && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
 		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
 		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
@@ -140,6 +147,22 @@ func (r *Recipe) validate() error {
 		}
 	}
 	return nil
+}
+
+// offsets returns how far apart pixels are that are joined.
+func (r *Recipe) offsets() []int {
+	if r.Edges == nil {
+		return nil
+	}
+	return r.Edges.Offsets
+}
+
+// edgeDim returns the number of features of edges of images.
+func (r *Recipe) edgeDim() int {
+	if r.Edges == nil {
+		return r.Bins
+	}
+	return r.Edges.dim(r.Neighbours)
 }
 
 // fits checks that the recipe makes the features that the schema has weights
@@ -166,8 +189,8 @@ func (r *Recipe) fits(s *crf.Schema) error {
 		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; train it again", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
 		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d", len(s.NodeTypes), len(s.EdgeTypes))
-	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.Bins:
-		return check("edge", r.Bins, s.EdgeTypes[0].Features)
+	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.edgeDim():
+		return check("edge", r.edgeDim(), s.EdgeTypes[0].Features)
 	case r.Sheets != nil && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != widthOf(r.Sheets.Edges)+1:
 		return check("edge", widthOf(r.Sheets.Edges)+1, s.EdgeTypes[0].Features)
 	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() || len(s.NodeTypes[0].FeatureNames) != dim):

@@ -36,9 +36,9 @@ var followed = []string{"README.md", "docs/tutorial/*.md", "docs/how-to/*.md"}
 const root = ".."
 
 const (
-	// mostPageTime is what the commands of a page may take of the processors: ten
+	// mostPageTime is what the commands of a page may take of the processors: twenty
 	// seconds of a reader with two of them.
-	mostPageTime = 20 * time.Second
+	mostPageTime = 40 * time.Second
 	// mostPythonLines is how long a snippet of Python that is not a file may be, without
 	// blank lines.
 	mostPythonLines = 10

@@ -40,11 +40,24 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 	var dense []float64
 	for _, in := range data {
 		f, typeOf, rowOf, n := elements(in, node, t)
-		if ground.Tables(f) > 0 {
+		book := f.Data().Book
+		if ground.Tables(f) > 0 && book == nil {
 			diagonal = true // one-hot rows: A is diagonal
 		}
 		if !diagonal && dense == nil {
 			dense = make([]float64, d*d)
+		}
+		if book != nil { // few distinct rows: each is added once, by how much there is of it
+			weights := make([]float64, ground.Tables(f))
+			for i := range int32(n) {
+				if typeOf(i) == t {
+					weights[ground.TableOf(f, rowOf(i))] += scale(in, i)
+				}
+			}
+			for c, weight := range weights {
+				k.add(dense, book[c*d:][:d], weight)
+			}
+			continue
 		}
 		for i := range int32(n) {
 			switch {
@@ -185,7 +198,7 @@ func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float
 		return bytes
 	}
 	for _, in := range data {
-		if f, _, _, _ := elements(in, node, t); ground.Tables(f) > 0 {
+		if f, _, _, _ := elements(in, node, t); ground.Tables(f) > 0 && f.Data().Book == nil {
 			return bytes
 		}
 	}

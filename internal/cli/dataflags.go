@@ -19,7 +19,9 @@ import (
 // dataFlags say how data are read.
 type dataFlags struct {
 	kind, features, list, observed string
+	edges, edgeMaps                string
 	states, columns                []string
+	offsets                        []int
 	bins, neighbours, hops         int
 	noBias, untied, directed       bool
 	skipEdges                      bool
@@ -31,7 +33,10 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy unary features [h,w,d] (default: DATA/features)")
 	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: all images)")
 	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
-	f.IntVar(&d.bins, "bins", 0, "images: bins of the distance between neighbouring pixels' features (default 10)")
+	f.StringVar(&d.edges, "edge-features", "", "images: features of edges: contrast of colours at three scales and a constant, by direction; or bins of the distance of the pixels' features, as in the paper (default contrast)")
+	f.IntSliceVar(&d.offsets, "offsets", nil, "images, contrast: how far apart pixels are that are joined, such as 1,4,12 (default 1)")
+	f.StringVar(&d.edgeMaps, "edge-maps", "", "images, contrast: folder with <id>.png or .npy strengths of edges; contrasts of the largest between two pixels join those of colours (default none, or DATA/edges if the model has them)")
+	f.IntVar(&d.bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
 	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,... of columns; roles are id, label, split, source, target, text and ignore")
 	f.IntVar(&d.hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
@@ -41,6 +46,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.untied, "untied", false, "npz: weights of their own for every node and edge (the paper's non-templated MRF)")
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
+	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
 	refuseZero(f, "bins", "neighbours")
 }
@@ -58,7 +64,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
+		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -69,7 +75,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
+	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be

@@ -189,3 +189,88 @@ func TestImages(t *testing.T) {
 		t.Errorf("predict made %q of the pictures a, a.v1 and a.v2, want %q", namesIn(out), want)
 	}
 }
+
+// mixedPhotographs draws pictures of many shapes, as jpg and png, some of them smaller than
+// blocks and offsets are, with features at sizes of their own.
+func mixedPhotographs(t testing.TB) string {
+	return shared(t, "photographs", func(folder string) {
+		random := rand.New(rand.NewPCG(5, 6))
+		var list strings.Builder
+		for i, size := range [][2]int{{30, 40}, {40, 30}, {26, 40}, {33, 33}, {7, 50}, {50, 9}, {1, 12}, {12, 1}, {2, 2}, {45, 60}} {
+			rows, cols := size[0], size[1]
+			picture := image.NewRGBA(image.Rect(0, 0, cols, rows))
+			var labels strings.Builder
+			for r := range rows {
+				for c := range cols {
+					label := 0
+					if 2*r+c > rows {
+						label = 1
+					}
+					picture.Set(c, r, color.RGBA{uint8(60 + 120*label + random.IntN(20)), uint8(200 - 90*label + random.IntN(20)), uint8(random.IntN(20)), 255})
+					if random.IntN(50) == 0 {
+						label = -1
+					}
+					fmt.Fprintf(&labels, "%d ", label)
+				}
+				labels.WriteString("\n")
+			}
+			id := fmt.Sprintf("photo%d", i)
+			name, text := id+".png", pngOf(t, picture)
+			if i%2 == 0 {
+				var encoded bytes.Buffer
+				if err := jpeg.Encode(&encoded, picture, nil); err != nil {
+					t.Fatal(err)
+				}
+				name, text = id+".jpg", encoded.String()
+			}
+			writeFile(t, filepath.Join(folder, "images", name), text)
+			writeFile(t, filepath.Join(folder, "labels", id+".regions.txt"), labels.String())
+			mapRows, mapCols := (rows+3)/4, (cols+3)/4
+			features := make([]float32, mapRows*mapCols*3)
+			for at := range features {
+				cell := at / 3
+				y, x := (cell/mapCols)*rows/mapRows, (cell%mapCols)*cols/mapCols
+				features[at] = float32(random.NormFloat64())
+				if at%3 == 0 && 2*y+x > rows {
+					features[at] += 2
+				}
+			}
+			writeFile(t, filepath.Join(folder, "features", id+".npy"), npy(t, []int{mapRows, mapCols, 3}, features))
+			writeFile(t, filepath.Join(folder, "edges", id+".png"), pngOf(t, image.NewGray(picture.Bounds())))
+			fmt.Fprintln(&list, id)
+		}
+		writeFile(t, filepath.Join(folder, "all.txt"), list.String())
+		writeFile(t, filepath.Join(folder, "dataset.json"), `{"states": ["leaf", "wood"]}`)
+	})
+}
+
+// TestMixedPhotographs: defaults learn from photographs of any mixture of shapes and sizes, with and
+// without edges, and the models predict them.
+func TestMixedPhotographs(t *testing.T) {
+	t.Parallel()
+	data := mixedPhotographs(t)
+	for name, options := range map[string][]string{
+		"defaults": nil, "alone": {"--no-edges"}, "bins": {"--edge-features", "bins"}, "eight": {"--neighbours", "8"},
+		"far": {"--offsets", "1,4,12", "--edge-maps", filepath.Join(data, "edges")}, "blocks": {"--method", "bbpl"}, "tiles": {"--blocks", "4x5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := filepath.Join(t.TempDir(), "run")
+			r := train(t, append([]string{data, "-o", run, "--max-passes", "30", "--threads", "2"}, options...)...)
+			if r.Passes <= 0 {
+				t.Errorf("%+v", r)
+			}
+			results := evaluate(t, data, "-m", run, "--threads", "1")
+			if results[0].check(t); !(results[0].Accuracy > 0.8) {
+				t.Errorf("accuracy is %v", results[0].Accuracy)
+			}
+			out := filepath.Join(t.TempDir(), "out")
+			mustRun(t, "predict", data, "--list", "all.txt", "-m", run, "-o", out, "--pictures=false")
+			if n := len(namesIn(out)); n != 2*10+1 {
+				t.Errorf("predict made %d files", n)
+			}
+			// A run goes on with the edges that it has.
+			mustRun(t, "train", run, "--resume", "--max-passes", "33", "--json")
+		})
+	}
+}

@@ -66,12 +66,23 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("states", types[0].States)
 	}
 	put("neighbours", nil)
-	put("bins", nil)
+	for _, name := range []string{"edge-features", "offsets", "edge-maps", "bins"} {
+		put(name, nil)
+	}
 	switch recipe.Kind {
 	case dataset.KindImages:
 		put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
 		put("neighbours", recipe.Neighbours)
-		put("bins", f.askedBins(recipe))
+		if recipe.Edges == nil {
+			put("edge-features", dataset.EdgesBins)
+			put("bins", f.askedBins(recipe))
+		} else {
+			put("edge-features", dataset.EdgesContrast)
+			put("offsets", recipe.Edges.Offsets)
+		}
+		if f.data.edgeMaps != "" {
+			put("edge-maps", absolute(f.data.edgeMaps))
+		}
 		put("no-bias", !recipe.Bias)
 	case dataset.KindGraph, dataset.KindText:
 		put("no-bias", !recipe.Bias)

@@ -30,6 +30,8 @@ func TableOf(f *crf.Features, r int) int { return (*matrix)(f.Data()).tableOf(r)
 
 func (f *matrix) tables() int {
 	switch {
+	case f.Book != nil:
+		return len(f.Book) / f.Dim
 	case f.Bins != nil:
 		return f.Dim
 	case f.dense() || f.Start != nil:
@@ -59,6 +61,9 @@ func (f *matrix) row(r int, s *scratch) []float64 {
 	return s.double
 }
 
+// coded returns row r of coded features.
+func (f *matrix) coded(r int) []float64 { return f.Book[int(f.Bins[r])*f.Dim:][:f.Dim] }
+
 // value returns the i-th stored value of sparse features.
 func (f *matrix) value(i int) float64 {
 	if f.Value == nil {
@@ -73,6 +78,13 @@ func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 	switch {
 	case f.dense():
 		simd.MultiplyRows(dst, f.row(r, s), w)
+	case f.Book != nil:
+		clear(dst)
+		for j, v := range f.coded(r) {
+			if v != 0 {
+				simd.AddScaled(dst, w[j*k:][:k], v)
+			}
+		}
 	case f.Bins != nil:
 		copy(dst, w[int(f.Bins[r])*k:][:k])
 	case f.Start != nil:
@@ -94,6 +106,12 @@ func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
 	switch {
 	case f.dense():
 		simd.ScatterRows(w, f.row(r, s), t)
+	case f.Book != nil:
+		for j, v := range f.coded(r) {
+			if v != 0 {
+				simd.AddScaled(w[j*k:][:k], t, v)
+			}
+		}
 	case f.Bins != nil:
 		simd.AddScaled(w[int(f.Bins[r])*k:][:k], t, 1)
 	case f.Start != nil:

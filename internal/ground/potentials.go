@@ -152,7 +152,7 @@ func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.B
 // GroundNodes begins with a block: it forgets the one before and computes the
 // potentials of its nodes.
 func (pot *Potentials) GroundNodes(m *crf.Model, in *crf.Instance, block *partition.Block) {
-	pot.reset(m)
+	pot.reset(m, in)
 	for lo, hi := 0, 0; lo < len(block.Nodes); lo = hi {
 		hi = NodeRun(in, block.Nodes, lo, min(lo+RowsPerBatch, len(block.Nodes)))
 		t, at := in.NodeType(block.Nodes[lo]), len(pot.Node)
@@ -285,7 +285,7 @@ func (pot *Potentials) rounded(m *crf.Model, edgeType int) []float32 {
 	return *w
 }
 
-func (pot *Potentials) reset(m *crf.Model) {
+func (pot *Potentials) reset(m *crf.Model, in *crf.Instance) {
 	pot.Node, pot.Table, pot.Table32 = pot.Node[:0], pot.Table[:0], pot.Table32[:0]
 	pot.NodeAt, pot.EdgeAt = append(pot.NodeAt[:0], 0), pot.EdgeAt[:0]
 	pot.TableID, pot.NumTables = pot.TableID[:0], 0
@@ -295,8 +295,7 @@ func (pot *Potentials) reset(m *crf.Model) {
 	pot.shared, pot.sharedAt = pot.shared[:0], pot.sharedAt[:0]
 	for t := range m.Layout.Edge {
 		pot.sharedAt = append(pot.sharedAt, len(pot.shared))
-		// One-hot features give one table per feature, constant ones a single table.
-		for range max(1, m.Layout.Edge[t].Features) {
+		for range edgeFeatures(in, t).tables() {
 			pot.shared = append(pot.shared, -1)
 		}
 	}

@@ -56,7 +56,7 @@ func edgeRows(in *crf.Instance, edges []int32, dst *[RowsPerBatch]int32) []int32
 }
 
 // SharesTables reports whether edges of the instance may share potential tables:
-// those of a tied type whose features are one-hot or constant.
+// those of a tied type whose features are one-hot, coded or constant.
 func SharesTables(in *crf.Instance) bool {
 	for t := range in.Schema().EdgeTypes {
 		if edgeFeatures(in, t).tables() > 0 && in.Schema().EdgeTypes[t].Copies == 0 {

@@ -79,7 +79,7 @@ func TestFeatureForms(t *testing.T) {
 				t.Errorf("form %d, row %d: %v, want %v", f, r, row, want)
 			}
 		}
-		tables := map[form]int{formConstant: 1, formBins: 5}[f]
+		tables := map[form]int{formConstant: 1, formBins: 5, formCoded: 3}[f]
 		if Tables(&features) != tables {
 			t.Errorf("form %d: %d tables, want %d", f, Tables(&features), tables)
 		}

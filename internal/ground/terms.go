@@ -56,6 +56,10 @@ func (f *matrix) slots(dst []Slot, span *crf.Span, r, at, stride int, s *scratch
 		for j, v := range f.row(r, s) {
 			add(j, v)
 		}
+	case f.Book != nil:
+		for j, v := range f.coded(r) {
+			add(j, v)
+		}
 	case f.Bins != nil:
 		add(int(f.Bins[r]), 1)
 	case f.Start != nil:

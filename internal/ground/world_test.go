@@ -31,9 +31,10 @@ const (
 	formDense32
 	formBins
 	formSparse
+	formCoded
 )
 
-var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse}
+var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse, formCoded}
 
 // drawFeatures returns rows × dim features in the given form, and as a matrix.
 func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Features, [][]float64) {
@@ -75,6 +76,17 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 			matrix[r][bins[r]] = 1
 		}
 		features, err = crf.Bins(bins, dim)
+	case formCoded:
+		const codes = 3
+		book, of := make([]float64, codes*dim), make([]int32, rows)
+		for i := range book {
+			book[i] = float64(rng.IntN(3)) * rng.NormFloat64() // some are 0
+		}
+		for r := range of {
+			of[r] = int32(rng.IntN(codes))
+			copy(matrix[r], book[int(of[r])*dim:])
+		}
+		features, err = crf.Coded(of, book, dim)
 	case formSparse:
 		start, index, value := []int{0}, []int32{}, []float64{}
 		ones := rng.IntN(3) == 0

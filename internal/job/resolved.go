@@ -123,6 +123,9 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 			blocks = first.Blocks // tiles of other shapes
 		}
 	}
+	if asked := p.Options.Cut; asked.Rows > 0 { // narrow networks have fewer of them
+		blocks = fmt.Sprintf("%dx%d", asked.Rows, asked.Cols)
+	}
 	put(options, "blocks", blocks)
 	put(options, "partition", first.Kind)
 }

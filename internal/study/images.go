@@ -104,9 +104,9 @@ func (p ImagePoint) effort() Effort { return Effort{p.Iteration, p.Passes, p.Gra
 // openImages reads images of a list, the first ones if there are more.
 func openImages(ctx context.Context, data, features, list string, images int, recipe *dataset.Set) (*dataset.Set, error) {
 	// As in the paper: what is right or below has a weight of its own.
-	o := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features, Directed: true}
+	o := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features, Edges: dataset.EdgesBins, Directed: true}
 	if recipe != nil {
-		o.Schema, o.Recipe, o.Directed = &recipe.Schema, &recipe.Recipe, false
+		o.Schema, o.Recipe, o.Edges, o.Directed = &recipe.Schema, &recipe.Recipe, "", false
 	}
 	set, err := dataset.Open(ctx, []string{filepath.Clean(data)}, o)
 	if err != nil {

@@ -1,0 +1,280 @@
+package dataset
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/ground"
+)
+
+// colourful is a folder of pictures of those sizes in random colours, with grey edge maps in
+// edges, and the colours and maps themselves.
+func colourful(t testing.TB, seed uint64, sizes ...[2]int) (files map[string]string, pictures []*image.NRGBA, maps []*image.Gray) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	files = map[string]string{ManifestName: `{"states": ["a", "b"]}`}
+	encode := func(p image.Image) string {
+		var b bytes.Buffer
+		if err := png.Encode(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for i, s := range sizes {
+		picture, edges := image.NewNRGBA(image.Rect(0, 0, s[1], s[0])), image.NewGray(image.Rect(0, 0, s[1], s[0]))
+		var labels strings.Builder
+		for r := range s[0] {
+			for c := range s[1] {
+				picture.Set(c, r, color.NRGBA{uint8(random.IntN(60)), uint8(random.IntN(60)), uint8(random.IntN(60)), 255})
+				edges.Set(c, r, color.Gray{uint8(random.IntN(256))})
+				fmt.Fprintf(&labels, "%d ", (r+c+i)%2)
+			}
+			labels.WriteString("\n")
+		}
+		id := fmt.Sprintf("p%d", i)
+		files["images/"+id+".png"], files["edges/"+id+".png"] = encode(picture), encode(edges)
+		files["labels/"+id+".regions.txt"] = labels.String()
+		files["features/"+id+".npy"] = cells(s[0], s[1], 1)
+		pictures, maps = append(pictures, picture), append(maps, edges)
+	}
+	return files, pictures, maps
+}
+
+// stepOf returns rows and columns from the first to the second end of an edge, in the
+// steps of one offset, and that offset.
+func stepOf(u, v int32, cols int) (down, over, offset int) {
+	down, over = int(v)/cols-int(u)/cols, int(v)%cols-int(u)%cols
+	offset = max(down, over, -over)
+	return down / offset, over / offset, offset
+}
+
+// TestContrastEdges compares the features of edges with those computed pixel by pixel, without
+// bins.
+func TestContrastEdges(t *testing.T) {
+	const scales = 3
+	files, pictures, maps := colourful(t, 1, [2]int{7, 5}, [2]int{4, 9})
+	folder := writeFiles(t, files)
+	for _, c := range []struct {
+		o    Options
+		bins float64 // of colours
+	}{
+		{Options{}, colourBins},
+		{Options{Offsets: []int{1, 3}, Neighbours: 8}, colourBins},
+		{Options{Offsets: []int{2}, EdgeMaps: filepath.Join(folder, "edges")}, colourMapsBins},
+	} {
+		set := mustOpen(t, folder, c.o)
+		offsets := c.o.offsets()
+		ways := len(offsets) * numDirections(set.Recipe.Neighbours)
+		width := 1 + scales
+		if c.o.EdgeMaps != "" {
+			width += scales
+		}
+		if edges := set.Schema.EdgeTypes[0]; edges.Features != ways*width || edges.Symmetric || len(edges.FeatureNames) != edges.Features {
+			t.Fatalf("%+v: %d features, want %d; %+v", c.o, edges.Features, ways*width, edges)
+		}
+		// What is compared with: |Δrgb|² and the largest of the map, and their means.
+		type edge struct{ colour, most float64 }
+		known := map[[3]int]edge{}
+		sums := map[int]*[3]float64{}
+		for i, in := range set.Instances {
+			joined := map[[2]int32]bool{}
+			for e := range int32(in.Graph.NumEdges()) {
+				u, v := in.Graph.U(e), in.Graph.V(e)
+				if joined[[2]int32{u, v}] {
+					t.Errorf("%d and %d are joined twice", u, v)
+				}
+				joined[[2]int32{u, v}] = true
+				down, over, k := stepOf(u, v, in.Cols)
+				x := edge{}
+				at := func(s int32) color.NRGBA { return pictures[i].NRGBAAt(int(s)%in.Cols, int(s)/in.Cols) }
+				a, b := at(u), at(v)
+				for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
+					x.colour += float64(d * d)
+				}
+				for j := range k + 1 {
+					x.most = max(x.most, float64(maps[i].GrayAt(int(u)%in.Cols+j*over, int(u)/in.Cols+j*down).Y)/255)
+				}
+				known[[3]int{i, int(u), int(v)}] = x
+				if sums[k] == nil {
+					sums[k] = &[3]float64{}
+				}
+				sums[k][0]++
+				sums[k][1] += x.colour
+				sums[k][2] += x.most
+			}
+			// Every pair of pixels so far apart is joined.
+			for r := range in.Rows {
+				for c := range in.Cols {
+					for _, k := range offsets {
+						for _, d := range directions[:numDirections(set.Recipe.Neighbours)] {
+							y, x := r+k*d.down, c+k*d.over
+							if inside := y < in.Rows && x >= 0 && x < in.Cols; inside && !joined[[2]int32{int32(r*in.Cols + c), int32(y*in.Cols + x)}] {
+								t.Errorf("(%d, %d) is not joined to (%d, %d)", r, c, y, x)
+							}
+						}
+					}
+				}
+			}
+		}
+		for i, in := range set.Instances {
+			for e := range int32(in.Graph.NumEdges()) {
+				u, v := in.Graph.U(e), in.Graph.V(e)
+				down, over, k := stepOf(u, v, in.Cols)
+				x := known[[3]int{i, int(u), int(v)}]
+				want := make([]float64, ways*width)
+				way := slices.Index(offsets, k) * numDirections(set.Recipe.Neighbours)
+				for directions[way%numDirections(set.Recipe.Neighbours)].down != down || directions[way%numDirections(set.Recipe.Neighbours)].over != over {
+					way++
+				}
+				own := want[way*width:][:width]
+				own[0] = 1
+				tolerance := slices.Repeat([]float64{0}, width)
+				for j, factor := range []float64{1, 4, 16} {
+					own[1+j], tolerance[1+j] = math.Exp(-factor*x.colour/(2*sums[k][1]/sums[k][0])), 1.5/c.bins
+					if c.o.EdgeMaps != "" {
+						own[4+j], tolerance[4+j] = math.Exp(-factor*x.most/(2*sums[k][2]/sums[k][0])), 1.5/mapBins
+					}
+				}
+				got := row(in.EdgeFeatures(0), int(e))
+				for j := range want {
+					most := 0.0
+					if j/width == way {
+						most = tolerance[j%width]
+					}
+					if math.Abs(got[j]-want[j]) > most+1e-9 {
+						t.Errorf("%+v: feature %s of edge %d–%d is %v, want %v to %v", c.o, set.Schema.EdgeTypes[0].FeatureNames[j], u, v, got[j], want[j], most)
+					}
+				}
+			}
+			if n := ground.Tables(in.EdgeFeatures(0)); n != ways*set.Recipe.Edges.tables(0) {
+				t.Errorf("%d tables", n)
+			}
+		}
+		// The recipe is the same when it is read again, and a picture has the same features
+		// alone as among others.
+		again, err := ParseRecipe(set.Recipe.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&set.Recipe, again); diff != "" {
+			t.Error(diff)
+		}
+		only := writeFiles(t, files)
+		one := mustOpen(t, only, Options{Schema: &set.Schema, Recipe: again, List: writeList(t, "p1\n"), NoLabels: true})
+		for e := range one.Instances[0].Graph.NumEdges() {
+			if !slices.Equal(row(one.Instances[0].EdgeFeatures(0), e), row(set.Instances[1].EdgeFeatures(0), e)) {
+				t.Fatalf("edge %d of the same picture has other features", e)
+			}
+		}
+	}
+}
+
+func writeList(t testing.TB, text string) string {
+	return filepath.Join(writeFiles(t, map[string]string{"list.txt": text}), "list.txt")
+}
+
+// TestEdgeMapArrays: a map as an array says what it says as a picture, at any resolution.
+func TestEdgeMapArrays(t *testing.T) {
+	files, _, _ := colourful(t, 2, [2]int{4, 6})
+	folder := writeFiles(t, files)
+	files["maps/p0.npy"] = cells(2, 3, 1, 0, .25, .5, .5, .75, 1)
+	other := writeFiles(t, files)
+	set := mustOpen(t, other, Options{EdgeMaps: filepath.Join(other, "maps")})
+	if set.Recipe.Edges.Map == nil {
+		t.Fatal("no maps")
+	}
+	// The map is stretched: pixel (0, 0) has 0 and the last 1, so the weakest and strongest edges are there.
+	in := set.Instances[0]
+	last := row(in.EdgeFeatures(0), in.Graph.NumEdges()-1)
+	first := row(in.EdgeFeatures(0), 0)
+	if !(first[4] > last[4]) {
+		t.Errorf("contrasts of edges are %v and %v", first, last)
+	}
+	// A model with maps looks for them in edges, and says what is missing.
+	model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+	if again := mustOpen(t, folder, model); len(again.Instances) != 1 {
+		t.Error("no instance")
+	}
+	delete(files, "edges/p0.png")
+	_, err := Open(t.Context(), []string{writeFiles(t, files)}, model)
+	wantError(t, err, "p0.png: it has no edge map: there is neither ", filepath.FromSlash("edges/p0.png"))
+	for name, c := range map[string]struct{ text, want string }{
+		"p0.png": {"x", "the edge map cannot be read"},
+		"p0.npy": {cells(2, 3, 1, -1), "is -1, want the strength of an edge"},
+	} {
+		bad, _, _ := colourful(t, 2, [2]int{4, 6})
+		bad["maps/"+name] = c.text
+		folder := writeFiles(t, bad)
+		_, err := Open(t.Context(), []string{folder}, Options{EdgeMaps: filepath.Join(folder, "maps")})
+		wantError(t, err, c.want)
+	}
+	for name, text := range map[string]string{"p0.png": files["images/p0.png"], "p0.npy": cells(2, 3, 2)} {
+		bad, _, _ := colourful(t, 2, [2]int{4, 6})
+		bad["maps/"+name] = text
+		folder := writeFiles(t, bad)
+		if _, err := Open(t.Context(), []string{folder}, Options{EdgeMaps: filepath.Join(folder, "maps")}); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+func TestEdgeOptionsRefuse(t *testing.T) {
+	files, _, _ := colourful(t, 3, [2]int{3, 3})
+	folder := writeFiles(t, files)
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Edges: "contrasts"}, `did you mean "contrast"?`},
+		{Options{Edges: EdgesContrast, Bins: 4}, "Bins: it goes with the option Edges"},
+		{Options{Bins: 4, Offsets: []int{2}}, "Offsets: it goes with the option Edges"},
+		{Options{Edges: EdgesBins, EdgeMaps: folder}, "EdgeMaps: it goes with the option Edges"},
+		{Options{Offsets: []int{0, 2}}, "numbers of pixels that rise"},
+		{Options{Offsets: []int{2, 2}}, "numbers of pixels that rise"},
+		{Options{Offsets: []int{mostOffset + 1}}, "numbers of pixels that rise"},
+		{Options{EdgeMaps: filepath.Join(folder, "none")}, "it has no edge map"},
+	} {
+		_, err := Open(t.Context(), []string{folder}, c.o)
+		wantError(t, err, c.want)
+	}
+	set := mustOpen(t, folder, Options{})
+	for name, spoil := range map[string]func(*Recipe){
+		"bins":    func(r *Recipe) { r.Bins = 1 },
+		"offsets": func(r *Recipe) { r.Edges.Offsets = nil },
+		"colours": func(r *Recipe) { r.Edges.Colour = nil },
+		"maps":    func(r *Recipe) { r.Edges.Map = []contrast{} },
+		"scales":  func(r *Recipe) { r.Edges.Colour[0].Scales = nil },
+		"values":  func(r *Recipe) { r.Edges.Colour[0].Values[0] = math.Inf(1) },
+		"bounds":  func(r *Recipe) { r.Edges.Colour[0].Bounds = r.Edges.Colour[0].Bounds[1:] },
+		"kind":    func(r *Recipe) { r.Kind = KindGraph },
+	} {
+		r, err := ParseRecipe(set.Recipe.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if spoil(r); r.validate() == nil {
+			t.Errorf("%s: %+v is taken", name, r)
+		}
+	}
+	if set := mustOpen(t, folder, Options{Schema: &set.Schema, Recipe: &set.Recipe, Offsets: []int{5}, Bins: 3, EdgeMaps: "x"}); len(set.Warnings) != 3 {
+		t.Errorf("warnings are %q", set.Warnings)
+	}
+}
+
+// TestFlatPictures: pictures of one colour, smaller than an offset, have features too.
+func TestFlatPictures(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, someImages(t)), Options{Offsets: []int{1, 9}})
+	if n := set.Schema.EdgeTypes[0].Features; n != 16 || len(set.Instances) != 3 {
+		t.Errorf("%d features", n)
+	}
+}
