@@ -184,8 +184,16 @@ func (p *Prepared) chooses() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
 		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.featuresFirst() &&
-		len(knownLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && pairsOf(p.Problem.Data[0]) <= mostPairs &&
+		len(knownLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && p.pairsAllow() &&
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+}
+
+// pairsAllow reports whether a choice takes no more than minutes, and leaves out nothing that edges
+// may tell: rules know no features of edges, so that edges with some must be learned too.
+func (p *Prepared) pairsAllow() bool {
+	pairs := pairsOf(p.Problem.Data[0])
+	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Features > 1 || t.Copies > 0 })
+	return pairs <= togetherPairs || pairs <= mostPairs && !featured
 }
 
 // asksHow reports whether options say how a run on edges is to be made.

@@ -309,6 +309,25 @@ func TestWhatIsChosen(t *testing.T) {
 	if text := given.note(); !strings.Contains(text, " --hops 3") || !strings.Contains(text, "; of means over 3 hops, no edges ") {
 		t.Errorf("the note is %q", text)
 	}
+	large := blocks{nodes: 3000, states: 4, degree: 6, same: .9, noise: 1, known: 20, seed: 7}.few(t, true)
+	if !prepare(t, Options{}, large).choosing {
+		t.Error("9000 edges with 16 pairs of states leave nothing to choose")
+	}
+	large.Set.Schema.EdgeTypes[0].Features = 2
+	spec := large.Set.Instances[0].Spec()
+	features, err := crf.Dense(slices.Repeat([]float64{.5, 1}, spec.Graph.NumEdges()), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.EdgeFeat[0] = features
+	large.Set.Schema.EdgeTypes[0].FeatureNames = nil
+	if large.Set.Instances[0], err = crf.NewInstance(&large.Set.Schema, spec); err != nil {
+		t.Fatal(err)
+	}
+	large.Evaluations = nil
+	if prepare(t, Options{}, large).choosing {
+		t.Error("features of edges are left out")
+	}
 	few := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: leastLabels - 1, seed: 6}.few(t, true)
 	if prepare(t, Options{}, few).choosing {
 		t.Errorf("%d labels are divided into folds", leastLabels-1)
