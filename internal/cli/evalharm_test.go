@@ -64,3 +64,18 @@ func TestEvalHarm(t *testing.T) {
 		}
 	}
 }
+
+// TestHarmOfALimit: a training that a limit ended is compared with a model of node features alone, too:
+// its own node potentials were to go with its edges, and may be as poor.
+func TestHarmOfALimit(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	alike := chainData(t, filepath.Join(folder, "alike"), 0.5, true)
+	const harm = "the model is worse than a model of node features alone: accuracy"
+	for name, options := range map[string][]string{"limited": {"--max-iter", "1", "--step", "fixed:0.0001"}, "whole": nil} {
+		o := mustRun(t, append([]string{"train", alike, "-o", filepath.Join(folder, name), "--l2", "0.01", "--eval", "dev=" + alike, "--report=false"}, options...)...)
+		if strings.Contains(o.stderr, harm) != (name == "limited") {
+			t.Errorf("%s: %s", name, o.stderr)
+		}
+	}
+}

@@ -271,7 +271,8 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 
 // harm says that a model predicts an evaluation set worse than node features alone do, and
 // the likely reason; "" where it does not. Node features alone are what the training began
-// with, or else the model's own node potentials.
+// with, or else the model's own node potentials, and, where a limit ended the training, a
+// model of them.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
 	if p.Options.NoEdges {
 		return "", nil
@@ -283,6 +284,16 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		w.Temperature = 0 // that of the model is not theirs
 	}
 	text, err := w.harm(ctx, e, scored, what)
+	if err == nil && text == "" && p.alone == nil && !r.Status.Stationary() {
+		// Its node potentials were to go with its edges, and may be poor by themselves.
+		var unaries *crf.Model
+		if unaries, err = p.withoutEdges(ctx, r); err == nil {
+			own := scored.Alone
+			w.Model, w.Temperature = p.original(unaries), 0
+			text, err = w.harm(ctx, e, scored, "a model of node features alone")
+			scored.Alone = own
+		}
+	}
 	if err != nil || text == "" {
 		return "", err
 	}

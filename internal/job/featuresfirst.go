@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -70,20 +71,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	problem := p.Problem
-	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
-	for i, in := range p.Problem.Data {
-		problem.Data[i] = in.WithoutEdges()
-	}
-	s := learn.Settings{
-		Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
-		MaxPasses: featuresPasses, MaxTime: time.Duration(pathShare * float64(p.Settings.MaxTime)),
-	}
-	s, _, err := s.Choose(&problem)
-	if err != nil {
-		return err
-	}
-	fitted, err := learn.Fit(ctx, problem, s)
+	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(pathShare*float64(p.Settings.MaxTime)))
 	if ctx.Err() != nil {
 		text := "interrupted while node weights were learned without edges; nothing was written: start again"
 		if r.folder != nil {
@@ -99,4 +87,35 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		s.MaxTime = max(time.Millisecond, s.MaxTime-time.Since(started))
 	}
 	return nil
+}
+
+// fitWithoutEdges learns node weights without edges.
+func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration) (*learn.Result, error) {
+	problem := p.Problem
+	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
+	for i, in := range p.Problem.Data {
+		problem.Data[i] = in.WithoutEdges()
+	}
+	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed, MaxPasses: passes, MaxTime: limit}
+	s, _, err := s.Choose(&problem)
+	if err != nil {
+		return nil, err
+	}
+	return learn.Fit(ctx, problem, s)
+}
+
+// fewestPasses without edges bring node weights near what they come to.
+const fewestPasses = 10
+
+// withoutEdges returns a model of node features alone to compare a training with that a limit ended, of as
+// many passes: they take a small part of the time of passes with edges.
+func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (*crf.Model, error) {
+	if p.unaries == nil {
+		fitted, err := p.fitWithoutEdges(ctx, min(featuresPasses, max(fewestPasses, math.Ceil(r.Passes))), 0)
+		if err != nil {
+			return nil, err
+		}
+		p.unaries = fitted.Model
+	}
+	return p.unaries, nil
 }

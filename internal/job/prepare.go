@@ -63,6 +63,8 @@ type Prepared struct {
 
 	// alone is what a training began with, learned without edges, or nil.
 	alone *crf.Model
+	// unaries are node features alone, learned to compare a limited run with, or nil.
+	unaries *crf.Model
 
 	cuts      []learn.Cut // of each network, for BBPL
 	earlyStop *learn.EarlyStop
