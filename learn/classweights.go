@@ -69,13 +69,18 @@ func (p *Problem) levels(in *crf.Instance, labels []int32) []float64 {
 }
 
 // addExtra notes that the nodes without a state in observed have a term more, of some weight.
+// A negative weight is what hidden labels take.
 func (u *unit) addExtra(observed []int32, weight float64) {
-	if u.extra == nil {
-		u.extra = make([]float64, len(observed))
+	to := &u.extra
+	if weight < 0 {
+		to = &u.taken
+	}
+	if *to == nil {
+		*to = make([]float64, len(observed))
 	}
 	for s, y := range observed {
 		if y == crf.Unobserved {
-			u.extra[s] += weight
+			(*to)[s] += weight
 		}
 	}
 }
@@ -95,6 +100,28 @@ func (u *unit) edgeWeight(e int32) float64 {
 		return u.weight
 	}
 	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
+}
+
+// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the
+// objective as far as it does not answer to others: what it has in the free network, and
+// clamped ones take again where its labels are hidden. Of an edge with one hidden end half is
+// taken.
+func (u *unit) nodeCurvature(s int32) float64 {
+	return u.curvature(u.nodeWeight(s), s, s)
+}
+
+func (u *unit) edgeCurvature(e int32) float64 {
+	return u.curvature(u.edgeWeight(e), u.in.Graph.U(e), u.in.Graph.V(e))
+}
+
+func (u *unit) curvature(weight float64, s, t int32) float64 {
+	if u.taken == nil {
+		return weight
+	}
+	if left := weight + (u.taken[s]+u.taken[t])/2; left > meritRounding*weight {
+		return left
+	}
+	return 0
 }
 
 // isFree reports whether no node of a unit is held.

@@ -219,6 +219,10 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // gradient the directions in which weights and messages move at no change of the model are
 // free, whatever the messages lack. Over-relaxed sweeps that raise the upper bound are not
 // made again: of plain ones each lowers it.
+//
+// With hidden labels F is a difference of two dual values, and bounds nothing. The value of
+// consistent beliefs stands for it then: where messages lag its error is far smaller
+// (results/2026-11-hidden.md).
 func (l *learner) endWholePass() (err error) {
 	p := &l.progress
 	l.resum()
@@ -227,7 +231,6 @@ func (l *learner) endWholePass() (err error) {
 	if p.Upper, err = l.upperBound(); err != nil {
 		return err
 	}
-	p.Objective = p.Upper
 	p.Check.Gap = math.NaN()
 	if l.ascends || l.certified {
 		p.Check.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
@@ -237,11 +240,14 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.raiseLowerBound()
 	}
-	p.Infeasible = false
 	if p.Upper > p.Held+meritRounding*(1+math.Abs(p.Held)) {
 		p.Plain = true
 	}
 	p.Held = p.Upper
+	if l.anyClamped() && !p.Infeasible {
+		p.Upper = consistent
+	}
+	p.Infeasible, p.Objective = false, p.Upper
 	return nil
 }
 

@@ -298,7 +298,7 @@ func (s *hessianSample) tell(v *leverage, t int, nodes bool) {
 		s.tells = numeric.Resize(s.tells, in.Graph.NumNodes())
 		for i := range int32(len(s.tells)) {
 			s.tells[i] = -1
-			if in.NodeType(i) == t {
+			if in.NodeType(i) == t && s.u.nodeCurvature(i) > 0 {
 				s.tells[i] = float32(float64(s.unsure[i]) * v.node(in, i))
 			}
 		}
@@ -307,7 +307,7 @@ func (s *hessianSample) tell(v *leverage, t int, nodes bool) {
 	s.tells = numeric.Resize(s.tells, in.Graph.NumEdges())
 	for e := range int32(len(s.tells)) {
 		s.tells[e] = -1
-		if in.EdgeType(e) == t {
+		if in.EdgeType(e) == t && s.u.edgeCurvature(e) > 0 {
 			s.tells[e] = float32(float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])) * v.edge(in, e))
 		}
 	}
@@ -378,7 +378,7 @@ func (c *hessian) addEdges(dst []float64, s *hessianSample) error {
 			if s.edgeScale[q] == 0 || s.u.in.EdgeType(e) != t {
 				continue
 			}
-			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.edgeWeight(e) * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
+			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.edgeCurvature(e) * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
 			if err := c.addEdgeBelief(s, q); err != nil {
 				return err
 			}
@@ -407,7 +407,7 @@ func (c *hessian) addNodes(dst []float64, s *hessianSample) error {
 			c.flush(dst)
 			next = 0
 		}
-		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.nodeWeight(node) * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
+		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.nodeCurvature(node) * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
 		next += states
 		at := len(c.beliefs)
 		c.beliefs = append(c.beliefs, make([]float64, states)...)

@@ -146,8 +146,14 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	if !sure {
 		doubt = stillToCome * math.Abs(fell)
 	}
+	// What is no bound is believed once it changes little against what it decides, and against
+	// what was promised: a larger fall is one of messages that have not followed yet.
+	decisive := math.Abs(lacks)
+	if promised := -s[jointSlope] * s[jointAlpha]; lacks < 0 && promised > 0 {
+		decisive = min(decisive, promised)
+	}
 	switch {
-	case finite && !sure && !(math.Abs(fell) <= undecided*math.Abs(lacks)+rounding) && s[jointHeld] < longestHold:
+	case finite && !sure && !(math.Abs(fell) <= undecided*decisive+rounding) && s[jointHeld] < longestHold:
 		return false, false
 	case finite && s[jointAlpha] > 0 && math.Abs(value-s[jointValue]) <= rounding:
 		// F tells no more. The slope does: where it is negative F has fallen, and where it is

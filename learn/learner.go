@@ -262,8 +262,12 @@ func (l *learner) stepProblem() StepProblem {
 		Variables: l.variables, PerPass: l.perPass(),
 		statistics: &statistics{
 			layout: &l.model.Layout, data: l.problem.Data,
-			nodeScale: func(in *crf.Instance, s int32) float64 { return free[in].nodeWeight(s) / free[in].net.Counting.Rho[s] },
-			edgeScale: func(in *crf.Instance, e int32) float64 { return free[in].edgeWeight(e) / free[in].net.Counting.Edge[e] },
+			nodeScale: func(in *crf.Instance, s int32) float64 {
+				return free[in].nodeCurvature(s) / free[in].net.Counting.Rho[s]
+			},
+			edgeScale: func(in *crf.Instance, e int32) float64 {
+				return free[in].edgeCurvature(e) / free[in].net.Counting.Edge[e]
+			},
 		},
 		Beliefs:   l.meanBeliefs,
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,

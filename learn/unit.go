@@ -23,6 +23,7 @@ type unit struct {
 	state    *bp.State
 	weight   float64   // of its free energy in the objective; negative if clamped for hidden labels
 	extra    []float64 // of a free unit: see nodeWeight; nil: zeros
+	taken    []float64 // of a free unit: see nodeCurvature; nil: zeros
 	labels   []int32   // of the upper bound; nil: there are none
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
@@ -184,9 +185,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		} else if !h.problem.Model.Layout.Masked {
 			u.labels = withoutHidden(term.truth)
 		}
-		if u.weight > 0 {
-			free.addExtra(labels, u.weight)
-		}
+		free.addExtra(labels, u.weight)
 		units = append(units, u)
 	}
 	free.weight = in.Weight() * weights / total
