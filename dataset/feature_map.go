@@ -13,7 +13,7 @@ type featureMap struct {
 	data              []float32 // [rows*cols*depth]
 }
 
-// parseFeatureMap reads an array [h, w, d] of floating-point numbers; float64
+// parseFeatureMap reads an array [h, w, d] of floating-point numbers, or bytes; float64
 // is rounded to single precision.
 func parseFeatureMap(path string, data []byte) (*featureMap, error) { return parseMap(path, data, 3) }
 
@@ -34,8 +34,8 @@ func parseMap(path string, data []byte, dimensions int) (*featureMap, error) {
 	switch {
 	case len(h.shape) != 3 || h.count == 0 || dimensions == 2 && h.shape[2] != 1:
 		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", shapeText(h.shape), wanted)}
-	case !h.floating():
-		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32", h.descr), Remedy: "convert it with astype(numpy.float32)"}
+	case !h.floating() && h.code() != "u1": // a network's output in bytes
+		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8", h.descr), Remedy: "convert it with astype(numpy.float32)"}
 	case h.shape[2] > mostFeatures:
 		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, at most %d features are supported", shapeText(h.shape), mostFeatures)}
 	case h.bytes+h.dataBytes() != int64(len(data)):

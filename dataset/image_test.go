@@ -204,7 +204,7 @@ func TestImagesRefuse(t *testing.T) {
 		"no labels":      {map[string]string{"labels/2.regions.txt": "", "labels/10.png": "", "labels/tall.regions.txt": ""}, Options{}, []string{"there is no folder", "leave labels unread"}},
 		"transposed":     {map[string]string{"features/tall.npy": cells(60, 80, 1)}, Options{}, []string{"tall.npy: its 60 rows of 80 cells are not the shape of ", "tall.jpeg, which has 4 rows of 2 pixels"}},
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(2, 2)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [2, 2], want [h, w, d]"}},
-		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32; convert it with astype"}},
+		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
 		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
 		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the file has 80 bytes"}},
 		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.npy: there is no such file; it should hold the unary features of "}},
@@ -451,6 +451,19 @@ func BenchmarkReadFeatureMaps(b *testing.B) {
 			if _, err := parseFeatureMap(path, data); err != nil {
 				b.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestFeatureMapTypes: maps of all types that are read have the same numbers.
+func TestFeatureMapTypes(t *testing.T) {
+	want := []float32{0, 1, 2, 200}
+	for descr, values := range map[string]any{
+		"<f4": want, "<f8": []float64{0, 1, 2, 200}, "|u1": []uint8{0, 1, 2, 200}, "<f2": []uint16{0, 0x3c00, 0x4000, 0x5a40},
+	} {
+		m, err := parseFeatureMap("m", npyOf(descr, "False", "(1, 2, 2)", binary.LittleEndian, values))
+		if err != nil || !slices.Equal(m.data, want) {
+			t.Errorf("%s: %v, %v", descr, m, err)
 		}
 	}
 }
