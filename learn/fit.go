@@ -220,9 +220,9 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // free, whatever the messages lack. Over-relaxed sweeps that raise the upper bound are not
 // made again: of plain ones each lowers it.
 //
-// With hidden labels F is a difference of two dual values, and bounds nothing. The value of
-// consistent beliefs stands for it then: where messages lag its error is far smaller
-// (results/2026-11-hidden.md).
+// With hidden labels F is a difference of two dual values, and bounds nothing. Where counting
+// numbers are convex the value of consistent beliefs stands for it then: where messages lag
+// its error is far smaller (results/2026-11-hidden.md).
 func (l *learner) endWholePass() (err error) {
 	p := &l.progress
 	l.resum()
@@ -244,7 +244,7 @@ func (l *learner) endWholePass() (err error) {
 		p.Plain = true
 	}
 	p.Held = p.Upper
-	if l.anyClamped() && !p.Infeasible {
+	if l.anyClamped() && l.convexCounting() && !p.Infeasible {
 		p.Upper = consistent
 	}
 	p.Infeasible, p.Objective = false, p.Upper

@@ -32,8 +32,9 @@ const (
 // Data says what in the data will make learning hard or its result meaningless, each
 // with what to do about it: features of very different scale, features that are zero,
 // constant or copies of others, and, without l2, states without a label, of which
-// package dataset warns in any case. It reads every feature once.
-func Data(p learn.Problem) []string {
+// package dataset warns in any case. It reads every feature once. averaged says that features
+// of nodes are means, of which users know nothing: only edges are looked at.
+func Data(p learn.Problem, averaged bool) []string {
 	texts := noOptimum(p)
 	add := func(c *columns, copies int, node bool, t int) {
 		if copies == 0 {
@@ -43,6 +44,9 @@ func Data(p learn.Problem) []string {
 		}
 	}
 	for a, t := range p.Model.Schema.NodeTypes {
+		if averaged {
+			break
+		}
 		add(newColumns(fmt.Sprintf("node type %q", t.Name), "states", t.FeatureNames, t.Features), t.Copies, true, a)
 	}
 	for b, t := range p.Model.Schema.EdgeTypes {

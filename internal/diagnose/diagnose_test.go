@@ -51,7 +51,10 @@ func TestData(t *testing.T) {
 		{func(r int) []float64 { return []float64{value[r], 0.1, third[r]} }, []string{`"green" is 0.1 everywhere`, "1e+02 times as hard", "make it 1"}},
 		{func(r int) []float64 { return []float64{value[r], 0, third[r]} }, []string{`"green" is zero everywhere`, "leave it out"}},
 	} {
-		texts := Data(troubled(t, test.features, names, 1))
+		texts := Data(troubled(t, test.features, names, 1), false)
+		if of := Data(troubled(t, test.features, names, 1), true); len(of) > 0 {
+			t.Errorf("of means users know nothing, and read %q", of)
+		}
 		all := strings.Join(texts, "\n")
 		if len(texts) != min(1, len(test.want)) {
 			t.Errorf("%d texts, want %q: %q", len(texts), test.want, texts)

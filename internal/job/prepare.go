@@ -134,7 +134,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem))
+	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem, t.Set != nil && t.Set.Recipe.Hops > 0))
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
@@ -274,7 +274,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	if err := allow(forecast, allowed, set); err != nil {
 		return nil, err
 	}
-	return diagnose.Data(p.Problem), nil
+	return diagnose.Data(p.Problem, set.Recipe.Hops > 0), nil
 }
 
 func checkReference(reference *Model, model *crf.Model) error {
