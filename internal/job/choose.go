@@ -183,7 +183,7 @@ type hopped struct {
 func (p *Prepared) chooses() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
-		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.featuresFirst() &&
+		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.mostHidden() && p.everyTypeSeen() &&
 		len(knownLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && p.pairsAllow() &&
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
@@ -228,6 +228,7 @@ func (r *run) chooseByFolds(ctx context.Context) error {
 	}
 	c := &choice{run: r, p: r.p, data: map[int]*hopped{}, started: time.Now()}
 	made, err := c.search(ctx)
+	r.chosenFor = c.state.Seconds
 	if ctx.Err() != nil {
 		text := "interrupted while --edges, --hops and --prior were chosen; nothing was written: start again"
 		if r.folder != nil {
@@ -308,8 +309,7 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	if err != nil {
 		return nil, err
 	}
-	own.choice = made
-	own.Notes = append(own.Notes, made.note())
+	own.tell(made)
 	return own, nil
 }
 
@@ -378,8 +378,9 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 	return c.decide(finalists), nil
 }
 
-// tell tells of the best of a kind.
+// tell tells of the best of a kind, as decide takes it.
 func (c *choice) tell(t *trial) {
+	t = c.simplest(t)
 	if c.run.watch.Candidate != nil {
 		c.run.watch.Candidate(Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges, Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy())})
 	}
@@ -405,9 +406,9 @@ func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error
 }
 
 // tryTogether measures edges that are learned with nodes, where that takes no more than
-// seconds; nil where it does, or diverges.
+// seconds; nil where it does, or diverges, or would not begin with node features alone.
 func (c *choice) tryTogether(ctx context.Context, alone *trial) (*trial, error) {
-	if pairsOf(c.p.Problem.Data[0]) > togetherPairs || c.late() {
+	if pairsOf(c.p.Problem.Data[0]) > togetherPairs || c.late() || !c.p.everyStateSeen() {
 		return nil, nil
 	}
 	t, err := c.try(ctx, alone.Hops, alone.Prior, edgeRule{name: edgesTogether})
@@ -804,11 +805,20 @@ func (p *Prepared) recallChoice(ctx context.Context, folder *Folder) error {
 		*p = *own
 	}
 	if p.choice == nil {
-		p.choice = made
-		p.Notes = append(slices.Clone(p.Notes), made.note())
+		p.tell(made)
 	}
 	p.lessTime(made)
 	return nil
+}
+
+// tell notes what was chosen, and no longer asks to compare with no edges, which were a candidate.
+func (p *Prepared) tell(made *Choice) {
+	asking := p.featuresFirstNote()
+	p.choice, p.Notes = made, slices.Clone(p.Notes)
+	if i := slices.Index(p.Notes, asking); i >= 0 {
+		p.Notes[i] = p.featuresFirstNote()
+	}
+	p.Notes = append(p.Notes, made.note())
 }
 
 // lessTime takes the time of the choice from that of the training.
@@ -835,7 +845,11 @@ func (c *Choice) note() string {
 	}
 	text += fmt.Sprintf(": log loss %.4f, accuracy %s", c.Chosen.Loss, percent(float64(c.Chosen.Accuracy)))
 	first := c.Candidates[0]
-	return text + fmt.Sprintf("; of %s %.4f, %s", first, first.Loss, percent(float64(first.Accuracy)))
+	text += fmt.Sprintf("; of %s %.4f, %s", first, first.Loss, percent(float64(first.Accuracy)))
+	if slices.ContainsFunc(c.Candidates, func(x Candidate) bool { return x.Loss < c.Chosen.Loss }) {
+		text += "; of those within one standard error of the smallest log loss, the simplest is chosen, unless another is more accurate by over one"
+	}
+	return text
 }
 
 func orNone(edges string) string {

@@ -225,6 +225,9 @@ func TestChoiceIsReproduced(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("ended", r)
+	if s := r.Summary; !(s.TotalSeconds >= s.Choice.Seconds+s.TrainingSeconds) {
+		t.Errorf("%v s in all, of which the choice took %v, and the training %v", s.TotalSeconds, s.Choice.Seconds, s.TrainingSeconds)
+	}
 
 	m, err := LoadModel(filepath.Join(folder, "whole"))
 	if err != nil {
@@ -437,5 +440,80 @@ func TestDecide(t *testing.T) {
 		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
+	}
+}
+
+// TestUnseenState: where one state of several has no label, candidates are compared all the
+// same, but edges that are learned with nodes are none of them. A type of nodes without any label
+// leaves nothing to compare.
+func TestUnseenState(t *testing.T) {
+	t.Parallel()
+	paths := blocks{nodes: 400, states: 4, degree: 6, same: .85, noise: 1.2, known: 80, seed: 1}.tables(t)
+	text, err := os.ReadFile(paths[0])
+	if err == nil {
+		err = os.WriteFile(paths[0], bytes.ReplaceAll(text, []byte(",s3,train,"), []byte(",s3,test,")), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := fewOf(t, paths, dataset.Options{Observed: "train"}, false)
+	var told []Candidate
+	r, err := prepare(t, Options{}, task).Train(t.Context(), nil, Watch{Candidate: func(c Candidate) { told = append(told, c) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := r.Summary.Choice
+	if made == nil {
+		t.Fatal("nothing was compared")
+	}
+	if made.Chosen.Edges == "" || slices.ContainsFunc(made.Candidates, func(c Candidate) bool { return c.Edges == edgesTogether }) {
+		t.Errorf("chosen is %v of %v", made.Chosen, made.Candidates)
+	}
+	alone := train(t, Options{NoEdges: true}, withoutEdges(t, task), nil)
+	learned := train(t, Options{Edges: edgesTogether}, task, nil)
+	got, before, without := r.Scores[0].Score, learned.Scores[0].Score, alone.Scores[0].Score
+	t.Logf("accuracy %.3f, log loss %.3f; of edges learned with nodes %.3f, %.3f, of node features alone %.3f, %.3f", got.Accuracy(), got.MeanLogLoss(), before.Accuracy(), before.MeanLogLoss(), without.Accuracy(), without.MeanLogLoss())
+	if got.Accuracy() < without.Accuracy()+.1 || got.Accuracy() < before.Accuracy() || got.MeanLogLoss() > before.MeanLogLoss() {
+		t.Error("to compare is worse than to learn edges with nodes, or hardly better than node features alone")
+	}
+	p := prepare(t, Options{}, task)
+	other := *p.Problem.Model
+	other.Schema.NodeTypes = append(slices.Clone(other.Schema.NodeTypes), other.Schema.NodeTypes[0])
+	if p.Problem.Model = &other; p.chooses() {
+		t.Error("a type of nodes without a label leaves something to compare")
+	}
+	// What is told on the way is what the table has.
+	for i := range told {
+		told[i].Error = made.Candidates[i].Error
+	}
+	if !cmp.Equal(told, made.Candidates) {
+		t.Errorf("told were %v, and the table has %v", told, made.Candidates)
+	}
+}
+
+// TestChoiceNotes: where a candidate is better than the chosen one, the note says why that is not
+// chosen; and where no edges were a candidate, nothing asks to compare with them.
+func TestChoiceNotes(t *testing.T) {
+	t.Parallel()
+	const rule = "within one standard error"
+	made := &Choice{Metric: "log_loss by 5 folds", Candidates: []Candidate{{Loss: .5}, {Edges: edgesTogether, Loss: .4}}, MaxPasses: 20}
+	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) {
+		t.Errorf("the note is %q", made.note())
+	}
+	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) {
+		t.Errorf("the note is %q", made.note())
+	}
+	task := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.few(t, true)
+	task.Evaluations = nil
+	asks := func(p *Prepared) bool { return strings.Contains(strings.Join(p.Notes, "\n"), "--no-edges") }
+	if !asks(prepare(t, Options{Edges: edgesTogether}, task)) {
+		t.Error("nothing asks to compare with no edges")
+	}
+	p, err := prepare(t, Options{}, task).chosen(t.Context(), made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asks(p) || !slices.ContainsFunc(p.Notes, func(text string) bool { return strings.HasSuffix(text, "begin with those of node features alone") }) {
+		t.Errorf("notes %q", p.Notes)
 	}
 }

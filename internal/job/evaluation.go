@@ -52,6 +52,9 @@ func (e *Evaluation) Restrict(split, observed string) error {
 	if len(e.Set.Splits) == 0 {
 		return usagef("--split and --observed apply to graph tables only")
 	}
+	if split == observed {
+		return usagef("the labels of the split %q are held, because of --observed %s, so that all of them would count as right: compare on another split, or leave --observed out", split, observed)
+	}
 	for i, in := range e.Set.Instances {
 		labels := in.Samples()[0] // tables have one sample
 		count, held := make([]bool, len(labels)), make([]int32, len(labels))

@@ -20,39 +20,64 @@ const fewLabels = 0.5
 // featuresFirst reports whether weights begin with those of node features alone. Every
 // state needs a label: without edges nothing tells apart the others, which would begin at
 // a saddle.
-func (p *Prepared) featuresFirst() bool {
+func (p *Prepared) featuresFirst() bool { return p.mostHidden() && p.everyStateSeen() }
+
+func (p *Prepared) everyStateSeen() bool {
+	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return slices.Contains(of, false) })
+}
+
+// everyTypeSeen reports whether every type of nodes has a label: one without can be learned by
+// its edges alone.
+func (p *Prepared) everyTypeSeen() bool {
+	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return !slices.Contains(of, true) })
+}
+
+// mostHidden reports whether edges are learned, of nodes with features, most of whose labels
+// are hidden.
+func (p *Prepared) mostHidden() bool {
 	o := &p.Options
-	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
+	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact ||
+		!slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 1 }) {
 		return false
-	}
-	types := p.Problem.Model.Schema.NodeTypes
-	seen := make([][]bool, len(types)) // [type][state]
-	features := false
-	for a, t := range types {
-		seen[a] = make([]bool, len(t.States))
-		features = features || t.Features > 1
 	}
 	known, all, edges := 0, 0, 0
 	for _, in := range p.Problem.Data {
 		edges += in.Graph.NumEdges()
 		for _, labels := range in.Samples() {
 			all += len(labels)
-			for s, y := range labels {
+			for _, y := range labels {
 				if y != crf.Unobserved {
 					known++
+				}
+			}
+		}
+	}
+	return edges > 0 && float64(known) < fewLabels*float64(all)
+}
+
+// statesSeen reports of every state of every type of nodes whether it has a label.
+func (p *Prepared) statesSeen() [][]bool {
+	types := p.Problem.Model.Schema.NodeTypes
+	seen := make([][]bool, len(types))
+	for a, t := range types {
+		seen[a] = make([]bool, len(t.States))
+	}
+	for _, in := range p.Problem.Data {
+		for _, labels := range in.Samples() {
+			for s, y := range labels {
+				if y != crf.Unobserved {
 					seen[in.NodeType(int32(s))][y] = true
 				}
 			}
 		}
 	}
-	return features && edges > 0 && float64(known) < fewLabels*float64(all) &&
-		!slices.ContainsFunc(seen, func(of []bool) bool { return slices.Contains(of, false) })
+	return seen
 }
 
 // featuresFirstNote says so, and what to make of it where there is nothing to compare with.
 func (p *Prepared) featuresFirstNote() string {
 	text := "most labels are hidden: weights begin with those of node features alone"
-	if len(p.Evaluations) == 0 {
+	if len(p.Evaluations) == 0 && p.choice == nil {
 		text += "; edges may still do harm, so compare with --no-edges on a split that is held back, as by --eval NAME=SPLIT"
 	}
 	return text

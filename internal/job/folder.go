@@ -144,6 +144,8 @@ type run struct {
 	l2Path *L2Path
 	watch  Watch
 	began  time.Time
+	// chosenFor are the seconds of a choice in earlier starts.
+	chosenFor float64
 
 	folder  *Folder                  // nil: memory alone, and then the rest is not used
 	files   *runfolder.Run           // the folder

@@ -90,6 +90,9 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if err != nil {
 		return nil, err
 	}
+	if own.choice != nil {
+		run.chosenFor = own.choice.Seconds
+	}
 	if err := run.chooseByFolds(ctx); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type Summary struct {
 	CheckSeconds       float64                    `json:"check_seconds"`
 	EvaluationSeconds  float64                    `json:"evaluation_seconds"`
 	ReportSeconds      runfolder.Float            `json:"report_seconds"` // null until the report is written
-	TotalSeconds       float64                    `json:"total_seconds"`  // since the work began, with the training of earlier starts
+	TotalSeconds       float64                    `json:"total_seconds"`  // since the work began, with choice and training of earlier starts
 	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
 	Checked            bool                       `json:"checked"`
 	Residual           runfolder.Float            `json:"bp_residual"`
@@ -133,7 +133,9 @@ func (s *Summary) MethodShort() string {
 	return strings.Join(parts[:min(2, len(parts))], ": ")
 }
 
-func (r *run) totalSeconds(took times) float64 { return took.earlier + time.Since(r.began).Seconds() }
+func (r *run) totalSeconds(took times) float64 {
+	return took.earlier + r.chosenFor + time.Since(r.began).Seconds()
+}
 
 // peakBytes returns the largest memory the process has had, where the system
 // tells, else what Go has taken from it.
