@@ -172,6 +172,7 @@ func otherThanData(path string) string {
 
 // nameFlags writes flags for the options that a text names.
 func nameFlags(text string) string {
+	text = strings.ReplaceAll(text, "use the option Spins", "learn by blockbp train --model ising") // other verbs read a model of that name
 	for _, name := range slices.Sorted(maps.Keys(optionFlags)) {
 		text = strings.ReplaceAll(text, "the option "+name, optionFlags[name])
 	}
@@ -188,7 +189,7 @@ type given struct {
 // given reads data for a model. clamp asks to hold the labels that they have.
 func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) (g given, err error) {
 	o := d.options(model)
-	o.NoLabels = !clamp && d.observed == ""
+	o.NoLabels = !clamp && d.observed == "" && (o.Recipe == nil || !o.Recipe.Spins) // where -1 is a label, and counts as known
 	if g.set, err = a.openData(paths, o); err != nil {
 		return g, err
 	}

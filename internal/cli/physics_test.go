@@ -217,3 +217,22 @@ func must[T any](value T, err error) T {
 	}
 	return value
 }
+
+// TestSpinsElsewhere: labels of -1 are known where a model is one of spins; and verbs that have
+// another --model, or none, name the one that reads spins.
+func TestSpinsElsewhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	spins, out := ring(t, folder, 2, true, 0, 0), filepath.Join(folder, "run")
+	mustRun(t, "train", spins, "--model", "ising", "-o", out, "-q", noReport)
+	for _, args := range [][]string{{"predict", "-o", filepath.Join(folder, "predicted")}, {"sample", "-o", filepath.Join(folder, "drawn")}} {
+		if o := mustRun(t, append(args, spins, "-m", out, "-q")...); strings.Contains(o.stderr, "known") {
+			t.Errorf("%s says:\n%s", args[0], o.stderr)
+		}
+	}
+	for _, verb := range []string{"check", "info"} {
+		if o := run(t, verb, spins); o.code != 3 || !strings.Contains(o.stdout+o.stderr, "if they are spins, learn by blockbp train --model ising, or write 0 and 1") {
+			t.Errorf("%s: code %d, and says:\n%s%s", verb, o.code, o.stdout, o.stderr)
+		}
+	}
+}

@@ -380,6 +380,10 @@ func (a *app) trainingFailed(f *trainFlags, err error) error {
 
 func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	n := result.Summary
+	choice := ""
+	if n.Choice != nil {
+		choice = fmt.Sprintf("choice %.2f, ", n.Choice.Seconds)
+	}
 	rows := [][]string{
 		{"method", n.MethodShort()},
 		{"status", n.StatusText()},
@@ -388,7 +392,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 		{"gradient norm", job.Known("%.3g", n.GradNorm)},
 		{"iterations", strconv.Itoa(n.Iterations)},
 		{"passes", n.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which training %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
 		{"peak memory", job.Mebibytes(n.PeakBytes)},
 		{"model", n.Model},
 	}

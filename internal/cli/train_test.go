@@ -441,3 +441,26 @@ func TestUntied(t *testing.T) {
 	mustRun(t, "predict", one, "-m", filepath.Join(folder, "bbpl"), "-o", filepath.Join(folder, "predicted"))
 	predictedLabels(t, filepath.Join(folder, "predicted", "0.npz"), 36, 3)
 }
+
+// TestChoiceInSeconds: the seconds of a result name those of a choice by folds of labels.
+func TestChoiceInSeconds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nodes, edges := "id,label,split,x\n", "source,target\n"
+	for i := range 60 {
+		split := "train"
+		if i >= 20 {
+			split = "test"
+		}
+		nodes += fmt.Sprintf("n%d,s%d,%s,%d\n", i, i%2, split, i%2+i*7%5)
+		edges += fmt.Sprintf("n%d,n%d\n", i, (i+2)%60)
+	}
+	writeFile(t, filepath.Join(dir, "nodes.csv"), nodes)
+	writeFile(t, filepath.Join(dir, "edges.csv"), edges)
+	for args, want := range map[string]bool{"": true, " --edges potts:1": false} {
+		o := mustRun(t, strings.Fields("train "+dir+" --observed train -q --report=false -o "+filepath.Join(t.TempDir(), "run")+args)...)
+		if regexp.MustCompile(`(?m)^seconds +\d+\.\d\d, of which choice \d+\.\d\d, training \d`).MatchString(o.stdout) != want {
+			t.Errorf("train%s says:\n%s", args, o.stdout)
+		}
+	}
+}
