@@ -151,6 +151,7 @@ const mostLabelsNamed = 5
 // labels have one state alone, and states that no label has.
 func (l *loader) describeLabels() {
 	l.noteDirection()
+	l.noteNoEdges()
 	types := l.set.Schema.NodeTypes
 	counts := make([][]int, len(types)) // [type][state]
 	for a, t := range types {
@@ -198,6 +199,15 @@ func (l *loader) describeLabels() {
 		l.warn("%s never occurs among the labels: %s", never[0], avoided)
 	} else if len(never) > 1 {
 		l.warn("%s never occur among the labels: %s", firstFew(never), avoided)
+	}
+}
+
+// noteNoEdges tells of tables and arrays in which no nodes are joined. Sentences of one
+// token and pictures of one pixel are what they are.
+func (l *loader) noteNoEdges() {
+	joined := slices.ContainsFunc(l.set.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 })
+	if kind := l.set.Recipe.Kind; !joined && (kind == KindGraph || kind == KindNPZ) {
+		l.warn("there are no edges: the model predicts every node from its features alone")
 	}
 }
 

@@ -177,7 +177,10 @@ func (s *sheet) each(p *problems, use func(line int, cells []string)) {
 		if len(cells) != len(s.header) {
 			line, _ := r.FieldPos(0)
 			if !blankRow(cells) {
-				remedy := ""
+				remedy := "leave the cell empty where there is no value, and put separators around it all the same"
+				if len(cells) > len(s.header) {
+					remedy = fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many", separatorNames[s.comma])
+				}
 				if c := separatorOf(strings.Join(cells, string(s.comma)), separators); c != s.comma {
 					remedy = fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[s.comma], separatorNames[c])
 				}

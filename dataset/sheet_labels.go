@@ -188,7 +188,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
 		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels?"})
 	}
-	l.warnOfCase(states)
+	l.warnOfCase("labels", "are two states", states)
 	l.warnOfPlaceholders(t)
 	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
@@ -205,12 +205,13 @@ func (l *loader) namedStates() []string {
 	return l.manifest.States
 }
 
-// warnOfCase tells of states that differ in the case of letters alone.
-func (l *loader) warnOfCase(states []string) {
+// warnOfCase tells of states or splits that differ in the case of letters alone, and what
+// the two are.
+func (l *loader) warnOfCase(what, are string, states []string) {
 	lower := map[string]string{}
 	for _, s := range states {
 		if before, twice := lower[strings.ToLower(s)]; twice {
-			l.warn("the labels %q and %q differ in the case of letters alone, and are two states", abbreviate(before), abbreviate(s))
+			l.warn("the %s %q and %q differ in the case of letters alone, and %s", what, abbreviate(before), abbreviate(s), are)
 			return
 		}
 		lower[strings.ToLower(s)] = s

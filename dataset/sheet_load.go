@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -277,11 +278,11 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	s.each(p, func(line int, cells []string) {
 		name := strings.TrimSpace(cells[g.roles.id])
 		if before, twice := g.byName[name]; twice {
-			p.add(line, abbreviate(s.header[g.roles.id]), "", "node %q is on line %d already", abbreviate(name), g.lines[before])
+			p.add(line, abbreviate(s.header[g.roles.id]), oneRow, "node %q is on line %d already", abbreviate(name), g.lines[before])
 			return
 		}
 		if name == "" {
-			p.add(line, abbreviate(s.header[g.roles.id]), "", "the node has no identifier")
+			p.add(line, abbreviate(s.header[g.roles.id]), ownName, "the node has no identifier")
 			return
 		}
 		name = strings.Clone(name)
@@ -385,6 +386,7 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	p := &problems{file: s.path}
 	seen := map[[2]int32]int32{} // by the ends, smaller first: the row in t
 	var lines []int32            // [row], where edges have features
+	var differing *Error         // the first row that joins two nodes again, with other features
 	s.each(p, func(line int, cells []string) {
 		var ends [2]int32
 		for k, i := range g.ends {
@@ -395,7 +397,11 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 				if !p.full() { // it looks at all nodes
 					remedy = g.unknownNode(name, cells)
 				}
-				p.add(line, abbreviate(s.header[i]), remedy, "there is no node %q in %s", abbreviate(name), g.nodes.path)
+				if name == "" {
+					p.add(line, abbreviate(s.header[i]), cmp.Or(remedy, "fill in the identifier of a node, or leave the row out"), "the cell is empty, and names no node")
+					return
+				}
+				p.add(line, abbreviate(s.header[i]), cmp.Or(remedy, unknownEnd), "there is no node %q in %s", abbreviate(name), g.nodes.path)
 				return
 			}
 			ends[k] = nodeOf(g.place, node)
@@ -424,11 +430,18 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 		t.repeat(line, u, first)
 		if len(f.columns) > 0 {
 			if !f.lastIs(int(first)) {
-				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, or give both the same features", "it joins the nodes of line %d again, with other features", lines[first])
+				e := &Error{File: s.path, Line: line, Problem: fmt.Sprintf("it joins the nodes of line %d again, with other features", lines[first]), Remedy: "a network has one edge for two nodes: make one row of such rows, or give both the same features"}
+				if differing == nil {
+					differing = e
+				}
+				p.keep(e)
 			}
 			f.dropLast()
 		}
 	})
+	if differing != nil {
+		differing.Remedy += "; " + g.summed(t.reversed > 0)
+	}
 	if problem := g.edgeHeaderMissing(); problem != nil {
 		p.list, p.more = []error{problem}, 0
 	}
@@ -447,6 +460,23 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 		},
 		func() { g.features, _ = l.smoothed(g.nodes.path, g.topology, g.features, nil) })
 	s.data, g.nodes.data = nil, nil // no longer needed
+}
+
+// summed says how to write the table of edges with one row for two nodes, in which numbers
+// are summed. ordered puts the ends of every row in order first, as rows that join nodes
+// the other way round need.
+func (g *sheetGraph) summed(ordered bool) string {
+	s := g.edges
+	u, v := s.header[g.ends[0]], s.header[g.ends[1]]
+	ends, separator := fmt.Sprintf("[%q, %q]", u, v), ""
+	if s.comma != ',' {
+		separator = fmt.Sprintf("sep=%q, ", s.comma)
+	}
+	table, order := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", s.path, separator, u, v), ""
+	if ordered {
+		order, table = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", table, ends, ends), "t"
+	}
+	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, for use in the place of this table`, order, table, ends)
 }
 
 // edgeHeaderMissing tells of a header that is an edge.

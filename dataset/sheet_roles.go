@@ -138,7 +138,20 @@ func (l *sheetLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 	case r.split < 0 && l.o.Observed != "":
 		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("no column is called split, of which %q is to be observed; %s", l.o.Observed, firstNames(roleSplit, s.header)), Remedy: "say which by --columns split=NAME"})
 	}
+	l.noteOtherLabels(s, r)
 	return r
+}
+
+// noteOtherLabels tells of columns of features that are called as columns of labels are.
+func (l *sheetLoader) noteOtherLabels(s *sheet, r nodeRoles) {
+	if r.label < 0 || l.o.Recipe != nil {
+		return
+	}
+	for _, i := range l.features(s, r.id, r.label, r.split) {
+		if name := s.header[i]; slices.ContainsFunc(labelNames, func(usual string) bool { return strings.EqualFold(name, usual) }) {
+			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say --columns label=%s if that has the labels, and ignore=NAME to leave one out", s.path, abbreviate(s.header[r.label]), name, name)
+		}
+	}
 }
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first

@@ -2,8 +2,10 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,6 +62,20 @@ func pairOf(table string) tablePair {
 		name = "graph"
 	}
 	return tablePair{nodes: stem + nodesStem + extension, edges: stem + edgesStem + extension, name: name}
+}
+
+// incomplete tells of a table that is not there beside the other.
+func (p tablePair) incomplete() error {
+	for _, table := range []struct{ path, other, wanted, remedy string }{
+		{p.nodes, p.edges, "a table of nodes", ""},
+		{p.edges, p.nodes, "a table of edges, two nodes in every row,", "; without any edges, it is a header alone"},
+	} {
+		var lost *fs.PathError
+		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
+			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
+		}
+	}
+	return nil
 }
 
 // isTable reports whether a path is a file of a table's extension.
@@ -182,6 +198,11 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	if err != nil {
 		return nil, []error{err}
 	}
+	for _, pair := range pairs {
+		if err := pair.incomplete(); err != nil {
+			return nil, []error{err}
+		}
+	}
 	o.tableNotes = notes
 	with := 0
 	for _, pair := range pairs {
@@ -293,8 +314,11 @@ func (l *loader) observeSplit(all [][]string) {
 			splits[s] = true
 		}
 	}
+	known := slices.Sorted(maps.Keys(splits))
+	if l.o.Schema == nil || l.o.Observed != "" {
+		l.warnOfCase("splits", "are two splits", known)
+	}
 	if l.o.Observed != "" && !splits[l.o.Observed] {
-		known := slices.Sorted(maps.Keys(splits))
 		l.fail(optionError("Observed", "no node is in the split %q; %s", l.o.Observed, firstNames(l.o.Observed, known)))
 	}
 }

@@ -14,6 +14,13 @@ import (
 // missingFeatures in the column of features says that a node's are not known.
 const missingFeatures = "?"
 
+// What to do about rows that do not go together.
+const (
+	oneRow     = "keep one row for every node"
+	ownName    = "give it one that no other node has, or leave the row out"
+	unknownEnd = "give the node a row there, or leave this row out"
+)
+
 // sparseValue is one entry of a node's feature vector.
 type sparseValue struct {
 	index int32
@@ -92,10 +99,10 @@ func (t *nodeTable) parseNode(text string, line, limit int, limitOf string) (pro
 	}
 	name := strings.TrimSpace(columns[0])
 	if before, twice := t.byName[name]; twice {
-		return fmt.Sprintf("node %q is on line %d already", abbreviate(name), t.lines[before]), ""
+		return fmt.Sprintf("node %q is on line %d already", abbreviate(name), t.lines[before]), oneRow
 	}
 	if name == "" {
-		return "the node has no name", ""
+		return "the node has no name", ownName
 	}
 	label, err := strconv.ParseInt(strings.TrimSpace(columns[1]), 10, 32)
 	if err != nil || label < -1 || label >= mostStates {
@@ -186,9 +193,9 @@ func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error
 		first, again := seen[pair]
 		switch {
 		case !foundU:
-			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[0]), nodes.path)
+			p.add(line, "", unknownEnd, "there is no node %q in %s", abbreviate(names[0]), nodes.path)
 		case !foundV:
-			p.add(line, "", "", "there is no node %q in %s", abbreviate(names[1]), nodes.path)
+			p.add(line, "", unknownEnd, "there is no node %q in %s", abbreviate(names[1]), nodes.path)
 		case u == v:
 			t.loops = append(t.loops, line)
 		case again:

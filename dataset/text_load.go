@@ -63,7 +63,7 @@ func (r *textRecipe) edgeTypes() int {
 // textExtensions are those of tagged text. Files with one of plainExtensions are looked
 // into.
 var (
-	textExtensions  = []string{".conll", ".crfsuite", ".iob", ".bio"}
+	textExtensions  = []string{".conll", ".conllu", ".crfsuite", ".iob", ".bio"}
 	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
 )
 
@@ -170,6 +170,14 @@ func (l *textLoader) chooseForm() {
 		if l.rules.Form == textColumns {
 			l.rules.Columns = l.files[0].usual()
 		}
+	}
+	for _, f := range l.files {
+		if l.rules.Form == textColumns && (l.o.Recipe == nil || l.rules.Columns != columnsOfCoNLLU) && f.isCoNLLU() {
+			l.failAt(f.path, "", fmt.Sprintf(`write words and labels alone, as by awk -F'\t' '!NF {print} $1 ~ /^[0-9]+$/ {print $2 "\t" $4}' %s > tagged.conll`, f.path), "it is CoNLL-U, which numbers words in column 1 and has labels in column 4 (UPOS), and the word is wanted first, the label last")
+		}
+	}
+	if len(l.problems) > 0 {
+		return
 	}
 	if problem := l.rules.problem(); problem != "" {
 		l.failAt(l.files[0].path, "", "", "%s", problem)

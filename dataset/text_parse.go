@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -96,7 +97,7 @@ func (f *textFile) form() string {
 	switch {
 	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
 		return textAttributes
-	case !f.tabs, slices.Contains([]string{".conll", ".iob", ".bio"}, filepath.Ext(f.path)):
+	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.path)):
 		return textColumns
 	}
 	if f.least != f.most {
@@ -127,6 +128,29 @@ func (f *textFile) usual() int {
 		}
 	}
 	return usual
+}
+
+// columnsOfCoNLLU is how many columns the format of Universal Dependencies has.
+const columnsOfCoNLLU = 10
+
+// isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
+// tabs, and begin with the number of the word within the sentence. Lines of joined words,
+// such as 1-2, and of words left out, such as 1.1, have other numbers.
+func (f *textFile) isCoNLLU() bool {
+	if !f.tabs || f.usual() != columnsOfCoNLLU {
+		return false
+	}
+	numbered, all := 0, 0
+	f.sentences(func(s *sentence) {
+		word := 1
+		for _, fields := range s.tokens {
+			if all++; fields[0] == strconv.Itoa(word) {
+				word++
+				numbered++
+			}
+		}
+	})
+	return 2*numbered > all
 }
 
 // sentence is what the lines of one hold.

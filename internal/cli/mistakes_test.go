@@ -20,6 +20,7 @@ func TestPlausibleMistakes(t *testing.T) {
 	headed := func(nodes, edges string) map[string]string {
 		return map[string]string{"nodes.csv": nodes, "edges.csv": edges}
 	}
+	const conllu = "# text = Du chat\n1-2\tDu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tDe\tde\tADP\t_\t_\t3\tcase\t_\t_\n2\tle\tle\tDET\t_\t_\t3\tdet\t_\t_\n3\tchat\tchat\tNOUN\t_\t_\t0\troot\t_\tSpaceAfter=No\n\n1\tVa\taller\tVERB\t_\t_\t0\troot\t_\t_\n"
 	ints := func(array string, shape []int, data ...int32) map[string]string {
 		return with(t, arrays{array: npy(t, shape, data)})
 	}
@@ -72,8 +73,13 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"nodes from 1", ints("edges", []int{3, 2}, 1, 2, 2, 3, 1, 3), "", 3, []string{"bad.npz:edges[1]: is (2, 3)", "nodes are 0 to 2"}},
 		{"an adjacency matrix", ints("edges", []int{3, 3}, 0, 1, 0, 1, 0, 1, 0, 1, 0), "", 3, []string{"bad.npz:edges: shape is [3, 3], want [m, 2]"}},
 		{"weights in the edge table", tables(nodes, "ann\tbob\t0.5\n"), "", 3, []string{"g.edges.tsv:1: there are 3 columns, want 2"}},
-		{"an edge to an unknown node", tables(nodes, edges+"ann\tdan\n"), "", 3, []string{`g.edges.tsv:3: there is no node "dan" in`, "g.nodes.tsv"}},
-		{"no table of edges", map[string]string{"g.nodes.tsv": nodes}, "check $DIR/g", 1, []string{"g.edges.tsv", "no such file"}},
+		{"an edge to an unknown node", tables(nodes, edges+"ann\tdan\n"), "", 3, []string{`g.edges.tsv:3: there is no node "dan" in`, "g.nodes.tsv; give the node a row there"}},
+		{"no table of edges", map[string]string{"g.nodes.tsv": nodes}, "check $DIR/g", 1, []string{"g.edges.tsv", "no such file", "want a table of edges, two nodes in every row, beside", "g.nodes.tsv: write it there"}},
+		{"no table of headed edges", map[string]string{"nodes.csv": headedNodes}, "train $DIR/nodes.csv --dry-run", 1, []string{"edges.csv: no such file", "want a table of edges"}},
+		{"no table of headed nodes", map[string]string{"edges.csv": headedEdges}, "train $DIR/edges.csv --dry-run", 1, []string{"nodes.csv: no such file", "want a table of nodes beside"}},
+		{"no edges in arrays", with(t, arrays{"edges": npy(t, []int{0, 2}, []int32{}), "edge_features": ""}), dry, 0, []string{"there are no edges: the model predicts every node from its features alone"}},
+		{"two payments", headed(headedNodes, "source,target,sum\nann,bob,3\nbob,cid,1\nann,bob,4\n"), "", 3, []string{"edges.csv:4: it joins the nodes of line 2 again, with other features", `edges.csv", dtype={"source": str, "target": str}).groupby(["source", "target"]).sum(numeric_only=True).to_csv("summed.csv") sums them`}},
+		{"a payment and one back", headed(headedNodes, "payer;payee;sum\nann;bob;3\nbob;cid;1\nbob;ann;4\n"), "", 3, []string{`edges.csv", sep=';', dtype={"payer": str, "payee": str}); t[["payer", "payee"]] = numpy.sort(t[["payer", "payee"]], axis=1); t.groupby(["payer", "payee"])`}},
 
 		// Features.
 		{"NaN in a feature", floats("node_features", []int{3, 2}, 1, 2, math.NaN(), 4, 5, 6), "", 3, []string{"bad.npz:node_features[1,0]", "NaN"}},
@@ -93,8 +99,9 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"vertical bars", headed(strings.ReplaceAll(headedNodes, ",", "|"), headedEdges), "", 3, []string{"nodes.csv:1: the header", "vertical bars separate the words", "separate columns by commas"}},
 		{"another separator in the rows", headed(strings.Replace(headedNodes, "ann,ok,3", "ann;ok;3", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 1, the header has 3 columns", "commas separate those of the header, semicolons those of this line"}},
 		{"another encoding", headed(strings.Replace(headedNodes, "bob", "b\xf6b", 1), strings.Replace(headedEdges, "bob", "b\xf6b", -1)), "", 3, []string{"nodes.csv:3: it is not text in UTF-8", "save it in UTF-8"}},
-		{"no edges below the header", headed(headedNodes, "source,target\n"), "train $DIR --dry-run", 0, nil},
-		{"a cell too many", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok,3,4", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 4, the header has 3 columns"}},
+		{"no edges below the header", headed(headedNodes, "source,target\n"), "train $DIR --dry-run", 0, []string{"there are no edges: the model predicts every node from its features alone"}},
+		{"a cell too many", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok,3,4", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 4, the header has 3 columns; put a cell that has commas within it in quotes"}},
+		{"a cell too few", headed(strings.Replace(headedNodes, "ann,ok,3", "ann,ok", 1), headedEdges), "", 3, []string{"nodes.csv:2: the number of cells is 2, the header has 3 columns; leave the cell empty where there is no value"}},
 		{"decimal commas", headed("id;label;x\nann;ok;0,5\nbob;bad;0,7\ncid;bad;1\n", headedEdges), "", 3, []string{`nodes.csv:2:x: "0,5" is no plain number; cells like it: 2 of 3`, "a decimal point alone"}},
 		{"currency", headed(strings.NewReplacer(",3\n", ",$1200\n", ",4\n", ",$80.50\n", ",5\n", ",\"$1,300\"\n").Replace(headedNodes), headedEdges), "", 3, []string{`nodes.csv:2:x: "$1200" is no plain number; cells like it: 3 of 3`, "without separators of thousands, signs of currencies or percent", "--columns text=x"}},
 		{"codes with leading zeros", headed("id,label,zip\nann,ok,01234\nbob,bad,55555\ncid,bad,01234\n", headedEdges), "", 0, []string{`column "zip" counts as numbers, and looks like codes, such as 01234: say --columns text=zip if they are names`}},
@@ -102,8 +109,10 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"separators of thousands", headed(headedNodes, "source,target,sum\nann,bob,\"1,200,000\"\nbob,cid,950\n"), "", 3, []string{`edges.csv:2:sum: "1,200,000" is no plain number; cells like it: 1 of 2`}},
 		{"percent", headed(strings.NewReplacer(",3\n", ",30 %\n", ",4\n", ",4.5%\n", ",5\n", ",0%\n").Replace(headedNodes), headedEdges), "", 3, []string{`"30 %" is no plain number`}},
 		{"a word among numbers", headed(headedNodes+"n1,ok,1\nn2,ok,2\nn3,ok,2\nn4,ok,2\nn5,ok,2\nn6,ok,2\nn7,ok,four\n", headedEdges), "", 3, []string{`nodes.csv:11:x: "four" is no number, while 9 of the 10 cells of this column are numbers`}},
-		{"an identifier twice in a headed table", headed(headedNodes+"bob,ok,1\n", headedEdges), "", 3, []string{`nodes.csv:5:id: node "bob" is on line 3 already`}},
-		{"an edge to an unknown headed node", headed(headedNodes, headedEdges+"ann,dan\n"), "", 3, []string{`edges.csv:4:target: there is no node "dan" in`}},
+		{"an identifier twice in a headed table", headed(headedNodes+"bob,ok,1\n", headedEdges), "", 3, []string{`nodes.csv:5:id: node "bob" is on line 3 already; keep one row for every node`}},
+		{"a row without an identifier", headed(headedNodes+",ok,1\n", headedEdges), "", 3, []string{"nodes.csv:5:id: the node has no identifier; give it one that no other node has"}},
+		{"an edge without an end", headed(headedNodes, headedEdges+"ann,\n"), "", 3, []string{"edges.csv:4:target: the cell is empty, and names no node; fill in the identifier"}},
+		{"an edge to an unknown headed node", headed(headedNodes, headedEdges+"ann,dan\n"), "", 3, []string{`edges.csv:4:target: there is no node "dan" in`, "nodes.csv; give the node a row there, or leave this row out"}},
 		{"identifiers with a point", headed("id,label\n1,a\n2,b\n", "source,target\n1.0,2.0\n"), "", 3, []string{`edges.csv:2:source: there is no node "1.0"`, "write identifiers as whole numbers"}},
 		{"leading zeros in one table", headed("id,label\n007,a\n010,b\n", "source,target\n7,10\n"), "", 3, []string{`edges.csv:2:source: there is no node "7" in`, `"007" is one`, "leading zeros in both tables"}},
 		{"identifiers in another case", headed(headedNodes, strings.Replace(headedEdges, "ann", "Ann", 1)), "", 3, []string{`"ann" is one: write identifiers in the same case`}},
@@ -118,6 +127,8 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"no column of labels", headed(strings.Replace(headedNodes, "label", "fraud", 1), headedEdges), "train $DIR --dry-run", 3, []string{`nodes.csv:1: no column is called label; its columns are ["id" "fraud" "x"]`, "--columns label=NAME"}},
 		{"numbers as labels", headed("id,label\n"+strings.Join([]string{"a,.1", "b,.2", "c,.3", "d,.4", "e,.5", "f,.6", "g,.7", "h,.8", "i,.9", "j,1.1", "k,1.2", ""}, "\n"), "source,target\na,b\n"), "", 3, []string{"label is .1, a number with a fraction"}},
 		{"labels in two cases", headed(headedNodes+"dan,OK,3\n", headedEdges), "", 0, []string{`the labels "OK" and "ok" differ in the case of letters alone`}},
+		{"two columns of labels", headed("id,label,class,x\nann,ok,good,3\nbob,bad,evil,4\ncid,bad,evil,5\n", headedEdges), "", 0, []string{`the column "label" has the labels, and "class" is taken as a feature: say --columns label=class if that has the labels, and ignore=NAME`}},
+		{"splits in two cases", headed("id,label,split\nann,ok,Train\nbob,bad,train\ncid,bad,test\n", headedEdges), "", 0, []string{`the splits "Train" and "train" differ in the case of letters alone, and are two splits`}},
 		{"names among the features", headed("id,label,who\nann,ok,Ann Lee\nbob,bad,Bob Ray\ncid,bad,Cid Orr\ndan,ok,Dan Poe\n", headedEdges), "", 0, []string{`column "who" is left out: its 4 cells have 4 different texts`}},
 		{"two columns of one name", headed(strings.Replace(headedNodes, "id,label,x", "id,label,id", 1), headedEdges), "", 3, []string{`nodes.csv:1: columns 1 and 3 are both called "id"`}},
 		{"a workbook", headed("PK\x03\x04\x14\x00", headedEdges), "", 3, []string{"nodes.csv: it is a workbook", "save the sheet as CSV"}},
@@ -129,6 +140,9 @@ func TestPlausibleMistakes(t *testing.T) {
 		// Tagged text.
 		{"no empty lines between sentences", map[string]string{"a.conll": strings.Repeat("the D\ndog N\n", 200)}, "check $DIR", 0, []string{"a.conll: all 400 tokens are one sentence"}},
 		{"a token without a label", map[string]string{"a.conll": "the D\ndog\n"}, "", 3, []string{"a.conll:2: the number of columns is 1, want 2", "the label last"}},
+		{"CoNLL-U", map[string]string{"a.conllu": conllu}, "", 3, []string{"a.conllu: it is CoNLL-U", "labels in column 4 (UPOS)", "print $2 \"\\t\" $4"}},
+		{"CoNLL-U by another name", map[string]string{"a.conll": conllu}, "", 3, []string{"a.conll: it is CoNLL-U", "a.conll > tagged.conll"}},
+		{"ten columns of tagged text", map[string]string{"a.conll": strings.NewReplacer("\t_\n", "\tX\n", "SpaceAfter=No", "Y").Replace(strings.NewReplacer("\n1", "\nw", "\n2", "\nv", "\n3", "\nu").Replace(conllu))}, "", 0, []string{"no problems found"}},
 		{"the label before the word", map[string]string{"a.conll": wordsFirst(30)}, "", 3, []string{"30 labels have 30 different texts, such as \"w0\""}},
 
 		// Files.
@@ -139,7 +153,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"blanks", tables(strings.ReplaceAll(nodes, "\t", " "), edges), "", 3, []string{"g.nodes.tsv:1: there are 1 columns", "separated by tabs"}},
 		{"a header of the edge table", tables(nodes, "from\tto\n"+edges), "", 3, []string{`g.edges.tsv:1: there is no node "from" in`}},
 		{"a name of two words", tables(strings.Replace(nodes, "ann", "ann lee", 1), strings.Replace(edges, "ann", "ann lee", 1)), "", 3, []string{"g.edges.tsv:1: there are 3 columns, want 2"}},
-		{"an identifier twice", tables(nodes+"bob\t0\n", edges), "", 3, []string{`g.nodes.tsv:4: node "bob" is on line 2 already`}},
+		{"an identifier twice", tables(nodes+"bob\t0\n", edges), "", 3, []string{`g.nodes.tsv:4: node "bob" is on line 2 already; keep one row for every node`}},
 		{"tables swapped", tables(edges, nodes), "", 3, []string{`g.nodes.tsv:1: label is "bob"`}},
 		{"an empty table", tables("", edges), "", 3, []string{"g.nodes.tsv: there are no nodes"}},
 		{"an empty file", map[string]string{"bad.npz": ""}, "", 3, []string{"bad.npz: the file is empty"}},
