@@ -105,7 +105,8 @@ func (u *unit) edgeWeight(e int32) float64 {
 // nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the
 // objective as far as it does not answer to others: what it has in the free network, and
 // clamped ones take again where its labels are hidden. Of an edge with one hidden end half is
-// taken.
+// taken, and of masked models nothing: where beliefs are infeasible dual values decide, which
+// longer steps outrun.
 func (u *unit) nodeCurvature(s int32) float64 {
 	return u.curvature(u.nodeWeight(s), s, s)
 }

@@ -185,7 +185,9 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		} else if !h.problem.Model.Layout.Masked {
 			u.labels = withoutHidden(term.truth)
 		}
-		free.addExtra(labels, u.weight)
+		if u.weight > 0 || !h.problem.Model.Layout.Masked {
+			free.addExtra(labels, u.weight)
+		}
 		units = append(units, u)
 	}
 	free.weight = in.Weight() * weights / total

@@ -102,7 +102,6 @@ type choice struct {
 	known   []int32 // nodes with labels
 	started time.Time
 	state   choiceState
-	best    *trial
 }
 
 // choiceState is how far a choice has come.
@@ -286,7 +285,7 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 	case "":
 		o.Edges = edgesPotts + ":0"
 	case edgesTogether:
-		o.MaxPasses = made.MaxPasses
+		o.MaxPasses = cmp.Or(o.MaxPasses, made.MaxPasses)
 	}
 	if best.Prior > 0 {
 		o.Prior = best.Prior
@@ -296,7 +295,6 @@ func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) 
 		if t.Set, err = t.Set.Averaged(ctx, best.Hops, p.Options.Memory); err != nil {
 			return nil, err
 		}
-		t.Owned = true // its features are nobody else's
 		t.Evaluations = nil
 		for _, e := range p.Evaluations {
 			if e, err = e.averaged(ctx, t.Set, p.Options.Memory); err != nil {

@@ -77,7 +77,7 @@ func (p *Prepared) separate() error {
 	if p.rule, err = parseEdges(p.Options.Edges); err != nil || p.rule.name == "" {
 		return err
 	}
-	if len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
+	if p.rule.strength != 0 && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
 		return usagef("--edges %s: no type of edges has weights that it could make: it needs a constant feature, tied weights, and with potts one type of nodes at both ends", p.Options.Edges)
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
@@ -248,7 +248,7 @@ func dependence(schema *crf.Schema, b int, table []float64) {
 		columns[i%v] += x
 	}
 	for i, x := range table {
-		table[i] = math.Log(x) - math.Log(rows[i/v]) - math.Log(columns[i%v]) + math.Log(all)
+		table[i] = math.Log(x) - (math.Log(rows[i/v]) + math.Log(columns[i%v])) + math.Log(all) // to the bit the same for both orders
 		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) || slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
 			table[i] = 0
 		}
@@ -271,6 +271,9 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 	return columns
 }
 
+// isBinned reports whether every row has one feature of 1 and no other.
+func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Book == nil }
+
 func constantOf(dim, b int, data []*crf.Instance) (columns []int) {
 	row, edges := make([]float64, dim), 0
 	ones := make([]bool, dim) // the column is one everywhere
@@ -281,9 +284,9 @@ func constantOf(dim, b int, data []*crf.Instance) (columns []int) {
 	for _, in := range data {
 		f := in.EdgeFeatures(b)
 		edges += f.Rows()
-		bins = bins && f.Data().Bins != nil
+		bins = bins && isBinned(f)
 		for r := range f.Rows() {
-			if f.Data().Bins != nil && bins {
+			if isBinned(f) && bins {
 				break // one of them is one in every row
 			}
 			f.Row(row, r)
