@@ -183,7 +183,7 @@ func (p *Prepared) chooses() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
 		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.mostHidden() && p.everyTypeSeen() &&
-		len(knownLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && p.pairsAllow() &&
+		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && p.pairsAllow() &&
 		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
 
@@ -217,6 +217,18 @@ func knownLabels(in *crf.Instance) (known []int32) {
 		}
 	}
 	return known
+}
+
+// comparedLabels are the nodes whose labels are held out by turns: a state that has one label
+// alone keeps it, as nothing would tell of the state without.
+func comparedLabels(in *crf.Instance) []int32 {
+	labels, known := in.Samples()[0], knownLabels(in)
+	count := map[[2]int32]int{} // of node type and state
+	of := func(s int32) [2]int32 { return [2]int32{int32(in.NodeType(s)), labels[s]} }
+	for _, s := range known {
+		count[of(s)]++
+	}
+	return slices.DeleteFunc(known, func(s int32) bool { return count[of(s)] < 2 })
 }
 
 // chooseByFolds replaces the preparation by that of the candidate which predicts best the known
@@ -331,7 +343,7 @@ var errOtherFeatures = errors.New("the nodes of an evaluation set have other fea
 // search tries candidates.
 func (c *choice) search(ctx context.Context) (*Choice, error) {
 	in := c.p.Problem.Data[0]
-	c.known = knownLabels(in)
+	c.known = comparedLabels(in)
 	c.divide(in.Samples()[0])
 	if err := c.readState(); err != nil {
 		return nil, err
@@ -571,8 +583,10 @@ func (c *choice) divide(labels []int32) {
 	for _, held := range dealLabels(c.p.Problem.Data[0], c.p.Options.Seed) {
 		f := labelFold{left: slices.Clone(labels)}
 		for _, s := range held {
-			f.held = append(f.held, number[s])
-			f.left[s] = crf.Unobserved
+			if i, compared := number[s]; compared {
+				f.held = append(f.held, i)
+				f.left[s] = crf.Unobserved
+			}
 		}
 		c.parts = append(c.parts, f)
 	}
