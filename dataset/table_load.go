@@ -72,6 +72,9 @@ func (p tablePair) incomplete() error {
 	} {
 		var lost *fs.PathError
 		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
+			if err := infile.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err // a device, say: what is beside it does not matter
+			}
 			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
 		}
 	}
