@@ -7,14 +7,11 @@ import (
 	"image"
 	"image/png"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/blockbp/blockbp/internal/memory"
 )
 
 // Folders and files of an image folder.
@@ -72,31 +69,14 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: "to predict, leave labels unread", Cause: err}}
 		}
 	}
-	var entries []listEntry
-	var sources []Source
-	var list []error
-	listed := filepath.Join(folder, imagesFolder)
+	within, ids := filepath.Join(folder, imagesFolder), ""
 	if o.List != "" {
-		listed = ListPath(folder, o.List)
-		var source Source
-		entries, source, list = readList(listed, o.Memory)
-		sources = []Source{source}
-	} else {
-		for _, id := range slices.SortedFunc(maps.Keys(byID), naturalCompare) {
-			entries = append(entries, listEntry{text: id})
-		}
-		if len(entries) == 0 {
-			list = append(list, &Error{File: listed, Problem: "there are no pictures (.jpg, .jpeg, .png)"})
-		}
+		ids = ListPath(folder, o.List)
 	}
+	entries, sources, list := chosen(within, byID, ids, o.Memory)
 	var found []imageFiles
 	for _, e := range entries {
-		paths := byID[e.text]
-		if len(paths) != 1 {
-			list = append(list, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", len(paths), abbreviate(e.text), filepath.Join(folder, imagesFolder)), Remedy: "an id is a file name without .jpg or .png"})
-			continue
-		}
-		f := imageFiles{id: e.text, picture: paths[0], features: filepath.Join(features, e.text+".npy"), folder: folder}
+		f := imageFiles{id: e.text, picture: byID[e.text][0], features: filepath.Join(features, e.text+".npy"), folder: folder}
 		if maps := edgeMapFolder(folder, o); maps != "" {
 			f.edges = filepath.Join(maps, e.text)
 		}
@@ -201,11 +181,8 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	if err == nil {
 		picture, _, err = image.Decode(bytes.NewReader(data))
 	}
-	if large := (*memory.Error)(nil); errors.As(err, &large) {
-		return &Error{File: f.picture, Problem: err.Error(), Cause: err}
-	}
 	if err != nil {
-		return &Error{File: f.picture, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
+		return pictureError(f.picture, err)
 	}
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
 	if d.rows, d.cols = config.Height, config.Width; wanted {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // npyChunk is the number of elements converted at a time.
@@ -33,28 +34,13 @@ func readFloats(r io.Reader, h *npyHeader) (m matrix, err error) {
 	case h.code() == "f4":
 		m.data32, err = readElements[float32](r, h)
 	case h.code() == "f2":
-		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return fromHalf(uint16(v)), nil })
+		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return npy.Half(v).Float32(), nil })
 	case h.size <= 2:
 		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return float32(v), nil })
 	default:
 		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(v), nil })
 	}
 	return m, err
-}
-
-// fromHalf returns the number that 16 bits are in IEEE 754: a sign, 5 bits of exponent and
-// 10 of mantissa. Every such number is one of float32.
-func fromHalf(bits uint16) float32 {
-	sign, exponent, mantissa := uint32(bits>>15)<<31, uint32(bits>>10)&31, uint32(bits)&1023
-	const shift, bias = 23 - 10, 127 - 15
-	switch exponent {
-	case 0: // a multiple of the least
-		x := float32(mantissa) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(x))
-	case 31: // infinite, or no number
-		return math.Float32frombits(sign | 255<<23 | mantissa<<shift)
-	}
-	return math.Float32frombits(sign | (exponent+bias)<<23 | mantissa<<shift)
 }
 
 // readInts reads the data of an array of integers or truth values. A value that
