@@ -89,7 +89,7 @@ func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
 
 // isEverywhere reports whether the page explains an option once for all verbs.
 func isEverywhere(f *pflag.Flag) bool {
-	return f.Name == "help" || f.Name == "json" || f.Name == "quiet" || strings.Contains(f.Usage, "number of threads") || strings.HasPrefix(f.Usage, "most memory to take, in bytes")
+	return f.Name == "help" || f.Usage == cli.ForceHelp || f.Name == "json" || f.Name == "quiet" || strings.Contains(f.Usage, "number of threads") || strings.HasPrefix(f.Usage, "most memory to take, in bytes")
 }
 
 // rowOf writes an option as a row of a table.

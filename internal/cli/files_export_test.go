@@ -4,4 +4,5 @@ package cli
 const (
 	ReadsAnnotation  = readsAnnotation
 	WritesAnnotation = writesAnnotation
+	ForceHelp        = forceHelp
 )

@@ -21,13 +21,13 @@ import (
 
 // noPaths are the options that hold texts and name no file.
 var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights edges edge-features step precision order early-stop calibrate decode split
-	task sampler instance graph scale resume suite`)
+	task sampler instance graph scale resume suite dtype layer layer-layout layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
 var noPathArguments = strings.Fields("train generate demo example bench reproduce version help completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("bench compare convert demo eval example generate infer plot predict reproduce sample train")
+var verbsThatWrite = strings.Fields("bench compare convert demo eval example features generate infer plot predict reproduce sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.

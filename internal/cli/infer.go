@@ -69,7 +69,7 @@ competition: log10 Z, marginals, or states.`,
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
-	fl.IntVar(&f.restarts, "restarts", 0, "bp: run again from this many other starts and take the best fixed point, for --counting bethe or a file (default 5 of at most 1000 sweeps, on networks where these take two seconds or less); mean-field: starts, of which the best result counts (10 if not given)")
+	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5, on networks where these take two seconds or less); mean-field: starts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of restarts")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")

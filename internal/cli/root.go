@@ -173,7 +173,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	groupFlags(train, trainGroups)
 	addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{train, a.predictCommand(), a.evalCommand()}},
+		{"Learn and predict", []*cobra.Command{a.featuresCommand(), train, a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand(), a.benchCommand(), a.reproduceCommand()}},
@@ -257,6 +257,8 @@ func wantedOf(f *pflag.Flag) string {
 		return "a time with its unit, such as 90s, 10m or 2h"
 	case sizeType:
 		return wantedSize
+	case "float64Slice":
+		return "numbers separated by commas"
 	case "stringSlice":
 		return "texts separated by commas"
 	}

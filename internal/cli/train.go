@@ -55,7 +55,7 @@ terms without inference.`,
 	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the relative distance of the weights to this model's, as theta_dist")
-	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder; if none is named here, with the run that is given in the place of DATA, or in --out")
+	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder, or else in that given as DATA or --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
 	readsArguments(cmd, wantsData)
@@ -69,7 +69,7 @@ terms without inference.`,
 	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by the sizes of the networks), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the baselines pseudo (pseudo-likelihood) and piecewise")
 	f.partition.register(fl)
-	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, as far as no two share an edge: they are visited in parallel (default 1, or as many as make up a 20th of the network where --blocks is left out)")
+	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, of which no two share an edge (default 1; without --blocks, as many as make up a 20th)")
 	fl.StringVar(&o.Counting, "counting", "auto", "entropy counting numbers: auto (convex for an image folder, else trw), "+countingChoices)
 	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of the normal prior of every weight, beside the sum of all samples' log-likelihoods: l2 = 1/(N prior^2) for N samples (default 1)")
 	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, in the place of --prior; auto: the best on the first --eval set, or by cross-validation")
