@@ -143,8 +143,13 @@ type Outcome struct {
 	// Damping is the weight of the old message in the last sweep of belief
 	// propagation.
 	Damping float64
+	// Left of Predictor.Settled is by how much a belief is expected to change in all sweeps
+	// that could follow, and Unsure how many nodes may come to another label: +Inf and all
+	// nodes where nothing can be said, 0 at a fixed point and where it was not asked for.
+	Left   float64
+	Unsure int
 }
 
 func newOutcome(o bp.Outcome) Outcome {
-	return Outcome{Converged: o.Converged, Sweeps: o.Sweeps, Residual: o.Residual, Damping: o.Damping}
+	return Outcome{Converged: o.Converged, Sweeps: o.Sweeps, Residual: o.Residual, Damping: o.Damping, Left: o.Left, Unsure: o.Unsure}
 }

@@ -38,6 +38,10 @@ type Predictor struct {
 	Counting counting.Func
 	// Limits of belief propagation; zero fields: those of DefaultLimits.
 	Limits Limits
+	// Settled, above 0, ends belief propagation also where beliefs are settled: as far as the
+	// changes of the last sweeps tell, none changes by more than that in all that could
+	// follow, and at most one label in a thousand does. See Outcome.Left.
+	Settled float64
 	// Joint asks for a most probable joint state as labels, and says when the search
 	// for it ends, as in MostProbable; nil: the states of largest belief, node by
 	// node.
@@ -140,7 +144,9 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		return nil, err
 	}
 	r := &inferred{net: net, state: bp.NewState(net), whole: whole}
-	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, p.Limits.resolved()); err != nil {
+	limits := p.Limits.resolved()
+	limits.Beliefs = p.Settled
+	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -19,6 +20,10 @@ type Limits struct {
 	// Unheld: no node is held by the belief that it has (hold). Beliefs are those that (4)
 	// gives to messages, which steps of Newton's method ask for.
 	Unheld bool
+	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to
+	// change by more than that in all further sweeps together, and the most likely state of
+	// at most one node in a thousand (forecast). Sweeps are over-relaxed where that pays.
+	Beliefs float64
 }
 
 // Outcome tells how an iteration on a block ended.
@@ -26,8 +31,13 @@ type Outcome struct {
 	Sweeps    int
 	First     float64 // residual of the first sweep: how far it was from a fixed point
 	Residual  float64 // of the last sweep
-	Converged bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree
+	Converged bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
 	Damping   float64 // of the last sweep
+	// Left is by how much a belief is expected to change still, and Unsure how many nodes may
+	// come to another most likely state: 0 at a fixed point, +Inf and all nodes where nothing
+	// can be said. Only where Limits.Beliefs asks for it.
+	Left   float64
+	Unsure int
 }
 
 // stallWindow is how many sweeps may pass without a new smallest residual before
@@ -45,7 +55,24 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 	var o Outcome
 	w.unheld = limits.Unheld
 	best, bestAt, damping := math.Inf(1), 0, limits.Damping
+	if limits.Beliefs > 0 {
+		w.forecast.begin(net, st, block)
+		o.Left, o.Unsure = math.Inf(1), len(block.Nodes)
+		defer func() { w.backward = false }()
+	}
+	relaxed := limits.Beliefs > 0 && limits.Damping == 0 && net.Counting.Facts.Convex
+	turning := 0
+	switch facts := net.Counting.Facts; {
+	case relaxed && facts.Bound == counting.Exact: // on a forest, where plain messages are right at once
+		relaxed, turning = false, limits.MaxSweeps
+	case relaxed && !facts.Dual:
+		turning = turningSweeps
+	}
 	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
+		if relaxed {
+			damping = relaxation(o.Sweeps, net.Counting.Facts.Dual)
+		}
+		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1
 		residual, err := w.Sweep(net, st, block, damping)
 		o.Sweeps++
 		o.Residual, o.Damping = residual, damping
@@ -60,18 +87,50 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		if residual <= limits.Tolerance*(1-damping) {
 			o.Converged = w.settled(net, st, block, limits.Tolerance)
 			if o.Converged || residual == 0 { // at 0 no sweep can change anything any more
+				o.Left, o.Unsure = 0, 0
+				return o, nil
+			}
+		}
+		if limits.Beliefs > 0 {
+			w.forecast.add(net, st, block, residual)
+			o.Left, o.Unsure = w.forecast.left()
+			if o.Left <= limits.Beliefs && float64(o.Unsure) <= mostUnsure*float64(len(block.Nodes)) {
+				o.Converged = true
 				return o, nil
 			}
 		}
 		if residual < best {
 			best, bestAt = residual, o.Sweeps
 		}
-		if !net.Counting.Facts.Dual && o.Sweeps-bestAt >= stallWindow {
+		if stalled := o.Sweeps-bestAt >= stallWindow; stalled && relaxed {
+			relaxed, damping = false, 0
+			best, bestAt = residual, o.Sweeps
+		} else if stalled && !net.Counting.Facts.Dual {
 			damping = MoreDamping(damping)
 			best, bestAt = residual, o.Sweeps
 		}
 	}
 	return o, nil
+}
+
+const (
+	// eagerSweeps are over-relaxed by eagerDamping, and those after them, where every sweep
+	// lowers (7) without, by boldDamping: as much as pays for fast changes, which die out, and
+	// then for slow ones. Farther than that, messages circle (results/2026-11-predict.md).
+	eagerSweeps               = 10
+	eagerDamping, boldDamping = -0.3, -0.5
+	// turningSweeps go forth and back in turn where some c_s < 0: such numbers carry what one
+	// node tells far, and a sweep only as far as its order goes. Then sweeps in one direction
+	// take over, in which alone over-relaxation pays. On a forest all take turns.
+	turningSweeps = 10
+)
+
+// relaxation returns the damping of a sweep, from 0, that is over-relaxed.
+func relaxation(sweep int, dual bool) float64 {
+	if sweep < eagerSweeps || !dual {
+		return eagerDamping
+	}
+	return boldDamping
 }
 
 // MoreDamping returns the next larger damping to try.

@@ -30,7 +30,11 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 		w.beginUniform(damping)
 		update = w.updateUniform
 	}
-	for r := range len(block.Runs) - 1 {
+	for i := range len(block.Runs) - 1 {
+		r := i
+		if w.backward {
+			r = len(block.Runs) - 2 - i
+		}
 		change, err := update(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		residual = larger(residual, change)
 		if err != nil {

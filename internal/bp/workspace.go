@@ -47,7 +47,9 @@ type Workspace struct {
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
-	wide bool
+	wide     bool
+	forecast forecast
+	backward bool // sweeps visit the nodes in reverse order
 	// swept: there was a sweep over the block already.
 	swept bool
 	// logarithms: some table is kept as logarithms.

@@ -139,6 +139,9 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err != nil {
 		return nil, err
 	}
+	if text := s.Unsettled.String(); text != "" {
+		a.note("%s: %s", name, text)
+	}
 	if s.Unproved > 0 {
 		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved, len(e.Instances))
 	}

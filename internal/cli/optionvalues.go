@@ -149,7 +149,7 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, cover, trw, bethe or a file")
 	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
-	fl.Float64Var(&f.tolerance, "tol", job.PredictLimits.Tolerance, "change of a log-message at which inference counts as converged")
+	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance, "most that a belief may still change by where inference ends, as far as its sweeps tell")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")
 	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals, the most likely state of every node, or map, a most probable joint state")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or a file .csv")
@@ -158,8 +158,8 @@ func (f *inferenceFlags) register(fl *pflag.FlagSet) {
 
 func (f *inferenceFlags) validate() error {
 	switch {
-	case !(f.tolerance > 0):
-		return usagef("--tol %v: want a positive number", f.tolerance)
+	case !(f.tolerance > 0 && f.tolerance < 1):
+		return usagef("--tol %v: want a number between 0 and 1, by which a belief may still change, such as %v", f.tolerance, job.PredictTolerance)
 	case f.maxSweeps < 1:
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	case !slices.Contains(decodings, f.decode):
@@ -184,7 +184,7 @@ func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inferen
 		}
 	}
 	w := job.Inference{
-		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance, MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
 		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, nil

@@ -76,8 +76,8 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if p.Unsettled > 0 {
-		a.note("inference of %d of %d instances did not converge; raise --max-sweeps", p.Unsettled, len(p.Instances))
+	if text := p.Unfinished(); text != "" {
+		a.note("%s", text)
 	}
 	if p.Unproved > 0 {
 		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", p.Unproved, len(p.Instances))

@@ -508,7 +508,7 @@ func TestPredictAndEval(t *testing.T) {
 			Nodes      int
 			Converged  bool
 			Sweeps     int
-			Residual   float64
+			Left       float64 `json:"belief_change"`
 		}
 	}
 	mustRun(t, "predict", data, "-m", model, "-o", out, "--threads", "1", "--tol", "1e-9", "--json").json(t, &predicted)
@@ -521,7 +521,7 @@ func TestPredictAndEval(t *testing.T) {
 	}
 	right, loss := 0, 0.0
 	for i, in := range predicted.Instances {
-		if !in.Converged || in.Nodes != 36 || in.Sweeps < 1 || in.Residual > 1e-9 {
+		if !in.Converged || in.Nodes != 36 || in.Sweeps < 1 || in.Left > 1e-9 {
 			t.Errorf("instance %d: %+v", i, in)
 		}
 		labels := predictedLabels(t, in.File, 36, 3)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,13 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// PredictLimits bound the inference of predictions: a residual in log-messages of
-// 1e-4 changes no confidence that anybody prints.
-var PredictLimits = infer.Limits{Tolerance: 1e-4, MaxSweeps: 300}
+// PredictLimits bound the inference of predictions, which mostly ends where beliefs are
+// settled.
+var PredictLimits = infer.Limits{Tolerance: infer.DefaultLimits.Tolerance, MaxSweeps: 300}
+
+// PredictTolerance is what a belief may still change by where predictions are settled: less
+// than anybody acts on. Means over many, such as a log loss, are off by far less.
+const PredictTolerance = 1e-3
 
 // jointTolerance is the share of itself by which the bound on a joint state must rise
 // in 20 sweeps to go on. States hardly change any more then, and on pictures, which
@@ -30,7 +35,9 @@ const jointTolerance = 1e-5
 type Inference struct {
 	Model    *crf.Model
 	Counting counting.Func
-	Limits   infer.Limits // zero: PredictLimits
+	Limits   infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
+	// Settled is that of infer.Predictor.
+	Settled float64
 	// Joint asks for a most probable joint state as labels, instead of the most likely
 	// state of every node.
 	Joint bool
@@ -48,11 +55,11 @@ type Inference struct {
 }
 
 func (w *Inference) predictor() *infer.Predictor {
-	limits := w.Limits
+	limits, settled := w.Limits, w.Settled
 	if limits == (infer.Limits{}) {
-		limits = PredictLimits
+		limits, settled = PredictLimits, cmp.Or(settled, PredictTolerance)
 	}
-	p := &infer.Predictor{Model: w.Model, Limits: limits, Counting: w.Counting, Exact: w.Exact, Temperature: w.Temperature}
+	p := &infer.Predictor{Model: w.Model, Limits: limits, Settled: settled, Counting: w.Counting, Exact: w.Exact, Temperature: w.Temperature}
 	if w.Joint {
 		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
 	}
@@ -229,7 +236,8 @@ type Scored struct {
 	Pictures   []figure.PanelRow // of images: the first few
 	Alone      *Scored           // of the same model without its edges; nil where it was not asked for
 	Unproved   int               // joint states that may not be the most probable
-	Note       string            // what its report says of it; or ""
+	Unsettled  Unsettled
+	Note       string // what its report says of it; or ""
 }
 
 // picturesPerSet is how many images of a set are drawn.
@@ -268,6 +276,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 		if p.beliefs.Joint != nil && !p.beliefs.Joint.Optimal {
 			s.Unproved++
 		}
+		s.Unsettled.add(e.Instances[i].Name, p.beliefs)
 		if i >= pictures {
 			return nil
 		}

@@ -23,7 +23,45 @@ type Prediction struct {
 	Unsettled int                 `json:"not_converged"`
 	Instances []PredictedInstance `json:"instances"`
 	Unproved  int                 `json:"-"` // joint states that may not be the most probable
+	worst     Unsettled
 }
+
+// Unsettled says of which instances beliefs or labels were not settled when a limit ended
+// inference.
+type Unsettled struct {
+	Count, Of int
+	worst     string  // the instance that has the farthest to go
+	left      float64 // by how much a belief of it may still change
+	unsure    float64 // and the share of its labels
+}
+
+// add takes note of one instance.
+func (u *Unsettled) add(name string, b *infer.Beliefs) {
+	u.Of++
+	if b.Outcome.Converged {
+		return
+	}
+	share := float64(b.Outcome.Unsure) / float64(max(1, len(b.Labels)))
+	if u.Count == 0 || b.Outcome.Left > u.left || b.Outcome.Left == u.left && share > u.unsure {
+		u.worst, u.left, u.unsure = name, b.Outcome.Left, share
+	}
+	u.Count++
+}
+
+// String says what is unsettled, and what to do; "" where nothing is.
+func (u *Unsettled) String() string {
+	if u.Count == 0 {
+		return ""
+	}
+	may := "beliefs do not come to rest"
+	if u.left <= 1 {
+		may = fmt.Sprintf("beliefs may still change by %.2g, and %s of the labels", u.left, percent(u.unsure))
+	}
+	return fmt.Sprintf("inference of %d of %d instances is not settled: in %s %s; raise --max-sweeps, or choose --counting convex", u.Count, u.Of, u.worst, may)
+}
+
+// Unfinished says which instances are not settled, and what to do; "" where all are.
+func (p *Prediction) Unfinished() string { return p.worst.String() }
 
 // PredictedInstance is what it says of one.
 type PredictedInstance struct {
@@ -32,6 +70,8 @@ type PredictedInstance struct {
 	Converged bool            `json:"converged"`
 	Sweeps    int             `json:"sweeps"`
 	Residual  runfolder.Float `json:"residual"`
+	Left      runfolder.Float `json:"belief_change"`
+	Unsure    int             `json:"labels_unsure"`
 	File      string          `json:"file"`
 	MAP       *JointState     `json:"map,omitempty"`
 }
@@ -124,8 +164,9 @@ func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) er
 func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 	said := PredictedInstance{
 		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
-		Residual: runfolder.Float(b.Outcome.Residual), File: file,
+		Residual: runfolder.Float(b.Outcome.Residual), Left: runfolder.Float(b.Outcome.Left), Unsure: b.Outcome.Unsure, File: file,
 	}
+	p.worst.add(name, b)
 	if !said.Converged {
 		p.Unsettled++
 	}
