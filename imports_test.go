@@ -31,9 +31,9 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/memory", "internal/safetensors", "internal/simd", "internal/ground", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/memory", "internal/safetensors", "internal/simd", "internal/ground", "internal/stretch", "internal/zeros"},
 
-	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/strictjson"},
+	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/flow":      {"graph"},
 	"internal/gen":       {"graph"},
 	"internal/gibbs":     {"mrf"},
-	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd"},
+	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition": {"graph"},
 	"internal/spanning":  {"graph", "internal/flow"},
 	"internal/zeros":     {"mrf"},
@@ -75,8 +75,8 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/gauge":       {"crf", "internal/numeric"},
-	"internal/standardise": {"crf", "internal/parallel"},
-	"internal/diagnose":    {"learn", "crf", "internal/ground"},
+	"internal/standardise": {"crf", "internal/parallel", "internal/stretch"},
+	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 	"internal/study": {
 		"internal/infile",
@@ -96,6 +96,7 @@ var mayImport = map[string][]string{
 	"internal/parallel":      {},
 	"internal/safetensors":   {"internal/infile", "internal/atomicfile"},
 	"internal/simd":          {"internal/numeric"},
+	"internal/stretch":       {"crf", "internal/numeric"},
 	"internal/strictjson":    {},
 	"internal/machine":       {"internal/simd"},
 	"internal/memory":        {"internal/machine"},

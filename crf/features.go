@@ -22,6 +22,19 @@ type FeatureData struct {
 	Start     []int     // [Rows+1] where sparse rows begin in Column and Value
 	Column    []int32
 	Value     []float64 // nil: all ones
+	Computed  Computed  // rows are made when they are read
+}
+
+// Computed makes rows of features when they are asked for, such as those of a picture's
+// pixels from a map of fewer cells. They are the same each time, and finite. Several goroutines may ask.
+type Computed interface {
+	Rows() int
+	Dim() int
+	Row(dst []float64, r int)
+	// Reader returns what does as Row does, for one goroutine. It may remember rows, so that
+	// reading neighbours one after another takes less time.
+	Reader() func(dst []float64, r int)
+	Pick(rows []int32) Computed
 }
 
 // Constant returns rows × dim ones: the feature of an untied type (dim = 1), or
@@ -118,6 +131,11 @@ func Sparse(start []int, index []int32, value []float64, dim int) (Features, err
 	return Features{FeatureData{Rows: len(start) - 1, Dim: dim, Start: start, Column: index, Value: value}}, nil
 }
 
+// Compute returns features whose rows are made when they are read.
+func Compute(c Computed) Features {
+	return Features{FeatureData{Rows: c.Rows(), Dim: c.Dim(), Computed: c}}
+}
+
 // Rows returns the number of rows.
 func (f *Features) Rows() int { return f.data.Rows }
 
@@ -151,11 +169,22 @@ func (f *Features) Row(dst []float64, r int) {
 			}
 			dst[m.Column[i]] += x
 		}
+	case m.Computed != nil:
+		m.Computed.Row(dst, r)
 	default:
 		for j := range dst {
 			dst[j] = 1
 		}
 	}
+}
+
+// Reader returns what does as Row does, for one goroutine. Of computed features it takes less
+// time where rows follow each other.
+func (f *Features) Reader() func(dst []float64, r int) {
+	if f.data.Computed != nil {
+		return f.data.Computed.Reader()
+	}
+	return f.Row
 }
 
 // Entries goes through the entries of row r, with their columns: of sparse, coded and one-hot
@@ -182,6 +211,14 @@ func (f *Features) Entries(r int) iter.Seq2[int, float64] {
 					return
 				}
 			}
+		case m.Computed != nil:
+			row := make([]float64, m.Dim)
+			m.Computed.Row(row, r)
+			for j, x := range row {
+				if !yield(j, x) {
+					return
+				}
+			}
 		default:
 			for j := range m.Dim {
 				x := 1.0
@@ -200,7 +237,7 @@ func (f *Features) Entries(r int) iter.Seq2[int, float64] {
 
 // constant reports whether every entry is one.
 func (m *FeatureData) constant() bool {
-	return m.Double == nil && m.Single == nil && m.Bins == nil && m.Start == nil
+	return m.Double == nil && m.Single == nil && m.Bins == nil && m.Start == nil && m.Computed == nil
 }
 
 // Pick returns the matrix of some rows, in the form of the whole.
@@ -226,6 +263,8 @@ func (f *Features) Pick(rows []int32) Features {
 			}
 			some.Start = append(some.Start, len(some.Column))
 		}
+	case m.Computed != nil:
+		some.Computed = m.Computed.Pick(rows)
 	}
 	return Features{some}
 }

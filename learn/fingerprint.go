@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // fingerprint identifies what a run works on: a state is of use to no other run,
@@ -143,6 +144,14 @@ func (d *digest) addFeatures(f *crf.Features) {
 		return
 	}
 	row := make([]float64, f.Dim())
+	if m, ok := f.Data().Computed.(*stretch.Map); ok { // its cells stand for the pixels
+		var scratch []float32
+		for cell := range int32(m.NumCells()) {
+			m.Read(row, []int32{cell}, &scratch)
+			d.addFloats(row)
+		}
+		return
+	}
 	for r := range f.Rows() {
 		f.Row(row, r)
 		d.addFloats(row)

@@ -201,13 +201,14 @@ func (m *marginal) sum(p *statistics, a int) {
 	dense := make([]float64, len(m.row)*len(m.row))
 	edge := make([]float64, 0)
 	for _, in := range p.data {
+		read := in.NodeFeatures(a).Reader()
 		for s := range int32(in.Graph.NumNodes()) {
 			if in.NodeType(s) != a {
 				continue
 			}
 			clear(m.row)
 			if m.node != nil {
-				in.NodeFeatures(a).Row(m.row[:m.node.Features], in.NodeRow(s))
+				read(m.row[:m.node.Features], in.NodeRow(s))
 			}
 			for _, d := range in.Graph.Incoming(s) {
 				e := d >> 1

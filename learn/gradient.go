@@ -297,6 +297,11 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 				l.contributeNodes(w, s, u, contribution, blockIndex, lo, hi)
 				lo = hi
 			}
+			for t := range l.model.Layout.Node {
+				if span := &l.model.Layout.Node[t]; !span.Untied {
+					w.adjoint.Release(contribution[span.Part:][:span.Len], u.in, t)
+				}
+			}
 		}
 		for lo, n := int(group.Lo), int(group.Hi); lo < n; {
 			hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))

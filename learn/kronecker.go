@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 const (
@@ -40,6 +41,7 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 	var dense []float64
 	for _, in := range data {
 		f, typeOf, rowOf, n := elements(in, node, t)
+		read := f.Reader()
 		book := f.Data().Book
 		if ground.Tables(f) > 0 && book == nil {
 			diagonal = true // one-hot rows: A is diagonal
@@ -59,6 +61,16 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 			}
 			continue
 		}
+		if pixels, ok := f.Data().Computed.(*stretch.Map); ok && diagonal && dense == nil {
+			element := make([]int32, f.Rows()) // of each row
+			for i := range int32(n) {
+				if typeOf(i) == t {
+					element[rowOf(i)] = i
+				}
+			}
+			pixels.AddSquares(k.values, func(row int) float64 { return scale(in, element[row]) })
+			continue
+		}
 		for i := range int32(n) {
 			switch {
 			case typeOf(i) != t || d == 0:
@@ -68,7 +80,7 @@ func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale f
 					k.values[j] += weight * x * x
 				}
 			default:
-				f.Row(row, rowOf(i))
+				read(row, rowOf(i))
 				k.add(dense, row, scale(in, i))
 			}
 		}

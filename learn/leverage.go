@@ -3,6 +3,7 @@ package learn
 import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // leverage tells, for an element (a node or an edge) of a type, how much of what the data
@@ -13,8 +14,10 @@ import (
 // A sample drawn without regard to it misses features that few elements have, and a
 // Hessian measured on it would have no curvature for their weights.
 type leverage struct {
-	nodes, edges [][]float64 // [type][feature] 1 / Σ x_j², or 0
-	row          []float64   // scratch
+	nodes, edges [][]float64   // [type][feature] 1 / Σ x_j², or 0
+	row          []float64     // scratch
+	last         *crf.Features // read by
+	read         func(dst []float64, row int)
 }
 
 // newLeverage sums the squares of the features of all free units.
@@ -47,8 +50,18 @@ func squaresOf(spans []crf.Span) [][]float64 {
 }
 
 func (v *leverage) add(in *crf.Instance) {
+	var pixels []*stretch.Map // [node types]
+	for t := range v.nodes {
+		m, _ := in.NodeFeatures(t).Data().Computed.(*stretch.Map)
+		if pixels = append(pixels, m); m != nil {
+			m.AddSquares(v.nodes[t], func(int) float64 { return 1 })
+		}
+	}
 	for s := range int32(in.Graph.NumNodes()) {
 		t := in.NodeType(s)
+		if pixels[t] != nil {
+			continue
+		}
 		for j, x := range v.features(in.NodeFeatures(t), in.NodeRow(s), len(v.nodes[t])) {
 			v.nodes[t][j] += x * x
 		}
@@ -64,7 +77,10 @@ func (v *leverage) add(in *crf.Instance) {
 // features returns a row of features; valid until the next call.
 func (v *leverage) features(f *crf.Features, row, n int) []float64 {
 	v.row = numeric.Resize(v.row, n)
-	f.Row(v.row, row)
+	if v.last != f {
+		v.last, v.read = f, f.Reader()
+	}
+	v.read(v.row, row)
 	return v.row
 }
 

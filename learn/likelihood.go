@@ -168,6 +168,7 @@ func (l *exactLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance
 			l.adjoint.AddEdge(gradient, m, in, int32(f-nodes), table)
 		}
 	}
+	l.adjoint.ReleaseAll(gradient, m, in)
 	return weight * value
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/stretch"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -102,21 +103,33 @@ func (c *columns) read(data []*crf.Instance, node bool, t int) {
 			c.readSparse(f, typeOf, rowOf, n, t, rng)
 			continue
 		}
+		if m, ok := f.Data().Computed.(*stretch.Map); ok { // what is so of all cells is so of what is between
+			var scratch []float32
+			for cell := range int32(m.NumCells()) {
+				m.Read(row, []int32{cell}, &scratch)
+				c.add(row, rng)
+			}
+			continue
+		}
 		for i := range int32(n) {
-			if typeOf(i) != t {
-				continue
+			if typeOf(i) == t {
+				f.Row(row, rowOf(i))
+				c.add(row, rng)
 			}
-			f.Row(row, rowOf(i))
-			c.rows++
-			first, second := rng.NormFloat64(), rng.NormFloat64()
-			for j, x := range row {
-				c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
-				if x != 0 {
-					c.squares[j] += x * x
-					c.shadow[0][j] += first * x
-					c.shadow[1][j] += second * x
-				}
-			}
+		}
+	}
+}
+
+// add takes in a row of features.
+func (c *columns) add(row []float64, rng *rand.Rand) {
+	c.rows++
+	first, second := rng.NormFloat64(), rng.NormFloat64()
+	for j, x := range row {
+		c.least[j], c.most[j] = min(c.least[j], x), max(c.most[j], x)
+		if x != 0 {
+			c.squares[j] += x * x
+			c.shadow[0][j] += first * x
+			c.shadow[1][j] += second * x
 		}
 	}
 }

@@ -4,14 +4,20 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // Adjoint adds beliefs, multiplied by features, to gradients: M τ, the adjoint of
 // grounding. It carries the scratch that this needs; one per goroutine. The zero
 // value is ready.
+//
+// Beliefs of nodes whose features are stretched over pixels are held back, until Release
+// adds all of them at once.
 type Adjoint struct {
 	scratch   scratch
-	indicator []float64 // of one (joint) state
+	indicator []float64       // of one (joint) state
+	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
+	one       [1]int32
 }
 
 // ScatterNode adds f_s ⊗ belief to dst, the weights of one copy of the type of
@@ -27,9 +33,15 @@ func (a *Adjoint) ScatterEdge(dst []float64, in *crf.Instance, e int32, belief [
 }
 
 // AddNode is ScatterNode to the place of the node's weights in gradient, which is
-// laid out like all weights.
+// laid out like all weights. ReleaseAll follows the last node of an instance.
 func (a *Adjoint) AddNode(gradient []float64, m *crf.Model, in *crf.Instance, s int32, belief []float64) {
-	a.ScatterNode(copyOf(&m.Layout.Node[in.NodeType(s)], gradient, in.NodeRow(s)), in, s, belief)
+	t := in.NodeType(s)
+	if f := nodeFeatures(in, t); f.pixels() != nil {
+		a.one[0] = int32(in.NodeRow(s))
+		a.hold(in, t, a.one[:], belief)
+		return
+	}
+	a.ScatterNode(copyOf(&m.Layout.Node[t], gradient, in.NodeRow(s)), in, s, belief)
 }
 
 // AddEdge is AddNode for an edge.
@@ -53,6 +65,7 @@ func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, l
 			a.AddEdge(dst, m, in, int32(e), a.oneHot(in.States(u[e])*k, int(yu)*k+int(yv), weight))
 		}
 	}
+	a.ReleaseAll(dst, m, in)
 }
 
 // oneHot returns n numbers: weight in place x, 0 elsewhere.
@@ -79,9 +92,15 @@ func (a *Adjoint) PrefetchEdges(in *crf.Instance, edges []int32) {
 }
 
 // ScatterNodes is ScatterNode for at most RowsPerBatch nodes of one tied type;
-// beliefs [nodes × states] follow each other.
+// beliefs [nodes × states] follow each other. Release follows the last of some nodes.
 func (a *Adjoint) ScatterNodes(dst []float64, in *crf.Instance, nodes []int32, beliefs []float64) {
-	a.scatterRows(dst, nodeFeatures(in, in.NodeType(nodes[0])), nodeRows(in, nodes, &a.scratch.rows), beliefs)
+	t := in.NodeType(nodes[0])
+	f, rows := nodeFeatures(in, t), nodeRows(in, nodes, &a.scratch.rows)
+	if f.pixels() != nil {
+		a.hold(in, t, rows, beliefs)
+		return
+	}
+	a.scatterRows(dst, f, rows, beliefs)
 }
 
 // ScatterEdges is ScatterEdge for at most RowsPerBatch edges of one tied type;

@@ -99,8 +99,15 @@ func TestScatterIsTheAdjoint(t *testing.T) {
 		for s := range int32(w.in.Graph.NumNodes()) {
 			a, r := w.in.NodeType(s), w.in.NodeRow(s)
 			one(w.model.Layout.Node[a], w.node[a][r], r, w.nodeTheta(w.model.Weights, s),
-				func(dst, tau []float64) { adjoint.ScatterNode(dst, w.in, s, tau) })
+				func(dst, tau []float64) {
+					if s%2 == 0 {
+						adjoint.ScatterNode(dst, w.in, s, tau)
+						return
+					}
+					adjoint.AddNode(gradient, w.model, w.in, s, tau)
+				})
 		}
+		adjoint.ReleaseAll(gradient, w.model, w.in)
 		for e := range int32(w.in.Graph.NumEdges()) {
 			b, r := w.in.EdgeType(e), w.in.EdgeRow(e)
 			one(w.model.Layout.Edge[b], w.edge[b][r], r, w.edgeTheta(w.model.Weights, e),

@@ -4,6 +4,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // matrix is the features of one type, as they are kept.
@@ -19,6 +20,8 @@ type scratch struct {
 	double []float64           // rows of features
 	single []float32           // the same in single precision
 	table  []float64           // of one edge
+	cells  []float32           // of a map
+	patch  stretch.Patch       // potentials at cells
 }
 
 // Tables returns how many distinct potential tables the rows of f can have, or 0
@@ -34,7 +37,7 @@ func (f *matrix) tables() int {
 		return len(f.Book) / f.Dim
 	case f.Bins != nil:
 		return f.Dim
-	case f.dense() || f.Start != nil:
+	case f.dense() || f.Start != nil || f.Computed != nil:
 		return 0
 	}
 	return 1
@@ -51,12 +54,16 @@ func (f *matrix) tableOf(r int) int {
 // have ways of their own.
 func (f *matrix) dense() bool { return f.Double != nil || f.Single != nil }
 
-// row returns row r of dense features.
+// row returns row r of dense or computed features.
 func (f *matrix) row(r int, s *scratch) []float64 {
 	if f.Double != nil {
 		return f.Double[r*f.Dim:][:f.Dim]
 	}
 	s.double = numeric.Resize(s.double, f.Dim)
+	if f.Computed != nil {
+		f.Computed.Row(s.double, r)
+		return s.double
+	}
 	widen(s.double, f.Single[r*f.Dim:])
 	return s.double
 }
@@ -76,7 +83,7 @@ func (f *matrix) value(i int) float64 {
 func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 	k := len(dst)
 	switch {
-	case f.dense():
+	case f.dense(), f.Computed != nil:
 		simd.MultiplyRows(dst, f.row(r, s), w)
 	case f.Book != nil:
 		clear(dst)
@@ -104,7 +111,7 @@ func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
 	k := len(t)
 	switch {
-	case f.dense():
+	case f.dense(), f.Computed != nil:
 		simd.ScatterRows(w, f.row(r, s), t)
 	case f.Book != nil:
 		for j, v := range f.coded(r) {

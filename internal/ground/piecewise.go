@@ -47,6 +47,9 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 			l.adjoint.AddNode(gradient, m, in, s, l.factor)
 		}
 	}
+	if gradient != nil {
+		l.adjoint.ReleaseAll(gradient, m, in)
+	}
 	l.normaliseTables(m, in, whole)
 	for e := range int32(in.Graph.NumEdges()) {
 		u, v, id := in.Graph.U(e), in.Graph.V(e), l.potential.TableID[e]

@@ -48,6 +48,8 @@ type Room struct {
 	NumTables      float64
 	Shared         bool    // some edges may share tables
 	Features       float64 // of the elements with the most dense ones
+	Cells          float64 // of the largest map that is stretched
+	CellValues     float64 // potentials of the cells that the block's nodes lie on
 	Rounded        float64 // tied weights of edges, in single precision
 }
 
@@ -65,7 +67,13 @@ func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 			}
 		}
 		r.NodePotentials += n * float64(layout.Node[t].States)
-		r.addFeatures(nodeFeatures(in, t))
+		f := nodeFeatures(in, t)
+		if r.addFeatures(f); f.pixels() != nil {
+			const corners = 4
+			cells := float64(f.pixels().NumCells())
+			r.Cells = max(r.Cells, cells)
+			r.CellValues += min(cells, corners*n) * float64(layout.Node[t].States)
+		}
 	}
 	for t := range layout.Edge {
 		n := float64(len(block.Edges))
@@ -91,7 +99,7 @@ func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 }
 
 func (r *Room) addFeatures(f *matrix) {
-	if f.dense() {
+	if f.dense() || f.Computed != nil {
 		r.Features = max(r.Features, float64(f.Dim))
 	}
 }
@@ -101,7 +109,7 @@ func (r Room) Max(o Room) Room {
 	return Room{
 		Nodes: max(r.Nodes, o.Nodes), Edges: max(r.Edges, o.Edges), NodePotentials: max(r.NodePotentials, o.NodePotentials),
 		Tables: max(r.Tables, o.Tables), NumTables: max(r.NumTables, o.NumTables), Shared: r.Shared || o.Shared,
-		Features: max(r.Features, o.Features), Rounded: max(r.Rounded, o.Rounded),
+		Features: max(r.Features, o.Features), Cells: max(r.Cells, o.Cells), CellValues: max(r.CellValues, o.CellValues), Rounded: max(r.Rounded, o.Rounded),
 	}
 }
 
@@ -109,7 +117,11 @@ func (r Room) Max(o Room) Room {
 // as checks are in double precision always.
 func (r Room) Bytes(single bool) float64 {
 	const double, float, index, place = 8.0, 4.0, 4.0, 8.0
-	bytes := double*(r.NodePotentials+r.Tables) + place*(r.Nodes+1+r.Edges) + index*r.Edges + double*RowsPerBatch*r.Features
+	// Cells have their potentials, and the beliefs that are held for them: in slices that grow
+	// by a quarter at least.
+	const patches, growth = 2, 1.25
+	bytes := patches*(growth*double*r.CellValues+index*(1+growth)*r.Cells) + float*RowsPerBatch*r.Features
+	bytes += double*(r.NodePotentials+r.Tables) + place*(r.Nodes+1+r.Edges) + index*r.Edges + double*RowsPerBatch*r.Features
 	if single && !r.Shared {
 		bytes += float * (r.Tables + r.Rounded + RowsPerBatch*r.Features)
 	}
@@ -154,9 +166,10 @@ func (pot *Potentials) Ground(m *crf.Model, in *crf.Instance, block *partition.B
 func (pot *Potentials) GroundNodes(m *crf.Model, in *crf.Instance, block *partition.Block) {
 	pot.reset(m, in)
 	for lo, hi := 0, 0; lo < len(block.Nodes); lo = hi {
-		hi = NodeRun(in, block.Nodes, lo, min(lo+RowsPerBatch, len(block.Nodes)))
 		t, at := in.NodeType(block.Nodes[lo]), len(pot.Node)
-		span, f, rows := &m.Layout.Node[t], nodeFeatures(in, t), nodeRows(in, block.Nodes[lo:hi], &pot.scratch.rows)
+		span, f := &m.Layout.Node[t], nodeFeatures(in, t)
+		hi = NodeRun(in, block.Nodes, lo, min(lo+f.together(in, len(block.Nodes)), len(block.Nodes)))
+		rows := nodeRows(in, block.Nodes[lo:hi], &pot.scratch.rows)
 		if f.dense() {
 			f.prefetch(nodeRows(in, block.Nodes[hi:min(hi+RowsPerBatch, len(block.Nodes))], &pot.scratch.next))
 		}
@@ -246,6 +259,10 @@ func (pot *Potentials) groundShared(m *crf.Model, f *matrix, edgeType, r int) {
 // being the weights of the row.
 func (pot *Potentials) multiply(dst []float64, m *crf.Model, span *crf.Span, f *matrix, rows []int32) {
 	k := span.States
+	if pixels := f.pixels(); pixels != nil {
+		multiplyStretched(pixels, dst, copyOf(span, m.Weights, 0), rows, &pot.scratch)
+		return
+	}
 	if f.dense() && !span.Untied {
 		simd.MultiplyMatrix(dst, f.doubles(rows, &pot.scratch), copyOf(span, m.Weights, 0), len(rows), f.Dim, k)
 		return

@@ -114,6 +114,7 @@ func (l *PseudoLikelihood) scatter(gradient []float64, m *crf.Model, in *crf.Ins
 	for s := range int32(in.Graph.NumNodes()) {
 		l.adjoint.AddNode(gradient, m, in, s, l.total[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]])
 	}
+	l.adjoint.ReleaseAll(gradient, m, in)
 	for e := range int32(in.Graph.NumEdges()) {
 		l.table = numeric.Resize(l.table, m.Layout.Edge[in.EdgeType(e)].States)
 		if l.edgeDerivative(in, e, stride) {

@@ -52,7 +52,7 @@ func (f *matrix) slots(dst []Slot, span *crf.Span, r, at, stride int, s *scratch
 		}
 	}
 	switch {
-	case f.dense():
+	case f.dense(), f.Computed != nil:
 		for j, v := range f.row(r, s) {
 			add(j, v)
 		}

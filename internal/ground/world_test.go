@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // world is a random model and instance with types of every kind, and the same
@@ -32,9 +33,10 @@ const (
 	formBins
 	formSparse
 	formCoded
+	formStretched
 )
 
-var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse, formCoded}
+var allForms = []form{formConstant, formDense, formDense32, formBins, formSparse, formCoded, formStretched}
 
 // drawFeatures returns rows × dim features in the given form, and as a matrix.
 func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Features, [][]float64) {
@@ -87,6 +89,20 @@ func drawFeatures(t testing.TB, rng *rand.Rand, f form, rows, dim int) (crf.Feat
 			copy(matrix[r], book[int(of[r])*dim:])
 		}
 		features, err = crf.Coded(of, book, dim)
+	case formStretched:
+		of, over := stretch.Size{Rows: 3, Cols: 4}, stretch.Size{Rows: 5, Cols: 9}
+		values := make(stretch.Values, of.Count()*(dim-1))
+		for i := range values {
+			values[i] = float32(rng.NormFloat64())
+		}
+		pixels := make([]int32, rows)
+		for r := range pixels {
+			pixels[r] = int32(rng.IntN(over.Count()))
+		}
+		features = crf.Compute(stretch.New(values, of, dim-1, over, true).Pick(pixels))
+		for r := range matrix {
+			features.Row(matrix[r], r)
+		}
 	case formSparse:
 		start, index, value := []int{0}, []int32{}, []float64{}
 		ones := rng.IntN(3) == 0

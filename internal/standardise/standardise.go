@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // Map is the change of scale, of every type. It is a linear map of the weights.
@@ -48,8 +49,8 @@ func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads i
 				continue
 			}
 			switch {
-			case x.Double != nil, x.Single != nil:
-				dense, single = true, single || x.Single != nil
+			case x.Double != nil, x.Single != nil, x.Computed != nil:
+				dense, single = true, single || x.Double == nil
 			case x.Start != nil:
 				sparse = true
 			default:
@@ -109,12 +110,19 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 		return all
 	}
 	n := float64(f.Rows())
+	if m, ok := f.Data().Computed.(*stretch.Map); ok {
+		for j, x := range m.Moments() {
+			all[j] = moments{n: n * weight, mean: x.Mean, squares: weight * x.Squares, least: x.Least, most: x.Most, indicator: x.Indicator}
+		}
+		return all
+	}
 	for j := range all {
 		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
 	}
 	row := make([]float64, f.Dim())
+	read := f.Reader()
 	for r := range f.Rows() {
-		f.Row(row, r)
+		read(row, r)
 		for j, x := range row {
 			c := &all[j]
 			c.mean += x
@@ -126,7 +134,7 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 		all[j].mean /= n
 	}
 	for r := range f.Rows() {
-		f.Row(row, r)
+		read(row, r)
 		for j, x := range row {
 			all[j].squares += weight * (x - all[j].mean) * (x - all[j].mean)
 		}
@@ -259,6 +267,8 @@ func (c *columns) features(f *crf.Features) crf.Features {
 	var scaled crf.Features
 	var err error
 	switch {
+	case x.Computed != nil:
+		return c.computed(f)
 	case x.Single != nil:
 		scaled, err = crf.Dense(scale(c, make([]float32, len(x.Single)), x.Single), x.Dim)
 	case x.Start != nil:
@@ -266,6 +276,24 @@ func (c *columns) features(f *crf.Features) crf.Features {
 	default:
 		scaled, err = crf.Dense(scale(c, make([]float64, len(x.Double)), x.Double), x.Dim)
 	}
+	if err != nil {
+		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
+	}
+	return scaled
+}
+
+// computed puts features on the new scale that are made when they are read: maps of pixels
+// as such, others as numbers that are kept.
+func (c *columns) computed(f *crf.Features) crf.Features {
+	if m, ok := f.Data().Computed.(*stretch.Map); ok {
+		return crf.Compute(m.Scaled(c.mean, c.deviation))
+	}
+	dim, read := f.Dim(), f.Reader()
+	x := make([]float64, f.Rows()*dim)
+	for r := range f.Rows() {
+		read(x[r*dim:][:dim], r)
+	}
+	scaled, err := crf.Dense(scale(c, x, x), dim)
 	if err != nil {
 		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
 	}
@@ -314,6 +342,10 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 		x := f.Data()
 		switch {
 		case c.mean == nil || f.Rows() == 0:
+		case x.Computed != nil && !done[x]: // what computes may be shared, and stays as it is
+			done[x] = true
+			scaled := c.computed(f)
+			*x = *scaled.Data()
 		case x.Single != nil && !done[&x.Single[0]]:
 			done[&x.Single[0]] = true
 			scale(c, x.Single, x.Single)

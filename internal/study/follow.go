@@ -103,6 +103,7 @@ func (f *follower) aggregate() {
 	for s := range f.in.Graph.NumNodes() {
 		f.adjoint.AddNode(f.gradient, f.model, f.in, int32(s), f.tau[f.nodeAt[s]:f.nodeAt[s+1]])
 	}
+	f.adjoint.ReleaseAll(f.gradient, f.model, f.in)
 	for e := range f.in.Graph.NumEdges() {
 		f.adjoint.AddEdge(f.gradient, f.model, f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}

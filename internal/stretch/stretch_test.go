@@ -1,0 +1,267 @@
+package stretch
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// pictures are maps and pictures of which neither divides the other, smaller and larger maps,
+// and lines.
+var pictures = []struct{ of, over Size }{
+	{Size{3, 4}, Size{7, 10}}, {Size{3, 4}, Size{3, 4}}, {Size{1, 1}, Size{5, 6}}, {Size{2, 5}, Size{9, 21}}, {Size{9, 8}, Size{4, 3}},
+	{Size{1, 6}, Size{1, 17}}, {Size{6, 1}, Size{11, 1}}, {Size{4, 6}, Size{16, 24}},
+}
+
+func draw(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
+}
+
+// drawn returns a map of random values.
+func drawn(rng *rand.Rand, of, over Size, depth int, bias bool) (*Map, Values) {
+	v := make(Values, of.Count()*depth)
+	for i := range v {
+		v[i] = float32(rng.NormFloat64() + 3)
+	}
+	return New(v, of, depth, over, bias), v
+}
+
+// bilinear is the definition: the weights of all cells for a pixel, from distances of centres.
+func bilinear(of, over Size, pixel int) (weights []float64) {
+	tent := func(i, n, cell, cells int) float64 {
+		at := (float64(i)+0.5)*float64(cells)/float64(n) - 0.5
+		at = max(0, min(at, float64(cells-1)))
+		return max(0, 1-math.Abs(at-float64(cell)))
+	}
+	for cell := range of.Count() {
+		weights = append(weights, tent(pixel/over.Cols, over.Rows, cell/of.Cols, of.Rows)*tent(pixel%over.Cols, over.Cols, cell%of.Cols, of.Cols))
+	}
+	return weights
+}
+
+func near(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d numbers, want %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+			t.Fatalf("%s: number %d is %v, want %v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// TestRows holds rows, scaled or not, picked or not, against the definition. Weights are kept
+// in single precision.
+func TestRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, p := range pictures {
+		const depth = 3
+		m, values := drawn(rng, p.of, p.over, depth, true)
+		mean, deviation := []float64{1, -2, 0, 0}, []float64{0.5, 3, 1, 1}
+		scaled := m.Scaled(mean, deviation)
+		twice := scaled.Scaled([]float64{-1, 1, 0, 0}, []float64{2, 0.25, 1, 1})
+		picked := make([]int32, 0, m.Rows())
+		for r := range int32(m.Rows()) {
+			picked = append(picked, int32(m.Rows())-1-r)
+		}
+		some := scaled.Pick(picked[:len(picked)/2+1])
+		read, readTwice := scaled.Reader(), twice.Reader()
+		for r := range m.Rows() {
+			want := make([]float64, depth+1)
+			for cell, w := range bilinear(p.of, p.over, r) {
+				for j := range depth {
+					want[j] += w * float64(values[cell*depth+j])
+				}
+			}
+			want[depth] = 1
+			got := make([]float64, depth+1)
+			m.Row(got, r)
+			near(t, fmt.Sprint(p, " row ", r), got, want, 1e-6)
+			for j := range depth {
+				want[j] = (want[j] - mean[j]) / deviation[j]
+			}
+			read(got, r)
+			near(t, fmt.Sprint(p, " scaled row ", r), got, want, 1e-6)
+			if i := slices.Index(picked, int32(r)); i < some.Rows() {
+				again := make([]float64, depth+1)
+				some.Row(again, i)
+				near(t, fmt.Sprint(p, " picked row ", r), again, got, 0)
+			}
+			want[0], want[1] = (want[0]+1)/2, (want[1]-1)/0.25
+			readTwice(got, r)
+			near(t, fmt.Sprint(p, " row scaled twice ", r), got, want, 1e-6)
+		}
+	}
+}
+
+// TestPatch: what is interpolated are products with rows, and spreading is the adjoint, for
+// rows in any order.
+func TestPatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var p Patch // is used again for maps of other sizes
+	for _, c := range pictures {
+		const depth, numbers = 3, 5
+		m, _ := drawn(rng, c.of, c.over, depth, true)
+		m = m.Scaled([]float64{1, 2, 3, 0}, []float64{2, 1, 0.5, 1})
+		rows := make([]int32, 0, m.Rows())
+		for r := range int32(m.Rows()) {
+			if rng.IntN(4) > 0 {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) == 0 {
+			rows = append(rows, 0)
+		}
+		for _, order := range []string{"rising", "shuffled"} {
+			if order == "shuffled" {
+				rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+			}
+			weights := draw(rng, m.Dim()*numbers)
+			want := make([]float64, len(rows)*numbers)
+			row := make([]float64, m.Dim())
+			for i, r := range rows {
+				m.Row(row, int(r))
+				for j, x := range row {
+					for k := range numbers {
+						want[i*numbers+k] += x * weights[j*numbers+k]
+					}
+				}
+			}
+			p.Begin(m, numbers)
+			p.Add(rows)
+			var scratch []float32
+			for i, cell := range p.Cells {
+				if slices.Index(p.Cells, cell) != i {
+					t.Fatalf("%v: cell %d is there twice", c, cell)
+				}
+				m.Read(row, []int32{cell}, &scratch)
+				for j, x := range row {
+					for k := range numbers {
+						p.Values[i*numbers+k] += x * weights[j*numbers+k]
+					}
+				}
+			}
+			got := make([]float64, len(want))
+			p.Interpolate(got, rows)
+			near(t, fmt.Sprint(c, " ", order), got, want, 1e-12)
+
+			sums, direct := make([]float64, len(weights)), make([]float64, len(weights))
+			beliefs := draw(rng, len(want))
+			for i, r := range rows {
+				m.Row(row, int(r))
+				for j, x := range row {
+					for k := range numbers {
+						direct[j*numbers+k] += x * beliefs[i*numbers+k]
+					}
+				}
+			}
+			if order == "shuffled" {
+				p = Patch{} // which has to grow
+			}
+			p.Begin(m, numbers)
+			half := len(rows) / 2
+			p.Spread(rows[:half], beliefs[:half*numbers])
+			p.Spread(rows[half:], beliefs[half*numbers:])
+			for i, cell := range p.Cells {
+				m.Read(row, []int32{cell}, &scratch)
+				for j, x := range row {
+					for k := range numbers {
+						sums[j*numbers+k] += x * p.Values[i*numbers+k]
+					}
+				}
+			}
+			near(t, fmt.Sprint(c, " spread ", order), sums, direct, 1e-11)
+		}
+	}
+}
+
+// TestMoments holds sums over cells against those over rows, all or picked.
+func TestMoments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, c := range pictures {
+		const depth = 4
+		whole, values := drawn(rng, c.of, c.over, depth, true)
+		for cell := range c.of.Count() {
+			values[cell*depth+1] = float32(cell % 2) // an indicator, where nothing lies between cells
+			values[cell*depth+2] = 7
+		}
+		some := make([]int32, 1+rng.IntN(whole.Rows()))
+		for i := range some {
+			some[i] = int32(rng.IntN(whole.Rows()))
+		}
+		for _, m := range []*Map{whole, whole.Pick(some).(*Map)} {
+			got := m.Moments()
+			n, row := float64(m.Rows()), make([]float64, depth+1)
+			mean, squares, weighted, indicator := make([]float64, depth+1), make([]float64, depth+1), make([]float64, depth+1), make([]bool, depth+1)
+			weights := draw(rng, m.Rows())
+			for r := range m.Rows() {
+				m.Row(row, r)
+				for j, x := range row {
+					mean[j] += x / n
+					weighted[j] += weights[r] * x * x
+					indicator[j] = (r == 0 || indicator[j]) && (x == 0 || x == 1)
+				}
+			}
+			for r := range m.Rows() {
+				m.Row(row, r)
+				for j, x := range row {
+					squares[j] += (x - mean[j]) * (x - mean[j])
+					if x < got[j].Least-1e-6 || x > got[j].Most+1e-6 {
+						t.Errorf("%v: feature %d is %v, beyond %v and %v", c, j, x, got[j].Least, got[j].Most)
+					}
+				}
+			}
+			for j, s := range got {
+				near(t, fmt.Sprint(c, " moments of ", j), []float64{s.Mean, s.Squares / n}, []float64{mean[j], squares[j] / n}, 1e-12)
+				if s.Indicator != indicator[j] {
+					t.Errorf("%v: feature %d is an indicator: %v, want %v", c, j, s.Indicator, indicator[j])
+				}
+			}
+			if got[2].Mean != 7 || got[2].Squares != 0 || got[2].Least != 7 || got[2].Most != 7 || got[depth].Mean != 1 || got[depth].Squares != 0 {
+				t.Errorf("%v: constants have the moments %+v and %+v", c, got[2], got[depth])
+			}
+			sums := make([]float64, depth+1)
+			m.AddSquares(sums, func(r int) float64 { return weights[r] })
+			near(t, fmt.Sprint(c, " squares"), sums, weighted, 1e-11*n)
+		}
+	}
+}
+
+// TestLines: lines in single precision are rows, in any order of lines; a map of the picture's size
+// is unchanged.
+func TestLines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var l Lines
+	for _, c := range pictures {
+		const depth = 3
+		m, values := drawn(rng, c.of, c.over, depth, true)
+		line, row := make([]float32, c.over.Cols*depth), make([]float64, depth+1)
+		check := func(y int) {
+			l.Line(line, m, y)
+			for x := range c.over.Cols {
+				m.Row(row, y*c.over.Cols+x)
+				for j := range depth {
+					if got := line[x*depth+j]; math.Abs(float64(got)-row[j]) > 1e-5 {
+						t.Fatalf("%v: feature %d of pixel %d, %d is %v, want %v", c, j, y, x, got, row[j])
+					}
+				}
+			}
+			if c.of == c.over && !slices.Equal(line, values[y*len(line):][:len(line)]) {
+				t.Fatalf("%v: line %d is changed", c, y)
+			}
+		}
+		for y := range c.over.Rows {
+			check(y)
+		}
+		for range 20 {
+			check(rng.IntN(c.over.Rows))
+		}
+	}
+}

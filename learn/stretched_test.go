@@ -1,0 +1,83 @@
+package learn
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/stretch"
+)
+
+// TestStretchedFeatures: pictures whose features are stretched over their pixels have the runs of the
+// same features pixel by pixel, in blocks and whole, by all methods: to rounding, and to the same
+// bytes for any number of threads.
+func TestStretchedFeatures(t *testing.T) {
+	t.Parallel()
+	const depth, states = 4, 3
+	rng := source(5)
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(states), depth+1, 1)))
+	var stretched, dense []*crf.Instance
+	for _, size := range [][2]stretch.Size{
+		{{Rows: 6, Cols: 7}, {Rows: 23, Cols: 29}}, {{Rows: 7, Cols: 6}, {Rows: 29, Cols: 23}}, {{Rows: 9, Cols: 11}, {Rows: 9, Cols: 11}}, {{Rows: 1, Cols: 4}, {Rows: 2, Cols: 17}},
+	} {
+		values := make(stretch.Values, size[0].Count()*depth)
+		for i := range values {
+			values[i] = float32(rng.NormFloat64())
+		}
+		f := crf.Compute(stretch.New(values, size[0], depth, size[1], true))
+		n := f.Rows()
+		x, labels := make([]float64, n*(depth+1)), make([]int32, n)
+		for r := range n {
+			row := x[r*(depth+1):][:depth+1]
+			f.Row(row, r)
+			best := 0
+			for y := range states { // features say something of labels
+				if row[y]+rng.NormFloat64() > row[best] {
+					best = y
+				}
+			}
+			if labels[r] = int32(best); rng.IntN(10) == 0 {
+				labels[r] = crf.Unobserved
+			}
+		}
+		g := must(graph.Grid(size[1].Rows, size[1].Cols, graph.GridOptions{}))
+		for _, one := range []struct {
+			features crf.Features
+			into     *[]*crf.Instance
+		}{{f, &stretched}, {must(crf.Dense(x, depth+1)), &dense}} {
+			*one.into = append(*one.into, must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
+				Graph: g, Rows: size[1].Rows, Cols: size[1].Cols, Labels: [][]int32{labels},
+				NodeFeat: []crf.Features{one.features}, EdgeFeat: []crf.Features{crf.Constant(g.NumEdges(), 1)},
+			})))
+		}
+	}
+	for name, s := range map[string]Settings{
+		"bbpl":      {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12},
+		"fixed":     {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12, Step: must(ParseStep("fixed:0.001"))},
+		"single":    {Method: BBPL, Cut: Cut{Blocks: 3}, MaxPasses: 12, SinglePrecision: true},
+		"full":      {Method: Full, MaxPasses: 40},
+		"pseudo":    {Method: Pseudo, MaxPasses: 10},
+		"piecewise": {Method: Piecewise, MaxPasses: 10},
+	} {
+		fit := func(data []*crf.Instance, threads int) []float64 {
+			s.Threads = threads
+			return must(Fit(context.Background(), Problem{Model: model, Data: data, L2: 0.1}, s)).Model.Weights
+		}
+		want, got := fit(dense, 2), fit(stretched, 2)
+		tolerance := 1e-8
+		if s.SinglePrecision {
+			tolerance = 1e-4
+		}
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+				t.Errorf("%s: weight %d is %v, want %v", name, i, got[i], want[i])
+			}
+		}
+		if again := fit(stretched, 1); !slices.Equal(again, got) {
+			t.Errorf("%s: the weights are others for one thread", name)
+		}
+	}
+}
