@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // sampleSize is the number of edges whose distances give the bin edges. The
@@ -15,17 +16,49 @@ const sampleSize = 1 << 18
 
 // pixelFeatures are the features of one picture's pixels.
 type pixelFeatures struct {
-	graph  *graph.Graph
-	values []float32 // [pixels*stride]
-	depth  int       // features that count; a bias may follow
-	stride int
+	graph    *graph.Graph
+	features *stretch.Map
+	width    int // pixels in a line
+	depth    int // features that count; a bias may follow
 }
 
-// distance returns the ℓ2 distance of the features of the ends of edge e. The
+// distances measures how far apart the features of neighbours are. It keeps the two lines of
+// pixels that it has looked at last.
+type distances struct {
+	*pixelFeatures
+	maker  stretch.Lines
+	lines  [2]int // in values; −1: none
+	values [2][]float32
+}
+
+func (p *pixelFeatures) distances() *distances {
+	d := &distances{pixelFeatures: p, lines: [2]int{-1, -1}}
+	for i := range d.values {
+		d.values[i] = make([]float32, p.width*p.depth)
+	}
+	return d
+}
+
+// pixel returns the features of a pixel. keep is a line that is still needed.
+func (d *distances) pixel(s int32, keep int) []float32 {
+	y, x := int(s)/d.width, int(s)%d.width
+	i := slices.Index(d.lines[:], y)
+	if i < 0 {
+		if i = 0; d.lines[0] == keep {
+			i = 1
+		}
+		d.lines[i] = y
+		d.maker.Line(d.values[i], d.features, y)
+	}
+	return d.values[i][x*d.depth:][:d.depth]
+}
+
+// of returns the ℓ2 distance of the features of the ends of edge e. The
 // conversion keeps sums the same on machines that fuse multiply and add.
-func (p *pixelFeatures) distance(e int32) float64 {
-	a := p.values[int(p.graph.U(e))*p.stride:][:p.depth]
-	b := p.values[int(p.graph.V(e))*p.stride:][:p.depth]
+func (d *distances) of(e int32) float64 {
+	u, v := d.graph.U(e), d.graph.V(e)
+	a := d.pixel(u, int(v)/d.width)
+	b := d.pixel(v, int(u)/d.width)
 	sum := 0.0
 	for i := range a {
 		d := float64(a[i]) - float64(b[i])
@@ -36,9 +69,9 @@ func (p *pixelFeatures) distance(e int32) float64 {
 
 // bins returns the bin of every edge.
 func (p *pixelFeatures) bins(edges []float64) []int32 {
-	bins := make([]int32, p.graph.NumEdges())
+	bins, distances := make([]int32, p.graph.NumEdges()), p.distances()
 	for e := range bins {
-		bins[e] = binOf(p.distance(int32(e)), edges)
+		bins[e] = binOf(distances.of(int32(e)), edges)
 	}
 	return bins
 }
@@ -61,20 +94,22 @@ func sampleDistances(pictures []pixelFeatures) []float64 {
 	random := rand.New(rand.NewPCG(1, 2))
 	sample := make([]float64, 0, size)
 	at, begin := 0, 0 // picture, and the number of its first edge
+	distances := pictures[0].distances()
 	for i := range size {
-		from, to := stretch(i, total, size), stretch(i+1, total, size)
+		from, to := fraction(i, total, size), fraction(i+1, total, size)
 		edge := from + random.IntN(to-from)
 		for edge >= begin+pictures[at].graph.NumEdges() {
 			begin += pictures[at].graph.NumEdges()
 			at++
+			distances = pictures[at].distances()
 		}
-		sample = append(sample, pictures[at].distance(int32(edge-begin)))
+		sample = append(sample, distances.of(int32(edge-begin)))
 	}
 	return sample
 }
 
-// stretch returns total·i/size without overflow.
-func stretch(i, total, size int) int {
+// fraction returns total·i/size without overflow.
+func fraction(i, total, size int) int {
 	return total/size*i + total%size*i/size
 }
 
@@ -86,7 +121,7 @@ func binEdges(sample []float64, bins int) []float64 {
 	slices.Sort(sample)
 	edges := []float64{}
 	for q := 1; q < bins && len(sample) > 0; q++ {
-		edge := sample[stretch(q, len(sample), bins)]
+		edge := sample[fraction(q, len(sample), bins)]
 		if edge > sample[0] && (len(edges) == 0 || edge > edges[len(edges)-1]) {
 			edges = append(edges, edge)
 		}

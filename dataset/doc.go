@@ -54,7 +54,7 @@
 //	images/ID.jpg (.jpeg, .png)     the pictures
 //	labels/ID.regions.txt           one line per pixel row; negative: unobserved; or else
 //	labels/ID.png                   8-bit, with a palette or grey; 255: unobserved
-//	features/ID.npy                 [h, w, d] unary features, in this or any other folder
+//	features/ID.npy                 [h, w, d] or [d, h, w] unary features, in this or any other folder
 //	dataset.json                    "states", "node_features", "hidden_labels" and what is forbidden
 //
 // The nodes are the pixels, row by row, joined to 4 or 8 neighbours. The feature

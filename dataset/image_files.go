@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"image"
@@ -10,8 +12,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 // Folders and files of an image folder.
@@ -38,6 +45,7 @@ type imageFiles struct {
 type imageData struct {
 	image    ImageSource
 	features *featureMap
+	layouts  []string  // that the features can have
 	labels   *labelMap // nil: not read
 	sources  []Source
 	allowed  int64 // memory, as Options.Memory
@@ -51,6 +59,18 @@ func (d *imageData) source(path, wanted string) ([]byte, error) {
 		d.sources = append(d.sources, source)
 	}
 	return data, err
+}
+
+// mapped is source for a file that may be large: of what is mapped nothing counts as memory.
+func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
+	file, err := infile.Map(path, wanted, func(size int64) error {
+		return memory.Check("the file "+path, float64(size), d.allowed)
+	})
+	if err == nil {
+		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())), Bytes: int64(len(file.Bytes()))})
+		runtime.KeepAlive(file)
+	}
+	return file, err
 }
 
 // findImages lists the pictures to read: those of the list, or all.
@@ -140,14 +160,14 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	if err := f.readPicture(d, o.edgesOfImages() == EdgesContrast); err != nil {
 		list = append(list, err)
 	}
-	data, err := d.source(f.features, "the features of a picture in npy format")
+	features, err := d.mapped(f.features, "the features of a picture in npy format")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
 	case err != nil:
 		list = append(list, err)
 	default:
-		if d.features, err = parseFeatureMap(f.features, data); err != nil {
+		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
 			list = append(list, err)
 		}
 	}
@@ -155,7 +175,7 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 		list = append(list, f.readLabels(d)...)
 	}
 	if len(list) == 0 {
-		list = d.checkSizes()
+		list = d.checkSizes(o.Layout)
 	}
 	if len(list) == 0 && f.edges != "" {
 		if err := f.readEdgeMap(d); err != nil {
@@ -202,8 +222,9 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 		m, err = parseEdgePicture(path, data, d.allowed)
 	case errors.Is(err, fs.ErrNotExist):
 		path = f.edges + ".npy"
-		if data, err = d.source(path, "an edge map in npy format"); err == nil {
-			m, err = parseMap(path, data, 2)
+		var file *infile.Mapping
+		if file, err = d.mapped(path, "an edge map in npy format"); err == nil {
+			m, err = parseMap(path, file.Bytes(), file, 2)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,14 +233,20 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(m.data, func(v float32) bool { return v < 0 }); i >= 0 {
-		return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false), Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", m.data[i])}
+	value := make([]float32, 1)
+	for i := range m.rows * m.cols {
+		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
+			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false), Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
+		}
 	}
 	if s := d.image; !m.fits(s.Height, s.Width) {
-		return m.misfit(&s)
+		return m.misfit(&s, "[h, w]")
 	}
 	d.edges = make([]float32, d.rows*d.cols)
-	m.upsample(d.edges, 1, d.rows, d.cols)
+	var lines stretch.Lines
+	for y, over := 0, m.over(&d.image, false); y < d.rows; y++ {
+		lines.Line(d.edges[y*d.cols:][:d.cols], over, y)
+	}
 	return nil
 }
 
@@ -236,15 +263,17 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 	if err != nil {
 		return nil, &Error{File: path, Problem: "the edge map cannot be read: " + err.Error(), Remedy: "save it again as a grey png, or as npy", Cause: err}
 	}
-	m := &featureMap{path: path, rows: config.Height, cols: config.Width, depth: 1, data: make([]float32, config.Width*config.Height)}
+	m := &featureMap{path: path, rows: config.Height, cols: config.Width, depth: 1}
+	values := make(stretch.Values, m.rows*m.cols)
+	m.cells = values
 	switch p := picture.(type) {
 	case *image.Gray:
-		for i := range m.data {
-			m.data[i] = float32(p.GrayAt(i%m.cols, i/m.cols).Y) / math.MaxUint8
+		for i := range values {
+			values[i] = float32(p.GrayAt(i%m.cols, i/m.cols).Y) / math.MaxUint8
 		}
 	case *image.Gray16:
-		for i := range m.data {
-			m.data[i] = float32(p.Gray16At(i%m.cols, i/m.cols).Y) / math.MaxUint16
+		for i := range values {
+			values[i] = float32(p.Gray16At(i%m.cols, i/m.cols).Y) / math.MaxUint16
 		}
 	default:
 		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges", Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
@@ -285,20 +314,26 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	return list
 }
 
-// checkSizes compares the sizes of labels and features with the picture's.
-func (d *imageData) checkSizes() []error {
+// checkSizes compares the sizes of labels and features with the picture's, features in the
+// layout asked for or in any.
+func (d *imageData) checkSizes(layout string) []error {
 	s := d.image
 	var list []error
 	if m := d.labels; m != nil && (m.rows != s.Height || m.cols != s.Width) {
 		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
 	}
-	if m := d.features; !m.fits(s.Height, s.Width) {
-		list = append(list, m.misfit(&s))
+	m := d.features
+	if d.layouts = m.possible(&s, layout); len(d.layouts) == 0 {
+		m.arrange(cmp.Or(layout, LayoutHWC))
+		list = append(list, m.misfit(&s, cmp.Or(shapes[layout], shapes[LayoutHWC]+" or "+shapes[LayoutCHW])))
 	}
 	return list
 }
 
+// shapes of layouts, for messages.
+var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
+
 // misfit is the error of a map that does not fit a picture.
-func (m *featureMap) misfit(s *ImageSource) error {
-	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want [h, w, d]"}
+func (m *featureMap) misfit(s *ImageSource, wanted string) error {
+	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want " + wanted}
 }

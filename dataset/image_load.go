@@ -32,7 +32,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseEdges, l.refuseSpins, l.freezeAll)
+	l.run(l.chooseLayout, l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseEdges, l.refuseSpins, l.freezeAll)
 	return l.result()
 }
 
@@ -46,6 +46,47 @@ func (l *imageLoader) read(files []imageFiles) {
 		l.fail(lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
 		l.set.Images = append(l.set.Images, d.image)
+	}
+}
+
+// chooseLayout finds the order of axes in which all maps fit their pictures and have as many
+// features as the model, or dataset.json, or each other.
+func (l *imageLoader) chooseLayout() {
+	wanted := len(l.manifest.NodeFeatures)
+	if l.o.Recipe != nil {
+		wanted = l.o.Recipe.FeatureDim
+	}
+	first := l.images[0]
+	var fit, same []string // those that fit all pictures, and of these with as many features
+	for _, layout := range layouts {
+		fits, equal, depth := true, true, wanted
+		for _, d := range l.images {
+			d.features.arrange(layout)
+			fits = fits && slices.Contains(d.layouts, layout)
+			equal = equal && (depth == 0 || d.features.depth == depth)
+			depth = d.features.depth
+		}
+		if fits {
+			fit = append(fit, layout)
+		}
+		if fits && equal {
+			same = append(same, layout)
+		}
+	}
+	layout := first.layouts[0] // where none fits, what follows says what is wrong
+	switch {
+	case len(fit) == 1:
+		layout = fit[0]
+	case len(same) == 1:
+		layout = same[0]
+	case len(same) == 2:
+		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
+			shapes[LayoutHWC], shapes[LayoutCHW], first.features.path, shapeText(first.features.header.shape), LayoutHWC, LayoutCHW))
+	}
+	for _, d := range l.images {
+		if d.features.arrange(layout); !slices.Contains(d.layouts, layout) {
+			l.fail(d.features.misfit(&d.image, shapes[layout]+", as "+first.features.path))
+		}
 	}
 }
 
@@ -123,8 +164,8 @@ func (l *imageLoader) checkLabels() {
 	}
 }
 
-// buildPixels upsamples the features to the pixels. Pictures of the same size
-// share one grid.
+// buildPixels stretches the features over the pixels. Pictures of the same size share one
+// grid.
 func (l *imageLoader) buildPixels() {
 	if l.checkPixels(); len(l.problems) > 0 {
 		return
@@ -142,16 +183,12 @@ func (l *imageLoader) buildPixels() {
 			}
 			grids[size] = grid
 		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], depth: r.FeatureDim, stride: r.FeatureDim}
-		if r.Bias {
-			l.pixels[i].stride++
-		}
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width, depth: r.FeatureDim}
 	}
-	l.each(len(l.images), func(i int) { l.pixels[i].fill(l.images[i]) })
 }
 
-// checkPixels refuses pictures whose pixels' features take too much memory: a small map is
-// stretched over a picture of any size.
+// checkPixels refuses pictures whose pixels take too much memory: their features do not,
+// since they stay in their files.
 func (l *imageLoader) checkPixels() {
 	// A label, the colours, and the bin and the graph of an edge, which pictures of one size
 	// share.
@@ -161,28 +198,14 @@ func (l *imageLoader) checkPixels() {
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
-		total += pixels*float64(4*(r.FeatureDim+1)+label+colours) + pixels*edges
+		total += pixels * (label + colours + edges)
 		if pixels > largest.image.pixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("%d features of every pixel of %d pictures", r.FeatureDim, len(l.images)), total, l.o.Memory, func() string {
-		return fmt.Sprintf("this one, the largest, has %d×%d pixels, and %s has %d features for each", largest.image.Width, largest.image.Height, largest.features.path, r.FeatureDim)
+	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, l.o.Memory, func() string {
+		return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
 	})
-}
-
-// fill upsamples the features of one picture, puts the bias behind them and
-// lets go of the map.
-func (p *pixelFeatures) fill(d *imageData) {
-	rows, cols := d.image.Height, d.image.Width
-	p.values = make([]float32, rows*cols*p.stride)
-	d.features.upsample(p.values, p.stride, rows, cols)
-	if p.stride > p.depth {
-		for at := p.depth; at < len(p.values); at += p.stride {
-			p.values[at] = 1
-		}
-	}
-	d.features.data = nil
 }
 
 // chooseEdges takes the model's bins or scales, or those of the training data, which
@@ -191,7 +214,7 @@ func (l *imageLoader) chooseEdges() {
 	r := &l.set.Recipe
 	if l.o.Schema == nil {
 		number, names, from := l.chooseBins()
-		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].stride, number)
+		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
 		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
 		l.set.origins.edgeFeatures[0] = from
 		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
@@ -256,11 +279,8 @@ func (l *imageLoader) freezeAll() {
 
 func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	d, p := l.images[i], &l.pixels[i]
-	unary, err := crf.Dense(p.values, p.stride)
-	if err != nil {
-		return crf.InstanceSpec{}, err
-	}
 	var edges crf.Features
+	var err error
 	if r := &l.set.Recipe; r.Edges != nil {
 		edges, err = r.Edges.coded(&d.pixelEdges, p.graph.NumEdges(), r.Neighbours, l.book, l.ofDifference)
 		d.pixelEdges = pixelEdges{}
@@ -272,7 +292,7 @@ func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	}
 	spec := crf.InstanceSpec{
 		Name: d.image.ID, Graph: p.graph, Rows: d.image.Height, Cols: d.image.Width,
-		NodeFeat: []crf.Features{unary}, EdgeFeat: []crf.Features{edges},
+		NodeFeat: []crf.Features{crf.Compute(p.features)}, EdgeFeat: []crf.Features{edges},
 	}
 	if d.labels != nil {
 		spec.Labels = [][]int32{d.labels.labels}

@@ -293,41 +293,6 @@ func TestOpenDecodesPictures(t *testing.T) {
 	}
 }
 
-// The map is stretched over the picture; cells' and pixels' centres are at half
-// coordinates, and beyond the outermost centres nothing is extrapolated.
-func TestUpsample(t *testing.T) {
-	random := func(i int) float32 { return float32(math.Sin(float64(i * i))) }
-	m := &featureMap{rows: 3, cols: 4, depth: 2, data: make([]float32, 24)}
-	for i := range m.data {
-		m.data[i] = random(i)
-	}
-	const rows, cols, stride = 7, 10, 3
-	got := make([]float32, rows*cols*stride)
-	m.upsample(got, stride, rows, cols)
-	cell := func(r, c, k int) float64 {
-		r, c = max(0, min(r, m.rows-1)), max(0, min(c, m.cols-1))
-		return float64(m.data[(r*m.cols+c)*m.depth+k])
-	}
-	for r := range rows {
-		for c := range cols {
-			y, x := (float64(r)+.5)*3/rows-.5, (float64(c)+.5)*4/cols-.5
-			y0, x0 := math.Floor(y), math.Floor(x)
-			for k := range m.depth {
-				at := func(dr, dc int) float64 { return cell(int(y0)+dr, int(x0)+dc, k) }
-				want := (1-y+y0)*((1-x+x0)*at(0, 0)+(x-x0)*at(0, 1)) + (y-y0)*((1-x+x0)*at(1, 0)+(x-x0)*at(1, 1))
-				if d := math.Abs(float64(got[(r*cols+c)*stride+k]) - want); d > 1e-6 {
-					t.Errorf("pixel (%d, %d), feature %d is off by %v", r, c, k, d)
-				}
-			}
-		}
-	}
-	same := make([]float32, 24)
-	m.upsample(same, 2, 3, 4)
-	if !slices.Equal(same, m.data) {
-		t.Error("a map of the picture's size is changed")
-	}
-}
-
 func TestFeatureMapFits(t *testing.T) {
 	for _, c := range []struct {
 		mapRows, mapCols, rows, cols int
@@ -419,11 +384,18 @@ func FuzzLabelPicture(f *testing.F) {
 func FuzzFeatureMap(f *testing.F) {
 	f.Add([]byte(cells(1, 2, 1, 0, 4)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := parseFeatureMap("m", data)
+		m, err := parseFeatureMap("m", data, nil)
 		if err != nil {
 			return
 		}
-		m.upsample(make([]float32, 6*m.depth), m.depth, 2, 3)
+		for _, layout := range layouts {
+			if m.arrange(layout); m.rows*m.cols < 1<<16 && m.depth < 1<<16 {
+				pixels := m.over(&ImageSource{Height: 2, Width: 3}, true)
+				for r := range pixels.Rows() {
+					pixels.Row(make([]float64, pixels.Dim()), r)
+				}
+			}
+		}
 	})
 }
 
@@ -448,22 +420,82 @@ func BenchmarkReadFeatureMaps(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := parseFeatureMap(path, data); err != nil {
+			if _, err := parseFeatureMap(path, data, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 	}
 }
 
-// TestFeatureMapTypes: maps of all types that are read have the same numbers.
+// TestFeatureMapTypes: maps of all types, layouts and orders have the same numbers.
 func TestFeatureMapTypes(t *testing.T) {
-	want := []float32{0, 1, 2, 200}
-	for descr, values := range map[string]any{
-		"<f4": want, "<f8": []float64{0, 1, 2, 200}, "|u1": []uint8{0, 1, 2, 200}, "<f2": []uint16{0, 0x3c00, 0x4000, 0x5a40},
-	} {
-		m, err := parseFeatureMap("m", npyOf(descr, "False", "(1, 2, 2)", binary.LittleEndian, values))
-		if err != nil || !slices.Equal(m.data, want) {
-			t.Errorf("%s: %v, %v", descr, m, err)
+	const rows, cols, depth = 2, 3, 4
+	want := make([]float32, rows*cols*depth)
+	for i := range want {
+		want[i] = float32(i * 7 % 24)
+	}
+	halves := func(x []float32) []uint16 { // of small whole numbers
+		h := make([]uint16, len(x))
+		for i, v := range x {
+			if v > 0 {
+				h[i] = uint16(math.Float32bits(v)>>13 - (127-15)<<10)
+			}
+		}
+		return h
+	}
+	numbers := map[string]func(x []float32) any{
+		"f4": func(x []float32) any { return x },
+		"f2": func(x []float32) any { return halves(x) },
+		"f8": func(x []float32) any {
+			d := make([]float64, len(x))
+			for i, v := range x {
+				d[i] = float64(v)
+			}
+			return d
+		},
+		"u1": func(x []float32) any {
+			b := make([]uint8, len(x))
+			for i, v := range x {
+				b[i] = uint8(v)
+			}
+			return b
+		},
+	}
+	for _, layout := range layouts {
+		for _, fortran := range []string{"False", "True"} {
+			shape := []int{rows, cols, depth}
+			if layout == LayoutCHW {
+				shape = []int{depth, rows, cols}
+			}
+			data := make([]float32, len(want))
+			for r := range rows {
+				for c := range cols {
+					for k := range depth {
+						at := []int{r, c, k}
+						if layout == LayoutCHW {
+							at = []int{k, r, c}
+						}
+						place := (at[0]*shape[1]+at[1])*shape[2] + at[2]
+						if fortran == "True" {
+							place = (at[2]*shape[1]+at[1])*shape[0] + at[0]
+						}
+						data[place] = want[(r*cols+c)*depth+k]
+					}
+				}
+			}
+			for code, convert := range numbers {
+				for sign, order := range map[string]binary.ByteOrder{"<": binary.LittleEndian, ">": binary.BigEndian} {
+					m, err := parseFeatureMap("m", npyOf(sign+code, fortran, fmt.Sprintf("(%d, %d, %d)", shape[0], shape[1], shape[2]), order, convert(data)), nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					m.arrange(layout)
+					got := make([]float32, len(want))
+					if m.cells.Read(got, []int32{0, 1, 2, 3, 4, 5}); m.rows != rows || m.cols != cols || m.depth != depth || !slices.Equal(got, want) {
+						t.Errorf("%s%s %s fortran %s: %d×%d×%d %v, want %v", sign, code, layout, fortran, m.rows, m.cols, m.depth, got, want)
+					}
+				}
+			}
 		}
 	}
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// FeatureDir is the folder with one .npy of unary features per image; ""
 	// means features in the data folder.
 	FeatureDir string
+	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that
+	// fits the pictures.
+	Layout string
 	// List is a file of image ids, one per line: a path as it stands, or else
 	// within the data folder. "" takes all images.
 	List string
@@ -125,6 +128,8 @@ func (o *Options) validate(kind string) error {
 		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
 	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
 		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
+	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
+		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
 	case o.Edges == EdgesContrast && o.Bins != 0:
 		return optionError("Bins", "it goes with the option Edges %q only", EdgesBins)
 	case kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins && len(o.Offsets) > 0:
@@ -143,6 +148,7 @@ func (o *Options) validate(kind string) error {
 		used        bool
 	}{
 		{"FeatureDir", KindImages, o.FeatureDir != ""},
+		{"Layout", KindImages, o.Layout != ""},
 		{"List", KindImages, o.List != ""},
 		{"Observed", KindGraph, o.Observed != ""},
 		{"Hops", KindGraph, o.Hops != 0},

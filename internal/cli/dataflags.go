@@ -18,19 +18,20 @@ import (
 
 // dataFlags say how data are read.
 type dataFlags struct {
-	kind, features, list, observed string
-	edges, edgeMaps                string
-	states, columns                []string
-	offsets                        []int
-	bins, neighbours, hops         int
-	noBias, untied, directed       bool
-	skipEdges                      bool
-	memory                         int64
+	kind, features, layout, list, observed string
+	edges, edgeMaps                        string
+	states, columns                        []string
+	offsets                                []int
+	bins, neighbours, hops                 int
+	noBias, untied, directed               bool
+	skipEdges                              bool
+	memory                                 int64
 }
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
-	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy unary features [h,w,d] (default: DATA/features)")
+	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy unary features [h,w,d] or [d,h,w] (default: DATA/features)")
+	f.StringVar(&d.layout, "layout", "", "images: axes of the features, hwc or chw (default: what fits the pictures)")
 	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: all images)")
 	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
 	f.StringVar(&d.edges, "edge-features", "", "images: contrast (of colours) or bins (of the distance of features, as in the paper) (default contrast)")
@@ -63,7 +64,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 // nil.
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
-		Kind: d.kind, FeatureDir: d.features, List: d.list, Observed: d.observed,
+		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
 		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
 	}
 	if m != nil {
@@ -74,7 +75,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
-	"Kind": "--kind", "FeatureDir": "--features", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
+	"Kind": "--kind", "FeatureDir": "--features", "Layout": "--layout", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
 	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
 }
 

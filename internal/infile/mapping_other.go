@@ -1,0 +1,9 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+
+package infile
+
+import "os"
+
+func mapped(*os.File, int64) []byte { return nil }
+
+func unmap([]byte) {}
