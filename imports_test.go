@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
 	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/memory", "internal/numeric", "internal/partition", "internal/machine", "internal/memory", "internal/safetensors", "internal/simd", "internal/ground", "internal/stretch", "internal/zeros"},
 
-	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson"},
+	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
 	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
@@ -89,6 +89,7 @@ var mayImport = map[string][]string{
 	"internal/infile":        {},
 	"internal/nearest":       {},
 	"internal/npy":           {},
+	"internal/superpixel":    {},
 	"internal/onnx":          {"internal/nearest"},
 	"internal/onnx/onnxtest": {},
 	"internal/printable":     {},

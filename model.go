@@ -185,7 +185,11 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	}
 	all := make([]Prediction, len(instances))
 	err = work.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		all[i] = prediction(instances[i], b, func(row int) int { return job.NodeOfRow(set, i, row) })
+		rows := len(b.Labels)
+		if i < len(set.Rows) && set.Rows[i] != nil { // of superpixels there are fewer than pixels
+			rows = len(set.Rows[i])
+		}
+		all[i] = prediction(instances[i], b, rows, func(row int) int { return job.NodeOfRow(set, i, row) })
 		return nil
 	})
 	if err != nil {
@@ -222,9 +226,9 @@ func partlyKnown(instances []*crf.Instance) [][]int32 {
 	return held
 }
 
-func prediction(in *crf.Instance, b *infer.Beliefs, node func(row int) int) Prediction {
-	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, len(b.Labels)), Beliefs: make([][]float64, len(b.Labels))}
-	for r := range b.Labels {
+func prediction(in *crf.Instance, b *infer.Beliefs, rows int, node func(row int) int) Prediction {
+	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, rows), Beliefs: make([][]float64, rows)}
+	for r := range rows {
 		s := node(r)
 		p.Labels[r] = in.Schema().NodeTypes[in.NodeType(int32(s))].States[b.Labels[s]]
 		p.Beliefs[r] = append([]float64(nil), b.Of(s)...)

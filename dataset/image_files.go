@@ -157,7 +157,7 @@ func findFeatures(folder string, o *Options) (string, error) {
 func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	d := &imageData{allowed: o.Memory}
 	var list []error
-	if err := f.readPicture(d, o.edgesOfImages() == EdgesContrast); err != nil {
+	if err := f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast); err != nil {
 		list = append(list, err)
 	}
 	features, err := d.mapped(f.features, "the features of a picture in npy format")

@@ -19,6 +19,7 @@ type imageLoader struct {
 
 	book         []float64  // of contrasts: the distinct features of edges
 	ofDifference [][]uint16 // and their bins of colours
+	regions      []regions  // with superpixels
 }
 
 // loadImages reads an image folder.
@@ -32,7 +33,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.chooseEdges, l.refuseSpins, l.freezeAll)
+	l.run(l.chooseLayout, l.checkDepths, l.chooseStates, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -101,7 +102,9 @@ func (l *imageLoader) checkDepths() {
 		l.compareNames()
 	} else {
 		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
-		if l.o.edgesOfImages() == EdgesContrast {
+		if l.o.Superpixels > 0 {
+			l.set.Recipe.Superpixels = &superpixelRecipe{Count: l.o.Superpixels}
+		} else if l.o.edgesOfImages() == EdgesContrast {
 			l.set.Recipe.Edges = &edgeRecipe{Offsets: l.o.offsets()}
 		}
 	}
@@ -175,7 +178,7 @@ func (l *imageLoader) buildPixels() {
 	r := l.set.Recipe
 	for i, d := range l.images {
 		size := [2]int{d.image.Height, d.image.Width}
-		if grids[size] == nil {
+		if grids[size] == nil && r.Superpixels == nil {
 			grid, err := gridOf(size[0], size[1], r.offsets(), r.Neighbours)
 			if err != nil {
 				l.fail(&Error{File: d.image.Path, Problem: err.Error(), Cause: err})
@@ -220,7 +223,7 @@ func (l *imageLoader) chooseEdges() {
 		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 		l.set.Schema.EdgeTypes[0].FeatureNames = names
 		// Above and below, right and left are not the same in photographs.
-		l.directed = r.Edges != nil
+		l.directed = r.Edges != nil // which superpixels have not
 		l.completeSchema()
 	}
 	if r.Edges != nil {
@@ -232,6 +235,11 @@ func (l *imageLoader) chooseEdges() {
 // names, and what says so.
 func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
 	r := &l.set.Recipe
+	if s := r.Superpixels; s != nil {
+		r.Superpixels = l.newSuperpixelRecipe(s.Count)
+		number = r.Superpixels.dim()
+		return number, r.Superpixels.names(), origin{what: "features", number: number, because: "superpixels have as many"}
+	}
 	if r.Edges != nil {
 		parts := make([]edgeSums, len(l.images))
 		l.each(len(l.images), func(i int) { parts[i] = l.images[i].pixelEdges.sums(r.Edges.Offsets, r.Neighbours) })
@@ -279,6 +287,9 @@ func (l *imageLoader) freezeAll() {
 
 func (l *imageLoader) spec(i int) (crf.InstanceSpec, error) {
 	d, p := l.images[i], &l.pixels[i]
+	if l.set.Recipe.Superpixels != nil {
+		return l.regionSpec(i, p.features.Reader(), p.features.Dim())
+	}
 	var edges crf.Features
 	var err error
 	if r := &l.set.Recipe; r.Edges != nil {

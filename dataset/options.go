@@ -73,6 +73,10 @@ type Options struct {
 	EdgeMaps string
 	// Neighbours is 4 or 8 for images; 0 means defaultNeighbours.
 	Neighbours int
+	// Superpixels is about how many regions of similar colour each image is cut into. They are
+	// the nodes in the place of pixels, with the means of their features, and those that touch
+	// are joined. 0: pixels are.
+	Superpixels int
 
 	// Observed is, for graph tables, the split whose labels are kept; all others
 	// become unobserved. "" keeps every label.
@@ -138,6 +142,12 @@ func (o *Options) validate(kind string) error {
 		return optionError("EdgeMaps", "it goes with the option Edges %q only", EdgesContrast)
 	case offsetsProblem(o.Offsets) != "":
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
+	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
+		return optionError("Superpixels", "it is %d, want 1 to %d", o.Superpixels, mostSuperpixels)
+	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 || o.EdgeMaps != ""):
+		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
+	case o.Superpixels > 0 && o.Directed:
+		return optionError("Directed", "superpixels have no direction")
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -159,6 +169,7 @@ func (o *Options) validate(kind string) error {
 		{"Bins", KindImages, o.Bins != 0},
 		{"Neighbours", KindImages, o.Neighbours != 0},
 		{"Edges", KindImages, o.Edges != ""},
+		{"Superpixels", KindImages, o.Superpixels != 0},
 		{"Offsets", KindImages, len(o.Offsets) > 0},
 		{"EdgeMaps", KindImages, o.EdgeMaps != ""},
 	} {
@@ -173,6 +184,14 @@ func (o *Options) validate(kind string) error {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
+}
+
+// superpixels reports whether the nodes of images are superpixels.
+func (o *Options) superpixels() bool {
+	if o.Recipe != nil {
+		return o.Recipe.Superpixels != nil
+	}
+	return o.Superpixels > 0
 }
 
 // edgesOfImages returns what the features of edges of images are.
@@ -222,6 +241,13 @@ func (o *Options) overruled() []string {
 	var list []string
 	if r.Kind == KindImages && o.Neighbours != 0 && o.Neighbours != r.Neighbours {
 		list = append(list, fmt.Sprintf("the option Neighbours is %d, but the model was trained with %d, which holds", o.Neighbours, r.Neighbours))
+	}
+	if s := r.Superpixels; r.Kind == KindImages && o.Superpixels != 0 && (s == nil || o.Superpixels != s.Count) {
+		what := "pixels"
+		if s != nil {
+			what = fmt.Sprintf("%d superpixels", s.Count)
+		}
+		list = append(list, fmt.Sprintf("the option Superpixels is %d, but the model was trained with %s, which holds", o.Superpixels, what))
 	}
 	if r.Kind == KindImages && o.Bins != 0 && r.Edges != nil {
 		list = append(list, "the option Bins does not hold, because the model was trained with contrasts")

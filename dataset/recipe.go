@@ -57,6 +57,10 @@ type Recipe struct {
 	// distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
 
+	// Superpixels says how regions of images are made, which are the nodes in the place of
+	// pixels; nil: pixels are.
+	Superpixels *superpixelRecipe `json:"superpixels,omitempty"`
+
 	// NodeForm and EdgeForm are the Form constants, for npz.
 	NodeForm string `json:"node_form,omitempty"`
 	EdgeForm string `json:"edge_form,omitempty"`
@@ -134,7 +138,11 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: edges go with kind %q only, and without bins", KindImages)
 	case r.Edges != nil && r.Edges.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
-	case r.Kind == KindImages && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
+	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
+		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
+	case r.Superpixels != nil && r.Superpixels.problem() != "":
+		return fmt.Errorf("recipe: %s", r.Superpixels.problem())
+	case r.Kind == KindImages && r.Superpixels == nil && r.Edges == nil && r.Bins != len(r.BinEdges)+1:
 		return fmt.Errorf("recipe: %d bins with %d bin_edges, want one edge less than bins", r.Bins, len(r.BinEdges))
 	case r.Kind == KindNPZ && !slices.Contains([]string{FormNone, FormConstant, FormDense}, r.NodeForm):
 		return fmt.Errorf("recipe: node_form is %q", r.NodeForm)
@@ -159,6 +167,9 @@ func (r *Recipe) offsets() []int {
 
 // edgeDim returns the number of features of edges of images.
 func (r *Recipe) edgeDim() int {
+	if r.Superpixels != nil {
+		return r.Superpixels.dim()
+	}
 	if r.Edges == nil {
 		return r.Bins
 	}

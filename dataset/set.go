@@ -27,7 +27,13 @@ type Set struct {
 	// Rows are, for graph tables, the nodes of the rows of the table: [instance][row];
 	// nil for an instance whose nodes are numbered as the rows are. Nodes are numbered in
 	// the natural order of their names, so that results do not depend on that of rows.
+	//
+	// Of images with superpixels, rows are pixels: Rows has the superpixel of each, row by
+	// row.
 	Rows [][]int32
+	// RowLabels are, of images with superpixels that have labels, those of the pixels:
+	// [instance][row], −1 unobserved. A superpixel has the label of most of its pixels.
+	RowLabels [][]int32
 	// Warnings are sentences about what was assumed or left out.
 	Warnings []string
 

@@ -22,7 +22,7 @@ type dataFlags struct {
 	edges, edgeMaps                        string
 	states, columns                        []string
 	offsets                                []int
-	bins, neighbours, hops                 int
+	bins, neighbours, superpixels, hops    int
 	noBias, untied, directed               bool
 	skipEdges                              bool
 	memory                                 int64
@@ -49,7 +49,8 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
-	refuseZero(f, "bins", "neighbours")
+	f.IntVar(&d.superpixels, "superpixels", 0, "images: cut each into about so many regions, which are the nodes (default: pixels are)")
+	refuseZero(f, "bins", "neighbours", "superpixels")
 }
 
 // memoryHelp is what --memory says where it is about all that a verb does.
@@ -65,7 +66,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
+		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -76,7 +77,7 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
 	"Kind": "--kind", "FeatureDir": "--features", "Layout": "--layout", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins", "Neighbours": "--neighbours", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
+	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins", "Neighbours": "--neighbours", "Superpixels": "--superpixels", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be

@@ -34,7 +34,7 @@ type flagGroup struct {
 // trainGroups has every option of train once, in the order of its help.
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges"}},
-	{"Images", []string{"list", "features", "layout", "neighbours", "offsets", "edge-maps", "edge-features", "bins"}},
+	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "counting", "no-edges", "edges", "class-weights", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "precision", "seed", "threads", "memory"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},

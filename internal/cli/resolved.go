@@ -66,14 +66,18 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 		put("states", types[0].States)
 	}
 	put("neighbours", nil)
-	for _, name := range []string{"edge-features", "offsets", "edge-maps", "bins"} {
+	for _, name := range []string{"superpixels", "edge-features", "offsets", "edge-maps", "bins"} {
 		put(name, nil)
 	}
 	switch recipe.Kind {
 	case dataset.KindImages:
 		put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
-		put("neighbours", recipe.Neighbours)
-		if recipe.Edges == nil {
+		if recipe.Superpixels == nil {
+			put("neighbours", recipe.Neighbours)
+		}
+		if recipe.Superpixels != nil {
+			put("superpixels", recipe.Superpixels.Count)
+		} else if recipe.Edges == nil {
 			put("edge-features", dataset.EdgesBins)
 			put("bins", f.askedBins(recipe))
 		} else {

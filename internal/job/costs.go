@@ -199,12 +199,13 @@ func (c *Costs) decide(in *crf.Instance, b *infer.Beliefs) {
 	}
 }
 
-// sum returns what labels cost, over the nodes that are counted (nil: all) and whose truth is
-// known.
-func (c *Costs) sum(in *crf.Instance, labels, truth []int32, count []bool) (total float64) {
+// sum returns what labels cost, over what is counted (nil: all) and whose truth is known; node
+// returns the node that a label is of.
+func (c *Costs) sum(in *crf.Instance, node func(int) int, labels, truth []int32, count []bool) (total float64) {
 	for s, y := range truth {
 		if y != crf.Unobserved && (count == nil || count[s]) {
-			total += c.of[in.NodeType(int32(s))][int(y)*in.States(int32(s))+int(labels[s])]
+			s, label := int32(node(s)), labels[s]
+			total += c.of[in.NodeType(s)][int(y)*in.States(s)+int(label)]
 		}
 	}
 	return total

@@ -77,10 +77,10 @@ func TestCostsDecide(t *testing.T) {
 			}
 		}
 		truth := []int32{1, crf.Unobserved}
-		if got, want := c.sum(in, b.Labels, truth, nil), table["fraud"][types[0].States[b.Labels[0]]]; got != want {
+		if got, want := c.sum(in, func(s int) int { return s }, b.Labels, truth, nil), table["fraud"][types[0].States[b.Labels[0]]]; got != want {
 			t.Fatalf("labels cost %v, want %v", got, want)
 		}
-		if got := c.sum(in, b.Labels, []int32{0, 0}, []bool{false, false}); got != 0 {
+		if got := c.sum(in, func(s int) int { return s }, b.Labels, []int32{0, 0}, []bool{false, false}); got != 0 {
 			t.Fatalf("labels of no node cost %v", got)
 		}
 	}

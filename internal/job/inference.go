@@ -218,6 +218,15 @@ func (e *Evaluation) predict(ctx context.Context, a *infer.Predictor, i int, ass
 	return p
 }
 
+// compared returns what is compared of an instance: true labels, beliefs, and the node that
+// each of them is of. Of images with superpixels these are the pixels'.
+func (e *Evaluation) compared(i int, b *infer.Beliefs) (truth [][]int32, beliefs *infer.Beliefs, node func(int) int) {
+	if i >= len(e.Set.RowLabels) {
+		return e.Labels[i], b, func(s int) int { return s }
+	}
+	return e.Set.RowLabels[i : i+1], inRows(e.Set, i, b), func(s int) int { return NodeOfRow(e.Set, i, s) }
+}
+
 func (e *Evaluation) counted(i int) []bool {
 	if e.Count == nil {
 		return nil
@@ -264,10 +273,11 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	}
 	cost := 0.0
 	err := w.each(ctx, e, likelihood, func(i int, p prediction) error {
-		for _, truth := range e.Labels[i] {
-			s.Score.Add(p.beliefs, truth, e.counted(i))
+		samples, beliefs, node := e.compared(i, p.beliefs)
+		for _, truth := range samples {
+			s.Score.Add(beliefs, truth, e.counted(i))
 			if w.Costs != nil {
-				cost += w.Costs.sum(e.Instances[i], p.beliefs.Labels, truth, e.counted(i))
+				cost += w.Costs.sum(e.Instances[i], node, beliefs.Labels, truth, e.counted(i))
 			}
 		}
 		if likelihood {
@@ -280,7 +290,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 		if i >= pictures {
 			return nil
 		}
-		row, err := panelRow(e.Set.Images[i], e.Labels[i][0], p.beliefs)
+		row, err := panelRow(e.Set.Images[i], samples[0], beliefs)
 		s.Pictures = append(s.Pictures, row)
 		return err
 	})
@@ -297,6 +307,9 @@ const rankingBytes, mostRanked = 1.25 * 24, 1 << 18
 // labelled counts the labels that predictions are compared with.
 func (e *Evaluation) labelled() (n int) {
 	for i, samples := range e.Labels {
+		if i < len(e.Set.RowLabels) {
+			samples = e.Set.RowLabels[i : i+1]
+		}
 		for _, labels := range samples {
 			for s, y := range labels {
 				if y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) {

@@ -98,7 +98,8 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	p := &Prediction{Out: run.Dir()}
 	var rows []figure.PanelRow
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		if err := p.write(run, names[i], inRows(set, i, b)); err != nil || i >= len(set.Images) {
+		b = inRows(set, i, b)
+		if err := p.write(run, names[i], b); err != nil || i >= len(set.Images) {
 			return err
 		}
 		source := set.Images[i]
@@ -141,12 +142,14 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	if i >= len(set.Rows) || set.Rows[i] == nil {
 		return b
 	}
-	rows := &infer.Beliefs{Labels: make([]int32, len(b.Labels)), Node: make([]float64, 0, len(b.Node)), NodeAt: []int{0}, Outcome: b.Outcome, Joint: b.Joint}
-	for r := range b.Labels {
+	rows := &infer.Beliefs{Labels: make([]int32, len(set.Rows[i])), Node: make([]float64, 0, len(b.Node)), NodeAt: []int{0}, Outcome: b.Outcome, Joint: b.Joint}
+	for r := range rows.Labels {
 		s := NodeOfRow(set, i, r)
 		rows.Labels[r], rows.Node = b.Labels[s], append(rows.Node, b.Of(s)...)
 		rows.NodeAt = append(rows.NodeAt, len(rows.Node))
 	}
+	// Of superpixels, which are of about one size, their share is that of the pixels.
+	rows.Unsure = b.Unsure * len(rows.Labels) / max(1, len(b.Labels))
 	return rows
 }
 

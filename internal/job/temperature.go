@@ -73,9 +73,10 @@ func (m *Model) Calibrate(ctx context.Context, w Inference, e *Evaluation) (*Cal
 	c := &calibrator{stride: 1 + e.labelled()*mostStates(e.Set)/mostCalibrating}
 	before := infer.NewScore(mostStates(e.Set))
 	err := w.each(ctx, e, false, func(i int, p prediction) error {
-		for _, truth := range e.Labels[i] {
-			before.Add(p.beliefs, truth, e.counted(i))
-			c.add(p.beliefs, truth, e.counted(i))
+		samples, beliefs, _ := e.compared(i, p.beliefs)
+		for _, truth := range samples {
+			before.Add(beliefs, truth, e.counted(i))
+			c.add(beliefs, truth, e.counted(i))
 		}
 		return nil
 	})

@@ -1,0 +1,195 @@
+package dataset
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// halves is a folder with pictures of 12×20 pixels, blue to the left and red to the right of
+// an edge that slants, with noise, labels that follow it but for a corner and some unknown
+// pixels, and random features.
+func halves(t *testing.T) map[string]string {
+	t.Helper()
+	const rows, cols = 12, 20
+	random := rand.New(rand.NewPCG(5, 6))
+	files := map[string]string{ManifestName: `{"states": ["left", "right", "corner"]}`}
+	for _, id := range []string{"a", "b"} {
+		p := image.NewRGBA(image.Rect(0, 0, cols, rows))
+		var labels strings.Builder
+		features := make([]float32, rows*cols*2)
+		for s := range rows * cols {
+			x, y := s%cols, s/cols
+			c, label := color.RGBA{40, 60, uint8(180 + random.IntN(20)), 255}, "0"
+			if 2*x > cols+y {
+				c, label = color.RGBA{uint8(180 + random.IntN(20)), 60, 40, 255}, "1"
+			}
+			switch {
+			case x < 2 && y < 2:
+				label = "2"
+			case x == cols-1 && id == "b":
+				label = "-1"
+			}
+			p.SetRGBA(x, y, c)
+			labels.WriteString(label + map[bool]string{true: "\n", false: " "}[x == cols-1])
+			features[2*s], features[2*s+1] = float32(random.NormFloat64()), float32(x)
+		}
+		var picture bytes.Buffer
+		if err := png.Encode(&picture, p); err != nil {
+			t.Fatal(err)
+		}
+		files["images/"+id+".png"], files["labels/"+id+".regions.txt"] = picture.String(), labels.String()
+		files["features/"+id+".npy"] = cells(rows, cols, 2, features...)
+	}
+	return files
+}
+
+// TestSuperpixels: nodes and labels of regions are means and majorities of those of the
+// pixels, as reading without superpixels gives them, and edges join what touches.
+func TestSuperpixels(t *testing.T) {
+	folder := writeFiles(t, halves(t))
+	pixels, set := mustOpen(t, folder, Options{}), mustOpen(t, folder, Options{Superpixels: 15})
+	known, alike := 0, 0
+	for i, in := range set.Instances {
+		of, n := set.Rows[i], in.Graph.NumNodes()
+		if len(of) != 240 || n < 10 || n > 30 || int(slices.Max(of)) != n-1 || in.Rows != 0 {
+			t.Fatalf("%d pixels are in %d regions", len(of), n)
+		}
+		truth := pixels.Instances[i].Samples()[0]
+		if !slices.Equal(set.RowLabels[i], truth) {
+			t.Errorf("labels of pixels are %v, want %v", set.RowLabels[i], truth)
+		}
+		for k := range n {
+			mean, size, counts := []float64{0, 0, 0}, 0.0, map[int32]int{}
+			for s, region := range of {
+				if int(region) != k {
+					continue
+				}
+				for j, x := range row(pixels.Instances[i].NodeFeatures(0), s) {
+					mean[j] += x
+				}
+				size++
+				if truth[s] >= 0 {
+					counts[truth[s]]++
+					known++
+				}
+			}
+			for j, x := range row(in.NodeFeatures(0), k) {
+				if math.Abs(x-mean[j]/size) > 1e-12 {
+					t.Errorf("feature %d of region %d is %v, want %v", j, k, x, mean[j]/size)
+				}
+			}
+			want := int32(crf.Unobserved)
+			for _, y := range []int32{0, 1, 2} {
+				if counts[y] > counts[want] {
+					want = y
+				}
+			}
+			if got := in.Samples()[0][k]; got != want {
+				t.Errorf("label of region %d is %d, want %d of %v", k, got, want, counts)
+			}
+			alike += counts[want]
+		}
+		touching := map[[2]int32]int{} // sides
+		for s := range of {
+			for _, to := range []int{s + 1, s + 20} {
+				if to < len(of) && (to != s+1 || to%20 > 0) && of[s] != of[to] {
+					touching[[2]int32{min(of[s], of[to]), max(of[s], of[to])}]++
+				}
+			}
+		}
+		if in.Graph.NumEdges() != len(touching) {
+			t.Errorf("%d edges, %d pairs of regions touch", in.Graph.NumEdges(), len(touching))
+		}
+		for e := range in.Graph.NumEdges() {
+			u, v := in.Graph.U(int32(e)), in.Graph.V(int32(e))
+			f := row(in.EdgeFeatures(0), e)
+			if sides := touching[[2]int32{min(u, v), max(u, v)}]; len(f) != 5 || f[0] != 1 || math.Abs(math.Exp(f[4])-float64(sides)) > 1e-9 {
+				t.Errorf("features of edge %d are %v, want 1, three contrasts, and log %d", e, f, sides)
+			}
+			if !(f[1] >= f[2] && f[2] >= f[3] && f[3] >= 0 && f[1] <= 1) {
+				t.Errorf("contrasts of edge %d are %v", e, f[1:4])
+			}
+		}
+	}
+	if !slices.ContainsFunc(set.Warnings, func(w string) bool {
+		return strings.Contains(w, "superpixels of 2 pictures") && strings.Contains(w, "can be right")
+	}) || alike == known {
+		t.Errorf("notes are %q, and %d of %d pixels have the label of their region", set.Warnings, alike, known)
+	}
+	if types := set.Schema.EdgeTypes; !types[0].Symmetric {
+		t.Error("edges of regions have a direction")
+	}
+}
+
+// TestSuperpixelsOfModel: the model's number and scales hold, and the same regions come out.
+func TestSuperpixelsOfModel(t *testing.T) {
+	folder := writeFiles(t, halves(t))
+	set := mustOpen(t, folder, Options{Superpixels: 15})
+	recipe, err := ParseRecipe(set.Recipe.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := halves(t)
+	for name := range files { // one picture alone has another mean contrast
+		if strings.Contains(name, "/b.") {
+			delete(files, name)
+		}
+	}
+	again := mustOpen(t, writeFiles(t, files), Options{Recipe: recipe, Schema: &set.Schema, Superpixels: 20})
+	if !slices.Equal(again.Rows[0], set.Rows[0]) {
+		t.Error("regions differ")
+	}
+	a, b := set.Instances[0], again.Instances[0]
+	for e := range a.Graph.NumEdges() {
+		if x, y := row(a.EdgeFeatures(0), e), row(b.EdgeFeatures(0), e); !slices.Equal(x, y) {
+			t.Errorf("features of edge %d are %v and %v", e, x, y)
+		}
+	}
+	if !slices.ContainsFunc(again.Warnings, func(w string) bool {
+		return strings.Contains(w, "Superpixels is 20, but the model was trained with 15")
+	}) {
+		t.Errorf("notes are %q", again.Warnings)
+	}
+}
+
+// TestSuperpixelsRefused: what does not go together is named.
+func TestSuperpixelsRefused(t *testing.T) {
+	folder := writeFiles(t, halves(t))
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Superpixels: -1}, "Superpixels: it is -1"},
+		{Options{Superpixels: 5, Neighbours: 8}, "leave Bins, Neighbours"},
+		{Options{Superpixels: 5, Directed: true}, "Directed: superpixels have no direction"},
+		{Options{Superpixels: 100}, "240 pixels, too few for 100 superpixels"},
+	} {
+		_, err := Open(t.Context(), []string{folder}, test.o)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error is %v, want %q", test.o, err, test.want)
+		}
+	}
+	set := mustOpen(t, folder, Options{Superpixels: 15})
+	for _, wrong := range []string{`"count":0`, `"scales":[]`, `"scales":[-1]`} {
+		text := set.Recipe.String()
+		switch {
+		case strings.HasPrefix(wrong, `"count"`):
+			text = strings.Replace(text, `"count":15`, wrong, 1)
+		default:
+			at := strings.Index(text, `"scales":[`)
+			text = text[:at] + wrong + text[at+strings.Index(text[at:], "]")+1:]
+		}
+		if _, err := ParseRecipe(text); err == nil || !strings.Contains(err.Error(), "superpixels") {
+			t.Errorf("%s: error is %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,325 @@
+// Package superpixel cuts photographs into connected regions of similar colour, by simple
+// linear iterative clustering (SLIC; Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk,
+// PAMI 2012): k-means of place and colour, each centre of which sees its surroundings only.
+package superpixel
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// rounds of k-means: as in the paper, after which pixels hardly move.
+	rounds = 10
+	// compactness weighs place against colour: one spacing of centres counts as this
+	// distance in CIELAB, as in the paper.
+	compactness = 10
+	// fragments of regions that are smaller than this share of the mean region go to a
+	// neighbour.
+	fragment = 0.25
+)
+
+// Regions are the superpixels of a photograph.
+type Regions struct {
+	Of    []int32 // [pixels] the region of each, row by row
+	Count int
+}
+
+// LeastPixels is how many pixels a region must have in the mean: centres of fewer lie side
+// by side, and see nothing between them.
+const LeastPixels = 4
+
+// Cut makes about n regions, each of them connected by sides of pixels. colours has four
+// bytes for each of width × height pixels: red, green, blue, and one that is not looked at.
+// The same photograph gives the same regions. There must be LeastPixels·n pixels or more.
+func Cut(colours []uint8, width, height, n int) Regions {
+	p := newPicture(colours, width, height)
+	spacing := math.Sqrt(float64(width*height) / float64(n))
+	centres := p.plant(spacing)
+	of := make([]int32, width*height)
+	distance := make([]float64, width*height)
+	for range rounds {
+		p.assign(of, distance, centres, spacing)
+		p.move(centres, of)
+	}
+	return p.parts(of).merge(p, int(fragment*spacing*spacing))
+}
+
+// picture is a photograph in CIELAB.
+type picture struct {
+	width, height int
+	lab           [][3]float64
+}
+
+// newPicture converts sRGB to CIELAB, with the white of D65.
+func newPicture(colours []uint8, width, height int) *picture {
+	p := &picture{width, height, make([][3]float64, width*height)}
+	var linear [256]float64
+	for v := range linear {
+		c := float64(v) / 255
+		linear[v] = c / 12.92
+		if c > 0.04045 {
+			linear[v] = math.Pow((c+0.055)/1.055, 2.4)
+		}
+	}
+	for i := range p.lab {
+		r, g, b := linear[colours[4*i]], linear[colours[4*i+1]], linear[colours[4*i+2]]
+		x := curve((0.4124564*r + 0.3575761*g + 0.1804375*b) / 0.950470)
+		y := curve(0.2126729*r + 0.7151522*g + 0.0721750*b)
+		z := curve((0.0193339*r + 0.1191920*g + 0.9503041*b) / 1.088830)
+		p.lab[i] = [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
+	}
+	return p
+}
+
+// curve is the f of CIELAB.
+func curve(t float64) float64 {
+	const delta = 6.0 / 29
+	if t > delta*delta*delta {
+		return math.Cbrt(t)
+	}
+	return t/(3*delta*delta) + 4.0/29
+}
+
+// centre is the mean of a cluster.
+type centre struct {
+	lab  [3]float64
+	x, y float64
+}
+
+// plant puts centres on a grid, each where the picture changes least around it, so that none
+// begins on an edge.
+func (p *picture) plant(spacing float64) (centres []centre) {
+	across := max(1, int(math.Round(float64(p.width)/spacing)))
+	down := max(1, int(math.Round(float64(p.height)/spacing)))
+	for j := range down {
+		for i := range across {
+			x := int((float64(i) + 0.5) * float64(p.width) / float64(across))
+			y := int((float64(j) + 0.5) * float64(p.height) / float64(down))
+			x, y = p.calmest(x, y)
+			centres = append(centres, centre{p.lab[y*p.width+x], float64(x), float64(y)})
+		}
+	}
+	return centres
+}
+
+// calmest returns the pixel around another whose neighbours differ least.
+func (p *picture) calmest(x, y int) (atX, atY int) {
+	least := math.Inf(1)
+	atX, atY = x, y
+	for v := max(1, y-1); v <= min(y+1, p.height-2); v++ {
+		for u := max(1, x-1); u <= min(x+1, p.width-2); u++ {
+			s := v*p.width + u
+			if g := apart(&p.lab[s-1], &p.lab[s+1]) + apart(&p.lab[s-p.width], &p.lab[s+p.width]); g < least {
+				least, atX, atY = g, u, v
+			}
+		}
+	}
+	return atX, atY
+}
+
+// apart is the squared distance of two colours.
+func apart(a, b *[3]float64) float64 {
+	l, m, n := a[0]-b[0], a[1]-b[1], a[2]-b[2]
+	return float64(l*l) + float64(m*m) + float64(n*n)
+}
+
+// assign gives every pixel to the nearest centre of those that see it:
+//
+//	D² = |Δlab|² + (compactness/spacing)² |Δplace|²
+//
+// of two as near, the first. What none sees keeps its cluster, in the first round the first.
+func (p *picture) assign(of []int32, distance []float64, centres []centre, spacing float64) {
+	for i := range distance {
+		distance[i] = math.Inf(1)
+	}
+	weight := compactness * compactness / (spacing * spacing)
+	reach := int(math.Ceil(spacing))
+	for k := range centres {
+		c := &centres[k]
+		cx, cy := int(c.x), int(c.y)
+		for y := max(0, cy-reach); y <= min(p.height-1, cy+reach); y++ {
+			dy := float64(y) - c.y
+			for x := max(0, cx-reach); x <= min(p.width-1, cx+reach); x++ {
+				s, dx := y*p.width+x, float64(x)-c.x
+				if d := apart(&p.lab[s], &c.lab) + float64(weight*(float64(dx*dx)+float64(dy*dy))); d < distance[s] {
+					distance[s], of[s] = d, int32(k)
+				}
+			}
+		}
+	}
+}
+
+// move puts every centre into the mean of its cluster. One without pixels stays.
+func (p *picture) move(centres []centre, of []int32) {
+	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
+	for s, k := range of {
+		c := &sums[k]
+		for i, v := range p.lab[s] {
+			c.lab[i] += v
+		}
+		c.x += float64(s % p.width)
+		c.y += float64(s / p.width)
+		count[k]++
+	}
+	for k := range centres {
+		if n := count[k]; n > 0 {
+			c := &sums[k]
+			centres[k] = centre{[3]float64{c.lab[0] / n, c.lab[1] / n, c.lab[2] / n}, c.x / n, c.y / n}
+		}
+	}
+}
+
+// parts are the connected parts of clusters.
+type parts struct {
+	of     []int32 // [pixels]
+	size   []int
+	colour [][3]float64 // sums
+	pixels [][]int32
+}
+
+// parts finds them, in the order of their first pixels.
+func (p *picture) parts(of []int32) *parts {
+	q := &parts{of: make([]int32, len(of))}
+	for s := range q.of {
+		q.of[s] = -1
+	}
+	for first := range of {
+		if q.of[first] >= 0 {
+			continue
+		}
+		number := int32(len(q.size))
+		q.of[first] = number
+		found := []int32{int32(first)}
+		var sum [3]float64
+		for at := 0; at < len(found); at++ {
+			s := int(found[at])
+			for i, v := range p.lab[s] {
+				sum[i] += v
+			}
+			p.beside(s, func(t int) {
+				if q.of[t] < 0 && of[t] == of[s] {
+					q.of[t] = number
+					found = append(found, int32(t))
+				}
+			})
+		}
+		q.size, q.colour, q.pixels = append(q.size, len(found)), append(q.colour, sum), append(q.pixels, found)
+	}
+	return q
+}
+
+// beside goes through the pixels that share a side with one.
+func (p *picture) beside(s int, do func(t int)) {
+	if x := s % p.width; x > 0 {
+		do(s - 1)
+	}
+	if x := s % p.width; x < p.width-1 {
+		do(s + 1)
+	}
+	if s >= p.width {
+		do(s - p.width)
+	}
+	if s < len(p.lab)-p.width {
+		do(s + p.width)
+	}
+}
+
+// merge gives every part smaller than least to that beside it which is nearest in colour, the
+// smallest parts first, and numbers what is left by first pixels.
+func (q *parts) merge(p *picture, least int) Regions {
+	order := make([]int32, len(q.size))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return q.size[a] - q.size[b] })
+	for _, small := range order {
+		if q.size[small] >= least {
+			continue // it may have grown
+		}
+		nearest, distance := int32(-1), math.Inf(1)
+		own := q.mean(small)
+		for _, s := range q.pixels[small] {
+			p.beside(int(s), func(t int) {
+				to := q.of[t]
+				if to == small {
+					return
+				}
+				other := q.mean(to)
+				if d := apart(&own, &other); d < distance || d == distance && to < nearest {
+					nearest, distance = to, d
+				}
+			})
+		}
+		if nearest < 0 {
+			break // it is the whole picture
+		}
+		for _, s := range q.pixels[small] {
+			q.of[s] = nearest
+		}
+		for i, v := range q.colour[small] {
+			q.colour[nearest][i] += v
+		}
+		q.size[nearest] += q.size[small]
+		q.pixels[nearest] = append(q.pixels[nearest], q.pixels[small]...)
+		q.size[small], q.pixels[small] = 0, nil
+	}
+	return q.numbered()
+}
+
+func (q *parts) mean(part int32) [3]float64 {
+	n := float64(q.size[part])
+	c := &q.colour[part]
+	return [3]float64{c[0] / n, c[1] / n, c[2] / n}
+}
+
+// numbered numbers the parts that have pixels by their first ones.
+func (q *parts) numbered() Regions {
+	number := make([]int32, len(q.size))
+	for i := range number {
+		number[i] = -1
+	}
+	r := Regions{Of: make([]int32, len(q.of))}
+	for s, part := range q.of {
+		if number[part] < 0 {
+			number[part] = int32(r.Count)
+			r.Count++
+		}
+		r.Of[s] = number[part]
+	}
+	return r
+}
+
+// Border is a side that two regions share, U < V.
+type Border struct {
+	U, V   int32
+	Length int // in sides of pixels
+}
+
+// Borders returns those of all regions that touch, in the order of U and V.
+func (r *Regions) Borders(width int) []Border {
+	var sides [][2]int32
+	add := func(a, b int32) {
+		if a != b {
+			sides = append(sides, [2]int32{min(a, b), max(a, b)})
+		}
+	}
+	for s := range r.Of {
+		if (s+1)%width > 0 {
+			add(r.Of[s], r.Of[s+1])
+		}
+		if s+width < len(r.Of) {
+			add(r.Of[s], r.Of[s+width])
+		}
+	}
+	slices.SortFunc(sides, func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
+	var borders []Border
+	for _, side := range sides {
+		if n := len(borders); n > 0 && borders[n-1].U == side[0] && borders[n-1].V == side[1] {
+			borders[n-1].Length++
+		} else {
+			borders = append(borders, Border{side[0], side[1], 1})
+		}
+	}
+	return borders
+}

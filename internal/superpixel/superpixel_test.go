@@ -1,0 +1,143 @@
+package superpixel_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/superpixel"
+)
+
+// shapes draws discs and bars of several colours with noise, and says which shape is where.
+func shapes(width, height int, noise int, seed uint64) (colours []uint8, of []int) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	colours, of = make([]uint8, 4*width*height), make([]int, width*height)
+	palette := [][3]int{{60, 110, 200}, {200, 60, 50}, {40, 150, 60}, {220, 200, 80}}
+	for s := range of {
+		x, y := s%width, s/width
+		switch {
+		case (x-width/4)*(x-width/4)+(y-height/3)*(y-height/3) < height*height/25:
+			of[s] = 1
+		case (x-2*width/3)*(x-2*width/3)+(y-height/2)*(y-height/2) < height*height/16:
+			of[s] = 2
+		case 5*y > 4*height-x/2:
+			of[s] = 3
+		}
+		for c, v := range palette[of[s]] {
+			colours[4*s+c] = uint8(min(255, max(0, v+random.IntN(2*noise+1)-noise)))
+		}
+	}
+	return colours, of
+}
+
+// connected counts the connected parts of regions, by union of neighbours.
+func connected(of []int32, width int) int {
+	parent := make([]int, len(of))
+	for s := range parent {
+		parent[s] = s
+	}
+	var root func(s int) int
+	root = func(s int) int {
+		if parent[s] != s {
+			parent[s] = root(parent[s])
+		}
+		return parent[s]
+	}
+	n := len(of)
+	join := func(a, b int) {
+		if ra, rb := root(a), root(b); of[a] == of[b] && ra != rb {
+			parent[ra] = rb
+			n--
+		}
+	}
+	for s := range of {
+		if (s+1)%width > 0 {
+			join(s, s+1)
+		}
+		if s+width < len(of) {
+			join(s, s+width)
+		}
+	}
+	return n
+}
+
+// TestCut: regions are connected, about as many as asked for, none is a fragment, and what
+// lies on a border of shapes has a border of regions beside it.
+func TestCut(t *testing.T) {
+	for _, test := range []struct{ width, height, n, noise int }{
+		{120, 90, 60, 0}, {120, 90, 60, 25}, {90, 120, 200, 10}, {61, 37, 30, 10}, {200, 3, 20, 5}, {40, 30, 300, 10}, {40, 30, 1, 10},
+	} {
+		colours, of := shapes(test.width, test.height, test.noise, 1)
+		r := superpixel.Cut(colours, test.width, test.height, test.n)
+		if got := connected(r.Of, test.width); got != r.Count {
+			t.Errorf("%+v: %d regions in %d connected parts", test, r.Count, got)
+		}
+		if 2*r.Count < test.n || r.Count > 2*test.n {
+			t.Errorf("%+v: %d regions", test, r.Count)
+		}
+		size := make([]int, r.Count)
+		for _, k := range r.Of {
+			size[k]++
+		}
+		if least := slices.Min(size); r.Count > 1 && least < test.width*test.height/test.n/4 {
+			t.Errorf("%+v: a region has %d pixels", test, least)
+		}
+		if test.n < 30 {
+			continue // too coarse for the shapes
+		}
+		onEdge, found := 0, 0
+		for s := range of {
+			x, y := s%test.width, s/test.width
+			if x == test.width-1 || of[s] == of[s+1] {
+				continue
+			}
+			onEdge++
+			for u := max(0, x-1); u <= min(x+1, test.width-2); u++ { // within a pixel
+				if at := y*test.width + u; r.Of[at] != r.Of[at+1] {
+					found++
+					break
+				}
+			}
+		}
+		if recall := float64(found) / float64(onEdge); recall < 0.95 {
+			t.Errorf("%+v: %.3f of the edges of shapes are between regions", test, recall)
+		}
+	}
+}
+
+// TestDeterministic: the same photograph gives the same regions, and the fourth bytes say
+// nothing.
+func TestDeterministic(t *testing.T) {
+	colours, _ := shapes(80, 60, 20, 2)
+	first := superpixel.Cut(colours, 80, 60, 50)
+	for i := 3; i < len(colours); i += 4 {
+		colours[i] = uint8(i)
+	}
+	if second := superpixel.Cut(colours, 80, 60, 50); !slices.Equal(first.Of, second.Of) {
+		t.Error("regions differ")
+	}
+}
+
+// TestEven: without colours regions are squares.
+func TestEven(t *testing.T) {
+	r := superpixel.Cut(make([]uint8, 4*60*40), 60, 40, 24)
+	size := make([]int, r.Count)
+	for _, k := range r.Of {
+		size[k]++
+	}
+	if r.Count != 24 || slices.Min(size) < 90 || slices.Max(size) > 110 {
+		t.Errorf("%d regions of %d to %d pixels, want 24 of 100", r.Count, slices.Min(size), slices.Max(size))
+	}
+}
+
+// TestBorders: lengths are counted by hand in
+//
+//	0 0 1
+//	0 2 1
+func TestBorders(t *testing.T) {
+	r := superpixel.Regions{Of: []int32{0, 0, 1, 0, 2, 1}, Count: 3}
+	want := []superpixel.Border{{U: 0, V: 1, Length: 1}, {U: 0, V: 2, Length: 2}, {U: 1, V: 2, Length: 1}}
+	if got := r.Borders(3); !slices.Equal(got, want) {
+		t.Errorf("borders are %v, want %v", got, want)
+	}
+}
