@@ -55,6 +55,7 @@ type Predictor struct {
 	Temperature float64
 
 	workspace bp.Workspace
+	state     bp.State
 	potential ground.Potentials
 	pseudo    ground.PseudoLikelihood
 }
@@ -73,8 +74,8 @@ func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32
 	return p.beliefs(ctx, r, in, clamp)
 }
 
-// inferred is where the inference of an instance ended. Its potentials are in the
-// predictor's workspace until the next.
+// inferred is where the inference of an instance ended. Its potentials, messages and beliefs
+// are in the predictor's scratch until the next.
 type inferred struct {
 	net     *bp.Net
 	state   *bp.State
@@ -139,11 +140,11 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		whole = whole.Restrict(free)
 	}
 	block := &whole.Blocks[0]
-	p.workspace.Potentials.Ground(p.Model, in, block)
-	if err := p.workspace.Prepare(net, block); err != nil {
+	if err := p.workspace.Ground(p.Model, in, net, block); err != nil {
 		return nil, err
 	}
-	r := &inferred{net: net, state: bp.NewState(net), whole: whole}
+	p.state.Fit(net)
+	r := &inferred{net: net, state: &p.state, whole: whole}
 	limits := p.Limits.resolved()
 	limits.Beliefs = p.Settled
 	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {

@@ -42,7 +42,6 @@ const (
 type forecast struct {
 	before    []float64 // [states of the block's nodes] beliefs after the last sweep
 	change    []float64 // [nodes] the largest of a node's states in the last sweep
-	margin    []float64 // [nodes] by how much the largest belief exceeds the second
 	reach     []float64 // [nodes] the larger change of the last two sweeps
 	now       []float64
 	changes   []float64 // [sweeps] the largest
@@ -52,9 +51,9 @@ type forecast struct {
 
 // begin forgets what was seen.
 func (f *forecast) begin(net *Net, st *State, block *partition.Block) {
-	*f = forecast{before: f.before[:0], change: f.change, margin: f.margin, reach: f.reach, now: f.now, changes: f.changes[:0], residuals: f.residuals[:0]}
+	*f = forecast{before: f.before[:0], change: f.change, reach: f.reach, now: f.now, changes: f.changes[:0], residuals: f.residuals[:0]}
 	n := len(block.Nodes)
-	f.change, f.margin, f.reach = numeric.Resize(f.change, n), numeric.Resize(f.margin, n), numeric.Resize(f.reach, n)
+	f.change, f.reach = numeric.Resize(f.change, n), numeric.Resize(f.reach, n)
 	clear(f.change)
 	for _, s := range block.Nodes {
 		f.before = append(f.before, net.belief(st, s)...)
@@ -75,18 +74,13 @@ func (f *forecast) add(net *Net, st *State, block *partition.Block, residual flo
 		for i, x := from, 0; i < p; i++ {
 			k := int(net.Card[block.Nodes[i]])
 			now, before := f.now[x:x+k], f.before[at:at+k]
-			change, first, second := 0.0, 0.0, 0.0
+			change := 0.0
 			for j, b := range now {
-				change = larger(change, math.Abs(b-before[j]))
+				change = max(change, math.Abs(b-before[j]))
 				before[j] = b
-				if b > first {
-					first, second = b, first
-				} else if b > second {
-					second = b
-				}
 			}
-			f.reach[i], f.change[i], f.margin[i] = max(f.change[i], change), change, first-second
-			largest = larger(largest, change)
+			f.reach[i], f.change[i] = max(f.change[i], change), change
+			largest = max(largest, change)
 			x, at = x+k, at+k
 		}
 	}
@@ -94,11 +88,11 @@ func (f *forecast) add(net *Net, st *State, block *partition.Block, residual flo
 }
 
 // left returns the largest change of a belief that is to be expected from all further sweeps,
-// and of how many nodes the most likely state may still become another one.
-func (f *forecast) left() (change float64, unsure int) {
+// and how many times its last change a node may move.
+func (f *forecast) left() (change, times float64) {
 	h := max(leastForecast, len(f.changes)/forecastShare)
 	if len(f.changes) < 2*h {
-		return math.Inf(1), len(f.change)
+		return math.Inf(1), math.Inf(1)
 	}
 	d, slow := quotient(f.changes, h)
 	if d == 0 {
@@ -109,15 +103,34 @@ func (f *forecast) left() (change float64, unsure int) {
 	f.rate = math.Pow(larger(slow, slower), 1/float64(h))
 	r := larger(f.rate, last)
 	if !(r < 1) {
-		return math.Inf(1), len(f.change)
+		return math.Inf(1), math.Inf(1)
 	}
-	times := forecastFactor * r / (1 - r)
-	for i, reach := range f.reach {
-		if 2*times*reach > max(f.margin[i], sameBelief) {
-			unsure++
+	times = forecastFactor * r / (1 - r)
+	return times * d, times
+}
+
+// unsure counts the nodes whose most likely state may become another one, where they move so
+// many times their last change.
+func (f *forecast) unsure(net *Net, block *partition.Block, times float64) (n int) {
+	if math.IsInf(times, 1) {
+		return len(block.Nodes)
+	}
+	at := 0
+	for i, s := range block.Nodes {
+		first, second := 0.0, 0.0
+		for _, b := range f.before[at : at+int(net.Card[s])] {
+			if b > first {
+				first, second = b, first
+			} else if b > second {
+				second = b
+			}
 		}
+		if 2*times*f.reach[i] > max(first-second, sameBelief) {
+			n++
+		}
+		at += int(net.Card[s])
 	}
-	return times * d, unsure
+	return n
 }
 
 // quotient returns the largest of the last h values, and its quotient by that of the h before.

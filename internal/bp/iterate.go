@@ -93,10 +93,14 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		}
 		if limits.Beliefs > 0 {
 			w.forecast.add(net, st, block, residual)
-			o.Left, o.Unsure = w.forecast.left()
-			if o.Left <= limits.Beliefs && float64(o.Unsure) <= mostUnsure*float64(len(block.Nodes)) {
-				o.Converged = true
-				return o, nil
+			times := 0.0
+			o.Left, times = w.forecast.left()
+			if last := o.Sweeps == limits.MaxSweeps; o.Left <= limits.Beliefs || last {
+				o.Unsure = w.forecast.unsure(net, block, times)
+				if o.Left <= limits.Beliefs && float64(o.Unsure) <= mostUnsure*float64(len(block.Nodes)) {
+					o.Converged = true
+					return o, nil
+				}
 			}
 		}
 		if residual < best {

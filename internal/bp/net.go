@@ -5,6 +5,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // Net is the frozen shape of one inference problem: topology, states per node,
@@ -143,18 +144,28 @@ type State struct {
 // NewState returns constant messages and uniform beliefs: the fixed point where
 // all potentials are zero.
 func NewState(net *Net) *State {
-	st := &State{LogMessage: make([]float64, net.numMessages), LogBelief: make([]float64, net.numBeliefs)}
-	st.Reset(net)
+	st := &State{}
+	st.Fit(net)
 	return st
+}
+
+// Fit makes st what NewState returns, in the memory that it has if that is enough.
+func (st *State) Fit(net *Net) {
+	st.LogMessage, st.LogBelief = numeric.Resize(st.LogMessage, net.numMessages), numeric.Resize(st.LogBelief, net.numBeliefs)
+	st.Reset(net)
 }
 
 // Reset makes all messages and beliefs of st, a state of net, uniform.
 func (st *State) Reset(net *Net) {
 	clear(st.LogMessage)
+	last, even := 0, 0.0
 	for s := range int32(net.Graph.NumNodes()) {
 		b := net.belief(st, s)
+		if len(b) != last {
+			last, even = len(b), -logOf(len(b))
+		}
 		for i := range b {
-			b[i] = -logOf(len(b))
+			b[i] = even
 		}
 	}
 }
