@@ -53,6 +53,9 @@ type Recipe struct {
 	Bins int `json:"bins,omitempty"`
 	// BinEdges rise; distance x falls into the bin numbered by how many are ≤ x.
 	BinEdges []float64 `json:"bin_edges,omitempty"`
+	// Palette has the colours of States, red, green and blue, in the label pictures of
+	// images, as many as these gave.
+	Palette [][3]uint8 `json:"palette,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of
 	// distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
@@ -138,6 +141,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: edges go with kind %q only, and without bins", KindImages)
 	case r.Edges != nil && r.Edges.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
+	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
+		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states", KindImages, len(r.States))
 	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
 		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
 	case r.Superpixels != nil && r.Superpixels.problem() != "":

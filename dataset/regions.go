@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/jpeg" // pictures
 	"image/png"
 	"strconv"
@@ -22,7 +23,8 @@ type labelMap struct {
 	path       string
 	text       bool // one line per row
 	rows, cols int
-	labels     []int32 // [rows*cols]
+	labels     []int32       // [rows*cols]
+	palette    color.Palette // of a picture; nil: it has none
 }
 
 // place sets where the label of node s stands in the file.
@@ -118,15 +120,16 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 	}
 	var pixels []uint8
 	var stride int
+	var palette color.Palette
 	switch p := picture.(type) {
 	case *image.Paletted:
-		pixels, stride = p.Pix, p.Stride
+		pixels, stride, palette = p.Pix, p.Stride, p.Palette
 	case *image.Gray:
 		pixels, stride = p.Pix, p.Stride
 	default:
 		return fail(nil, "its pixels are colours, not labels", "save it with a palette or as 8-bit grey (modes P and L of PIL)")
 	}
-	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height)}
+	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height), palette: palette}
 	for r := range m.rows {
 		for c, v := range pixels[r*stride : r*stride+m.cols] {
 			m.labels[r*m.cols+c] = int32(v)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"image/color"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out                   string
+	model, out, palette          string
 	clamp, json, pictures, quiet bool
 }
 
@@ -40,6 +41,8 @@ of every node; to .conll, tokens and labels.`,
 	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
+	fl.StringVar(&f.palette, "palette", "", "images: colours of the label pictures: voc, own (colours that differ the most), or a file, an indexed .png or a text of colours (default: those of the label pictures that the model learned from)")
+	reads(fl, "a palette (.png, or a text of colours)", "palette")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
@@ -71,7 +74,14 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err := work.Check(data.instances, data.held); err != nil {
 		return err
 	}
-	p, err := a.predictInto(f, work, data)
+	if f.palette != "" && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
+		return usagef("--palette %s: a table has no pictures; give --out a folder", f.palette)
+	}
+	palette, err := job.Palette(f.palette, data.set)
+	if err != nil {
+		return err
+	}
+	p, err := a.predictInto(f, work, data, palette)
 	progress.done()
 	if err != nil {
 		return err
@@ -97,7 +107,7 @@ func (f *predictFlags) checkOut() error {
 }
 
 // predictInto writes predictions into a table or a folder.
-func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job.Prediction, error) {
+func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palette []color.RGBA) (*job.Prediction, error) {
 	if slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
 		return work.PredictTable(a.ctx, a.target("out"), data.set, data.instances, data.held)
 	}
@@ -105,5 +115,5 @@ func (a *app) predictInto(f *predictFlags, work job.Inference, data given) (*job
 	if err != nil {
 		return nil, err
 	}
-	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, f.pictures)
+	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, palette, f.pictures)
 }

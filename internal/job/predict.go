@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"path/filepath"
@@ -92,8 +93,8 @@ func NewJointState(r *infer.State) *JointState {
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
 // NAME.png of images, predict.json, and with pictures a page of the first few
-// photographs. held is as in Inference.Each.
-func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, pictures bool) (*Prediction, error) {
+// photographs. held is as in Inference.Each, and palette has the colours of the states.
+func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, palette []color.RGBA, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
 	p := &Prediction{Out: run.Dir()}
 	var rows []figure.PanelRow
@@ -110,7 +111,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 			}
 			rows = append(rows, row)
 		}
-		picture, err := figure.LabelImage(b.Labels, source.Width, source.Height, figure.ClassPalette(mostStates(set)))
+		picture, err := figure.LabelImage(b.Labels, source.Width, source.Height, palette)
 		if err != nil {
 			return err
 		}
