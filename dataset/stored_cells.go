@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
@@ -23,11 +22,13 @@ type storedCells struct {
 
 // Read implements stretch.Cells.
 func (s *storedCells) Read(dst []float32, cells []int32) {
+	if s.file != nil {
+		defer s.file.End(s.file.Begin())
+	}
 	for i, c := range cells {
 		r, c := int(c)/s.cols, int(c)%s.cols
 		s.values(dst[i*s.depth:][:s.depth], r*s.rowStep+c*s.colStep, s.toNext)
 	}
-	runtime.KeepAlive(s.file)
 }
 
 // values reads values from a place on, each so many places behind the one before.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/printable"
@@ -92,7 +93,10 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // needs to know.
 func (a *app) guard(f func() error) (code int) {
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if cut, ok := r.(*infile.CutError); ok {
+			code = a.end(cut)
+		} else if r != nil {
 			a.say("blockbp: internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", fmt.Sprint(r), lines(debug.Stack()))
 			code = exitBug
 		}

@@ -1,11 +1,25 @@
 package infile
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+)
 
 // Mapping is a file's content. Where the system can do that, pages of it are read from the
 // disk when they are looked at, and forgotten when their memory is wanted: so a file may be
 // larger than all memory is. Nobody may cut the file short while it is in use.
-type Mapping struct{ bytes []byte }
+type Mapping struct {
+	path  string
+	bytes []byte
+}
+
+// CutError is a file that has become shorter while it was in use. A look at what is gone
+// panics with it, between Begin and End.
+type CutError struct{ Path string }
+
+func (e *CutError) Error() string {
+	return e.Path + ": it was cut short, or its disk went, while it was in use; write new files beside old ones, and start again"
+}
 
 // Map opens a regular file as Open does. A file that cannot be mapped is read, if allow has
 // nothing against its size.
@@ -16,12 +30,28 @@ func Map(path, wanted string, allow func(size int64) error) (*Mapping, error) {
 	}
 	defer file.Close()
 	if bytes := mapped(file, size); bytes != nil {
-		m := &Mapping{bytes}
+		m := &Mapping{path, bytes}
 		runtime.AddCleanup(m, unmap, bytes)
 		return m, nil
 	}
 	bytes, err := ReadIf(path, wanted, size, allow)
-	return &Mapping{bytes}, err
+	return &Mapping{path, bytes}, err
+}
+
+// Begin comes before looks at the bytes; what it returns is for End, which is deferred.
+func (m *Mapping) Begin() (before bool) { return debug.SetPanicOnFault(true) }
+
+// End makes a panic with a *CutError of a look at what is gone.
+func (m *Mapping) End(before bool) {
+	debug.SetPanicOnFault(before)
+	switch r := recover().(type) {
+	case nil:
+	case interface{ Addr() uintptr }:
+		panic(&CutError{m.path})
+	default:
+		panic(r)
+	}
+	runtime.KeepAlive(m)
 }
 
 // Bytes returns the content, which must not be changed. It is there for as long as the

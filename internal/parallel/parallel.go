@@ -4,6 +4,7 @@ package parallel
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -13,16 +14,19 @@ import (
 // them. Which one does what is left to chance: jobs write to places of their own.
 // Once ctx has ended no more jobs begin, and its error is returned; then some places
 // are empty. A panic of a job goes on in the goroutine of the caller, who could not
-// recover from it elsewhere, as a text with the stack of where it began.
+// recover from it elsewhere: as a text with the stack of where it began, or, if it is an
+// error that is not of the runtime, as it is.
 func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
-	var failure atomic.Pointer[string]
+	var failure atomic.Pointer[any]
 	take := func() {
 		defer func() {
 			if r := recover(); r != nil {
-				text := fmt.Sprintf("%v\n\n%s", r, debug.Stack())
-				failure.CompareAndSwap(nil, &text)
+				if _, own := r.(runtime.Error); own || !isError(r) {
+					r = fmt.Sprintf("%v\n\n%s", r, debug.Stack())
+				}
+				failure.CompareAndSwap(nil, &r)
 				next.Store(int64(n)) // the others end what they are at
 			}
 		}()
@@ -35,10 +39,15 @@ func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	}
 	take()
 	group.Wait()
-	if text := failure.Load(); text != nil {
-		panic(*text)
+	if r := failure.Load(); r != nil {
+		panic(*r)
 	}
 	return Ended(ctx)
+}
+
+func isError(r any) bool {
+	_, ok := r.(error)
+	return ok
 }
 
 // Ended returns the error of ctx if it has ended. It asks the channel, which costs no

@@ -1,0 +1,69 @@
+package infile
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when
+// they are read.
+func TestMap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, text := range []string{"", "some bytes", strings.Repeat("many", 100000)} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Map(path, "a file", func(int64) error { return nil })
+		if err != nil || !bytes.Equal(m.Bytes(), []byte(text)) {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+	if _, err := Map(filepath.Dir(path), "a file", nil); err == nil || !strings.Contains(err.Error(), "a folder") {
+		t.Errorf("a folder: %v", err)
+	}
+	if _, err := Map(path+"s", "a file", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// TestCut: a look at what is gone is an error that names the file, and no crash; other panics go on.
+func TestCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Map(path, "a file", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(do func()) (r any) {
+		defer func() { r = recover() }()
+		func() {
+			defer m.End(m.Begin())
+			do()
+		}()
+		return nil
+	}
+	if r := look(func() { panic("a slip") }); r != "a slip" {
+		t.Errorf("recovered %v", r)
+	}
+	sum := byte(0)
+	if r := look(func() { sum += m.Bytes()[1<<19] }); r != nil {
+		t.Errorf("recovered %v", r)
+	}
+	if err := os.Truncate(path, 10); err != nil {
+		t.Skip("skipped: files in use cannot be cut here")
+	}
+	r := look(func() { sum += m.Bytes()[1<<19] })
+	if cut, ok := r.(*CutError); r != nil && (!ok || cut.Path != path || !strings.Contains(cut.Error(), "cut short")) {
+		t.Errorf("recovered %v", r)
+	} else if r == nil && runtime.GOOS == "linux" {
+		t.Error("there was no error")
+	}
+	_ = sum
+}
