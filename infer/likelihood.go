@@ -144,13 +144,15 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 		return r.exact.logZ, counting.Exact, nil
 	}
 	block := &r.whole.Blocks[0]
-	if facts := r.net.Counting.Facts; !facts.Dual && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
+	facts := r.net.Counting.Facts
+	split := facts.Certified && !facts.Dual && facts.Bound == counting.Upper // a dual value is a bound at any messages
+	if !facts.Dual && !split && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
 		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps}); err != nil {
 			return 0, counting.None, err
 		}
 	}
-	values, err := p.workspace.Evaluate(r.net, r.state, block, r.whole.Of, 0)
+	values, err := p.workspace.EvaluateUpper(r.net, r.state, block, r.whole.Of, 0)
 	if err != nil {
 		return 0, counting.None, err
 	}
@@ -158,7 +160,10 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 	if clamp == nil && len(r.net.Counting.Forests) > 0 {
 		tree = p.workspace.TreeBound(r.net, r.state, block)
 	}
-	value, bound := judge(r.net.Counting.Facts, values, tree, newOutcome(r.outcome))
+	value, bound := judge(facts, values, tree, newOutcome(r.outcome))
+	if split && math.IsNaN(tree) {
+		value, bound = values.Dual, facts.Bound
+	}
 	if independent(r.net) {
 		bound = counting.Exact
 	}

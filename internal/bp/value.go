@@ -34,6 +34,17 @@ func (v *Values) Add(o Values, weight float64) {
 // whose first end U lies in it. of is the partition's assignment of nodes to
 // blocks and id the number of this block.
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
+	return w.evaluate(net, st, block, of, id, true)
+}
+
+// EvaluateUpper is Evaluate without Primal, which is most of its work and NaN here.
+func (w *Workspace) EvaluateUpper(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
+	v, err := w.evaluate(net, st, block, of, id, false)
+	v.Primal = math.NaN()
+	return v, err
+}
+
+func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
 	var sum Values
 	for _, p := range block.Order {
 		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
@@ -67,8 +78,10 @@ func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []i
 		rho := net.Counting.Edge[e]
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
-		w.makeConsistent(pair, net, st, block.Edges[q:q+1], 0)
-		sum.Primal += w.tableFreeEnergy(pair, rho, q)
+		if primal {
+			w.makeConsistent(pair, net, st, block.Edges[q:q+1], 0)
+			sum.Primal += w.tableFreeEnergy(pair, rho, q)
+		}
 	}
 	sum.Dual += w.nodeDuals(net, st, block, nil)
 	return sum, nil
