@@ -188,6 +188,22 @@ func crossOf[T float32 | float64](w *worker, u *unit, block *partition.Block, lo
 	return sum, nil
 }
 
+// byConsistent reports a clamped unit whose value in F is the free energy of its consistent
+// beliefs, at most B(clamped): subtracted from D(free) it leaves an upper bound of L, where
+// the difference of two duals is none.
+func (u *unit) byConsistent() bool { return u.labels == nil && u.weight < 0 }
+
+// freeEnergies returns the sum of the free energies of edges at beliefs, and leaves them in
+// w.logs.
+func (w *worker) freeEnergies(u *unit, block *partition.Block, lo int, beliefs []float64) (sum float64) {
+	states := len(beliefs) / len(w.logs)
+	for i := range w.logs {
+		w.logs[i] = w.space.PairFreeEnergy(beliefs[i*states:][:states], u.net, block, lo+i)
+		sum += w.logs[i]
+	}
+	return sum
+}
+
 // lowerBound returns a lower bound of the smallest objective there is, from consistent
 // beliefs τ: given their Σ c H(τ) and the square of ‖Mτ − w̄‖. As
 //

@@ -59,8 +59,7 @@ const (
 	// mostPromised is the gain per variable, twice over, that a whole step may promise:
 	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
 	mostPromised = 0.01
-	// firstRenewal is the pass of the first, where the end of steps at visits does not ask for it before: what
-	// converges by then does not need one.
+	// firstRenewal is the pass of the first: what converges by then does not need one.
 	firstRenewal = 40
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
@@ -247,8 +246,14 @@ func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
 	return true
 }
 
-// hasten asks for a renewal at the end of the next pass.
-func (d *dense) hasten() { d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses]) }
+// hasten asks for the Hessian of a small problem at the end of the next pass. That of a large
+// one waits: where messages lag, its beliefs are surer than they come to be, and steps are too
+// long by far (results/2026-11-photographs.md).
+func (d *dense) hasten() {
+	if d.exact {
+		d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses])
+	}
+}
 
 // solve computes dst = H⁻¹ g; dst may be g.
 func (d *dense) solve(dst, g []float64) {
@@ -355,7 +360,7 @@ func denseMemory(m *Memory, l *learner) {
 	}
 	hessianMemory(m, l)
 	if n := float64(layout.Size); denseFits(l) {
-		m.perhaps("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes, where steps go wrong or after %d passes", layout.Size, firstRenewal)
+		m.perhaps("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes after %d passes", layout.Size, firstRenewal)
 	}
 }
 

@@ -131,7 +131,7 @@ func (l *learner) run(ctx context.Context) (*Result, error) {
 func (l *learner) iterate() error {
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, certify: l.consistent}
 	if whole {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
 	}
@@ -196,7 +196,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.certified, l.ascends)
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
@@ -244,7 +244,7 @@ func (l *learner) endWholePass() (err error) {
 		p.Plain = true
 	}
 	p.Held = p.Upper
-	if l.anyClamped() && l.convexCounting() && !p.Infeasible {
+	if l.anyClamped() && l.convexCounting() && !l.bounded && !p.Infeasible {
 		p.Upper = consistent
 	}
 	p.Infeasible, p.Objective = false, p.Upper

@@ -352,7 +352,11 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		return l.contributeEdges32(w, u, contribution, block, lo, hi)
 	}
 	beliefs := w.belief[:len(edges)*span.States]
-	free, err := w.space.EdgeBeliefs(w.belief, moments(contribution, l.edgeMoment[t], span), u.net, u.state, block, lo, hi)
+	moment := moments(contribution, l.edgeMoment[t], span)
+	if w.certify {
+		moment = nil
+	}
+	free, err := w.space.EdgeBeliefs(w.belief, moment, u.net, u.state, block, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -360,7 +364,6 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	if err != nil {
 		return err
 	}
-	contribution[l.crossAt()] += cross
 	if w.split {
 		if err := w.space.AddSplit(beliefs, u.net, u.state, block, lo, hi); err != nil {
 			return err
@@ -370,7 +373,12 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		var feasible bool
 		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 		s.infeasible = s.infeasible || !feasible
+		if u.byConsistent() {
+			cross = w.freeEnergies(u, block, lo, beliefs)
+		}
+		bp.AddRows(moments(contribution, l.edgeMoment[t], span), beliefs)
 	}
+	contribution[l.crossAt()] += cross
 	contribution[l.entropyAt()] += free
 	if span.Untied {
 		for i, e := range edges {

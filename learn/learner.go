@@ -36,7 +36,9 @@ type learner struct {
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
 	ascends                bool    // every inference ascends a dual: it converges without damping
-	certified              bool    // F bounds the objective from above
+	certified              bool    // F bounds the objective from above, and the objective is convex
+	bounded                bool    // F bounds the objective from above
+	consistent             bool    // single visits contribute consistent beliefs, too
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
 	// no weights and so can visit more blocks at a time.
@@ -99,11 +101,17 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.measureWork()
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
+	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
 		}
 	}
+	// Where weights of nodes and edges can move together at no change of the model, the
+	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
+	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
+	// curvature.
+	l.consistent = l.recovering != nil && (l.response == nil || l.response.large)
 	return l, nil
 }
 

@@ -180,9 +180,10 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 			hidden[s] = y == crf.Unobserved
 		}
 		u := &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
-		if !slices.Contains(term.truth, crf.Unobserved) {
+		switch {
+		case !slices.Contains(term.truth, crf.Unobserved):
 			u.labels = term.truth
-		} else if !h.problem.Model.Layout.Masked {
+		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !numbers.Facts.Dual):
 			u.labels = withoutHidden(term.truth)
 		}
 		if u.weight > 0 || !h.problem.Model.Layout.Masked {

@@ -129,13 +129,13 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	} else {
 		freeEnergy, err = listedEdges(w, dst, w.arena, simd.EdgeBeliefs, net, st, block, lo, hi)
 	}
-	addRows(sum, dst)
+	AddRows(sum, dst)
 	return freeEnergy, err
 }
 
-// addRows adds the rows of a matrix to sum, the length of which is theirs, unless it
+// AddRows adds the rows of a matrix to sum, the length of which is theirs, unless it
 // is nil.
-func addRows(sum, matrix []float64) {
+func AddRows(sum, matrix []float64) {
 	for n := len(sum); n > 0 && len(matrix) > 0; {
 		rows := min(len(ones), len(matrix)/n)
 		simd.ScatterMatrix(sum, ones[:rows], matrix[:rows*n], rows, 1, n)
@@ -218,7 +218,7 @@ func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *
 	k := int(net.Card[block.Nodes[lo]])
 	dst = dst[:(hi-lo)*k]
 	freeEnergy = w.listedNodes(dst, net, st, block, lo, hi)
-	addRows(sum, dst)
+	AddRows(sum, dst)
 	return freeEnergy
 }
 
@@ -277,9 +277,9 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// shareInLearning of the distance from consistent beliefs is spread without scaling: any
-// consistent beliefs are feasible, and nearer ones cost more than they gain.
-const shareInLearning = 1e-1
+// scalingsInLearning is how many scalings beliefs get on the way to consistent ones: all such
+// beliefs are feasible, and nearer ones cost more than they gain.
+const scalingsInLearning = 10
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
@@ -288,11 +288,14 @@ const shareInLearning = 1e-1
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
 	feasible = true
 	n := len(beliefs) / (hi - lo)
-	for i, x := range w.makeConsistent(beliefs, net, st, block.Edges[lo:hi], shareInLearning) {
+	for i, x := range w.makeConsistent(beliefs, net, st, block.Edges[lo:hi], scalingsInLearning) {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
+	if !masked {
+		return entropy, true
+	}
 	for i, b := range beliefs {
-		if masked && b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
+		if b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
 			beliefs[i], feasible = 0, false
 		}
 	}
@@ -303,9 +306,8 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 type consistency struct{ rows, columns, entropy, scratch []float64 }
 
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
-// of the nodes, and returns their entropies; valid until the next call. A share of the
-// distance is spread without scaling (simd.Consistent).
-func (w *Workspace) makeConsistent(beliefs []float64, net *Net, st *State, edges []int32, share float64) (entropy []float64) {
+// of the nodes, and returns their entropies; valid until the next call (simd.Consistent).
+func (w *Workspace) makeConsistent(beliefs []float64, net *Net, st *State, edges []int32, scalings int) (entropy []float64) {
 	ends := [2][]int32{}
 	ends[0], ends[1] = net.Graph.Ends()
 	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])
@@ -314,7 +316,7 @@ func (w *Workspace) makeConsistent(beliefs []float64, net *Net, st *State, edges
 	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
 	net.beliefsOf(c.rows, st, edges, ends[0], ku)
 	net.beliefsOf(c.columns, st, edges, ends[1], kv)
-	simd.Consistent(beliefs, c.entropy, c.rows, c.columns, c.scratch, ku, kv, share)
+	simd.Consistent(beliefs, c.entropy, c.rows, c.columns, c.scratch, ku, kv, scalings)
 	return c.entropy
 }
 

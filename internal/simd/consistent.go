@@ -10,18 +10,23 @@ const largestScale = 1e150
 // no more than rounding does. A tenth of it ends the scaling.
 const negligibleMass = 1e-13
 
-// maxScalings bounds the scalings of Consistent, of which the first newtonScalings may be
-// steps of Newton's method: nearly all edges need one or two, and where these went in circles
-// the others would not.
-const maxScalings, newtonScalings = 100, 20
+// MaxScalings is for beliefs as near to those given as Consistent finds them. The first
+// newtonScalings may be steps of Newton's method then: nearly all edges need one or two, and
+// where these went in circles the others would not.
+const MaxScalings, newtonScalings = 100, 20
 
 // newtonStates is up to how many columns a table has for Newton's method, whose steps take a
 // time that grows as their cube.
 const newtonStates = 16
 
 // firstNewton returns how many scalings come before: a step takes as long as about kv/3 of
-// them, and most edges whose tables are large need fewer.
-func firstNewton(kv int) int { return kv / 5 }
+// them, and most edges whose tables are large need fewer. Where scalings are few all are plain.
+func firstNewton(kv, scalings int) int {
+	if scalings < MaxScalings {
+		return scalings
+	}
+	return kv / 5
+}
 
 // mostStep is the largest change of a factor, relatively, that Newton's method may make: far from
 // the end a quadratic function says little, and plain scaling gets nearer.
@@ -34,9 +39,9 @@ const leastPivot = 1e-9
 // behind the other, so that the sums of their rows are those of rows, ku for each, and the
 // sums of their columns those of columns; and returns their entropies, one for each edge.
 //
-// Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, until no more than a
-// share of the first distance is left, or nothing but rounding. Small tables scale columns by
-// Newton's method: the sums of columns after scaling of rows are the gradient of a convex
+// Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, at most so many times, or
+// until nothing but rounding is left. Of MaxScalings, those of small tables are by Newton's
+// method: the sums of columns after scaling of rows are the gradient of a convex
 // function of the logarithms of their factors, with the Hessian diag c − Σ_i p_i p_iᵀ/row_i,
 // of sums c and rows p_i. To add c cᵀ leaves out that all factors may grow together.
 //
@@ -47,18 +52,18 @@ const leastPivot = 1e-9
 // len(beliefs) ≥ len(entropy)·ku·kv, len(rows) ≥ len(entropy)·ku, len(columns) ≥
 // len(entropy)·kv, len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with
 // rubbish. ku, kv > 0.
-func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, share float64) {
+func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
 	n := len(entropy)
-	active.consistent(beliefs[:n*ku*kv], entropy, rows[:n*ku], columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, share)
+	active.consistent(beliefs[:n*ku*kv], entropy, rows[:n*ku], columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, scalings)
 }
 
-func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, share float64) {
+func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
 	if with.panels != nil && ku*kv <= panelEntries {
-		with.panels.all(beliefs, entropy, rows, columns, scratch, ku, kv, share)
+		with.panels.all(beliefs, entropy, rows, columns, scratch, ku, kv, scalings)
 		return
 	}
 	for i := range entropy {
-		entropy[i] = with.consistentTable(beliefs[i*ku*kv:][:ku*kv], rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, share)
+		entropy[i] = with.consistentTable(beliefs[i*ku*kv:][:ku*kv], rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, scalings)
 	}
 }
 
@@ -89,13 +94,12 @@ func newtonRoom(ku, kv int) int {
 }
 
 // consistentTable is Consistent for one edge, row after row.
-func (with *implementation) consistentTable(table, row, column, scratch []float64, share float64) (entropy float64) {
+func (with *implementation) consistentTable(table, row, column, scratch []float64, scalings int) (entropy float64) {
 	ku, kv := len(row), len(column)
 	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
 		right[j] = 1
 	}
-	limit := 0.0
 	for scaling := 0; ; scaling++ {
 		with.tableVector(left, right, table)
 		for i, want := range row {
@@ -106,13 +110,10 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 		for j, want := range column {
 			distance += math.Abs(want - right[j]*sums[j])
 		}
-		if scaling == 0 {
-			limit = max(share*distance, negligibleMass/10)
-		}
-		if !(distance > limit) || scaling == maxScalings {
+		if !(distance > negligibleMass/10) || scaling == scalings {
 			break
 		}
-		if scaling >= firstNewton(kv) && scaling < newtonScalings && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
+		if scaling >= firstNewton(kv, scalings) && scaling < newtonScalings && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
 			continue
 		}
 		for j, want := range column {
@@ -217,12 +218,12 @@ type panelKernels struct {
 	// interleave puts rows of n entries into a panel, and separate takes them out of it.
 	interleave, separate func(dst, src []float64, n int)
 	// consistent leaves the entropies, one for each edge of the panel.
-	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first int, share float64)
+	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int)
 }
 
 // all is Consistent with panels. Edges that are too few for one go through a copy, where
 // others follow that nobody asks for: what an edge gets does not depend on them.
-func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, share float64) {
+func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
 	size := ku * kv
 	room := func(n int) (part []float64) {
 		part, scratch = scratch[:k.lanes*n:k.lanes*n], scratch[k.lanes*n:]
@@ -234,7 +235,7 @@ func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, k
 		k.interleave(pairs, beliefs, size)
 		k.interleave(panelRows, rows, ku)
 		k.interleave(panelColumns, columns, kv)
-		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton(kv), share)
+		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton(kv, scalings), scalings)
 		k.separate(beliefs, pairs, size)
 	}
 	for ; len(entropy) >= k.lanes; entropy = entropy[k.lanes:] {

@@ -60,7 +60,7 @@ func normalised(x []float64, r *rand.Rand, nats float64) {
 
 // longhandConsistent is Consistent of one edge, entry by entry: what is left after scaling is
 // corrected on the table itself.
-func longhandConsistent(table, row, column []float64, share float64) (entropy float64) {
+func longhandConsistent(table, row, column []float64, scalings int) (entropy float64) {
 	ku, kv := len(row), len(column)
 	sums := func() (rows, columns []float64) {
 		rows, columns = make([]float64, ku), make([]float64, kv)
@@ -70,8 +70,8 @@ func longhandConsistent(table, row, column []float64, share float64) (entropy fl
 		}
 		return rows, columns
 	}
-	left, right, first := make([]float64, ku), slices.Repeat([]float64{1}, kv), 0.0
-	for scaling := range maxScalings + 1 {
+	left, right := make([]float64, ku), slices.Repeat([]float64{1}, kv)
+	for scaling := range scalings + 1 {
 		weighted, scaled := make([]float64, ku), make([]float64, kv)
 		for x, b := range table {
 			weighted[x/kv] += b * right[x%kv]
@@ -86,13 +86,10 @@ func longhandConsistent(table, row, column []float64, share float64) (entropy fl
 		for j, want := range column {
 			distance += math.Abs(want - right[j]*scaled[j])
 		}
-		if scaling == 0 {
-			first = distance
-		}
-		if distance <= share*first || distance <= negligibleMass/10 || scaling == maxScalings {
+		if distance <= negligibleMass/10 || scaling == scalings {
 			break
 		}
-		if steps := longhandNewton(table, row, column, left, right, scaled); steps != nil && scaling >= firstNewton(kv) && scaling < newtonScalings {
+		if steps := longhandNewton(table, row, column, left, right, scaled); steps != nil && scaling >= firstNewton(kv, scalings) && scaling < newtonScalings {
 			for j, x := range steps {
 				right[j] *= 1 + x
 			}
@@ -177,15 +174,15 @@ func TestConsistent(t *testing.T) {
 			ku, kv := shape[0], shape[1]
 			for n := range 20 {
 				c := newConsistentCase(t, r, n, ku, kv, []float64{0, 0.1, 3}[n%3], []float64{0, 0.1}[n/10])
-				share := []float64{0.1, 0.5, 0}[n%3]
+				scalings := []int{10, 1, MaxScalings}[n%3]
 				want, wantEntropy := slices.Clone(c.beliefs), make([]float64, n)
 				for i := range n {
-					wantEntropy[i] = longhandConsistent(want[i*ku*kv:][:ku*kv], c.rows[i*ku:][:ku], c.columns[i*kv:][:kv], share)
+					wantEntropy[i] = longhandConsistent(want[i*ku*kv:][:ku*kv], c.rows[i*ku:][:ku], c.columns[i*kv:][:kv], scalings)
 				}
 				rows, columns := slices.Clone(c.rows), slices.Clone(c.columns)
 				what := fmt.Sprintf("%d of %d×%d", n, ku, kv)
 				scratch, check := guarded(t, ConsistentRoom(ku, kv), r.IntN(8))
-				with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, share)
+				with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, scalings)
 				c.check(what)
 				check(what)
 				compare(t, what, c.beliefs, want, 1e-10, 1e-14)
@@ -235,7 +232,7 @@ func TestConsistentAnyMass(t *testing.T) {
 			if one {
 				c.beliefs[2] = 0
 			}
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, make([]float64, ConsistentRoom(ku, kv)), ku, kv, 0)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, make([]float64, ConsistentRoom(ku, kv)), ku, kv, MaxScalings)
 			what := fmt.Sprintf("trial %d, %d×%d", trial, ku, kv)
 			checkMarginals(t, what, c, rows, columns)
 			if one && c.beliefs[2] != 0 {
@@ -256,10 +253,10 @@ func TestConsistentAlone(t *testing.T) {
 			var alone []float64
 			for i := range c.entropy {
 				one := slices.Clone(c.beliefs[i*ku*kv:][:ku*kv])
-				with.consistent(one, make([]float64, 1), slices.Clone(c.rows[i*ku:][:ku]), slices.Clone(c.columns[i*kv:][:kv]), scratch, ku, kv, 0.1)
+				with.consistent(one, make([]float64, 1), slices.Clone(c.rows[i*ku:][:ku]), slices.Clone(c.columns[i*kv:][:kv]), scratch, ku, kv, 10)
 				alone = append(alone, one...)
 			}
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, 0.1)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, 10)
 			compare(t, fmt.Sprintf("%d×%d", ku, kv), c.beliefs, alone, 0, 0)
 		}
 	})
@@ -274,7 +271,7 @@ func TestConsistentBySpreading(t *testing.T) {
 			{1e-310, 1, 0, 0, 1, 0, 1, 0},
 		} {
 			table := consistentCase{beliefs: slices.Clone(c[:4]), entropy: make([]float64, 1), ku: 2, kv: 2}
-			with.consistent(table.beliefs, table.entropy, slices.Clone(c[4:6]), slices.Clone(c[6:]), make([]float64, ConsistentRoom(2, 2)), 2, 2, 0)
+			with.consistent(table.beliefs, table.entropy, slices.Clone(c[4:6]), slices.Clone(c[6:]), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings)
 			checkMarginals(t, fmt.Sprint(c), table, c[4:6], c[6:])
 		}
 	})
@@ -290,7 +287,7 @@ func BenchmarkConsistent(b *testing.B) {
 			copy(c.beliefs, drawn)
 			copy(c.rows, rows)
 			copy(c.columns, columns)
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, k, k, 0.1)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, k, k, 10)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
 	})

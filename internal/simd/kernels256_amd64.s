@@ -16595,7 +16595,7 @@ rest1411:
 	VZEROUPPER
 	RET
 
-// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, share float64)
+// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·consistent256(SB), $0-208
 	MOVQ    right_len+104(FP), AX
@@ -16605,136 +16605,129 @@ TEXT ·consistent256(SB), $0-208
 	XORQ    DX, DX
 
 vector1425:
-	VMOVUPD      Y0, (CX)(DX*1)
-	ADDQ         $0x20, DX
-	CMPQ         DX, AX
-	JL           vector1425
-	VXORPD       Y2, Y2, Y2
-	XORQ         CX, CX
-	VBROADCASTSD share+200(FP), Y1
+	VMOVUPD Y0, (CX)(DX*1)
+	ADDQ    $0x20, DX
+	CMPQ    DX, AX
+	JL      vector1425
+	XORQ    CX, CX
 
 scaling1426:
-	VXORPD Y3, Y3, Y3
+	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1429:
-	VMOVUPD Y3, (DX)(BX*1)
+vector1428:
+	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1429
+	JL      vector1428
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1430:
+vector1429:
 	MOVQ    rows_base+24(FP), R8
-	VMOVUPD (R8)(DI*1), Y3
-	VXORPD  Y4, Y4, Y4
+	VMOVUPD (R8)(DI*1), Y1
+	VXORPD  Y2, Y2, Y2
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1431:
-	VMOVUPD     (BX)(R9*1), Y5
-	VFMADD231PD (R8)(R9*1), Y5, Y4
+vector1430:
+	VMOVUPD     (BX)(R9*1), Y3
+	VFMADD231PD (R8)(R9*1), Y3, Y2
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector1431
-	VXORPD      Y5, Y5, Y5
-	VCMPPD      $0x1e, Y5, Y4, Y5
-	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+2688(SB), Y3, Y3
-	VANDPD      Y5, Y3, Y3
+	JL          vector1430
+	VXORPD      Y3, Y3, Y3
+	VCMPPD      $0x1e, Y3, Y2, Y3
+	VDIVPD      Y2, Y1, Y1
+	VMINPD      constants<>+2688(SB), Y1, Y1
+	VANDPD      Y3, Y1, Y1
 	MOVQ        left_base+72(FP), R8
-	VMOVUPD     Y3, (R8)(DI*1)
+	VMOVUPD     Y1, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1432:
-	VMOVUPD     (DX)(R8*1), Y4
-	VFMADD231PD (BX)(R8*1), Y3, Y4
-	VMOVUPD     Y4, (DX)(R8*1)
+vector1431:
+	VMOVUPD     (DX)(R8*1), Y2
+	VFMADD231PD (BX)(R8*1), Y1, Y2
+	VMOVUPD     Y2, (DX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1432
+	JL          vector1431
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector1430
-	VXORPD      Y3, Y3, Y3
+	JL          vector1429
+	VXORPD      Y1, Y1, Y1
 	XORQ        DX, DX
 
-vector1433:
+vector1432:
 	MOVQ         columns_base+48(FP), BX
-	VMOVUPD      (BX)(DX*1), Y4
+	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
-	VMOVUPD      (SI)(DX*1), Y5
-	VFNMADD231PD (BX)(DX*1), Y5, Y4
-	VANDPD       constants<>+160(SB), Y4, Y4
-	VADDPD       Y4, Y3, Y3
+	VMOVUPD      (SI)(DX*1), Y3
+	VFNMADD231PD (BX)(DX*1), Y3, Y2
+	VANDPD       constants<>+160(SB), Y2, Y2
+	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector1433
-	TESTQ        CX, CX
-	JNZ          later1427
-	VMULPD       Y1, Y3, Y2
-	VMAXPD       constants<>+2720(SB), Y2, Y2
+	JL           vector1432
+	VCMPPD       $0x1e, constants<>+2720(SB), Y1, Y1
+	VMOVMSKPD    Y1, DX
+	TESTL        DX, DX
+	JZ           scaled1427
+	MOVQ         scalings+200(FP), DX
+	CMPQ         CX, DX
+	JGE          scaled1427
+	VPCMPEQQ     Y2, Y2, Y2
+	MOVQ         first+192(FP), DX
+	CMPQ         CX, DX
+	JLT          plain1433
+	CMPQ         CX, $0x14
+	JGE          plain1433
+	MOVQ         system_len+152(FP), DX
+	TESTQ        DX, DX
+	JZ           plain1433
+	MOVQ         AX, DX
+	SHRQ         $0x05, DX
+	ADDQ         $0x00, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	MOVQ         system_base+144(FP), BX
+	MOVQ         sums_base+120(FP), SI
+	MOVQ         right_base+96(FP), DI
+	XORQ         R8, R8
 
-later1427:
-	VCMPPD    $0x1e, Y2, Y3, Y3
-	VMOVMSKPD Y3, DX
-	TESTL     DX, DX
-	JZ        scaled1428
-	CMPQ      CX, $0x64
-	JGE       scaled1428
-	VPCMPEQQ  Y4, Y4, Y4
-	MOVQ      first+192(FP), DX
-	CMPQ      CX, DX
-	JLT       plain1434
-	CMPQ      CX, $0x14
-	JGE       plain1434
-	MOVQ      system_len+152(FP), DX
-	TESTQ     DX, DX
-	JZ        plain1434
-	MOVQ      AX, DX
-	SHRQ      $0x05, DX
-	ADDQ      $0x00, DX
-	IMULQ     AX, DX
-	MOVQ      system_base+144(FP), BX
-	ADDQ      BX, DX
-	MOVQ      system_base+144(FP), BX
-	MOVQ      sums_base+120(FP), SI
-	MOVQ      right_base+96(FP), DI
-	XORQ      R8, R8
-
-vector1436:
-	VMOVUPD (SI)(R8*1), Y5
-	VMULPD  (DI)(R8*1), Y5, Y5
+vector1435:
+	VMOVUPD (SI)(R8*1), Y3
+	VMULPD  (DI)(R8*1), Y3, Y3
 	MOVQ    columns_base+48(FP), R9
-	VMOVUPD (R9)(R8*1), Y6
-	VSUBPD  Y5, Y6, Y6
-	VMOVUPD Y6, (DX)(R8*1)
+	VMOVUPD (R9)(R8*1), Y4
+	VSUBPD  Y3, Y4, Y4
+	VMOVUPD Y4, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1437
+	JZ      before1436
 	XORQ    R9, R9
 
-vector1438:
-	VMULPD  (SI)(R9*1), Y5, Y6
-	VMULPD  (DI)(R9*1), Y6, Y6
-	VMOVUPD Y6, (BX)(R9*1)
+vector1437:
+	VMULPD  (SI)(R9*1), Y3, Y4
+	VMULPD  (DI)(R9*1), Y4, Y4
+	VMOVUPD Y4, (BX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, R8
-	JL      vector1438
+	JL      vector1437
 
-before1437:
-	VMOVAPD     Y5, Y6
-	VFMADD231PD Y5, Y5, Y6
-	VMOVUPD     Y6, (BX)(R8*1)
+before1436:
+	VMOVAPD     Y3, Y4
+	VFMADD231PD Y3, Y3, Y4
+	VMOVUPD     Y4, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1436
+	JL          vector1435
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x02, DX
@@ -16746,49 +16739,49 @@ before1437:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1439:
+vector1438:
 	MOVQ    left_base+72(FP), R9
-	VMOVUPD (R9)(R8*1), Y5
-	VMULPD  Y5, Y5, Y5
+	VMOVUPD (R9)(R8*1), Y3
+	VMULPD  Y3, Y3, Y3
 	MOVQ    rows_base+24(FP), R9
-	VMOVUPD (R9)(R8*1), Y6
-	VXORPD  Y7, Y7, Y7
-	VCMPPD  $0x1e, Y7, Y6, Y7
-	VDIVPD  Y6, Y5, Y5
-	VMINPD  constants<>+2688(SB), Y5, Y5
-	VANDPD  Y7, Y5, Y5
+	VMOVUPD (R9)(R8*1), Y4
+	VXORPD  Y5, Y5, Y5
+	VCMPPD  $0x1e, Y5, Y4, Y5
+	VDIVPD  Y4, Y3, Y3
+	VMINPD  constants<>+2688(SB), Y3, Y3
+	VANDPD  Y5, Y3, Y3
 	XORQ    R9, R9
 
-vector1440:
-	VMOVUPD (BX)(R9*1), Y6
-	VMULPD  (DI)(R9*1), Y6, Y6
-	VMOVUPD Y6, (DX)(R9*1)
+vector1439:
+	VMOVUPD (BX)(R9*1), Y4
+	VMULPD  (DI)(R9*1), Y4, Y4
+	VMOVUPD Y4, (DX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, AX
-	JL      vector1440
+	JL      vector1439
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1441:
-	VMULPD (DX)(R10*1), Y5, Y6
+vector1440:
+	VMULPD (DX)(R10*1), Y3, Y4
 	LEAQ   32(R10), R11
 	XORQ   R12, R12
 
-vector1442:
-	VMOVUPD      (R9)(R12*1), Y7
-	VFNMADD231PD (DX)(R12*1), Y6, Y7
-	VMOVUPD      Y7, (R9)(R12*1)
+vector1441:
+	VMOVUPD      (R9)(R12*1), Y5
+	VFNMADD231PD (DX)(R12*1), Y4, Y5
+	VMOVUPD      Y5, (R9)(R12*1)
 	ADDQ         $0x20, R12
 	CMPQ         R12, R11
-	JL           vector1442
+	JL           vector1441
 	ADDQ         AX, R9
 	ADDQ         $0x20, R10
 	CMPQ         R10, AX
-	JL           vector1441
+	JL           vector1440
 	ADDQ         AX, BX
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JL           vector1439
+	JL           vector1438
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x01, DX
@@ -16798,62 +16791,62 @@ vector1442:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1443:
+vector1442:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1444
+	JZ    before1443
 	XORQ  R8, R8
 
-vector1445:
-	VMOVUPD (BX)(R8*1), Y5
+vector1444:
+	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before1446
+	JZ      before1445
 	XORQ    R9, R9
 
-vector1447:
-	VMOVUPD      (BX)(R9*1), Y6
-	VFNMADD231PD (DI)(R9*1), Y6, Y5
+vector1446:
+	VMOVUPD      (BX)(R9*1), Y4
+	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector1447
+	JL           vector1446
 
-before1446:
-	VMULPD  (DX)(R8*1), Y5, Y5
-	VMOVUPD Y5, (BX)(R8*1)
+before1445:
+	VMULPD  (DX)(R8*1), Y3, Y3
+	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector1445
+	JL      vector1444
 
-before1444:
-	VMOVUPD (BX)(SI*1), Y5
+before1443:
+	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before1448
+	JZ      before1447
 	XORQ    DI, DI
 
-vector1449:
-	VMOVUPD      (BX)(DI*1), Y6
-	VFNMADD231PD (BX)(DI*1), Y6, Y5
+vector1448:
+	VMOVUPD      (BX)(DI*1), Y4
+	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1449
+	JL           vector1448
 
-before1448:
+before1447:
 	MOVQ    sums_base+120(FP), DI
-	VMOVUPD (DI)(SI*1), Y6
+	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
-	VMULPD  (DI)(SI*1), Y6, Y6
-	VMULPD  constants<>+2752(SB), Y6, Y6
-	VCMPPD  $0x1e, Y6, Y5, Y6
-	VANDPD  Y6, Y4, Y4
-	VMOVUPD constants<>+128(SB), Y6
-	VSQRTPD Y5, Y5
-	VDIVPD  Y5, Y6, Y6
-	VMOVUPD Y6, (DX)(SI*1)
+	VMULPD  (DI)(SI*1), Y4, Y4
+	VMULPD  constants<>+2752(SB), Y4, Y4
+	VCMPPD  $0x1e, Y4, Y3, Y4
+	VANDPD  Y4, Y2, Y2
+	VMOVUPD constants<>+128(SB), Y4
+	VSQRTPD Y3, Y3
+	VDIVPD  Y3, Y4, Y4
+	VMOVUPD Y4, (DX)(SI*1)
 	ADDQ    AX, BX
 	ADDQ    $0x20, SI
 	CMPQ    SI, AX
-	JL      vector1443
+	JL      vector1442
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -16869,76 +16862,76 @@ before1448:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1450:
-	VMOVUPD (DX)(DI*1), Y5
+vector1449:
+	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before1451
+	JZ      before1450
 	XORQ    R8, R8
 
-vector1452:
-	VMOVUPD      (SI)(R8*1), Y6
-	VFNMADD231PD (DX)(R8*1), Y6, Y5
+vector1451:
+	VMOVUPD      (SI)(R8*1), Y4
+	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector1452
+	JL           vector1451
 
-before1451:
-	VMULPD  (BX)(DI*1), Y5, Y5
-	VMOVUPD Y5, (DX)(DI*1)
+before1450:
+	VMULPD  (BX)(DI*1), Y3, Y3
+	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector1450
+	JL      vector1449
 	MOVQ    AX, DI
 
-back1453:
+back1452:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
-	VMOVUPD (DX)(DI*1), Y5
+	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1454:
+below1453:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved1455
+	JGE          solved1454
 	ADDQ         AX, R8
-	VMOVUPD      (R8)(DI*1), Y6
-	VFNMADD231PD (DX)(R9*1), Y6, Y5
-	JMP          below1454
+	VMOVUPD      (R8)(DI*1), Y4
+	VFNMADD231PD (DX)(R9*1), Y4, Y3
+	JMP          below1453
 
-solved1455:
-	VMULPD  (BX)(DI*1), Y5, Y5
-	VMOVUPD Y5, (DX)(DI*1)
+solved1454:
+	VMULPD  (BX)(DI*1), Y3, Y3
+	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1453
-	JMP     scale1435
+	JNZ     back1452
+	JMP     scale1434
 
-plain1434:
+plain1433:
 	XORQ DX, DX
 
-vector1456:
+vector1455:
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   (BX)(DX*1), Y4
+	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
-	VMOVUPD   (BX)(DX*1), Y5
+	VMOVUPD   (BX)(DX*1), Y3
 	MOVQ      sums_base+120(FP), BX
-	VMOVUPD   (BX)(DX*1), Y6
-	VXORPD    Y7, Y7, Y7
-	VCMPPD    $0x1e, Y7, Y6, Y7
-	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+2688(SB), Y5, Y5
-	VANDPD    Y7, Y5, Y5
-	VBLENDVPD Y3, Y5, Y4, Y4
+	VMOVUPD   (BX)(DX*1), Y4
+	VXORPD    Y5, Y5, Y5
+	VCMPPD    $0x1e, Y5, Y4, Y5
+	VDIVPD    Y4, Y3, Y3
+	VMINPD    constants<>+2688(SB), Y3, Y3
+	VANDPD    Y5, Y3, Y3
+	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   Y4, (BX)(DX*1)
+	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector1456
+	JL        vector1455
 	INCQ      CX
 	JMP       scaling1426
 
-scale1435:
+scale1434:
 	MOVQ  AX, DX
 	SHRQ  $0x05, DX
 	ADDQ  $0x00, DX
@@ -16947,45 +16940,45 @@ scale1435:
 	ADDQ  BX, DX
 	XORQ  BX, BX
 
-vector1457:
-	VMOVUPD (DX)(BX*1), Y5
-	VMOVUPD constants<>+608(SB), Y6
-	VANDPD  constants<>+160(SB), Y5, Y5
-	VCMPPD  $0x1e, Y5, Y6, Y5
-	VANDPD  Y5, Y4, Y4
+vector1456:
+	VMOVUPD (DX)(BX*1), Y3
+	VMOVUPD constants<>+608(SB), Y4
+	VANDPD  constants<>+160(SB), Y3, Y3
+	VCMPPD  $0x1e, Y3, Y4, Y3
+	VANDPD  Y3, Y2, Y2
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1457
+	JL      vector1456
 	XORQ    BX, BX
 
-vector1458:
+vector1457:
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   (SI)(BX*1), Y5
+	VMOVUPD   (SI)(BX*1), Y3
 	MOVQ      columns_base+48(FP), SI
-	VMOVUPD   (SI)(BX*1), Y6
+	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      sums_base+120(FP), SI
-	VMOVUPD   (SI)(BX*1), Y7
-	VXORPD    Y8, Y8, Y8
-	VCMPPD    $0x1e, Y8, Y7, Y8
-	VDIVPD    Y7, Y6, Y6
-	VMINPD    constants<>+2688(SB), Y6, Y6
-	VANDPD    Y8, Y6, Y6
-	VADDPD    (DX)(BX*1), Y0, Y7
-	VMULPD    Y5, Y7, Y7
-	VBLENDVPD Y4, Y7, Y6, Y6
-	VBLENDVPD Y3, Y6, Y5, Y5
+	VMOVUPD   (SI)(BX*1), Y5
+	VXORPD    Y6, Y6, Y6
+	VCMPPD    $0x1e, Y6, Y5, Y6
+	VDIVPD    Y5, Y4, Y4
+	VMINPD    constants<>+2688(SB), Y4, Y4
+	VANDPD    Y6, Y4, Y4
+	VADDPD    (DX)(BX*1), Y0, Y5
+	VMULPD    Y3, Y5, Y5
+	VBLENDVPD Y2, Y5, Y4, Y4
+	VBLENDVPD Y1, Y4, Y3, Y3
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   Y5, (SI)(BX*1)
+	VMOVUPD   Y3, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector1458
+	JL        vector1457
 	INCQ      CX
 	JMP       scaling1426
 
-scaled1428:
+scaled1427:
 	XORQ CX, CX
 
-vector1459:
+vector1458:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -17009,14 +17002,14 @@ vector1459:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector1459
+	JL      vector1458
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector1460:
+vector1459:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -17024,12 +17017,12 @@ vector1460:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1461:
+vector1460:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1461
+	JL           vector1460
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -17039,7 +17032,7 @@ vector1461:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector1460
+	JL           vector1459
 	VCMPPD       $0x1e, constants<>+2784(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
@@ -17052,14 +17045,14 @@ vector1461:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1462:
+vector1461:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector1463:
+vector1462:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -17097,11 +17090,11 @@ vector1463:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1463
+	JL           vector1462
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1462
+	JL           vector1461
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
 	VZEROUPPER

@@ -15257,7 +15257,7 @@ rest1180:
 	VZEROUPPER
 	RET
 
-// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, share float64)
+// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·consistent512(SB), $0-208
 	VBROADCASTSD constants<>+392(SB), Z0
@@ -15275,135 +15275,128 @@ TEXT ·consistent512(SB), $0-208
 	XORQ         DX, DX
 
 vector1182:
-	VMOVUPD      Z8, (CX)(DX*1)
-	ADDQ         $0x40, DX
-	CMPQ         DX, AX
-	JL           vector1182
-	VXORPD       Z10, Z10, Z10
-	XORQ         CX, CX
-	VBROADCASTSD share+200(FP), Z9
+	VMOVUPD Z8, (CX)(DX*1)
+	ADDQ    $0x40, DX
+	CMPQ    DX, AX
+	JL      vector1182
+	XORQ    CX, CX
 
 scaling1183:
-	VXORPD Z11, Z11, Z11
+	VXORPD Z9, Z9, Z9
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1186:
-	VMOVUPD Z11, (DX)(BX*1)
+vector1185:
+	VMOVUPD Z9, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1186
+	JL      vector1185
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1187:
+vector1186:
 	MOVQ    rows_base+24(FP), R8
-	VMOVUPD (R8)(DI*1), Z11
-	VXORPD  Z12, Z12, Z12
+	VMOVUPD (R8)(DI*1), Z9
+	VXORPD  Z10, Z10, Z10
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1188:
-	VMOVUPD     (BX)(R9*1), Z13
-	VFMADD231PD (R8)(R9*1), Z13, Z12
+vector1187:
+	VMOVUPD     (BX)(R9*1), Z11
+	VFMADD231PD (R8)(R9*1), Z11, Z10
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector1188
-	VXORPD      Z13, Z13, Z13
-	VCMPPD      $0x1e, Z13, Z12, K1
-	VDIVPD      Z12, Z11, Z11
-	VMINPD      Z2, Z11, Z11
-	VMOVAPD.Z   Z11, K1, Z11
+	JL          vector1187
+	VXORPD      Z11, Z11, Z11
+	VCMPPD      $0x1e, Z11, Z10, K1
+	VDIVPD      Z10, Z9, Z9
+	VMINPD      Z2, Z9, Z9
+	VMOVAPD.Z   Z9, K1, Z9
 	MOVQ        left_base+72(FP), R8
-	VMOVUPD     Z11, (R8)(DI*1)
+	VMOVUPD     Z9, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1189:
-	VMOVUPD     (DX)(R8*1), Z12
-	VFMADD231PD (BX)(R8*1), Z11, Z12
-	VMOVUPD     Z12, (DX)(R8*1)
+vector1188:
+	VMOVUPD     (DX)(R8*1), Z10
+	VFMADD231PD (BX)(R8*1), Z9, Z10
+	VMOVUPD     Z10, (DX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1189
+	JL          vector1188
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector1187
-	VXORPD      Z11, Z11, Z11
+	JL          vector1186
+	VXORPD      Z9, Z9, Z9
 	XORQ        DX, DX
 
-vector1190:
+vector1189:
 	MOVQ         columns_base+48(FP), BX
-	VMOVUPD      (BX)(DX*1), Z12
+	VMOVUPD      (BX)(DX*1), Z10
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
-	VMOVUPD      (SI)(DX*1), Z13
-	VFNMADD231PD (BX)(DX*1), Z13, Z12
-	VANDPD       Z3, Z12, Z12
-	VADDPD       Z12, Z11, Z11
+	VMOVUPD      (SI)(DX*1), Z11
+	VFNMADD231PD (BX)(DX*1), Z11, Z10
+	VANDPD       Z3, Z10, Z10
+	VADDPD       Z10, Z9, Z9
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector1190
-	TESTQ        CX, CX
-	JNZ          later1184
-	VMULPD       Z9, Z11, Z10
-	VMAXPD       Z4, Z10, Z10
+	JL           vector1189
+	VCMPPD       $0x1e, Z4, Z9, K1
+	KORTESTB     K1, K1
+	JZ           scaled1184
+	MOVQ         scalings+200(FP), DX
+	CMPQ         CX, DX
+	JGE          scaled1184
+	KXNORB       K2, K2, K2
+	MOVQ         first+192(FP), DX
+	CMPQ         CX, DX
+	JLT          plain1190
+	CMPQ         CX, $0x14
+	JGE          plain1190
+	MOVQ         system_len+152(FP), DX
+	TESTQ        DX, DX
+	JZ           plain1190
+	MOVQ         AX, DX
+	SHRQ         $0x06, DX
+	ADDQ         $0x00, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	MOVQ         system_base+144(FP), BX
+	MOVQ         sums_base+120(FP), SI
+	MOVQ         right_base+96(FP), DI
+	XORQ         R8, R8
 
-later1184:
-	VCMPPD   $0x1e, Z10, Z11, K1
-	KORTESTB K1, K1
-	JZ       scaled1185
-	CMPQ     CX, $0x64
-	JGE      scaled1185
-	KXNORB   K2, K2, K2
-	MOVQ     first+192(FP), DX
-	CMPQ     CX, DX
-	JLT      plain1191
-	CMPQ     CX, $0x14
-	JGE      plain1191
-	MOVQ     system_len+152(FP), DX
-	TESTQ    DX, DX
-	JZ       plain1191
-	MOVQ     AX, DX
-	SHRQ     $0x06, DX
-	ADDQ     $0x00, DX
-	IMULQ    AX, DX
-	MOVQ     system_base+144(FP), BX
-	ADDQ     BX, DX
-	MOVQ     system_base+144(FP), BX
-	MOVQ     sums_base+120(FP), SI
-	MOVQ     right_base+96(FP), DI
-	XORQ     R8, R8
-
-vector1193:
-	VMOVUPD (SI)(R8*1), Z11
-	VMULPD  (DI)(R8*1), Z11, Z11
+vector1192:
+	VMOVUPD (SI)(R8*1), Z9
+	VMULPD  (DI)(R8*1), Z9, Z9
 	MOVQ    columns_base+48(FP), R9
-	VMOVUPD (R9)(R8*1), Z12
-	VSUBPD  Z11, Z12, Z12
-	VMOVUPD Z12, (DX)(R8*1)
+	VMOVUPD (R9)(R8*1), Z10
+	VSUBPD  Z9, Z10, Z10
+	VMOVUPD Z10, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1194
+	JZ      before1193
 	XORQ    R9, R9
 
-vector1195:
-	VMULPD  (SI)(R9*1), Z11, Z12
-	VMULPD  (DI)(R9*1), Z12, Z12
-	VMOVUPD Z12, (BX)(R9*1)
+vector1194:
+	VMULPD  (SI)(R9*1), Z9, Z10
+	VMULPD  (DI)(R9*1), Z10, Z10
+	VMOVUPD Z10, (BX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, R8
-	JL      vector1195
+	JL      vector1194
 
-before1194:
-	VMOVAPD     Z11, Z12
-	VFMADD231PD Z11, Z11, Z12
-	VMOVUPD     Z12, (BX)(R8*1)
+before1193:
+	VMOVAPD     Z9, Z10
+	VFMADD231PD Z9, Z9, Z10
+	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1193
+	JL          vector1192
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x02, DX
@@ -15415,49 +15408,49 @@ before1194:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1196:
+vector1195:
 	MOVQ      left_base+72(FP), R9
-	VMOVUPD   (R9)(R8*1), Z11
-	VMULPD    Z11, Z11, Z11
+	VMOVUPD   (R9)(R8*1), Z9
+	VMULPD    Z9, Z9, Z9
 	MOVQ      rows_base+24(FP), R9
-	VMOVUPD   (R9)(R8*1), Z12
-	VXORPD    Z13, Z13, Z13
-	VCMPPD    $0x1e, Z13, Z12, K3
-	VDIVPD    Z12, Z11, Z11
-	VMINPD    Z2, Z11, Z11
-	VMOVAPD.Z Z11, K3, Z11
+	VMOVUPD   (R9)(R8*1), Z10
+	VXORPD    Z11, Z11, Z11
+	VCMPPD    $0x1e, Z11, Z10, K3
+	VDIVPD    Z10, Z9, Z9
+	VMINPD    Z2, Z9, Z9
+	VMOVAPD.Z Z9, K3, Z9
 	XORQ      R9, R9
 
-vector1197:
-	VMOVUPD (BX)(R9*1), Z12
-	VMULPD  (DI)(R9*1), Z12, Z12
-	VMOVUPD Z12, (DX)(R9*1)
+vector1196:
+	VMOVUPD (BX)(R9*1), Z10
+	VMULPD  (DI)(R9*1), Z10, Z10
+	VMOVUPD Z10, (DX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, AX
-	JL      vector1197
+	JL      vector1196
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1198:
-	VMULPD (DX)(R10*1), Z11, Z12
+vector1197:
+	VMULPD (DX)(R10*1), Z9, Z10
 	LEAQ   64(R10), R11
 	XORQ   R12, R12
 
-vector1199:
-	VMOVUPD      (R9)(R12*1), Z13
-	VFNMADD231PD (DX)(R12*1), Z12, Z13
-	VMOVUPD      Z13, (R9)(R12*1)
+vector1198:
+	VMOVUPD      (R9)(R12*1), Z11
+	VFNMADD231PD (DX)(R12*1), Z10, Z11
+	VMOVUPD      Z11, (R9)(R12*1)
 	ADDQ         $0x40, R12
 	CMPQ         R12, R11
-	JL           vector1199
+	JL           vector1198
 	ADDQ         AX, R9
 	ADDQ         $0x40, R10
 	CMPQ         R10, AX
-	JL           vector1198
+	JL           vector1197
 	ADDQ         AX, BX
 	ADDQ         $0x40, R8
 	CMPQ         R8, SI
-	JL           vector1196
+	JL           vector1195
 	MOVQ         AX, DX
 	SHRQ         $0x06, DX
 	ADDQ         $0x01, DX
@@ -15467,62 +15460,62 @@ vector1199:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1200:
+vector1199:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1201
+	JZ    before1200
 	XORQ  R8, R8
 
-vector1202:
-	VMOVUPD (BX)(R8*1), Z11
+vector1201:
+	VMOVUPD (BX)(R8*1), Z9
 	TESTQ   R8, R8
-	JZ      before1203
+	JZ      before1202
 	XORQ    R9, R9
 
-vector1204:
-	VMOVUPD      (BX)(R9*1), Z12
-	VFNMADD231PD (DI)(R9*1), Z12, Z11
+vector1203:
+	VMOVUPD      (BX)(R9*1), Z10
+	VFNMADD231PD (DI)(R9*1), Z10, Z9
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector1204
+	JL           vector1203
 
-before1203:
-	VMULPD  (DX)(R8*1), Z11, Z11
-	VMOVUPD Z11, (BX)(R8*1)
+before1202:
+	VMULPD  (DX)(R8*1), Z9, Z9
+	VMOVUPD Z9, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector1202
+	JL      vector1201
 
-before1201:
-	VMOVUPD (BX)(SI*1), Z11
+before1200:
+	VMOVUPD (BX)(SI*1), Z9
 	TESTQ   SI, SI
-	JZ      before1205
+	JZ      before1204
 	XORQ    DI, DI
 
-vector1206:
-	VMOVUPD      (BX)(DI*1), Z12
-	VFNMADD231PD (BX)(DI*1), Z12, Z11
+vector1205:
+	VMOVUPD      (BX)(DI*1), Z10
+	VFNMADD231PD (BX)(DI*1), Z10, Z9
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector1206
+	JL           vector1205
 
-before1205:
+before1204:
 	MOVQ    sums_base+120(FP), DI
-	VMOVUPD (DI)(SI*1), Z12
+	VMOVUPD (DI)(SI*1), Z10
 	MOVQ    right_base+96(FP), DI
-	VMULPD  (DI)(SI*1), Z12, Z12
-	VMULPD  Z7, Z12, Z12
-	VCMPPD  $0x1e, Z12, Z11, K3
+	VMULPD  (DI)(SI*1), Z10, Z10
+	VMULPD  Z7, Z10, Z10
+	VCMPPD  $0x1e, Z10, Z9, K3
 	KANDB   K3, K2, K2
-	VMOVUPD Z0, Z12
-	VSQRTPD Z11, Z11
-	VDIVPD  Z11, Z12, Z12
-	VMOVUPD Z12, (DX)(SI*1)
+	VMOVUPD Z0, Z10
+	VSQRTPD Z9, Z9
+	VDIVPD  Z9, Z10, Z10
+	VMOVUPD Z10, (DX)(SI*1)
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector1200
+	JL      vector1199
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -15538,76 +15531,76 @@ before1205:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1207:
-	VMOVUPD (DX)(DI*1), Z11
+vector1206:
+	VMOVUPD (DX)(DI*1), Z9
 	TESTQ   DI, DI
-	JZ      before1208
+	JZ      before1207
 	XORQ    R8, R8
 
-vector1209:
-	VMOVUPD      (SI)(R8*1), Z12
-	VFNMADD231PD (DX)(R8*1), Z12, Z11
+vector1208:
+	VMOVUPD      (SI)(R8*1), Z10
+	VFNMADD231PD (DX)(R8*1), Z10, Z9
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector1209
+	JL           vector1208
 
-before1208:
-	VMULPD  (BX)(DI*1), Z11, Z11
-	VMOVUPD Z11, (DX)(DI*1)
+before1207:
+	VMULPD  (BX)(DI*1), Z9, Z9
+	VMOVUPD Z9, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector1207
+	JL      vector1206
 	MOVQ    AX, DI
 
-back1210:
+back1209:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
-	VMOVUPD (DX)(DI*1), Z11
+	VMOVUPD (DX)(DI*1), Z9
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1211:
+below1210:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved1212
+	JGE          solved1211
 	ADDQ         AX, R8
-	VMOVUPD      (R8)(DI*1), Z12
-	VFNMADD231PD (DX)(R9*1), Z12, Z11
-	JMP          below1211
+	VMOVUPD      (R8)(DI*1), Z10
+	VFNMADD231PD (DX)(R9*1), Z10, Z9
+	JMP          below1210
 
-solved1212:
-	VMULPD  (BX)(DI*1), Z11, Z11
-	VMOVUPD Z11, (DX)(DI*1)
+solved1211:
+	VMULPD  (BX)(DI*1), Z9, Z9
+	VMOVUPD Z9, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1210
-	JMP     scale1192
+	JNZ     back1209
+	JMP     scale1191
 
-plain1191:
+plain1190:
 	XORQ DX, DX
 
-vector1213:
+vector1212:
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   (BX)(DX*1), Z11
+	VMOVUPD   (BX)(DX*1), Z9
 	MOVQ      columns_base+48(FP), BX
-	VMOVUPD   (BX)(DX*1), Z12
+	VMOVUPD   (BX)(DX*1), Z10
 	MOVQ      sums_base+120(FP), BX
-	VMOVUPD   (BX)(DX*1), Z13
-	VXORPD    Z14, Z14, Z14
-	VCMPPD    $0x1e, Z14, Z13, K3
-	VDIVPD    Z13, Z12, Z12
-	VMINPD    Z2, Z12, Z12
-	VMOVAPD.Z Z12, K3, Z12
-	VMOVAPD   Z12, K1, Z11
+	VMOVUPD   (BX)(DX*1), Z11
+	VXORPD    Z12, Z12, Z12
+	VCMPPD    $0x1e, Z12, Z11, K3
+	VDIVPD    Z11, Z10, Z10
+	VMINPD    Z2, Z10, Z10
+	VMOVAPD.Z Z10, K3, Z10
+	VMOVAPD   Z10, K1, Z9
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   Z11, (BX)(DX*1)
+	VMOVUPD   Z9, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector1213
+	JL        vector1212
 	INCQ      CX
 	JMP       scaling1183
 
-scale1192:
+scale1191:
 	MOVQ  AX, DX
 	SHRQ  $0x06, DX
 	ADDQ  $0x00, DX
@@ -15616,45 +15609,45 @@ scale1192:
 	ADDQ  BX, DX
 	XORQ  BX, BX
 
-vector1214:
-	VMOVUPD (DX)(BX*1), Z11
-	VMOVUPD Z1, Z12
-	VANDPD  Z3, Z11, Z11
-	VCMPPD  $0x1e, Z11, Z12, K3
+vector1213:
+	VMOVUPD (DX)(BX*1), Z9
+	VMOVUPD Z1, Z10
+	VANDPD  Z3, Z9, Z9
+	VCMPPD  $0x1e, Z9, Z10, K3
 	KANDB   K3, K2, K2
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1214
+	JL      vector1213
 	XORQ    BX, BX
 
-vector1215:
+vector1214:
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   (SI)(BX*1), Z11
+	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
-	VMOVUPD   (SI)(BX*1), Z12
+	VMOVUPD   (SI)(BX*1), Z10
 	MOVQ      sums_base+120(FP), SI
-	VMOVUPD   (SI)(BX*1), Z13
-	VXORPD    Z14, Z14, Z14
-	VCMPPD    $0x1e, Z14, Z13, K3
-	VDIVPD    Z13, Z12, Z12
-	VMINPD    Z2, Z12, Z12
-	VMOVAPD.Z Z12, K3, Z12
-	VADDPD    (DX)(BX*1), Z8, Z13
-	VMULPD    Z11, Z13, Z13
-	VMOVAPD   Z13, K2, Z12
-	VMOVAPD   Z12, K1, Z11
+	VMOVUPD   (SI)(BX*1), Z11
+	VXORPD    Z12, Z12, Z12
+	VCMPPD    $0x1e, Z12, Z11, K3
+	VDIVPD    Z11, Z10, Z10
+	VMINPD    Z2, Z10, Z10
+	VMOVAPD.Z Z10, K3, Z10
+	VADDPD    (DX)(BX*1), Z8, Z11
+	VMULPD    Z9, Z11, Z11
+	VMOVAPD   Z11, K2, Z10
+	VMOVAPD   Z10, K1, Z9
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   Z11, (SI)(BX*1)
+	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector1215
+	JL        vector1214
 	INCQ      CX
 	JMP       scaling1183
 
-scaled1185:
+scaled1184:
 	XORQ CX, CX
 
-vector1216:
+vector1215:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -15678,14 +15671,14 @@ vector1216:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector1216
+	JL        vector1215
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector1217:
+vector1216:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -15693,12 +15686,12 @@ vector1217:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1218:
+vector1217:
 	VMOVUPD      (CX)(R8*1), Z4
 	VFMADD231PD  (DI)(R8*1), Z4, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector1218
+	JL           vector1217
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -15708,7 +15701,7 @@ vector1218:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector1217
+	JL           vector1216
 	VCMPPD       $0x1e, Z5, Z1, K1
 	VMOVUPD      Z0, Z0
 	VDIVPD       Z1, Z0, Z0
@@ -15728,14 +15721,14 @@ vector1218:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1219:
+vector1218:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z0, Z11
 	XORQ    R8, R8
 
-vector1220:
+vector1219:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -15771,11 +15764,11 @@ vector1220:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector1220
+	JL               vector1219
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector1219
+	JL               vector1218
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
 	VZEROUPPER

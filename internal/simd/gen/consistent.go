@@ -172,31 +172,19 @@ func (p panel) products(row, width reg.Register) reg.VecVirtual {
 // consistentTable is done for all of them until the last is done: scaling rows again changes
 // nothing in those whose columns stay.
 func (p panel) consistent() {
-	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first int, share float64)",
+	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int)",
 		"makes the tables of a panel consistent, which has one edge in each entry of its vectors.")
 	p.keep("one", "half", "largestScale", "magnitude", "reached", "negligible", "smallestNormal", "leastPivot")
 	width := p.byteLength("right")
 	one := p.copyOf("one")
 	right := p.base("right")
 	p.each(width, func(j reg.Register) { p.VMOVUPD(one, bytes(right, j, 0)) })
-	share, limit, scaling := p.vector(), p.zero(), p.generator.zero()
-	address, err := p.Param("share").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	p.VBROADCASTSD(address.Addr, share)
-	again, later, done := p.label("scaling"), p.label("later"), p.label("scaled")
+	scaling, again, done := p.generator.zero(), p.label("scaling"), p.label("scaled")
 	p.Label(again)
 	p.scaleRows(width)
-	distance := p.distance(width)
-	p.TESTQ(scaling, scaling)
-	p.JNZ(label(later))
-	p.VMULPD(share, distance, limit)
-	p.VMAXPD(p.wide("reached"), limit, limit)
-	p.Label(later)
-	off := p.greater(distance, limit)
+	off := p.greater(p.distance(width), p.wide("reached"))
 	p.none(off, done)
-	p.CMPQ(scaling, operand.U8(maxScalings))
+	p.CMPQ(scaling, p.intParam("scalings"))
 	p.JGE(label(done))
 	fine := p.all()
 	plain, scale := p.label("plain"), p.label("scale")
@@ -241,8 +229,8 @@ func (p panel) consistent() {
 	p.end()
 }
 
-// maxScalings and newtonScalings are those of simd.
-const maxScalings, newtonScalings = 100, 20
+// newtonScalings is that of simd.
+const newtonScalings = 20
 
 // scaleRows scales rows, and sums the columns of that.
 func (p panel) scaleRows(width reg.Register) {
