@@ -146,8 +146,13 @@ func (l *learner) checkStep() (done bool, err error) {
 	if c.Purpose != checkInitial {
 		l.settle(c.Passes)
 	}
-	if status, reason := l.settings.limitReached(&l.progress); status == PassLimit || status == TimeLimit {
+	if c.Purpose == checkFinal && l.outOfTime() {
+		return l.endCheck()
+	}
+	if status, reason := l.settings.limitReached(&l.progress, l.endSeconds()); status == PassLimit || status == TimeLimit {
 		switch {
+		case c.Purpose == checkInitial && status == TimeLimit:
+			return l.endCheck()
 		case c.Purpose == checkCurvature:
 			l.endProbe(false)
 		case c.Purpose == checkConvergence && !c.Again:
@@ -156,6 +161,12 @@ func (l *learner) checkStep() (done bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// outOfTime reports that another pass would end after the time limit.
+func (l *learner) outOfTime() bool {
+	limit := l.settings.MaxTime
+	return limit > 0 && l.progress.Seconds+l.passSeconds() >= limit.Seconds()
 }
 
 // startFinalCheck is for a run that a limit ended. What a longer run would go on

@@ -16,6 +16,7 @@ import (
 // got worse instead of better; a run that reached a limit, or was interrupted
 // through ctx, is a Result with the Status that says so.
 func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
+	began := time.Now()
 	s, err := settings.resolve(&p)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		}
 		s.Resume = nil // it was copied: let the memory go
 	}
-	return l.run(ctx)
+	return l.run(ctx, began)
 }
 
 // progress is where a run stands: with the weights, messages and contributions,
@@ -89,10 +90,10 @@ type progress struct {
 	Reason string        `json:"reason"`
 }
 
-func (l *learner) run(ctx context.Context) (*Result, error) {
-	started := time.Now()
+// run counts the seconds since started.
+func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
-	var nextCheckpoint time.Time        // the first is due at once: there is always a state to go back to
+	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
 		return l.finish(l.progress.Status)
 	}
@@ -330,11 +331,26 @@ func (l *learner) decide(block int) error {
 			l.resum()
 		}
 	}
-	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress); l.progress.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
 		return l.startFinalCheck()
 	}
 	return nil
 }
+
+// passSeconds is what a pass has taken on average, with its gradient.
+func (l *learner) passSeconds() float64 {
+	if p := &l.progress; p.GradientPasses > 0 {
+		return p.Seconds / p.GradientPasses
+	}
+	return 0
+}
+
+// endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
+// final check, which makes some sweeps more than most.
+func (l *learner) endSeconds() float64 { return l.savingSeconds() + endPasses*l.passSeconds() }
+
+// endPasses is how many passes of learning the shortest final check may take.
+const endPasses = 1.5
 
 // takeBest goes back to the best weights that a guarded rule knows of, where
 // those of the moment are of a step that it would have taken back. Weights for which
@@ -357,9 +373,9 @@ func (l *learner) goBack() {
 }
 
 // limitReached returns the status and the inequality of the limit that ends the
-// run, or nothing. It depends on the state alone, so that a resumed run ends
-// where the first one did unless its limits were raised.
-func (s *Settings) limitReached(p *progress) (Status, string) {
+// run, or nothing; its end takes so many seconds. But for these it depends on the state
+// alone, so that a resumed run ends where the first one did unless its limits were raised.
+func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
 		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
@@ -369,8 +385,8 @@ func (s *Settings) limitReached(p *progress) (Status, string) {
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
 	case p.Passes >= s.MaxPasses:
 		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
-	case s.MaxTime > 0 && p.Seconds >= s.MaxTime.Seconds():
-		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
+	case s.MaxTime > 0 && p.Seconds+end >= s.MaxTime.Seconds():
+		return TimeLimit, fmt.Sprintf("seconds %.4g, and about %.2g for the final check, ≥ limit %.4g", p.Seconds, end, s.MaxTime.Seconds())
 	}
 	return "", ""
 }
@@ -482,6 +498,27 @@ func (s *Settings) checkpointPause(took time.Duration) time.Duration {
 		return every
 	}
 	return min(max(pausePerSave*took, shortestPause), longestPause)
+}
+
+// assumedSaving is how many bytes a second a checkpoint takes, before one was made.
+const assumedSaving = 5e8
+
+// savingSeconds is what a checkpoint may take.
+func (l *learner) savingSeconds() float64 {
+	if l.settings.Checkpoint == nil {
+		return 0
+	}
+	return float64(l.stateBytes()) / assumedSaving
+}
+
+// firstPause returns how long the first checkpoint waits: it is due at once, as long as that
+// is a small part of what would be lost.
+func (l *learner) firstPause() time.Duration {
+	pause := time.Duration(pausePerSave * l.savingSeconds() * float64(time.Second))
+	if l.settings.CheckpointEvery > 0 || pause < shortestPause {
+		return 0
+	}
+	return min(pause, longestPause)
 }
 
 func (l *learner) checkpoint() error {

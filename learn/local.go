@@ -285,7 +285,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 	case ctx.Err() != nil:
 		l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
 	default:
-		l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress)
+		l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, 0)
 	}
 	return l.progress.Status != ""
 }

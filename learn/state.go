@@ -236,7 +236,7 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
-	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress); l.progress.Status != "" {
+	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}

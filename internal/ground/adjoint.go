@@ -15,7 +15,7 @@ import (
 // adds all of them at once.
 type Adjoint struct {
 	scratch   scratch
-	indicator []float64       // of one (joint) state
+	indicator []float64       // of one state
 	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
 	one       [1]int32
 }
@@ -55,25 +55,21 @@ func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e 
 func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
 	for s, y := range labels {
 		if y != crf.Unobserved {
-			a.AddNode(dst, m, in, int32(s), a.oneHot(in.States(int32(s)), int(y), weight))
+			a.indicator = numeric.Resize(a.indicator, in.States(int32(s)))
+			clear(a.indicator)
+			a.indicator[y] = weight
+			a.AddNode(dst, m, in, int32(s), a.indicator)
 		}
 	}
 	u, v := in.Graph.Ends()
 	for e := range u {
 		if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
-			k := in.States(v[e])
-			a.AddEdge(dst, m, in, int32(e), a.oneHot(in.States(u[e])*k, int(yu)*k+int(yv), weight))
+			t, row, k := in.EdgeType(int32(e)), in.EdgeRow(int32(e)), in.States(v[e])
+			w := copyOf(&m.Layout.Edge[t], dst, row)
+			edgeFeatures(in, t).add(w, row, int(yu)*k+int(yv), in.States(u[e])*k, weight, &a.scratch)
 		}
 	}
 	a.ReleaseAll(dst, m, in)
-}
-
-// oneHot returns n numbers: weight in place x, 0 elsewhere.
-func (a *Adjoint) oneHot(n, x int, weight float64) []float64 {
-	a.indicator = numeric.Resize(a.indicator, n)
-	clear(a.indicator)
-	a.indicator[x] = weight
-	return a.indicator
 }
 
 // PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at

@@ -132,6 +132,30 @@ func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
 	}
 }
 
+// add is scatter for a table of k states with weight at state x, and zeros elsewhere.
+func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
+	switch {
+	case f.dense(), f.Computed != nil:
+		for j, v := range f.row(r, s) {
+			w[j*k+x] += weight * v
+		}
+	case f.Book != nil:
+		for j, v := range f.coded(r) {
+			w[j*k+x] += weight * v
+		}
+	case f.Bins != nil:
+		w[int(f.Bins[r])*k+x] += weight
+	case f.Start != nil:
+		for i := f.Start[r]; i < f.Start[r+1]; i++ {
+			w[int(f.Column[i])*k+x] += weight * f.value(i)
+		}
+	default:
+		for j := range f.Dim {
+			w[j*k+x] += weight
+		}
+	}
+}
+
 // doubles returns rows of dense features, one behind the other: the features
 // themselves where the rows are neighbours, else a copy in s.
 func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
