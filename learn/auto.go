@@ -272,12 +272,17 @@ func (a *auto) damping(promise float64) float64 {
 	return math.Sqrt(most / promise)
 }
 
+// held reports steps at visits of a large network, whose messages lag behind: where there is
+// little curvature, or gradients have shown less than P, they are as short as P alone has them.
+func (a *auto) held() bool { return !a.firstOrder && a.problem.exact == nil && !a.joint.on() }
+
 // apply computes dst = P⁻¹ g; dst may be g.
 func (a *auto) apply(dst, g []float64) {
 	if a.dense.on() {
 		a.dense.solve(dst, g)
 		return
 	}
+	a.fisher.hold(a.held())
 	a.fisher.solve(dst, g, a.beliefs)
 }
 

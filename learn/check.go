@@ -163,10 +163,14 @@ func (l *learner) checkStep() (done bool, err error) {
 	return false, nil
 }
 
-// outOfTime reports that another pass would end after the time limit.
+// overTime and overSeconds are how much longer than its limit a run may take, as a share and
+// beside, for the final check to settle.
+const overTime, overSeconds = 0.1, 1.0
+
+// outOfTime reports that another pass would end later.
 func (l *learner) outOfTime() bool {
-	limit := l.settings.MaxTime
-	return limit > 0 && l.progress.Seconds+l.passSeconds() >= limit.Seconds()
+	limit := l.settings.MaxTime.Seconds()
+	return limit > 0 && l.progress.Seconds+l.passSeconds() >= (1+overTime)*limit+overSeconds
 }
 
 // startFinalCheck is for a run that a limit ended. What a longer run would go on

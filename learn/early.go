@@ -60,8 +60,8 @@ const (
 	// slowestFall is the factor that the norm has to fall by within patientPasses: what
 	// falls more slowly waits for messages, for which the next phase is made.
 	slowestFall, patientPasses = 0.5, 10
-	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step may be; after
-	// one that did not, it may not be longer. While messages lag behind, gradients show less
+	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step of a small network
+	// may be; after one that did not, it may not be longer. While messages lag behind, gradients show less
 	// curvature than there is.
 	trustGrowth = 2.0
 )
@@ -198,7 +198,9 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	if norm <= c[earlyBest] {
 		c[earlyBest] = norm
 		copy(e.best, e.mean)
-		a.curvature.widen(trustGrowth)
+		if !a.held() {
+			a.curvature.widen(trustGrowth)
+		}
 	} else {
 		a.curvature.narrow(math.Inf(1))
 	}

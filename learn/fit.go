@@ -386,7 +386,7 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	case p.Passes >= s.MaxPasses:
 		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
 	case s.MaxTime > 0 && p.Seconds+end >= s.MaxTime.Seconds():
-		return TimeLimit, fmt.Sprintf("seconds %.4g, and about %.2g for the final check, ≥ limit %.4g", p.Seconds, end, s.MaxTime.Seconds())
+		return TimeLimit, fmt.Sprintf("seconds %.4g, with the final check, ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
 	}
 	return "", ""
 }
