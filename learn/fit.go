@@ -93,6 +93,7 @@ type progress struct {
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
+	l.setUp = time.Since(started).Seconds()
 	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
 		return l.finish(l.progress.Status)
@@ -340,7 +341,7 @@ func (l *learner) decide(block int) error {
 // passSeconds is what a pass has taken on average, with its gradient.
 func (l *learner) passSeconds() float64 {
 	if p := &l.progress; p.GradientPasses > 0 {
-		return p.Seconds / p.GradientPasses
+		return (p.Seconds - l.setUp) / p.GradientPasses
 	}
 	return 0
 }

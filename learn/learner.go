@@ -48,6 +48,7 @@ type learner struct {
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering Recovery       // of Settings.Step
 
+	setUp   float64  // seconds before the first visit
 	lanczos *lanczos // nil: no saddle is looked for
 
 	response *response // nil: not for this problem

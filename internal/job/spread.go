@@ -162,7 +162,11 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 		if sub.Data, failed[i] = resample(units, block, rng); failed[i] != nil {
 			return
 		}
-		fitted, err := learn.Fit(ctx, sub, settings)
+		own := settings // a rule of steps is of one run
+		if own.Step, failed[i] = learn.ParseStep(p.Options.Step); failed[i] != nil {
+			return
+		}
+		fitted, err := learn.Fit(ctx, sub, own)
 		if failed[i] = err; err == nil {
 			all[i] = fitted.Model.Weights
 		}
