@@ -165,8 +165,17 @@ func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
 func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
-	return a.joint.judge(theta, gradient, value, gap, sure, monotone)
+	accepted, moved = a.joint.judge(theta, gradient, value, gap, sure, monotone)
+	if accepted && (gap <= openGap*(1+math.Abs(value)) || math.IsNaN(gap)) {
+		a.dense.hasten()
+	}
+	return accepted, moved
 }
+
+// openGap is the gap between the bounds of inference, relatively, above which the Hessian of a
+// large problem waits for its pass: where messages lag so much its beliefs are surer than they
+// come to be, and steps are too long by far (results/2026-11-lag.md).
+const openGap = 1e-2
 
 func (a *auto) leave(theta, gradient []float64) (size float64) {
 	a.measure()
@@ -216,7 +225,9 @@ func (a *auto) descend(theta []float64) {
 
 // depart starts joint descent on the line from start, of that value, to theta.
 func (a *auto) depart(theta, start []float64, value float64) {
-	a.dense.hasten()
+	if a.dense.exact {
+		a.dense.hasten()
+	}
 	a.curvature.reset(1)
 	a.joint.begin(theta, start, value)
 }
@@ -274,7 +285,9 @@ func (a *auto) damping(promise float64) float64 {
 
 // held reports steps at visits of a large network, whose messages lag behind: where there is
 // little curvature, or gradients have shown less than P, they are as short as P alone has them.
-func (a *auto) held() bool { return !a.firstOrder && a.problem.exact == nil && !a.joint.on() }
+func (a *auto) held() bool {
+	return !a.firstOrder && a.problem.exact == nil && !a.joint.on() && a.early.scalars[earlyHeld] > 0
+}
 
 // apply computes dst = P⁻¹ g; dst may be g.
 func (a *auto) apply(dst, g []float64) {

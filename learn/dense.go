@@ -246,11 +246,9 @@ func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
 	return true
 }
 
-// hasten asks for the Hessian of a small problem at the end of the next pass. That of a large
-// one waits: where messages lag, its beliefs are surer than they come to be, and steps are too
-// long by far (results/2026-11-photographs.md).
+// hasten asks for the first renewal at the end of the next pass.
 func (d *dense) hasten() {
-	if d.exact {
+	if !d.on() {
 		d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses])
 	}
 }

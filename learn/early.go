@@ -49,6 +49,8 @@ const (
 	earlyBest          // the smallest at a pass end, or at the start
 	earlyMark          // what it has to fall below, for the phase to go on
 	earlySince         // passes since that was set
+	earlyLag           // the largest change of a message in this pass, in nats
+	earlyHeld          // 1 where that was large, or in the pass before
 	earlyScalars
 )
 
@@ -64,6 +66,9 @@ const (
 	// may be; after one that did not, it may not be longer. While messages lag behind, gradients show less
 	// curvature than there is.
 	trustGrowth = 2.0
+	// lagging is how many nats a message changes by, at a visit, whose blocks do not follow the
+	// weights: beliefs are e times what they were.
+	lagging = 1.0
 )
 
 func newEarly(p *StepProblem) *early {
@@ -144,6 +149,12 @@ func (e *early) visit(theta, gradient []float64) {
 	if e.theta = theta; len(e.tied) < len(p.Model.Layout.Node)+len(p.Model.Layout.Edge) {
 		p.EachUntied(visit, e.renew)
 	}
+	if lag := p.lag(); !(lag <= e.scalars[earlyLag]) {
+		e.scalars[earlyLag] = lag
+	}
+	if !(e.scalars[earlyLag] <= lagging) {
+		e.scalars[earlyHeld] = 1
+	}
 	e.scalars[earlyVisits]++
 	e.scalars[earlyInPass]++
 	e.order[visit] = e.scalars[earlyVisits]
@@ -208,6 +219,7 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 		c[earlyMark], c[earlySince] = c[earlyBest], 0
 	}
 	c[earlyInPass] = 0
+	c[earlyHeld], c[earlyLag] = float64(oneIf(!(c[earlyLag] <= lagging))), 0
 	a.measure()
 	renewed = a.renew(e.gradient, norm)
 	if norm > 0 {

@@ -141,6 +141,7 @@ func (l *learner) iterate() error {
 	if err != nil {
 		return err
 	}
+	l.lag = report.first
 	size, moved := 0.0, false
 	if whole {
 		size, moved, err = l.descend()
@@ -222,9 +223,11 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // free, whatever the messages lack. Over-relaxed sweeps that raise the upper bound are not
 // made again: of plain ones each lowers it.
 //
-// With hidden labels F is a difference of two dual values, and bounds nothing. Where counting
-// numbers are convex the value of consistent beliefs stands for it then: where messages lag
-// its error is far smaller (results/2026-11-hidden.md).
+// With hidden labels F is the dual value of the free network less the value of consistent
+// beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
+// dual values, and bounds nothing: if counting numbers are convex all the same, the value of
+// consistent beliefs stands for it, whose error is far smaller where messages lag
+// (results/2026-11-hidden.md).
 func (l *learner) endWholePass() (err error) {
 	p := &l.progress
 	l.resum()

@@ -19,7 +19,7 @@ const (
 	relativeFloor = 1e-9
 	// heldShare of the largest eigenvalue of A is the regulariser while messages lag behind the
 	// weights: in directions with less curvature, such as those that only the borders of a grid
-	// tell apart, they would move by many nats in one step (results/2026-11-photographs.md).
+	// tell apart, they would move by many nats in one step (results/2026-11-lag.md).
 	heldShare = 1e-3
 )
 

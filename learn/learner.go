@@ -49,6 +49,7 @@ type learner struct {
 	recovering Recovery       // of Settings.Step
 
 	setUp   float64  // seconds before the first visit
+	lag     float64  // largest change of a message in the first sweep of this visit
 	lanczos *lanczos // nil: no saddle is looked for
 
 	response *response // nil: not for this problem
@@ -309,6 +310,7 @@ func (l *learner) stepProblem() StepProblem {
 			}
 		}
 	}
+	p.lag = func() float64 { return l.lag }
 	if r := l.response; r != nil {
 		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
 	}

@@ -106,6 +106,7 @@ type StepProblem struct {
 	lean  func(direction []float64, damping float64) bool
 	place func(along float64)
 	line  [][]float64
+	lag   func() float64 // largest change of a message in the first sweep of this visit, in nats
 	// patience is how many passes at the same weights are worth a line where not exact.
 	patience float64
 }
