@@ -279,7 +279,7 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 
 // scalingsInLearning is how many scalings beliefs get on the way to consistent ones: all such
 // beliefs are feasible, and nearer ones cost more than they gain.
-const scalingsInLearning = 10
+const scalingsInLearning = 20
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
