@@ -25,10 +25,11 @@ import (
 // only sample for y the products with θ cancel too: F is a sum of cross entropies. Node
 // beliefs have to be those of the potentials of the moment, as after a sweep.
 //
-// The dual value of a clamped unit, with hidden labels taken for any, is found in the same
-// way: its elements are those with a hidden label. A unit of a masked model has no such
-// labelling that is known to be allowed. It has its free energy there: equal to D where its
-// messages have settled, but with an error as large as theirs, not as their square.
+// A clamped unit, whose elements are those with a hidden label, has the value of its consistent
+// beliefs where no c_s is negative (byConsistent), and else its dual value, found in the same
+// way, with hidden labels taken for any. A free unit of a masked model has no such labelling
+// that is known to be allowed. It has its free energy there: equal to D where its messages have
+// settled, but with an error as large as theirs, not as their square.
 
 // entropyAt and crossAt are where a contribution has its parts of Σ c H(τ), and of the
 // bound: −Σ c log τ(y), or the free energy of units without labels.

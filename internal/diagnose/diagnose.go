@@ -410,7 +410,11 @@ func Result(r *learn.Result) []string {
 	if len(r.Seeded) > 0 {
 		texts = append(texts, fmt.Sprintf("no label tells states of node type %s apart: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
 	}
-	if r.Unsettled != "" && !(r.Residual <= unsettledTold) {
+	switch {
+	case r.Unsettled == "" || r.Residual <= unsettledTold:
+	case r.Status == learn.TimeLimit:
+		texts = append(texts, fmt.Sprintf("the time limit ended the final check while messages in %s still changed by %.3g, so that the objective and what is said of it are approximate; go on with a longer --max-time", r.Unsettled, r.Residual))
+	default:
 		remedy := "use counting numbers that are convex"
 		if r.ConvexCounting {
 			remedy = "messages need more sweeps and passes: raise --inner-sweeps and --max-passes"
