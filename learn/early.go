@@ -62,8 +62,8 @@ const (
 	// slowestFall is the factor that the norm has to fall by within patientPasses: what
 	// falls more slowly waits for messages, for which the next phase is made.
 	slowestFall, patientPasses = 0.5, 10
-	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step of a small network
-	// may be; after one that did not, it may not be longer. While messages lag behind, gradients show less
+	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step may be that is not
+	// held; after a pass that did not, it may not be longer. While messages lag behind, gradients show less
 	// curvature than there is.
 	trustGrowth = 2.0
 	// lagging is how many nats a message changes by, at a visit, whose blocks do not follow the
