@@ -110,7 +110,7 @@ var mayImport = map[string][]string{
 	"internal/job": {
 		"internal/infile",
 		"internal/diagnose", "internal/gauge", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
+		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {

@@ -146,6 +146,10 @@ func (b *npzBuilder) checkWeight() {
 func (b *npzBuilder) countNodes() {
 	edges := b.c.ints[edgesArray]
 	b.in.edges.count = edges.shape[0]
+	if b.c.nodes > 0 {
+		b.in.nodes.count, b.known = b.c.nodes, sizesArray
+		return
+	}
 	if m := b.c.floats[nodeFeaturesArray]; len(m.data)+len(m.data32) > 0 {
 		b.in.nodes.count, b.known = m.rows(), nodeFeaturesArray
 		return

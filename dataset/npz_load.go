@@ -93,6 +93,9 @@ func (l *npzLoader) expand(paths []string) []string {
 		case strings.HasSuffix(path, ".npz"):
 			addFolder(filepath.Dir(path))
 			files = append(files, path)
+		case isArrayFolder(path):
+			addFolder(path)
+			files = append(files, path)
 		default:
 			addFolder(path)
 			files = append(files, l.expandFolder(path)...)
@@ -144,22 +147,38 @@ func (l *npzLoader) expandList(path string) []string {
 	return files
 }
 
-// readFiles reads and checks every file by itself.
+// readFiles reads and checks every file, and array folder, by itself.
 func (l *npzLoader) readFiles(files []string) {
+	var graphs graphCache
+	budget := memory.NewBudget(l.o.Memory)
+	for len(files) > 0 {
+		if isArrayFolder(files[0]) {
+			l.readArrayFolder(files[0], budget, &graphs)
+			files = files[1:]
+			continue
+		}
+		next := slices.IndexFunc(files, isArrayFolder)
+		if next < 0 {
+			next = len(files)
+		}
+		l.readInstanceFiles(files[:next], budget, &graphs)
+		files = files[next:]
+	}
+}
+
+func (l *npzLoader) readInstanceFiles(files []string, budget *memory.Budget, graphs *graphCache) {
 	type result struct {
 		in     *npzInstance
 		source Source
 		list   []error
 	}
 	results := make([]result, len(files))
-	var graphs graphCache
-	budget := memory.NewBudget(l.o.Memory)
 	done := l.each(len(files), func(i int) {
 		r := &results[i]
 		contents, source, list := openNPZ(files[i], budget)
 		r.source, r.list = source, list
 		if contents != nil && !contents.partial {
-			r.in, list = newNPZInstance(files[i], contents, &graphs)
+			r.in, list = newNPZInstance(files[i], contents, graphs)
 			r.list = append(r.list, list...)
 		}
 	})

@@ -15,9 +15,9 @@ import (
 
 // Open reads data. Paths are, depending on the kind,
 //
-//   - npz: instance files, folders of *.npz (in natural order: 2 before 10) and
-//     lists of paths (.txt or .list, one per line, relative to the list), any
-//     number of them;
+//   - npz: instance files, folders of *.npz (in natural order: 2 before 10) or of
+//     the arrays edges.npy and others, and lists of paths (.txt or .list, one per
+//     line, relative to the list), any number of them;
 //   - images: one folder with images/ and labels/;
 //   - graph: pairs of tables, each by one of its two files or by a prefix such as
 //     DIR/cora, folders of them, or two tables of any names that have a header;
@@ -173,7 +173,7 @@ func candidates(path string) ([]string, error) {
 	for _, e := range entries {
 		kind := ""
 		switch {
-		case strings.HasSuffix(e.Name(), ".npz"):
+		case strings.HasSuffix(e.Name(), ".npz"), e.Name() == edgesArray+".npy":
 			kind = KindNPZ
 		case e.Name() == imagesFolder && isFolder(filepath.Join(path, e.Name())): // or a link to one
 			kind = KindImages

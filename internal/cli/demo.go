@@ -83,7 +83,7 @@ func (a *app) demo(f *demoFlags) error {
 	}
 	d.Watch = func(method learn.Method, e learn.Event) {
 		if shown != method {
-			shown, bar = method, newProgress(a.stderr, false, learn.Settings{RelativeTolerance: synthetic.DemoTolerance})
+			shown, bar = method, a.newProgress(false, learn.Settings{RelativeTolerance: synthetic.DemoTolerance})
 			bar.label = fmt.Sprintf("%-10s  ", synthetic.MethodNames[method])
 		}
 		bar.show(e)

@@ -102,7 +102,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {
 	name := modelName(m.Path)
-	progress := newCounter(a.stderr, f.quiet, "evaluating "+name)
+	progress := a.newCounter(f.quiet, "evaluating "+name)
 	work, err := f.inference(m, progress)
 	if err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ func (a *app) features(f *featuresFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	progress := newTimedCounter(a.stderr, f.quiet, "computing features", "photographs")
+	progress := a.newTimedCounter(f.quiet, "computing features", "photographs")
 	features, done := 0, 0
 	err = e.Run(a.ctx, left, func(i int, m extract.Map) error {
 		if done == 0 && !f.resume { // before the first map, and not where there is none

@@ -40,7 +40,7 @@ var trainGroups = []flagGroup{
 	{"Blocks", []string{"blocks", "partition", "together"}},
 	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop", "require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
-	{"Output", []string{"out", copyOption, "force", "report", "dry-run", "json", "quiet", "help"}},
+	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
 	{"Resume and configure", []string{"resume", "checkpoint-every", "config"}},
 }
 

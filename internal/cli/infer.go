@@ -298,7 +298,7 @@ type inferred struct {
 
 // inferNetwork carries out the task on a network, given evidence.
 func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) (*inferred, error) {
-	progress := newTimedCounter(a.stderr, f.method != methodGibbs, "sampling, at most", "sweeps")
+	progress := a.newTimedCounter(f.method != methodGibbs, "sampling, at most", "sweeps")
 	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},

@@ -16,8 +16,8 @@ import (
 // predictFlags are the options of predict.
 type predictFlags struct {
 	inferenceFlags
-	model, out, palette          string
-	clamp, json, pictures, quiet bool
+	model, out, palette                  string
+	clamp, json, pictures, arrays, quiet bool
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -44,6 +44,7 @@ of every node; to .conll, tokens and labels.`,
 	fl.StringVar(&f.palette, "palette", "", "images: colours of the label pictures: voc, own (colours that differ the most), or a file, an indexed .png or a text of colours (default: those of the label pictures that the model learned from)")
 	reads(fl, "a palette (.png, or a text of colours)", "palette")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
+	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
 	f.data.register(fl)
 	f.data.registerMemory(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
@@ -62,7 +63,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	progress := newCounter(a.stderr, f.quiet, "predicting")
+	progress := a.newCounter(f.quiet, "predicting")
 	work, err := f.inference(model, progress)
 	if err != nil {
 		return err
@@ -76,6 +77,9 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	}
 	if f.palette != "" && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
 		return usagef("--palette %s: a table has no pictures; give --out a folder", f.palette)
+	}
+	if f.arrays && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
+		return usagef("--arrays: they are written into a folder, and --out %s is a table", f.out)
 	}
 	palette, err := job.Palette(f.palette, data.set)
 	if err != nil {
@@ -114,6 +118,9 @@ func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palet
 	run, err := a.newFolder("out")
 	if err != nil {
 		return nil, err
+	}
+	if f.arrays {
+		return work.PredictArrays(a.ctx, run, data.set, data.instances, data.held)
 	}
 	return work.PredictInto(a.ctx, run, data.set, data.instances, data.held, palette, f.pictures)
 }

@@ -37,11 +37,12 @@ type line struct {
 	terminal bool
 	bar      *progressbar.ProgressBar // nil until it is first shown
 	next     time.Time
+	events   *events // for programs, in the place of lines
 }
 
-func newLine(out io.Writer) line {
-	l := line{out: out, terminal: isTerminal(out)}
-	if !l.terminal {
+func (a *app) newLine() line {
+	l := line{out: a.stderr, terminal: isTerminal(a.stderr), events: a.events}
+	if !l.terminal && l.events == nil {
 		l.next = time.Now().Add(lineEvery)
 	}
 	return l
@@ -52,6 +53,10 @@ func (l *line) due() bool { return !time.Now().Before(l.next) }
 
 // write shows a text and how much of the work is done.
 func (l *line) write(text string, done, total int) {
+	if l.events.send(progressEvent{printable.Line(text), done, total}) {
+		l.next = time.Now().Add(barEvery)
+		return
+	}
 	if !l.terminal {
 		l.next = time.Now().Add(lineEvery)
 		fmt.Fprintln(l.out, printable.Line(text))
@@ -82,16 +87,16 @@ type counter struct {
 }
 
 // newCounter returns nil if quiet.
-func newCounter(out io.Writer, quiet bool, label string) *counter {
+func (a *app) newCounter(quiet bool, label string) *counter {
 	if quiet {
 		return nil
 	}
-	return &counter{line: newLine(out), label: label, things: "instances"}
+	return &counter{line: a.newLine(), label: label, things: "instances"}
 }
 
 // newTimedCounter counts things that take about the same time each.
-func newTimedCounter(out io.Writer, quiet bool, label, things string) *counter {
-	c := newCounter(out, quiet, label)
+func (a *app) newTimedCounter(quiet bool, label, things string) *counter {
+	c := a.newCounter(quiet, label)
 	if c != nil {
 		c.things, c.started = things, time.Now()
 	}
@@ -132,8 +137,8 @@ type progress struct {
 	seen     bool
 }
 
-func newProgress(out io.Writer, quiet bool, s learn.Settings) *progress {
-	return &progress{line: newLine(out), quiet: quiet, settings: s}
+func (a *app) newProgress(quiet bool, s learn.Settings) *progress {
+	return &progress{line: a.newLine(), quiet: quiet, settings: s}
 }
 
 // show takes note of an iteration.
@@ -197,7 +202,7 @@ type display struct {
 }
 
 func newDisplay(a *app, quiet bool, s learn.Settings) *display {
-	return &display{progress: newProgress(a.stderr, quiet, s), app: a}
+	return &display{progress: a.newProgress(quiet, s), app: a}
 }
 
 // watch returns what a job tells the display.
@@ -219,7 +224,7 @@ func (d *display) watch() job.Watch {
 func (d *display) count(work string, done, total int) {
 	if done == 0 {
 		d.done()
-		d.instance = newCounter(d.out, d.quiet, work)
+		d.instance = d.app.newCounter(d.quiet, work)
 	}
 	d.instance.show(done, total)
 	if done == total {

@@ -26,7 +26,7 @@ func TestCounter(t *testing.T) {
 	if got := lines(&counter{line: line{next: time.Now().Add(time.Hour)}}); got != "" {
 		t.Errorf("a counter that is not due printed %q", got)
 	}
-	if got := lines(newCounter(nil, true, "quiet")); got != "" {
+	if got := lines(new(app).newCounter(true, "quiet")); got != "" {
 		t.Errorf("a quiet counter printed %q", got)
 	}
 }

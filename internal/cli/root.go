@@ -29,6 +29,7 @@ type app struct {
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
+	events         *events          // nil: standard error is for people
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -42,6 +43,9 @@ func (a *app) note(format string, arguments ...any) {
 		a.noted = map[string]bool{}
 	}
 	a.noted[text] = true
+	if a.events.send(noteEvent{text}) {
+		return
+	}
 	a.say("blockbp: note: %s", text)
 }
 
@@ -66,6 +70,10 @@ func (a *app) noteAll(texts []string) {
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	results := &output{w: stdout}
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
+	if os.Getenv(progressVariable) == "json" {
+		a.events = &events{to: stderr}
+		a.events.send(startEvent{readBuild().Version})
+	}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(results)
@@ -145,7 +153,7 @@ func (a *app) end(err error) (code int) {
 		}
 		err = &exitError{exitInterrupted, text}
 	}
-	if err != nil {
+	if err != nil && !a.events.send(errorEvent{err.Error(), codeOf(err)}) {
 		a.say("blockbp: %v", err)
 	}
 	return codeOf(err)

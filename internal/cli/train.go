@@ -28,7 +28,7 @@ type trainFlags struct {
 	reference                       string
 	eval                            []string
 
-	json, dryRun, requireConvergence, quiet, report, standardise bool
+	json, dryRun, requireConvergence, quiet, report, plots, standardise bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -106,6 +106,7 @@ terms without inference.`,
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
 	fl.BoolVar(&f.report, "report", true, "write plots and report.html; --report=false saves their time")
+	fl.BoolVar(&f.plots, "plots", true, "write plots as files, too; --plots=false saves most of the report's time")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the run did not converge")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd

@@ -428,8 +428,8 @@ func TestDefaultFolders(t *testing.T) {
 	}
 }
 
-// npyOf reads one array of int32 or float64 from a .npz.
-func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
+// rawArray returns the header and the data of an array in an npz file.
+func rawArray(t testing.TB, path, name string) (header, data []byte) {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
 	if err != nil {
@@ -440,11 +440,23 @@ func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	data, err := io.ReadAll(file)
+	data, err = io.ReadAll(file)
 	if err != nil {
 		t.Fatalf("%s: %s: %v", path, name, err)
 	}
-	header, data := data[10:10+int(data[8])+256*int(data[9])], data[10+int(data[8])+256*int(data[9]):]
+	return splitArray(data)
+}
+
+// splitArray returns the header and the data of an npy file.
+func splitArray(file []byte) (header, data []byte) {
+	begins := 10 + int(file[8]) + 256*int(file[9])
+	return file[10:begins], file[begins:]
+}
+
+// npyOf reads one array of int32 or float64 from a .npz.
+func npyOf(t testing.TB, path, name string) (shape []int, values []float64) {
+	t.Helper()
+	header, data := rawArray(t, path, name)
 	sizes := regexp.MustCompile(`'shape': \(([^)]*)\)`).FindSubmatch(header)
 	for field := range strings.SplitSeq(string(sizes[1]), ",") {
 		if n, err := strconv.Atoi(strings.TrimSpace(field)); err == nil {

@@ -3,6 +3,7 @@ package infile
 import (
 	"runtime"
 	"runtime/debug"
+	"sync"
 )
 
 // Mapping is a file's content. Where the system can do that, pages of it are read from the
@@ -52,6 +53,19 @@ func (m *Mapping) End(before bool) {
 		panic(r)
 	}
 	runtime.KeepAlive(m)
+}
+
+var (
+	keptMutex sync.Mutex
+	kept      []*Mapping
+)
+
+// Keep keeps the mapping until the program ends, for those who share its memory and do not
+// know when they are done. A look at what is gone then ends the program.
+func (m *Mapping) Keep() {
+	keptMutex.Lock()
+	defer keptMutex.Unlock()
+	kept = append(kept, m)
 }
 
 // Bytes returns the content, which must not be changed. It is there for as long as the

@@ -48,6 +48,7 @@ type Folder struct {
 	// run leaves it alone.
 	Copy     atomicfile.Target
 	NoReport bool   // no plots and no report.html
+	NoPlots  bool   // no plots beside report.html
 	Version  string // of the program, for the report
 
 	files *runfolder.Run // nil until Open

@@ -23,6 +23,7 @@ var objectiveTexts = map[learn.Method]string{
 
 // writeReport writes the plots and the one-page report of a run.
 func (r *run) writeReport(result *Result) error {
+	r.files.NoFigures = r.folder.NoPlots
 	fitted, s, method := result.Result, result.Summary, r.p.Options.Method
 	metrics, err := runfolder.ReadMetrics(r.files.Path(runfolder.MetricsFile))
 	if err != nil {

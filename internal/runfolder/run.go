@@ -39,6 +39,8 @@ type Run struct {
 	made    sync.Map // names of files that it has made
 	lock    *lock    // nil: the folder is not kept for this process alone, or no longer
 	fresh   bool     // the folder was made for this run
+	// NoFigures has WriteFigure write nothing.
+	NoFigures bool
 }
 
 // NotEmptyError says that the folder chosen for a new run already holds something.
@@ -278,6 +280,9 @@ type Figure interface {
 
 // WriteFigure writes a figure as plots/NAME.svg and plots/NAME.png.
 func (run *Run) WriteFigure(name string, f Figure) error {
+	if run.NoFigures {
+		return nil
+	}
 	if err := run.WriteFile(path.Join(PlotFolder, name+".svg"), f.SVG); err != nil {
 		return err
 	}

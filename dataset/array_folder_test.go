@@ -1,0 +1,133 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// arrays are the files of an array folder.
+type arrays map[string]string
+
+func (a arrays) with(name string, descr, shape string, data any) arrays {
+	a[name+".npy"] = string(npyOf(descr, "False", shape, binary.LittleEndian, data))
+	return a
+}
+
+// threeGraphs are three instances of 2, 1 and 3 nodes.
+func threeGraphs() arrays {
+	return arrays{}.with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, 0, 3, 2}).
+		with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 2}).
+		with("edge_features", "<f4", "(3, 1)", []float32{1, 2, 3}).
+		with("node_features", "<f8", "(6, 2)", []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).
+		with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -1, 1}).
+		with("weight", "<f8", "(3,)", []float64{1, 2, 3}).
+		with("directed", "|b1", "()", []bool{true}).
+		with("grid_shape", "<i8", "(3, 2)", []int64{1, 2, 1, 1, 3, 1})
+}
+
+// TestArrayFolder: the instances of an array folder are those of instance files.
+func TestArrayFolder(t *testing.T) {
+	together := mustOpen(t, writeFiles(t, threeGraphs()), Options{})
+	apart := t.TempDir()
+	for i, a := range []*Arrays{
+		{Edges: [][2]int32{{0, 1}}, EdgeFeatures: &Matrix{1, []float64{1}}, NodeFeatures: &Matrix{2, []float64{0, 1, 2, 3}}, Labels: [][]int32{{0, 1}}, Weight: 1, Directed: true, GridShape: [2]int{1, 2}},
+		{Edges: [][2]int32{}, EdgeFeatures: &Matrix{1, nil}, NodeFeatures: &Matrix{2, []float64{4, 5}}, Labels: [][]int32{{2}}, Weight: 2, Directed: true, GridShape: [2]int{1, 1}},
+		{Edges: [][2]int32{{0, 1}, {1, 2}}, EdgeFeatures: &Matrix{1, []float64{2, 3}}, NodeFeatures: &Matrix{2, []float64{6, 7, 8, 9, 10, 11}}, Labels: [][]int32{{0, -1, 1}}, Weight: 3, Directed: true, GridShape: [2]int{3, 1}},
+	} {
+		if err := WriteNPZ(filepath.Join(apart, fmt.Sprint(i)+".npz"), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := mustOpen(t, apart, Options{})
+	if len(together.Instances) != 3 || len(together.Sources) != 8 {
+		t.Fatalf("%d instances, %d sources", len(together.Instances), len(together.Sources))
+	}
+	if diff := cmp.Diff(together.Schema, want.Schema); diff != "" {
+		t.Error(diff)
+	}
+	for i, in := range together.Instances {
+		w := want.Instances[i]
+		gu, gv := in.Graph.Ends()
+		wu, wv := w.Graph.Ends()
+		if in.Name != w.Name || !slices.Equal(gu, wu) || !slices.Equal(gv, wv) || in.Weight() != w.Weight() || in.Rows != w.Rows || in.Cols != w.Cols {
+			t.Errorf("instance %d is %s, %v–%v, weight %v, %d × %d", i, in.Name, gu, gv, in.Weight(), in.Rows, in.Cols)
+		}
+		if diff := cmp.Diff(in.Samples(), w.Samples()); diff != "" {
+			t.Error(diff)
+		}
+		for s := range in.Graph.NumNodes() {
+			if !slices.Equal(row(in.NodeFeatures(0), s), row(w.NodeFeatures(0), s)) {
+				t.Errorf("instance %d, node %d: %v", i, s, row(in.NodeFeatures(0), s))
+			}
+		}
+		for e := range in.Graph.NumEdges() {
+			if !slices.Equal(row(in.EdgeFeatures(0), e), row(w.EdgeFeatures(0), e)) {
+				t.Errorf("instance %d, edge %d: %v", i, e, row(in.EdgeFeatures(0), e))
+			}
+		}
+	}
+	// Features stay where they are.
+	if f := together.Instances[2].NodeFeatures(0).Data(); f.Double == nil || together.Instances[2].EdgeFeatures(0).Data().Single == nil {
+		t.Errorf("features were converted")
+	}
+}
+
+// TestArrayFolderOfOne: without sizes the folder is one instance, with several samples
+// perhaps.
+func TestArrayFolderOfOne(t *testing.T) {
+	folder := writeFiles(t, arrays{}.with("edges", "<i8", "(1, 2)", []int64{0, 1}).with("labels", "<i2", "(2, 2)", []int16{0, 1, 1, 1}))
+	set := mustOpen(t, folder, Options{})
+	if len(set.Instances) != 1 || set.Instances[0].Name != filepath.Base(folder) || len(set.Instances[0].Samples()) != 2 {
+		t.Errorf("%d instances: %q", len(set.Instances), set.Instances[0].Name)
+	}
+}
+
+// TestArrayFolderMistakes: errors name the folder, the instance, the array and the index.
+func TestArrayFolderMistakes(t *testing.T) {
+	nan := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0}
+	nan[11] /= nan[11]
+	for name, test := range map[string]struct {
+		files arrays
+		want  []string
+	}{
+		"not finite":       {threeGraphs().with("node_features", "<f8", "(6, 2)", nan), []string{"[2]:node_features[2,1]: feature is NaN"}},
+		"edge":             {threeGraphs().with("edges", "<i4", "(3, 2)", []int32{0, 1, 0, 1, 1, 3}), []string{"[2]:edges[1]: is (1, 3)"}},
+		"label":            {threeGraphs().with("labels", "<i4", "(6,)", []int32{0, 1, 2, 0, -2, 1}), []string{"[2]:labels[1]: is -2"}},
+		"rows":             {threeGraphs().with("labels", "<i4", "(5,)", []int32{0, 1, 2, 0, 1}), []string{":labels: shape is [5], want 6 rows: sizes has 6 nodes"}},
+		"samples":          {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
+		"weights":          {threeGraphs().with("weight", "<f8", "()", []float64{1}), []string{":weight: shape is [], want 3 rows"}},
+		"sizes":            {threeGraphs().with("sizes", "<i8", "(6,)", []int64{2, 1, 1, 0, 3, 2}), []string{":sizes: shape is [6], want [instances, 2]"}},
+		"a negative size":  {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},
+		"no nodes":         {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 0, 0, 4, 2}), []string{":sizes[1,0]: is 0, want at least 1 node"}},
+		"unknown":          {threeGraphs().with("lables", "<i4", "(6,)", []int32{0, 1, 2, 0, 1, 1}), []string{":lables: unknown array", `did you mean "labels"`}},
+		"typed":            {threeGraphs().with("node_features.a", "<f8", "(1, 2)", []float64{0, 1}), []string{"node_features.a: rows by type cannot be cut", "node_types"}},
+		"floats as labels": {threeGraphs().with("labels", "<f8", "(6,)", []float64{0, 1, 2, 0, 1, 1}), []string{":labels: dtype is <f8, want integers"}},
+	} {
+		folder := writeFiles(t, test.files)
+		_, err := Open(t.Context(), []string{folder}, Options{})
+		wantError(t, err, append(test.want, folder)...)
+		if err != nil && strings.Count(err.Error(), folder) > 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	folder := writeFiles(t, threeGraphs())
+	path := filepath.Join(folder, "node_features.npy")
+	if err := os.Truncate(path, 150); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), []string{folder}, Options{})
+	wantError(t, err, "node_features: the file has 150 bytes", "cut short")
+	folder = writeFiles(t, threeGraphs())
+	if err := os.WriteFile(filepath.Join(folder, "a.npz"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), []string{folder}, Options{})
+	wantError(t, err, "a.npz: instance files lie beside arrays")
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/blockbp/blockbp/internal/printable"
+)
+
+// progressVariable is the variable of the environment that, where it is json, makes
+// standard error a sequence of events for a program: one JSON object a line.
+const progressVariable = "BLOCKBP_PROGRESS"
+
+// startEvent is the first: who speaks.
+type startEvent struct {
+	Version string `json:"version"`
+}
+
+// noteEvent is a note.
+type noteEvent struct {
+	Note string `json:"note"`
+}
+
+// progressEvent says how much of the work at hand is done, in words and as a share.
+type progressEvent struct {
+	Progress string `json:"progress"`
+	Done     int    `json:"done"`
+	Total    int    `json:"total"`
+}
+
+// errorEvent is the last of a command that failed, with its exit code.
+type errorEvent struct {
+	Error string `json:"error"`
+	Code  int    `json:"code"`
+}
+
+// events are written to a program. There are none in nil.
+type events struct {
+	mutex sync.Mutex
+	to    io.Writer
+}
+
+// send writes one event, and reports whether there is a program to read it.
+func (e *events) send(event any) bool {
+	if e == nil {
+		return false
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(event); err != nil {
+		return false // of texts and numbers there is no error
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	_, _ = e.to.Write(append(printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), '\n')) // there is nobody to tell
+	return true
+}
