@@ -63,10 +63,10 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 
 // readFile reads one array of a folder. Features that lie there as they are used stay in
 // the file, which is mapped until the program ends: instances share its memory, and may be
-// in use for as long.
+// in use for as long. Those who own the instances may change them, and not the file.
 func (c *npzContents) readFile(path, name string) (Source, error) {
 	float := folderArchive.float(name)
-	file, err := infile.Map(path, "an array of "+name, func(size int64) error { return c.budget.Take("reading "+path, float64(size)) })
+	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error { return c.budget.Take("reading "+path, float64(size)) })
 	if err != nil {
 		return Source{}, err
 	}

@@ -25,12 +25,22 @@ func (e *CutError) Error() string {
 // Map opens a regular file as Open does. A file that cannot be mapped is read, if allow has
 // nothing against its size.
 func Map(path, wanted string, allow func(size int64) error) (*Mapping, error) {
+	return mapFile(path, wanted, allow, false)
+}
+
+// MapOwn is Map with bytes that may be changed: the pages that are take memory then, and the
+// file stays as it is.
+func MapOwn(path, wanted string, allow func(size int64) error) (*Mapping, error) {
+	return mapFile(path, wanted, allow, true)
+}
+
+func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapping, error) {
 	file, size, err := Open(path, wanted)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if bytes := mapped(file, size); bytes != nil {
+	if bytes := mapped(file, size, own); bytes != nil {
 		m := &Mapping{path, bytes}
 		runtime.AddCleanup(m, unmap, bytes)
 		return m, nil
@@ -68,6 +78,6 @@ func (m *Mapping) Keep() {
 	kept = append(kept, m)
 }
 
-// Bytes returns the content, which must not be changed. It is there for as long as the
+// Bytes returns the content, which must not be changed but of MapOwn. It is there for as long as the
 // mapping is in use: runtime.KeepAlive says so after the last look at the bytes.
 func (m *Mapping) Bytes() []byte { return m.bytes }

@@ -23,6 +23,14 @@ func TestMap(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
+	m, err := MapOwn(path, "a file", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Bytes()[0] = 'M'
+	if text, err := os.ReadFile(path); err != nil || text[0] != 'm' {
+		t.Errorf("the file begins with %q: %v", text[0], err)
+	}
 	if _, err := Map(filepath.Dir(path), "a file", nil); err == nil || !strings.Contains(err.Error(), "a folder") {
 		t.Errorf("a folder: %v", err)
 	}

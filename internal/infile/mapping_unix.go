@@ -10,11 +10,15 @@ import (
 
 // mapped returns the content of a file, nil where it cannot be mapped: it is empty, or on a
 // file system without maps, or there are too many.
-func mapped(file *os.File, size int64) []byte {
+func mapped(file *os.File, size int64, own bool) []byte {
 	if size <= 0 || int64(int(size)) != size {
 		return nil
 	}
-	bytes, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	access, kind := unix.PROT_READ, unix.MAP_SHARED
+	if own {
+		access, kind = unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE
+	}
+	bytes, err := unix.Mmap(int(file.Fd()), 0, int(size), access, kind)
 	if err != nil {
 		return nil
 	}
