@@ -1,0 +1,226 @@
+"""GridCRF: pictures, and other arrays on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._arrays import Instance, Labels, numeric
+from ._base import Classifier, Self, _listed
+from ._model import Model
+
+# The four directions of edges: names, and steps in rows and columns. Four neighbours have
+# the first two.
+DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down-right": (1, 1), "down-left": (1, -1)}
+CONSTANT = "constant"
+
+
+class GridCRF(Classifier):
+    """A conditional random field on grids, such as pictures.
+
+    Pixels are nodes, and edges join each to its neighbours. Each direction of edges has
+    weights of its own.
+
+    Parameters
+    ----------
+    neighbours : {4, 8}
+        Neighbours of a pixel.
+    edges : {"constant", "contrast", "features"}
+        What the weights of an edge depend on. "constant": on its direction alone.
+        "contrast": also on how different the colours of its ends are; fit and predict
+        need ``images``. "features": also on the features of both its ends.
+    bias : bool
+        Whether nodes have a further feature that is 1.
+    prior : float
+        Standard deviation of the normal prior of every weight.
+    l2 : float or "auto", optional
+        Weight of the regulariser, in the place of the prior; "auto": by cross-validation.
+    counting : str
+        Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
+    method : str
+        How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
+    class_weight : "balanced" or dict of str to float, optional
+        How much labels of a class count.
+    max_time : float, optional
+        Seconds after which learning ends.
+    unlabelled : object
+        The label that hides. NaN, None and masked entries hide, too.
+    random_state : int, optional
+        Seed of everything random; 1 without it.
+    n_jobs : int, optional
+        Threads, by default as many as there are cores. Results do not depend on it.
+    verbose : int
+        1 shows progress.
+    options : dict, optional
+        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape [classes]
+        The classes, sorted.
+    coef_ : dict of str to ndarray
+        ``"node"`` [classes, features], and ``"edge"`` [classes, classes, features], or one
+        such array for each direction.
+    n_features_in_ : int
+        Features of a pixel, without the bias.
+    converged_, status_ : bool, str
+        Whether and how learning ended.
+    objective_, suboptimality_ : float
+        The objective, and by how much it is at most above the smallest; NaN: not known.
+    loss_curve_ : ndarray
+        The objective of every iteration.
+    n_iter_ : int
+        Iterations.
+    result_ : dict
+        All that the command says of the result.
+    notes_ : list of str
+        Its notes, which are warnings, too.
+    model_ : bytes
+        The model file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from blockbp import GridCRF
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat(np.arange(2), 8)[None, :, None] * np.ones((4, 16, 16), int)
+    >>> X = y[..., None] + rng.normal(0, 1, (4, 16, 16, 1))
+    >>> GridCRF().fit(X[:3], y[:3]).score(X[3:], y[3:]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        neighbours: int = 4,
+        edges: str = "constant",
+        bias: bool = True,
+        prior: float = 1.0,
+        l2: float | str | None = None,
+        counting: str = "auto",
+        method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None,
+        max_time: float | None = None,
+        unlabelled: Any = -1,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.neighbours = neighbours
+        self.edges = edges
+        self.bias = bias
+        self.prior = prior
+        self.l2 = l2
+        self.counting = counting
+        self.method = method
+        self.class_weight = class_weight
+        self.max_time = max_time
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.options = options
+
+    def fit(self: Self, X: Any, y: Any, images: Any = None) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : list of arrays [rows, columns, features], or array [N, rows, columns, features]
+            Features of every pixel.
+        y : list of arrays [rows, columns], or array [N, rows, columns]
+            Labels of any type; those equal to ``unlabelled`` are hidden.
+        images : list of arrays [rows, columns, 3], or [rows, columns], optional
+            Colours, for edges="contrast".
+        """
+        instances = self._instances(X, True, images)
+        labels = Labels.of(_listed(y, "y"), self.unlabelled)  # type: ignore[attr-defined]
+        self._labelled(instances, X, y, labels)  # type: ignore[attr-defined]
+        self.classes_ = labels.classes  # type: ignore[attr-defined]
+        self._learn(instances, ["--directed"])  # type: ignore[attr-defined]
+        return self
+
+    def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:
+        if self.neighbours not in (4, 8):
+            raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8")
+        if self.edges not in ("constant", "features"):
+            raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
+        pictures = [numeric(x, 3, f"X[{n}]", "[rows, columns, features]") for n, x in enumerate(_listed(X, "X"))]
+        if not pictures:
+            raise ValueError("X is empty")
+        wanted = pictures[0].shape[2] if fitting else self.n_features_in_
+        self._columns = [x.shape[1] for x in pictures]  # for messages
+        made: list[Instance] = []
+        for n, x in enumerate(pictures):
+            rows, columns, features = x.shape
+            if features != wanted:
+                raise ValueError(f"X[{n}] has {features} features, want {wanted} as " + ("X[0]" if fitting else "in fit"))
+            if rows == 0 or columns == 0:
+                raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
+            edges, direction = grid_edges(rows, columns, self.neighbours)
+            flat = x.reshape(rows * columns, features)
+            instance = Instance(flat, edges, shape=(rows, columns))
+            if self.edges == "features":
+                instance.edge_x = np.concatenate([flat[edges[:, 0]], flat[edges[:, 1]]], 1)
+                instance.edge_types = direction
+            else:
+                instance.edge_bins = direction
+            made.append(instance)
+        return made
+
+    def _directions(self) -> list[str]:
+        return list(DIRECTIONS)[: self.neighbours // 2]
+
+    def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
+        names = [str(k) for k in range(instances[0].x.shape[1])]
+        manifest: dict[str, Any] = {"node_features": names + ["bias"] if self.bias else names}
+        if self.edges == "features":
+            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names]
+            manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": ends, "directed": True} for d in self._directions()]
+            manifest["node_types"] = ["node"]
+        else:
+            manifest.update(edge_bins=len(self._directions()), edge_features=self._directions())
+        return manifest
+
+    def _adopt(self, model: Model) -> None:
+        from ._arrays import classes_of
+
+        types = [t["name"] for t in model.schema["edge_types"]]
+        directions = types if len(types) > 1 else model.features("edge")
+        if directions not in (list(DIRECTIONS)[:2], list(DIRECTIONS)):
+            raise ValueError("this model is not of a GridCRF: its edges are " + ", ".join(directions))
+        self.neighbours, self.edges = 2 * len(directions), "features" if len(types) > 1 else "constant"
+        names = model.features("node")
+        self.bias = names[-1:] == ["bias"]
+        self.n_features_in_ = len(names) - self.bias
+        self.classes_ = classes_of(model.states())
+
+    def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
+        return np.stack(parts) if isinstance(X, np.ndarray) else parts
+
+    def _label_place(self, instance: int, node: int) -> str:
+        return f"y[{instance}], at entry {node} row by row,"
+
+    def _place(self, instance: int, array: str, index: list[int]) -> str:
+        name = {"node_features": "X", "labels": "y"}.get(array)
+        if name is None or not index:
+            return super()._place(instance, array, index)
+        columns = self._columns[instance]
+        at = [index[0] // columns, index[0] % columns, *index[1:]]
+        return f"{name}[{instance}]{at}"
+
+
+def grid_edges(rows: int, columns: int, neighbours: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return edges [m, 2] of a grid, direction by direction, and the direction of each."""
+    node = np.arange(rows * columns, dtype=np.int32).reshape(rows, columns)
+    edges, direction = [], []
+    for d, (down, right) in enumerate(list(DIRECTIONS.values())[: neighbours // 2]):
+        left = max(0, -right)
+        first = node[: rows - down, left : columns - max(0, right)]
+        second = node[down:, left + right : columns - max(0, right) + right]
+        edges.append(np.stack([first, second], -1).reshape(-1, 2))
+        direction.append(np.full(len(edges[-1]), d, np.int32))
+    return np.concatenate(edges), np.concatenate(direction)

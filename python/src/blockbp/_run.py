@@ -1,0 +1,301 @@
+"""Runs the blockbp binary: files in, files out, events on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+# How long the binary has to save the weights so far when it is interrupted, in seconds.
+SAVING = 0.9
+
+
+class BlockbpError(RuntimeError):
+    """The binary failed, and not because of the data: its message is the text."""
+
+
+class BlockbpWarning(UserWarning):
+    """A note of the binary: what a user would not expect."""
+
+
+class ConvergenceWarning(BlockbpWarning):
+    """A training ended before it converged."""
+
+
+def binary() -> str:
+    """Return the path of the binary.
+
+    That is ``BLOCKBP_BINARY``, or the one of the installed wheel, or that on the ``PATH``.
+    """
+    import shutil
+    import sysconfig
+
+    if asked := os.environ.get("BLOCKBP_BINARY"):
+        return asked
+    name = "blockbp.exe" if os.name == "nt" else "blockbp"
+    user = sysconfig.get_preferred_scheme("user")
+    for folder in (
+        sysconfig.get_path("scripts"),
+        sysconfig.get_path("scripts", scheme=user),
+        str(Path(__file__).parent.parent / "bin"),  # of pip install --target
+    ):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    if found := shutil.which(name):
+        return found
+    raise BlockbpError("the blockbp binary is not there: install the wheel again, or name the binary in BLOCKBP_BINARY")
+
+
+def version() -> str:
+    """Return the version of the package, which that of the binary has to equal."""
+    from importlib import metadata
+
+    return metadata.version("blockbp")
+
+
+class Folder:
+    """A temporary folder, in memory where that has room, which is removed at the end.
+
+    Parameters
+    ----------
+    need : int
+        Bytes that it is going to hold.
+    """
+
+    def __init__(self, need: int = 0) -> None:
+        import tempfile
+
+        spare = 64 << 20  # for results, and for others
+        parent = tempfile.gettempdir()
+        if "TMPDIR" not in os.environ and sys.platform == "linux" and os.access("/dev/shm", os.W_OK | os.X_OK):
+            free = os.statvfs("/dev/shm")
+            if free.f_bavail * free.f_frsize > need + spare:
+                parent = "/dev/shm"
+        _sweep(parent)
+        self.path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+        self._owner = os.getpid()
+        self._lock = _locked(os.path.join(self.path, _LOCK + "~"))
+        if self._lock is not None:  # only what is locked may be seen by _sweep
+            os.rename(self._lock.name, os.path.join(self.path, _LOCK))
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import shutil
+
+        if os.getpid() != self._owner:
+            return  # a fork's copy
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()
+
+    def __truediv__(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+
+_PREFIX, _LOCK = "blockbp-", ".owner"
+
+
+def _locked(path: str) -> IO[bytes] | None:
+    """Lock a file for as long as it is open; None: it is locked already, or nobody locks here."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    file = open(path, "ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def _sweep(parent: str) -> None:
+    """Remove folders whose owners were killed: the system gave their locks back."""
+    import shutil
+
+    for entry in os.scandir(parent):
+        lock = os.path.join(entry.path, _LOCK)
+        if not entry.name.startswith(_PREFIX) or not os.path.isfile(lock):
+            continue
+        try:
+            free = _locked(lock)
+        except OSError:
+            continue  # of another user, or just gone
+        if free is not None:
+            shutil.rmtree(entry.path, ignore_errors=True)
+            free.close()
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came, and the binary has ended; what it saved is in its folder."""
+
+
+def run(
+    arguments: Sequence[str],
+    folder: Folder,
+    verbose: int = 0,
+    places: Callable[[str], str] = str,
+) -> list[str]:
+    """Run the binary in a folder and return its notes.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        The verb, and what belongs to it. Standard output goes to ``stdout`` in the folder.
+    folder : Folder
+        The working folder.
+    verbose : int
+        Whether progress is shown.
+    places : callable
+        Writes the places in a message in the words of the caller.
+
+    Raises
+    ------
+    ValueError
+        The data, or the options, cannot be used.
+    BlockbpError
+        Anything else went wrong.
+    Interrupted
+        Ctrl-C came; the binary had the time to save.
+    """
+    import subprocess
+
+    notes: list[str] = []
+    other: list[str] = []
+    failure: dict[str, Any] = {}
+    show = _Progress() if verbose else None
+    command = [binary(), *arguments] + ([] if verbose else ["-q"])
+    interrupted = False
+    process: Any = None
+
+    def start() -> Any:
+        with open(folder / "stdout", "wb") as stdout:
+            try:
+                return subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=subprocess.PIPE,
+                    cwd=folder.path,
+                    env={**os.environ, "BLOCKBP_PROGRESS": "json"},
+                    encoding="utf-8",
+                    errors="replace",
+                    # Ctrl-C is for this process, which passes it on once: a second one would kill.
+                    **({"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}),  # type: ignore[arg-type]
+                )
+            except OSError as err:
+                raise BlockbpError(f"the binary {command[0]} does not start: {err}") from err
+
+    def listen() -> None:
+        for line in process.stderr:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                other.append(line)
+                if show is not None:
+                    show.line(line)
+                continue
+            if "progress" in event and show is not None:
+                show(event)
+            elif "note" in event:
+                notes.append(places(event["note"]))
+            elif "error" in event:
+                failure.update(event)
+            elif event.get("version", "v" + version()) != "v" + version():
+                raise BlockbpError(
+                    f"the package is version {version()} and the binary {command[0]} is {event['version']}: "
+                    "install both anew, or unset BLOCKBP_BINARY"
+                )
+        process.wait()
+
+    try:
+        process = start()
+        try:
+            listen()
+        except KeyboardInterrupt:
+            interrupted = True
+            _interrupt(process)
+            _within(SAVING, process, listen)
+    finally:
+        if process is not None:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            process.stderr.close()
+        if show is not None:
+            show.close()
+    if interrupted:
+        raise Interrupted
+    code = process.returncode
+    if code == 0:
+        return notes
+    text = places(failure.get("error", "")) or "".join(other).strip() or f"it ended with code {code}"
+    if failure and code in (2, 3):
+        raise ValueError(text)
+    if code < 0:
+        import signal
+
+        text = f"the binary was ended by {signal.Signals(-code).name}; if memory was short, options={{'memory': '4GiB'}} bounds it"
+    raise BlockbpError(text)
+
+
+def _interrupt(process: Any) -> None:
+    import signal
+
+    try:
+        process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)  # type: ignore[attr-defined]
+    except OSError:
+        pass  # it has just ended
+
+
+def _within(seconds: float, process: Any, listen: Callable[[], None]) -> None:
+    """Listen until the process has ended, and kill it when the time is over."""
+    import threading
+
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        listen()
+    finally:
+        timer.cancel()
+
+
+class _Progress:
+    """Shows progress: with tqdm where that is installed, else on a line of standard error."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        try:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=1, bar_format="{desc} |{bar}| {percentage:3.0f} %")
+        except ImportError:
+            pass
+        self._wide = 0
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.total, self._bar.n = event["total"], event["done"]
+            self._bar.set_description_str(event["progress"])
+            return
+        text = f"{100 * event['done'] // max(1, event['total']):3d} %  {event['progress']}"
+        print("\r" + text.ljust(self._wide), end="", file=sys.stderr, flush=True)
+        self._wide = len(text)
+
+    def line(self, text: str) -> None:
+        """Show a line of other words."""
+        print(text, end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self._bar is not None:
+            self._bar.close()
+        elif self._wide:
+            print(file=sys.stderr)

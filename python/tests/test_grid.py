@@ -1,0 +1,204 @@
+"""GridCRF."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import stripes
+
+from blockbp import BlockbpError, BlockbpWarning, ConvergenceWarning, GridCRF
+from blockbp._grid import grid_edges
+from blockbp._model import Model
+
+
+@pytest.mark.parametrize("edges", ["constant", "features"])
+@pytest.mark.parametrize("neighbours", [4, 8])
+def test_equal_to_the_command(tmp_path: Path, command, edges: str, neighbours: int) -> None:
+    """Weights, labels and probabilities are those of the command, to the last bit."""
+    X, y = stripes()
+    crf = GridCRF(neighbours=neighbours, edges=edges).fit(X, y)
+    (tmp_path / "data").mkdir()
+    names = ["right", "down", "down-right", "down-left"][: neighbours // 2]
+    for n, (x, labels) in enumerate(zip(X, y)):
+        ends, kind = grid_edges(*labels.shape, neighbours)
+        flat = x.reshape(-1, 3)
+        more = {"edge_features": np.c_[flat[ends[:, 0]], flat[ends[:, 1]]], "edge_types": kind} if edges == "features" else {"edge_bins": kind}
+        np.savez(tmp_path / f"data/{n}.npz", edges=ends, labels=labels.ravel(), grid_shape=labels.shape, node_features=np.c_[flat, np.ones(len(flat))], **more)
+    manifest = {"states": 3, "edge_types": names} if edges == "features" else {"states": 3, "edge_bins": len(names)}
+    (tmp_path / "data/dataset.json").write_text(json.dumps(manifest))
+    command("train", "data", "--directed", "-o", "run", "-q", "--report=false")
+    trained = Model((tmp_path / "run/model.safetensors").read_bytes())
+    assert trained.coefficients().keys() == crf.coef_.keys()
+    for name, weights in trained.coefficients().items():
+        assert np.array_equal(weights, crf.coef_[name]), name
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert (crf.objective_, crf.n_iter_, crf.status_) == (result["objective"], result["iterations"], "converged")
+    for joint in (False, True):
+        command("predict", "data", "-m", "run", "-o", f"predicted-{joint}", "-q", *(["--decode", "map"] if joint else []))
+        labels = crf.predict_joint(X) if joint else crf.predict(X)
+        beliefs = crf.predict_proba(X)
+        for n in range(len(X)):
+            with np.load(tmp_path / f"predicted-{joint}/{n}.npz") as said:
+                assert np.array_equal(said["labels"], labels[n].ravel())
+                assert np.array_equal(said["beliefs"], beliefs[n].reshape(-1, 3))
+
+
+def test_edges_of_a_grid() -> None:
+    """Every pair of neighbours is there once."""
+    for rows, columns in [(1, 1), (1, 5), (4, 1), (3, 4)]:
+        for neighbours in (4, 8):
+            edges, kind = grid_edges(rows, columns, neighbours)
+            want = set()
+            for r in range(rows):
+                for c in range(columns):
+                    for d, (down, right) in enumerate([(0, 1), (1, 0), (1, 1), (1, -1)][: neighbours // 2]):
+                        if r + down < rows and 0 <= c + right < columns:
+                            want.add((r * columns + c, (r + down) * columns + c + right, d))
+            assert {(int(u), int(v), int(d)) for (u, v), d in zip(edges, kind)} == want and len(edges) == len(want)
+
+
+def test_labels_of_any_type() -> None:
+    """Classes keep their type, and numbers mean nothing."""
+    X, y = stripes()
+    plain = GridCRF().fit(X, y)
+    for classes in (np.array(["grass", "sky", "tree"]), np.array([3, 5, 90]), np.array([0.5, 1.5, 2.5])):
+        crf = GridCRF().fit(X, classes[y])
+        assert crf.classes_.dtype == classes.dtype and np.array_equal(crf.classes_, classes)
+        assert np.array_equal(crf.coef_["node"], plain.coef_["node"])
+        assert np.array_equal(crf.predict(X), classes[plain.predict(X)])
+        assert crf.score(X, classes[y]) == plain.score(X, y) > 0.8
+    mixed = GridCRF().fit(X, [np.array(["a", "b", "c"], object)[p] for p in y])
+    assert list(mixed.classes_) == ["a", "b", "c"]
+    truth = GridCRF().fit(X, y > 0)
+    assert truth.classes_.dtype == bool and truth.predict(X).dtype == bool
+
+
+@pytest.mark.filterwarnings("ignore::blockbp.ConvergenceWarning")
+def test_hidden_labels() -> None:
+    """-1, another value, NaN, None and masks hide alike; known labels are held in predict."""
+    X, y = stripes()
+    hide = np.random.default_rng(1).random(y.shape) < 0.4
+    minus = GridCRF().fit(X, np.where(hide, -1, y))
+    for crf, hidden in [
+        (GridCRF(unlabelled=255), np.where(hide, 255, y)),
+        (GridCRF(), np.where(hide, np.nan, y)),
+        (GridCRF(), np.ma.array(y, mask=hide)),
+        (GridCRF(), np.where(hide, None, y.astype(object))),
+    ]:
+        assert np.array_equal(crf.fit(X, hidden).coef_["node"], minus.coef_["node"])
+        assert list(crf.classes_) == [0, 1, 2]
+    known = np.where(hide, -1, y)
+    held = minus.predict(X, known)
+    assert np.array_equal(held[~hide], y[~hide])
+    p = minus.predict_proba(X, known)
+    assert np.array_equal(p[~hide], np.eye(3)[y[~hide]])
+    free = minus.predict(X)
+    assert (held == y)[hide].mean() > (free == y)[hide].mean()
+    assert minus.score(X, known) == (free == y)[~hide].mean()
+
+
+def test_sizes_and_shapes() -> None:
+    """Pictures of different sizes come back in their shapes."""
+    X, y = stripes()
+    Xs, ys = [X[0], X[1][:5], X[2][:, :7], X[3][:1, :1]], [y[0], y[1][:5], y[2][:, :7], y[3][:1, :1]]
+    crf = GridCRF().fit(Xs, ys)
+    assert [p.shape for p in crf.predict(Xs)] == [t.shape for t in ys]
+    assert [p.shape for p in crf.predict_proba(Xs)] == [(*t.shape, 3) for t in ys]
+    single = GridCRF().fit([x.astype(np.float32) for x in Xs], ys)
+    assert abs(single.coef_["node"] - crf.coef_["node"]).max() < 1e-3
+
+
+def test_results() -> None:
+    """What a training leaves."""
+    X, y = stripes()
+    crf = GridCRF().fit(X, y)
+    assert crf.converged_ and 0 <= crf.suboptimality_ < 0.01 * (1 + abs(crf.objective_))
+    assert crf.coef_["node"].shape == (3, 4) and crf.coef_["edge"].shape == (3, 3, 2) and crf.n_features_in_ == 3
+    assert abs(crf.loss_curve_[-1] - crf.objective_) < 1e-3 * abs(crf.objective_) and len(crf.loss_curve_) > 5
+    assert "Training report" in crf.report().html and "<iframe" in crf.report()._repr_html_()
+    assert "converged" in crf._repr_html_() and "polyline" in crf._repr_html_()
+    assert "<table" in GridCRF(neighbours=8)._repr_html_() and repr(GridCRF(neighbours=8)) == "GridCRF(neighbours=8)"
+    wide = GridCRF(prior=10).fit(X, y)
+    assert np.linalg.norm(wide.coef_["node"]) > np.linalg.norm(crf.coef_["node"])
+    assert np.array_equal(GridCRF(l2=1 / len(X), options={"standardise": True}).fit(X, y).coef_["node"], crf.coef_["node"])
+    assert not GridCRF(options={"no_edges": True}).fit(X, y).coef_["edge"].any()
+
+
+def test_a_limit_warns() -> None:
+    """A training that ends early says so, and is of use."""
+    X, y = stripes()
+    with pytest.warns(ConvergenceWarning, match="did not converge: pass_limit"):
+        crf = GridCRF(options={"max_passes": 2}).fit(X, y)
+    assert not crf.converged_ and crf.predict(X).shape == y.shape
+
+
+def test_pickle_save_load(tmp_path: Path) -> None:
+    """A fitted estimator goes through pickle and files."""
+    X, y = stripes()
+    for edges in ("constant", "features"):
+        crf = GridCRF(edges=edges, bias=edges == "constant").fit(X, y)
+        same = pickle.loads(pickle.dumps(crf))
+        assert np.array_equal(same.predict_proba(X), crf.predict_proba(X)) and same.loss_curve_.tolist() == crf.loss_curve_.tolist()
+        crf.save(tmp_path / "model.safetensors")
+        loaded = GridCRF.load(tmp_path / "model.safetensors")
+        assert (loaded.edges, loaded.bias, loaded.n_features_in_) == (crf.edges, crf.bias, 3)
+        assert loaded.classes_.tolist() == [0, 1, 2] and np.array_equal(loaded.predict_proba(X), crf.predict_proba(X))
+    with pytest.raises(ValueError, match="no model of blockbp"):
+        (tmp_path / "x").write_bytes(b"nothing")
+        GridCRF.load(tmp_path / "x")
+
+
+def test_mistakes() -> None:
+    """Errors name the place, in the words of the caller."""
+    X, y = stripes()
+
+    def wants(message: str, X=X, y=y, **parameters: object) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(ValueError, match=message):
+                GridCRF(**parameters).fit(X, y)  # type: ignore[arg-type]
+
+    bad = X.copy()
+    bad[2, 3, 4, 1] = np.nan
+    wants(r"^X\[2\]\[3, 4, 1\]: feature is NaN, want a finite number", X=bad)
+    wants(r"^X\[1\] has 2 features, want 3 as X\[0\]", X=[X[0], X[1][..., :2]], y=y[:2])
+    wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]", X=X[..., 0])
+    wants(r"^y\[1\] has the shape \[11, 10\], want \[12, 10\]", X=X[:2], y=[y[0], y[1][:11]])
+    wants(r"^X has 4 and y 3 entries", y=y[:3])
+    wants(r"1 known class, want at least 2", y=np.zeros_like(y))
+    wants(r"-1 hides a label: of spins", y=np.where(y > 0, 1, -1))
+    wants(r"neighbours=5: want 4 or 8", neighbours=5)
+    wants(r"--method .*nonsense", method="nonsense")
+    wants(r"--prior and --l2", l2=0.1, options={"prior": 1})
+    with pytest.raises(ValueError, match="not fitted yet"):
+        GridCRF().predict(X)
+    crf = GridCRF().fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[0\].* is 7, which is no class: classes are 0, 1, 2"):
+        crf.score(X, y + 7)
+    with pytest.raises(ValueError, match=r"has no parameter 'side'"):
+        crf.set_params(side=3)
+    with pytest.raises(ValueError, match=r"has 2 features, want 3 as in fit"):
+        crf.predict(X[..., :2])
+
+
+def test_notes_are_warnings() -> None:
+    """What the command notes is a warning, and is kept."""
+    X, y = stripes()
+    X = X.copy()
+    X[..., 2] = 0
+    with pytest.warns(BlockbpWarning, match="zero") as caught:
+        crf = GridCRF().fit(X, y)
+    assert {str(w.message) for w in caught} == {n for n in crf.notes_ if "circled" not in n}
+
+
+def test_other_failures_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no fault of the data is a BlockbpError."""
+    X, y = stripes()
+    monkeypatch.setenv("BLOCKBP_BINARY", "/nowhere/blockbp")
+    with pytest.raises(BlockbpError, match="does not start"):
+        GridCRF().fit(X, y)
