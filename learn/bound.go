@@ -113,25 +113,6 @@ func (l *learner) ownReference() bool {
 	return !slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1 })
 }
 
-// referenceStatistics returns Σ M w(y) over the units' labellings, weighted as they are:
-// observed itself, the statistics of the data, where they are that.
-func (l *learner) referenceStatistics(observed []float64) []float64 {
-	if l.ownReference() {
-		return observed
-	}
-	sum := make([]float64, len(observed))
-	adjoint := l.workers[0].adjoint
-	for _, u := range l.units {
-		if u.labels != nil {
-			adjoint.AddStatistics(sum, l.model, u.in, u.labels, u.weight)
-			if observed := u.net.Observed; observed != nil { // which has elements with hidden labels only
-				adjoint.AddStatistics(sum, l.model, u.in, observed, -u.weight)
-			}
-		}
-	}
-	return sum
-}
-
 // crossNodes returns the part of nodes in the bound, given their free energy.
 func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
 	if u.labels == nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -192,42 +191,6 @@ func oneIf(x bool) int {
 		return 1
 	}
 	return 0
-}
-
-// sum adds F Fᵀ/ρ_s over the nodes s of the type, F being the rows of the node: an
-// edge's features divided by the root of the other end's states, over which its
-// weights repeat the same function.
-func (m *marginal) sum(p *statistics, a int) {
-	dense := make([]float64, len(m.row)*len(m.row))
-	edge := make([]float64, 0)
-	for _, in := range p.data {
-		read := in.NodeFeatures(a).Reader()
-		for s := range int32(in.Graph.NumNodes()) {
-			if in.NodeType(s) != a {
-				continue
-			}
-			clear(m.row)
-			if m.node != nil {
-				read(m.row[:m.node.Features], in.NodeRow(s))
-			}
-			for _, d := range in.Graph.Incoming(s) {
-				e := d >> 1
-				for _, end := range m.ends {
-					if end.kind != in.EdgeType(e) || !end.both && end.first != (in.Graph.U(e) == s) {
-						continue
-					}
-					edge = numeric.Resize(edge, end.span.Features)
-					in.EdgeFeatures(end.kind).Row(edge, in.EdgeRow(e))
-					scale := end.scale()
-					for j, x := range edge {
-						m.row[end.at+j] += scale * x
-					}
-				}
-			}
-			m.add(dense, m.row, p.nodeScale(in, s))
-		}
-	}
-	m.setSecond(dense)
 }
 
 // hold says whether steps are held in directions of little curvature.

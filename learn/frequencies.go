@@ -9,15 +9,15 @@ import (
 // labelFrequencies returns, for all node types and then all edge types, how often
 // each (joint) state occurs in the labels, normalised; zeros for a type without
 // labels.
-func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
+func labelFrequencies(each eachFunc, layout *crf.Layout, data []*crf.Instance) []float64 {
 	var at []int // of each type: nodes, then edges
 	size := 0
 	for _, span := range allSpans(layout) {
 		at = append(at, size)
 		size += span.States
 	}
-	counts := make([]float64, size)
-	for _, in := range data {
+	counts := sumOver(each, data, size, func(counts []float64, _, i int) {
+		in := data[i]
 		u, v := in.Graph.Ends()
 		for _, labels := range in.Samples() {
 			for s, y := range labels {
@@ -31,7 +31,7 @@ func labelFrequencies(layout *crf.Layout, data []*crf.Instance) []float64 {
 				}
 			}
 		}
-	}
+	})
 	for i, lo := range at {
 		hi := size
 		if i+1 < len(at) {

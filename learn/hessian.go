@@ -73,7 +73,6 @@ type hessianEdge struct {
 
 // hessianWorker is the scratch of one thread.
 type hessianWorker struct {
-	leverage  leverage
 	potential []float64 // [size][states] J_s
 	active    []int32   // columns of J_s that are not zero
 	isActive  []bool    // [size]
@@ -130,9 +129,6 @@ func newHessian(l *learner) *hessian {
 	}
 	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
 	c.leverage = newLeverage(l)
-	for i := range c.workers {
-		c.workers[i].leverage = leverage{nodes: c.leverage.nodes, edges: c.leverage.edges}
-	}
 	c.draw()
 	return c
 }
@@ -143,9 +139,7 @@ func (l *learner) each(n int, do func(worker, i int)) {
 		l.pool.run(visit{task: do}, n)
 		return
 	}
-	for i := range n {
-		do(0, i)
-	}
+	serially(n, do)
 }
 
 // work returns about how many multiplications a measurement takes, in terms of those
@@ -237,7 +231,7 @@ func (c *hessian) sampleSize(span crf.Span) int {
 // pick draws nodes (or edges) of type t in proportion to what they tell, one from each of
 // so many stretches of equal sums, and notes for each how many it stands for.
 func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
-	c.l.each(len(c.samples), func(worker, i int) { c.samples[i].tell(&c.workers[worker].leverage, t, nodes) })
+	c.l.each(len(c.samples), func(_, i int) { c.samples[i].tell(c.leverage, t, nodes) })
 	count, total := 0, 0.0
 	c.eachTelling(func(_ *hessianSample, _ int32, tells float64) {
 		count++
@@ -295,20 +289,22 @@ func (c *hessian) eachTelling(f func(s *hessianSample, i int32, tells float64)) 
 func (s *hessianSample) tell(v *leverage, t int, nodes bool) {
 	in := s.u.in
 	if nodes {
+		of := v.ofNodes(in, t)
 		s.tells = numeric.Resize(s.tells, in.Graph.NumNodes())
 		for i := range int32(len(s.tells)) {
 			s.tells[i] = -1
 			if in.NodeType(i) == t && s.u.nodeCurvature(i) > 0 {
-				s.tells[i] = float32(float64(s.unsure[i]) * v.node(in, i))
+				s.tells[i] = float32(float64(s.unsure[i]) * of(in.NodeRow(i)))
 			}
 		}
 		return
 	}
+	of := v.ofEdges(in, t)
 	s.tells = numeric.Resize(s.tells, in.Graph.NumEdges())
 	for e := range int32(len(s.tells)) {
 		s.tells[e] = -1
 		if in.EdgeType(e) == t && s.u.edgeCurvature(e) > 0 {
-			s.tells[e] = float32(float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])) * v.edge(in, e))
+			s.tells[e] = float32(float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])) * of(in.EdgeRow(e)))
 		}
 	}
 }

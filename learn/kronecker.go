@@ -2,13 +2,13 @@ package learn
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/internal/stretch"
 )
 
 const (
@@ -38,65 +38,37 @@ type kronecker struct {
 }
 
 // newKronecker sums f fᵀ, scaled, over all nodes or edges of a type.
-func newKronecker(span crf.Span, data []*crf.Instance, node bool, t int, scale func(*crf.Instance, int32) float64) *kronecker {
+func newKronecker(p *statistics, span crf.Span, node bool, t int) *kronecker {
 	d := span.Features
-	k := &kronecker{span: span, values: make([]float64, d), rotated: make([]float64, span.Copy())}
-	diagonal := span.Untied || d > maxRotated || d == 0
-	row := make([]float64, d)
-	var dense []float64
-	for _, in := range data {
-		f, typeOf, rowOf, n := elements(in, node, t)
-		read := f.Reader()
-		book := f.Data().Book
-		if ground.Tables(f) > 0 && book == nil {
-			diagonal = true // one-hot rows: A is diagonal
-		}
-		if !diagonal && dense == nil {
-			dense = make([]float64, d*d)
-		}
-		if book != nil { // few distinct rows: each is added once, by how much there is of it
-			weights := make([]float64, ground.Tables(f))
-			for i := range int32(n) {
-				if typeOf(i) == t {
-					weights[ground.TableOf(f, rowOf(i))] += scale(in, i)
-				}
-			}
-			for c, weight := range weights {
-				k.add(dense, book[c*d:][:d], weight)
-			}
-			continue
-		}
-		if pixels, ok := f.Data().Computed.(*stretch.Map); ok && diagonal && dense == nil {
-			element := make([]int32, f.Rows()) // of each row
-			for i := range int32(n) {
-				if typeOf(i) == t {
-					element[rowOf(i)] = i
-				}
-			}
-			pixels.AddSquares(k.values, func(row int) float64 { return scale(in, element[row]) })
-			continue
-		}
-		for i := range int32(n) {
-			switch {
-			case typeOf(i) != t || d == 0:
-			case diagonal && dense == nil && f.Data().Start != nil:
-				weight := scale(in, i)
-				for j, x := range f.Entries(rowOf(i)) {
-					k.values[j] += weight * x * x
-				}
-			default:
-				read(row, rowOf(i))
-				k.add(dense, row, scale(in, i))
-			}
-		}
+	k := &kronecker{span: span, rotated: make([]float64, span.Copy())}
+	k.values = make([]float64, d)
+	if d == 0 {
+		return k
 	}
+	diagonal := span.Untied || d > maxRotated || slices.ContainsFunc(p.data, func(in *crf.Instance) bool {
+		f, _, _, _ := elements(in, node, t)
+		return ground.Tables(f) > 0 && f.Data().Book == nil // one-hot rows: A is diagonal
+	})
+	size := d * d
+	if diagonal {
+		size = d
+	}
+	sum := sumOver(p.each, p.data, size, func(sum []float64, _, i int) {
+		scale, edge := p.scales(p.data[i])
+		if !node {
+			scale = edge
+		}
+		addMoments(sum, diagonal, p.data[i], node, t, scale)
+	})
+	if !diagonal {
+		k.setSecond(sum)
+		return k
+	}
+	k.values = sum
 	if span.Untied && span.Len > 0 {
 		for j := range k.values {
 			k.values[j] /= float64(span.Len / span.Copy()) // the mean over the copies
 		}
-	}
-	if !diagonal && dense != nil {
-		k.setSecond(dense)
 	}
 	return k
 }
@@ -113,25 +85,6 @@ func elements(in *crf.Instance, node bool, t int) (f *crf.Features, typeOf, rowO
 		return in.NodeFeatures(t), in.NodeType, in.NodeRow, in.Graph.NumNodes()
 	}
 	return in.EdgeFeatures(t), in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
-}
-
-// add adds weight·f fᵀ to the upper triangle of dense, or its diagonal to the
-// values where dense is nil.
-func (k *kronecker) add(dense, f []float64, weight float64) {
-	for i, x := range f {
-		if x == 0 {
-			continue
-		}
-		x *= weight
-		if dense == nil {
-			k.values[i] += x * f[i]
-			continue
-		}
-		out := dense[i*len(f):][:len(f)]
-		for j := i; j < len(f); j++ {
-			out[j] += x * f[j]
-		}
-	}
 }
 
 func (k *kronecker) diagonalise(l2 float64) error {

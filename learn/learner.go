@@ -118,20 +118,24 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 }
 
 // allocate takes the memory of the run, and fills it as runs begin.
-func (l *learner) allocate() error {
-	p, s := l.problem, l.settings
+func (l *learner) allocate() (err error) {
+	s := l.settings
+	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	defer func() {
+		if err != nil {
+			l.pool.close()
+		}
+	}()
 	l.course.allocate()
 	l.makeRoom()
 	l.useLargePages()
-	l.data = sumStatistics(l.model, p, l.samples)
-	l.magnitude = magnitude(l.model, p, l.samples, l.data)
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	if s.PhaseTimes != nil {
 		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
-	l.reference = l.referenceStatistics(l.data)
+	l.addLabels()
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
 	if l.response != nil {
@@ -143,8 +147,21 @@ func (l *learner) allocate() error {
 	if l.recovering != nil {
 		l.lanczos = l.recovering.saddles()
 	}
-	l.pool = newPool(s.Threads, l.visitUnit) // last: its goroutines run until it is closed
 	return nil
+}
+
+// addLabels adds up the statistics of the labels.
+func (l *learner) addLabels() {
+	a := labelSums{model: l.model, problem: l.problem, total: l.samples, each: l.each}
+	for _, w := range l.workers {
+		a.adjoints = append(a.adjoints, w.adjoint)
+	}
+	l.data = a.observed()
+	l.magnitude = a.magnitude(l.data)
+	l.reference = l.data
+	if !l.ownReference() {
+		l.reference = a.ofUnits(l.units, l.data)
+	}
 }
 
 // memory lists what allocate takes, and what the first visits add.
@@ -211,9 +228,7 @@ func (l *learner) makeRoom() {
 		b.contribution = make([]float64, b.groups()*l.stride)
 	}
 	l.findReach()
-	for _, u := range l.units {
-		u.allocate(layout)
-	}
+	l.each(len(l.units), func(_, i int) { l.units[i].allocate(layout) })
 	l.makeResults()
 }
 
@@ -271,12 +286,12 @@ func (l *learner) stepProblem() StepProblem {
 		Model: l.model, L2: l.problem.L2,
 		Variables: l.variables, PerPass: l.perPass(),
 		statistics: &statistics{
-			layout: &l.model.Layout, data: l.problem.Data,
-			nodeScale: func(in *crf.Instance, s int32) float64 {
-				return free[in].nodeCurvature(s) / free[in].net.Counting.Rho[s]
-			},
-			edgeScale: func(in *crf.Instance, e int32) float64 {
-				return free[in].edgeCurvature(e) / free[in].net.Counting.Edge[e]
+			layout: &l.model.Layout, data: l.problem.Data, each: l.each,
+			scales: func(in *crf.Instance) (node, edge func(int32) float64) {
+				u := free[in]
+				c := u.net.Counting
+				return func(s int32) float64 { return u.nodeCurvature(s) / c.Rho[s] },
+					func(e int32) float64 { return u.edgeCurvature(e) / c.Edge[e] }
 			},
 		},
 		Beliefs:   l.meanBeliefs,
@@ -321,11 +336,20 @@ func (l *learner) stepProblem() StepProblem {
 // features with weights and beliefs, and of tables in two sweeps in two directions.
 func (l *learner) passWork() (work float64) {
 	const products = 4
-	for _, u := range l.units {
-		for i := range u.part.Blocks {
-			for _, e := range u.part.Blocks[i].Edges {
-				work += float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) * float64(products+2*l.usedFeatures(e, u.in))
+	edges := l.model.Layout.Edge
+	counts := make([][]int, len(l.units))
+	l.each(len(l.units), func(_, i int) {
+		u := l.units[i]
+		counts[i] = make([]int, len(edges))
+		for b := range u.part.Blocks {
+			for _, e := range u.part.Blocks[b].Edges {
+				counts[i][u.in.EdgeType(e)]++
 			}
+		}
+	})
+	for i, u := range l.units {
+		for t, n := range counts[i] {
+			work += float64(n) * float64(edges[t].States) * float64(products+2*l.usedOfType(t, u.in))
 		}
 	}
 	return work
@@ -333,7 +357,11 @@ func (l *learner) passWork() (work float64) {
 
 // usedFeatures returns how many features of an edge are not zero.
 func (l *learner) usedFeatures(e int32, in *crf.Instance) int {
-	t := in.EdgeType(e)
+	return l.usedOfType(in.EdgeType(e), in)
+}
+
+// usedOfType returns that of every edge of a type.
+func (l *learner) usedOfType(t int, in *crf.Instance) int {
 	if ground.Tables(in.EdgeFeatures(t)) > 0 {
 		return 1
 	}

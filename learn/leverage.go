@@ -2,8 +2,7 @@ package learn
 
 import (
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/stretch"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // leverage tells, for an element (a node or an edge) of a type, how much of what the data
@@ -14,91 +13,58 @@ import (
 // A sample drawn without regard to it misses features that few elements have, and a
 // Hessian measured on it would have no curvature for their weights.
 type leverage struct {
-	nodes, edges [][]float64   // [type][feature] 1 / Σ x_j², or 0
-	row          []float64     // scratch
-	last         *crf.Features // read by
-	read         func(dst []float64, row int)
+	nodes, edges [][]float64 // [type][feature] 1 / Σ x_j², or 0
 }
 
 // newLeverage sums the squares of the features of all free units.
 func newLeverage(l *learner) *leverage {
-	v := &leverage{nodes: squaresOf(l.model.Layout.Node), edges: squaresOf(l.model.Layout.Edge)}
-	for _, u := range l.units {
-		if u.isFree() {
-			v.add(u.in)
-		}
-	}
-	for _, sums := range [][][]float64{v.nodes, v.edges} {
-		for _, squares := range sums {
+	v := &leverage{}
+	ones := func(int32) float64 { return 1 }
+	sums := func(spans []crf.Span, node bool) (all [][]float64) {
+		for t, span := range spans {
+			squares := sumOver(l.each, l.problem.Data, span.Features, func(sum []float64, _, i int) {
+				addMoments(sum, true, l.problem.Data[i], node, t, ones)
+			})
 			for j, x := range squares {
 				if x > 0 {
 					squares[j] = 1 / x
 				}
 			}
+			all = append(all, squares)
 		}
+		return all
 	}
+	v.nodes, v.edges = sums(l.model.Layout.Node, true), sums(l.model.Layout.Edge, false)
 	return v
 }
 
-// squaresOf returns room for a sum for each feature of each type.
-func squaresOf(spans []crf.Span) [][]float64 {
-	sums := make([][]float64, len(spans))
-	for t, span := range spans {
-		sums[t] = make([]float64, span.Features)
-	}
-	return sums
+// ofNodes and ofEdges return the leverage of rows of features of a type in an instance, for one
+// goroutine.
+func (v *leverage) ofNodes(in *crf.Instance, t int) func(row int) float64 {
+	return leverageOf(in.NodeFeatures(t), v.nodes[t])
 }
 
-func (v *leverage) add(in *crf.Instance) {
-	var pixels []*stretch.Map // [node types]
-	for t := range v.nodes {
-		m, _ := in.NodeFeatures(t).Data().Computed.(*stretch.Map)
-		if pixels = append(pixels, m); m != nil {
-			m.AddSquares(v.nodes[t], func(int) float64 { return 1 })
+func (v *leverage) ofEdges(in *crf.Instance, t int) func(row int) float64 {
+	return leverageOf(in.EdgeFeatures(t), v.edges[t])
+}
+
+func leverageOf(f *crf.Features, inverse []float64) func(row int) float64 {
+	of := func(x []float64) (sum float64) {
+		for j, x := range x {
+			sum += x * x * inverse[j]
 		}
+		return sum
 	}
-	for s := range int32(in.Graph.NumNodes()) {
-		t := in.NodeType(s)
-		if pixels[t] != nil {
-			continue
+	if data := f.Data(); data.Book != nil {
+		each := make([]float64, ground.Tables(f))
+		for c := range each {
+			each[c] = of(data.Book[c*data.Dim:][:data.Dim])
 		}
-		for j, x := range v.features(in.NodeFeatures(t), in.NodeRow(s), len(v.nodes[t])) {
-			v.nodes[t][j] += x * x
-		}
+		return func(row int) float64 { return each[data.Bins[row]] }
 	}
-	for e := range int32(in.Graph.NumEdges()) {
-		t := in.EdgeType(e)
-		for j, x := range v.features(in.EdgeFeatures(t), in.EdgeRow(e), len(v.edges[t])) {
-			v.edges[t][j] += x * x
-		}
+	x, read := make([]float64, len(inverse)), f.Reader()
+	return func(row int) float64 {
+		read(x, row)
+		return of(x)
 	}
-}
-
-// features returns a row of features; valid until the next call.
-func (v *leverage) features(f *crf.Features, row, n int) []float64 {
-	v.row = numeric.Resize(v.row, n)
-	if v.last != f {
-		v.last, v.read = f, f.Reader()
-	}
-	v.read(v.row, row)
-	return v.row
-}
-
-// node returns the leverage of a node.
-func (v *leverage) node(in *crf.Instance, s int32) float64 {
-	t := in.NodeType(s)
-	return v.of(in.NodeFeatures(t), in.NodeRow(s), v.nodes[t])
-}
-
-// edge returns the leverage of an edge.
-func (v *leverage) edge(in *crf.Instance, e int32) float64 {
-	t := in.EdgeType(e)
-	return v.of(in.EdgeFeatures(t), in.EdgeRow(e), v.edges[t])
-}
-
-func (v *leverage) of(f *crf.Features, row int, inverse []float64) (sum float64) {
-	for j, x := range v.features(f, row, len(inverse)) {
-		sum += x * x * inverse[j]
-	}
-	return sum
 }

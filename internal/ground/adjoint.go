@@ -15,7 +15,7 @@ import (
 // adds all of them at once.
 type Adjoint struct {
 	scratch   scratch
-	indicator []float64       // of one state
+	indicator []float64       // [rows of a batch*states] of one state each
 	held      []stretch.Patch // [node types] beliefs at the cells of stretched features
 	one       [1]int32
 }
@@ -53,23 +53,86 @@ func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e 
 // of the labels: of every node that has one, and of every edge both of whose ends
 // have one.
 func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
-	for s, y := range labels {
-		if y != crf.Unobserved {
-			a.indicator = numeric.Resize(a.indicator, in.States(int32(s)))
-			clear(a.indicator)
-			a.indicator[y] = weight
-			a.AddNode(dst, m, in, int32(s), a.indicator)
-		}
-	}
+	a.AddChange(dst, m, in, nil, labels, weight)
+}
+
+// AddChange adds what AddStatistics adds of labels, less what it adds of from: elements that
+// have the same in both take but a look. from may be nil: it has no labels.
+func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, from, labels []int32, weight float64) {
+	a.addNodeStatistics(dst, m, in, from, labels, weight)
 	u, v := in.Graph.Ends()
 	for e := range u {
-		if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
-			t, row, k := in.EdgeType(int32(e)), in.EdgeRow(int32(e)), in.States(v[e])
-			w := copyOf(&m.Layout.Edge[t], dst, row)
-			edgeFeatures(in, t).add(w, row, int(yu)*k+int(yv), in.States(u[e])*k, weight, &a.scratch)
+		yu, yv := labels[u[e]], labels[v[e]]
+		xu, xv := int32(crf.Unobserved), int32(crf.Unobserved)
+		if from != nil {
+			if xu, xv = from[u[e]], from[v[e]]; xu == yu && xv == yv {
+				continue
+			}
+		}
+		is, was := yu != crf.Unobserved && yv != crf.Unobserved, xu != crf.Unobserved && xv != crf.Unobserved
+		if !is && !was {
+			continue
+		}
+		t, row, k := in.EdgeType(int32(e)), in.EdgeRow(int32(e)), in.States(v[e])
+		f, w, table := edgeFeatures(in, t), copyOf(&m.Layout.Edge[t], dst, row), in.States(u[e])*k
+		if is {
+			f.add(w, row, int(yu)*k+int(yv), table, weight, &a.scratch)
+		}
+		if was {
+			f.add(w, row, int(xu)*k+int(xv), table, -weight, &a.scratch)
 		}
 	}
 	a.ReleaseAll(dst, m, in)
+}
+
+// addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
+// batches: neighbours lie on the same cells.
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, from, labels []int32, weight float64) {
+	held, n := -1, 0 // type and number of the nodes of the batch
+	flush := func() {
+		if n > 0 {
+			a.hold(in, held, a.scratch.rows[:n], a.indicator)
+		}
+		n = 0
+	}
+	for i, y := range labels {
+		x := int32(crf.Unobserved)
+		if from != nil {
+			x = from[i]
+		}
+		if x == y {
+			continue
+		}
+		s := int32(i)
+		t, row, k := in.NodeType(s), in.NodeRow(s), in.States(s)
+		f := nodeFeatures(in, t)
+		if f.pixels() == nil {
+			w := copyOf(&m.Layout.Node[t], dst, row)
+			if y != crf.Unobserved {
+				f.add(w, row, int(y), k, weight, &a.scratch)
+			}
+			if x != crf.Unobserved {
+				f.add(w, row, int(x), k, -weight, &a.scratch)
+			}
+			continue
+		}
+		if t != held || n == RowsPerBatch {
+			flush()
+			held = t
+		}
+		a.scratch.rows[n] = int32(row)
+		n++
+		a.indicator = numeric.Resize(a.indicator[:(n-1)*k], n*k)
+		one := a.indicator[(n-1)*k:]
+		clear(one)
+		if y != crf.Unobserved {
+			one[y] = weight
+		}
+		if x != crf.Unobserved {
+			one[x] = -weight
+		}
+	}
+	flush()
 }
 
 // PrefetchNodes asks for the features of nodes that ScatterNodes is about to need, at
