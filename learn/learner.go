@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/machine"
 )
 
 // learner is a run in progress.
@@ -225,7 +226,7 @@ func (l *learner) makeRoom() {
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments, l.sparseSum = make([]float64, l.stride-layout.TiedSize), make([]float64, l.stride)
 	for _, b := range l.bundles {
-		b.contribution = make([]float64, b.groups()*l.stride)
+		b.contribution = machine.Zeros[float64](b.groups() * l.stride)
 	}
 	l.findReach()
 	l.each(len(l.units), func(_, i int) { l.units[i].allocate(layout) })

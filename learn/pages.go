@@ -5,18 +5,10 @@ import (
 	"github.com/blockbp/blockbp/internal/machine"
 )
 
-// useLargePages asks for large pages for everything large that visits of blocks go
-// back to. On graphs without an order, such as Barabási–Albert ones, nearly every edge
-// between blocks has its features and messages on pages of their own.
+// useLargePages asks for large pages for features that visits of blocks go back to, as
+// machine.Zeros does for all else. On graphs without an order, such as Barabási–Albert ones, nearly
+// every edge between blocks has its features and messages on pages of their own.
 func (l *learner) useLargePages() {
-	for _, b := range l.bundles {
-		machine.LargePages(b.contribution)
-		for _, u := range b.units {
-			machine.LargePages(u.state.LogMessage)
-			machine.LargePages(u.state.LogBelief)
-			machine.LargePages(u.keptBeliefs)
-		}
-	}
 	for _, in := range l.problem.Data {
 		for t := range l.model.Layout.Node {
 			useLargePages(in.NodeFeatures(t))

@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -197,11 +198,11 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 
 // allocate makes room for what the unit remembers between visits.
 func (u *unit) allocate(layout *crf.Layout) {
-	u.state = bp.NewState(u.net)
+	u.state = bp.NewStateIn(u.net, machine.Zeros[float64](u.net.Messages()), machine.Zeros[float64](u.net.Beliefs()))
 	if n := layout.UntiedSize; n > 0 {
 		u.untied = make([]float64, n)
 	}
-	u.keptBeliefs = make([]float64, u.sparseEdges.numbers)
+	u.keptBeliefs = machine.Zeros[float64](u.sparseEdges.numbers)
 }
 
 // unitsMemory lists what allocate takes, and what buildUnits has made, of all units.

@@ -208,6 +208,30 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// TestChange: what is added of a change of labels is the difference of their statistics.
+func TestChange(t *testing.T) {
+	rng := source(5)
+	for seed := range uint64(worlds) {
+		w := newWorld(t, seed)
+		for _, from := range w.in.Samples() {
+			to := slices.Clone(from)
+			for s := range to {
+				if rng.IntN(3) == 0 {
+					to[s] = int32(rng.IntN(w.in.States(int32(s))+1)) - 1 // −1: none
+				}
+			}
+			const weight = 0.37
+			got, was := make([]float64, w.model.Layout.Size), statistics(w, from, weight)
+			new(Adjoint).AddChange(got, w.model, w.in, from, to, weight)
+			for i, want := range statistics(w, to, weight) {
+				if want -= was[i]; math.Abs(got[i]-want) > 1e-12*(1+math.Abs(was[i])) {
+					t.Fatalf("seed %d: statistic %d changes by %v, want %v", seed, i, got[i], want)
+				}
+			}
+		}
+	}
+}
+
 // TestWithoutEdges leaves nodes, features and labels as they are.
 func TestWithoutEdges(t *testing.T) {
 	w := newWorld(t, 3)

@@ -10,6 +10,9 @@ const largePage = 2 << 20
 // copy that making them takes.
 const leastLarge = 16 << 20
 
+// leastWhole is the size of slices that have a large page of their own wherever they begin.
+const leastWhole = 2 * largePage
+
 // LargePages asks the system to keep a large slice in large pages, at once where it
 // can and as it finds time where not: a copy of the memory, of about a second for
 // every few gigabytes. Contents stay as they are. It is advice: small slices are left
@@ -21,6 +24,17 @@ func LargePages[T float32 | float64](slice []T) {
 		return
 	}
 	_ = askForLargePages(wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(slice))), bytes)))
+}
+
+// Zeros returns a slice of zeros, which the system keeps in large pages where it can: nothing
+// has touched them, so that they are made at once, and need no copy.
+func Zeros[T float32 | float64](n int) []T {
+	zeros := make([]T, n)
+	var one T
+	if bytes := n * int(unsafe.Sizeof(one)); bytes >= leastWhole {
+		_ = offerLargePages(wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(zeros))), bytes)))
+	}
+	return zeros
 }
 
 // wholeLargePages returns the part of memory that fills large pages: the others have

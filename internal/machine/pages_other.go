@@ -5,3 +5,5 @@ package machine
 import "errors"
 
 func askForLargePages([]byte) error { return errors.ErrUnsupported }
+
+func offerLargePages([]byte) error { return errors.ErrUnsupported }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"unsafe"
@@ -52,4 +53,36 @@ func inLargePages(t *testing.T) (bytes int) {
 		t.Fatal(err)
 	}
 	return kib << 10
+}
+
+// TestZeros: zeros of any number, in large pages where the system agrees.
+func TestZeros(t *testing.T) {
+	for _, n := range []int{0, 3, leastWhole/8 - 1, 40 << 20 / 8} {
+		debug.FreeOSMemory() // what other tests had is in small pages
+		zeros := Zeros[float64](n)
+		for i, x := range zeros {
+			if x != 0 {
+				t.Fatalf("entry %d of %d is %v", i, n, x)
+			}
+			zeros[i] = 1
+		}
+		if len(zeros) != n {
+			t.Fatalf("%d numbers, want %d", len(zeros), n)
+		}
+		if n < leastWhole/8 {
+			continue
+		}
+		pages := wholeLargePages(unsafe.Slice((*byte)(unsafe.Pointer(&zeros[0])), 8*n))
+		atOnce, err := 0, offerLargePages(pages)
+		if err == nil {
+			atOnce = inLargePages(t)
+			err = askForLargePages(pages)
+		}
+		if err != nil {
+			t.Logf("the system makes no large pages, so that only contents were tested: %v", err)
+		} else if atOnce < len(pages)/2 { // some may lie where the heap has had something before
+			t.Errorf("%d bytes of %d are in large pages, which the system has", atOnce, len(pages))
+		}
+		runtime.KeepAlive(zeros)
+	}
 }

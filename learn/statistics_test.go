@@ -1,0 +1,118 @@
+package learn
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
+)
+
+// TestSumsInChunks holds sums over data of several chunks against sums one after another, by their
+// definitions, and sums on several threads against those on one, to the last bit.
+func TestSumsInChunks(t *testing.T) {
+	t.Parallel()
+	for _, samples := range []int{1, 2} {
+		s := mixedShape(t, must(graph.Grid(60, 80, graph.GridOptions{})))
+		s.instances, s.samples, s.missing = 15, samples, 0.05
+		p := s.build(t, 3)
+		if n := len(chunks(p.Data, 100)); n < 3 {
+			t.Fatalf("%d chunks: the data are too few", n)
+		}
+		var one [][]float64 // of one thread
+		for _, threads := range []int{1, 3} {
+			l := must(newLearner(&p, &Settings{Method: Full, Step: &auto{}, Threads: threads}))
+			defer l.pool.close()
+			p := l.stepProblem()
+			rows := newMarginal(&p, 0)
+			sums := [][]float64{l.data, {l.magnitude}, l.reference, p.statistics.ofNodes(0).second.RawSymmetric().Data, p.statistics.ofEdges(0).second.RawSymmetric().Data, rows.second.RawSymmetric().Data, p.statistics.frequencies(), newLeverage(l).edges[1]}
+			if one == nil {
+				one = sums
+				checkSums(t, l, rows)
+			}
+			for i, sum := range sums {
+				if !slices.Equal(sum, one[i]) {
+					t.Errorf("%d samples: sum %d differs on %d threads", samples, i, threads)
+				}
+			}
+		}
+	}
+}
+
+// checkSums compares sums with their definitions, element by element.
+func checkSums(t *testing.T, l *learner, rows *marginal) {
+	t.Helper()
+	near := func(what string, got, want []float64) {
+		t.Helper()
+		scale := 0.0
+		for _, x := range want {
+			scale = max(scale, math.Abs(x))
+		}
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= 1e-11*scale) {
+				t.Errorf("%s: number %d is %v, want %v", what, i, got[i], want[i])
+			}
+		}
+	}
+	data, whole, reference := make([]float64, len(l.data)), make([]float64, len(l.data)), make([]float64, len(l.data))
+	var adjoint ground.Adjoint
+	for _, in := range l.problem.Data {
+		for _, labels := range in.Samples() {
+			adjoint.AddStatistics(data, l.model, in, labels, 1/l.samples)
+			adjoint.AddStatistics(whole, l.model, in, withoutHidden(labels), 1/l.samples)
+		}
+	}
+	for _, u := range l.units {
+		if u.labels != nil {
+			adjoint.AddStatistics(reference, l.model, u.in, u.labels, u.weight)
+			if u.net.Observed != nil {
+				adjoint.AddStatistics(reference, l.model, u.in, u.net.Observed, -u.weight)
+			}
+		}
+	}
+	norm := 0.0
+	for _, x := range whole {
+		norm += x * x
+	}
+	near("statistics of labels", l.data, data)
+	near("their magnitude", []float64{l.magnitude}, []float64{math.Sqrt(norm)})
+	near("labellings of the bound", l.reference, reference)
+
+	// Σ F Fᵀ/ρ of the nodes of type 0: two features of edges to others of it from either end, and one
+	// of edges to type 1.
+	d := len(rows.row)
+	second, f := make([]float64, d*d), make([]float64, d)
+	for _, u := range l.units {
+		if !u.isFree() {
+			continue
+		}
+		in := u.in
+		for s := range int32(in.Graph.NumNodes()) {
+			if in.NodeType(s) != 0 {
+				continue
+			}
+			clear(f)
+			in.NodeFeatures(0).Row(f[:3], in.NodeRow(s))
+			for _, end := range rows.ends {
+				x := make([]float64, end.span.Features)
+				for _, edge := range in.Graph.Incoming(s) {
+					e := edge >> 1
+					if in.EdgeType(e) != end.kind || (in.Graph.U(e) == s) != end.first {
+						continue
+					}
+					in.EdgeFeatures(end.kind).Row(x, in.EdgeRow(e))
+					for j, x := range x {
+						f[end.at+j] += x / math.Sqrt(float64(end.others))
+					}
+				}
+			}
+			for i, x := range f {
+				for j, y := range f {
+					second[i*d+j] += x * y * u.nodeCurvature(s) / u.net.Counting.Rho[s]
+				}
+			}
+		}
+	}
+	near("second moments of what nodes see", rows.second.RawSymmetric().Data, second)
+}
