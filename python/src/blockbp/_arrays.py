@@ -54,7 +54,7 @@ def bytes_of(instances: Sequence[Instance]) -> int:
 def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], bias: bool) -> None:
     """Write instances as a folder of arrays, and nothing twice in memory.
 
-    With ``bias`` the last node feature is one.
+    With ``bias`` the last feature of nodes is one, and so is that of edges that have features.
     """
     os.mkdir(folder)
     sizes = np.array([(len(i.x), len(i.edges)) for i in instances], np.int64)
@@ -78,13 +78,15 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
 
     put("sizes", np.int64, sizes.shape, [sizes])
     put("edges", np.int32, (edges, 2), (i.edges for i in instances))
-    dtype = _floats(i.x for i in instances)
-    xs: Iterable[NDArray[Any]] = (i.x for i in instances)
-    columns = first.x.shape[1] + bias
-    if columns:
-        put("node_features", dtype, (nodes, columns), with_ones(xs, dtype) if bias else xs)
+    def put_features(name: str, rows: int, columns: int, parts: Callable[[], Iterable[NDArray[Any] | None]]) -> None:
+        dtype = _floats(parts())
+        xs = (_given(x) for x in parts())
+        if columns + bias:
+            put(name, dtype, (rows, columns + bias), with_ones(xs, dtype) if bias else xs)
+
+    put_features("node_features", nodes, first.x.shape[1], lambda: (i.x for i in instances))
     if first.edge_x is not None:
-        put("edge_features", _floats(i.edge_x for i in instances), (edges, first.edge_x.shape[1]), (_given(i.edge_x) for i in instances))
+        put_features("edge_features", edges, first.edge_x.shape[1], lambda: (i.edge_x for i in instances))
     if first.edge_bins is not None:
         put("edge_bins", np.int32, (edges,), (_given(i.edge_bins) for i in instances))
     if first.edge_types is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import inspect
 import json
@@ -9,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,64 @@ from ._model import Model
 from ._report import Page, curve
 from ._run import BlockbpWarning, ConvergenceWarning, Folder
 
-# Notes that ask for nothing where learning converged.
-_KNOWN = re.compile(r"messages circled|labels are hidden")
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-Self = TypeVar("Self", bound="Estimator")
+# Notes that ask for nothing where learning converged.
+_KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once")
 
 MODEL, RUN, DATA = "model.safetensors", "run", "data"
+
+
+_SHARED = {
+    "learning": """\
+prior : float
+        Standard deviation of the normal prior of every weight.
+    l2 : float or "auto", optional
+        Weight of the regulariser, in the place of the prior; "auto": by cross-validation.
+    counting : str
+        Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
+    method : str
+        How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
+    class_weight : "balanced" or dict of str to float, optional
+        How much labels of a class count.
+    max_time : float, optional
+        Seconds after which learning ends.
+    unlabelled : object
+        The label that hides. NaN, None and masked entries hide, too.
+    random_state : int, optional
+        Seed of everything random; 1 without it.
+    n_jobs : int, optional
+        Threads, by default as many as there are cores. Results do not depend on it.
+    verbose : int
+        1 shows progress.
+    options : dict, optional
+        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.""",
+    "results": """\
+n_features_in_ : int
+        Features of a node, without the bias.
+    converged_, status_ : bool, str
+        Whether and how learning ended.
+    objective_, suboptimality_ : float
+        The objective, and by how much it is at most above the smallest; NaN: not known.
+    loss_curve_ : ndarray
+        The objective of every iteration.
+    n_iter_ : int
+        Iterations.
+    result_ : dict
+        All that the command says of the result.
+    notes_ : list of str
+        Its notes, which are warnings, too.
+    model_ : bytes
+        The model file.""",
+}
+
+
+def documented(cls: type[Any]) -> type[Any]:
+    """Put what estimators share into the text of one."""
+    for name, text in _SHARED.items():
+        cls.__doc__ = (cls.__doc__ or "").replace("{" + name + "}", text)
+    return cls
 
 
 class Estimator:
@@ -57,7 +110,7 @@ class Estimator:
         """Return the parameters by name."""
         return {n: getattr(self, n) for n in self._names()}
 
-    def set_params(self: Self, **params: Any) -> Self:
+    def set_params(self, **params: Any) -> Self:
         """Change parameters by name."""
         for name, value in params.items():
             if name not in self._names():
@@ -162,11 +215,11 @@ class Estimator:
 
         def place(match: re.Match[str]) -> str:
             index = [int(k) for k in match[3].split(",")] if match[3] else []
-            return self._place(int(match[1]), match[2], index) + ":"
+            return self._place(int(match[1]), match[2], index)
 
         def translate(text: str) -> str:
             text = text.replace(folder.path + os.sep, "")
-            return re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?:", place, text)
+            return re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?", place, text)
 
         return translate
 
@@ -221,7 +274,7 @@ class Estimator:
             file.write(self.model_)
 
     @classmethod
-    def load(cls: type[Self], path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return an estimator with the model of a file, from ``save`` or the command.
 
         Classes are integers, truth values or numbers where all names of states are such,
@@ -250,7 +303,7 @@ class Classifier(Estimator):
     n_jobs: int | None
     bias: bool
 
-    def _instances(self, X: Any, fitting: bool) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool, **more: Any) -> list[Instance]:
         raise NotImplementedError
 
     def _label_place(self, instance: int, node: int) -> str:
@@ -259,16 +312,28 @@ class Classifier(Estimator):
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _labelled(self, instances: Sequence[Instance], X: Any, y: Any, labels: Labels) -> None:
+    def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
+        """Return the labels of every entry of X."""
+        return _listed(y, "y")
+
+    def _fit(self, X: Any, y: Any, arguments: Sequence[str], **more: Any) -> Self:
+        instances = self._instances(X, True, **more)
+        labels_of = self._labels_of(X, y)
+        labels = Labels.of(labels_of, self.unlabelled)
+        self._labelled(instances, labels_of, labels)
+        self.classes_ = labels.classes
+        self._learn(instances, arguments)
+        return self
+
+    def _labelled(self, instances: Sequence[Instance], y: Sequence[Any], labels: Labels) -> None:
         """Give the instances their labels."""
-        y = _listed(y, "y")
         if len(y) != len(instances):
             raise ValueError(f"X has {len(instances)} and y {len(y)} entries: want as many")
         for n, (instance, labels_of) in enumerate(zip(instances, y)):
             shape = instance.shape or (len(instance.x),)
             if np.shape(labels_of) != shape:
                 raise ValueError(f"y[{n}] has the shape {list(np.shape(labels_of))}, want {list(shape)} as X[{n}]")
-            codes = labels.encode(labels_of, lambda at, n=n: self._label_place(n, at))  # type: ignore[misc]
+            codes = labels.encode(labels_of, functools.partial(self._label_place, n))
             instance.labels = codes.reshape(-1)
 
     def _learn(self, instances: list[Instance], arguments: Sequence[str]) -> None:
@@ -284,7 +349,7 @@ class Classifier(Estimator):
         instances = self._instances(X, False)
         clamp = []
         if y is not None:
-            self._labelled(instances, X, y, Labels(self.classes_, self.unlabelled))
+            self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
             clamp = ["--clamp"]
         threads = [f"--threads={self.n_jobs}"] if self.n_jobs not in (None, -1) else []
         with Folder(_arrays.bytes_of(instances)) as folder:
@@ -332,16 +397,13 @@ class Classifier(Estimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the share of the known labels that predict finds."""
         self._fitted()
-        labels = Labels(self.classes_, None)
         right = known = 0
         truth = self._instances(X, False)
-        self._labelled(truth, X, y, Labels(self.classes_, self.unlabelled))
-        predicted = _listed(self.predict(X), "predictions")
-        for instance, labels_of in zip(truth, predicted):
-            codes = labels.encode(labels_of, str).reshape(-1)
+        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
+        for instance, codes in zip(truth, self._infer(X, None, [], "labels")):
             assert instance.labels is not None
             there = instance.labels >= 0
-            right += int((codes == instance.labels)[there].sum())
+            right += int((codes.reshape(-1) == instance.labels)[there].sum())
             known += int(there.sum())
         if known == 0:
             raise ValueError("no label of y is known: there is nothing to compare with")

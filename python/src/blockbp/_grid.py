@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, Labels, numeric
-from ._base import Classifier, Self, _listed
+from ._arrays import Instance, classes_of, numeric
+from ._base import Classifier, _listed, documented
 from ._model import Model
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # The four directions of edges: names, and steps in rows and columns. Four neighbours have
 # the first two.
 DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down-right": (1, 1), "down-left": (1, -1)}
-CONSTANT = "constant"
 
 
+@documented
 class GridCRF(Classifier):
     """A conditional random field on grids, such as pictures.
 
@@ -34,28 +37,7 @@ class GridCRF(Classifier):
         need ``images``. "features": also on the features of both its ends.
     bias : bool
         Whether nodes have a further feature that is 1.
-    prior : float
-        Standard deviation of the normal prior of every weight.
-    l2 : float or "auto", optional
-        Weight of the regulariser, in the place of the prior; "auto": by cross-validation.
-    counting : str
-        Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
-    method : str
-        How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
-    class_weight : "balanced" or dict of str to float, optional
-        How much labels of a class count.
-    max_time : float, optional
-        Seconds after which learning ends.
-    unlabelled : object
-        The label that hides. NaN, None and masked entries hide, too.
-    random_state : int, optional
-        Seed of everything random; 1 without it.
-    n_jobs : int, optional
-        Threads, by default as many as there are cores. Results do not depend on it.
-    verbose : int
-        1 shows progress.
-    options : dict, optional
-        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.
+    {learning}
 
     Attributes
     ----------
@@ -64,22 +46,7 @@ class GridCRF(Classifier):
     coef_ : dict of str to ndarray
         ``"node"`` [classes, features], and ``"edge"`` [classes, classes, features], or one
         such array for each direction.
-    n_features_in_ : int
-        Features of a pixel, without the bias.
-    converged_, status_ : bool, str
-        Whether and how learning ended.
-    objective_, suboptimality_ : float
-        The objective, and by how much it is at most above the smallest; NaN: not known.
-    loss_curve_ : ndarray
-        The objective of every iteration.
-    n_iter_ : int
-        Iterations.
-    result_ : dict
-        All that the command says of the result.
-    notes_ : list of str
-        Its notes, which are warnings, too.
-    model_ : bytes
-        The model file.
+    {results}
 
     Examples
     --------
@@ -124,7 +91,7 @@ class GridCRF(Classifier):
         self.verbose = verbose
         self.options = options
 
-    def fit(self: Self, X: Any, y: Any, images: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, images: Any = None) -> Self:
         """Learn the weights.
 
         Parameters
@@ -136,14 +103,9 @@ class GridCRF(Classifier):
         images : list of arrays [rows, columns, 3], or [rows, columns], optional
             Colours, for edges="contrast".
         """
-        instances = self._instances(X, True, images)
-        labels = Labels.of(_listed(y, "y"), self.unlabelled)  # type: ignore[attr-defined]
-        self._labelled(instances, X, y, labels)  # type: ignore[attr-defined]
-        self.classes_ = labels.classes  # type: ignore[attr-defined]
-        self._learn(instances, ["--directed"])  # type: ignore[attr-defined]
-        return self
+        return self._fit(X, y, ["--directed"], images=images)
 
-    def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool, images: Any = None, **more: Any) -> list[Instance]:
         if self.neighbours not in (4, 8):
             raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8")
         if self.edges not in ("constant", "features"):
@@ -178,7 +140,7 @@ class GridCRF(Classifier):
         names = [str(k) for k in range(instances[0].x.shape[1])]
         manifest: dict[str, Any] = {"node_features": names + ["bias"] if self.bias else names}
         if self.edges == "features":
-            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names]
+            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names] + ["constant"] * self.bias
             manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": ends, "directed": True} for d in self._directions()]
             manifest["node_types"] = ["node"]
         else:
@@ -186,8 +148,6 @@ class GridCRF(Classifier):
         return manifest
 
     def _adopt(self, model: Model) -> None:
-        from ._arrays import classes_of
-
         types = [t["name"] for t in model.schema["edge_types"]]
         directions = types if len(types) > 1 else model.features("edge")
         if directions not in (list(DIRECTIONS)[:2], list(DIRECTIONS)):

@@ -1,0 +1,178 @@
+"""GraphCRF."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blockbp import Graph, GraphCRF, _run
+from blockbp._model import Model
+
+
+def rings(count: int = 6, nodes: int = 15, seed: int = 0) -> tuple[list[Graph], list[np.ndarray]]:
+    """Return rings with a chord, of sizes that differ, with edge features."""
+    rng = np.random.default_rng(seed)
+    graphs, labels = [], []
+    for k in range(count):
+        n = nodes + k
+        edges = np.stack([np.arange(n), (np.arange(n) + 1) % n], 1)
+        edges = np.concatenate([edges, [[0, n // 2]]])
+        y = (np.arange(n) * 3 // n + k) % 3
+        x = np.eye(3)[y] + rng.normal(0, 0.8, (n, 3))
+        graphs.append(Graph(x, edges, np.c_[y[edges[:, 0]] == y[edges[:, 1]], rng.normal(0, 1, len(edges))].astype(float)))
+        labels.append(y)
+    return graphs, labels
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_equal_to_the_command(tmp_path: Path, command, directed: bool) -> None:
+    """Weights, labels and probabilities are those of the command, to the last bit."""
+    graphs, y = rings()
+    hidden = [np.where(np.arange(len(t)) % 4 == 0, -1, t) for t in y]
+    crf = GraphCRF(directed=directed, prior=2, n_jobs=1).fit(graphs, hidden)
+    (tmp_path / "data").mkdir()
+    for n, (g, t) in enumerate(zip(graphs, hidden)):
+        np.savez(tmp_path / f"data/{n}.npz", edges=g.edges, labels=t, node_features=np.c_[g.x, np.ones(len(t))], edge_features=np.c_[g.edge_x, np.ones(len(g.edges))])
+    (tmp_path / "data/dataset.json").write_text(json.dumps({"states": 3}))
+    command("train", "data", *["--directed"] * directed, "--prior", "2", "-o", "run", "-q", "--report=false")
+    trained = Model((tmp_path / "run/model.safetensors").read_bytes()).coefficients()
+    assert trained.keys() == crf.coef_.keys() == {"node", "edge"}
+    for name, weights in trained.items():
+        assert np.array_equal(weights, crf.coef_[name]), name
+    assert directed != np.array_equal(crf.coef_["edge"], crf.coef_["edge"].swapaxes(0, 1))
+    command("predict", "data", "-m", "run", "-o", "free", "-q")
+    command("predict", "data", "-m", "run", "-o", "held", "-q", "--clamp")
+    for known, folder in [(None, "free"), (hidden, "held")]:
+        labels, beliefs = crf.predict(graphs, known), crf.predict_proba(graphs, known)
+        for n in range(len(graphs)):
+            with np.load(tmp_path / f"{folder}/{n}.npz") as said:
+                assert np.array_equal(said["labels"], labels[n]) and np.array_equal(said["beliefs"], beliefs[n])
+
+
+def test_forms_of_graphs() -> None:
+    """One network in all forms that others have gives one model."""
+    networkx, sparse = pytest.importorskip("networkx"), pytest.importorskip("scipy.sparse")
+    graphs, y = rings(4)
+    for g in graphs:
+        g.edge_x = None
+    want = GraphCRF().fit(graphs, y)
+
+    class Data:  # of torch_geometric
+        def __init__(self, g: Graph) -> None:
+            self.x, self.edge_index = g.x, np.concatenate([g.edges, g.edges[:, ::-1]]).T
+
+    def matrix(g: Graph) -> object:
+        n = len(g.x)
+        half = sparse.coo_matrix((np.ones(len(g.edges)), g.edges.T), (n, n)).tocsr()
+        return half + half.T
+
+    def of_networkx(g: Graph) -> object:
+        graph = networkx.Graph()
+        graph.add_nodes_from((f"n{k}", {"x": row}) for k, row in enumerate(g.x))
+        graph.add_edges_from((f"n{u}", f"n{v}") for u, v in g.edges)
+        return graph
+
+    forms = {
+        "index": [Graph(g.x, g.edges.T) for g in graphs],
+        "tuples": [(g.x, g.edges) for g in graphs],
+        "data": [Data(g) for g in graphs],
+        "sparse": [Graph(g.x, matrix(g)) for g in graphs],
+        "features": [Graph(sparse.csr_matrix(g.x), g.edges) for g in graphs],
+        "networkx": [of_networkx(g) for g in graphs],
+    }
+    for name, form in forms.items():
+        crf = GraphCRF().fit(form, y)
+        for key, weights in want.coef_.items():
+            np.testing.assert_allclose(crf.coef_[key], weights, atol=2e-3, err_msg=name)
+        assert np.array_equal(np.concatenate(crf.predict(form)), np.concatenate(want.predict(graphs))), name
+    one = forms["networkx"][0]
+    names = list(one.nodes)  # type: ignore[attr-defined]
+    known = {n: "abc"[t] for n, t in zip(names[:12], y[0])}
+    partly = GraphCRF().fit([one, forms["networkx"][1]], [known, {f"n{k}": "abc"[t] for k, t in enumerate(y[1])}])
+    assert list(partly.classes_) == ["a", "b", "c"]
+    held = partly.predict(one, known)
+    assert held.shape == y[0].shape and list(held[:12]) == ["abc"[t] for t in y[0][:12]]
+    with pytest.raises(ValueError, match=r"y\[0\] labels 'x', which is no node of X\[0\]"):
+        partly.score([one], [{"x": "a"}])
+
+
+def test_a_single_graph_with_a_mask() -> None:
+    """A graph stands for itself, and the mask hides labels."""
+    graphs, y = rings(2, 60)
+    g, t = graphs[0], y[0]
+    mask = np.arange(len(t)) % 3 > 0
+    crf = GraphCRF().fit(Graph(g.x, g.edges, g.edge_x, mask), t)
+    same = GraphCRF().fit(g, np.where(mask, t, -1))
+    assert np.array_equal(crf.coef_["node"], same.coef_["node"])
+    predicted = crf.predict(g)
+    assert predicted.shape == t.shape and crf.predict_proba(g).shape == (len(t), 3)
+    assert crf.score(Graph(g.x, g.edges, g.edge_x, ~mask), t) == (predicted == t)[~mask].mean()
+    assert GraphCRF().fit((g.x, g.edges, g.edge_x), t).predict((g.x, g.edges, g.edge_x)).shape == t.shape
+
+
+def test_weights_of_a_matrix_are_a_feature() -> None:
+    """Values of an adjacency matrix that differ are an edge feature."""
+    sparse = pytest.importorskip("scipy.sparse")
+    graphs, y = rings(3)
+    for g in graphs:
+        g.edge_x = g.edge_x[:, 1:]
+    want = GraphCRF().fit(graphs, y)
+    matrices = [Graph(g.x, sparse.coo_matrix((g.edge_x[:, 0], g.edges.T), (len(g.x), len(g.x)))) for g in graphs]
+    assert np.array_equal(GraphCRF().fit(matrices, y).coef_["edge"], want.coef_["edge"])
+
+
+def test_a_thousand_graphs_go_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small graphs are one run of the binary, and take no time by themselves."""
+    rng = np.random.default_rng(0)
+    edges = np.stack([np.arange(9), np.arange(1, 10)], 1)
+    y = [np.cumsum(rng.random(10) < 0.3) % 2 for _ in range(1000)]
+    graphs = [Graph(t[:, None] + rng.normal(0, 1, (10, 1)), edges) for t in y]
+    calls = []
+    run = _run.run
+    monkeypatch.setattr(_run, "run", lambda *a, **k: calls.append(a[0][0]) or run(*a, **k))
+    begun = time.perf_counter()
+    crf = GraphCRF().fit(graphs, y)
+    fitting = time.perf_counter() - begun
+    predicted = crf.predict(graphs)
+    assert calls == ["train", "predict"] and len(predicted) == 1000
+    assert np.mean(np.concatenate(predicted) == np.concatenate(y)) > 0.7
+    assert fitting - crf.result_["total_seconds"] < 1
+
+
+def test_save_load(tmp_path: Path) -> None:
+    """Models go through files and pickle."""
+    graphs, y = rings()
+    for directed in (False, True):
+        crf = GraphCRF(directed=directed, bias=not directed).fit(graphs, y)
+        crf.save(tmp_path / "m.safetensors")
+        loaded = GraphCRF.load(tmp_path / "m.safetensors")
+        assert (loaded.directed, loaded.bias) == (directed, not directed)
+        for same in (loaded, pickle.loads(pickle.dumps(crf))):
+            assert all(np.array_equal(a, b) for a, b in zip(same.predict_proba(graphs), crf.predict_proba(graphs)))
+
+
+def test_mistakes() -> None:
+    """Errors name the graph, the array and the index."""
+    graphs, y = rings(3)
+
+    def wants(message: str, change: Graph | None = None, y=y, at: int = 1) -> None:
+        with pytest.raises(ValueError, match=message):
+            GraphCRF().fit([change if change is not None and n == at else g for n, g in enumerate(graphs)], y)
+
+    x, edges, edge_x = graphs[1].x, graphs[1].edges, graphs[1].edge_x
+    bad = edge_x.copy()
+    bad[3, 1] = np.inf
+    wants(r"^X\[1\]\.edge_x\[3, 1\]: feature is \+Inf", Graph(x, edges, bad))
+    wants(r"^X\[1\]\.edges\[17\] names node 99, want 0 to 15", Graph(x, np.r_[edges, [[3, 99]]], edge_x))
+    wants(r"^X\[1\]\.edges\[17\]: is \(3, 3\)", Graph(x, np.r_[edges, [[3, 3]]], np.r_[edge_x, edge_x[:1]]))
+    wants(r"^X\[1\]\.edge_x has 2 rows, want 17", Graph(x, edges, edge_x[:2]))
+    wants(r"^X\[1\] and X\[0\] differ in whether", Graph(x, edges))
+    wants(r"^X\[1\]\.x has 2 features, want 3", Graph(x[:, :2], edges, edge_x))
+    wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
+    wants(r"^X\[1\]: it is str", "graph")  # type: ignore[arg-type]
+    wants(r"^y\[2\] has the shape \[3\], want \[17\]", y=[*y[:2], y[2][:3]])
