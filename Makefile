@@ -1,6 +1,6 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help build test race plain avx2 purego peak golden api generate lint fuzz torture bench ci release clean
+.PHONY: wheels pytest help build test race plain avx2 purego peak golden api generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -77,5 +77,29 @@ release: ## static binaries for five platforms with checksums, in dist/
 	done
 	cd dist && sha256sum blockbp_* > SHA256SUMS && cat SHA256SUMS
 
+# Versions of what builds and tests the Python package.
+WHEELTOOLS := hatchling==1.27.0
+PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3
+PYTHON ?= python3
+
+wheels: ## a wheel of the Python package for each platform, in python/dist/
+	rm -rf python/dist && mkdir -p python/dist
+	$(PYTHON) -m venv python/dist/venv && python/dist/venv/bin/pip install --quiet $(WHEELTOOLS)
+	@for platform in $(PLATFORMS); do \
+	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w" \
+	    -o python/dist/$$os-$$arch/blockbp$$suffix ./cmd/blockbp && \
+	  (cd python && BLOCKBP_TARGET=$$os-$$arch BLOCKBP_BINARIES=$(CURDIR)/python/dist dist/venv/bin/python -m hatchling build -t wheel -d dist) || exit 1; \
+	done
+	rm -rf python/dist/venv && ls -l python/dist/*.whl
+
+pytest: ## the Python package, built and tested in a fresh environment
+	rm -rf python/dist/test && mkdir -p python/dist/test
+	$(PYTHON) -m venv python/dist/test/venv && python/dist/test/venv/bin/pip install --quiet $(WHEELTOOLS) $(PYTESTTOOLS)
+	cd python && dist/test/venv/bin/python -m hatchling build -t wheel -d dist/test
+	python/dist/test/venv/bin/pip install --quiet --no-index --no-deps python/dist/test/*.whl
+	cd python && env -u BLOCKBP_BINARY PYTHONDONTWRITEBYTECODE=1 dist/test/venv/bin/python -m pytest -q -p no:cacheprovider
+	rm -rf python/dist/test
+
 clean: ## remove what the other targets made
-	rm -rf dist blockbp
+	rm -rf dist python/dist blockbp

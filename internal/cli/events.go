@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"sync"
+	"time"
 
 	"github.com/blockbp/blockbp/internal/printable"
 )
@@ -57,4 +60,28 @@ func (e *events) send(event any) bool {
 	defer e.mutex.Unlock()
 	_, _ = e.to.Write(append(printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), '\n')) // there is nobody to tell
 	return true
+}
+
+// parentEvery is the time between looks whether the program that reads is still there.
+const parentEvery = 200 * time.Millisecond
+
+// whileParentLives returns a context that ends with the process that started this one: a
+// program that was killed reads no events, and wants no result. Windows does not tell.
+func whileParentLives(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	parent, ticker := os.Getppid(), time.NewTicker(parentEvery)
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if os.Getppid() != parent {
+					cancel()
+				}
+			}
+		}
+	}()
+	return ctx, cancel
 }

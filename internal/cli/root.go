@@ -69,8 +69,14 @@ func (a *app) noteAll(texts []string) {
 // ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	results := &output{w: stdout}
+	isRead := os.Getenv(progressVariable) == "json"
+	if isRead {
+		var stop context.CancelFunc
+		ctx, stop = whileParentLives(ctx)
+		defer stop()
+	}
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
-	if os.Getenv(progressVariable) == "json" {
+	if isRead {
 		a.events = &events{to: stderr}
 		a.events.send(startEvent{readBuild().Version})
 	}

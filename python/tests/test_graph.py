@@ -88,7 +88,7 @@ def test_forms_of_graphs() -> None:
     for name, form in forms.items():
         crf = GraphCRF().fit(form, y)
         for key, weights in want.coef_.items():
-            np.testing.assert_allclose(crf.coef_[key], weights, atol=2e-3, err_msg=name)
+            np.testing.assert_allclose(crf.coef_[key], weights, atol=1e-2, err_msg=name)
         assert np.array_equal(np.concatenate(crf.predict(form)), np.concatenate(want.predict(graphs))), name
     one = forms["networkx"][0]
     names = list(one.nodes)  # type: ignore[attr-defined]

@@ -170,14 +170,12 @@ class Estimator:
             if not os.path.exists(os.path.join(folder / RUN, MODEL)):
                 raise KeyboardInterrupt from None
         self._keep(folder / RUN, notes)
-        for note in notes:
-            if not (self.converged_ and _KNOWN.search(note)):
-                warnings.warn(note, BlockbpWarning, stacklevel=4)
+        _warn(notes if not self.converged_ else [n for n in notes if not _KNOWN.search(n)])
         if not self.converged_:
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
                 text = "the training was interrupted; the estimator has the weights so far"
-            warnings.warn(text, _convergence_warning(), stacklevel=4)
+            warnings.warn(text, _convergence_warning(), stacklevel=5)
 
     def _keep(self, run: str, notes: list[str]) -> None:
         with open(os.path.join(run, MODEL), "rb") as file:
@@ -363,8 +361,7 @@ class Classifier(Estimator):
                 self._places(folder),
             )
             rows = np.load(os.path.join(folder / "out", array + ".npy"))
-        for note in notes:
-            warnings.warn(note, BlockbpWarning, stacklevel=3)
+        _warn([n for n in notes if not _KNOWN.search(n)])
         ends = np.cumsum([len(i.x) for i in instances])
         parts = np.split(rows, ends[:-1])
         return [p.reshape(i.shape + p.shape[1:]) if i.shape else p for p, i in zip(parts, instances)]
@@ -408,6 +405,11 @@ class Classifier(Estimator):
         if known == 0:
             raise ValueError("no label of y is known: there is nothing to compare with")
         return right / known
+
+
+def _warn(notes: Sequence[str]) -> None:
+    for note in notes:
+        warnings.warn(note, BlockbpWarning, stacklevel=5)
 
 
 def _listed(y: Any, what: str) -> Sequence[Any]:

@@ -1,0 +1,306 @@
+"""How the binary is run: files, forks, threads, interrupts, memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import leftovers, stripes
+
+import blockbp
+from blockbp import BlockbpError, ConvergenceWarning, GridCRF, _run
+
+ENDLESS = {"step": "fixed:1e-9", "tol": "1e-300", "max_passes": 1e15, "max_time": "60s"}
+
+
+def python(program: str, **more: object) -> subprocess.Popen[str]:
+    """Start a program in a Python of its own."""
+    here = str(Path(__file__).parent)
+    return subprocess.Popen([sys.executable, "-c", f"import sys; sys.path.insert(0, {here!r})\n" + program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload,no-any-return]
+
+
+def test_versions() -> None:
+    """Package and binary are of one version, and the command is on the PATH."""
+    said = subprocess.run([blockbp.binary(), "version"], capture_output=True, text=True, check=True).stdout
+    assert said.startswith(f"blockbp v{blockbp.__version__}, ")
+    assert subprocess.run([sys.executable, "-m", "blockbp", "version"], capture_output=True, text=True, check=True).stdout == said
+
+
+def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binary of another version is an error that says what to do."""
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\necho '{\"version\":\"v0.0.1\"}' >&2\nsleep 60\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("BLOCKBP_BINARY", str(other))
+    begun = time.perf_counter()
+    with pytest.raises(BlockbpError, match=f"the package is version {blockbp.__version__} and the binary .*other is v0.0.1: install both anew"):
+        GridCRF().fit(*stripes(2))
+    assert time.perf_counter() - begun < 5
+
+
+def test_a_crash_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A binary that dies is an exception with what it said, and no end of the notebook."""
+    for text, message in [("echo 'panic: a slip' >&2; exit 2", "panic: a slip"), ("kill -KILL $$", "ended by SIGKILL")]:
+        other = tmp_path / "other"
+        other.write_text(f"#!/bin/sh\n{text}\n")
+        other.chmod(0o755)
+        monkeypatch.setenv("BLOCKBP_BINARY", str(other))
+        with pytest.raises(BlockbpError, match=message):
+            GridCRF().fit(*stripes(2))
+
+
+def test_many_fits_leave_no_file() -> None:
+    """200 fits in a row leave no file, no process and no open file."""
+    before = leftovers()
+    X, y = stripes(2, 3, 3)
+    handles = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for _ in range(200):
+        GridCRF(options={"no_edges": True, "report": False}).fit(X, y)
+    assert leftovers() == before
+    if handles:
+        assert len(os.listdir("/proc/self/fd")) == handles
+        assert not children(os.getpid())
+
+
+def test_failures_leave_no_file() -> None:
+    """Nor do fits that fail, in whatever way."""
+    before = leftovers()
+    X, y = stripes(2)
+    with pytest.raises(ValueError):
+        GridCRF(options={"nonsense": 3}).fit(X, y)
+    X[0, 0, 0, 0] = np.nan
+    with pytest.raises(ValueError):
+        GridCRF().fit(X, y)
+    assert leftovers() == before
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+def test_what_a_killed_process_left_is_removed() -> None:
+    """The folder of a process that was killed goes when the next fit begins, and one that is in use stays."""
+    program = f"from conftest import stripes\nfrom blockbp import GridCRF\nGridCRF(options={ENDLESS!r}).fit(*stripes(2))"
+    process, before = python(program), leftovers()
+    try:
+        until(lambda: leftovers() > before)
+        GridCRF(options={"no_edges": True}).fit(*stripes(2, 3, 3))
+        assert leftovers() > before
+    finally:
+        binaries = children(process.pid)
+        process.kill()
+        process.communicate()
+    assert len(binaries) == 1
+    until(lambda: not os.path.exists(f"/proc/{binaries[0]}"), 5)  # it notices that it is alone
+    GridCRF(options={"no_edges": True}).fit(*stripes(2, 3, 3))
+    assert leftovers() == before
+
+
+def children(process: int) -> list[int]:
+    """Return the numbers of the processes that a process has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(folder.name))
+        except OSError:
+            pass
+    return found
+
+
+def until(true: object, seconds: float = 20) -> None:
+    """Wait for something."""
+    deadline = time.monotonic() + seconds
+    while not true():  # type: ignore[operator]
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Python 3.12, of forks beside threads
+def test_forks() -> None:
+    """Forked processes fit, also while another thread does, and remove nothing that is not theirs."""
+    import multiprocessing
+
+    X, y = stripes(2)
+    want = GridCRF().fit(X, y).coef_["node"]
+    stop = threading.Event()
+    failed: list[BaseException] = []
+
+    def keep_fitting() -> None:
+        while not stop.is_set():
+            try:
+                assert np.array_equal(GridCRF().fit(X, y).coef_["node"], want)
+            except BaseException as err:
+                failed.append(err)
+                return
+
+    thread = threading.Thread(target=keep_fitting)
+    thread.start()
+    try:
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            for got in pool.map(fitted, [(X, y)] * 6):
+                assert np.array_equal(got, want)
+    finally:
+        stop.set()
+        thread.join()
+    assert not failed
+
+
+def fitted(data: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Fit in a process of a pool."""
+    return GridCRF().fit(*data).coef_["node"]
+
+
+def test_a_fork_inside_a_fit_removes_nothing() -> None:
+    """The copy that a fork makes of a folder is not its own."""
+    folder = _run.Folder()
+    with folder:
+        child = os.fork()
+        if child == 0:
+            folder.__exit__()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert os.path.isdir(folder.path)
+    assert not os.path.exists(folder.path)
+
+
+def test_threads() -> None:
+    """Fits in several threads are those of one."""
+    X, y = stripes(2)
+    want = GridCRF().fit(X, y).coef_["node"]
+    with ThreadPoolExecutor(4) as pool:
+        for crf in pool.map(lambda _: GridCRF(n_jobs=1).fit(X, y), range(12)):
+            assert np.array_equal(crf.coef_["node"], want)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="tests send signals")
+def test_interrupt() -> None:
+    """Ctrl-C ends a fit within a second, with the weights so far."""
+    program = f"""
+import time, warnings
+import numpy as np
+from conftest import stripes
+from blockbp import GridCRF, ConvergenceWarning
+X, y = stripes(4, 60, 60)
+print("begins", flush=True)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    crf = GridCRF(options={ENDLESS!r}).fit(X, y)
+print(crf.status_, crf.converged_, np.abs(crf.coef_["node"]).max() > 0, crf.predict(X[:1]).shape)
+print([str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)])
+"""
+    before = leftovers()
+    process = python(program)
+    assert process.stdout is not None
+    process.stdout.readline()
+    until(lambda: any(os.path.exists(os.path.join(f, "run", "metrics.jsonl")) for f in leftovers() - before))
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    first = process.stdout.readline()
+    took = time.monotonic() - sent
+    rest = process.stdout.read()
+    process.communicate()
+    assert first == "interrupted False True (1, 60, 60)\n"
+    assert "weights so far" in rest
+    assert took < 1.3  # a second, and the prediction
+    assert leftovers() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="tests send signals")
+def test_interrupt_of_a_prediction() -> None:
+    """Ctrl-C where there is nothing to keep is a KeyboardInterrupt."""
+    program = """
+import sys
+import numpy as np
+from conftest import stripes
+from blockbp import GridCRF
+X, y = stripes(2)
+crf = GridCRF().fit(X, y)
+big = np.random.default_rng(0).normal(0, 1, (40, 200, 200, 3))
+print("begins", flush=True)
+try:
+    crf.predict(big)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    process = python(program)
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate()
+    assert out == "interrupted\n", errors
+
+
+def test_memory() -> None:
+    """A fit copies no array in memory: what travels lies in files."""
+    program = """
+import resource, sys
+import numpy as np
+from blockbp import GridCRF
+import tempfile
+from blockbp import _run, _base
+_run.run = lambda *a, **k: (_ for _ in ()).throw(_run.Interrupted())   # the files are written, and that is all
+rows, features = 300, 200
+X = np.random.default_rng(0).random((4, rows, rows, features), np.float32)
+y = (X[..., 0] > 0.5).astype(np.int32)
+GridCRF  # loaded
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    GridCRF().fit(X, y)
+except KeyboardInterrupt:
+    pass
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.nbytes)
+"""
+    process = python(program, env={**os.environ, "TMPDIR": tempfile.gettempdir()})
+    out, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert float(out) < 0.3
+
+
+def test_import_is_quick() -> None:
+    """The import takes at most 0.15 s, of which NumPy's takes 0.1 s where nothing else runs."""
+    program = "import time, numpy; t = time.perf_counter(); import blockbp; print(time.perf_counter() - t)"
+    assert min(float(python(program).communicate()[0]) for _ in range(5)) < 0.05
+
+
+def test_imports_nothing_else() -> None:
+    """Optional packages are not imported, nor what is slow."""
+    program = "import sys, numpy; before = set(sys.modules); import blockbp; print(sorted({m.split('.')[0] for m in set(sys.modules) - before}))"
+    found = set(eval(python(program).communicate()[0]))
+    assert not found & {"sklearn", "scipy", "networkx", "torch", "pandas", "tqdm", "importlib_metadata"}
+
+
+def test_folders_are_for_the_owner() -> None:
+    """Nobody else reads the data."""
+    with _run.Folder() as folder:
+        assert stat.S_IMODE(os.stat(folder.path).st_mode) == 0o700
+
+
+def test_progress(capfd: pytest.CaptureFixture[str]) -> None:
+    """verbose=1 shows how far a fit is, and 0 nothing."""
+    X, y = stripes(2)
+    GridCRF().fit(X, y)
+    assert capfd.readouterr() == ("", "")
+    GridCRF(verbose=1).fit(X, y)
+    out, errors = capfd.readouterr()
+    assert out == "" and "iteration" in errors and "%" in errors
+
+
+@pytest.mark.filterwarnings("ignore::blockbp.ConvergenceWarning")
+def test_max_time() -> None:
+    """max_time bounds a fit."""
+    X, y = stripes(4, 60, 60)
+    begun = time.perf_counter()
+    crf = GridCRF(max_time=0.5, options={k: v for k, v in ENDLESS.items() if k != "max_time"}).fit(X, y)
+    assert crf.status_ == "time_limit" and time.perf_counter() - begun < 2
+    assert issubclass(ConvergenceWarning, UserWarning)
