@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
 )
@@ -121,6 +122,9 @@ func (l *learner) checkStep() (done bool, err error) {
 	if !c.Exact {
 		v.limits = l.wholeLimits(c.Damping)
 	}
+	if c.Next == 0 {
+		l.checkBegan = time.Now()
+	}
 	before := l.progress.Passes
 	report, err := l.visitBlocks(v)
 	if err != nil {
@@ -135,6 +139,9 @@ func (l *learner) checkStep() (done bool, err error) {
 		return false, nil
 	}
 	c.Next = 0
+	if !c.Exact && !l.checkBegan.IsZero() {
+		l.checkPass = time.Since(l.checkBegan).Seconds()
+	}
 	if decided, err := l.endCheckPass(); err != nil {
 		return false, err
 	} else if decided {
@@ -163,14 +170,10 @@ func (l *learner) checkStep() (done bool, err error) {
 	return false, nil
 }
 
-// overTime and overSeconds are how much longer than its limit a run may take, as a share and
-// beside, for the final check to settle.
-const overTime, overSeconds = 0.1, 1.0
-
-// outOfTime reports that another pass would end later.
+// outOfTime reports that another pass of the check would end later than a run may.
 func (l *learner) outOfTime() bool {
-	limit := l.settings.MaxTime.Seconds()
-	return limit > 0 && l.progress.Seconds+l.passSeconds() >= (1+overTime)*limit+overSeconds
+	longest := l.settings.longest()
+	return longest > 0 && l.seconds()+l.checkPassSeconds() >= longest
 }
 
 // startFinalCheck is for a run that a limit ended. What a longer run would go on

@@ -325,19 +325,18 @@ func secondLevel() float64 {
 
 // workingBytes is what visits of all blocks of an instance use more than once:
 // tables, messages, beliefs, potentials of nodes and where to find them.
-func workingBytes(m *crf.Model, in *crf.Instance) float64 {
+func workingBytes(m *crf.Model, in *crf.Instance) (total float64) {
 	const number, index = 8, 4
-	total := 0.0
-	for s := range int32(in.Graph.NumNodes()) {
-		total += 2*number*float64(in.States(s)) + 2*index
+	for a := range m.Layout.Node {
+		total += float64(in.NodeFeatures(a).Rows()) * (2*number*float64(m.Schema.NodeStates(a)) + 2*index)
 	}
-	u, v := in.Graph.Ends()
-	for e := range int32(in.Graph.NumEdges()) {
-		total += 2*number*float64(in.States(u[e])+in.States(v[e])) + 6*index
-		b := in.EdgeType(e)
-		if span := &m.Layout.Edge[b]; span.Untied || ground.Tables(in.EdgeFeatures(b)) == 0 {
-			total += number * float64(span.States)
+	for b, span := range m.Layout.Edge {
+		ku, kv := m.Schema.EdgeStates(b)
+		each := 2*number*float64(ku+kv) + 6*index
+		if span.Untied || ground.Tables(in.EdgeFeatures(b)) == 0 {
+			each += number * float64(span.States)
 		}
+		total += float64(in.EdgeFeatures(b).Rows()) * each
 	}
 	return total
 }

@@ -93,13 +93,14 @@ type progress struct {
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
+	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
 	l.setUp = time.Since(started).Seconds()
 	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
 		return l.finish(l.progress.Status)
 	}
 	for {
-		l.progress.Seconds = before + time.Since(started).Seconds()
+		l.progress.Seconds = l.seconds()
 		if ctx.Err() != nil {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
@@ -114,11 +115,11 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		var err error
 		if l.progress.Check.Active {
 			done, err = l.checkStep()
-			l.progress.CheckSeconds += time.Since(started).Seconds() + before - l.progress.Seconds
+			l.progress.CheckSeconds += l.seconds() - l.progress.Seconds
 		} else {
 			err = l.iterate()
 		}
-		l.progress.Seconds = before + time.Since(started).Seconds()
+		l.progress.Seconds = l.seconds()
 		if err != nil {
 			return nil, err
 		}
@@ -335,6 +336,7 @@ func (l *learner) decide(block int) error {
 			l.resum()
 		}
 	}
+	l.progress.Seconds = l.seconds()
 	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
 		return l.startFinalCheck()
 	}
@@ -349,12 +351,42 @@ func (l *learner) passSeconds() float64 {
 	return 0
 }
 
-// endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
-// final check, which makes some sweeps more than most.
-func (l *learner) endSeconds() float64 { return l.savingSeconds() + endPasses*l.passSeconds() }
+// checkPassSeconds is what a pass of a check takes, as the last one has, if there was one.
+func (l *learner) checkPassSeconds() float64 {
+	if l.checkPass > 0 {
+		return l.checkPass
+	}
+	return checkedPass * l.passSeconds()
+}
 
-// endPasses is how many passes of learning the shortest final check may take.
-const endPasses = 1.5
+// endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
+// final check.
+func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.checkPassSeconds() }
+
+// checkedPass is how many passes of learning one of a check may take: it makes some sweeps more
+// than most, in double precision.
+const checkedPass = 1.5
+
+// seconds is how long the run has taken until now.
+func (l *learner) seconds() float64 {
+	if l.clock.IsZero() { // it does not run
+		return l.progress.Seconds
+	}
+	return time.Since(l.clock).Seconds()
+}
+
+// overTime and overSeconds are how much longer than its limit a run may take for its end, as a
+// share or, where that is more, in seconds. Reading data and the report come on top.
+const overTime, overSeconds = 0.1, 1.0
+
+// longest returns how long a run may take, with its end; 0: as long as it takes.
+func (s *Settings) longest() float64 {
+	limit := s.MaxTime.Seconds()
+	if limit == 0 {
+		return 0
+	}
+	return limit + max(overTime*limit, overSeconds)
+}
 
 // takeBest goes back to the best weights that a guarded rule knows of, where
 // those of the moment are of a step that it would have taken back. Weights for which
@@ -389,7 +421,9 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
 	case p.Passes >= s.MaxPasses:
 		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
-	case s.MaxTime > 0 && p.Seconds+end >= s.MaxTime.Seconds():
+	case s.MaxTime > 0 && p.Seconds >= s.MaxTime.Seconds():
+		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
+	case s.MaxTime > 0 && p.Seconds+end >= s.longest():
 		return TimeLimit, fmt.Sprintf("seconds %.4g, with the final check, ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
 	}
 	return "", ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -49,9 +50,12 @@ type learner struct {
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering Recovery       // of Settings.Step
 
-	setUp   float64  // seconds before the first visit
-	lag     float64  // largest change of a message in the first sweep of this visit
-	lanczos *lanczos // nil: no saddle is looked for
+	clock      time.Time // when the run began, or would have in one go
+	setUp      float64   // seconds before the first visit
+	checkBegan time.Time // the pass at work of a check
+	checkPass  float64   // seconds that the last one with sweeps has taken
+	lag        float64   // largest change of a message in the first sweep of this visit
+	lanczos    *lanczos  // nil: no saddle is looked for
 
 	response *response // nil: not for this problem
 

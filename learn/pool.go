@@ -15,6 +15,7 @@ type pool[T any] struct {
 	next    atomic.Int64
 	start   []chan struct{}
 	done    sync.WaitGroup
+	alive   sync.WaitGroup
 	failure atomic.Pointer[any]
 }
 
@@ -23,11 +24,11 @@ func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool
 	for w := 1; w < workers; w++ {
 		start := make(chan struct{})
 		p.start = append(p.start, start)
-		go func() {
+		p.alive.Go(func() {
 			for range start {
 				p.takePart(w)
 			}
-		}()
+		})
 	}
 	return p
 }
@@ -90,4 +91,5 @@ func (p *pool[T]) close() {
 	for _, start := range p.start {
 		close(start)
 	}
+	p.alive.Wait()
 }

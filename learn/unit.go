@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -59,10 +61,19 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, failed := make([][]*unit, len(p.Data)), make([]error, len(p.Data))
+	for i, in := range p.Data {
+		if all[i], err = shapes.freeOf(i, in); err != nil {
+			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+	}
+	_ = parallel.Each(context.Background(), len(p.Data), s.Threads, func(i int) {
+		all[i], failed[i] = shapes.addClamped(all[i], total)
+	})
 	var bundles []*bundle
 	for i, in := range p.Data {
-		units, err := shapes.unitsOf(i, in, total)
-		if err != nil {
+		units := all[i]
+		if err := failed[i]; err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 		if s.Pairs || len(bundles) == 0 {
@@ -142,10 +153,8 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 	return partition.FromAssignment(in.Graph, of, blocks)
 }
 
-// unitsOf returns the free unit of an instance and a clamped one for each of
-// its terms that has unobserved labels. total is the weight of all samples of the
-// whole data set.
-func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, error) {
+// freeOf returns the free unit of an instance, yet without its weight.
+func (h *shapes) freeOf(index int, in *crf.Instance) ([]*unit, error) {
 	g := in.Graph
 	part, err := once(h.partitions, g, func() (*partition.Partition, error) { return h.cut(in) })
 	if err != nil {
@@ -163,8 +172,16 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 	if err != nil {
 		return nil, err
 	}
-	free := &unit{instance: index, in: in, part: part, net: net, labels: referenceLabels(in, h.problem.Model.Layout.Masked)}
-	units := []*unit{free}
+	return []*unit{{instance: index, in: in, part: part, net: net}}, nil
+}
+
+// addClamped weighs the free unit of an instance, and adds a clamped one for each of
+// its terms that has unobserved labels. total is the weight of all samples of the
+// whole data set. Several goroutines may do so for instances of their own.
+func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
+	free := units[0]
+	in, part, net := free.in, free.part, free.net
+	free.labels = referenceLabels(in, h.problem.Model.Layout.Masked)
 	weights := 0.0
 	for _, term := range h.problem.terms(in) {
 		labels := term.labels
@@ -172,7 +189,7 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		if !slices.Contains(labels, crf.Unobserved) {
 			continue
 		}
-		clamped, err := bp.NewNet(g, net.Card, numbers, labels)
+		clamped, err := bp.NewNet(in.Graph, net.Card, net.Counting, labels)
 		if err != nil {
 			return nil, err
 		}
@@ -180,11 +197,11 @@ func (h *shapes) unitsOf(index int, in *crf.Instance, total float64) ([]*unit, e
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: index, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
+		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
 		switch {
 		case !slices.Contains(term.truth, crf.Unobserved):
 			u.labels = term.truth
-		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !numbers.Facts.Dual):
+		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
 			u.labels = withoutHidden(term.truth)
 		}
 		if u.weight > 0 || !h.problem.Model.Layout.Masked {

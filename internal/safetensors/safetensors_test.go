@@ -117,6 +117,21 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// TestLittleBytes: numbers that are written as they lie in memory are those that are converted one
+// by one.
+func TestLittleBytes(t *testing.T) {
+	double, single := []float64{0, -1.5, math.Pi, math.Inf(1), 5e-324}, []float32{0, -1.5, math.Pi}
+	if got, want := littleBytes(nil, double), appendLittle(nil, double); !bytes.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+	if got, want := littleBytes(nil, single), appendLittle(nil, single); !bytes.Equal(got, want) {
+		t.Errorf("%x, want %x", got, want)
+	}
+	if got := littleBytes[float64](nil, nil); len(got) != 0 {
+		t.Errorf("%x of nothing", got)
+	}
+}
+
 func TestWriteRefuses(t *testing.T) {
 	for name, tensors := range map[string][]Tensor{
 		"names twice":     {New("a", nil, []float64{0}), New("a", nil, []float32{0})},

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"unsafe"
 )
 
 // DType is the name of an element type in the header.
@@ -59,11 +60,14 @@ func New[T Number](name string, shape []int, data []T) Tensor {
 // until the next one is asked for.
 func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
 	emit := func(w io.Writer) (elements int, err error) {
-		buffer := make([]byte, 0, chunkElements*sizes[typeOf[T]()])
+		var buffer []byte
+		if !littleEndian {
+			buffer = make([]byte, 0, chunkElements*sizes[typeOf[T]()])
+		}
 		for chunk := range chunks {
 			elements += len(chunk)
 			for part := range slices.Chunk(chunk, chunkElements) {
-				if _, err := w.Write(appendLittle(buffer, part)); err != nil {
+				if _, err := w.Write(littleBytes(buffer, part)); err != nil {
 					return elements, err
 				}
 			}
@@ -87,6 +91,17 @@ func elements(shape []int) (int, error) {
 		product *= n
 	}
 	return product, nil
+}
+
+// littleEndian says that numbers in memory are what a file has.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// littleBytes returns the bytes of data: data itself where it can be, else a copy in buffer.
+func littleBytes[T Number](buffer []byte, data []T) []byte {
+	if !littleEndian {
+		return appendLittle(buffer, data)
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[typeOf[T]()])
 }
 
 // appendLittle appends the bytes of data. Loops for each type are several times as fast
