@@ -113,6 +113,25 @@ def test_sizes_and_shapes() -> None:
     assert abs(single.coef_["node"] - crf.coef_["node"]).max() < 1e-3
 
 
+def test_contrast(tmp_path: Path) -> None:
+    """Labels change where colours do, and images go with every method."""
+    X, y = stripes()
+    images = (y[..., None] * np.array([60, 10, 90])).astype(np.uint8)
+    crf = GridCRF(edges="contrast").fit(X, y, images=images)
+    assert crf.coef_["edge.right"].shape == (3, 3, 4)
+    d2 = np.concatenate([np.diff(images.astype(float), axis=a).reshape(-1, 3) for a in (1, 2)])
+    assert crf.contrast_scale_ == pytest.approx(2 * (d2**2).sum(1).mean(), rel=1e-6)
+    assert crf.score(X, y, images=images) > GridCRF().fit(X, y).score(X, y)
+    crf.save(tmp_path / "m")
+    loaded = GridCRF.load(tmp_path / "m")
+    assert (loaded.edges, loaded.contrast_scale_) == ("contrast", crf.contrast_scale_)
+    assert np.array_equal(loaded.predict_joint(X, images=images), crf.predict_joint(X, images=images))
+    with pytest.raises(ValueError, match="images are not given"):
+        crf.predict(X)
+    with pytest.raises(ValueError, match=r"images\[0\] is uint8 of the shape \[12, 9, 3\], want numbers, \[12, 10, 3\] as X\[0\]"):
+        crf.predict(X, images=images[:, :, 1:])
+
+
 def test_results() -> None:
     """What a training leaves."""
     X, y = stripes()

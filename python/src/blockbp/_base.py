@@ -301,7 +301,7 @@ class Classifier(Estimator):
     n_jobs: int | None
     bias: bool
 
-    def _instances(self, X: Any, fitting: bool, **more: Any) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool, **images: Any) -> list[Instance]:
         raise NotImplementedError
 
     def _label_place(self, instance: int, node: int) -> str:
@@ -314,8 +314,8 @@ class Classifier(Estimator):
         """Return the labels of every entry of X."""
         return _listed(y, "y")
 
-    def _fit(self, X: Any, y: Any, arguments: Sequence[str], **more: Any) -> Self:
-        instances = self._instances(X, True, **more)
+    def _fit(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> Self:
+        instances = self._instances(X, True, **images)
         labels_of = self._labels_of(X, y)
         labels = Labels.of(labels_of, self.unlabelled)
         self._labelled(instances, labels_of, labels)
@@ -341,10 +341,10 @@ class Classifier(Estimator):
             _arrays.write(folder / DATA, instances, manifest, self.bias)
             self._train(folder, arguments)
 
-    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str) -> list[NDArray[Any]]:
+    def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
         """Run predict, and return an array for each instance, a row for each node."""
         self._fitted()
-        instances = self._instances(X, False)
+        instances = self._instances(X, False, **images)
         clamp = []
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
@@ -370,7 +370,7 @@ class Classifier(Estimator):
         """Return results in the form of X."""
         return parts
 
-    def predict(self, X: Any, y: Any = None) -> Any:
+    def predict(self, X: Any, y: Any = None, **images: Any) -> Any:
         """Return the most likely class of every node, each by itself.
 
         Parameters
@@ -380,24 +380,26 @@ class Classifier(Estimator):
         y
             Labels that are known, hidden elsewhere: they are held, and the others predicted
             given them.
+        images
+            As in the fit of a GridCRF.
         """
-        return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, [], "labels")])
+        return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, [], "labels", images)])
 
-    def predict_proba(self, X: Any, y: Any = None) -> Any:
+    def predict_proba(self, X: Any, y: Any = None, **images: Any) -> Any:
         """Return the probabilities of the classes of every node, along a last axis [classes]."""
-        return self._shaped(X, self._infer(X, y, [], "beliefs"))
+        return self._shaped(X, self._infer(X, y, [], "beliefs", images))
 
-    def predict_joint(self, X: Any, y: Any = None) -> Any:
+    def predict_joint(self, X: Any, y: Any = None, **images: Any) -> Any:
         """Return a most probable joint labelling of each network."""
-        return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, ["--decode=map"], "labels")])
+        return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, ["--decode=map"], "labels", images)])
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, **images: Any) -> float:
         """Return the share of the known labels that predict finds."""
         self._fitted()
         right = known = 0
-        truth = self._instances(X, False)
+        truth = self._instances(X, False, **images)
         self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
-        for instance, codes in zip(truth, self._infer(X, None, [], "labels")):
+        for instance, codes in zip(truth, self._infer(X, None, [], "labels", images)):
             assert instance.labels is not None
             there = instance.labels >= 0
             right += int((codes.reshape(-1) == instance.labels)[there].sum())

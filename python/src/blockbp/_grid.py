@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # the first two.
 DIRECTIONS = {"right": (0, 1), "down": (1, 0), "down-right": (1, 1), "down-left": (1, -1)}
 
+# Contrasts have these β, over twice the mean of |Δ|² in training.
+SCALES = (1, 4, 16)
+
 
 @documented
 class GridCRF(Classifier):
@@ -33,8 +37,8 @@ class GridCRF(Classifier):
         Neighbours of a pixel.
     edges : {"constant", "contrast", "features"}
         What the weights of an edge depend on. "constant": on its direction alone.
-        "contrast": also on how different the colours of its ends are; fit and predict
-        need ``images``. "features": also on the features of both its ends.
+        "contrast": also on how different the colours of its ends are; all methods need
+        ``images`` then. "features": also on the features of both its ends.
     bias : bool
         Whether nodes have a further feature that is 1.
     {learning}
@@ -105,11 +109,13 @@ class GridCRF(Classifier):
         """
         return self._fit(X, y, ["--directed"], images=images)
 
-    def _instances(self, X: Any, fitting: bool, images: Any = None, **more: Any) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:
         if self.neighbours not in (4, 8):
             raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8")
-        if self.edges not in ("constant", "features"):
+        if self.edges not in ("constant", "contrast", "features"):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
+        if (images is not None) != (self.edges == "contrast"):
+            raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
         pictures = [numeric(x, 3, f"X[{n}]", "[rows, columns, features]") for n, x in enumerate(_listed(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
@@ -131,7 +137,28 @@ class GridCRF(Classifier):
             else:
                 instance.edge_bins = direction
             made.append(instance)
+        if images is not None:
+            self._contrast(made, _listed(images, "images"), fitting)
         return made
+
+    def _contrast(self, instances: Sequence[Instance], images: Sequence[Any], fitting: bool) -> None:
+        """Give edges exp(−β|Δ|²) of the colours of their ends, for β of three scales."""
+        if len(images) != len(instances):
+            raise ValueError(f"X has {len(instances)} and images {len(images)} entries: want as many")
+        squares = []
+        for n, (instance, image) in enumerate(zip(instances, images)):
+            picture = np.asarray(image)
+            if picture.ndim not in (2, 3) or picture.shape[:2] != instance.shape or picture.dtype.kind not in "fiu":
+                raise ValueError(f"images[{n}] is {picture.dtype} of the shape {list(picture.shape)}, want numbers, {[*instance.shape, 3]} as X[{n}]")  # type: ignore[misc]
+            flat = picture.reshape(len(instance.x), -1).astype(np.float32)
+            first, second = instance.edges.T
+            squares.append(((flat[first] - flat[second]) ** 2).sum(1))
+        if fitting:
+            mean = float(np.concatenate(squares).mean(dtype=np.float64))
+            self.contrast_scale_ = 2 * mean if mean > 0 else 1.0
+        for instance, square in zip(instances, squares):
+            instance.edge_x = np.exp(-square[:, None] / np.float32(self.contrast_scale_) * np.array(SCALES, np.float32))
+            instance.edge_types, instance.edge_bins = instance.edge_bins, None
 
     def _directions(self) -> list[str]:
         return list(DIRECTIONS)[: self.neighbours // 2]
@@ -139,13 +166,20 @@ class GridCRF(Classifier):
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         names = [str(k) for k in range(instances[0].x.shape[1])]
         manifest: dict[str, Any] = {"node_features": names + ["bias"] if self.bias else names}
-        if self.edges == "features":
-            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names] + ["constant"] * self.bias
-            manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": ends, "directed": True} for d in self._directions()]
-            manifest["node_types"] = ["node"]
+        if self.edges == "contrast":
+            self._types(manifest, [f"exp(-d2*{s}/{self.contrast_scale_!r})" for s in SCALES])
+        elif self.edges == "features":
+            ends = [f"first {k}" for k in names] + [f"second {k}" for k in names]
+            self._types(manifest, ends)
         else:
             manifest.update(edge_bins=len(self._directions()), edge_features=self._directions())
         return manifest
+
+    def _types(self, manifest: dict[str, Any], features: list[str]) -> None:
+        """Describe edges of which each direction is a type."""
+        features = features + ["constant"] * self.bias
+        manifest["edge_types"] = [{"name": d, "u": "node", "v": "node", "features": features, "directed": True} for d in self._directions()]
+        manifest["node_types"] = ["node"]
 
     def _adopt(self, model: Model) -> None:
         types = [t["name"] for t in model.schema["edge_types"]]
@@ -153,6 +187,8 @@ class GridCRF(Classifier):
         if directions not in (list(DIRECTIONS)[:2], list(DIRECTIONS)):
             raise ValueError("this model is not of a GridCRF: its edges are " + ", ".join(directions))
         self.neighbours, self.edges = 2 * len(directions), "features" if len(types) > 1 else "constant"
+        if scale := re.fullmatch(r"exp\(-d2\*1/(.*)\)", model.features("edge")[0]):
+            self.edges, self.contrast_scale_ = "contrast", float(scale[1])
         names = model.features("node")
         self.bias = names[-1:] == ["bias"]
         self.n_features_in_ = len(names) - self.bias

@@ -1,0 +1,41 @@
+"""The examples in docstrings and in the README run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import blockbp
+
+
+def test_docstrings() -> None:
+    """What docstrings show is what comes."""
+    tried = 0
+    for module in pkgutil.iter_modules(blockbp.__path__):
+        if module.name != "__main__":
+            result = doctest.testmod(importlib.import_module(f"blockbp.{module.name}"))
+            assert result.failed == 0, module.name
+            tried += result.attempted
+    assert tried > 0
+
+
+def test_readme() -> None:
+    """The README's program runs."""
+    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert programs
+    for program in programs:
+        exec(program, {})
+
+
+def test_docstrings_of_what_is_public() -> None:
+    """Everything public has a text, and no placeholder is left in it."""
+    for name in blockbp.__all__:
+        thing = getattr(blockbp, name)
+        assert thing.__doc__ and "{" not in thing.__doc__.replace("``{", ""), name
+        if isinstance(thing, type):
+            for method, value in vars(thing).items():
+                assert method.startswith("_") or not callable(value) or value.__doc__, f"{name}.{method}"
