@@ -138,9 +138,19 @@ func (l *learner) iterate() error {
 	if whole {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
 	}
+	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
+		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))
+		defer stop()
+		v.until = until
+	}
 	report, err := l.visitBlocks(v)
 	if err != nil {
 		return err
+	}
+	if report.ended { // a longer run goes on with the messages as they are
+		l.progress.Seconds = l.seconds()
+		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
+		return l.startFinalCheck()
 	}
 	l.lag = report.first
 	size, moved := 0.0, false
@@ -343,29 +353,21 @@ func (l *learner) decide(block int) error {
 	return nil
 }
 
-// passSeconds is what a pass has taken on average, with its gradient.
-func (l *learner) passSeconds() float64 {
-	if p := &l.progress; p.GradientPasses > 0 {
-		return (p.Seconds - l.setUp) / p.GradientPasses
-	}
-	return 0
-}
-
 // checkPassSeconds is what a pass of a check takes, as the last one has, if there was one.
 func (l *learner) checkPassSeconds() float64 {
 	if l.checkPass > 0 {
 		return l.checkPass
 	}
-	return checkedPass * l.passSeconds()
+	if p := &l.progress; p.GradientPasses > 0 {
+		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
+		return (wholeSweeps + 1) * (p.Seconds - l.setUp) / (p.Passes + p.GradientPasses)
+	}
+	return 0
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
 // final check.
 func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.checkPassSeconds() }
-
-// checkedPass is how many passes of learning one of a check may take: it makes some sweeps more
-// than most, in double precision.
-const checkedPass = 1.5
 
 // seconds is how long the run has taken until now.
 func (l *learner) seconds() float64 {
@@ -421,12 +423,24 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
 	case p.Passes >= s.MaxPasses:
 		return PassLimit, fmt.Sprintf("passes %.4g ≥ limit %.4g", p.Passes, s.MaxPasses)
-	case s.MaxTime > 0 && p.Seconds >= s.MaxTime.Seconds():
-		return TimeLimit, fmt.Sprintf("seconds %.4g ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
-	case s.MaxTime > 0 && p.Seconds+end >= s.longest():
-		return TimeLimit, fmt.Sprintf("seconds %.4g, with the final check, ≥ limit %.4g", p.Seconds, s.MaxTime.Seconds())
+	case s.MaxTime > 0 && p.Seconds >= s.latest(end).Seconds():
+		return s.timeIsOver(p)
 	}
 	return "", ""
+}
+
+// latest returns when learning has to end, in the time of the run, for an end of so many seconds.
+func (s *Settings) latest(end float64) time.Duration {
+	return min(s.MaxTime, time.Duration((s.longest()-end)*float64(time.Second)))
+}
+
+// timeIsOver is limitReached for the limit of time.
+func (s *Settings) timeIsOver(p *progress) (Status, string) {
+	with := ""
+	if p.Seconds < s.MaxTime.Seconds() {
+		with = ", with the final check,"
+	}
+	return TimeLimit, fmt.Sprintf("seconds %.4g%s ≥ limit %.4g", p.Seconds, with, s.MaxTime.Seconds())
 }
 
 // checkFinite stops the run at the first weight that is not a number.

@@ -157,9 +157,15 @@ type visit struct {
 	certify bool
 	// split: find what a split adds to the bound, and do no more.
 	split bool
+	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
+	// sweeps are made.
+	until context.Context
 	first int                 // of the jobs at work
 	task  func(worker, i int) // in the place of a visit
 }
+
+// ended reports that the visit was.
+func (v *visit) ended() bool { return v.until != nil && v.until.Err() != nil }
 
 // job returns block and unit of a job: all units of the first block come first.
 func (v *visit) job(i int) (block int, u *unit) {
@@ -173,6 +179,7 @@ type visitReport struct {
 	first     float64 // largest of the first sweeps
 	converged bool    // in every unit
 	split     float64 // what splits add to the bound, weighted as units are
+	ended     bool    // by visit.until, between two sweeps
 }
 
 // visitBlocks grounds blocks in every unit of the bundle, sweeps over them, and
@@ -190,10 +197,16 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		v.first = lo
 		n := min(resultsAtATime, jobs-lo)
 		l.pool.run(v, n)
+		if report.ended = v.ended(); report.ended {
+			v.contribute = false // some have none
+		}
 		for i := range n {
 			if err := l.takeResult(&report, &v, lo+i, &l.results[i]); err != nil {
 				return report, err
 			}
+		}
+		if report.ended {
+			break
 		}
 	}
 	return report, nil
@@ -254,12 +267,16 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
 		return
 	}
-	// A block is always finished: a state between two sweeps could not be resumed
-	// to the same bytes.
+	// But for visits of many sweeps that a time limit ends, a block is finished: a state between
+	// two sweeps could not be resumed to the same bytes.
+	until := v.until
+	if until == nil {
+		until = context.Background()
+	}
 	w.space.Times.Begin()
-	s.outcome, s.err = w.space.Iterate(context.Background(), u.net, u.state, block, v.limits)
+	s.outcome, s.err = w.space.Iterate(until, u.net, u.state, block, v.limits)
 	w.space.Times.End(bp.PhaseSweep)
-	if s.err != nil {
+	if s.err != nil || v.ended() {
 		return
 	}
 	if v.contribute {

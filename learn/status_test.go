@@ -71,6 +71,34 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
+// TestTimeLimitBetweenSweeps: a limit ends a visit of many sweeps between two of them, and what
+// the run then says is of the weights that it has.
+func TestTimeLimitBetweenSweeps(t *testing.T) {
+	t.Parallel()
+	s := mixedShape(t, must(graph.Grid(30, 30, graph.GridOptions{})))
+	s.instances, s.missing = 3, 0.1
+	p := s.build(t, 2)
+	p = p.startingAt(p.randomWeights(3, 1.5))
+	settings := Settings{Method: Full, InnerTolerance: 1e-300, InnerSweeps: 3000, MaxIterations: 1}
+	whole, err := Fit(context.Background(), p, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	learning := whole.Seconds - whole.CheckSeconds
+	settings.MaxIterations, settings.MaxTime, settings.Threads = 0, time.Duration(learning/10*float64(time.Second)), 2
+	r, err := Fit(context.Background(), p, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, all := r.Passes-r.CheckPasses, whole.Passes-whole.CheckPasses; all < 100 || made > all/2 {
+		t.Errorf("%.4g passes in a tenth of the time, and %.4g in all", made, all)
+	}
+	if r.Status != TimeLimit || !r.Checked || r.Iterations > 0 || !strings.Contains(r.Reason, "≥ limit") {
+		t.Errorf("%s after %d iterations: %s, checked %v; want %s after none", r.Status, r.Iterations, r.Reason, r.Checked, TimeLimit)
+	}
+	checkResult(t, r)
+}
+
 // TestEarlyStopKeepsTheBest: larger is better, or smaller, as asked.
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	p := problems(t)["plain"]
