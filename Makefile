@@ -79,7 +79,7 @@ release: ## static binaries for five platforms with checksums, in dist/
 
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
-PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3
+PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 mypy==1.18.2
 PYTHON ?= python3
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/
@@ -99,6 +99,7 @@ pytest: ## the Python package, built and tested in a fresh environment
 	cd python && dist/test/venv/bin/python -m hatchling build -t wheel -d dist/test
 	python/dist/test/venv/bin/pip install --quiet --no-index --no-deps python/dist/test/*.whl
 	cd python && env -u BLOCKBP_BINARY PYTHONDONTWRITEBYTECODE=1 dist/test/venv/bin/python -m pytest -q -p no:cacheprovider
+	cd python && dist/test/venv/bin/python -m mypy --cache-dir dist/test/mypy
 	rm -rf python/dist/test
 
 clean: ## remove what the other targets made

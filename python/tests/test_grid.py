@@ -192,8 +192,8 @@ def test_mistakes() -> None:
     wants(r"1 known class, want at least 2", y=np.zeros_like(y))
     wants(r"-1 hides a label: of spins", y=np.where(y > 0, 1, -1))
     wants(r"neighbours=5: want 4 or 8", neighbours=5)
-    wants(r"--method .*nonsense", method="nonsense")
-    wants(r"--prior and --l2", l2=0.1, options={"prior": 1})
+    wants(r"method .*nonsense", method="nonsense")
+    wants(r"^prior and l2", l2=0.1, options={"prior": 1})
     with pytest.raises(ValueError, match="not fitted yet"):
         GridCRF().predict(X)
     crf = GridCRF().fit(X, y)

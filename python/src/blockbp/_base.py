@@ -215,8 +215,16 @@ class Estimator:
             index = [int(k) for k in match[3].split(",")] if match[3] else []
             return self._place(int(match[1]), match[2], index)
 
+        names = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight"}
+        own = self._names()
+
+        def option(match: re.Match[str]) -> str:
+            name = names.get(match[1], match[1].replace("-", "_"))
+            return name if name in own else f'options["{name}"]'
+
         def translate(text: str) -> str:
             text = text.replace(folder.path + os.sep, "")
+            text = re.sub(r"--([a-z][a-z0-9-]*)", option, text)
             return re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?", place, text)
 
         return translate

@@ -157,7 +157,7 @@ class GraphCRF(Classifier):
         """
         return self._fit(X, y, ["--directed"] if self.directed else [])
 
-    def _instances(self, X: Any, fitting: bool) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool) -> list[Instance]:  # type: ignore[override]
         graphs = self._graphs(X)
         if not graphs:
             raise ValueError("X is empty")

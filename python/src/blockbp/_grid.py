@@ -109,7 +109,7 @@ class GridCRF(Classifier):
         """
         return self._fit(X, y, ["--directed"], images=images)
 
-    def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool, images: Any = None) -> list[Instance]:  # type: ignore[override]
         if self.neighbours not in (4, 8):
             raise ValueError(f"neighbours={self.neighbours!r}: want 4 or 8")
         if self.edges not in ("constant", "contrast", "features"):

@@ -175,6 +175,9 @@ def run(
     interrupted = False
     process: Any = None
 
+    # Ctrl-C is for this process, which passes it on once: a second one would kill.
+    apart: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}
+
     def start() -> Any:
         with open(folder / "stdout", "wb") as stdout:
             try:
@@ -187,8 +190,7 @@ def run(
                     env={**os.environ, "BLOCKBP_PROGRESS": "json"},
                     encoding="utf-8",
                     errors="replace",
-                    # Ctrl-C is for this process, which passes it on once: a second one would kill.
-                    **({"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}),  # type: ignore[arg-type]
+                    **apart,
                 )
             except OSError as err:
                 raise BlockbpError(f"the binary {command[0]} does not start: {err}") from err
