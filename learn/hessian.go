@@ -128,8 +128,6 @@ func newHessian(l *learner) *hessian {
 		return nil
 	}
 	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
-	c.leverage = newLeverage(l)
-	c.draw()
 	return c
 }
 
@@ -143,31 +141,68 @@ func (l *learner) each(n int, do func(worker, i int)) {
 }
 
 // work returns about how many multiplications a measurement takes, in terms of those
-// of messages.
-func (c *hessian) work() float64 {
-	total, n := 0.0, float64(c.size)
-	for i := range c.samples {
-		s := &c.samples[i]
-		for _, node := range s.block.Nodes {
-			total += float64(s.u.in.States(node)) * n * n / listWork
-			for _, d := range s.u.in.Graph.Incoming(node) {
-				total += c.edgeWork(s, d>>1)
+// of messages: of a sample drawn evenly, for which no feature and no belief is looked at.
+func (c *hessian) work() (total float64) {
+	layout, n := &c.l.model.Layout, float64(c.size)
+	for a, span := range layout.Node {
+		c.evenly(c.sampleSize(span), func(each func(u *unit, i int32)) { c.l.eachNode(a, each) }, func(u *unit, i int32) {
+			total += float64(span.States) * n * n / listWork
+			for _, d := range u.in.Graph.Incoming(i) {
+				total += c.edgeWork(u.in, d>>1)
 			}
-		}
-		for q, e := range s.block.Edges {
-			if s.edgeScale[q] > 0 {
-				features := float64(c.l.usedFeatures(e, s.u.in))
-				joint := float64(c.l.model.Layout.Edge[s.u.in.EdgeType(e)].States)
-				total += c.edgeWork(s, e) + joint*joint*features*features/solveWork
-			}
-		}
+		})
+	}
+	for b, span := range layout.Edge {
+		joint := float64(span.States)
+		c.evenly(c.sampleSize(span), func(each func(u *unit, i int32)) { c.l.eachEdge(b, each) }, func(u *unit, i int32) {
+			features := float64(c.l.usedFeatures(i, u.in))
+			total += c.edgeWork(u.in, i) + joint*joint*features*features/solveWork
+		})
 	}
 	return total
 }
 
+// evenly calls use for so many of the elements that all goes through, or for all of them.
+func (c *hessian) evenly(wanted int, all func(each func(u *unit, i int32)), use func(u *unit, i int32)) {
+	count, at := 0, 0
+	all(func(*unit, int32) { count++ })
+	wanted = min(wanted, count)
+	all(func(u *unit, i int32) {
+		if (at+1)*wanted/count > at*wanted/count {
+			use(u, i)
+		}
+		at++
+	})
+}
+
+// eachNode calls do for the nodes of a type that a Hessian can be measured at.
+func (l *learner) eachNode(t int, do func(u *unit, i int32)) {
+	for _, u := range l.units {
+		if u.isFree() {
+			for i := range int32(u.in.Graph.NumNodes()) {
+				if u.in.NodeType(i) == t && u.nodeCurvature(i) > 0 {
+					do(u, i)
+				}
+			}
+		}
+	}
+}
+
+// eachEdge is eachNode for edges.
+func (l *learner) eachEdge(t int, do func(u *unit, i int32)) {
+	for _, u := range l.units {
+		if u.isFree() {
+			for e := range int32(u.in.Graph.NumEdges()) {
+				if u.in.EdgeType(e) == t && u.edgeCurvature(e) > 0 {
+					do(u, e)
+				}
+			}
+		}
+	}
+}
+
 // edgeWork is that of a coupling, and of adding its answers to J_s.
-func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
-	in := s.u.in
+func (c *hessian) edgeWork(in *crf.Instance, e int32) float64 {
 	joint := float64(c.l.model.Layout.Edge[in.EdgeType(e)].States)
 	states := float64(max(in.States(in.Graph.U(e)), in.States(in.Graph.V(e))))
 	return joint*joint + float64(c.l.usedFeatures(e, in))*joint*states
@@ -178,6 +213,9 @@ func (c *hessian) edgeWork(s *hessianSample, e int32) float64 {
 // is sure of itself has no covariance worth the work.
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
+	if c.leverage == nil {
+		c.leverage = newLeverage(c.l)
+	}
 	c.samples = c.samples[:0]
 	for _, u := range c.l.units {
 		if u.isFree() {

@@ -86,6 +86,24 @@ func TestSampledHessian(t *testing.T) {
 	if drawnNodes > m.most || drawnNodes < m.most/2 || drawnEdges > min(m.most, edges) || drawnEdges < m.most/2 {
 		t.Errorf("drew %d of %d nodes and %d of %d edges, want up to %d", drawnNodes, nodes, drawnEdges, edges, m.most)
 	}
+	work := 0.0 // of what was drawn
+	for _, s := range m.samples {
+		for _, node := range s.block.Nodes {
+			work += float64(s.u.in.States(node)) * float64(n*n) / listWork
+			for _, d := range s.u.in.Graph.Incoming(node) {
+				work += m.edgeWork(s.u.in, d>>1)
+			}
+		}
+		for q, e := range s.block.Edges {
+			if s.edgeScale[q] > 0 {
+				features, joint := float64(m.l.usedFeatures(e, s.u.in)), float64(m.l.model.Layout.Edge[s.u.in.EdgeType(e)].States)
+				work += m.edgeWork(s.u.in, e) + joint*joint*features*features/solveWork
+			}
+		}
+	}
+	if ratio := m.work() / work; !(ratio > 0.8 && ratio < 2) { // elements may be drawn more than once
+		t.Errorf("the work is expected to be %v, and is %v", m.work(), work)
+	}
 	if err := m.measure(some); err != nil {
 		t.Fatal(err)
 	}
