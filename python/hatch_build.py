@@ -52,6 +52,7 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         binary.chmod(0o755)
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-" + TAGS[target]
+        build_data["force_include"][str(Path(self.root).parent / "LICENSE")] = "blockbp/LICENSE"
         build_data["shared_scripts"] = {str(binary): name}  # into bin/, which is on the PATH
 
     def compile(self, target: str, name: str) -> Path:

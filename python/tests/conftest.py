@@ -15,6 +15,15 @@ import blockbp
 from blockbp import _run
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Temporary folders of the tests lie in one of their own: others may fit on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("tmp")))
+        patch.setattr("tempfile.tempdir", None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def nothing_left() -> Any:
     """No test leaves a folder where temporary folders are."""
@@ -25,13 +34,8 @@ def nothing_left() -> Any:
 
 def leftovers() -> set[str]:
     """Return the temporary folders that are there."""
-    import tempfile
-
-    found: set[str] = set()
-    for parent in ("/dev/shm", tempfile.gettempdir()):
-        if os.path.isdir(parent):
-            found |= {os.path.join(parent, n) for n in os.listdir(parent) if n.startswith(_run._PREFIX) and os.path.exists(os.path.join(parent, n, _run._LOCK))}
-    return found
+    parent = os.environ["TMPDIR"]
+    return {os.path.join(parent, n) for n in os.listdir(parent) if os.path.exists(os.path.join(parent, n, _run._LOCK))}
 
 
 @pytest.fixture

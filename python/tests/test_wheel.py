@@ -31,7 +31,7 @@ def test_a_wheel_without_the_binary_is_no_wheel(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(SystemExit, match="is missing"):
         hook().initialize("standard", {})
     binary.write_text("a binary")
-    data: dict[str, object] = {}
+    data: dict[str, dict[str, str]] = {"force_include": {}}
     hook().initialize("standard", data)
     assert data["shared_scripts"] == {str(binary): "blockbp"} and "aarch64" in str(data["tag"]) and data["pure_python"] is False
     monkeypatch.setenv("BLOCKBP_TARGET", "plan9-amd64")
