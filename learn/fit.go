@@ -134,7 +134,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 func (l *learner) iterate() error {
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, certify: l.consistent}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent}
 	if whole {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
 	}

@@ -24,7 +24,8 @@ type worker struct {
 	belief32 []float32
 	logs     []float64 // beliefs of labels, then their logarithms
 	places   []int32   // of edges of sparse pairs
-	certify  bool      // the beliefs of edges are made consistent with those of nodes
+	certify  bool      // the beliefs of edges are made consistent with those of nodes, for bounds
+	nearly   bool      // they are made nearly so, for the gradient
 	split    bool      // what a split adds to the bound is found beside
 }
 
@@ -155,6 +156,8 @@ type visit struct {
 	contribute bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
+	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
+	nearly bool
 	// split: find what a split adds to the bound, and do no more.
 	split bool
 	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
@@ -281,7 +284,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify, w.split = v.certify, v.certify && l.splitAtOnce(u, blockIndex)
+		w.certify, w.nearly, w.split = v.certify, v.nearly, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -370,7 +373,7 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	}
 	beliefs := w.belief[:len(edges)*span.States]
 	moment := moments(contribution, l.edgeMoment[t], span)
-	if w.certify {
+	if w.certify || w.nearly {
 		moment = nil
 	}
 	free, err := w.space.EdgeBeliefs(w.belief, moment, u.net, u.state, block, lo, hi)
@@ -393,6 +396,10 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		if u.byConsistent() {
 			cross = w.freeEnergies(u, block, lo, beliefs)
 		}
+	} else if w.nearly {
+		w.space.NearlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	}
+	if w.certify || w.nearly {
 		bp.AddRows(moments(contribution, l.edgeMoment[t], span), beliefs)
 	}
 	contribution[l.crossAt()] += cross

@@ -174,6 +174,8 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		if w.certify {
 			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
 			s.infeasible = s.infeasible || !feasible
+		} else if w.nearly {
+			w.space.NearlyConsistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
 		}
 		if u.byConsistent() {
 			w.freeEnergies(u, block, q, beliefs)

@@ -277,47 +277,61 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// scalingsInLearning is how many scalings beliefs get on the way to consistent ones: all such
-// beliefs are feasible, and nearer ones cost more than they gain.
-const scalingsInLearning = 20
+// scalingsInLearning is how many scalings beliefs of large tables get on the way to consistent
+// ones, newtonInPasses how many steps of Newton's method those of small tables get where
+// bounds are asked for, and newtonAtVisits where only a gradient is. All such beliefs are
+// feasible, and nearer ones cost more than they gain (results/2026-11-lag.md).
+const scalingsInLearning, newtonInPasses, newtonAtVisits = 20, 4, 1
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
 // ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
 // forbidden state, which only masked tables have: such a state gets zero.
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
-	feasible = true
-	n := len(beliefs) / (hi - lo)
-	for i, x := range w.makeConsistent(beliefs, net, st, block.Edges[lo:hi], scalingsInLearning) {
+	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], scalingsInLearning, newtonInPasses)
+	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
-	if !masked {
-		return entropy, true
+	return entropy, !masked || w.forbid(beliefs, lo, hi)
+}
+
+// NearlyConsistent is Consistent with beliefs that are feasible, but not as near to those given,
+// for the gradient alone.
+func (w *Workspace) NearlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) {
+	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], scalingsInLearning, newtonAtVisits)
+	if masked {
+		w.forbid(beliefs, lo, hi)
 	}
+}
+
+// forbid takes forbidden states out of beliefs, and reports whether there were none.
+func (w *Workspace) forbid(beliefs []float64, lo, hi int) (none bool) {
+	none = true
+	n := len(beliefs) / (hi - lo)
 	for i, b := range beliefs {
 		if b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
-			beliefs[i], feasible = 0, false
+			beliefs[i], none = 0, false
 		}
 	}
-	return entropy, feasible
+	return none
 }
 
 // consistency is what makeConsistent works with.
 type consistency struct{ rows, columns, entropy, scratch []float64 }
 
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
-// of the nodes, and returns their entropies; valid until the next call (simd.Consistent).
-func (w *Workspace) makeConsistent(beliefs []float64, net *Net, st *State, edges []int32, scalings int) (entropy []float64) {
+// of the nodes, and leaves their entropies unless entropy is nil (simd.Consistent).
+func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, scalings, newton int) {
 	ends := [2][]int32{}
 	ends[0], ends[1] = net.Graph.Ends()
 	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])
 	c := &w.consistency
-	c.entropy, c.scratch = numeric.Resize(c.entropy, len(edges)), numeric.Resize(c.scratch, simd.ConsistentRoom(ku, kv))
+	c.scratch = numeric.Resize(c.scratch, simd.ConsistentRoom(ku, kv))
 	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
 	net.beliefsOf(c.rows, st, edges, ends[0], ku)
 	net.beliefsOf(c.columns, st, edges, ends[1], kv)
-	simd.Consistent(beliefs, c.entropy, c.rows, c.columns, c.scratch, ku, kv, scalings)
-	return c.entropy
+	simd.Consistent(beliefs, entropy, c.rows, c.columns, c.scratch, ku, kv, scalings, newton)
 }
 
 // beliefsOf writes the beliefs of the nodes at one end of edges, of k states each.

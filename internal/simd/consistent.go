@@ -10,51 +10,54 @@ const largestScale = 1e150
 // no more than rounding does. A tenth of it ends the scaling.
 const negligibleMass = 1e-13
 
-// MaxScalings is for beliefs as near to those given as Consistent finds them. The first
-// newtonScalings may be steps of Newton's method then: nearly all edges need one or two, and
-// where these went in circles the others would not.
-const MaxScalings, newtonScalings = 100, 20
+// MaxScalings and MaxNewton are for beliefs as near to those given as Consistent finds them:
+// where so many steps of Newton's method went in circles others would not help.
+const MaxScalings, MaxNewton = 100, 20
 
 // newtonStates is up to how many columns a table has for Newton's method, whose steps take a
 // time that grows as their cube.
 const newtonStates = 16
 
-// firstNewton returns how many scalings come before: a step takes as long as about kv/3 of
-// them, and most edges whose tables are large need fewer. Where scalings are few all are plain.
-func firstNewton(kv, scalings int) int {
-	if scalings < MaxScalings {
+// firstNewton plain scalings come before steps of Newton's method: far from the end a quadratic
+// function says little.
+const firstNewton = 1
+
+// mostScalings returns how many scalings and steps tables get.
+func mostScalings(ku, kv, scalings, newton int) int {
+	if newton >= MaxNewton || newtonRoom(ku, kv) == 0 {
 		return scalings
 	}
-	return kv / 5
+	return firstNewton + newton
 }
 
-// mostStep is the largest change of a factor, relatively, that Newton's method may make: far from
-// the end a quadratic function says little, and plain scaling gets nearer.
-const mostStep = 0.5
+// mostStep is the largest change of the logarithm of a factor that Newton's method may make:
+// longer steps are made shorter.
+const mostStep = 1
 
 // leastPivot, of the sum of a column, is the smallest pivot that is trusted.
 const leastPivot = 1e-9
 
 // Consistent changes the beliefs of edges of one shape, tables of ku rows and kv columns one
 // behind the other, so that the sums of their rows are those of rows, ku for each, and the
-// sums of their columns those of columns; and returns their entropies, one for each edge.
+// sums of their columns those of columns; and leaves their entropies, one for each edge, unless
+// entropy is nil.
 //
 // Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, at most so many times, or
-// until nothing but rounding is left. Of MaxScalings, those of small tables are by Newton's
-// method: the sums of columns after scaling of rows are the gradient of a convex
+// until nothing but rounding is left. Small tables are scaled once, and then by at most so many
+// steps of Newton's method: the sums of columns after scaling of rows are the gradient of a convex
 // function of the logarithms of their factors, with the Hessian diag c − Σ_i p_i p_iᵀ/row_i,
-// of sums c and rows p_i. To add c cᵀ leaves out that all factors may grow together.
+// of sums c and rows p_i. To add c cᵀ leaves out that all factors may grow together. After
+// MaxNewton of them plain scalings go on.
 //
 // What is left is taken out of columns that are too heavy, and spread as an outer product over
 // rows and columns that are too light (Altschuler, Weed and Rigollet 2017). That is done too
 // where scaling does not get there, as where a row has less than 1/largestScale of its mass.
 //
-// len(beliefs) ≥ len(entropy)·ku·kv, len(rows) ≥ len(entropy)·ku, len(columns) ≥
-// len(entropy)·kv, len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with
-// rubbish. ku, kv > 0.
-func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
-	n := len(entropy)
-	active.consistent(beliefs[:n*ku*kv], entropy, rows[:n*ku], columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, scalings)
+// len(rows) is ku for each edge, len(beliefs) ≥ ku·kv and len(columns) ≥ kv for each, and
+// len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with rubbish. ku, kv > 0.
+func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings, newton int) {
+	n := len(rows) / ku
+	active.consistent(beliefs[:n*ku*kv], entropy, rows, columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, mostScalings(ku, kv, scalings, newton))
 }
 
 func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
@@ -62,8 +65,12 @@ func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch 
 		with.panels.all(beliefs, entropy, rows, columns, scratch, ku, kv, scalings)
 		return
 	}
-	for i := range entropy {
-		entropy[i] = with.consistentTable(beliefs[i*ku*kv:][:ku*kv], rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, scalings)
+	for i := range len(rows) / ku {
+		table := beliefs[i*ku*kv:][:ku*kv]
+		with.consistentTable(table, rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, scalings)
+		if entropy != nil {
+			entropy[i] = with.entropy(table)
+		}
 	}
 }
 
@@ -94,7 +101,7 @@ func newtonRoom(ku, kv int) int {
 }
 
 // consistentTable is Consistent for one edge, row after row.
-func (with *implementation) consistentTable(table, row, column, scratch []float64, scalings int) (entropy float64) {
+func (with *implementation) consistentTable(table, row, column, scratch []float64, scalings int) {
 	ku, kv := len(row), len(column)
 	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
@@ -113,7 +120,7 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 		if !(distance > negligibleMass/10) || scaling == scalings {
 			break
 		}
-		if scaling >= firstNewton(kv, scalings) && scaling < newtonScalings && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
+		if scaling >= firstNewton && scaling < MaxNewton && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
 			continue
 		}
 		for j, want := range column {
@@ -140,11 +147,10 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 			with.addScaled(table[i*kv:][:kv], sums, lack/missing)
 		}
 	}
-	return with.entropy(table)
 }
 
 // newton scales columns by a step of Newton's method. It reports false, and does nothing, where
-// the step is long, or the pivots of its system are too small.
+// the pivots of its system are too small.
 func newton(system, table, row, column, left, right, sums []float64) bool {
 	k := len(column)
 	matrix, steps, inverses, scaled := system[:k*k], system[k*k:][:k], system[k*k+k:][:k], system[k*k+2*k:][:k]
@@ -193,13 +199,13 @@ func newton(system, table, row, column, left, right, sums []float64) bool {
 		}
 		steps[i] *= inverses[i]
 	}
+	longest := float64(mostStep)
 	for _, x := range steps {
-		if !(math.Abs(x) < mostStep) {
-			return false
-		}
+		longest = max(longest, math.Abs(x))
 	}
 	for j, x := range steps {
-		right[j] *= 1 + x
+		half := x * (0.5 * (mostStep / longest))
+		right[j] = right[j] * (1 + half) / (1 - half) // nearly exp
 	}
 	return true
 }
@@ -217,7 +223,7 @@ type panelKernels struct {
 	lanes int
 	// interleave puts rows of n entries into a panel, and separate takes them out of it.
 	interleave, separate func(dst, src []float64, n int)
-	// consistent leaves the entropies, one for each edge of the panel.
+	// consistent leaves the entropies, one for each edge of the panel, unless entropy is empty.
 	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int)
 }
 
@@ -235,17 +241,23 @@ func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, k
 		k.interleave(pairs, beliefs, size)
 		k.interleave(panelRows, rows, ku)
 		k.interleave(panelColumns, columns, kv)
-		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton(kv, scalings), scalings)
+		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton, scalings)
 		k.separate(beliefs, pairs, size)
 	}
-	for ; len(entropy) >= k.lanes; entropy = entropy[k.lanes:] {
+	for ; len(rows) >= k.lanes*ku; rows = rows[k.lanes*ku:] {
 		panel(beliefs, entropy, rows, columns)
-		beliefs, rows, columns = beliefs[k.lanes*size:], rows[k.lanes*ku:], columns[k.lanes*kv:]
+		beliefs, columns = beliefs[k.lanes*size:], columns[k.lanes*kv:]
+		if entropy != nil {
+			entropy = entropy[k.lanes:]
+		}
 	}
-	if len(entropy) == 0 {
+	if len(rows) == 0 {
 		return
 	}
 	copied, copiedRows, copiedColumns, entropies := room(size), room(ku), room(kv), room(1)
+	if entropy == nil {
+		entropies = nil
+	}
 	repeatLast(copied, beliefs, size)
 	repeatLast(copiedRows, rows, ku)
 	repeatLast(copiedColumns, columns, kv)

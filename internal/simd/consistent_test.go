@@ -89,9 +89,13 @@ func longhandConsistent(table, row, column []float64, scalings int) (entropy flo
 		if distance <= negligibleMass/10 || scaling == scalings {
 			break
 		}
-		if steps := longhandNewton(table, row, column, left, right, scaled); steps != nil && scaling >= firstNewton(kv, scalings) && scaling < newtonScalings {
+		if steps := longhandNewton(table, row, column, left, right, scaled); steps != nil && scaling >= firstNewton && scaling < MaxNewton {
+			longest := 1.0
+			for _, x := range steps {
+				longest = max(longest, math.Abs(x))
+			}
 			for j, x := range steps {
-				right[j] *= 1 + x
+				right[j] *= (2*longest + x) / (2*longest - x)
 			}
 			continue
 		}
@@ -123,7 +127,7 @@ func longhandConsistent(table, row, column []float64, scalings int) (entropy flo
 }
 
 // longhandNewton solves the system of Newton's method by elimination, whose pivots are the
-// squares of Cholesky's; nil where one is small, a step long, or the table large.
+// squares of Cholesky's; nil where one is small, or the table large.
 func longhandNewton(table, row, column, left, right, scaled []float64) []float64 {
 	kv := len(column)
 	if kv > newtonStates || len(table) > panelEntries {
@@ -160,9 +164,6 @@ func longhandNewton(table, row, column, left, right, scaled []float64) []float64
 			x[j] -= a[j][m] * x[m]
 		}
 		x[j] /= a[j][j]
-	}
-	if slices.ContainsFunc(x, func(step float64) bool { return !(math.Abs(step) < mostStep) }) {
-		return nil
 	}
 	return x
 }

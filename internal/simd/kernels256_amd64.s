@@ -16932,43 +16932,47 @@ vector1455:
 	JMP       scaling1426
 
 scale1434:
-	MOVQ  AX, DX
-	SHRQ  $0x05, DX
-	ADDQ  $0x00, DX
-	IMULQ AX, DX
-	MOVQ  system_base+144(FP), BX
-	ADDQ  BX, DX
-	XORQ  BX, BX
+	MOVQ    AX, DX
+	SHRQ    $0x05, DX
+	ADDQ    $0x00, DX
+	IMULQ   AX, DX
+	MOVQ    system_base+144(FP), BX
+	ADDQ    BX, DX
+	VMOVUPD constants<>+128(SB), Y3
+	XORQ    BX, BX
 
 vector1456:
-	VMOVUPD (DX)(BX*1), Y3
-	VMOVUPD constants<>+608(SB), Y4
-	VANDPD  constants<>+160(SB), Y3, Y3
-	VCMPPD  $0x1e, Y3, Y4, Y3
-	VANDPD  Y3, Y2, Y2
+	VMOVUPD (DX)(BX*1), Y4
+	VANDPD  constants<>+160(SB), Y4, Y4
+	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
 	JL      vector1456
+	VDIVPD  Y3, Y0, Y3
+	VMULPD  constants<>+608(SB), Y3, Y3
 	XORQ    BX, BX
 
 vector1457:
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   (SI)(BX*1), Y3
-	MOVQ      columns_base+48(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
-	MOVQ      sums_base+120(FP), SI
+	MOVQ      columns_base+48(FP), SI
 	VMOVUPD   (SI)(BX*1), Y5
-	VXORPD    Y6, Y6, Y6
-	VCMPPD    $0x1e, Y6, Y5, Y6
-	VDIVPD    Y5, Y4, Y4
-	VMINPD    constants<>+2688(SB), Y4, Y4
-	VANDPD    Y6, Y4, Y4
-	VADDPD    (DX)(BX*1), Y0, Y5
-	VMULPD    Y3, Y5, Y5
-	VBLENDVPD Y2, Y5, Y4, Y4
-	VBLENDVPD Y1, Y4, Y3, Y3
+	MOVQ      sums_base+120(FP), SI
+	VMOVUPD   (SI)(BX*1), Y6
+	VXORPD    Y7, Y7, Y7
+	VCMPPD    $0x1e, Y7, Y6, Y7
+	VDIVPD    Y6, Y5, Y5
+	VMINPD    constants<>+2688(SB), Y5, Y5
+	VANDPD    Y7, Y5, Y5
+	VMULPD    (DX)(BX*1), Y3, Y6
+	VADDPD    Y6, Y0, Y7
+	VMULPD    Y4, Y7, Y7
+	VSUBPD    Y6, Y0, Y6
+	VDIVPD    Y6, Y7, Y7
+	VBLENDVPD Y2, Y7, Y5, Y5
+	VBLENDVPD Y1, Y5, Y4, Y4
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   Y3, (SI)(BX*1)
+	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
 	JL        vector1457
@@ -17037,6 +17041,9 @@ vector1460:
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
+	MOVQ         entropy_len+176(FP), CX
+	TESTQ        CX, CX
+	JZ           silent1461
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -17045,14 +17052,14 @@ vector1460:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1461:
+vector1463:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector1462:
+vector1464:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -17090,13 +17097,45 @@ vector1462:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1462
+	JL           vector1464
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1461
+	JL           vector1463
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
+	JMP          rounded1462
+
+silent1461:
+	MOVQ right_base+96(FP), CX
+	MOVQ sums_base+120(FP), DX
+	MOVQ pairs_base+0(FP), BX
+	MOVQ rows_len+32(FP), SI
+	SHLQ $0x03, SI
+	XORQ DI, DI
+
+vector1465:
+	MOVQ    left_base+72(FP), R8
+	VMOVUPD (R8)(DI*1), Y0
+	MOVQ    rows_base+24(FP), R8
+	VMULPD  (R8)(DI*1), Y2, Y1
+	XORQ    R8, R8
+
+vector1466:
+	VMOVUPD     (BX)(R8*1), Y3
+	VMULPD      (CX)(R8*1), Y3, Y3
+	VMULPD      Y0, Y3, Y3
+	VFMADD231PD (DX)(R8*1), Y1, Y3
+	VMOVUPD     Y3, (BX)(R8*1)
+	ADDQ        $0x20, R8
+	CMPQ        R8, AX
+	JL          vector1466
+	ADDQ        AX, BX
+	ADDQ        $0x20, DI
+	CMPQ        DI, SI
+	JL          vector1465
+
+rounded1462:
 	VZEROUPPER
 	RET
 

@@ -15601,43 +15601,47 @@ vector1212:
 	JMP       scaling1183
 
 scale1191:
-	MOVQ  AX, DX
-	SHRQ  $0x06, DX
-	ADDQ  $0x00, DX
-	IMULQ AX, DX
-	MOVQ  system_base+144(FP), BX
-	ADDQ  BX, DX
-	XORQ  BX, BX
+	MOVQ    AX, DX
+	SHRQ    $0x06, DX
+	ADDQ    $0x00, DX
+	IMULQ   AX, DX
+	MOVQ    system_base+144(FP), BX
+	ADDQ    BX, DX
+	VMOVUPD Z0, Z9
+	XORQ    BX, BX
 
 vector1213:
-	VMOVUPD (DX)(BX*1), Z9
-	VMOVUPD Z1, Z10
-	VANDPD  Z3, Z9, Z9
-	VCMPPD  $0x1e, Z9, Z10, K3
-	KANDB   K3, K2, K2
+	VMOVUPD (DX)(BX*1), Z10
+	VANDPD  Z3, Z10, Z10
+	VMAXPD  Z10, Z9, Z9
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
 	JL      vector1213
+	VDIVPD  Z9, Z8, Z9
+	VMULPD  Z1, Z9, Z9
 	XORQ    BX, BX
 
 vector1214:
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   (SI)(BX*1), Z9
-	MOVQ      columns_base+48(FP), SI
 	VMOVUPD   (SI)(BX*1), Z10
-	MOVQ      sums_base+120(FP), SI
+	MOVQ      columns_base+48(FP), SI
 	VMOVUPD   (SI)(BX*1), Z11
-	VXORPD    Z12, Z12, Z12
-	VCMPPD    $0x1e, Z12, Z11, K3
-	VDIVPD    Z11, Z10, Z10
-	VMINPD    Z2, Z10, Z10
-	VMOVAPD.Z Z10, K3, Z10
-	VADDPD    (DX)(BX*1), Z8, Z11
-	VMULPD    Z9, Z11, Z11
-	VMOVAPD   Z11, K2, Z10
-	VMOVAPD   Z10, K1, Z9
+	MOVQ      sums_base+120(FP), SI
+	VMOVUPD   (SI)(BX*1), Z12
+	VXORPD    Z13, Z13, Z13
+	VCMPPD    $0x1e, Z13, Z12, K3
+	VDIVPD    Z12, Z11, Z11
+	VMINPD    Z2, Z11, Z11
+	VMOVAPD.Z Z11, K3, Z11
+	VMULPD    (DX)(BX*1), Z9, Z12
+	VADDPD    Z12, Z8, Z13
+	VMULPD    Z10, Z13, Z13
+	VSUBPD    Z12, Z8, Z12
+	VDIVPD    Z12, Z13, Z13
+	VMOVAPD   Z13, K2, Z11
+	VMOVAPD   Z11, K1, Z10
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   Z9, (SI)(BX*1)
+	VMOVUPD   Z10, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
 	JL        vector1214
@@ -15713,6 +15717,9 @@ vector1217:
 	VMOVUPD      constants<>+512(SB), Z5
 	VMOVUPD      constants<>+576(SB), Z7
 	VMOVUPD      constants<>+640(SB), Z8
+	MOVQ         entropy_len+176(FP), CX
+	TESTQ        CX, CX
+	JZ           silent1218
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -15721,14 +15728,14 @@ vector1217:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1218:
+vector1220:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z0, Z11
 	XORQ    R8, R8
 
-vector1219:
+vector1221:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -15764,13 +15771,45 @@ vector1219:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector1219
+	JL               vector1221
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector1218
+	JL               vector1220
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
+	JMP              rounded1219
+
+silent1218:
+	MOVQ right_base+96(FP), CX
+	MOVQ sums_base+120(FP), DX
+	MOVQ pairs_base+0(FP), BX
+	MOVQ rows_len+32(FP), SI
+	SHLQ $0x03, SI
+	XORQ DI, DI
+
+vector1222:
+	MOVQ    left_base+72(FP), R8
+	VMOVUPD (R8)(DI*1), Z1
+	MOVQ    rows_base+24(FP), R8
+	VMULPD  (R8)(DI*1), Z0, Z2
+	XORQ    R8, R8
+
+vector1223:
+	VMOVUPD     (BX)(R8*1), Z3
+	VMULPD      (CX)(R8*1), Z3, Z3
+	VMULPD      Z1, Z3, Z3
+	VFMADD231PD (DX)(R8*1), Z2, Z3
+	VMOVUPD     Z3, (BX)(R8*1)
+	ADDQ        $0x40, R8
+	CMPQ        R8, AX
+	JL          vector1223
+	ADDQ        AX, BX
+	ADDQ        $0x40, DI
+	CMPQ        DI, SI
+	JL          vector1222
+
+rounded1219:
 	VZEROUPPER
 	RET
 

@@ -207,17 +207,22 @@ func (p panel) consistent() {
 	p.INCQ(scaling)
 	p.JMP(label(again))
 	p.Label(scale)
-	steps := p.steps(width)
-	p.each(width, func(j reg.Register) { // short steps alone
-		size, most := p.load(bytes(steps, j, 0)), p.copyOf("half")
-		p.VANDPD(p.wide("magnitude"), size, size)
-		p.both(p.greater(most, size), fine)
-	})
+	steps, shorter := p.steps(width), p.copyOf("one")
 	p.each(width, func(j reg.Register) {
-		r, x, y := p.load(p.at("right", j)), p.load(p.at("columns", j)), p.vector()
+		size := p.load(bytes(steps, j, 0))
+		p.VANDPD(p.wide("magnitude"), size, size)
+		p.VMAXPD(size, shorter, shorter)
+	})
+	p.VDIVPD(shorter, one, shorter)
+	p.VMULPD(p.wide("half"), shorter, shorter)
+	p.each(width, func(j reg.Register) {
+		r, x, half, y := p.load(p.at("right", j)), p.load(p.at("columns", j)), p.vector(), p.vector()
 		p.ratio(x, p.load(p.at("sums", j)))
-		p.VADDPD(bytes(steps, j, 0), one, y)
+		p.VMULPD(bytes(steps, j, 0), shorter, half)
+		p.VADDPD(half, one, y)
 		p.VMULPD(r, y, y)
+		p.VSUBPD(half, one, half)
+		p.VDIVPD(half, y, y)
 		p.choose(fine, y, x)
 		p.choose(off, x, r)
 		p.VMOVUPD(r, p.at("right", j))
@@ -430,21 +435,37 @@ func (p panel) roundPanel(width reg.Register) {
 		v.keepTable("minusLog")
 		log = func(y reg.VecVirtual) reg.VecVirtual { return v.logs512([]reg.VecVirtual{y})[0] }
 	}
-	entropy, right, sums := p.zero(), p.base("right"), p.base("sums")
+	n, silent, end := p.length("entropy"), p.label("silent"), p.label("rounded")
+	p.TESTQ(n, n)
+	p.JZ(label(silent))
+	entropy := p.zero()
+	p.finish(width, inverse, func(x reg.VecVirtual) {
+		y := p.vector()
+		p.VMAXPD(p.wide("smallestNormal"), x, y)
+		p.VFNMADD231PD(x, log(y), entropy)
+	})
+	p.VMOVUPD(entropy, operand.Mem{Base: p.base("entropy")})
+	p.JMP(label(end))
+	p.Label(silent)
+	p.finish(width, inverse, func(reg.VecVirtual) {})
+	p.Label(end)
+}
+
+// finish writes the tables, as factors and what is spread make them, and gives each vector to use.
+func (p panel) finish(width reg.Register, inverse reg.VecVirtual, use func(x reg.VecVirtual)) {
+	right, sums := p.base("right"), p.base("sums")
 	p.eachRow(width, func(i, row reg.Register) {
 		l, lack := p.load(p.at("left", i)), p.vector()
 		p.VMULPD(p.at("rows", i), inverse, lack)
 		p.each(width, func(j reg.Register) {
-			x, y := p.load(bytes(row, j, 0)), p.vector()
+			x := p.load(bytes(row, j, 0))
 			p.VMULPD(bytes(right, j, 0), x, x)
 			p.VMULPD(l, x, x)
 			p.VFMADD231PD(bytes(sums, j, 0), lack, x)
 			p.VMOVUPD(x, bytes(row, j, 0))
-			p.VMAXPD(p.wide("smallestNormal"), x, y)
-			p.VFNMADD231PD(x, log(y), entropy)
+			use(x)
 		})
 	})
-	p.VMOVUPD(entropy, operand.Mem{Base: p.base("entropy")})
 }
 
 // interleave512 puts rows into a panel: of eight rows eight entries at a time.
