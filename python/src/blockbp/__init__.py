@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._chain import ChainCRF
 from ._graph import Graph, GraphCRF
 from ._grid import GridCRF
 from ._run import BlockbpError, BlockbpWarning, ConvergenceWarning, binary
 
-__all__ = ["BlockbpError", "BlockbpWarning", "ConvergenceWarning", "Graph", "GraphCRF", "GridCRF", "binary"]
+__all__ = ["BlockbpError", "BlockbpWarning", "ChainCRF", "ConvergenceWarning", "Graph", "GraphCRF", "GridCRF", "binary"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 import inspect
@@ -9,7 +10,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -345,9 +346,15 @@ class Classifier(Estimator):
     def _learn(self, instances: list[Instance], arguments: Sequence[str]) -> None:
         self.n_features_in_ = instances[0].x.shape[1]
         manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True}
+        with self._data(instances, manifest) as folder:
+            self._train(folder, arguments)
+
+    @contextlib.contextmanager
+    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
+        """Make a folder with the instances in DATA."""
         with Folder(_arrays.bytes_of(instances)) as folder:
             _arrays.write(folder / DATA, instances, manifest, self.bias)
-            self._train(folder, arguments)
+            yield folder
 
     def _infer(self, X: Any, y: Any, arguments: Sequence[str], array: str, images: dict[str, Any]) -> list[NDArray[Any]]:
         """Run predict, and return an array for each instance, a row for each node."""
@@ -358,8 +365,7 @@ class Classifier(Estimator):
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
             clamp = ["--clamp"]
         threads = [f"--threads={self.n_jobs}"] if self.n_jobs not in (None, -1) else []
-        with Folder(_arrays.bytes_of(instances)) as folder:
-            _arrays.write(folder / DATA, instances, {"hidden_labels": True}, self.bias)
+        with self._data(instances, {"hidden_labels": True}) as folder:
             with open(folder / MODEL, "wb") as file:
                 file.write(self.model_)
             notes = _run.run(

@@ -1,0 +1,247 @@
+"""ChainCRF: sentences, and other sequences."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._arrays import Instance, classes_of
+from ._base import DATA, Classifier, _listed, documented
+from ._model import Model
+from ._run import Folder
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+TEXT = "sequences.crfsuite"
+
+# Characters that end a field or a line of the text, and what stands for them in names.
+_CONTROLS = str.maketrans({"\t": "␉", "\n": "␊", "\r": "␍", "\0": "␀", "\\": "\\\\", ":": "\\:"})
+
+
+@documented
+class ChainCRF(Classifier):
+    """A conditional random field on sequences, such as the words of sentences.
+
+    Each token is a node, and edges join neighbours. On sequences learning, probabilities
+    and joint labels are exact.
+
+    Parameters
+    ----------
+    bias : bool
+        Whether tokens have a further attribute, ``"bias"``, that is 1.
+    {learning}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape [classes]
+        The classes, sorted.
+    attributes_ : list of str
+        The attributes of tokens, ``"bias"`` last.
+    coef_ : dict of str to ndarray
+        ``"node.token"`` [classes, attributes], and ``"edge.next"`` [classes, classes, 1], from
+        a token's class to that of the next.
+    {results}
+
+    Examples
+    --------
+    >>> from blockbp import ChainCRF
+    >>> X = [[{"word": "the", "first": True}, {"word": "dog"}], [["word:a"], ["word:dog", "last"]]]
+    >>> crf = ChainCRF().fit(X, [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> crf.predict([[{"word": "a"}, {"word": "cat"}]])
+    [['DET', 'NOUN']]
+    """
+
+    def __init__(
+        self,
+        bias: bool = True,
+        prior: float = 1.0,
+        l2: float | str | None = None,
+        counting: str = "auto",
+        method: str = "auto",
+        class_weight: str | Mapping[Any, float] | None = None,
+        max_time: float | None = None,
+        unlabelled: Any = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.bias = bias
+        self.prior = prior
+        self.l2 = l2
+        self.counting = counting
+        self.method = method
+        self.class_weight = class_weight
+        self.max_time = max_time
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.options = options
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        X : list of lists of dicts, or of lists of str
+            The attributes of each token of each sequence, as sklearn-crfsuite has them. In a
+            dict, a text or a list of texts makes attributes ``"key:text"`` that are 1, a dict
+            those of its keys behind ``"key:"``, and a number or a truth value is the value of
+            ``"key"``. Texts of a list are attributes that are 1.
+        y : list of lists
+            Labels of any type; None, or ``unlabelled``, hides one.
+        """
+        return self._fit(X, y, ["--kind=text", *["--no-bias"] * (not self.bias)])
+
+    def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
+        """Return predict_proba as a dict by class for every token of every sequence."""
+        classes = self.classes_.tolist() if hasattr(self, "classes_") else []
+        return [[dict(zip(classes, row)) for row in rows.tolist()] for rows in self.predict_proba(X, y)]
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """Weights by (attribute, class)."""
+        self._fitted()
+        table = self.coef_["node.token"].T.tolist()
+        return {(a, c): w for a, row in zip(self.attributes_, table) for c, w in zip(self.classes_.tolist(), row)}
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """Weights by (class, class of the next token)."""
+        self._fitted()
+        classes, table = self.classes_.tolist(), self.coef_["edge.next"][:, :, 0].tolist()
+        return {(a, b): table[i][j] for i, a in enumerate(classes) for j, b in enumerate(classes)}
+
+    def _instances(self, X: Any, fitting: bool) -> list[Instance]:
+        made: list[Instance] = []
+        names: dict[str, str] = {}
+        for n, sequence in enumerate(_listed(X, "X")):
+            tokens = _listed(sequence, f"X[{n}]")
+            if len(tokens) == 0:
+                raise ValueError(f"X[{n}] is empty: leave sequences without tokens out, of y too")
+            lines = np.empty((len(tokens), 1), object)
+            for i, token in enumerate(tokens):
+                try:
+                    lines[i, 0] = "".join(_fields(token, names))
+                except ValueError as err:
+                    raise ValueError(f"X[{n}][{i}]{err}") from None
+            made.append(Instance(lines, np.zeros((0, 2), np.int32)))
+        if not made:
+            raise ValueError("X is empty")
+        return made
+
+    def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
+        return [_labels(labels, n) for n, labels in enumerate(_listed(y, "y"))]
+
+    def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
+        for name in self.classes_.tolist():
+            if str(name) in ("", "?") or re.search(r"[\t\n\r\0]|^-DOCSTART-", str(name)):
+                raise ValueError(f"y has the class {name!r}, which tagged text cannot hold: give it another name, or hide it by unlabelled={name!r}")
+        return {}
+
+    @contextlib.contextmanager
+    def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
+        names = [str(c) for c in self.classes_.tolist()] + ["?"]  # -1 is the last
+        ends = np.cumsum([len(i.x) + 1 for i in instances])  # lines, with an empty one behind each
+        self._ends = ends
+        with Folder(sum(len(line) for i in instances for line in i.x[:, 0])) as folder:
+            os.mkdir(folder / DATA)
+            with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
+                json.dump(manifest, file)
+            with open(os.path.join(folder / DATA, TEXT), "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+                for instance in instances:
+                    codes = [-1] * len(instance.x) if instance.labels is None else instance.labels.tolist()
+                    # The tab behind the label is there without attributes, too: the line is no comment.
+                    file.writelines(f"{names[code]}{line or chr(9)}\n" for code, line in zip(codes, instance.x[:, 0]))
+                    file.write("\n")
+            yield folder
+
+    def _read_model(self) -> None:
+        model = Model(self.model_)
+        if model.recipe.get("kind") != "text" or model.recipe["text"]["form"] != "attributes" or len(model.schema["edge_types"]) != 1:
+            raise ValueError("this model is not of a ChainCRF: it did not learn from tagged text of attributes")
+        super()._read_model()
+        self.attributes_ = model.features("node")
+        self.n_features_in_ = len(self.attributes_) - bool(model.recipe.get("bias"))
+
+    def _adopt(self, model: Model) -> None:
+        self.bias = bool(model.recipe.get("bias"))
+        self.classes_ = classes_of(model.states())
+
+    def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
+        return [p.tolist() if p.ndim == 1 else p for p in parts]
+
+    def _label_place(self, instance: int, node: int) -> str:
+        return f"y[{instance}][{node}]"
+
+    def _places(self, folder: Folder) -> Callable[[str], str]:
+        other = super()._places(folder)
+
+        def place(match: re.Match[str]) -> str:
+            line = int(match[1]) - 1
+            sequence = int(np.searchsorted(self._ends, line, "right"))
+            return f"X[{sequence}][{line - (int(self._ends[sequence - 1]) if sequence else 0)}]"
+
+        return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text))
+
+
+def _labels(labels: Any, n: int) -> Any:
+    """Return the labels of a sequence as an array, of objects where they differ in type."""
+    if isinstance(labels, np.ndarray):
+        return labels
+    if isinstance(labels, str) or not isinstance(labels, Sequence):
+        raise ValueError(f"y[{n}] is {type(labels).__name__}, want a list of labels, one for each token")
+    if len({type(c) for c in labels}) == 1:
+        return np.asarray(labels)
+    return np.array([*labels, None], object)[:-1]
+
+
+def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:
+    """Give the attributes of a token as fields, each with a tab before it."""
+    if isinstance(token, Mapping):
+        for key, value in token.items():
+            yield from _attributes(str(key), value, names)
+    elif isinstance(token, (list, tuple, set, frozenset)):
+        for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
+            if not isinstance(name, str):
+                raise ValueError(f" holds {name!r}, want texts")
+            yield _name(name, names)
+    else:
+        raise ValueError(f" is {type(token).__name__}, want the attributes of a token: a dict, or a list of texts")
+
+
+def _attributes(key: str, value: Any, names: dict[str, str]) -> Iterator[str]:
+    if isinstance(value, str):
+        yield _name(f"{key}:{value}", names)
+    elif isinstance(value, (bool, int, float, np.number, np.bool_)):
+        x = float(value)
+        if not math.isfinite(x):
+            raise ValueError(f"[{key!r}] is {x}, want a finite number")
+        yield _name(key, names) if x == 1 else f"{_name(key, names)}:{x!r}"
+    elif isinstance(value, Mapping):
+        for inner, v in value.items():
+            yield from _attributes(f"{key}:{inner}", v, names)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for inner in sorted(value) if isinstance(value, (set, frozenset)) else value:
+            if not isinstance(inner, str):
+                raise ValueError(f"[{key!r}] holds {inner!r}, want texts")
+            yield _name(f"{key}:{inner}", names)
+    else:
+        raise ValueError(f"[{key!r}] is {type(value).__name__}, want a text, a number, a truth value, or texts")
+
+
+def _name(name: str, names: dict[str, str]) -> str:
+    """Return the field of an attribute that is 1."""
+    if (field := names.get(name)) is None:
+        field = names[name] = "\t" + name.translate(_CONTROLS)
+    return field

@@ -1,0 +1,181 @@
+"""ChainCRF."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blockbp import ChainCRF, GraphCRF
+from blockbp._model import Model
+
+WORDS = {"DET": ["the", "a", "this"], "ADJ": ["old", "red", "a:b\\c"], "NOUN": ["dog", "cat\tfish", "house", "run"], "VERB": ["runs", "sees", "run"]}
+NEXT = {"DET": ["ADJ", "NOUN"], "ADJ": ["NOUN", "ADJ"], "NOUN": ["VERB", "DET"], "VERB": ["DET", "NOUN"]}
+
+
+def sentences(count: int = 30, seed: int = 0) -> tuple[list[list[dict[str, Any]]], list[list[str]]]:
+    """Return sentences of a small grammar, as feature dicts and labels."""
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(count):
+        tag, tags = "DET", ["DET"]
+        for _ in range(rng.integers(0, 7)):
+            tags.append(tag := str(rng.choice(NEXT[tag])))
+        words = [str(rng.choice(WORDS[t])) for t in tags]
+        X.append([{"word": w, "first": i == 0, "length": len(w) / 8, "ends": [w[-1:], w[-2:]], "next": {"word": (words + ["."])[i + 1]}} for i, w in enumerate(words)])
+        y.append(tags)
+    return X, y
+
+
+def crfsuite(X: list[list[dict[str, Any]]], y: list[list[str | None]]) -> str:
+    """Return the text that crfsuite reads, written by hand."""
+
+    def name(text: str) -> str:
+        return text.replace("\t", "␉").replace("\\", "\\\\").replace(":", "\\:")
+
+    lines = []
+    for tokens, labels in zip(X, y):
+        for token, label in zip(tokens, labels):
+            ends = "\t".join(name("ends:" + e) for e in token["ends"])
+            first = "first" if token["first"] else "first:0"
+            lines.append("\t".join([label or "?", name("word:" + token["word"]), first, f"length:{token['length']!r}", ends, name("next:word:" + token["next"]["word"])]))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_equal_to_the_command(tmp_path: Path, command: Any, bias: bool) -> None:
+    """Weights, labels and probabilities are those of the command, to the last bit."""
+    X, y = sentences()
+    hidden: list[list[str | None]] = [[None if (n + i) % 5 == 0 else t for i, t in enumerate(tags)] for n, tags in enumerate(y)]
+    crf = ChainCRF(bias=bias, prior=2).fit(X, hidden)
+    (tmp_path / "data.crfsuite").write_text(crfsuite(X, hidden))
+    command("train", "data.crfsuite", *["--no-bias"] * (not bias), "--prior", "2", "-o", "run", "-q", "--report=false")
+    trained = Model((tmp_path / "run/model.safetensors").read_bytes())
+    assert trained.coefficients().keys() == crf.coef_.keys() == {"node.token", "edge.next"}
+    for name, weights in trained.coefficients().items():
+        assert np.array_equal(weights, crf.coef_[name]), name
+    assert trained.features("node") == crf.attributes_ and list(crf.classes_) == trained.states() == ["ADJ", "DET", "NOUN", "VERB"]
+    assert crf.n_features_in_ == len(crf.attributes_) - bias
+    for known, labels, joint, arguments in [
+        (None, crf.predict(X), False, []),
+        (None, crf.predict_joint(X), True, ["--decode=map"]),
+        (hidden, crf.predict(X, hidden), False, ["--clamp"]),
+    ]:
+        folder = tmp_path / f"{joint}{len(arguments)}{known is None}"
+        command("predict", "data.crfsuite", "-m", "run", "-o", str(folder), "-q", "--arrays", *arguments)
+        flat = np.load(folder / "labels.npy")
+        assert [c for s in labels for c in s] == list(crf.classes_[flat])
+        if not joint:
+            assert np.array_equal(np.concatenate(crf.predict_proba(X, known)), np.load(folder / "beliefs.npy"))
+    assert all(a == b for s, t in zip(crf.predict(X, hidden), hidden) for a, b in zip(s, t) if b is not None)
+
+
+def test_shapes_and_names() -> None:
+    """Results have sklearn-crfsuite's shapes, and weights have names."""
+    X, y = sentences()
+    crf = ChainCRF().fit(X[:20], y[:20])
+    predicted = crf.predict(X[20:])
+    assert isinstance(predicted[0], list) and isinstance(predicted[0][0], str)
+    assert [len(s) for s in predicted] == [len(s) for s in y[20:]]
+    assert crf.score(X[20:], y[20:]) == np.mean(np.array(sum(predicted, [])) == sum(y[20:], [])) > 0.9
+    marginals, proba = crf.predict_marginals(X[20:]), crf.predict_proba(X[20:])
+    assert marginals[3][0] == dict(zip(["ADJ", "DET", "NOUN", "VERB"], proba[3][0]))
+    state, transition = crf.state_features_, crf.transition_features_
+    assert state["word:the", "DET"] == crf.coef_["node.token"][1, crf.attributes_.index("word:the")] > 0.3
+    assert ("word:cat␉fish", "NOUN") in state and ("bias", "DET") in state
+    assert transition["DET", "NOUN"] == crf.coef_["edge.next"][1, 2, 0] > transition["DET", "VERB"]
+
+
+def test_texts_of_lists_are_attributes() -> None:
+    """Lists of texts, and dicts of them, say the same."""
+    X, y = sentences()
+    dicts = ChainCRF().fit([[{"word": t["word"], "x": True} for t in s] for s in X], y)
+    lists = ChainCRF().fit([[["word:" + t["word"], "x"] for t in s] for s in X], y)
+    sets = ChainCRF().fit([[{"word": {t["word"]}, "x": 1.0} for t in s] for s in X], y)
+    for crf in (lists, sets):
+        assert crf.attributes_ == dicts.attributes_
+        assert all(np.array_equal(a, b) for a, b in zip(crf.coef_.values(), dicts.coef_.values()))
+    # Attributes that fit has not seen mean nothing.
+    assert np.array_equal(dicts.predict_proba([[{"word": "dog", "new": 3, "z": "zz"}]])[0], dicts.predict_proba([[{"word": "dog"}]])[0])
+
+
+def test_labels_of_any_type() -> None:
+    """Classes keep their type; NaN and None hide alike."""
+    X, y = sentences()
+    number = {"ADJ": -1, "DET": 0, "NOUN": 5, "VERB": 7}
+    crf, plain = ChainCRF().fit(X, [[number[t] for t in s] for s in y]), ChainCRF().fit(X, y)
+    assert crf.classes_.tolist() == [-1, 0, 5, 7] and crf.predict(X) == [[number[t] for t in s] for s in plain.predict(X)]
+    hide = [[None if i == 1 else t for i, t in enumerate(s)] for s in y]
+    nan = [[float("nan") if i == 1 else t for i, t in enumerate(s)] for s in y]
+    other = [["-" if i == 1 else t for i, t in enumerate(s)] for s in y]
+    want = ChainCRF().fit(X, hide).coef_["node.token"]
+    assert np.array_equal(ChainCRF().fit(X, nan).coef_["node.token"], want)
+    assert np.array_equal(ChainCRF(unlabelled="-").fit(X, other).coef_["node.token"], want)
+
+
+def test_save_load(tmp_path: Path, command: Any) -> None:
+    """Models go through files, pickle and the command."""
+    X, y = sentences()
+    for bias in (True, False):
+        crf = ChainCRF(bias=bias).fit(X, y)
+        crf.save(tmp_path / "m.safetensors")
+        loaded = ChainCRF.load(tmp_path / "m.safetensors")
+        assert loaded.bias == bias and loaded.attributes_ == crf.attributes_
+        for same in (loaded, pickle.loads(pickle.dumps(crf))):
+            assert same.predict_joint(X) == crf.predict_joint(X)
+            assert all(np.array_equal(a, b) for a, b in zip(same.predict_proba(X), crf.predict_proba(X)))
+    assert json.loads(command("info", "m.safetensors", "--json"))
+    rings = GraphCRF().fit([(np.eye(2), np.array([[0, 1]]))], [[0, 1]])
+    rings.save(tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="this model is not of a ChainCRF"):
+        ChainCRF.load(tmp_path / "other.safetensors")
+
+
+def test_cross_validation() -> None:
+    """scikit-learn's searches take lists of sequences."""
+    selection = pytest.importorskip("sklearn.model_selection")
+    X, y = sentences()
+    assert selection.cross_val_score(ChainCRF(), X, y, cv=3).min() > 0.8
+    search = selection.GridSearchCV(ChainCRF(), {"prior": [0.01, 1]}, cv=2).fit(X, y)
+    assert search.best_params_ == {"prior": 1}
+
+
+def test_mistakes() -> None:
+    """Errors name the sequence and the token."""
+    X, y = sentences(4)
+    while len(y[1]) < 3:
+        X, y = X[1:], y[1:]
+
+    def wants(message: str, X: Any = X, y: Any = y) -> None:
+        with pytest.raises(ValueError, match=message):
+            ChainCRF().fit(X, y)
+
+    def token(value: Any) -> list[list[Any]]:
+        return [s if n != 1 else [t if i != 2 else value for i, t in enumerate(s)] for n, s in enumerate(X)]
+
+    wants(r"^X\[1\] is empty", [X[0], [], *X[2:]], [y[0], [], *y[2:]])
+    wants("^X is empty", [], [])
+    wants(r"^X\[1\]\[2\] is int, want the attributes", token(3))
+    wants(r"^X\[1\]\[2\] is str, want the attributes", token("word"))
+    wants(r"^X\[1\]\[2\] holds 3, want texts", token([3]))
+    wants(r"^X\[1\]\[2\]\['a'\] is nan, want a finite number", token({"a": float("nan")}))
+    wants(r"^X\[1\]\[2\]\['a:b'\] is NoneType, want a text", token({"a": {"b": None}}))
+    wants(r"^X\[1\]\[2\]: .*1e\+?150", token({"a": 1e200}))
+    wants(r"^y\[1\] has the shape", X, [y[0], y[1][:-1], *y[2:]])
+    wants(r"^X has \d and y \d entries", X, y[:-1])
+    wants(r"^y\[0\] is str, want a list", X, ["DET"] * len(X))
+    wants(r"^y has 1 known class", X, [["a"] * len(s) for s in X])
+    wants(r"^y has 0 known classes", X, [[None] * len(s) for s in X])
+    wants(r"^y has the class '\?', which tagged text cannot hold", X, [["?", *s[1:]] for s in y])
+    crf = ChainCRF().fit(X, y)
+    with pytest.raises(ValueError, match=r"^y\[1\]\[2\] is 'X', which is no class: classes are ADJ"):
+        crf.score(X, [s if n != 1 else [*s[:2], "X", *s[3:]] for n, s in enumerate(y)])
+    with pytest.raises(ValueError, match=r"^X\[0\] is empty"):
+        crf.predict([[]])
+    with pytest.raises(ValueError, match="not fitted"):
+        ChainCRF().predict_marginals(X)
