@@ -148,6 +148,20 @@ def test_results() -> None:
     assert not GridCRF(options={"no_edges": True}).fit(X, y).coef_["edge"].any()
 
 
+def test_options_of_predictions() -> None:
+    """A limit of inference says so in the words of the estimator, and costs decide."""
+    X, y = stripes()
+    crf = GridCRF().fit(X, y)
+    p = crf.predict_proba(X)
+    crf.set_params(predict_options={"cost": "0=1000"})
+    assert (crf.predict(X) == 0).sum() > (p.argmax(-1) == 0).sum()
+    crf.set_params(predict_options={"max_sweeps": 1})
+    with pytest.warns(BlockbpWarning, match=r'not settled.*raise predict_options\["max_sweeps"\], or choose counting convex'):
+        crf.predict(X)
+    with pytest.raises(ValueError, match="predict.*unknown option"):
+        crf.set_params(predict_options={"nonsense": 1}).predict(X)
+
+
 def test_a_limit_warns() -> None:
     """A training that ends early says so, and is of use."""
     X, y = stripes()

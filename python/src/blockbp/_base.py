@@ -54,7 +54,9 @@ prior : float
     verbose : int
         1 shows progress.
     options : dict, optional
-        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.""",
+        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.
+    predict_options : dict, optional
+        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
     "results": """\
 n_features_in_ : int
         Features of a node, without the bias.
@@ -157,15 +159,14 @@ class Estimator:
             weights = ",".join(f"{k}={v}" for k, v in weights.items())
         if weights is not None:
             given["class-weights"] = weights
-        given.update({k.replace("_", "-"): v for k, v in (getattr(self, "options", None) or {}).items()})
-        return [f"--{k}={_text(v)}" for k, v in given.items() if v is not None]
+        return _flags({**given, **(getattr(self, "options", None) or {})})
 
     def _train(self, folder: Folder, arguments: Sequence[str]) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
         command = ["train", DATA, "-o", RUN, "--plots=false", *self._arguments(), *arguments]
         interrupted = False
         try:
-            notes = _run.run(command, folder, self._verbose(), self._places(folder))
+            notes = _run.run(command, folder, self._verbose(), self._places(folder, "options"))
         except _run.Interrupted:
             notes, interrupted = [], True
             if not os.path.exists(os.path.join(folder / RUN, MODEL)):
@@ -209,7 +210,7 @@ class Estimator:
     def _verbose(self) -> int:
         return int(getattr(self, "verbose", 0))
 
-    def _places(self, folder: Folder) -> Callable[[str], str]:
+    def _places(self, folder: Folder, options: str) -> Callable[[str], str]:
         """Return what writes places in messages as users know them."""
 
         def place(match: re.Match[str]) -> str:
@@ -221,7 +222,7 @@ class Estimator:
 
         def option(match: re.Match[str]) -> str:
             name = names.get(match[1], match[1].replace("-", "_"))
-            return name if name in own else f'options["{name}"]'
+            return name if name in own else f'{options}["{name}"]'
 
         def translate(text: str) -> str:
             text = text.replace(folder.path + os.sep, "")
@@ -369,10 +370,10 @@ class Classifier(Estimator):
             with open(folder / MODEL, "wb") as file:
                 file.write(self.model_)
             notes = _run.run(
-                ["predict", DATA, "-m", MODEL, "-o", "out", "--arrays", *clamp, *threads, *arguments],
+                ["predict", DATA, "-m", MODEL, "-o", "out", "--arrays", *clamp, *threads, *arguments, *_flags(getattr(self, "predict_options", None) or {})],
                 folder,
                 self._verbose(),
-                self._places(folder),
+                self._places(folder, "predict_options"),
             )
             rows = np.load(os.path.join(folder / "out", array + ".npy"))
         _warn([n for n in notes if not _KNOWN.search(n)])
@@ -438,6 +439,10 @@ def _listed(y: Any, what: str) -> Sequence[Any]:
 
 def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
+
+
+def _flags(options: Mapping[str, Any]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={_text(value)}" for name, value in options.items() if value is not None]
 
 
 def _text(value: Any) -> str:

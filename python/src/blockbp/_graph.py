@@ -129,6 +129,7 @@ class GraphCRF(Classifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         options: Mapping[str, Any] | None = None,
+        predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.bias = bias
         self.directed = directed
@@ -143,6 +144,7 @@ class GraphCRF(Classifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.options = options
+        self.predict_options = predict_options
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights.

@@ -79,6 +79,7 @@ class GridCRF(Classifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         options: Mapping[str, Any] | None = None,
+        predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.neighbours = neighbours
         self.edges = edges
@@ -94,6 +95,7 @@ class GridCRF(Classifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.options = options
+        self.predict_options = predict_options
 
     def fit(self, X: Any, y: Any, images: Any = None) -> Self:
         """Learn the weights.
