@@ -210,7 +210,7 @@ class Estimator:
     def _verbose(self) -> int:
         return int(getattr(self, "verbose", 0))
 
-    def _places(self, folder: Folder, options: str) -> Callable[[str], str]:
+    def _places(self, folder: Folder, options: str = "options") -> Callable[[str], str]:
         """Return what writes places in messages as users know them."""
 
         def place(match: re.Match[str]) -> str:

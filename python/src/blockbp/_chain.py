@@ -74,6 +74,7 @@ class ChainCRF(Classifier):
         n_jobs: int | None = None,
         verbose: int = 0,
         options: Mapping[str, Any] | None = None,
+        predict_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.bias = bias
         self.prior = prior
@@ -87,6 +88,7 @@ class ChainCRF(Classifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.options = options
+        self.predict_options = predict_options
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights.
@@ -184,8 +186,8 @@ class ChainCRF(Classifier):
     def _label_place(self, instance: int, node: int) -> str:
         return f"y[{instance}][{node}]"
 
-    def _places(self, folder: Folder) -> Callable[[str], str]:
-        other = super()._places(folder)
+    def _places(self, folder: Folder, options: str = "options") -> Callable[[str], str]:
+        other = super()._places(folder, options)
 
         def place(match: re.Match[str]) -> str:
             line = int(match[1]) - 1
