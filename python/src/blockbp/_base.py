@@ -32,6 +32,26 @@ MODEL, RUN, DATA = "model.safetensors", "run", "data"
 
 
 _SHARED = {
+    "spins": """\
+prior : float
+        Standard deviation of the normal prior of every weight.
+    l2 : float or "auto", optional
+        Weight of the regulariser, in the place of the prior.
+    method : {"auto", "exact", "pseudo"}
+        Likelihood, where the network is narrow enough, or pseudo-likelihood.
+    errors : str
+        Standard errors: "auto", of independent samples; "bootstrap" or "bootstrap:B", also of
+        samples of a chain; or "none".
+    max_time : float, optional
+        Seconds after which learning ends.
+    random_state : int, optional
+        Seed of everything random; 1 without it.
+    n_jobs : int, optional
+        Threads, by default as many as there are cores. Results do not depend on it.
+    verbose : int
+        1 shows progress.
+    options : dict, optional
+        Further options of ``blockbp train``.""",
     "learning": """\
 prior : float
         Standard deviation of the normal prior of every weight.

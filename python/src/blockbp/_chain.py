@@ -124,7 +124,7 @@ class ChainCRF(Classifier):
         classes, table = self.classes_.tolist(), self.coef_["edge.next"][:, :, 0].tolist()
         return {(a, b): table[i][j] for i, a in enumerate(classes) for j, b in enumerate(classes)}
 
-    def _instances(self, X: Any, fitting: bool) -> list[Instance]:
+    def _instances(self, X: Any, fitting: bool) -> list[Instance]:  # type: ignore[override]
         made: list[Instance] = []
         names: dict[str, str] = {}
         for n, sequence in enumerate(_listed(X, "X")):

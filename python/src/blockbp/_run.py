@@ -171,7 +171,7 @@ def run(
     other: list[str] = []
     failure: dict[str, Any] = {}
     show = _Progress() if verbose else None
-    command = [binary(), *arguments] + ([] if verbose else ["-q"])
+    command = [binary(), *arguments] + ([] if verbose or arguments[0] == "infer" else ["-q"])
     interrupted = False
     process: Any = None
 

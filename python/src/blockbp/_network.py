@@ -1,0 +1,254 @@
+"""Inference in networks that are given: infer, sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _run
+from ._base import _text, _warn
+from ._run import Folder
+
+NETWORK, EVIDENCE = "network.npz", "network.evid"
+
+
+@dataclass
+class Network:
+    """A pairwise network, by the logarithms of its potentials.
+
+    The score of a joint state x is Σ theta[u, x_u] + Σ theta_uv[e, x_u, x_v], and its
+    probability is proportional to exp(score).
+
+    Parameters
+    ----------
+    theta : array [variables, states]
+        Log potentials of variables; -inf forbids a state.
+    edges : array [edges, 2], optional
+        The ends of every edge, numbered from 0.
+    theta_uv : array [edges, states, states], or [states, states] for all edges, optional
+        Log potentials of edges, by the states of the first and the second end.
+    states : int array [variables], optional
+        Numbers of states, where they differ: columns beyond them count for nothing.
+    """
+
+    theta: Any
+    edges: Any = None
+    theta_uv: Any = None
+    states: Any = None
+
+    def _write(self, path: str) -> None:
+        arrays = {"theta": self.theta, "edges": self.edges, "theta_uv": self.theta_uv, "states": self.states}
+        given = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
+        for name, array in given.items():
+            if array.dtype.kind not in ("iu" if name in ("edges", "states") else "fiu"):
+                raise ValueError(f"network.{name} holds {array.dtype}, want {'integers' if name in ('edges', 'states') else 'numbers'}")
+            if name.startswith("theta"):
+                given[name] = array.astype(np.float64)
+        np.savez(path, **given)  # type: ignore[arg-type]
+
+
+@dataclass
+class Inference:
+    """What is known of a network.
+
+    Attributes
+    ----------
+    log_partition : float
+        The logarithm of the partition function, or its estimate; NaN of Gibbs sampling.
+    bounds : (float, float)
+        Between which the logarithm of the partition function lies.
+    marginals : ndarray of shape [variables, states]
+        Probabilities of the states of each variable, filled up with 0.
+    map : int ndarray of shape [variables], or None
+        A most probable joint state, or the best found.
+    map_score : float
+        Its score, the logarithm of its unnormalised probability.
+    map_gap : float
+        How much higher another score can be at most; 0: none is higher.
+    converged : bool
+        Whether the marginals, and the log partition function, converged.
+    details : dict
+        All that the command says: ``"marginals"`` and ``"map"``.
+    """
+
+    log_partition: float
+    bounds: tuple[float, float]
+    marginals: NDArray[np.float64]
+    map: NDArray[np.int64] | None
+    map_score: float
+    map_gap: float
+    converged: bool
+    details: dict[str, Any] = field(repr=False)
+
+
+@dataclass
+class Samples:
+    """Joint states drawn from a network.
+
+    Attributes
+    ----------
+    states : int32 ndarray of shape [samples, variables]
+        The draws.
+    log_score : ndarray of shape [samples]
+        The logarithm of the unnormalised probability of each.
+    chain : int32 ndarray of shape [samples]
+        The chain of each.
+    rhat, ess : ndarray of shape [variables], or None
+        R-hat and effective sample size of Gibbs sampling; None: draws are independent.
+    converged : bool
+        Whether the chains agree.
+    """
+
+    states: NDArray[np.int32]
+    log_score: NDArray[np.float64]
+    chain: NDArray[np.int32]
+    rhat: NDArray[np.float64] | None
+    ess: NDArray[np.float64] | None
+    converged: bool
+
+
+def infer(
+    network: Any,
+    method: str = "bp",
+    counting: str = "trw",
+    evidence: Mapping[int, int] | None = None,
+    decode: str | None = "auto",
+    random_state: int | None = None,
+    verbose: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Inference:
+    """Return partition function, marginals and a most probable joint state of a network.
+
+    Parameters
+    ----------
+    network : Network, path, or IsingModel or PottsModel
+        A path is of a file in UAI format, or .npz of log potentials.
+    method : {"bp", "exact", "gibbs", "mean-field"}
+        "exact" needs memory that grows exponentially with how wide the network is.
+    counting : {"trw", "convex", "cover", "bethe"}
+        Counting numbers of "bp". All but "bethe", which often is the closest, bound the
+        partition function from above.
+    evidence : dict of int to int, optional
+        States of observed variables.
+    decode : {"auto", "cut", "exact", "trws"}, optional
+        How the most probable state is found; None: not at all.
+    random_state : int, optional
+        Seed of everything random; 1 without it.
+    verbose : int
+        1 shows progress.
+    options : dict, optional
+        Further options of ``blockbp infer`` for the marginals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from blockbp import Network, infer
+    >>> coin = Network(theta=np.log([[0.5, 0.5], [0.9, 0.1]]), edges=[[0, 1]], theta_uv=np.log([[3, 1], [1, 3]]))
+    >>> found = infer(coin, method="exact")
+    >>> round(float(np.exp(found.log_partition)), 9), found.marginals[0].round(3).tolist(), found.map.tolist()
+    (2.0, [0.7, 0.3], [0, 0])
+    """
+    extra = {"seed": random_state, **{k.replace("_", "-"): v for k, v in (options or {}).items()}}
+    if method == "bp":
+        extra["counting"] = counting
+    with Folder() as folder:
+        source, places = _put(folder, network, evidence)
+
+        def ask(task: str, given: Mapping[str, Any]) -> dict[str, Any]:
+            arguments = ["infer", *source, "--task", task, "--json", *(f"--{k}={_text(v)}" for k, v in given.items() if v is not None)]
+            _warn(_run.run(arguments, folder, verbose, places))
+            with open(folder / "stdout", encoding="utf-8") as file:
+                answer: dict[str, Any] = json.load(file)
+            return answer
+
+        beliefs = ask("MAR", {"method": method, **extra})
+        best = {} if decode is None else ask("MPE", {"method": decode})
+    rows = beliefs["marginals"]
+    marginals = np.zeros((len(rows), max(map(len, rows))))
+    for s, row in enumerate(rows):
+        marginals[s, : len(row)] = row
+    log_z = float("nan") if beliefs["log_z"] is None else float(beliefs["log_z"])
+    score = -float(best["energy"]) if best else float("nan")
+    lower = max([log_z] * (beliefs["bound"] in ("lower", "exact")) + [score] * bool(best), default=-np.inf)
+    upper = log_z if beliefs["bound"] in ("upper", "exact") else np.inf
+    return Inference(
+        log_partition=log_z,
+        bounds=(lower, upper),
+        marginals=marginals,
+        map=np.array(best["states"]) if best else None,
+        map_score=score,
+        map_gap=float("nan") if not best or best["gap"] is None else float(best["gap"]),
+        converged=bool(beliefs["converged"]),
+        details={"marginals": {k: v for k, v in beliefs.items() if k != "marginals"}, "map": best},
+    )
+
+
+def sample(
+    network: Any,
+    n_samples: int = 1000,
+    evidence: Mapping[int, int] | None = None,
+    sampler: str = "auto",
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Samples:
+    """Draw joint states of a network.
+
+    Parameters
+    ----------
+    network, evidence, random_state, verbose
+        As of ``infer``.
+    n_samples : int
+        How many, over all chains.
+    sampler : {"auto", "exact", "gibbs"}
+        "exact": independent draws, of forests only; "auto": those where they can be.
+    n_jobs : int, optional
+        Threads, by default as many as there are cores. Draws do not depend on it.
+    options : dict, optional
+        Further options of ``blockbp sample``, such as ``{"burn_in": 5000}``.
+    """
+    given = {"samples": n_samples, "sampler": sampler, "seed": random_state, "threads": None if n_jobs == -1 else n_jobs}
+    given.update({k.replace("_", "-"): v for k, v in (options or {}).items()})
+    with Folder() as folder:
+        source, places = _put(folder, network, evidence)
+        arguments = ["sample", *source, "-o", "samples.npz", "--json", *(f"--{k}={_text(v)}" for k, v in given.items() if v is not None)]
+        _warn(_run.run(arguments, folder, verbose, places))
+        with open(folder / "stdout", encoding="utf-8") as file:
+            about = json.load(file)["networks"][0]
+        with np.load(folder / "samples.npz") as drawn:
+            of_chains = {k: drawn[k] if k in drawn.files else None for k in ("rhat", "ess")}
+            return Samples(drawn["samples"], drawn["log_score"], drawn["chain"], converged=bool(about["converged"]), **of_chains)
+
+
+def _put(folder: Folder, network: Any, evidence: Mapping[int, int] | None) -> tuple[list[str], Callable[[str], str]]:
+    """Write a network and its evidence, and return arguments and what names places."""
+    if hasattr(network, "network"):
+        network = network.network()
+    if isinstance(network, Network):
+        network._write(folder / NETWORK)
+        source, name = NETWORK, "network"
+    elif isinstance(network, (str, os.PathLike)):
+        source = name = os.path.abspath(network)
+    else:
+        raise ValueError(f"network is {type(network).__name__}, want a Network, a path, an IsingModel or a PottsModel")
+    arguments = [source]
+    if evidence:
+        if not isinstance(evidence, Mapping):
+            raise ValueError(f"evidence is {type(evidence).__name__}, want a dict of variables and their states")
+        with open(folder / EVIDENCE, "w", encoding="utf-8") as file:
+            file.write(" ".join(map(str, [len(evidence), *(int(x) for item in evidence.items() for x in item)])))
+        arguments.append("--evidence=" + EVIDENCE)
+
+    def places(text: str) -> str:
+        text = text.replace(EVIDENCE + ":1:", "evidence:").replace(EVIDENCE, "evidence")
+        return re.sub(rf"{re.escape(NETWORK)}:(?=\w)", "network.", text).replace(source, name)
+
+    return arguments, places

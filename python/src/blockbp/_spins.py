@@ -1,0 +1,369 @@
+"""IsingModel and PottsModel: couplings of physical systems, from samples of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._arrays import Labels, classes_of
+from ._base import DATA, Estimator, documented
+from ._graph import Graph, _instance
+from ._model import Model
+from ._network import Network, sample
+from ._run import Folder
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class _Couplings(Estimator):
+    """What Ising and Potts models have in common."""
+
+    _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
+    _model: str  # of the command
+    errors: str
+
+    def fit(self, samples: Any, edges: Any = None) -> Self:
+        """Learn fields and couplings.
+
+        Parameters
+        ----------
+        samples : array [samples, sites]
+            States of all sites in each sample; None, NaN and masked entries are hidden.
+        edges : array [edges, 2], or sparse matrix [sites, sites], optional
+            The pairs of sites that may have a coupling, by default all.
+        """
+        codes = self._encode(_table(samples))
+        self.n_features_in_ = codes.shape[1]
+        self.edges_ = _bonds(edges, codes.shape[1])
+        with Folder(2 * codes.nbytes) as folder:
+            os.mkdir(folder / DATA)
+            for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32))]:
+                np.save(os.path.join(folder / DATA, name + ".npy"), array)
+            with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
+                json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True}, file)
+            directed = ["--directed"] if getattr(self, "directed", False) else []
+            self._train(folder, [f"--model={self._model}", "--report=false", *directed])
+        return self
+
+    def _encode(self, samples: Any) -> NDArray[np.int32]:
+        """Return numbers of states, and set classes_."""
+        raise NotImplementedError
+
+    def _keep(self, run: str, notes: list[str]) -> None:
+        super()._keep(run, notes)
+        self.errors_: dict[str, NDArray[np.float64]] | None = None
+        table = os.path.join(run, "couplings.tsv")
+        if self.errors != "none" and os.path.exists(table):
+            self.errors_ = self._read_errors(table)
+
+    def _read_errors(self, path: str) -> dict[str, NDArray[np.float64]]:
+        states = {str(c): k for k, c in enumerate(self.classes_.tolist())}
+        number = {(u, v): e for e, (u, v) in enumerate(self.edges_.tolist())}
+        errors = {"fields": np.full(self.fields_.shape, np.nan), "couplings": np.full(self.couplings_.shape, np.nan)}
+        with open(path, encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file, delimiter="\t"):
+                u, x = int(row["u"]), float(row["error"] or "nan")
+                a, b = states.get(row.get("state_u", "")), states.get(row.get("state_v", ""))
+                if row["kind"] == "node":
+                    errors["fields"][u if a is None else (u, a)] = x
+                    continue
+                e = number[u, int(row["v"])]
+                errors["couplings"][e if a is None else (e, a, b)] = x
+                if a is not None and not getattr(self, "directed", False):
+                    errors["couplings"][e, b, a] = x  # the table has a ≤ b
+        return errors
+
+    def _read_model(self) -> None:
+        super()._read_model()
+        model = Model(self.model_)
+        if not model.recipe.get("untied") or set(self.coef_) != {"node", "edge"}:
+            raise ValueError(f"this model is not of a {type(self).__name__}: it has no weights of its own for every edge")
+        fields, couplings = self.coef_["node"][:, :, 0].copy(), self.coef_["edge"][:, :, :, 0].copy()
+        if hasattr(self, "edges_"):
+            self._gauge(fields, couplings)
+
+    def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
+        """Take fields out of couplings: both then sum to zero over the states of each site."""
+        u, v = self.edges_.T
+        rows, columns, mean = couplings.mean(2), couplings.mean(1), couplings.mean((1, 2))
+        np.add.at(fields, u, rows)
+        np.add.at(fields, v, columns)
+        fields -= fields.mean(1, keepdims=True)
+        couplings += mean[:, None, None] - rows[:, :, None] - columns[:, None, :]
+        self.fields_: NDArray[np.float64] = fields
+        self.couplings_: NDArray[np.float64] = couplings
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], edges: Any = None) -> Self:
+        """Return an estimator with the model of a file, from ``save`` or the command.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        edges : optional
+            As in fit: the file does not have them.
+        """
+        self = super().load(path)
+        sites = self.coef_["node"].shape[0]
+        self.n_features_in_, self.errors_ = sites, None
+        self.edges_ = _bonds(edges, sites)
+        if len(self.edges_) != len(self.coef_["edge"]):
+            raise ValueError(f"the model has {len(self.coef_['edge'])} couplings, and there are {len(self.edges_)} edges: give those of fit")
+        self._read_model()
+        return self
+
+    def _adopt(self, model: Model) -> None:
+        self.classes_ = classes_of(model.states())
+        if hasattr(self, "directed"):
+            self.directed = not model.schema["edge_types"][0].get("symmetric", False)
+
+    def network(self) -> Network:
+        """Return the model as a network, for ``infer``: state k of a site is classes_[k]."""
+        self._fitted()
+        return Network(self.coef_["node"][:, :, 0], self.edges_, self.coef_["edge"][:, :, :, 0])
+
+    def sample(self, n_samples: int = 1000, random_state: int | None = None) -> NDArray[Any]:
+        """Draw samples from the model.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many.
+        random_state : int, optional
+            Seed; 1 without it.
+
+        Returns
+        -------
+        array [n_samples, sites]
+            Of classes_.
+        """
+        states = sample(self.network(), n_samples, random_state=random_state).states
+        drawn: NDArray[Any] = self.classes_[states]
+        return drawn
+
+    def score(self, samples: Any, y: Any = None) -> float:
+        """Return the mean over samples of the log pseudo-likelihood.
+
+        That is the sum over sites of the log-probability of the state given those of all
+        other sites.
+        """
+        self._fitted()
+        codes = self._recode(_table(samples))
+        if codes.shape[1] != self.n_features_in_:
+            raise ValueError(f"samples have {codes.shape[1]} sites, want {self.n_features_in_} as in fit")
+        if (codes < 0).any():
+            raise ValueError("some entries of samples are hidden: the pseudo-likelihood needs all")
+        network = self.network()
+        rest = np.repeat(network.theta[None], len(codes), 0)  # [samples, sites, states]
+        for (u, v), table in zip(self.edges_.tolist(), network.theta_uv):
+            rest[:, u] += table.T[codes[:, v]]
+            rest[:, v] += table[codes[:, u]]
+        rest -= rest.max(2, keepdims=True)
+        taken = np.take_along_axis(rest, codes[:, :, None], 2)[:, :, 0]
+        return float((taken - np.log(np.exp(rest).sum(2))).sum(1).mean())
+
+    def _recode(self, samples: Any) -> NDArray[np.int32]:
+        """Return numbers of the states that fit found."""
+        return Labels(self.classes_, None).encode(samples, _place(samples))
+
+    def coupling_matrix(self) -> NDArray[np.float64]:
+        """Return couplings as a symmetric matrix [sites, sites], 0 where there is no edge."""
+        self._fitted()
+        flat = self.couplings_.reshape(len(self.edges_), -1)
+        matrix = np.zeros((self.n_features_in_, self.n_features_in_))
+        u, v = self.edges_.T
+        matrix[u, v] = matrix[v, u] = flat[:, 0] if flat.shape[1] == 1 else np.sqrt((flat**2).sum(1))
+        return matrix
+
+    def _place(self, instance: int, array: str, index: list[int]) -> str:
+        return f"{ {'labels': 'samples'}.get(array, array) }{index or ''}"
+
+
+@documented
+class IsingModel(_Couplings):
+    """Spins with a field each, and a coupling for each edge.
+
+    Probabilities are proportional to exp(Σ J x_u x_v + Σ h x_u), with spins x of -1 and 1.
+
+    Parameters
+    ----------
+    {spins}
+
+    Attributes
+    ----------
+    edges_ : int ndarray of shape [edges, 2]
+        The pairs of sites, the smaller first.
+    couplings_ : ndarray of shape [edges]
+        J of each.
+    fields_ : ndarray of shape [sites]
+        h of each.
+    errors_ : dict of str to ndarray, or None
+        Standard errors of ``"couplings"`` and ``"fields"``.
+    classes_ : ndarray
+        -1 and 1.
+    {results}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from blockbp import IsingModel
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.choice([-1, 1], (2, 500))
+    >>> flip = rng.random(500) < 0.2
+    >>> model = IsingModel().fit(np.stack([a, np.where(flip, -a, a), b], 1))
+    >>> model.edges_.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    >>> bool(abs(model.couplings_[0] - np.log(4) / 2) < 3 * model.errors_["couplings"][0])
+    True
+    """
+
+    _model = "ising"
+
+    def __init__(
+        self,
+        prior: float = 1.0,
+        l2: float | str | None = None,
+        method: str = "auto",
+        errors: str = "auto",
+        max_time: float | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.prior = prior
+        self.l2 = l2
+        self.method = method
+        self.errors = errors
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.options = options
+
+    def _encode(self, samples: Any) -> NDArray[np.int32]:
+        self.classes_ = np.array([-1, 1])
+        return self._recode(samples)
+
+    def _recode(self, samples: Any) -> NDArray[np.int32]:
+        try:
+            return super()._recode(samples)
+        except ValueError as err:
+            hint = "; of 0 and 1 make spins by 2 * samples - 1" if np.isin(np.asarray(samples), [0, 1]).all() else ""
+            raise ValueError(str(err).partition(", which")[0] + ", want -1 or 1" + hint) from None
+
+    def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
+        super()._gauge(fields, couplings)
+        self.fields_, self.couplings_ = self.fields_[:, 1], self.couplings_[:, 1, 1]
+
+
+@documented
+class PottsModel(_Couplings):
+    """Sites of several states, with a field for each state and a coupling for each pair of states.
+
+    Probabilities are proportional to exp(Σ J_uv(x_u, x_v) + Σ h_u(x_u)). Fields of a site, and
+    couplings of an edge over the states of either end, sum to zero.
+
+    Parameters
+    ----------
+    directed : bool
+        Whether states mean something else at every site, as in proteins, so that J(a, b)
+        and J(b, a) differ.
+    {spins}
+
+    Attributes
+    ----------
+    edges_ : int ndarray of shape [edges, 2]
+        The pairs of sites, the smaller first.
+    couplings_ : ndarray of shape [edges, states, states]
+        J of each.
+    fields_ : ndarray of shape [sites, states]
+        h of each.
+    errors_ : dict of str to ndarray, or None
+        Standard errors of ``"couplings"`` and ``"fields"``.
+    classes_ : ndarray of shape [states]
+        The states, sorted.
+    {results}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from blockbp import PottsModel
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.choice(["A", "C", "G"], 300)
+    >>> model = PottsModel().fit(np.stack([a, np.where(rng.random(300) < 0.5, a, rng.choice(a, 300))], 1))
+    >>> model.couplings_.shape, bool(model.couplings_[0, 0, 0] > 0.3)
+    ((1, 3, 3), True)
+    """
+
+    _model = "potts"
+
+    def __init__(
+        self,
+        directed: bool = False,
+        prior: float = 1.0,
+        l2: float | str | None = None,
+        method: str = "auto",
+        errors: str = "auto",
+        max_time: float | None = None,
+        random_state: int | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.directed = directed
+        self.prior = prior
+        self.l2 = l2
+        self.method = method
+        self.errors = errors
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.options = options
+
+    def _encode(self, samples: Any) -> NDArray[np.int32]:
+        try:
+            self.classes_ = Labels.of([samples], None).classes
+        except ValueError as err:
+            raise ValueError(str(err).replace("y has", "samples have")) from None
+        return self._recode(samples)
+
+
+def _table(samples: Any) -> Any:
+    """Return samples as an array [samples, sites]."""
+    if isinstance(samples, Sequence) and not isinstance(samples, str):
+        for n, row in enumerate(samples):
+            if np.shape(row) != np.shape(samples[0]):
+                raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
+    array = samples if np.ma.isMaskedArray(samples) else np.asarray(samples)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
+    return array
+
+
+def _place(samples: Any) -> Any:
+    return lambda flat: f"samples[{flat // samples.shape[1]}, {flat % samples.shape[1]}]"
+
+
+def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
+    """Return each pair of sites once, in order."""
+    if edges is None:
+        return np.argwhere(np.triu(np.ones((sites, sites), bool), 1))
+    try:
+        ends = _instance(Graph(np.zeros((sites, 1)), edges), "").edges
+    except ValueError as err:
+        raise ValueError(str(err).lstrip(".").replace("node", "site")) from None
+    if (loops := np.flatnonzero(ends[:, 0] == ends[:, 1])).size:
+        raise ValueError(f"edges[{loops[0]}] joins site {ends[loops[0], 0]} to itself")
+    if len(ends) == 0:
+        raise ValueError("there are no edges, and so no couplings")
+    return np.unique(np.sort(ends.astype(np.int64), 1), axis=0)

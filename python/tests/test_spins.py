@@ -1,0 +1,189 @@
+"""IsingModel and PottsModel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import stripes
+
+from blockbp import GridCRF, IsingModel, PottsModel, infer
+from blockbp._model import Model
+
+
+def ring(sites: int = 8, count: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return samples [count, sites] of spins on a ring with a chord, the edges, and their couplings."""
+    rng = np.random.default_rng(seed)
+    edges = np.array(sorted([*((i, i + 1) for i in range(sites - 1)), (0, sites - 1), (0, sites // 2)]))
+    J = rng.normal(0, 0.7, len(edges))
+    states = np.array(list(itertools.product([-1, 1], repeat=sites)))
+    score = (states[:, edges[:, 0]] * states[:, edges[:, 1]]) @ J + states @ np.full(sites, 0.2)
+    p = np.exp(score - score.max())
+    return states[rng.choice(len(states), count, p=p / p.sum())], edges, J
+
+
+def table(path: Path) -> list[list[str]]:
+    """Return the rows of a table of couplings."""
+    return [line.split("\t") for line in path.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("method", ["exact", "pseudo"])
+def test_ising_equals_the_command(tmp_path: Path, command: Any, method: str) -> None:
+    """Weights are the command's to the last bit, and couplings and errors to the eight digits of its table."""
+    samples, edges, J = ring()
+    model = IsingModel(method=method).fit(samples, edges)
+    np.savez(tmp_path / "spins.npz", labels=samples, edges=edges)
+    command("train", "spins.npz", "--model", "ising", "--method", method, "-o", "run", "-q", "--report=false")
+    trained = Model((tmp_path / "run/model.safetensors").read_bytes())
+    for name, weights in trained.coefficients().items():
+        assert np.array_equal(weights, model.coef_[name]), name
+    assert model.errors_ is not None
+    rows = table(tmp_path / "run/couplings.tsv")
+    assert [float(r[3]) for r in rows] == [float(f"{x:.8g}") for x in [*model.fields_, *model.couplings_]]
+    assert [float(r[4]) for r in rows] == [*model.errors_["fields"], *model.errors_["couplings"]]
+    # The truth is within the errors, of which some are three standard deviations.
+    assert np.max(np.abs(model.couplings_ - J) / model.errors_["couplings"]) < 3.5
+    assert np.array_equal(model.edges_, edges) and model.converged_
+    matrix = model.coupling_matrix()
+    assert np.array_equal(matrix, matrix.T) and matrix[0, 1] == model.couplings_[0] and matrix[1, 3] == 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_potts_equals_the_command(tmp_path: Path, command: Any, directed: bool) -> None:
+    """Weights, couplings and errors are the command's; states may be texts."""
+    rng = np.random.default_rng(1)
+    first = rng.choice(3, 400)
+    samples = np.stack([first, np.where(rng.random(400) < 0.5, first, rng.choice(3, 400)), rng.choice(3, 400)], 1)
+    edges = np.array([[0, 1], [1, 2]])
+    letters = np.array(["A", "C", "G"])
+    model = PottsModel(directed=directed).fit(letters[samples], edges)
+    np.savez(tmp_path / "p.npz", labels=samples, edges=edges, states=3)
+    command("train", "p.npz", "--model", "potts", *["--directed"] * directed, "-o", "run", "-q", "--report=false")
+    for name, weights in Model((tmp_path / "run/model.safetensors").read_bytes()).coefficients().items():
+        assert np.array_equal(weights, model.coef_[name]), name
+    assert model.errors_ is not None and list(model.classes_) == ["A", "C", "G"]
+    for kind, u, v, a, b, value, error in table(tmp_path / "run/couplings.tsv"):
+        at = (int(u), int(a)) if kind == "node" else ({"0": 0, "1": 1}[u], int(a), int(b))
+        name = "fields" if kind == "node" else "couplings"
+        assert float(f"{getattr(model, name + '_')[at]:.8g}") == pytest.approx(float(value), rel=1e-7, abs=1e-12)
+        assert model.errors_[name][at] == float(error)
+    assert not np.isnan(model.errors_["couplings"]).any()
+    for axis in (1, 2):
+        assert np.abs(model.couplings_.sum(axis)).max() < 1e-12
+    assert directed or np.allclose(model.couplings_, model.couplings_.swapaxes(1, 2))
+    assert model.coupling_matrix()[0, 1] == pytest.approx(np.linalg.norm(model.couplings_[0]))
+
+
+def test_all_pairs_and_forms_of_edges() -> None:
+    """Edges go by default between all sites; they may be given in any order, twice, or as a matrix."""
+    sparse = pytest.importorskip("scipy.sparse")
+    samples, edges, _ = ring(5)
+    model = IsingModel().fit(samples)
+    assert model.edges_.tolist() == [list(p) for p in itertools.combinations(range(5), 2)]
+    want = IsingModel().fit(samples, edges)
+    half = sparse.coo_matrix((np.ones(len(edges)), edges.T), (5, 5))
+    for form in (edges[::-1, ::-1], np.r_[edges, edges[:, ::-1]], edges.T, half + half.T):
+        assert np.array_equal(IsingModel().fit(samples.tolist(), form).couplings_, want.couplings_)
+
+
+def test_probabilities_of_the_network() -> None:
+    """The network of a model has its probabilities, those of fields and couplings."""
+    samples, edges, _ = ring(5)
+    model = IsingModel().fit(samples, edges)
+    states = np.array(list(itertools.product([-1, 1], repeat=5)))
+    score = (states[:, edges[:, 0]] * states[:, edges[:, 1]]) @ model.couplings_ + states @ model.fields_
+    p = np.exp(score) / np.exp(score).sum()
+    found = infer(model, method="exact")
+    np.testing.assert_allclose(found.marginals[:, 1], p @ (states > 0), rtol=1e-12)
+    assert found.map is not None and np.array_equal(model.classes_[found.map], states[np.argmax(p)])
+    # The pseudo-likelihood, by the definition: each site given the others.
+    total = 0.0
+    for s in range(5):
+        for i, x in enumerate(states):
+            other = np.flatnonzero((np.delete(states, s, 1) == np.delete(x, s)).all(1))
+            total += np.log(p[i] / p[other].sum())
+    assert model.score(states) == pytest.approx(total / len(states), rel=1e-12)
+    drawn = model.sample(2000, random_state=3)
+    assert drawn.shape == (2000, 5) and set(np.unique(drawn)) == {-1, 1}
+    assert np.abs(drawn.mean(0) - p @ states).max() < 0.15
+    assert np.array_equal(drawn, model.sample(2000, random_state=3)) and not np.array_equal(drawn, model.sample(2000, random_state=4))
+
+
+def test_hidden_states() -> None:
+    """None, NaN and masks hide alike, where the likelihood itself is learned from."""
+    samples, edges, _ = ring(5)
+    hide = np.random.default_rng(2).random(samples.shape) < 0.2
+    want = IsingModel(method="exact", errors="none").fit(np.ma.array(samples, mask=hide), edges)
+    assert want.errors_ is None and want.converged_
+    for hidden in (np.where(hide, np.nan, samples), np.where(hide, None, samples.astype(object))):
+        assert np.array_equal(IsingModel(method="exact", errors="none").fit(hidden, edges).couplings_, want.couplings_)
+    with pytest.raises(ValueError, match="hidden"):
+        IsingModel(method="pseudo").fit(np.where(hide, np.nan, samples), edges)
+    with pytest.raises(ValueError, match="some entries of samples are hidden"):
+        want.score(np.where(hide, np.nan, samples))
+
+
+def test_save_load(tmp_path: Path, command: Any) -> None:
+    """Models go through files, given the edges, and pickle, with all they know."""
+    samples, edges, _ = ring(5)
+    for model in (IsingModel().fit(samples, edges), PottsModel(directed=True).fit(samples, edges)):
+        same = pickle.loads(pickle.dumps(model))
+        assert np.array_equal(same.couplings_, model.couplings_) and same.errors_.keys() == model.errors_.keys()
+        model.save(tmp_path / "m.safetensors")
+        loaded = type(model).load(tmp_path / "m.safetensors", edges)
+        assert np.array_equal(loaded.couplings_, model.couplings_) and loaded.errors_ is None
+        assert loaded.get_params() == model.get_params() and loaded.score(samples) == model.score(samples)
+        with pytest.raises(ValueError, match=r"the model has \d couplings, and there are 10 edges: give those of fit"):
+            type(model).load(tmp_path / "m.safetensors")
+    assert json.loads(command("info", "m.safetensors", "--json"))["recipe"]["untied"]
+    GridCRF().fit(*stripes(2)).save(tmp_path / "other.safetensors")
+    with pytest.raises(ValueError, match="this model is not of a PottsModel"):
+        PottsModel.load(tmp_path / "other.safetensors", edges)
+
+
+def test_search_of_the_prior() -> None:
+    """The score chooses among priors."""
+    selection = pytest.importorskip("sklearn.model_selection")
+    samples, edges, _ = ring(5)
+    search = selection.GridSearchCV(IsingModel(errors="none"), {"prior": [0.001, 1]}, cv=2).fit(samples)
+    assert search.best_params_ == {"prior": 1}
+
+
+def test_spins_are_labels_too() -> None:
+    """Labels -1 and 1 are classes where nothing is hidden."""
+    X, y = stripes(2)
+    assert np.array_equal(GridCRF(unlabelled=None).fit(X, 2 * (y > 0) - 1).coef_["node"], GridCRF().fit(X, y > 0).coef_["node"])
+
+
+def test_mistakes() -> None:
+    """Errors name the sample and the site."""
+    samples, edges, _ = ring(5)
+
+    def wants(message: str, samples: Any = samples, edges: Any = edges, model: Any = IsingModel) -> None:
+        with pytest.raises(ValueError, match=message):
+            model().fit(samples, edges)
+
+    bad = samples.copy()
+    bad[3, 2] = 7
+    wants(r"^samples\[3, 2\] is 7, want -1 or 1$", bad)
+    wants(r"^samples\[\d, \d\] is 0, want -1 or 1; of 0 and 1 make spins by 2 \* samples - 1", (samples + 1) // 2)
+    wants(r"^samples\[2\] has 4 entries, want 5 as samples\[0\]", [*samples[:2].tolist(), samples[2, :4].tolist()])
+    wants(r"^samples have the shape \[5\], want \[samples, sites\]", samples[0])
+    wants(r"^samples have the shape \[0, 5\]", samples[:0])
+    wants("there is one sample", samples[:1])
+    wants(r"^edges\[1\] names site 5, want 0 to 4", edges=[[0, 1], [1, 5]])
+    wants(r"^edges\[1\] joins site 2 to itself", edges=[[0, 1], [2, 2], [1, 3]])
+    wants(r"^edges has the shape \[1, 3\], want", edges=[[0, 1, 2]])
+    wants("^there are no edges", edges=np.zeros((0, 2), int))
+    wants(r"^samples have 1 known class", np.ones((5, 5)), model=PottsModel)
+    with pytest.raises(ValueError, match=r"^samples\[0, 1\] is 'x', which is no class: classes are a, b"):
+        PottsModel().fit([["a", "b"], ["b", "a"], ["a", "a"]]).score([["a", "x"]])
+    with pytest.raises(ValueError, match="^samples have 4 sites, want 5"):
+        IsingModel().fit(samples, edges).score(samples[:, :4])
+    with pytest.raises(ValueError, match="not fitted"):
+        IsingModel().sample()
