@@ -118,7 +118,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 func (l *learner) checkStep() (done bool, err error) {
 	c := &l.progress.Check
 	set := &l.checkSchedule[c.Next]
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
 	if !c.Exact {
 		v.limits = l.wholeLimits(c.Damping)
 	}

@@ -94,7 +94,7 @@ type progress struct {
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
-	l.setUp = time.Since(started).Seconds()
+	l.paced, l.paceFrom = false, l.pace()
 	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
 		return l.finish(l.progress.Status)
@@ -337,6 +337,9 @@ func (l *learner) decide(block int) error {
 	if err := l.checkFinite(block); err != nil {
 		return err
 	}
+	if !l.paced {
+		l.paced, l.paceFrom = true, l.pace()
+	}
 	atPassEnd := l.progress.Iterations%l.perPass() == 0
 	if atPassEnd {
 		if err := l.judgePass(block); err != nil {
@@ -358,11 +361,18 @@ func (l *learner) checkPassSeconds() float64 {
 	if l.checkPass > 0 {
 		return l.checkPass
 	}
-	if p := &l.progress; p.GradientPasses > 0 {
+	if now, from := l.pace(), l.paceFrom; now.work > from.work {
 		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
-		return (wholeSweeps + 1) * (p.Seconds - l.setUp) / (p.Passes + p.GradientPasses)
+		return (wholeSweeps + 1) * (now.seconds - from.seconds) / (now.work - from.work)
 	}
 	return 0
+}
+
+// pace is how far a run has come in which time: work is passes and gradients.
+type pace struct{ seconds, work float64 }
+
+func (l *learner) pace() pace {
+	return pace{l.seconds(), l.progress.Passes + l.progress.GradientPasses}
 }
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the

@@ -26,6 +26,7 @@ type worker struct {
 	places   []int32   // of edges of sparse pairs
 	certify  bool      // the beliefs of edges are made consistent with those of nodes, for bounds
 	nearly   bool      // they are made nearly so, for the gradient
+	rough    bool      // messages lag too much for nearer ones to pay
 	split    bool      // what a split adds to the bound is found beside
 }
 
@@ -156,6 +157,8 @@ type visit struct {
 	contribute bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
+	// rough: messages lag by more than consistent beliefs could be near to those given.
+	rough bool
 	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
 	nearly bool
 	// split: find what a split adds to the bound, and do no more.
@@ -284,7 +287,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify, w.nearly, w.split = v.certify, v.nearly, v.certify && l.splitAtOnce(u, blockIndex)
+		w.certify, w.rough, w.nearly, w.split = v.certify, v.rough, v.nearly, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -391,7 +394,7 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	}
 	if w.certify {
 		var feasible bool
-		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked, w.rough)
 		s.infeasible = s.infeasible || !feasible
 		if u.byConsistent() {
 			cross = w.freeEnergies(u, block, lo, beliefs)

@@ -50,8 +50,11 @@ type learner struct {
 	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
 	recovering Recovery       // of Settings.Step
 
-	clock      time.Time // when the run began, or would have in one go
-	setUp      float64   // seconds before the first visit
+	clock time.Time // when the run began, or would have in one go
+	// paceFrom is the first visit, once it is timed, or the start: that visit tells little of
+	// others, as it is the first to touch much of the memory.
+	paceFrom   pace
+	paced      bool
 	checkBegan time.Time // the pass at work of a check
 	checkPass  float64   // seconds that the last one with sweeps has taken
 	lag        float64   // largest change of a message in the first sweep of this visit

@@ -172,7 +172,7 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 			w.logs[i] = w.space.PairFreeEnergy(beliefs[i*span.States:][:span.States], u.net, block, q+i)
 		}
 		if w.certify {
-			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
+			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked, w.rough)
 			s.infeasible = s.infeasible || !feasible
 		} else if w.nearly {
 			w.space.NearlyConsistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)

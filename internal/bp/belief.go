@@ -279,17 +279,22 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 
 // scalingsInLearning is how many scalings beliefs of large tables get on the way to consistent
 // ones, newtonInPasses how many steps of Newton's method those of small tables get where
-// bounds are asked for, and newtonAtVisits where only a gradient is. All such beliefs are
+// bounds are asked for, and newtonAtVisits where only a gradient is, or messages lag. All such beliefs are
 // feasible, and nearer ones cost more than they gain (results/2026-11-lag.md).
 const scalingsInLearning, newtonInPasses, newtonAtVisits = 20, 4, 1
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
 // ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
-// forbidden state, which only masked tables have: such a state gets zero.
-func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
+// forbidden state, which only masked tables have: such a state gets zero. Rough ones are not as
+// near to those given.
+func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked, rough bool) (entropy float64, feasible bool) {
+	newton := newtonInPasses
+	if rough {
+		newton = newtonAtVisits
+	}
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], scalingsInLearning, newtonInPasses)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], scalingsInLearning, newton)
 	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
