@@ -31,6 +31,12 @@ def test_readme() -> None:
         exec(program, {})
 
 
+def test_what_is_public() -> None:
+    """All that is public is somewhere, once, and its texts say so to tools."""
+    assert sorted(n for names in blockbp._PARTS.values() for n in names) == sorted(blockbp.__all__)
+    assert set(blockbp.__all__) < set(dir(blockbp)) and not hasattr(blockbp, "nothing")
+
+
 def test_docstrings_of_what_is_public() -> None:
     """Everything public has a text, and no placeholder is left in it."""
     for name in blockbp.__all__:

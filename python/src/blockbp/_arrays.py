@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 ROWS = 1 << 16
 
 
-@dataclass
 class Instance:
     """One network.
 
@@ -37,13 +35,18 @@ class Instance:
         Of a grid, whose nodes lie row by row.
     """
 
-    x: NDArray[Any]
-    edges: NDArray[Any]
-    edge_x: NDArray[Any] | None = None
-    edge_bins: NDArray[Any] | None = None
-    edge_types: NDArray[Any] | None = None
-    labels: NDArray[Any] | None = None
-    shape: tuple[int, int] | None = None
+    def __init__(
+        self,
+        x: NDArray[Any],
+        edges: NDArray[Any],
+        edge_x: NDArray[Any] | None = None,
+        edge_bins: NDArray[Any] | None = None,
+        edge_types: NDArray[Any] | None = None,
+        labels: NDArray[Any] | None = None,
+        shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.x, self.edges, self.edge_x = x, edges, edge_x
+        self.edge_bins, self.edge_types, self.labels, self.shape = edge_bins, edge_types, labels, shape
 
 
 def bytes_of(instances: Sequence[Instance]) -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import html
-import inspect
 import json
 import os
 import re
@@ -127,7 +125,8 @@ class Estimator:
 
     @classmethod
     def _names(cls) -> list[str]:
-        return [n for n in inspect.signature(cls.__init__).parameters if n != "self"]
+        code = cls.__init__.__code__
+        return list(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -142,6 +141,8 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
+        import inspect
+
         defaults = inspect.signature(type(self).__init__).parameters
         given = [f"{n}={v!r}" for n, v in self.get_params().items() if not _same(v, defaults[n].default)]
         return f"{type(self).__name__}({', '.join(given)})"
@@ -283,6 +284,8 @@ class Estimator:
         return page
 
     def _repr_html_(self) -> str:
+        import html
+
         rows = [("", html.escape(repr(self)))]
         if hasattr(self, "model_"):
             rows += [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from typing import Any
 
@@ -40,6 +39,8 @@ class Page:
         return path
 
     def _repr_html_(self) -> str:
+        import html
+
         return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40em;border:0"></iframe>'
 
 

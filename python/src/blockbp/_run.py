@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import IO, Any
 
 # How long the binary has to save the weights so far when it is interrupted, in seconds.
@@ -40,7 +39,7 @@ def binary() -> str:
     for folder in (
         sysconfig.get_path("scripts"),
         sysconfig.get_path("scripts", scheme=user),
-        str(Path(__file__).parent.parent / "bin"),  # of pip install --target
+        os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin"),  # of pip install --target
     ):
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK) and not os.path.isdir(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -64,6 +63,8 @@ class _Couplings(Estimator):
             self.errors_ = self._read_errors(table)
 
     def _read_errors(self, path: str) -> dict[str, NDArray[np.float64]]:
+        import csv
+
         states = {str(c): k for k, c in enumerate(self.classes_.tolist())}
         number = {(u, v): e for e, (u, v) in enumerate(self.edges_.tolist())}
         errors = {"fields": np.full(self.fields_.shape, np.nan), "couplings": np.full(self.couplings_.shape, np.nan)}
