@@ -79,7 +79,7 @@ release: ## static binaries for five platforms with checksums, in dist/
 
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
-PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 mypy==1.18.2
+PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2
 PYTHON ?= python3
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/

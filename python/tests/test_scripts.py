@@ -1,0 +1,75 @@
+"""The scripts in examples/ run, and come to what they are there to show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PACKAGES = {"sklearn", "scipy", "networkx", "matplotlib"}
+
+
+def output(name: str, folder: Path) -> str:
+    """Run an example in a folder, and return what it prints."""
+    text = (EXAMPLES / name).read_text(encoding="utf-8")
+    for package in sorted(PACKAGES & set(re.findall(r"^(?:import|from) (\w+)", text, re.M))):
+        pytest.importorskip(package)
+    done = subprocess.run([sys.executable, EXAMPLES / name], cwd=folder, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def number(pattern: str, text: str) -> float:
+    """Return the number behind a pattern."""
+    found = re.search(pattern + r"\s+(-?[\d.]+(?:e-?\d+)?)", text)
+    assert found, f"{pattern} in {text}"
+    return float(found[1])
+
+
+def test_all_are_tested() -> None:
+    """No example is without a test."""
+    here = Path(__file__).read_text(encoding="utf-8")
+    assert all(f'"{path.name}"' in here for path in EXAMPLES.glob("*.py"))
+
+
+def test_segmentation(tmp_path: Path) -> None:
+    """A CRF is better than the forest whose probabilities it has."""
+    text = output("segmentation.py", tmp_path)
+    assert number("forest and CRF", text) > number("random forest", text) + 0.02
+    assert (tmp_path / "segmentation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_citations(tmp_path: Path) -> None:
+    """Citations tell more than words alone."""
+    text = output("citations.py", tmp_path)
+    assert number("words and citations", text) > number("words alone", text) + 0.1
+
+
+def test_tagging(tmp_path: Path) -> None:
+    """Transitions tell more than words alone."""
+    text = output("tagging.py", tmp_path)
+    assert number("with transitions", text) > number("each word alone", text) + 0.1
+    assert "the/DET old/ADJ cook/NOUN fish/VERB" in text
+
+
+def test_spin_glass(tmp_path: Path) -> None:
+    """The couplings that come back are those that were put in."""
+    text = output("spin_glass.py", tmp_path)
+    assert number("partition function", text) < number("at most", text)
+    assert "proved optimal: True" in text
+    assert abs(number("true couplings", text) - 1) < 0.05
+    assert re.search(r"(8[5-9]|9\d|100)\.\d% of 95 % intervals", text)
+    assert (tmp_path / "spin_glass.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_logistic_regression(tmp_path: Path) -> None:
+    """Without edges the weights are scikit-learn's."""
+    text = output("logistic_regression.py", tmp_path)
+    assert number("weights differ by at most", text) < 1e-6 and number("probabilities differ by at most", text) < 1e-6
+    assert number("CRF", text.splitlines()[-1]) > number("CRF without edges", text) + 0.1
