@@ -75,6 +75,29 @@ def test_equal_to_the_command(tmp_path: Path, command: Any, bias: bool) -> None:
     assert all(a == b for s, t in zip(crf.predict(X, hidden), hidden) for a, b in zip(s, t) if b is not None)
 
 
+def test_the_likelihood_is_learned_from() -> None:
+    """At the weights the gradient of the penalised likelihood, by sums over all labellings, is zero."""
+    import itertools
+
+    X, y = sentences(12)
+    texts = [[["word:" + t["word"], *(["first"] if t["first"] else [])] for t in s] for s in X]
+    crf = ChainCRF(prior=0.7, options={"rtol": 1e-9}).fit(texts, y)
+    node, edge = crf.coef_["node.token"], crf.coef_["edge.next"][:, :, 0]
+    gradients = [node / 0.7**2, edge / 0.7**2]
+    for sentence, tags in zip(texts, y):
+        n = len(tags)
+        x = np.array([[a.replace("␉", "\t") in [*token, "bias"] for a in crf.attributes_] for token in sentence], float)
+        paths = np.array(list(itertools.product(range(4), repeat=n)))
+        score = (x @ node.T)[np.arange(n), paths].sum(1) + edge[paths[:, :-1], paths[:, 1:]].sum(1)
+        p = np.exp(score - score.max())
+        for sign, weights, some in [(1, p / p.sum(), paths), (-1, np.ones(1), np.searchsorted(crf.classes_, tags)[None])]:
+            for i in range(n):
+                gradients[0] += sign * np.outer(np.bincount(some[:, i], weights, 4), x[i])
+            for i in range(n - 1):
+                gradients[1] += sign * np.bincount(4 * some[:, i] + some[:, i + 1], weights, 16).reshape(4, 4)
+    assert max(np.abs(g).max() for g in gradients) < 1e-5
+
+
 def test_shapes_and_names() -> None:
     """Results have sklearn-crfsuite's shapes, and weights have names."""
     X, y = sentences()

@@ -8,6 +8,8 @@ import pkgutil
 import re
 from pathlib import Path
 
+import pytest
+
 import blockbp
 
 
@@ -22,13 +24,17 @@ def test_docstrings() -> None:
     assert tried > 0
 
 
-def test_readme() -> None:
-    """The README's program runs."""
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    programs = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+HERE = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("page", [HERE / "README.md", *sorted((HERE / "docs").glob("*.md"))], ids=lambda page: str(page.name))
+def test_pages(page: Path) -> None:
+    """The programs of a page run, one after the other."""
+    programs = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     assert programs
+    names: dict[str, object] = {}
     for program in programs:
-        exec(program, {})
+        exec(program, names)
 
 
 def test_what_is_public() -> None:

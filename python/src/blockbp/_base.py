@@ -29,7 +29,7 @@ _KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count o
 MODEL, RUN, DATA = "model.safetensors", "run", "data"
 
 
-_SHARED = {
+_SHARED = {  # a text may have a later one in it
     "spins": """\
 prior : float
         Standard deviation of the normal prior of every weight.
@@ -42,14 +42,7 @@ prior : float
         samples of a chain; or "none".
     max_time : float, optional
         Seconds after which learning ends.
-    random_state : int, optional
-        Seed of everything random; 1 without it.
-    n_jobs : int, optional
-        Threads, by default as many as there are cores. Results do not depend on it.
-    verbose : int
-        1 shows progress.
-    options : dict, optional
-        Further options of ``blockbp train``.""",
+{run}""",
     "learning": """\
 prior : float
         Standard deviation of the normal prior of every weight.
@@ -65,16 +58,18 @@ prior : float
         Seconds after which learning ends.
     unlabelled : object
         The label that hides. NaN, None and masked entries hide, too.
-    random_state : int, optional
+{run}
+    predict_options : dict, optional
+        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
+    "run": """\
+random_state : int, optional
         Seed of everything random; 1 without it.
     n_jobs : int, optional
         Threads, by default as many as there are cores. Results do not depend on it.
     verbose : int
         1 shows progress.
     options : dict, optional
-        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.
-    predict_options : dict, optional
-        Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
+        Further options of ``blockbp train``, such as ``{"max_passes": 500}``.""",
     "results": """\
 n_features_in_ : int
         Features of a node, without the bias.
