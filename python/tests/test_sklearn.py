@@ -19,11 +19,13 @@ checked below where it applies. Those that do not apply, and why:
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import numpy as np
 import pytest
 from conftest import stripes
 
+import blockbp
 from blockbp import Graph, GraphCRF, GridCRF
 
 pytest.importorskip("sklearn")
@@ -126,5 +128,8 @@ def test_pipeline() -> None:
 def test_its_convergence_warning() -> None:
     """Who filters scikit-learn's ConvergenceWarning filters this one."""
     X, y = stripes()
-    with pytest.warns(ConvergenceWarning, match="pass_limit"):
-        GridCRF(options={"max_passes": 1}).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="pass_limit") as caught:
+        for _ in range(2):
+            GridCRF(options={"max_passes": 1}).fit(X, y)
+    first, second = (w.category for w in caught if issubclass(w.category, ConvergenceWarning))
+    assert first is second and pickle.loads(pickle.dumps(first)) is first and issubclass(first, blockbp.ConvergenceWarning)

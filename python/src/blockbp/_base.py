@@ -479,7 +479,18 @@ def _convergence_warning() -> type[Warning]:
     """Return ConvergenceWarning, which is scikit-learn's too where that is in use."""
     import sys
 
-    exceptions = sys.modules.get("sklearn.exceptions")
-    if exceptions is None:
+    if "sklearn.exceptions" not in sys.modules:
         return ConvergenceWarning
-    return type("ConvergenceWarning", (ConvergenceWarning, exceptions.ConvergenceWarning), {})
+    made: type[Warning] = getattr(sys.modules[__name__], "_SklearnConvergenceWarning")
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name != "_SklearnConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn import exceptions
+
+    # Made once, and found by pickle: it may come as an error out of another process.
+    made = type(name, (ConvergenceWarning, exceptions.ConvergenceWarning), {"__module__": __name__})
+    return globals().setdefault(name, made)
+
