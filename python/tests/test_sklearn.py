@@ -26,7 +26,7 @@ import pytest
 from conftest import stripes
 
 import blockbp
-from blockbp import Graph, GraphCRF, GridCRF
+from blockbp import ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, PottsModel
 
 pytest.importorskip("sklearn")
 from sklearn.base import clone, is_classifier  # noqa: E402
@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import FunctionTransformer  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
-ESTIMATORS = [GridCRF, GraphCRF]
+ESTIMATORS = [GridCRF, GraphCRF, ChainCRF]
 
 
 def data(estimator: type) -> tuple[list, list]:
@@ -44,6 +44,8 @@ def data(estimator: type) -> tuple[list, list]:
     X, y = stripes(6)
     if estimator is GridCRF:
         return list(X), list(y)
+    if estimator is ChainCRF:
+        return [[{"seen": dict(zip("abc", row.tolist()))} for row in x.reshape(-1, 3)] for x in X], [t.ravel() for t in y]
     edges = np.stack([np.arange(119), np.arange(1, 120)], 1)
     edges[::2] = edges[::2, ::-1]  # either end first, or they look directed
     return [Graph(x.reshape(-1, 3), edges) for x in X], [t.ravel() for t in y]
@@ -85,7 +87,8 @@ def test_fits(estimator: type) -> None:
     for labels in y:
         labels.setflags(write=False)
     for x in X:
-        (x if estimator is GridCRF else x.x).setflags(write=False)
+        if estimator is not ChainCRF:
+            (x if estimator is GridCRF else x.x).setflags(write=False)
     crf.fit(X, y)
     check_is_fitted(crf)
     state = {k: repr(v) for k, v in vars(crf).items()}
@@ -109,6 +112,23 @@ def test_model_selection(estimator: type, n_jobs: int) -> None:
     assert search.best_params_ == {"prior": 1.0} and search.best_score_ > 0.8
     scores = cross_val_score(estimator(n_jobs=1), X, y, cv=KFold(3), n_jobs=n_jobs)
     assert scores.shape == (3,) and abs(scores.mean() - search.best_score_) < 1e-12
+
+
+@pytest.mark.parametrize("estimator", [IsingModel, PottsModel])
+def test_models_of_samples(estimator: type) -> None:
+    """Estimators without labels have the habits, too."""
+    samples = np.random.default_rng(0).choice([-1, 1], (60, 4))
+    model = clone(estimator(prior=3.0))
+    names = list(inspect.signature(estimator).parameters)
+    assert sorted(vars(model)) == sorted(names) == sorted(model.get_params()) and "prior=3.0" in repr(model)
+    with pytest.raises(NotFittedError):
+        model.score(samples)
+    samples.setflags(write=False)
+    assert model.fit(samples) is model and model.get_params()["prior"] == 3.0
+    check_is_fitted(model)
+    assert all(n.endswith("_") for n in set(vars(model)) - set(names))
+    assert estimator(prior=3.0).fit(samples).model_ == model.model_ and "<table>" in model._repr_html_()
+    assert "<html" in model.report().html
 
 
 def test_cross_val_predict() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -154,8 +155,6 @@ class ChainCRF(Classifier):
     @contextlib.contextmanager
     def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
         names = [str(c) for c in self.classes_.tolist()] + ["?"]  # -1 is the last
-        ends = np.cumsum([len(i.x) + 1 for i in instances])  # lines, with an empty one behind each
-        self._ends = ends
         with Folder(sum(len(line) for i in instances for line in i.x[:, 0])) as folder:
             os.mkdir(folder / DATA)
             with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
@@ -190,9 +189,10 @@ class ChainCRF(Classifier):
         other = super()._places(folder, options)
 
         def place(match: re.Match[str]) -> str:
-            line = int(match[1]) - 1
-            sequence = int(np.searchsorted(self._ends, line, "right"))
-            return f"X[{sequence}][{line - (int(self._ends[sequence - 1]) if sequence else 0)}]"
+            with open(os.path.join(folder / DATA, TEXT), encoding="utf-8", newline="\n") as file:
+                before = list(itertools.islice(file, int(match[1]) - 1))
+            ends = [n for n, line in enumerate(before) if line == "\n"]
+            return f"X[{len(ends)}][{len(before) - ends[-1] - 1 if ends else len(before)}]"
 
         return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text))
 

@@ -48,7 +48,7 @@ class _Couplings(Estimator):
             with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
                 json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True}, file)
             directed = ["--directed"] if getattr(self, "directed", False) else []
-            self._train(folder, [f"--model={self._model}", "--report=false", *directed])
+            self._train(folder, [f"--model={self._model}", *directed])
         return self
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
