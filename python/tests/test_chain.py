@@ -159,15 +159,6 @@ def test_save_load(tmp_path: Path, command: Any) -> None:
         ChainCRF.load(tmp_path / "other.safetensors")
 
 
-def test_cross_validation() -> None:
-    """scikit-learn's searches take lists of sequences."""
-    selection = pytest.importorskip("sklearn.model_selection")
-    X, y = sentences()
-    assert selection.cross_val_score(ChainCRF(), X, y, cv=3).min() > 0.8
-    search = selection.GridSearchCV(ChainCRF(), {"prior": [0.01, 1]}, cv=2).fit(X, y)
-    assert search.best_params_ == {"prior": 1}
-
-
 def test_mistakes() -> None:
     """Errors name the sequence and the token."""
     X, y = sentences(4)
