@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
-	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/ground"},
+	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":     {"mrf", "graph", "internal/numeric"},
 	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":      {"graph"},

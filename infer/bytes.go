@@ -199,8 +199,8 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 	if ground.SharesTables(in) { // its tables are there once, and exponentiated for every class
 		bytes += double * (distinctPairs(in, max(1, numbers.Classes)) - z.pairs)
 	}
-	if p.Settled > 0 { // beliefs of the sweep before, and three numbers of every node
-		bytes += double * (z.states + 3*z.nodes)
+	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its stretch
+		bytes += double * (z.states + 3.5*z.nodes)
 	}
 	if p.Exact { // how much of it is known when a plan is made
 		bytes += min(exactBytes, z.network()+double*z.states)

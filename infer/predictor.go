@@ -53,8 +53,12 @@ type Predictor struct {
 	// Temperature T makes beliefs τ_s(i) proportional to τ_s(i)^(1/T), node by node: above 1
 	// they are less sure of themselves. It changes neither labels nor likelihoods. 0 is 1.
 	Temperature float64
+	// Threads is how many goroutines belief propagation on a large network may take; 0: 1.
+	// Results do not depend on it.
+	Threads int
 
 	workspace bp.Workspace
+	whole     *partition.Partition // of the network before
 	state     bp.State
 	potential ground.Potentials
 	pseudo    ground.PseudoLikelihood
@@ -131,7 +135,10 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	if err != nil {
 		return nil, err
 	}
-	whole := partition.Whole(in.Graph)
+	if p.whole == nil || p.whole.Graph != in.Graph { // pictures of one size share a graph
+		p.whole = partition.Whole(in.Graph)
+	}
+	whole := p.whole
 	if clamp != nil {
 		free := make([]bool, len(clamp))
 		for s, y := range clamp {
@@ -146,7 +153,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 	p.state.Fit(net)
 	r := &inferred{net: net, state: &p.state, whole: whole}
 	limits := p.Limits.resolved()
-	limits.Beliefs = p.Settled
+	limits.Beliefs, p.workspace.Threads = p.Settled, p.Threads
 	if r.outcome, err = p.workspace.Iterate(ctx, net, r.state, block, limits); err != nil {
 		return nil, err
 	}
@@ -198,13 +205,12 @@ func (r *inferred) collect() *Beliefs {
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
-	b := &Beliefs{Node: make([]float64, 0, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
+	b := &Beliefs{Node: make([]float64, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
+	net.NodeBeliefs(b.Node, state)
 	for s, k := range net.Card {
-		start := len(b.Node)
-		b.Node = b.Node[:start+int(k)]
-		net.Belief(b.Node[start:], state, int32(s))
-		b.Labels[s] = largest(b.Node[start:])
-		b.NodeAt = append(b.NodeAt, len(b.Node))
+		start := b.NodeAt[s]
+		b.NodeAt = append(b.NodeAt, start+int(k))
+		b.Labels[s] = largest(b.Node[start:][:k])
 	}
 	return b
 }

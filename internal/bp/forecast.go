@@ -64,16 +64,28 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block) {
 
 // add sees the beliefs after a sweep.
 func (f *forecast) add(net *Net, st *State, block *partition.Block, residual float64) {
-	largest, at, p := 0.0, 0, 0
-	for p < len(block.Nodes) {
+	f.note(f.addNodes(net, st, block, 0, len(block.Nodes), 0, &f.now), residual)
+}
+
+// note takes the largest changes of a sweep.
+func (f *forecast) note(change, residual float64) {
+	f.changes, f.residuals = append(f.changes, change), append(f.residuals, residual)
+}
+
+// addNodes sees the beliefs of the nodes lo ≤ p < hi of the block, of which the first has at states
+// before it, and returns the largest change.
+func (f *forecast) addNodes(net *Net, st *State, block *partition.Block, lo, hi, at int, scratch *[]float64) (largest float64) {
+	*scratch = numeric.Resize(*scratch, max(forecastStates, net.maxCard))
+	all := *scratch
+	for p := lo; p < hi; {
 		from, used := p, 0
-		for ; p < len(block.Nodes) && used+int(net.Card[block.Nodes[p]]) <= len(f.now); p++ {
-			used += copy(f.now[used:], net.belief(st, block.Nodes[p]))
+		for ; p < hi && used+int(net.Card[block.Nodes[p]]) <= len(all); p++ {
+			used += copy(all[used:], net.belief(st, block.Nodes[p]))
 		}
-		simd.Exp(f.now[:used], f.now[:used])
+		simd.Exp(all[:used], all[:used])
 		for i, x := from, 0; i < p; i++ {
 			k := int(net.Card[block.Nodes[i]])
-			now, before := f.now[x:x+k], f.before[at:at+k]
+			now, before := all[x:x+k], f.before[at:at+k]
 			change := 0.0
 			for j, b := range now {
 				change = max(change, math.Abs(b-before[j]))
@@ -84,7 +96,7 @@ func (f *forecast) add(net *Net, st *State, block *partition.Block, residual flo
 			x, at = x+k, at+k
 		}
 	}
-	f.changes, f.residuals = append(f.changes, largest), append(f.residuals, residual)
+	return largest
 }
 
 // left returns the largest change of a belief that is to be expected from all further sweeps,

@@ -68,17 +68,29 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 	case relaxed && !facts.Dual:
 		turning = turningSweeps
 	}
+	together := 1
+	if limits.Beliefs > 0 && w.relays(net, block) {
+		together = relayed
+	}
 	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
-		if relaxed {
-			damping = relaxation(o.Sweeps, net.Counting.Facts.Dual)
+		n := 1
+		if o.Sweeps >= turning {
+			n = min(together, limits.MaxSweeps-o.Sweeps)
+		}
+		w.dampings = w.dampings[:0]
+		for i := range n {
+			if relaxed {
+				damping = relaxation(o.Sweeps+i, net.Counting.Facts.Dual)
+			}
+			w.dampings = append(w.dampings, damping)
 		}
 		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1
-		residual, err := w.Sweep(net, st, block, damping)
-		o.Sweeps++
-		o.Residual, o.Damping = residual, damping
-		if o.Sweeps == 1 {
-			o.First = residual
+		first, residual, err := w.sweeps(net, st, block, limits.Beliefs > 0)
+		if o.Sweeps == 0 {
+			o.First = first
 		}
+		o.Sweeps += n
+		o.Residual, o.Damping = residual, damping
 		if err != nil {
 			return o, err
 		}
@@ -92,7 +104,6 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 			}
 		}
 		if limits.Beliefs > 0 {
-			w.forecast.add(net, st, block, residual)
 			times := 0.0
 			o.Left, times = w.forecast.left()
 			if last := o.Sweeps == limits.MaxSweeps; o.Left <= limits.Beliefs || last {
@@ -115,6 +126,20 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		}
 	}
 	return o, nil
+}
+
+// sweeps makes a sweep, or several at once, with the dampings at hand, and returns the residuals of
+// the first and the last. The forecast sees them where it is asked.
+func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, forecast bool) (first, last float64, err error) {
+	if n := len(w.dampings); n > 1 {
+		err := w.sweepTogether(net, st, block, w.dampings)
+		return w.relay.residuals[0], w.relay.residuals[n-1], err
+	}
+	last, err = w.Sweep(net, st, block, w.dampings[0])
+	if err == nil && forecast {
+		w.forecast.add(net, st, block, last)
+	}
+	return last, last, err
 }
 
 const (

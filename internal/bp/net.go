@@ -6,6 +6,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Net is the frozen shape of one inference problem: topology, states per node,
@@ -191,6 +192,23 @@ func (n *Net) Beliefs() int { return n.numBeliefs }
 // IndexBytes returns what the net itself takes: cardinalities, and where messages are.
 func (n *Net) IndexBytes() int {
 	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.held))
+}
+
+// NodeBeliefs writes τ_s of all nodes into dst [their states], one behind the other.
+func (n *Net) NodeBeliefs(dst []float64, st *State) {
+	if n.Observed == nil {
+		simd.Exp(dst, st.LogBelief)
+		return
+	}
+	for s, k := range n.Card {
+		if b := n.belief(st, int32(s)); b != nil {
+			simd.Exp(dst[:k], b)
+		} else {
+			clear(dst[:k])
+			dst[n.Observed[s]] = 1
+		}
+		dst = dst[k:]
+	}
 }
 
 // Belief writes τ_s over the states of node s into dst [Card[s]].

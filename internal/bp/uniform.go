@@ -16,6 +16,7 @@ const nearTables = 1 << 17
 // uniform is a block of which all nodes have the same few states, so that it needs no
 // lists.
 type uniform struct {
+	on    bool // for the sweep at hand, of those that are made at once
 	parts simd.Uniform
 	rho   [1]float64 // of every edge, where that is one number
 	// unwanted takes sums that nobody asks for.

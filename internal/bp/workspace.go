@@ -28,6 +28,9 @@ type Workspace struct {
 	Potentials ground.Potentials
 	// Precision is what Ground asks for; Double is the zero value.
 	Precision Precision
+	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not
+	// depend on it.
+	Threads int
 	// Times, unless it is nil, is told by Ground what grounding and exponentiating take.
 	Times *PhaseTimes
 
@@ -49,7 +52,9 @@ type Workspace struct {
 	// forbidden one.
 	wide     bool
 	forecast forecast
-	backward bool // sweeps visit the nodes in reverse order
+	relay    relay
+	dampings []float64 // of sweeps made at once
+	backward bool      // sweeps visit the nodes in reverse order
 	// swept: there was a sweep over the block already.
 	swept bool
 	// logarithms: some table is kept as logarithms.

@@ -143,7 +143,9 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 	threads := max(1, min(w.Threads, n))
 	idle := make(chan *infer.Predictor, threads)
 	for range threads {
-		idle <- w.predictor()
+		p := w.predictor()
+		p.Threads = w.Threads / threads
+		idle <- p
 	}
 	results := make([]chan prediction, n)
 	for i := range results {

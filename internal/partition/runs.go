@@ -1,9 +1,9 @@
 package partition
 
-// windowNodes is how many consecutive nodes are sorted into runs among themselves:
+// WindowNodes is how many consecutive nodes of a block are sorted into runs among themselves:
 // few enough for their tables to stay in a cache while run after run picks nodes
 // from all over the window.
-const windowNodes = 1024
+const WindowNodes = 1024
 
 // orderRuns puts the nodes of every block into runs, of which no two nodes are
 // neighbours. A node comes into the run after the last one of its neighbours that
@@ -21,8 +21,8 @@ func (p *Partition) orderRuns() {
 		n := len(block.Nodes)
 		block.Order, order = order[:n:n], order[n:]
 		runs = append(runs, 0)
-		for lo := 0; lo < len(block.Nodes); lo += windowNodes {
-			window := block.Nodes[lo:min(lo+windowNodes, len(block.Nodes))]
+		for lo := 0; lo < len(block.Nodes); lo += WindowNodes {
+			window := block.Nodes[lo:min(lo+WindowNodes, len(block.Nodes))]
 			count = p.chooseRuns(window, int32(b), run, count)
 			runs = block.appendRuns(runs, lo, window, run, count)
 		}

@@ -1,0 +1,174 @@
+package bp
+
+import (
+	"context"
+	"sync"
+
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/partition"
+)
+
+// Sweeps one after another need not wait for each other's end: a sweep may visit a stretch of
+// nodes as soon as the one before has visited all of their neighbours. So several are under way
+// at once, on goroutines of their own where there are some. Each node is updated from the same
+// neighbours as without: results are the same bytes.
+
+const (
+	// relayed is how many sweeps are made at once. More would use more threads; but all of them
+	// are made before anybody looks whether the first was enough, and pictures take about ten.
+	relayed = 4
+	// leastStretches is from how many stretches on that is done: a sweep follows the one before
+	// two stretches behind in a picture, so that fewer leave nothing to do at once.
+	leastStretches = 4 * relayed
+)
+
+// relay is some sweeps that are made at once.
+type relay struct {
+	block     *partition.Block
+	ends      []int32      // [stretches] where they end, in block.Runs
+	ready     []int32      // [stretches] how many stretches the sweep before must have visited
+	lanes     []*Workspace // [relayed] scratch
+	residuals [relayed]float64
+	changes   [relayed]float64 // of beliefs, the largest
+
+	mutex  sync.Mutex
+	moved  sync.Cond
+	done   [relayed]int32 // stretches that each sweep has visited
+	failed int            // the first sweep with an error; those behind it stop
+	err    error
+}
+
+// relays reports whether sweeps over a block may be made at once.
+func (w *Workspace) relays(net *Net, block *partition.Block) bool {
+	if len(block.Nodes) < leastStretches*partition.WindowNodes || net.held != nil && !w.unheld || w.single.on {
+		return false
+	}
+	w.planRelay(net, block)
+	return true
+}
+
+// planRelay finds the stretches of a block, and how they follow each other.
+func (w *Workspace) planRelay(net *Net, block *partition.Block) {
+	r := &w.relay
+	if r.block == block {
+		return
+	}
+	r.block, r.ends, r.ready, r.moved.L = block, r.ends[:0], r.ready[:0], &r.mutex
+	const size = partition.WindowNodes
+	stretch := make([]int32, net.Graph.NumNodes()) // of nodes of the block; 0 of others, which no sweep changes
+	for p, s := range block.Nodes {
+		stretch[s] = int32(p / size)
+	}
+	n := int32(len(block.Nodes))
+	for i, end := range block.Runs {
+		if lo := int32(len(r.ends)) * size; i > 0 && end == min(lo+size, n) {
+			last := int32(len(r.ends))
+			for _, source := range block.InSource[block.InStart[lo]:block.InStart[end]] {
+				last = max(last, stretch[source])
+			}
+			r.ends, r.ready = append(r.ends, int32(i)), append(r.ready, last+1)
+		}
+	}
+}
+
+// sweepTogether makes sweeps with these dampings, at most relayed of them, after relays. It is
+// Sweep and forecast.add for each.
+func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, dampings []float64) error {
+	r := &w.relay
+	for len(r.lanes) < len(dampings) {
+		r.lanes = append(r.lanes, &Workspace{})
+	}
+	for s, damping := range dampings {
+		lane := r.lanes[s]
+		lane.Potentials, lane.arena, lane.at, lane.forms = w.Potentials, w.arena, w.at, w.forms
+		lane.wide, lane.logarithms, lane.unheld, lane.swept = w.wide, w.logarithms, w.unheld, w.swept
+		lane.fit(net.maxCard, net.maxPair)
+		lane.batch.fit(net.maxCard)
+		lane.uniform.on = lane.fitUniform(net, st, block)
+		if lane.uniform.on {
+			lane.beginUniform(damping)
+		}
+		r.residuals[s], r.changes[s], r.done[s] = 0, 0, 0
+	}
+	w.swept, r.failed, r.err = true, len(dampings), nil
+	threads := min(max(1, w.Threads), len(dampings))
+	_ = parallel.Each(context.Background(), threads, threads, func(t int) {
+		defer r.stopUnless(t, threads)
+		for s, k := r.next(t, threads); k >= 0; s, k = r.next(t, threads) {
+			r.finish(s, w.visitStretch(net, st, s, k, dampings[s]))
+		}
+	})
+	for s := range dampings {
+		w.forecast.note(r.changes[s], r.residuals[s])
+	}
+	return r.err
+}
+
+// visitStretch is the part of sweep s in stretch k.
+func (w *Workspace) visitStretch(net *Net, st *State, s int, k int32, damping float64) error {
+	r := &w.relay
+	lane, block := r.lanes[s], r.block
+	update := lane.updateRun
+	if lane.uniform.on {
+		update = lane.updateUniform
+	}
+	from := int32(0)
+	if k > 0 {
+		from = r.ends[k-1]
+	}
+	for i := from; i < r.ends[k]; i++ {
+		change, err := update(net, st, block, block.Runs[i], block.Runs[i+1], damping)
+		r.residuals[s] = larger(r.residuals[s], change)
+		if err != nil {
+			return err
+		}
+	}
+	lo, hi := int(block.Runs[from]), int(block.Runs[r.ends[k]])
+	r.changes[s] = max(r.changes[s], w.forecast.addNodes(net, st, block, lo, hi, w.Potentials.NodeAt[lo], &lane.forecast.now))
+	return nil
+}
+
+// next returns what the t-th of so many goroutines does next, a sweep and a stretch of it, as soon as
+// there is something; −1 for the stretch when all is done. The last sweep that can comes first,
+// while the caches have what those before it have left.
+func (r *relay) next(t, threads int) (sweep int, stretch int32) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for {
+		left := false
+		for s := r.failed - 1; s >= 0; s-- {
+			if k := r.done[s]; s%threads == t && int(k) < len(r.ends) {
+				if s == 0 || r.done[s-1] >= r.ready[k] {
+					return s, k
+				}
+				left = true
+			}
+		}
+		if !left {
+			return 0, -1
+		}
+		r.moved.Wait()
+	}
+}
+
+// finish notes that a sweep has visited another stretch, or why it could not.
+func (r *relay) finish(sweep int, err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.done[sweep]++; err != nil && sweep < r.failed {
+		r.failed, r.err = sweep, err
+	}
+	r.moved.Broadcast()
+}
+
+// stopUnless lets no goroutine wait for what the t-th would have done, if that has panicked.
+func (r *relay) stopUnless(t, threads int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for s := t; s < r.failed; s += threads {
+		if int(r.done[s]) < len(r.ends) {
+			r.failed = s
+		}
+	}
+	r.moved.Broadcast()
+}
