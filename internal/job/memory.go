@@ -29,8 +29,9 @@ func (p *Prepared) Forecast() *learn.Memory {
 		beyond := p.inferenceBytes(held) - float64(p.Memory.Bytes)
 		m.Add("cross-validation", max(0, beyond), "what inference of whole networks on %d threads takes beyond what the learner has then given back", p.Options.Threads)
 	}
-	m.Add("report", max(0, reporting-p.evaluationBytes()), "plots, beyond what evaluations have given back")
-	m.Add("garbage", machine.MostGarbage(float64(m.Bytes)), "what lies about before it is collected")
+	garbage := machine.MostGarbage(float64(m.Bytes))
+	m.Add("garbage", garbage, "what lies about before it is collected")
+	m.Add("report", max(0, reporting-p.evaluationBytes()-garbage), "plots, beyond what evaluations have given back, and garbage")
 	if beyond := reading - m.Bytes; measured && beyond > 0 {
 		m.Add("reading the data", float64(beyond), "it took more than learning will: %s", Mebibytes(reading))
 	}

@@ -14,8 +14,8 @@ const (
 	// collector's own rule, as much garbage as there is in use, would make every large array
 	// need its memory twice. What is in use here has few pointers, so that a collection takes
 	// less than a millisecond.
-	leastGarbage = 8 << 20
-	garbageShare = 0.06
+	leastGarbage = 4 << 20
+	garbageShare = 0.04
 	// mostShare makes leastGarbage the size of the heap at the first collection: the runtime
 	// multiplies it by 4 MiB.
 	mostShare = 2.0
