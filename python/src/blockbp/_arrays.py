@@ -157,7 +157,7 @@ class Labels:
             classes = classes.astype(np.int64)  # NaN hid labels among integers
         if len(classes) < 2:
             hint = "; -1 hides a label: of spins -1 and 1 use unlabelled=None" if list(classes) == [1] and hidden == -1 else ""
-            raise ValueError(f"y has {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {list(classes)}{hint}")
+            raise ValueError(f"y has {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {classes.tolist()}{hint}")
         return cls(classes, hidden)
 
     def encode(self, y: Any, place: Callable[[int], str]) -> NDArray[np.int32]:
