@@ -120,7 +120,7 @@ func (l *learner) checkStep() (done bool, err error) {
 	set := &l.checkSchedule[c.Next]
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
 	if !c.Exact {
-		v.limits = l.wholeLimits(c.Damping)
+		v.limits = l.wholeLimits(c.Damping, c.Passes)
 	}
 	if c.Next == 0 {
 		l.checkBegan = time.Now()

@@ -136,7 +136,7 @@ func (l *learner) iterate() error {
 	set := l.pick(whole)
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent}
 	if whole {
-		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true
+		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping, l.progress.Waiting), bp.Double, true
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
 		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))
@@ -267,15 +267,13 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
-// overRelaxation is how much farther messages go than (5) says where weights are held and
-// sweeps descend: 1.3 times as far in all saves a fifth to a quarter of the passes where
-// messages are slow, 1.7 needs several times as many (results/2026-11-joint.md).
-const overRelaxation = 0.3
-
-// wholeLimits are those of a visit in a whole pass at the same weights.
-func (l *learner) wholeLimits(damping float64) bp.Limits {
+// wholeLimits are those of a visit in a whole pass at the same weights, after so many passes there.
+// Where sweeps descend, messages go farther than (5) says: 1.3 times as far saves a fifth to a
+// quarter of the passes where messages are slow, and 1.7 needs several times as many
+// (results/2026-11-joint.md).
+func (l *learner) wholeLimits(damping float64, passes int) bp.Limits {
 	if l.ascends && !l.progress.Plain {
-		damping = -overRelaxation
+		damping = bp.Relaxation(passes*wholeSweeps, true)
 	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }

@@ -80,7 +80,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		w.dampings = w.dampings[:0]
 		for i := range n {
 			if relaxed {
-				damping = relaxation(o.Sweeps+i, net.Counting.Facts.Dual)
+				damping = Relaxation(o.Sweeps+i, net.Counting.Facts.Dual)
 			}
 			w.dampings = append(w.dampings, damping)
 		}
@@ -154,8 +154,9 @@ const (
 	turningSweeps = 10
 )
 
-// relaxation returns the damping of a sweep, from 0, that is over-relaxed.
-func relaxation(sweep int, dual bool) float64 {
+// Relaxation returns the damping of a sweep over a network, the first of which is 0, that is
+// over-relaxed. dual: every plain sweep lowers (7).
+func Relaxation(sweep int, dual bool) float64 {
 	if sweep < eagerSweeps || !dual {
 		return eagerDamping
 	}

@@ -65,7 +65,7 @@ func TestRelay(t *testing.T) {
 				}
 				for s := range o.Sweeps {
 					r.space.backward = s < turning && s%2 == 1
-					if o.Residual, err = r.space.Sweep(r.net, r.state, block, relaxation(s, dual)); err != nil {
+					if o.Residual, err = r.space.Sweep(r.net, r.state, block, Relaxation(s, dual)); err != nil {
 						t.Fatal(err)
 					}
 				}

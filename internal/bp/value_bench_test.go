@@ -48,7 +48,9 @@ func BenchmarkBounds(b *testing.B) {
 				r.space.SplitNodes(r.net, r.state, block, labels)
 			},
 			"consistent": func() {
-				edges(func(beliefs []float64, lo, hi int) { r.space.Consistent(beliefs, r.net, r.state, block, lo, hi, false, false) })
+				edges(func(beliefs []float64, lo, hi int) {
+					r.space.Consistent(beliefs, r.net, r.state, block, lo, hi, false, false)
+				})
 			},
 		} {
 			b.Run(fmt.Sprintf("states=%d/%s", k, name), func(b *testing.B) {
