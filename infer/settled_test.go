@@ -83,6 +83,10 @@ func TestSettled(t *testing.T) {
 				}
 				exact := &Predictor{Model: model, Counting: f, Limits: Limits{Tolerance: 1e-11, MaxSweeps: 5000}}
 				want := must(exact.Predict(t.Context(), in, nil))
+				if !want.Converged { // plain sweeps crawl
+					exact.Limits.MaxSweeps, exact.Settled = 5000, 1e-12
+					want = must(exact.Predict(t.Context(), in, nil))
+				}
 				farthest, differ := 0.0, 0
 				for i := range want.Node {
 					farthest = max(farthest, math.Abs(got.Node[i]-want.Node[i]))
@@ -94,8 +98,8 @@ func TestSettled(t *testing.T) {
 					}
 				}
 				said := got.Left + 1e-9 // at a fixed point 0 is said
-				if !want.Converged {    // and has some way to go: with c_s = 0 it is not geometric
-					said += tolerance / 10
+				if !want.Converged {    // with c_s = 0 the reference, too, has some way to go
+					said += tolerance / 5
 				}
 				if farthest > said || got.Left > tolerance {
 					t.Errorf("%s: beliefs are off by %.3g, said to be %.3g after %d sweeps, want at most %g", name, farthest, got.Left, got.Sweeps, tolerance)

@@ -273,7 +273,7 @@ func (l *learner) endWholePass() (err error) {
 // (results/2026-11-joint.md).
 func (l *learner) wholeLimits(damping float64, passes int) bp.Limits {
 	if l.ascends && !l.progress.Plain {
-		damping = bp.Relaxation(passes*wholeSweeps, true)
+		damping = bp.Relaxation(passes * wholeSweeps)
 	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }

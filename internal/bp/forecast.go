@@ -46,6 +46,7 @@ type forecast struct {
 	now       []float64
 	changes   []float64 // [sweeps] the largest
 	residuals []float64 // [sweeps]
+	forgotten int       // sweeps before them
 	rate      float64   // r at the sweep before
 }
 
@@ -99,10 +100,16 @@ func (f *forecast) addNodes(net *Net, st *State, block *partition.Block, lo, hi,
 	return largest
 }
 
+// forget drops what sweeps of another kind have told: their changes are larger or smaller.
+func (f *forecast) forget() {
+	f.forgotten += len(f.changes)
+	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+}
+
 // left returns the largest change of a belief that is to be expected from all further sweeps,
 // and how many times its last change a node may move.
 func (f *forecast) left() (change, times float64) {
-	h := max(leastForecast, len(f.changes)/forecastShare)
+	h := max(leastForecast, (f.forgotten+len(f.changes))/forecastShare)
 	if len(f.changes) < 2*h {
 		return math.Inf(1), math.Inf(1)
 	}

@@ -62,11 +62,15 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 	}
 	relaxed := limits.Beliefs > 0 && limits.Damping == 0 && net.Counting.Facts.Convex
 	turning := 0
+	moves, began, over := false, 0, momentumDamping // with momentum, since, over-relaxed by
 	switch facts := net.Counting.Facts; {
 	case relaxed && facts.Bound == counting.Exact: // on a forest, where plain messages are right at once
 		relaxed, turning = false, limits.MaxSweeps
 	case relaxed && !facts.Dual:
 		turning = turningSweeps
+	case relaxed:
+		moves = true
+		w.last.fit(net)
 	}
 	together := 1
 	if limits.Beliefs > 0 && w.relays(net, block) {
@@ -77,12 +81,17 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		if o.Sweeps >= turning {
 			n = min(together, limits.MaxSweeps-o.Sweeps)
 		}
-		w.dampings = w.dampings[:0]
+		w.steps = w.steps[:0]
 		for i := range n {
-			if relaxed {
-				damping = Relaxation(o.Sweeps+i, net.Counting.Facts.Dual)
+			s := step{}
+			switch {
+			case moves:
+				damping, s.moves, s.momentum = over, true, Momentum(o.Sweeps+i-began)
+			case relaxed:
+				damping = eagerDamping
 			}
-			w.dampings = append(w.dampings, damping)
+			s.damping = damping
+			w.steps = append(w.steps, s)
 		}
 		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1
 		first, residual, err := w.sweeps(net, st, block, limits.Beliefs > 0)
@@ -117,11 +126,16 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		if residual < best {
 			best, bestAt = residual, o.Sweeps
 		}
-		if stalled := o.Sweeps-bestAt >= stallWindow; stalled && relaxed {
-			relaxed, damping = false, 0
-			best, bestAt = residual, o.Sweeps
-		} else if stalled && !net.Counting.Facts.Dual {
-			damping = MoreDamping(damping)
+		if o.Sweeps-bestAt >= stallWindow {
+			switch {
+			case moves:
+				began, over = o.Sweeps, 0
+			case relaxed:
+				relaxed, damping = false, 0
+				w.forecast.forget()
+			case !net.Counting.Facts.Dual:
+				damping = MoreDamping(damping)
+			}
 			best, bestAt = residual, o.Sweeps
 		}
 	}
@@ -131,11 +145,14 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 // sweeps makes a sweep, or several at once, with the dampings at hand, and returns the residuals of
 // the first and the last. The forecast sees them where it is asked.
 func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, forecast bool) (first, last float64, err error) {
-	if n := len(w.dampings); n > 1 {
-		err := w.sweepTogether(net, st, block, w.dampings)
+	if n := len(w.steps); n > 1 {
+		err := w.sweepTogether(net, st, block, w.steps)
 		return w.relay.residuals[0], w.relay.residuals[n-1], err
 	}
-	last, err = w.Sweep(net, st, block, w.dampings[0])
+	if s := w.steps[0]; s.moves {
+		w.extrapolate(net, st, block, 0, len(block.Nodes), s.momentum)
+	}
+	last, err = w.Sweep(net, st, block, w.steps[0].damping)
 	if err == nil && forecast {
 		w.forecast.add(net, st, block, last)
 	}
@@ -154,10 +171,10 @@ const (
 	turningSweeps = 10
 )
 
-// Relaxation returns the damping of a sweep over a network, the first of which is 0, that is
-// over-relaxed. dual: every plain sweep lowers (7).
-func Relaxation(sweep int, dual bool) float64 {
-	if sweep < eagerSweeps || !dual {
+// Relaxation returns the damping of a sweep without momentum over a network, the first of which is
+// 0, that is over-relaxed, where every plain sweep lowers (7).
+func Relaxation(sweep int) float64 {
+	if sweep < eagerSweeps {
 		return eagerDamping
 	}
 	return boldDamping

@@ -9,7 +9,8 @@ import (
 )
 
 // Sweeps one after another need not wait for each other's end: a sweep may visit a stretch of
-// nodes as soon as the one before has visited all of their neighbours. So several are under way
+// nodes as soon as the one before has visited all of their neighbours, and what momentum adds
+// between the two likewise. So several are under way
 // at once, on goroutines of their own where there are some. Each node is updated from the same
 // neighbours as without: results are the same bytes.
 
@@ -33,8 +34,8 @@ type relay struct {
 
 	mutex  sync.Mutex
 	moved  sync.Cond
-	done   [relayed]int32 // stretches that each sweep has visited
-	failed int            // the first sweep with an error; those behind it stop
+	done   [2 * relayed]int32 // stretches that each pass is through with: two passes a sweep
+	failed int                // the first pass with an error; those behind it stop
 	err    error
 }
 
@@ -71,14 +72,14 @@ func (w *Workspace) planRelay(net *Net, block *partition.Block) {
 	}
 }
 
-// sweepTogether makes sweeps with these dampings, at most relayed of them, after relays. It is
+// sweepTogether makes these sweeps, at most relayed of them, after relays. It is
 // Sweep and forecast.add for each.
-func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, dampings []float64) error {
+func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, steps []step) error {
 	r := &w.relay
-	for len(r.lanes) < len(dampings) {
+	for len(r.lanes) < len(steps) {
 		r.lanes = append(r.lanes, &Workspace{})
 	}
-	for s, damping := range dampings {
+	for s, step := range steps {
 		lane := r.lanes[s]
 		lane.Potentials, lane.arena, lane.at, lane.forms = w.Potentials, w.arena, w.at, w.forms
 		lane.wide, lane.logarithms, lane.unheld, lane.swept = w.wide, w.logarithms, w.unheld, w.swept
@@ -86,38 +87,46 @@ func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, d
 		lane.batch.fit(net.maxCard)
 		lane.uniform.on = lane.fitUniform(net, st, block)
 		if lane.uniform.on {
-			lane.beginUniform(damping)
+			lane.beginUniform(step.damping)
 		}
-		r.residuals[s], r.changes[s], r.done[s] = 0, 0, 0
+		r.residuals[s], r.changes[s] = 0, 0
 	}
-	w.swept, r.failed, r.err = true, len(dampings), nil
-	threads := min(max(1, w.Threads), len(dampings))
+	clear(r.done[:])
+	w.swept, r.failed, r.err = true, 2*len(steps), nil
+	threads := min(max(1, w.Threads), len(steps))
 	_ = parallel.Each(context.Background(), threads, threads, func(t int) {
 		defer r.stopUnless(t, threads)
-		for s, k := r.next(t, threads); k >= 0; s, k = r.next(t, threads) {
-			r.finish(s, w.visitStretch(net, st, s, k, dampings[s]))
+		for pass, k := r.next(t, threads); k >= 0; pass, k = r.next(t, threads) {
+			r.finish(pass, w.passStretch(net, st, pass, k, steps[pass/2]))
 		}
 	})
-	for s := range dampings {
+	for s := range steps {
 		w.forecast.note(r.changes[s], r.residuals[s])
 	}
 	return r.err
 }
 
-// visitStretch is the part of sweep s in stretch k.
-func (w *Workspace) visitStretch(net *Net, st *State, s int, k int32, damping float64) error {
+// passStretch is what a pass does in stretch k. The first pass of a sweep makes y of x, and the
+// second sweeps.
+func (w *Workspace) passStretch(net *Net, st *State, pass int, k int32, step step) error {
 	r := &w.relay
+	s, from := pass/2, int32(0)
+	if k > 0 {
+		from = r.ends[k-1]
+	}
+	if lo, hi := r.block.Runs[from], r.block.Runs[r.ends[k]]; pass%2 == 0 {
+		if step.moves {
+			w.extrapolate(net, st, r.block, int(lo), int(hi), step.momentum)
+		}
+		return nil
+	}
 	lane, block := r.lanes[s], r.block
 	update := lane.updateRun
 	if lane.uniform.on {
 		update = lane.updateUniform
 	}
-	from := int32(0)
-	if k > 0 {
-		from = r.ends[k-1]
-	}
 	for i := from; i < r.ends[k]; i++ {
-		change, err := update(net, st, block, block.Runs[i], block.Runs[i+1], damping)
+		change, err := update(net, st, block, block.Runs[i], block.Runs[i+1], step.damping)
 		r.residuals[s] = larger(r.residuals[s], change)
 		if err != nil {
 			return err
@@ -128,18 +137,18 @@ func (w *Workspace) visitStretch(net *Net, st *State, s int, k int32, damping fl
 	return nil
 }
 
-// next returns what the t-th of so many goroutines does next, a sweep and a stretch of it, as soon as
-// there is something; −1 for the stretch when all is done. The last sweep that can comes first,
+// next returns what the t-th of so many goroutines does next, a pass and a stretch of it, as soon as
+// there is something; −1 for the stretch when all is done. The last pass that can comes first,
 // while the caches have what those before it have left.
-func (r *relay) next(t, threads int) (sweep int, stretch int32) {
+func (r *relay) next(t, threads int) (pass int, stretch int32) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for {
 		left := false
-		for s := r.failed - 1; s >= 0; s-- {
-			if k := r.done[s]; s%threads == t && int(k) < len(r.ends) {
-				if s == 0 || r.done[s-1] >= r.ready[k] {
-					return s, k
+		for pass := r.failed - 1; pass >= 0; pass-- {
+			if k := r.done[pass]; pass/2%threads == t && int(k) < len(r.ends) {
+				if pass == 0 || r.done[pass-1] >= r.ready[k] {
+					return pass, k
 				}
 				left = true
 			}
@@ -151,12 +160,12 @@ func (r *relay) next(t, threads int) (sweep int, stretch int32) {
 	}
 }
 
-// finish notes that a sweep has visited another stretch, or why it could not.
-func (r *relay) finish(sweep int, err error) {
+// finish notes that a pass is through with another stretch, or why it could not.
+func (r *relay) finish(pass int, err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if r.done[sweep]++; err != nil && sweep < r.failed {
-		r.failed, r.err = sweep, err
+	if r.done[pass]++; err != nil && pass < r.failed {
+		r.failed, r.err = pass, err
 	}
 	r.moved.Broadcast()
 }
@@ -165,9 +174,10 @@ func (r *relay) finish(sweep int, err error) {
 func (r *relay) stopUnless(t, threads int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for s := t; s < r.failed; s += threads {
-		if int(r.done[s]) < len(r.ends) {
-			r.failed = s
+	for pass := range r.failed {
+		if pass/2%threads == t && int(r.done[pass]) < len(r.ends) {
+			r.failed = pass
+			break
 		}
 	}
 	r.moved.Broadcast()

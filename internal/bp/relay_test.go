@@ -59,13 +59,10 @@ func TestRelay(t *testing.T) {
 				one, first = r, o
 				r = newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
 				block := legal(r.load(0))
-				dual, turning := c.numbers.Facts.Dual, 0
-				if !dual {
-					turning = turningSweeps
-				}
+				r.space.last.fit(r.net)
 				for s := range o.Sweeps {
-					r.space.backward = s < turning && s%2 == 1
-					if o.Residual, err = r.space.Sweep(r.net, r.state, block, Relaxation(s, dual)); err != nil {
+					r.space.extrapolate(r.net, r.state, block, 0, len(block.Nodes), Momentum(s))
+					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
 						t.Fatal(err)
 					}
 				}

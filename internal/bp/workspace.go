@@ -53,8 +53,9 @@ type Workspace struct {
 	wide     bool
 	forecast forecast
 	relay    relay
-	dampings []float64 // of sweeps made at once
-	backward bool      // sweeps visit the nodes in reverse order
+	steps    []step // of the sweeps that are made at once
+	last     last
+	backward bool // sweeps visit the nodes in reverse order
 	// swept: there was a sweep over the block already.
 	swept bool
 	// logarithms: some table is kept as logarithms.

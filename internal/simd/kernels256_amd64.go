@@ -159,6 +159,11 @@ func max256(x []float64) float64
 //go:noescape
 func addScaled256(dst []float64, x []float64, a float64)
 
+// extrapolate256 is Extrapolate.
+//
+//go:noescape
+func extrapolate256(x []float64, old []float64, a float64)
+
 // dot256 is Dot.
 //
 //go:noescape

@@ -13669,6 +13669,132 @@ done1206:
 	VZEROUPPER
 	RET
 
+// func extrapolate256(x []float64, old []float64, a float64)
+// Requires: AVX, FMA3
+TEXT ·extrapolate256(SB), $0-56
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVQ         old_base+24(FP), DX
+	VBROADCASTSD a+48(FP), Y0
+	XORQ         BX, BX
+	CMPQ         CX, $0x00000010
+	JLT          rest1211
+
+whole1210:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (DX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y2, Y3, Y2
+	VMOVUPD     Y1, (DX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	VMOVUPD     32(AX)(BX*8), Y1
+	VMOVUPD     32(DX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y2, Y3, Y2
+	VMOVUPD     Y1, 32(DX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	VMOVUPD     64(AX)(BX*8), Y1
+	VMOVUPD     64(DX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y2, Y3, Y2
+	VMOVUPD     Y1, 64(DX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 64(AX)(BX*8)
+	VMOVUPD     96(AX)(BX*8), Y1
+	VMOVUPD     96(DX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y2, Y3, Y2
+	VMOVUPD     Y1, 96(DX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 96(AX)(BX*8)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, CX
+	CMPQ        CX, $0x00000010
+	JGE         whole1210
+
+rest1211:
+	CMPQ CX, $0x00000004
+	JLT  rest1213
+
+whole1212:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (DX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y2, Y3, Y2
+	VMOVUPD     Y1, (DX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         whole1212
+
+rest1213:
+	TESTQ      CX, CX
+	JZ         done1214
+	LEAQ       constants<>+672(SB), SI
+	MOVQ       CX, DI
+	NEGQ       DI
+	VMOVUPD    (SI)(DI*8), Y1
+	VMASKMOVPD (AX)(BX*8), Y1, Y2
+	VMASKMOVPD (DX)(BX*8), Y1, Y1
+	VSUBPD     Y1, Y2, Y1
+	VSUBPD     Y1, Y1, Y3
+	VCMPPD     $0x07, Y3, Y3, Y3
+	VANDPD     Y1, Y3, Y1
+	CMPQ       CX, $0x04
+	JLT        partial1215
+	VMOVUPD    Y2, (DX)(BX*8)
+	JMP        stored1217
+
+partial1215:
+	CMPQ         CX, $0x02
+	JLT          single1216
+	VMOVUPD      X2, (DX)(BX*8)
+	JEQ          stored1217
+	VEXTRACTF128 $0x01, Y2, X3
+	VMOVSD       X3, 16(DX)(BX*8)
+	JMP          stored1217
+
+single1216:
+	VMOVSD X2, (DX)(BX*8)
+
+stored1217:
+	VFMADD231PD Y1, Y0, Y2
+	CMPQ        CX, $0x04
+	JLT         partial1218
+	VMOVUPD     Y2, (AX)(BX*8)
+	JMP         stored1220
+
+partial1218:
+	CMPQ         CX, $0x02
+	JLT          single1219
+	VMOVUPD      X2, (AX)(BX*8)
+	JEQ          stored1220
+	VEXTRACTF128 $0x01, Y2, X0
+	VMOVSD       X0, 16(AX)(BX*8)
+	JMP          stored1220
+
+single1219:
+	VMOVSD X2, (AX)(BX*8)
+
+stored1220:
+done1214:
+	VZEROUPPER
+	RET
+
 // func dot256(x []float64, y []float64) float64
 // Requires: AVX, FMA3, SSE2
 TEXT ·dot256(SB), $0-56
@@ -13681,9 +13807,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1211
+	JLT    rest1222
 
-whole1210:
+whole1221:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -13699,24 +13825,24 @@ whole1210:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1210
+	JGE         whole1221
 
-rest1211:
+rest1222:
 	CMPQ DX, $0x00000004
-	JLT  rest1213
+	JLT  rest1224
 
-whole1212:
+whole1223:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1212
+	JGE         whole1223
 
-rest1213:
+rest1224:
 	TESTQ       DX, DX
-	JZ          done1214
+	JZ          done1225
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -13724,7 +13850,7 @@ rest1213:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1214:
+done1225:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -13748,9 +13874,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1216
+	JLT     rest1227
 
-whole1215:
+whole1226:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+768(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
@@ -13758,7 +13884,7 @@ whole1215:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow1217
+	JNZ         slow1228
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -13788,9 +13914,9 @@ whole1215:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+1216(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done1218
+	JMP         done1229
 
-slow1217:
+slow1228:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -13834,7 +13960,7 @@ slow1217:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1218:
+done1229:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+768(SB), Y5, Y6
@@ -13843,7 +13969,7 @@ done1218:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow1219
+	JNZ          slow1230
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -13873,9 +13999,9 @@ done1218:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+1216(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done1220
+	JMP          done1231
 
-slow1219:
+slow1230:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -13919,18 +14045,18 @@ slow1219:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1220:
+done1231:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole1215
+	JGE          whole1226
 
-rest1216:
+rest1227:
 	CMPQ CX, $0x00000004
-	JLT  rest1222
+	JLT  rest1233
 
-whole1221:
+whole1232:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+768(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
@@ -13938,7 +14064,7 @@ whole1221:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow1223
+	JNZ         slow1234
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -13968,9 +14094,9 @@ whole1221:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+1216(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done1224
+	JMP         done1235
 
-slow1223:
+slow1234:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -14014,16 +14140,16 @@ slow1223:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1224:
+done1235:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1221
+	JGE          whole1232
 
-rest1222:
+rest1233:
 	TESTQ       CX, CX
-	JZ          done1225
+	JZ          done1236
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -14034,7 +14160,7 @@ rest1222:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow1226
+	JNZ         slow1237
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -14064,9 +14190,9 @@ rest1222:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+1216(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done1227
+	JMP         done1238
 
-slow1226:
+slow1237:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -14110,10 +14236,10 @@ slow1226:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y0, Y0
 
-done1227:
+done1238:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1225:
+done1236:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -14135,9 +14261,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1229
+	JLT  rest1240
 
-panel1228:
+panel1239:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -14150,9 +14276,9 @@ panel1228:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1232
+	JLT     rows1243
 
-row1231:
+row1242:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -14182,19 +14308,19 @@ row1231:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1231
+	JGE          row1242
 
-rows1232:
+rows1243:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1228
+	JGE  panel1239
 
-rest1229:
+rest1240:
 	TESTQ      R10, R10
-	JZ         done1230
+	JZ         done1241
 	CMPQ       R10, $0x00000004
-	JGT        wider1233
+	JGT        wider1244
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -14204,50 +14330,50 @@ rest1229:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1235
+	JLT        rows1246
 
-row1234:
+row1245:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1236
+	JLT          partial1247
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1238
+	JMP          added1249
 
-partial1236:
+partial1247:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1237
+	JLT          single1248
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1238
+	JEQ          added1249
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1238
+	JMP          added1249
 
-single1237:
+single1248:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1238:
+added1249:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1234
+	JGE  row1245
 
-rows1235:
-	JMP done1230
+rows1246:
+	JMP done1241
 
-wider1233:
+wider1244:
 	CMPQ       R10, $0x00000008
-	JGT        wider1239
+	JGT        wider1250
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14259,53 +14385,53 @@ wider1233:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1241
+	JLT        rows1252
 
-row1240:
+row1251:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1242
+	JLT          partial1253
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1244
+	JMP          added1255
 
-partial1242:
+partial1253:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1243
+	JLT          single1254
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1244
+	JEQ          added1255
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1244
+	JMP          added1255
 
-single1243:
+single1254:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1244:
+added1255:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1240
+	JGE  row1251
 
-rows1241:
-	JMP done1230
+rows1252:
+	JMP done1241
 
-wider1239:
+wider1250:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1245
+	JGT        wider1256
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14318,9 +14444,9 @@ wider1239:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1247
+	JLT        rows1258
 
-row1246:
+row1257:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -14329,45 +14455,45 @@ row1246:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1248
+	JLT          partial1259
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1250
+	JMP          added1261
 
-partial1248:
+partial1259:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1249
+	JLT          single1260
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1250
+	JEQ          added1261
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1250
+	JMP          added1261
 
-single1249:
+single1260:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1250:
+added1261:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1246
+	JGE  row1257
 
-rows1247:
-	JMP done1230
+rows1258:
+	JMP done1241
 
-wider1245:
+wider1256:
 	CMPQ       R10, $0x00000010
-	JGT        wider1251
+	JGT        wider1262
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14381,9 +14507,9 @@ wider1245:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1253
+	JLT        rows1264
 
-row1252:
+row1263:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -14395,45 +14521,45 @@ row1252:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1254
+	JLT          partial1265
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1256
+	JMP          added1267
 
-partial1254:
+partial1265:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1255
+	JLT          single1266
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1256
+	JEQ          added1267
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1256
+	JMP          added1267
 
-single1255:
+single1266:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1256:
+added1267:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1252
+	JGE  row1263
 
-rows1253:
-	JMP done1230
+rows1264:
+	JMP done1241
 
-wider1251:
+wider1262:
 	CMPQ       R10, $0x00000014
-	JGT        wider1257
+	JGT        wider1268
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14448,9 +14574,9 @@ wider1251:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1259
+	JLT        rows1270
 
-row1258:
+row1269:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -14465,45 +14591,45 @@ row1258:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1260
+	JLT          partial1271
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1262
+	JMP          added1273
 
-partial1260:
+partial1271:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1261
+	JLT          single1272
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1262
+	JEQ          added1273
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1262
+	JMP          added1273
 
-single1261:
+single1272:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1262:
+added1273:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1258
+	JGE  row1269
 
-rows1259:
-	JMP done1230
+rows1270:
+	JMP done1241
 
-wider1257:
+wider1268:
 	CMPQ       R10, $0x00000018
-	JGT        wider1263
+	JGT        wider1274
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14519,9 +14645,9 @@ wider1257:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1265
+	JLT        rows1276
 
-row1264:
+row1275:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -14539,45 +14665,45 @@ row1264:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1266
+	JLT          partial1277
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1268
+	JMP          added1279
 
-partial1266:
+partial1277:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1267
+	JLT          single1278
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1268
+	JEQ          added1279
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1268
+	JMP          added1279
 
-single1267:
+single1278:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1268:
+added1279:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1264
+	JGE  row1275
 
-rows1265:
-	JMP done1230
+rows1276:
+	JMP done1241
 
-wider1263:
+wider1274:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1269
+	JGT        wider1280
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14594,9 +14720,9 @@ wider1263:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1271
+	JLT        rows1282
 
-row1270:
+row1281:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -14617,43 +14743,43 @@ row1270:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1272
+	JLT          partial1283
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1274
+	JMP          added1285
 
-partial1272:
+partial1283:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1273
+	JLT          single1284
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1274
+	JEQ          added1285
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1274
+	JMP          added1285
 
-single1273:
+single1284:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1274:
+added1285:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1270
+	JGE  row1281
 
-rows1271:
-	JMP done1230
+rows1282:
+	JMP done1241
 
-wider1269:
+wider1280:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14671,9 +14797,9 @@ wider1269:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1277
+	JLT        rows1288
 
-row1276:
+row1287:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -14697,41 +14823,41 @@ row1276:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1278
+	JLT          partial1289
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1280
+	JMP          added1291
 
-partial1278:
+partial1289:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1279
+	JLT          single1290
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1280
+	JEQ          added1291
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1280
+	JMP          added1291
 
-single1279:
+single1290:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1280:
+added1291:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1276
+	JGE  row1287
 
-rows1277:
-done1230:
+rows1288:
+done1241:
 	VZEROUPPER
 	RET
 
@@ -14750,9 +14876,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1282
+	JLT    rest1293
 
-panel1281:
+panel1292:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -14766,9 +14892,9 @@ panel1281:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1285
+	JLT     rows1296
 
-row1284:
+row1295:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14808,13 +14934,13 @@ row1284:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1284
+	JGE          row1295
 
-rows1285:
+rows1296:
 	CMPQ R13, $0x00000001
-	JLT  rows1287
+	JLT  rows1298
 
-row1286:
+row1297:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14837,9 +14963,9 @@ row1286:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1286
+	JGE          row1297
 
-rows1287:
+rows1298:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -14847,13 +14973,13 @@ rows1287:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1281
+	JGE    panel1292
 
-rest1282:
+rest1293:
 	TESTQ      R12, R12
-	JZ         done1283
+	JZ         done1294
 	CMPQ       R12, $0x00000004
-	JGT        wider1288
+	JGT        wider1299
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -14866,31 +14992,31 @@ rest1282:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1290
+	JLT        rows1301
 
-row1289:
+row1300:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1291
+	JLT          partial1302
 	VMOVUPD      Y5, (R11)
-	JMP          stored1293
+	JMP          stored1304
 
-partial1291:
+partial1302:
 	CMPQ         R12, $0x02
-	JLT          single1292
+	JLT          single1303
 	VMOVUPD      X5, (R11)
-	JEQ          stored1293
+	JEQ          stored1304
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1293
+	JMP          stored1304
 
-single1292:
+single1303:
 	VMOVSD X5, (R11)
 
-stored1293:
+stored1304:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -14898,23 +15024,23 @@ stored1293:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1294
+	JLT          partial1305
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1296
+	JMP          stored1307
 
-partial1294:
+partial1305:
 	CMPQ         R12, $0x02
-	JLT          single1295
+	JLT          single1306
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1296
+	JEQ          stored1307
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1296
+	JMP          stored1307
 
-single1295:
+single1306:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1296:
+stored1307:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -14922,35 +15048,35 @@ stored1296:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1289
+	JGE    row1300
 
-rows1290:
+rows1301:
 	CMPQ AX, $0x00000001
-	JLT  rows1298
+	JLT  rows1309
 
-row1297:
+row1308:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1299
+	JLT          partial1310
 	VMOVUPD      Y5, (R11)
-	JMP          stored1301
+	JMP          stored1312
 
-partial1299:
+partial1310:
 	CMPQ         R12, $0x02
-	JLT          single1300
+	JLT          single1311
 	VMOVUPD      X5, (R11)
-	JEQ          stored1301
+	JEQ          stored1312
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1301
+	JMP          stored1312
 
-single1300:
+single1311:
 	VMOVSD X5, (R11)
 
-stored1301:
+stored1312:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -14958,16 +15084,16 @@ stored1301:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1297
+	JGE    row1308
 
-rows1298:
+rows1309:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1283
+	JMP    done1294
 
-wider1288:
+wider1299:
 	CMPQ       R12, $0x00000008
-	JGT        wider1302
+	JGT        wider1313
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -14982,9 +15108,9 @@ wider1288:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1304
+	JLT        rows1315
 
-row1303:
+row1314:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -14994,23 +15120,23 @@ row1303:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1305
+	JLT          partial1316
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1307
+	JMP          stored1318
 
-partial1305:
+partial1316:
 	CMPQ         R12, $0x02
-	JLT          single1306
+	JLT          single1317
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1307
+	JEQ          stored1318
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1307
+	JMP          stored1318
 
-single1306:
+single1317:
 	VMOVSD X6, 32(R11)
 
-stored1307:
+stored1318:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -15022,23 +15148,23 @@ stored1307:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1308
+	JLT          partial1319
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1310
+	JMP          stored1321
 
-partial1308:
+partial1319:
 	CMPQ         R12, $0x02
-	JLT          single1309
+	JLT          single1320
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1310
+	JEQ          stored1321
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1310
+	JMP          stored1321
 
-single1309:
+single1320:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1310:
+stored1321:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -15046,13 +15172,13 @@ stored1310:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1303
+	JGE    row1314
 
-rows1304:
+rows1315:
 	CMPQ AX, $0x00000001
-	JLT  rows1312
+	JLT  rows1323
 
-row1311:
+row1322:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15062,23 +15188,23 @@ row1311:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1313
+	JLT          partial1324
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1315
+	JMP          stored1326
 
-partial1313:
+partial1324:
 	CMPQ         R12, $0x02
-	JLT          single1314
+	JLT          single1325
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1315
+	JEQ          stored1326
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1315
+	JMP          stored1326
 
-single1314:
+single1325:
 	VMOVSD X6, 32(R11)
 
-stored1315:
+stored1326:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -15086,16 +15212,16 @@ stored1315:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1311
+	JGE    row1322
 
-rows1312:
+rows1323:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1283
+	JMP    done1294
 
-wider1302:
+wider1313:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1316
+	JGT        wider1327
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15112,9 +15238,9 @@ wider1302:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1318
+	JLT        rows1329
 
-row1317:
+row1328:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15128,23 +15254,23 @@ row1317:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1319
+	JLT          partial1330
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1321
+	JMP          stored1332
 
-partial1319:
+partial1330:
 	CMPQ         R12, $0x02
-	JLT          single1320
+	JLT          single1331
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1321
+	JEQ          stored1332
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1321
+	JMP          stored1332
 
-single1320:
+single1331:
 	VMOVSD X8, 64(R11)
 
-stored1321:
+stored1332:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -15160,23 +15286,23 @@ stored1321:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1322
+	JLT          partial1333
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1324
+	JMP          stored1335
 
-partial1322:
+partial1333:
 	CMPQ         R12, $0x02
-	JLT          single1323
+	JLT          single1334
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1324
+	JEQ          stored1335
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1324
+	JMP          stored1335
 
-single1323:
+single1334:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1324:
+stored1335:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -15184,13 +15310,13 @@ stored1324:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1317
+	JGE    row1328
 
-rows1318:
+rows1329:
 	CMPQ AX, $0x00000001
-	JLT  rows1326
+	JLT  rows1337
 
-row1325:
+row1336:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15204,23 +15330,23 @@ row1325:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1327
+	JLT          partial1338
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1329
+	JMP          stored1340
 
-partial1327:
+partial1338:
 	CMPQ         R12, $0x02
-	JLT          single1328
+	JLT          single1339
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1329
+	JEQ          stored1340
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1329
+	JMP          stored1340
 
-single1328:
+single1339:
 	VMOVSD X8, 64(R11)
 
-stored1329:
+stored1340:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -15228,15 +15354,15 @@ stored1329:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1325
+	JGE    row1336
 
-rows1326:
+rows1337:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1283
+	JMP    done1294
 
-wider1316:
+wider1327:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15255,9 +15381,9 @@ wider1316:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1332
+	JLT        rows1343
 
-row1331:
+row1342:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15275,23 +15401,23 @@ row1331:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1333
+	JLT          partial1344
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1335
+	JMP          stored1346
 
-partial1333:
+partial1344:
 	CMPQ         R12, $0x02
-	JLT          single1334
+	JLT          single1345
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1335
+	JEQ          stored1346
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1335
+	JMP          stored1346
 
-single1334:
+single1345:
 	VMOVSD X10, 96(R11)
 
-stored1335:
+stored1346:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -15311,23 +15437,23 @@ stored1335:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1336
+	JLT          partial1347
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1338
+	JMP          stored1349
 
-partial1336:
+partial1347:
 	CMPQ         R12, $0x02
-	JLT          single1337
+	JLT          single1348
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1338
+	JEQ          stored1349
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1338
+	JMP          stored1349
 
-single1337:
+single1348:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1338:
+stored1349:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -15335,13 +15461,13 @@ stored1338:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1331
+	JGE    row1342
 
-rows1332:
+rows1343:
 	CMPQ AX, $0x00000001
-	JLT  rows1340
+	JLT  rows1351
 
-row1339:
+row1350:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15359,23 +15485,23 @@ row1339:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1341
+	JLT          partial1352
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1343
+	JMP          stored1354
 
-partial1341:
+partial1352:
 	CMPQ         R12, $0x02
-	JLT          single1342
+	JLT          single1353
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1343
+	JEQ          stored1354
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1343
+	JMP          stored1354
 
-single1342:
+single1353:
 	VMOVSD X10, 96(R11)
 
-stored1343:
+stored1354:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -15383,15 +15509,15 @@ stored1343:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1339
+	JGE    row1350
 
-rows1340:
+rows1351:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1283:
+done1294:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15414,9 +15540,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1345
+	JLT     rest1356
 
-whole1344:
+whole1355:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -15427,11 +15553,11 @@ whole1344:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1344
+	JGE       whole1355
 
-rest1345:
+rest1356:
 	TESTQ      SI, SI
-	JZ         done1346
+	JZ         done1357
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -15444,7 +15570,7 @@ rest1345:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1346:
+done1357:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -15455,7 +15581,7 @@ done1346:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1348
+	JNZ          nan1359
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+160(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+800(SB), Y3, Y3
@@ -15466,14 +15592,14 @@ done1346:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1347
+	JNZ          unsafe1358
 	VMOVUPD      constants<>+0(SB), Y1
 	VMOVUPD      constants<>+128(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1350
+	JLT          rest1361
 
-whole1349:
+whole1360:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15545,13 +15671,13 @@ whole1349:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1349
+	JGE          whole1360
 
-rest1350:
+rest1361:
 	CMPQ DX, $0x00000004
-	JLT  rest1352
+	JLT  rest1363
 
-whole1351:
+whole1362:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15589,11 +15715,11 @@ whole1351:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1351
+	JGE          whole1362
 
-rest1352:
+rest1363:
 	TESTQ        DX, DX
-	JZ           done1353
+	JZ           done1364
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -15632,34 +15758,34 @@ rest1352:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1354
+	JLT          partial1365
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1356
+	JMP          stored1367
 
-partial1354:
+partial1365:
 	CMPQ         DX, $0x02
-	JLT          single1355
+	JLT          single1366
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1356
+	JEQ          stored1367
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1356
+	JMP          stored1367
 
-single1355:
+single1366:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1356:
-done1353:
+stored1367:
+done1364:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1348:
+nan1359:
 	VMOVUPD constants<>+1376(SB), Y0
 
-unsafe1347:
+unsafe1358:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -15681,20 +15807,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1358
+	JLT          rest1369
 
-whole1357:
+whole1368:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JE        undamped1359
+	JE        undamped1370
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1359:
+undamped1370:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+160(SB), Y5, Y5
@@ -15708,11 +15834,11 @@ undamped1359:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1357
+	JGE         whole1368
 
-rest1358:
+rest1369:
 	TESTQ      BX, BX
-	JZ         done1360
+	JZ         done1371
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -15720,14 +15846,14 @@ rest1358:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JE         undamped1361
+	JE         undamped1372
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1361:
+undamped1372:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+160(SB), Y2, Y2
@@ -15735,44 +15861,44 @@ undamped1361:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1362
+	JLT       partial1373
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1364
+	JMP       stored1375
 
-partial1362:
+partial1373:
 	CMPQ         BX, $0x02
-	JLT          single1363
+	JLT          single1374
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1364
+	JEQ          stored1375
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1364
+	JMP          stored1375
 
-single1363:
+single1374:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1364:
+stored1375:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1365
+	JLT         partial1376
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1367
+	JMP         stored1378
 
-partial1365:
+partial1376:
 	CMPQ         BX, $0x02
-	JLT          single1366
+	JLT          single1377
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1367
+	JEQ          stored1378
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1367
+	JMP          stored1378
 
-single1366:
+single1377:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1367:
-done1360:
+stored1378:
+done1371:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -15801,9 +15927,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1370
+	JLT     rest1381
 
-whole1369:
+whole1380:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -15814,11 +15940,11 @@ whole1369:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1369
+	JGE       whole1380
 
-rest1370:
+rest1381:
 	TESTQ      R12, R12
-	JZ         done1371
+	JZ         done1382
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -15831,7 +15957,7 @@ rest1370:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1371:
+done1382:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15841,9 +15967,9 @@ done1371:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1373
+	JLT        rest1384
 
-whole1372:
+whole1383:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -15854,11 +15980,11 @@ whole1372:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1372
+	JGE       whole1383
 
-rest1373:
+rest1384:
 	TESTQ      DX, DX
-	JZ         done1374
+	JZ         done1385
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -15871,14 +15997,14 @@ rest1373:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1374:
+done1385:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1375:
+vector1386:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -15918,10 +16044,10 @@ vector1375:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1375
+	JLT          vector1386
 	XORQ         CX, CX
 
-vector1376:
+vector1387:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -15961,7 +16087,7 @@ vector1376:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1376
+	JLT          vector1387
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -15970,9 +16096,9 @@ vector1376:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1378
+	JLT          rest1389
 
-panel1377:
+panel1388:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -15985,9 +16111,9 @@ panel1377:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1381
+	JLT    rows1392
 
-row1380:
+row1391:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -16006,9 +16132,9 @@ row1380:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1380
+	JGE          row1391
 
-rows1381:
+rows1392:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -16024,13 +16150,13 @@ rows1381:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1377
+	JGE         panel1388
 
-rest1378:
+rest1389:
 	TESTQ   R11, R11
-	JZ      done1379
+	JZ      done1390
 	CMPQ    R11, $0x00000004
-	JGT     wider1382
+	JGT     wider1393
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -16041,9 +16167,9 @@ rest1378:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1384
+	JLT     rows1395
 
-row1383:
+row1394:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -16053,17 +16179,17 @@ row1383:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1383
+	JGE          row1394
 
-rows1384:
+rows1395:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1379
+	JMP         done1390
 
-wider1382:
+wider1393:
 	CMPQ    R11, $0x00000008
-	JGT     wider1385
+	JGT     wider1396
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16077,9 +16203,9 @@ wider1382:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1387
+	JLT     rows1398
 
-row1386:
+row1397:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -16092,20 +16218,20 @@ row1386:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1386
+	JGE          row1397
 
-rows1387:
+rows1398:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1379
+	JMP         done1390
 
-wider1385:
+wider1396:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1388
+	JGT     wider1399
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16121,9 +16247,9 @@ wider1385:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1390
+	JLT     rows1401
 
-row1389:
+row1400:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -16139,9 +16265,9 @@ row1389:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1389
+	JGE          row1400
 
-rows1390:
+rows1401:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16151,9 +16277,9 @@ rows1390:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1379
+	JMP         done1390
 
-wider1388:
+wider1399:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16171,9 +16297,9 @@ wider1388:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1393
+	JLT     rows1404
 
-row1392:
+row1403:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -16192,9 +16318,9 @@ row1392:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1392
+	JGE          row1403
 
-rows1393:
+rows1404:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16208,7 +16334,7 @@ rows1393:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1379:
+done1390:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -16218,10 +16344,10 @@ done1379:
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
 	VUCOMISD    constants<>+2656(SB), X1
-	JCS         unsafe1368
+	JCS         unsafe1379
 	VMOVUPD     constants<>+800(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1368
+	JCS         unsafe1379
 	VMOVUPD     constants<>+128(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -16231,7 +16357,7 @@ done1379:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow1394
+	JNZ         slow1405
 	VPADDQ      constants<>+704(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+736(SB), Y2, Y2
@@ -16261,9 +16387,9 @@ done1379:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+1216(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done1395
+	JMP         done1406
 
-slow1394:
+slow1405:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+768(SB), Y1, Y5
 	VMULPD      constants<>+1248(SB), Y1, Y4
@@ -16307,7 +16433,7 @@ slow1394:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1376(SB), Y1, Y1
 
-done1395:
+done1406:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -16316,15 +16442,15 @@ done1395:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1396:
+row1407:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1398
+	JLT          rest1409
 
-whole1397:
+whole1408:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -16332,11 +16458,11 @@ whole1397:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1397
+	JGE     whole1408
 
-rest1398:
+rest1409:
 	TESTQ      R11, R11
-	JZ         done1399
+	JZ         done1410
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -16346,42 +16472,42 @@ rest1398:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1400
+	JGT        pieces1411
 	VMOVUPD    Y1, (R8)
-	JMP        written1401
+	JMP        written1412
 
-pieces1400:
+pieces1411:
 	CMPQ    R11, $0x04
-	JLT     partial1402
+	JLT     partial1413
 	VMOVUPD Y1, (R8)
-	JMP     stored1404
+	JMP     stored1415
 
-partial1402:
+partial1413:
 	CMPQ         R11, $0x02
-	JLT          single1403
+	JLT          single1414
 	VMOVUPD      X1, (R8)
-	JEQ          stored1404
+	JEQ          stored1415
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1404
+	JMP          stored1415
 
-single1403:
+single1414:
 	VMOVSD X1, (R8)
 
-stored1404:
-written1401:
-done1399:
+stored1415:
+written1412:
+done1410:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1396
+	JNZ  row1407
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1368:
+unsafe1379:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -16397,9 +16523,9 @@ TEXT ·interleave256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1406
+	JLT  blocks1417
 
-block1405:
+block1416:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(BX*1), Y1
 	VMOVUPD    (CX)(BX*2), Y2
@@ -16420,11 +16546,11 @@ block1405:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1405
+	JGE        block1416
 
-blocks1406:
+blocks1417:
 	TESTQ      DX, DX
-	JZ         rest1407
+	JZ         rest1418
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       DX, R8
 	NEGQ       R8
@@ -16443,17 +16569,17 @@ blocks1406:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       DX, $0x01
-	JLE        end1408
+	JLE        end1419
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       DX, $0x02
-	JLE        end1408
+	JLE        end1419
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       DX, $0x03
-	JLE        end1408
+	JLE        end1419
 	VMOVUPD    Y0, 96(AX)
 
-end1408:
-rest1407:
+end1419:
+rest1418:
 	VZEROUPPER
 	RET
 
@@ -16467,9 +16593,9 @@ TEXT ·separate256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1410
+	JLT  blocks1421
 
-block1409:
+block1420:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    32(CX), Y1
 	VMOVUPD    64(CX), Y2
@@ -16490,27 +16616,27 @@ block1409:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1409
+	JGE        block1420
 
-blocks1410:
+blocks1421:
 	TESTQ   DX, DX
-	JZ      rest1411
+	JZ      rest1422
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 	VMOVUPD (CX), Y0
 	CMPQ    DX, $0x01
-	JLE     end1412
+	JLE     end1423
 	VMOVUPD 32(CX), Y1
 	CMPQ    DX, $0x02
-	JLE     end1412
+	JLE     end1423
 	VMOVUPD 64(CX), Y2
 	CMPQ    DX, $0x03
-	JLE     end1412
+	JLE     end1423
 	VMOVUPD 96(CX), Y3
 
-end1412:
+end1423:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -16520,78 +16646,78 @@ end1412:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       DX, $0x04
-	JLT        partial1413
+	JLT        partial1424
 	VMOVUPD    Y6, (AX)
-	JMP        stored1415
+	JMP        stored1426
 
-partial1413:
+partial1424:
 	CMPQ         DX, $0x02
-	JLT          single1414
+	JLT          single1425
 	VMOVUPD      X6, (AX)
-	JEQ          stored1415
+	JEQ          stored1426
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(AX)
-	JMP          stored1415
+	JMP          stored1426
 
-single1414:
+single1425:
 	VMOVSD X6, (AX)
 
-stored1415:
+stored1426:
 	CMPQ    DX, $0x04
-	JLT     partial1416
+	JLT     partial1427
 	VMOVUPD Y2, (AX)(BX*1)
-	JMP     stored1418
+	JMP     stored1429
 
-partial1416:
+partial1427:
 	CMPQ         DX, $0x02
-	JLT          single1417
+	JLT          single1428
 	VMOVUPD      X2, (AX)(BX*1)
-	JEQ          stored1418
+	JEQ          stored1429
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(AX)(BX*1)
-	JMP          stored1418
+	JMP          stored1429
 
-single1417:
+single1428:
 	VMOVSD X2, (AX)(BX*1)
 
-stored1418:
+stored1429:
 	CMPQ    DX, $0x04
-	JLT     partial1419
+	JLT     partial1430
 	VMOVUPD Y4, (AX)(BX*2)
-	JMP     stored1421
+	JMP     stored1432
 
-partial1419:
+partial1430:
 	CMPQ         DX, $0x02
-	JLT          single1420
+	JLT          single1431
 	VMOVUPD      X4, (AX)(BX*2)
-	JEQ          stored1421
+	JEQ          stored1432
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*2)
-	JMP          stored1421
+	JMP          stored1432
 
-single1420:
+single1431:
 	VMOVSD X4, (AX)(BX*2)
 
-stored1421:
+stored1432:
 	CMPQ    DX, $0x04
-	JLT     partial1422
+	JLT     partial1433
 	VMOVUPD Y0, (AX)(SI*1)
-	JMP     stored1424
+	JMP     stored1435
 
-partial1422:
+partial1433:
 	CMPQ         DX, $0x02
-	JLT          single1423
+	JLT          single1434
 	VMOVUPD      X0, (AX)(SI*1)
-	JEQ          stored1424
+	JEQ          stored1435
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(SI*1)
-	JMP          stored1424
+	JMP          stored1435
 
-single1423:
+single1434:
 	VMOVSD X0, (AX)(SI*1)
 
-stored1424:
-rest1411:
+stored1435:
+rest1422:
 	VZEROUPPER
 	RET
 
@@ -16604,41 +16730,41 @@ TEXT ·consistent256(SB), $0-208
 	MOVQ    right_base+96(FP), CX
 	XORQ    DX, DX
 
-vector1425:
+vector1436:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector1425
+	JL      vector1436
 	XORQ    CX, CX
 
-scaling1426:
+scaling1437:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1428:
+vector1439:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1428
+	JL      vector1439
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1429:
+vector1440:
 	MOVQ    rows_base+24(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	VXORPD  Y2, Y2, Y2
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1430:
+vector1441:
 	VMOVUPD     (BX)(R9*1), Y3
 	VFMADD231PD (R8)(R9*1), Y3, Y2
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector1430
+	JL          vector1441
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y2, Y3
 	VDIVPD      Y2, Y1, Y1
@@ -16648,21 +16774,21 @@ vector1430:
 	VMOVUPD     Y1, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1431:
+vector1442:
 	VMOVUPD     (DX)(R8*1), Y2
 	VFMADD231PD (BX)(R8*1), Y1, Y2
 	VMOVUPD     Y2, (DX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1431
+	JL          vector1442
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector1429
+	JL          vector1440
 	VXORPD      Y1, Y1, Y1
 	XORQ        DX, DX
 
-vector1432:
+vector1443:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
@@ -16673,23 +16799,23 @@ vector1432:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector1432
+	JL           vector1443
 	VCMPPD       $0x1e, constants<>+2720(SB), Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled1427
+	JZ           scaled1438
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled1427
+	JGE          scaled1438
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain1433
+	JLT          plain1444
 	CMPQ         CX, $0x14
-	JGE          plain1433
+	JGE          plain1444
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain1433
+	JZ           plain1444
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -16701,7 +16827,7 @@ vector1432:
 	MOVQ         right_base+96(FP), DI
 	XORQ         R8, R8
 
-vector1435:
+vector1446:
 	VMOVUPD (SI)(R8*1), Y3
 	VMULPD  (DI)(R8*1), Y3, Y3
 	MOVQ    columns_base+48(FP), R9
@@ -16709,25 +16835,25 @@ vector1435:
 	VSUBPD  Y3, Y4, Y4
 	VMOVUPD Y4, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1436
+	JZ      before1447
 	XORQ    R9, R9
 
-vector1437:
+vector1448:
 	VMULPD  (SI)(R9*1), Y3, Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (BX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, R8
-	JL      vector1437
+	JL      vector1448
 
-before1436:
+before1447:
 	VMOVAPD     Y3, Y4
 	VFMADD231PD Y3, Y3, Y4
 	VMOVUPD     Y4, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1435
+	JL          vector1446
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x02, DX
@@ -16739,7 +16865,7 @@ before1436:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1438:
+vector1449:
 	MOVQ    left_base+72(FP), R9
 	VMOVUPD (R9)(R8*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -16752,36 +16878,36 @@ vector1438:
 	VANDPD  Y5, Y3, Y3
 	XORQ    R9, R9
 
-vector1439:
+vector1450:
 	VMOVUPD (BX)(R9*1), Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (DX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, AX
-	JL      vector1439
+	JL      vector1450
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1440:
+vector1451:
 	VMULPD (DX)(R10*1), Y3, Y4
 	LEAQ   32(R10), R11
 	XORQ   R12, R12
 
-vector1441:
+vector1452:
 	VMOVUPD      (R9)(R12*1), Y5
 	VFNMADD231PD (DX)(R12*1), Y4, Y5
 	VMOVUPD      Y5, (R9)(R12*1)
 	ADDQ         $0x20, R12
 	CMPQ         R12, R11
-	JL           vector1441
+	JL           vector1452
 	ADDQ         AX, R9
 	ADDQ         $0x20, R10
 	CMPQ         R10, AX
-	JL           vector1440
+	JL           vector1451
 	ADDQ         AX, BX
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JL           vector1438
+	JL           vector1449
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x01, DX
@@ -16791,47 +16917,47 @@ vector1441:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1442:
+vector1453:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1443
+	JZ    before1454
 	XORQ  R8, R8
 
-vector1444:
+vector1455:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before1445
+	JZ      before1456
 	XORQ    R9, R9
 
-vector1446:
+vector1457:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector1446
+	JL           vector1457
 
-before1445:
+before1456:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector1444
+	JL      vector1455
 
-before1443:
+before1454:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before1447
+	JZ      before1458
 	XORQ    DI, DI
 
-vector1448:
+vector1459:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1448
+	JL           vector1459
 
-before1447:
+before1458:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
@@ -16846,7 +16972,7 @@ before1447:
 	ADDQ    AX, BX
 	ADDQ    $0x20, SI
 	CMPQ    SI, AX
-	JL      vector1442
+	JL      vector1453
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -16862,55 +16988,55 @@ before1447:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1449:
+vector1460:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before1450
+	JZ      before1461
 	XORQ    R8, R8
 
-vector1451:
+vector1462:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector1451
+	JL           vector1462
 
-before1450:
+before1461:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector1449
+	JL      vector1460
 	MOVQ    AX, DI
 
-back1452:
+back1463:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1453:
+below1464:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved1454
+	JGE          solved1465
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below1453
+	JMP          below1464
 
-solved1454:
+solved1465:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1452
-	JMP     scale1434
+	JNZ     back1463
+	JMP     scale1445
 
-plain1433:
+plain1444:
 	XORQ DX, DX
 
-vector1455:
+vector1466:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -16927,11 +17053,11 @@ vector1455:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector1455
+	JL        vector1466
 	INCQ      CX
-	JMP       scaling1426
+	JMP       scaling1437
 
-scale1434:
+scale1445:
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -16941,18 +17067,18 @@ scale1434:
 	VMOVUPD constants<>+128(SB), Y3
 	XORQ    BX, BX
 
-vector1456:
+vector1467:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+160(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1456
+	JL      vector1467
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+608(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector1457:
+vector1468:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -16975,14 +17101,14 @@ vector1457:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector1457
+	JL        vector1468
 	INCQ      CX
-	JMP       scaling1426
+	JMP       scaling1437
 
-scaled1427:
+scaled1438:
 	XORQ CX, CX
 
-vector1458:
+vector1469:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -17006,14 +17132,14 @@ vector1458:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector1458
+	JL      vector1469
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector1459:
+vector1470:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -17021,12 +17147,12 @@ vector1459:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1460:
+vector1471:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1460
+	JL           vector1471
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -17036,14 +17162,14 @@ vector1460:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector1459
+	JL           vector1470
 	VCMPPD       $0x1e, constants<>+2784(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent1461
+	JZ           silent1472
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -17052,14 +17178,14 @@ vector1460:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1463:
+vector1474:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector1464:
+vector1475:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -17097,16 +17223,16 @@ vector1464:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1464
+	JL           vector1475
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1463
+	JL           vector1474
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded1462
+	JMP          rounded1473
 
-silent1461:
+silent1472:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -17114,14 +17240,14 @@ silent1461:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector1465:
+vector1476:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector1466:
+vector1477:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -17129,13 +17255,13 @@ vector1466:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1466
+	JL          vector1477
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector1465
+	JL          vector1476
 
-rounded1462:
+rounded1473:
 	VZEROUPPER
 	RET
 

@@ -29,6 +29,11 @@ func max512(x []float64) float64
 //go:noescape
 func addScaled512(dst []float64, x []float64, a float64)
 
+// extrapolate512 is Extrapolate.
+//
+//go:noescape
+func extrapolate512(x []float64, old []float64, a float64)
+
 // dot512 is Dot.
 //
 //go:noescape

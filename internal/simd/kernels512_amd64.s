@@ -1005,6 +1005,143 @@ done52:
 	VZEROUPPER
 	RET
 
+// func extrapolate512(x []float64, old []float64, a float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·extrapolate512(SB), $0-56
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	MOVQ         old_base+24(FP), DX
+	VBROADCASTSD a+48(FP), Z0
+	XORQ         BX, BX
+	CMPQ         CX, $0x00000020
+	JLT          rest58
+
+whole57:
+	VMOVUPD     (AX)(BX*8), Z1
+	VMOVUPD     (DX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVUPD     Z1, (DX)(BX*8)
+	VFMADD231PD Z2, Z0, K1, Z1
+	VMOVUPD     Z1, (AX)(BX*8)
+	VMOVUPD     64(AX)(BX*8), Z1
+	VMOVUPD     64(DX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVUPD     Z1, 64(DX)(BX*8)
+	VFMADD231PD Z2, Z0, K1, Z1
+	VMOVUPD     Z1, 64(AX)(BX*8)
+	VMOVUPD     128(AX)(BX*8), Z1
+	VMOVUPD     128(DX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVUPD     Z1, 128(DX)(BX*8)
+	VFMADD231PD Z2, Z0, K1, Z1
+	VMOVUPD     Z1, 128(AX)(BX*8)
+	VMOVUPD     192(AX)(BX*8), Z1
+	VMOVUPD     192(DX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVUPD     Z1, 192(DX)(BX*8)
+	VFMADD231PD Z2, Z0, K1, Z1
+	VMOVUPD     Z1, 192(AX)(BX*8)
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000020, CX
+	CMPQ        CX, $0x00000020
+	JGE         whole57
+
+rest58:
+	CMPQ CX, $0x00000008
+	JLT  rest60
+
+whole59:
+	VMOVUPD     (AX)(BX*8), Z1
+	VMOVUPD     (DX)(BX*8), Z2
+	VSUBPD      Z2, Z1, Z2
+	VSUBPD      Z2, Z2, Z3
+	VCMPPD      $0x07, Z3, Z3, K1
+	VMOVUPD     Z1, (DX)(BX*8)
+	VFMADD231PD Z2, Z0, K1, Z1
+	VMOVUPD     Z1, (AX)(BX*8)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, CX
+	CMPQ        CX, $0x00000008
+	JGE         whole59
+
+rest60:
+	TESTQ     CX, CX
+	JZ        done61
+	MOVQ      $-1, SI
+	BZHIQ     CX, SI, SI
+	KMOVB     SI, K1
+	VMOVUPD.Z (AX)(BX*8), K1, Z1
+	VMOVUPD.Z (DX)(BX*8), K1, Z2
+	VSUBPD    Z2, Z1, Z2
+	VSUBPD    Z2, Z2, Z3
+	VCMPPD    $0x07, Z3, Z3, K1
+	TESTQ     $0x00000007, CX
+	JNZ       partial62
+	VMOVUPD   Z1, (DX)(BX*8)
+	JMP       stored65
+
+partial62:
+	LEAQ       (DX)(BX*8), DX
+	VMOVAPD    Z1, Z3
+	TESTQ      $0x00000004, CX
+	JZ         noFour63
+	VMOVUPD    Y3, (DX)
+	VSHUFF64X2 $0x4e, Z3, Z3, Z3
+	ADDQ       $0x00000020, DX
+
+noFour63:
+	TESTQ      $0x00000002, CX
+	JZ         noTwo64
+	VMOVUPD    X3, (DX)
+	VSHUFF64X2 $0xb1, Z3, Z3, Z3
+	ADDQ       $0x00000010, DX
+
+noTwo64:
+	TESTQ  $0x00000001, CX
+	JZ     stored65
+	VMOVSD X3, (DX)
+
+stored65:
+	VFMADD231PD Z2, Z0, K1, Z1
+	TESTQ       $0x00000007, CX
+	JNZ         partial66
+	VMOVUPD     Z1, (AX)(BX*8)
+	JMP         stored69
+
+partial66:
+	LEAQ       (AX)(BX*8), AX
+	VMOVAPD    Z1, Z0
+	TESTQ      $0x00000004, CX
+	JZ         noFour67
+	VMOVUPD    Y0, (AX)
+	VSHUFF64X2 $0x4e, Z0, Z0, Z0
+	ADDQ       $0x00000020, AX
+
+noFour67:
+	TESTQ      $0x00000002, CX
+	JZ         noTwo68
+	VMOVUPD    X0, (AX)
+	VSHUFF64X2 $0xb1, Z0, Z0, Z0
+	ADDQ       $0x00000010, AX
+
+noTwo68:
+	TESTQ  $0x00000001, CX
+	JZ     stored69
+	VMOVSD X0, (AX)
+
+stored69:
+done61:
+	VZEROUPPER
+	RET
+
 // func dot512(x []float64, y []float64) float64
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
 TEXT ·dot512(SB), $0-56
@@ -1017,9 +1154,9 @@ TEXT ·dot512(SB), $0-56
 	VXORPD Z3, Z3, Z3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000020
-	JLT    rest58
+	JLT    rest71
 
-whole57:
+whole70:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -1035,24 +1172,24 @@ whole57:
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000020, DX
 	CMPQ        DX, $0x00000020
-	JGE         whole57
+	JGE         whole70
 
-rest58:
+rest71:
 	CMPQ DX, $0x00000008
-	JLT  rest60
+	JLT  rest73
 
-whole59:
+whole72:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole59
+	JGE         whole72
 
-rest60:
+rest73:
 	TESTQ       DX, DX
-	JZ          done61
+	JZ          done74
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVB       SI, K1
@@ -1060,7 +1197,7 @@ rest60:
 	VMOVUPD.Z   (AX)(BX*8), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done61:
+done74:
 	VADDPD     Z1, Z0, Z0
 	VADDPD     Z3, Z2, Z2
 	VADDPD     Z2, Z0, Z0
@@ -1091,9 +1228,9 @@ TEXT ·entropy512(SB), $0-32
 	VXORPD       Z9, Z9, Z9
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000010
-	JLT          rest63
+	JLT          rest76
 
-panel62:
+panel75:
 	VMOVUPD          (AX)(DX*1), Z10
 	VMAXPD           Z0, Z10, Z11
 	VMOVUPD          64(AX)(DX*1), Z12
@@ -1155,13 +1292,13 @@ panel62:
 	ADDQ             $0x00000080, DX
 	SUBQ             $0x00000010, CX
 	CMPQ             CX, $0x00000010
-	JGE              panel62
+	JGE              panel75
 
-rest63:
+rest76:
 	TESTQ            CX, CX
-	JZ               done64
+	JZ               done77
 	CMPQ             CX, $0x00000008
-	JGT              wider65
+	JGT              wider78
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
 	KMOVB            BX, K1
@@ -1194,9 +1331,9 @@ rest63:
 	VFMADD231PD      Z3, Z0, Z2
 	VADDPD           Z13, Z2, Z2
 	VFNMADD231PD     Z10, Z2, Z8
-	JMP              done64
+	JMP              done77
 
-wider65:
+wider78:
 	SUBQ             $0x00000008, CX
 	MOVQ             $-1, BX
 	BZHIQ            CX, BX, BX
@@ -1260,7 +1397,7 @@ wider65:
 	VFNMADD231PD     Z10, Z4, Z8
 	VFNMADD231PD     Z12, Z5, Z9
 
-done64:
+done77:
 	VADDPD     Z9, Z8, Z8
 	VSHUFF64X2 $0x4e, Z8, Z8, Z0
 	VADDPD     Z0, Z8, Z8
@@ -1286,9 +1423,9 @@ TEXT ·vectorTable512(SB), $0-72
 	XORQ R9, R9
 	MOVQ CX, R11
 	CMPQ R11, $0x00000040
-	JLT  rest68
+	JLT  rest81
 
-panel67:
+panel80:
 	MOVQ   DX, CX
 	LEAQ   (SI)(R9*1), R10
 	VXORPD Z0, Z0, Z0
@@ -1301,9 +1438,9 @@ panel67:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows71
+	JLT    rows84
 
-row70:
+row83:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1317,9 +1454,9 @@ row70:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row70
+	JGE          row83
 
-rows71:
+rows84:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1331,13 +1468,13 @@ rows71:
 	ADDQ    $0x00000200, R9
 	SUBQ    $0x00000040, R11
 	CMPQ    R11, $0x00000040
-	JGE     panel67
+	JGE     panel80
 
-rest68:
+rest81:
 	TESTQ  R11, R11
-	JZ     done69
+	JZ     done82
 	CMPQ   R11, $0x00000008
-	JGT    wider72
+	JGT    wider85
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
 	KMOVB  CX, K1
@@ -1349,9 +1486,9 @@ rest68:
 	VXORPD Z3, Z3, Z3
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows74
+	JLT    rows87
 
-row73:
+row86:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	VBROADCASTSD 8(CX), Z4
@@ -1364,57 +1501,57 @@ row73:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row73
+	JGE          row86
 
-rows74:
+rows87:
 	CMPQ DX, $0x00000001
-	JLT  rows76
+	JLT  rows89
 
-row75:
+row88:
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  (R10), Z4, K1, Z0
 	ADDQ         $0x00000008, CX
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row75
+	JGE          row88
 
-rows76:
+rows89:
 	VADDPD  Z2, Z0, Z0
 	VADDPD  Z3, Z1, Z1
 	VADDPD  Z1, Z0, Z0
 	TESTQ   $0x00000007, R11
-	JNZ     partial77
+	JNZ     partial90
 	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored80
+	JMP     stored93
 
-partial77:
+partial90:
 	LEAQ       (AX)(R9*1), AX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour78
+	JZ         noFour91
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour78:
+noFour91:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo79
+	JZ         noTwo92
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo79:
+noTwo92:
 	TESTQ  $0x00000001, R11
-	JZ     stored80
+	JZ     stored93
 	VMOVSD X0, (AX)
 
-stored80:
-	JMP done69
+stored93:
+	JMP done82
 
-wider72:
+wider85:
 	CMPQ   R11, $0x00000010
-	JGT    wider81
+	JGT    wider94
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1431,9 +1568,9 @@ wider72:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000004
-	JLT    rows83
+	JLT    rows96
 
-row82:
+row95:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1450,13 +1587,13 @@ row82:
 	LEAQ         (R10)(DI*4), R10
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          row82
+	JGE          row95
 
-rows83:
+rows96:
 	CMPQ DX, $0x00000001
-	JLT  rows85
+	JLT  rows98
 
-row84:
+row97:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, K1, Z1
@@ -1464,9 +1601,9 @@ row84:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row84
+	JGE          row97
 
-rows85:
+rows98:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1475,37 +1612,37 @@ rows85:
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z0, (AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial86
+	JNZ     partial99
 	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored89
+	JMP     stored102
 
-partial86:
+partial99:
 	LEAQ       64(AX)(R9*1), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour87
+	JZ         noFour100
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour87:
+noFour100:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo88
+	JZ         noTwo101
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo88:
+noTwo101:
 	TESTQ  $0x00000001, R11
-	JZ     stored89
+	JZ     stored102
 	VMOVSD X0, (AX)
 
-stored89:
-	JMP done69
+stored102:
+	JMP done82
 
-wider81:
+wider94:
 	CMPQ   R11, $0x00000018
-	JGT    wider90
+	JGT    wider103
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1520,9 +1657,9 @@ wider81:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows92
+	JLT    rows105
 
-row91:
+row104:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1535,13 +1672,13 @@ row91:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row91
+	JGE          row104
 
-rows92:
+rows105:
 	CMPQ DX, $0x00000001
-	JLT  rows94
+	JLT  rows107
 
-row93:
+row106:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1550,46 +1687,46 @@ row93:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row93
+	JGE          row106
 
-rows94:
+rows107:
 	VADDPD  Z3, Z0, Z0
 	VADDPD  Z4, Z1, Z1
 	VADDPD  Z5, Z2, Z2
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial95
+	JNZ     partial108
 	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored98
+	JMP     stored111
 
-partial95:
+partial108:
 	LEAQ       128(AX)(R9*1), AX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour96
+	JZ         noFour109
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour96:
+noFour109:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo97
+	JZ         noTwo110
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo97:
+noTwo110:
 	TESTQ  $0x00000001, R11
-	JZ     stored98
+	JZ     stored111
 	VMOVSD X0, (AX)
 
-stored98:
-	JMP done69
+stored111:
+	JMP done82
 
-wider90:
+wider103:
 	CMPQ   R11, $0x00000020
-	JGT    wider99
+	JGT    wider112
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1606,9 +1743,9 @@ wider90:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000002
-	JLT    rows101
+	JLT    rows114
 
-row100:
+row113:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1623,13 +1760,13 @@ row100:
 	LEAQ         (R10)(DI*2), R10
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row100
+	JGE          row113
 
-rows101:
+rows114:
 	CMPQ DX, $0x00000001
-	JLT  rows103
+	JLT  rows116
 
-row102:
+row115:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1639,9 +1776,9 @@ row102:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row102
+	JGE          row115
 
-rows103:
+rows116:
 	VADDPD  Z4, Z0, Z0
 	VADDPD  Z5, Z1, Z1
 	VADDPD  Z6, Z2, Z2
@@ -1650,37 +1787,37 @@ rows103:
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial104
+	JNZ     partial117
 	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored107
+	JMP     stored120
 
-partial104:
+partial117:
 	LEAQ       192(AX)(R9*1), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour105
+	JZ         noFour118
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour105:
+noFour118:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo106
+	JZ         noTwo119
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo106:
+noTwo119:
 	TESTQ  $0x00000001, R11
-	JZ     stored107
+	JZ     stored120
 	VMOVSD X0, (AX)
 
-stored107:
-	JMP done69
+stored120:
+	JMP done82
 
-wider99:
+wider112:
 	CMPQ   R11, $0x00000028
-	JGT    wider108
+	JGT    wider121
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1694,9 +1831,9 @@ wider99:
 	VXORPD Z4, Z4, Z4
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows110
+	JLT    rows123
 
-row109:
+row122:
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  (R10), Z5, Z0
 	VFMADD231PD  64(R10), Z5, Z1
@@ -1707,45 +1844,45 @@ row109:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row109
+	JGE          row122
 
-rows110:
+rows123:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial111
+	JNZ     partial124
 	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored114
+	JMP     stored127
 
-partial111:
+partial124:
 	LEAQ       256(AX)(R9*1), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour112
+	JZ         noFour125
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour112:
+noFour125:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo113
+	JZ         noTwo126
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo113:
+noTwo126:
 	TESTQ  $0x00000001, R11
-	JZ     stored114
+	JZ     stored127
 	VMOVSD X0, (AX)
 
-stored114:
-	JMP done69
+stored127:
+	JMP done82
 
-wider108:
+wider121:
 	CMPQ   R11, $0x00000030
-	JGT    wider115
+	JGT    wider128
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1760,9 +1897,9 @@ wider108:
 	VXORPD Z5, Z5, Z5
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows117
+	JLT    rows130
 
-row116:
+row129:
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  (R10), Z6, Z0
 	VFMADD231PD  64(R10), Z6, Z1
@@ -1774,46 +1911,46 @@ row116:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row116
+	JGE          row129
 
-rows117:
+rows130:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
 	VMOVUPD Z3, 192(AX)(R9*1)
 	VMOVUPD Z4, 256(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial118
+	JNZ     partial131
 	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored121
+	JMP     stored134
 
-partial118:
+partial131:
 	LEAQ       320(AX)(R9*1), AX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour119
+	JZ         noFour132
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour119:
+noFour132:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo120
+	JZ         noTwo133
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo120:
+noTwo133:
 	TESTQ  $0x00000001, R11
-	JZ     stored121
+	JZ     stored134
 	VMOVSD X0, (AX)
 
-stored121:
-	JMP done69
+stored134:
+	JMP done82
 
-wider115:
+wider128:
 	CMPQ   R11, $0x00000038
-	JGT    wider122
+	JGT    wider135
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1829,9 +1966,9 @@ wider115:
 	VXORPD Z6, Z6, Z6
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows124
+	JLT    rows137
 
-row123:
+row136:
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  (R10), Z7, Z0
 	VFMADD231PD  64(R10), Z7, Z1
@@ -1844,9 +1981,9 @@ row123:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row123
+	JGE          row136
 
-rows124:
+rows137:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1854,35 +1991,35 @@ rows124:
 	VMOVUPD Z4, 256(AX)(R9*1)
 	VMOVUPD Z5, 320(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial125
+	JNZ     partial138
 	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored128
+	JMP     stored141
 
-partial125:
+partial138:
 	LEAQ       384(AX)(R9*1), AX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour126
+	JZ         noFour139
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour126:
+noFour139:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo127
+	JZ         noTwo140
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo127:
+noTwo140:
 	TESTQ  $0x00000001, R11
-	JZ     stored128
+	JZ     stored141
 	VMOVSD X0, (AX)
 
-stored128:
-	JMP done69
+stored141:
+	JMP done82
 
-wider122:
+wider135:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, CX
 	BZHIQ  R11, CX, CX
@@ -1899,9 +2036,9 @@ wider122:
 	VXORPD Z7, Z7, Z7
 	MOVQ   BX, DX
 	CMPQ   DX, $0x00000001
-	JLT    rows131
+	JLT    rows144
 
-row130:
+row143:
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  (R10), Z8, Z0
 	VFMADD231PD  64(R10), Z8, Z1
@@ -1915,9 +2052,9 @@ row130:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row130
+	JGE          row143
 
-rows131:
+rows144:
 	VMOVUPD Z0, (AX)(R9*1)
 	VMOVUPD Z1, 64(AX)(R9*1)
 	VMOVUPD Z2, 128(AX)(R9*1)
@@ -1926,33 +2063,33 @@ rows131:
 	VMOVUPD Z5, 320(AX)(R9*1)
 	VMOVUPD Z6, 384(AX)(R9*1)
 	TESTQ   $0x00000007, R11
-	JNZ     partial132
+	JNZ     partial145
 	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored135
+	JMP     stored148
 
-partial132:
+partial145:
 	LEAQ       448(AX)(R9*1), AX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R11
-	JZ         noFour133
+	JZ         noFour146
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour133:
+noFour146:
 	TESTQ      $0x00000002, R11
-	JZ         noTwo134
+	JZ         noTwo147
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo134:
+noTwo147:
 	TESTQ  $0x00000001, R11
-	JZ     stored135
+	JZ     stored148
 	VMOVSD X0, (AX)
 
-stored135:
-done69:
+stored148:
+done82:
 	VZEROUPPER
 	RET
 
@@ -1970,9 +2107,9 @@ TEXT ·tableVector512(SB), $0-72
 	LEAQ (DI)(DI*4), R9
 	LEAQ (R8)(DI*4), R10
 	CMPQ CX, $0x00000008
-	JLT  rest137
+	JLT  rest150
 
-block136:
+block149:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -1986,9 +2123,9 @@ block136:
 	XORQ   R13, R13
 	MOVQ   BX, R14
 	CMPQ   R14, $0x00000008
-	JLT    rest140
+	JLT    rest153
 
-whole139:
+whole152:
 	VMOVUPD     (R11), Z8
 	VFMADD231PD (R12), Z8, Z0
 	VFMADD231PD (R12)(DI*1), Z8, Z1
@@ -2003,11 +2140,11 @@ whole139:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R14
 	CMPQ        R14, $0x00000008
-	JGE         whole139
+	JGE         whole152
 
-rest140:
+rest153:
 	TESTQ       R14, R14
-	JZ          done142
+	JZ          done155
 	MOVQ        $-1, R13
 	BZHIQ       R14, R13, R13
 	KMOVB       R13, K1
@@ -2021,7 +2158,7 @@ rest140:
 	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
 	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
 
-done142:
+done155:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2048,11 +2185,11 @@ done142:
 	LEAQ       (SI)(DI*8), SI
 	SUBQ       $0x00000008, CX
 	CMPQ       CX, $0x00000008
-	JGE        block136
+	JGE        block149
 
-rest137:
+rest150:
 	TESTQ  CX, CX
-	JZ     done138
+	JZ     done151
 	MOVQ   $-1, R11
 	BZHIQ  CX, R11, R11
 	KMOVB  R11, K1
@@ -2067,73 +2204,73 @@ rest137:
 	MOVQ   SI, SI
 	XORQ   R11, R11
 	CMPQ   BX, $0x00000008
-	JLT    rest145
+	JLT    rest158
 
-whole144:
+whole157:
 	VMOVUPD     (DX), Z8
 	VFMADD231PD (SI), Z8, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(DI*1), Z8, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(DI*2), Z8, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(R8*1), Z8, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(DI*4), Z8, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(R9*1), Z8, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(R8*2), Z8, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column146
+	JLE         column159
 	VFMADD231PD (SI)(R10*1), Z8, Z7
 
-column146:
+column159:
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	ADDQ $0x00000008, R11
 	SUBQ $0x00000008, BX
 	CMPQ BX, $0x00000008
-	JGE  whole144
+	JGE  whole157
 
-rest145:
+rest158:
 	TESTQ       BX, BX
-	JZ          done147
+	JZ          done160
 	MOVQ        $-1, R11
 	BZHIQ       BX, R11, R11
 	KMOVB       R11, K1
 	VMOVUPD.Z   (DX), K1, Z8
 	VFMADD231PD (SI), Z8, K1, Z0
 	CMPQ        CX, $0x00000001
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
 	CMPQ        CX, $0x00000002
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
 	CMPQ        CX, $0x00000003
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
 	CMPQ        CX, $0x00000004
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
 	CMPQ        CX, $0x00000005
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
 	CMPQ        CX, $0x00000006
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
 	CMPQ        CX, $0x00000007
-	JLE         column148
+	JLE         column161
 	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
 
-column148:
-done147:
+column161:
+done160:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKHPD  Z1, Z0, Z0
 	VADDPD     Z0, Z8, Z8
@@ -2156,33 +2293,33 @@ done147:
 	VSHUFF64X2 $0xdd, Z0, Z3, Z0
 	VADDPD     Z0, Z1, Z1
 	TESTQ      $0x00000007, CX
-	JNZ        partial149
+	JNZ        partial162
 	VMOVUPD    Z1, (AX)
-	JMP        stored152
+	JMP        stored165
 
-partial149:
+partial162:
 	LEAQ       (AX), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, CX
-	JZ         noFour150
+	JZ         noFour163
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour150:
+noFour163:
 	TESTQ      $0x00000002, CX
-	JZ         noTwo151
+	JZ         noTwo164
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo151:
+noTwo164:
 	TESTQ  $0x00000001, CX
-	JZ     stored152
+	JZ     stored165
 	VMOVSD X0, (AX)
 
-stored152:
-done138:
+stored165:
+done151:
 	VZEROUPPER
 	RET
 
@@ -2201,9 +2338,9 @@ TEXT ·scatterRows512(SB), $0-72
 	XORQ R9, R9
 	MOVQ SI, R11
 	CMPQ R11, $0x00000040
-	JLT  rest154
+	JLT  rest167
 
-panel153:
+panel166:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R9*1), R10
 	VMOVUPD (BX)(R9*1), Z0
@@ -2216,9 +2353,9 @@ panel153:
 	VMOVUPD 448(BX)(R9*1), Z7
 	MOVQ    DX, R12
 	CMPQ    R12, $0x00000001
-	JLT     rows157
+	JLT     rows170
 
-row156:
+row169:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2248,19 +2385,19 @@ row156:
 	ADDQ         DI, R10
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row156
+	JGE          row169
 
-rows157:
+rows170:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel153
+	JGE  panel166
 
-rest154:
+rest167:
 	TESTQ      R11, R11
-	JZ         done155
+	JZ         done168
 	CMPQ       R11, $0x00000008
-	JGT        wider158
+	JGT        wider171
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
 	KMOVB      SI, K1
@@ -2269,66 +2406,66 @@ rest154:
 	VMOVUPD.Z  (BX)(R9*1), K1, Z0
 	VMOVAPD    Z0, Z1
 	TESTQ      $0x00000004, R8
-	JZ         noFour159
+	JZ         noFour172
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 
-noFour159:
+noFour172:
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000002, R8
-	JZ         noTwo160
+	JZ         noTwo173
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 
-noTwo160:
+noTwo173:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows162
+	JLT  rows175
 
-row161:
+row174:
 	VBROADCASTSD (SI), Z3
 	TESTQ        R8, R8
-	JZ           whole163
+	JZ           whole176
 	LEAQ         (R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour164
+	JZ           noFour177
 	VMOVUPD      (CX), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour164:
+noFour177:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo165
+	JZ          noTwo178
 	VMOVUPD     (CX), X4
 	VFMADD231PD X1, X3, X4
 	VMOVUPD     X4, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo165:
+noTwo178:
 	TESTQ       $0x00000001, R8
-	JZ          noOne166
+	JZ          noOne179
 	VMOVSD      (CX), X4
 	VFMADD231SD X2, X3, X4
 	VMOVSD      X4, (CX)
-	JMP         noOne166
+	JMP         noOne179
 
-whole163:
+whole176:
 	VMOVUPD     (R10), Z4
 	VFMADD231PD Z0, Z3, Z4
 	VMOVUPD     Z4, (R10)
 
-noOne166:
+noOne179:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row161
+	JGE  row174
 
-rows162:
-	JMP done155
+rows175:
+	JMP done168
 
-wider158:
+wider171:
 	CMPQ       R11, $0x00000010
-	JGT        wider167
+	JGT        wider180
 	SUBQ       $0x00000008, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2339,69 +2476,69 @@ wider158:
 	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
 	VMOVAPD    Z1, Z2
 	TESTQ      $0x00000004, R8
-	JZ         noFour168
+	JZ         noFour181
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 
-noFour168:
+noFour181:
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000002, R8
-	JZ         noTwo169
+	JZ         noTwo182
 	VSHUFF64X2 $0xb1, Z2, Z2, Z3
 
-noTwo169:
+noTwo182:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows171
+	JLT  rows184
 
-row170:
+row183:
 	VBROADCASTSD (SI), Z4
 	VMOVUPD      (R10), Z5
 	VFMADD231PD  Z0, Z4, Z5
 	VMOVUPD      Z5, (R10)
 	TESTQ        R8, R8
-	JZ           whole172
+	JZ           whole185
 	LEAQ         64(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour173
+	JZ           noFour186
 	VMOVUPD      (CX), Y5
 	VFMADD231PD  Y1, Y4, Y5
 	VMOVUPD      Y5, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour173:
+noFour186:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo174
+	JZ          noTwo187
 	VMOVUPD     (CX), X5
 	VFMADD231PD X2, X4, X5
 	VMOVUPD     X5, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo174:
+noTwo187:
 	TESTQ       $0x00000001, R8
-	JZ          noOne175
+	JZ          noOne188
 	VMOVSD      (CX), X5
 	VFMADD231SD X3, X4, X5
 	VMOVSD      X5, (CX)
-	JMP         noOne175
+	JMP         noOne188
 
-whole172:
+whole185:
 	VMOVUPD     64(R10), Z5
 	VFMADD231PD Z1, Z4, Z5
 	VMOVUPD     Z5, 64(R10)
 
-noOne175:
+noOne188:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row170
+	JGE  row183
 
-rows171:
-	JMP done155
+rows184:
+	JMP done168
 
-wider167:
+wider180:
 	CMPQ       R11, $0x00000018
-	JGT        wider176
+	JGT        wider189
 	SUBQ       $0x00000010, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2413,21 +2550,21 @@ wider167:
 	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
 	VMOVAPD    Z2, Z3
 	TESTQ      $0x00000004, R8
-	JZ         noFour177
+	JZ         noFour190
 	VSHUFF64X2 $0x4e, Z2, Z2, Z3
 
-noFour177:
+noFour190:
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000002, R8
-	JZ         noTwo178
+	JZ         noTwo191
 	VSHUFF64X2 $0xb1, Z3, Z3, Z4
 
-noTwo178:
+noTwo191:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows180
+	JLT  rows193
 
-row179:
+row192:
 	VBROADCASTSD (SI), Z5
 	VMOVUPD      (R10), Z6
 	VFMADD231PD  Z0, Z5, Z6
@@ -2436,49 +2573,49 @@ row179:
 	VFMADD231PD  Z1, Z5, Z6
 	VMOVUPD      Z6, 64(R10)
 	TESTQ        R8, R8
-	JZ           whole181
+	JZ           whole194
 	LEAQ         128(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour182
+	JZ           noFour195
 	VMOVUPD      (CX), Y6
 	VFMADD231PD  Y2, Y5, Y6
 	VMOVUPD      Y6, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour182:
+noFour195:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo183
+	JZ          noTwo196
 	VMOVUPD     (CX), X6
 	VFMADD231PD X3, X5, X6
 	VMOVUPD     X6, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo183:
+noTwo196:
 	TESTQ       $0x00000001, R8
-	JZ          noOne184
+	JZ          noOne197
 	VMOVSD      (CX), X6
 	VFMADD231SD X4, X5, X6
 	VMOVSD      X6, (CX)
-	JMP         noOne184
+	JMP         noOne197
 
-whole181:
+whole194:
 	VMOVUPD     128(R10), Z6
 	VFMADD231PD Z2, Z5, Z6
 	VMOVUPD     Z6, 128(R10)
 
-noOne184:
+noOne197:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row179
+	JGE  row192
 
-rows180:
-	JMP done155
+rows193:
+	JMP done168
 
-wider176:
+wider189:
 	CMPQ       R11, $0x00000020
-	JGT        wider185
+	JGT        wider198
 	SUBQ       $0x00000018, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2491,21 +2628,21 @@ wider176:
 	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
 	VMOVAPD    Z3, Z4
 	TESTQ      $0x00000004, R8
-	JZ         noFour186
+	JZ         noFour199
 	VSHUFF64X2 $0x4e, Z3, Z3, Z4
 
-noFour186:
+noFour199:
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000002, R8
-	JZ         noTwo187
+	JZ         noTwo200
 	VSHUFF64X2 $0xb1, Z4, Z4, Z5
 
-noTwo187:
+noTwo200:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows189
+	JLT  rows202
 
-row188:
+row201:
 	VBROADCASTSD (SI), Z6
 	VMOVUPD      (R10), Z7
 	VFMADD231PD  Z0, Z6, Z7
@@ -2517,49 +2654,49 @@ row188:
 	VFMADD231PD  Z2, Z6, Z7
 	VMOVUPD      Z7, 128(R10)
 	TESTQ        R8, R8
-	JZ           whole190
+	JZ           whole203
 	LEAQ         192(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour191
+	JZ           noFour204
 	VMOVUPD      (CX), Y7
 	VFMADD231PD  Y3, Y6, Y7
 	VMOVUPD      Y7, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour191:
+noFour204:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo192
+	JZ          noTwo205
 	VMOVUPD     (CX), X7
 	VFMADD231PD X4, X6, X7
 	VMOVUPD     X7, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo192:
+noTwo205:
 	TESTQ       $0x00000001, R8
-	JZ          noOne193
+	JZ          noOne206
 	VMOVSD      (CX), X7
 	VFMADD231SD X5, X6, X7
 	VMOVSD      X7, (CX)
-	JMP         noOne193
+	JMP         noOne206
 
-whole190:
+whole203:
 	VMOVUPD     192(R10), Z7
 	VFMADD231PD Z3, Z6, Z7
 	VMOVUPD     Z7, 192(R10)
 
-noOne193:
+noOne206:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row188
+	JGE  row201
 
-rows189:
-	JMP done155
+rows202:
+	JMP done168
 
-wider185:
+wider198:
 	CMPQ       R11, $0x00000028
-	JGT        wider194
+	JGT        wider207
 	SUBQ       $0x00000020, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2573,21 +2710,21 @@ wider185:
 	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R8
-	JZ         noFour195
+	JZ         noFour208
 	VSHUFF64X2 $0x4e, Z4, Z4, Z5
 
-noFour195:
+noFour208:
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000002, R8
-	JZ         noTwo196
+	JZ         noTwo209
 	VSHUFF64X2 $0xb1, Z5, Z5, Z6
 
-noTwo196:
+noTwo209:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows198
+	JLT  rows211
 
-row197:
+row210:
 	VBROADCASTSD (SI), Z7
 	VMOVUPD      (R10), Z8
 	VFMADD231PD  Z0, Z7, Z8
@@ -2602,49 +2739,49 @@ row197:
 	VFMADD231PD  Z3, Z7, Z8
 	VMOVUPD      Z8, 192(R10)
 	TESTQ        R8, R8
-	JZ           whole199
+	JZ           whole212
 	LEAQ         256(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour200
+	JZ           noFour213
 	VMOVUPD      (CX), Y8
 	VFMADD231PD  Y4, Y7, Y8
 	VMOVUPD      Y8, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour200:
+noFour213:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo201
+	JZ          noTwo214
 	VMOVUPD     (CX), X8
 	VFMADD231PD X5, X7, X8
 	VMOVUPD     X8, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo201:
+noTwo214:
 	TESTQ       $0x00000001, R8
-	JZ          noOne202
+	JZ          noOne215
 	VMOVSD      (CX), X8
 	VFMADD231SD X6, X7, X8
 	VMOVSD      X8, (CX)
-	JMP         noOne202
+	JMP         noOne215
 
-whole199:
+whole212:
 	VMOVUPD     256(R10), Z8
 	VFMADD231PD Z4, Z7, Z8
 	VMOVUPD     Z8, 256(R10)
 
-noOne202:
+noOne215:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row197
+	JGE  row210
 
-rows198:
-	JMP done155
+rows211:
+	JMP done168
 
-wider194:
+wider207:
 	CMPQ       R11, $0x00000030
-	JGT        wider203
+	JGT        wider216
 	SUBQ       $0x00000028, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2659,21 +2796,21 @@ wider194:
 	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R8
-	JZ         noFour204
+	JZ         noFour217
 	VSHUFF64X2 $0x4e, Z5, Z5, Z6
 
-noFour204:
+noFour217:
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000002, R8
-	JZ         noTwo205
+	JZ         noTwo218
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
 
-noTwo205:
+noTwo218:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows207
+	JLT  rows220
 
-row206:
+row219:
 	VBROADCASTSD (SI), Z8
 	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z0, Z8, Z9
@@ -2691,49 +2828,49 @@ row206:
 	VFMADD231PD  Z4, Z8, Z9
 	VMOVUPD      Z9, 256(R10)
 	TESTQ        R8, R8
-	JZ           whole208
+	JZ           whole221
 	LEAQ         320(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour209
+	JZ           noFour222
 	VMOVUPD      (CX), Y9
 	VFMADD231PD  Y5, Y8, Y9
 	VMOVUPD      Y9, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour209:
+noFour222:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo210
+	JZ          noTwo223
 	VMOVUPD     (CX), X9
 	VFMADD231PD X6, X8, X9
 	VMOVUPD     X9, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo210:
+noTwo223:
 	TESTQ       $0x00000001, R8
-	JZ          noOne211
+	JZ          noOne224
 	VMOVSD      (CX), X9
 	VFMADD231SD X7, X8, X9
 	VMOVSD      X9, (CX)
-	JMP         noOne211
+	JMP         noOne224
 
-whole208:
+whole221:
 	VMOVUPD     320(R10), Z9
 	VFMADD231PD Z5, Z8, Z9
 	VMOVUPD     Z9, 320(R10)
 
-noOne211:
+noOne224:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row206
+	JGE  row219
 
-rows207:
-	JMP done155
+rows220:
+	JMP done168
 
-wider203:
+wider216:
 	CMPQ       R11, $0x00000038
-	JGT        wider212
+	JGT        wider225
 	SUBQ       $0x00000030, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2749,21 +2886,21 @@ wider203:
 	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R8
-	JZ         noFour213
+	JZ         noFour226
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 
-noFour213:
+noFour226:
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000002, R8
-	JZ         noTwo214
+	JZ         noTwo227
 	VSHUFF64X2 $0xb1, Z7, Z7, Z8
 
-noTwo214:
+noTwo227:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows216
+	JLT  rows229
 
-row215:
+row228:
 	VBROADCASTSD (SI), Z9
 	VMOVUPD      (R10), Z10
 	VFMADD231PD  Z0, Z9, Z10
@@ -2784,47 +2921,47 @@ row215:
 	VFMADD231PD  Z5, Z9, Z10
 	VMOVUPD      Z10, 320(R10)
 	TESTQ        R8, R8
-	JZ           whole217
+	JZ           whole230
 	LEAQ         384(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour218
+	JZ           noFour231
 	VMOVUPD      (CX), Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VMOVUPD      Y10, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour218:
+noFour231:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo219
+	JZ          noTwo232
 	VMOVUPD     (CX), X10
 	VFMADD231PD X7, X9, X10
 	VMOVUPD     X10, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo219:
+noTwo232:
 	TESTQ       $0x00000001, R8
-	JZ          noOne220
+	JZ          noOne233
 	VMOVSD      (CX), X10
 	VFMADD231SD X8, X9, X10
 	VMOVSD      X10, (CX)
-	JMP         noOne220
+	JMP         noOne233
 
-whole217:
+whole230:
 	VMOVUPD     384(R10), Z10
 	VFMADD231PD Z6, Z9, Z10
 	VMOVUPD     Z10, 384(R10)
 
-noOne220:
+noOne233:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row215
+	JGE  row228
 
-rows216:
-	JMP done155
+rows229:
+	JMP done168
 
-wider212:
+wider225:
 	SUBQ       $0x00000038, R11
 	MOVQ       $-1, SI
 	BZHIQ      R11, SI, SI
@@ -2841,21 +2978,21 @@ wider212:
 	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R8
-	JZ         noFour222
+	JZ         noFour235
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
 
-noFour222:
+noFour235:
 	VMOVAPD    Z8, Z9
 	TESTQ      $0x00000002, R8
-	JZ         noTwo223
+	JZ         noTwo236
 	VSHUFF64X2 $0xb1, Z8, Z8, Z9
 
-noTwo223:
+noTwo236:
 	MOVQ DX, AX
 	CMPQ AX, $0x00000001
-	JLT  rows225
+	JLT  rows238
 
-row224:
+row237:
 	VBROADCASTSD (SI), Z10
 	VMOVUPD      (R10), Z11
 	VFMADD231PD  Z0, Z10, Z11
@@ -2879,45 +3016,45 @@ row224:
 	VFMADD231PD  Z6, Z10, Z11
 	VMOVUPD      Z11, 384(R10)
 	TESTQ        R8, R8
-	JZ           whole226
+	JZ           whole239
 	LEAQ         448(R10), CX
 	TESTQ        $0x00000004, R8
-	JZ           noFour227
+	JZ           noFour240
 	VMOVUPD      (CX), Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VMOVUPD      Y11, (CX)
 	ADDQ         $0x00000020, CX
 
-noFour227:
+noFour240:
 	TESTQ       $0x00000002, R8
-	JZ          noTwo228
+	JZ          noTwo241
 	VMOVUPD     (CX), X11
 	VFMADD231PD X8, X10, X11
 	VMOVUPD     X11, (CX)
 	ADDQ        $0x00000010, CX
 
-noTwo228:
+noTwo241:
 	TESTQ       $0x00000001, R8
-	JZ          noOne229
+	JZ          noOne242
 	VMOVSD      (CX), X11
 	VFMADD231SD X9, X10, X11
 	VMOVSD      X11, (CX)
-	JMP         noOne229
+	JMP         noOne242
 
-whole226:
+whole239:
 	VMOVUPD     448(R10), Z11
 	VFMADD231PD Z7, Z10, Z11
 	VMOVUPD     Z11, 448(R10)
 
-noOne229:
+noOne242:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R10
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row224
+	JGE  row237
 
-rows225:
-done155:
+rows238:
+done168:
 	VZEROUPPER
 	RET
 
@@ -2936,9 +3073,9 @@ TEXT ·pairProduct512(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000040
-	JLT    rest231
+	JLT    rest244
 
-panel230:
+panel243:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -2956,9 +3093,9 @@ panel230:
 	VXORPD  Z12, Z12, Z12
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000001
-	JLT     rows234
+	JLT     rows247
 
-row233:
+row246:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -2997,9 +3134,9 @@ row233:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row233
+	JGE          row246
 
-rows234:
+rows247:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
@@ -3007,13 +3144,13 @@ rows234:
 	ADDQ   $0x00000200, R9
 	SUBQ   $0x00000040, R12
 	CMPQ   R12, $0x00000040
-	JGE    panel230
+	JGE    panel243
 
-rest231:
+rest244:
 	TESTQ     R12, R12
-	JZ        done232
+	JZ        done245
 	CMPQ      R12, $0x00000008
-	JGT       wider235
+	JGT       wider248
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
 	KMOVB     DI, K1
@@ -3025,129 +3162,129 @@ rest231:
 	VXORPD    Z3, Z3, Z3
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows237
+	JLT       rows250
 
-row236:
+row249:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial238
+	JNZ          partial251
 	VMOVUPD      Z4, (R11)
-	JMP          stored241
+	JMP          stored254
 
-partial238:
+partial251:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour239
+	JZ         noFour252
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour239:
+noFour252:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo240
+	JZ         noTwo253
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo240:
+noTwo253:
 	TESTQ  $0x00000001, R12
-	JZ     stored241
+	JZ     stored254
 	VMOVSD X5, (CX)
 
-stored241:
+stored254:
 	VADDPD       Z4, Z2, K1, Z2
 	VBROADCASTSD 8(DI), Z4
 	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial242
+	JNZ          partial255
 	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored245
+	JMP          stored258
 
-partial242:
+partial255:
 	LEAQ       (R11)(R8*1), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour243
+	JZ         noFour256
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour243:
+noFour256:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo244
+	JZ         noTwo257
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo244:
+noTwo257:
 	TESTQ  $0x00000001, R12
-	JZ     stored245
+	JZ     stored258
 	VMOVSD X5, (CX)
 
-stored245:
+stored258:
 	VADDPD Z4, Z3, K1, Z3
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row236
+	JGE    row249
 
-rows237:
+rows250:
 	CMPQ AX, $0x00000001
-	JLT  rows247
+	JLT  rows260
 
-row246:
+row259:
 	VBROADCASTSD (DI), Z4
 	VMULPD.Z     (R10), Z4, K1, Z4
 	VMULPD       Z1, Z4, Z4
 	TESTQ        $0x00000007, R12
-	JNZ          partial248
+	JNZ          partial261
 	VMOVUPD      Z4, (R11)
-	JMP          stored251
+	JMP          stored264
 
-partial248:
+partial261:
 	LEAQ       (R11), CX
 	VMOVAPD    Z4, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour249
+	JZ         noFour262
 	VMOVUPD    Y5, (CX)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, CX
 
-noFour249:
+noFour262:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo250
+	JZ         noTwo263
 	VMOVUPD    X5, (CX)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, CX
 
-noTwo250:
+noTwo263:
 	TESTQ  $0x00000001, R12
-	JZ     stored251
+	JZ     stored264
 	VMOVSD X5, (CX)
 
-stored251:
+stored264:
 	VADDPD Z4, Z2, K1, Z2
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row246
+	JGE    row259
 
-rows247:
+rows260:
 	VADDPD Z2, Z0, Z0
 	VADDPD Z3, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider235:
+wider248:
 	CMPQ      R12, $0x00000010
-	JGT       wider252
+	JGT       wider265
 	SUBQ      $0x00000008, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3161,9 +3298,9 @@ wider235:
 	VXORPD    Z4, Z4, Z4
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows254
+	JLT       rows267
 
-row253:
+row266:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3172,32 +3309,32 @@ row253:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial255
+	JNZ          partial268
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored258
+	JMP          stored271
 
-partial255:
+partial268:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour256
+	JZ         noFour269
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour256:
+noFour269:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo257
+	JZ         noTwo270
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo257:
+noTwo270:
 	TESTQ  $0x00000001, R12
-	JZ     stored258
+	JZ     stored271
 	VMOVSD X6, (CX)
 
-stored258:
+stored271:
 	VADDPD       Z5, Z4, K1, Z4
 	VBROADCASTSD 8(DI), Z5
 	VMULPD       (R10)(R8*1), Z5, Z6
@@ -3207,45 +3344,45 @@ stored258:
 	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial259
+	JNZ          partial272
 	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored262
+	JMP          stored275
 
-partial259:
+partial272:
 	LEAQ       64(R11)(R8*1), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour260
+	JZ         noFour273
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour260:
+noFour273:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo261
+	JZ         noTwo274
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo261:
+noTwo274:
 	TESTQ  $0x00000001, R12
-	JZ     stored262
+	JZ     stored275
 	VMOVSD X6, (CX)
 
-stored262:
+stored275:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row253
+	JGE    row266
 
-rows254:
+rows267:
 	CMPQ AX, $0x00000001
-	JLT  rows264
+	JLT  rows277
 
-row263:
+row276:
 	VBROADCASTSD (DI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -3254,48 +3391,48 @@ row263:
 	VMULPD.Z     64(R10), Z5, K1, Z5
 	VMULPD       Z2, Z5, Z5
 	TESTQ        $0x00000007, R12
-	JNZ          partial265
+	JNZ          partial278
 	VMOVUPD      Z5, 64(R11)
-	JMP          stored268
+	JMP          stored281
 
-partial265:
+partial278:
 	LEAQ       64(R11), CX
 	VMOVAPD    Z5, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour266
+	JZ         noFour279
 	VMOVUPD    Y6, (CX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, CX
 
-noFour266:
+noFour279:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo267
+	JZ         noTwo280
 	VMOVUPD    X6, (CX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, CX
 
-noTwo267:
+noTwo280:
 	TESTQ  $0x00000001, R12
-	JZ     stored268
+	JZ     stored281
 	VMOVSD X6, (CX)
 
-stored268:
+stored281:
 	VADDPD Z5, Z4, K1, Z4
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row263
+	JGE    row276
 
-rows264:
+rows277:
 	VADDPD Z3, Z0, Z0
 	VADDPD Z4, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider252:
+wider265:
 	CMPQ      R12, $0x00000018
-	JGT       wider269
+	JGT       wider282
 	SUBQ      $0x00000010, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3311,9 +3448,9 @@ wider252:
 	VXORPD    Z6, Z6, Z6
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows271
+	JLT       rows284
 
-row270:
+row283:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3326,32 +3463,32 @@ row270:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial272
+	JNZ          partial285
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored275
+	JMP          stored288
 
-partial272:
+partial285:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour273
+	JZ         noFour286
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour273:
+noFour286:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo274
+	JZ         noTwo287
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo274:
+noTwo287:
 	TESTQ  $0x00000001, R12
-	JZ     stored275
+	JZ     stored288
 	VMOVSD X8, (CX)
 
-stored275:
+stored288:
 	VADDPD       Z7, Z6, K1, Z6
 	VBROADCASTSD 8(DI), Z7
 	VMULPD       (R10)(R8*1), Z7, Z8
@@ -3365,45 +3502,45 @@ stored275:
 	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial276
+	JNZ          partial289
 	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored279
+	JMP          stored292
 
-partial276:
+partial289:
 	LEAQ       128(R11)(R8*1), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour277
+	JZ         noFour290
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour277:
+noFour290:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo278
+	JZ         noTwo291
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo278:
+noTwo291:
 	TESTQ  $0x00000001, R12
-	JZ     stored279
+	JZ     stored292
 	VMOVSD X8, (CX)
 
-stored279:
+stored292:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row270
+	JGE    row283
 
-rows271:
+rows284:
 	CMPQ AX, $0x00000001
-	JLT  rows281
+	JLT  rows294
 
-row280:
+row293:
 	VBROADCASTSD (DI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -3416,49 +3553,49 @@ row280:
 	VMULPD.Z     128(R10), Z7, K1, Z7
 	VMULPD       Z3, Z7, Z7
 	TESTQ        $0x00000007, R12
-	JNZ          partial282
+	JNZ          partial295
 	VMOVUPD      Z7, 128(R11)
-	JMP          stored285
+	JMP          stored298
 
-partial282:
+partial295:
 	LEAQ       128(R11), CX
 	VMOVAPD    Z7, Z8
 	TESTQ      $0x00000004, R12
-	JZ         noFour283
+	JZ         noFour296
 	VMOVUPD    Y8, (CX)
 	VSHUFF64X2 $0x4e, Z8, Z8, Z8
 	ADDQ       $0x00000020, CX
 
-noFour283:
+noFour296:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo284
+	JZ         noTwo297
 	VMOVUPD    X8, (CX)
 	VSHUFF64X2 $0xb1, Z8, Z8, Z8
 	ADDQ       $0x00000010, CX
 
-noTwo284:
+noTwo297:
 	TESTQ  $0x00000001, R12
-	JZ     stored285
+	JZ     stored298
 	VMOVSD X8, (CX)
 
-stored285:
+stored298:
 	VADDPD Z7, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row280
+	JGE    row293
 
-rows281:
+rows294:
 	VADDPD Z4, Z0, Z0
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider269:
+wider282:
 	CMPQ      R12, $0x00000020
-	JGT       wider286
+	JGT       wider299
 	SUBQ      $0x00000018, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3476,9 +3613,9 @@ wider269:
 	VXORPD    Z8, Z8, Z8
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000002
-	JLT       rows288
+	JLT       rows301
 
-row287:
+row300:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3495,32 +3632,32 @@ row287:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial289
+	JNZ          partial302
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored292
+	JMP          stored305
 
-partial289:
+partial302:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour290
+	JZ         noFour303
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour290:
+noFour303:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo291
+	JZ         noTwo304
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo291:
+noTwo304:
 	TESTQ  $0x00000001, R12
-	JZ     stored292
+	JZ     stored305
 	VMOVSD X10, (CX)
 
-stored292:
+stored305:
 	VADDPD       Z9, Z8, K1, Z8
 	VBROADCASTSD 8(DI), Z9
 	VMULPD       (R10)(R8*1), Z9, Z10
@@ -3538,45 +3675,45 @@ stored292:
 	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial293
+	JNZ          partial306
 	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored296
+	JMP          stored309
 
-partial293:
+partial306:
 	LEAQ       192(R11)(R8*1), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour294
+	JZ         noFour307
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour294:
+noFour307:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo295
+	JZ         noTwo308
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo295:
+noTwo308:
 	TESTQ  $0x00000001, R12
-	JZ     stored296
+	JZ     stored309
 	VMOVSD X10, (CX)
 
-stored296:
+stored309:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000010, DI
 	LEAQ   (R10)(R8*2), R10
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row287
+	JGE    row300
 
-rows288:
+rows301:
 	CMPQ AX, $0x00000001
-	JLT  rows298
+	JLT  rows311
 
-row297:
+row310:
 	VBROADCASTSD (DI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -3593,50 +3730,50 @@ row297:
 	VMULPD.Z     192(R10), Z9, K1, Z9
 	VMULPD       Z4, Z9, Z9
 	TESTQ        $0x00000007, R12
-	JNZ          partial299
+	JNZ          partial312
 	VMOVUPD      Z9, 192(R11)
-	JMP          stored302
+	JMP          stored315
 
-partial299:
+partial312:
 	LEAQ       192(R11), CX
 	VMOVAPD    Z9, Z10
 	TESTQ      $0x00000004, R12
-	JZ         noFour300
+	JZ         noFour313
 	VMOVUPD    Y10, (CX)
 	VSHUFF64X2 $0x4e, Z10, Z10, Z10
 	ADDQ       $0x00000020, CX
 
-noFour300:
+noFour313:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo301
+	JZ         noTwo314
 	VMOVUPD    X10, (CX)
 	VSHUFF64X2 $0xb1, Z10, Z10, Z10
 	ADDQ       $0x00000010, CX
 
-noTwo301:
+noTwo314:
 	TESTQ  $0x00000001, R12
-	JZ     stored302
+	JZ     stored315
 	VMOVSD X10, (CX)
 
-stored302:
+stored315:
 	VADDPD Z9, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row297
+	JGE    row310
 
-rows298:
+rows311:
 	VADDPD Z5, Z0, Z0
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider286:
+wider299:
 	CMPQ      R12, $0x00000028
-	JGT       wider303
+	JGT       wider316
 	SUBQ      $0x00000020, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3655,9 +3792,9 @@ wider286:
 	VXORPD    Z9, Z9, Z9
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows305
+	JLT       rows318
 
-row304:
+row317:
 	VBROADCASTSD (DI), Z10
 	VMULPD       (R10), Z10, Z11
 	VMULPD       Z1, Z11, Z11
@@ -3678,50 +3815,50 @@ row304:
 	VMULPD.Z     256(R10), Z10, K1, Z10
 	VMULPD       Z5, Z10, Z10
 	TESTQ        $0x00000007, R12
-	JNZ          partial306
+	JNZ          partial319
 	VMOVUPD      Z10, 256(R11)
-	JMP          stored309
+	JMP          stored322
 
-partial306:
+partial319:
 	LEAQ       256(R11), CX
 	VMOVAPD    Z10, Z11
 	TESTQ      $0x00000004, R12
-	JZ         noFour307
+	JZ         noFour320
 	VMOVUPD    Y11, (CX)
 	VSHUFF64X2 $0x4e, Z11, Z11, Z11
 	ADDQ       $0x00000020, CX
 
-noFour307:
+noFour320:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo308
+	JZ         noTwo321
 	VMOVUPD    X11, (CX)
 	VSHUFF64X2 $0xb1, Z11, Z11, Z11
 	ADDQ       $0x00000010, CX
 
-noTwo308:
+noTwo321:
 	TESTQ  $0x00000001, R12
-	JZ     stored309
+	JZ     stored322
 	VMOVSD X11, (CX)
 
-stored309:
+stored322:
 	VADDPD Z10, Z6, K1, Z6
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row304
+	JGE    row317
 
-rows305:
+rows318:
 	VADDPD Z6, Z0, Z0
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider303:
+wider316:
 	CMPQ      R12, $0x00000030
-	JGT       wider310
+	JGT       wider323
 	SUBQ      $0x00000028, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3741,9 +3878,9 @@ wider303:
 	VXORPD    Z10, Z10, Z10
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows312
+	JLT       rows325
 
-row311:
+row324:
 	VBROADCASTSD (DI), Z11
 	VMULPD       (R10), Z11, Z12
 	VMULPD       Z1, Z12, Z12
@@ -3768,50 +3905,50 @@ row311:
 	VMULPD.Z     320(R10), Z11, K1, Z11
 	VMULPD       Z6, Z11, Z11
 	TESTQ        $0x00000007, R12
-	JNZ          partial313
+	JNZ          partial326
 	VMOVUPD      Z11, 320(R11)
-	JMP          stored316
+	JMP          stored329
 
-partial313:
+partial326:
 	LEAQ       320(R11), CX
 	VMOVAPD    Z11, Z12
 	TESTQ      $0x00000004, R12
-	JZ         noFour314
+	JZ         noFour327
 	VMOVUPD    Y12, (CX)
 	VSHUFF64X2 $0x4e, Z12, Z12, Z12
 	ADDQ       $0x00000020, CX
 
-noFour314:
+noFour327:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo315
+	JZ         noTwo328
 	VMOVUPD    X12, (CX)
 	VSHUFF64X2 $0xb1, Z12, Z12, Z12
 	ADDQ       $0x00000010, CX
 
-noTwo315:
+noTwo328:
 	TESTQ  $0x00000001, R12
-	JZ     stored316
+	JZ     stored329
 	VMOVSD X12, (CX)
 
-stored316:
+stored329:
 	VADDPD Z11, Z8, K1, Z8
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row311
+	JGE    row324
 
-rows312:
+rows325:
 	VADDPD Z7, Z0, Z0
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider310:
+wider323:
 	CMPQ      R12, $0x00000038
-	JGT       wider317
+	JGT       wider330
 	SUBQ      $0x00000030, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3832,9 +3969,9 @@ wider310:
 	VXORPD    Z11, Z11, Z11
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows319
+	JLT       rows332
 
-row318:
+row331:
 	VBROADCASTSD (DI), Z12
 	VMULPD       (R10), Z12, Z13
 	VMULPD       Z1, Z13, Z13
@@ -3863,48 +4000,48 @@ row318:
 	VMULPD.Z     384(R10), Z12, K1, Z12
 	VMULPD       Z7, Z12, Z12
 	TESTQ        $0x00000007, R12
-	JNZ          partial320
+	JNZ          partial333
 	VMOVUPD      Z12, 384(R11)
-	JMP          stored323
+	JMP          stored336
 
-partial320:
+partial333:
 	LEAQ       384(R11), CX
 	VMOVAPD    Z12, Z13
 	TESTQ      $0x00000004, R12
-	JZ         noFour321
+	JZ         noFour334
 	VMOVUPD    Y13, (CX)
 	VSHUFF64X2 $0x4e, Z13, Z13, Z13
 	ADDQ       $0x00000020, CX
 
-noFour321:
+noFour334:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo322
+	JZ         noTwo335
 	VMOVUPD    X13, (CX)
 	VSHUFF64X2 $0xb1, Z13, Z13, Z13
 	ADDQ       $0x00000010, CX
 
-noTwo322:
+noTwo335:
 	TESTQ  $0x00000001, R12
-	JZ     stored323
+	JZ     stored336
 	VMOVSD X13, (CX)
 
-stored323:
+stored336:
 	VADDPD Z12, Z10, K1, Z10
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row318
+	JGE    row331
 
-rows319:
+rows332:
 	VADDPD Z8, Z0, Z0
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
-	JMP    done232
+	JMP    done245
 
-wider317:
+wider330:
 	SUBQ      $0x00000038, R12
 	MOVQ      $-1, DI
 	BZHIQ     R12, DI, DI
@@ -3926,9 +4063,9 @@ wider317:
 	VXORPD    Z12, Z12, Z12
 	MOVQ      BX, AX
 	CMPQ      AX, $0x00000001
-	JLT       rows326
+	JLT       rows339
 
-row325:
+row338:
 	VBROADCASTSD (DI), Z13
 	VMULPD       (R10), Z13, Z14
 	VMULPD       Z1, Z14, Z14
@@ -3961,47 +4098,47 @@ row325:
 	VMULPD.Z     448(R10), Z13, K1, Z13
 	VMULPD       Z8, Z13, Z13
 	TESTQ        $0x00000007, R12
-	JNZ          partial327
+	JNZ          partial340
 	VMOVUPD      Z13, 448(R11)
-	JMP          stored330
+	JMP          stored343
 
-partial327:
+partial340:
 	LEAQ       448(R11), CX
 	VMOVAPD    Z13, Z14
 	TESTQ      $0x00000004, R12
-	JZ         noFour328
+	JZ         noFour341
 	VMOVUPD    Y14, (CX)
 	VSHUFF64X2 $0x4e, Z14, Z14, Z14
 	ADDQ       $0x00000020, CX
 
-noFour328:
+noFour341:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo329
+	JZ         noTwo342
 	VMOVUPD    X14, (CX)
 	VSHUFF64X2 $0xb1, Z14, Z14, Z14
 	ADDQ       $0x00000010, CX
 
-noTwo329:
+noTwo342:
 	TESTQ  $0x00000001, R12
-	JZ     stored330
+	JZ     stored343
 	VMOVSD X14, (CX)
 
-stored330:
+stored343:
 	VADDPD Z13, Z12, K1, Z12
 	ADDQ   $0x00000008, DI
 	ADDQ   R8, R10
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row325
+	JGE    row338
 
-rows326:
+rows339:
 	VADDPD Z9, Z0, Z0
 	VADDPD Z10, Z0, Z0
 	VADDPD Z11, Z0, Z0
 	VADDPD Z12, Z0, Z0
 
-done232:
+done245:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -4028,9 +4165,9 @@ TEXT ·exponentiate512(SB), $0-73
 	XORQ         BX, BX
 	MOVQ         DX, SI
 	CMPQ         SI, $0x00000010
-	JLT          rest332
+	JLT          rest345
 
-whole331:
+whole344:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4046,13 +4183,13 @@ whole331:
 	ADDQ    $0x00000010, BX
 	SUBQ    $0x00000010, SI
 	CMPQ    SI, $0x00000010
-	JGE     whole331
+	JGE     whole344
 
-rest332:
+rest345:
 	CMPQ SI, $0x00000008
-	JLT  rest334
+	JLT  rest347
 
-whole333:
+whole346:
 	VMOVUPD (CX)(BX*8), Z6
 	VCMPPD  $0x04, Z1, Z6, K2
 	VMAXPD  Z6, Z2, K2, Z2
@@ -4062,11 +4199,11 @@ whole333:
 	ADDQ    $0x00000008, BX
 	SUBQ    $0x00000008, SI
 	CMPQ    SI, $0x00000008
-	JGE     whole333
+	JGE     whole346
 
-rest334:
+rest347:
 	TESTQ     SI, SI
-	JZ        done335
+	JZ        done348
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVB     DI, K2
@@ -4077,7 +4214,7 @@ rest334:
 	VCMPPD    $0x03, Z6, Z6, K2
 	KORB      K2, K1, K1
 
-done335:
+done348:
 	VMAXPD       Z4, Z2, Z2
 	VMINPD       Z5, Z3, Z3
 	VSHUFF64X2   $0x4e, Z2, Z2, Z1
@@ -4093,7 +4230,7 @@ done335:
 	VPERMILPD    $0x55, Z3, Z1
 	VMINPD       Z1, Z3, Z3
 	KTESTB       K1, K1
-	JNZ          nan338
+	JNZ          nan351
 	VPANDQ.BCST  constants<>+792(SB), Z2, Z1
 	VCMPPD.BCST  $0x1e, constants<>+800(SB), Z1, K1
 	VSUBPD       Z2, Z3, Z3
@@ -4101,7 +4238,7 @@ done335:
 	VBROADCASTSD lowest+56(FP), Z1
 	VCMPPD       $0x19, Z1, Z3, K2
 	KORTESTB     K1, K2
-	JNZ          unsafe336
+	JNZ          unsafe349
 	VBROADCASTSD constants<>+808(SB), Z1
 	VBROADCASTSD constants<>+24(SB), Z3
 	VBROADCASTSD constants<>+16(SB), Z4
@@ -4118,9 +4255,9 @@ done335:
 	VMOVUPD      constants<>+896(SB), Z15
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest340
+	JLT          rest353
 
-whole339:
+whole352:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4168,13 +4305,13 @@ whole339:
 	ADDQ          $0x00000010, BX
 	SUBQ          $0x00000010, DX
 	CMPQ          DX, $0x00000010
-	JGE           whole339
+	JGE           whole352
 
-rest340:
+rest353:
 	CMPQ DX, $0x00000008
-	JLT  rest342
+	JLT  rest355
 
-whole341:
+whole354:
 	VMOVUPD       (CX)(BX*8), Z16
 	VSUBPD        Z2, Z16, Z16
 	VMULPD        Z0, Z16, Z16
@@ -4200,11 +4337,11 @@ whole341:
 	ADDQ          $0x00000008, BX
 	SUBQ          $0x00000008, DX
 	CMPQ          DX, $0x00000008
-	JGE           whole341
+	JGE           whole354
 
-rest342:
+rest355:
 	TESTQ         DX, DX
-	JZ            done343
+	JZ            done356
 	MOVQ          $-1, SI
 	BZHIQ         DX, SI, SI
 	KMOVB         SI, K1
@@ -4230,43 +4367,43 @@ rest342:
 	VPADDQ        Z1, Z0, Z0
 	VFMADD213PD.Z Z0, Z0, K1, Z3
 	TESTQ         $0x00000007, DX
-	JNZ           partial344
+	JNZ           partial357
 	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored347
+	JMP           stored360
 
-partial344:
+partial357:
 	LEAQ       (AX)(BX*8), AX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, DX
-	JZ         noFour345
+	JZ         noFour358
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour345:
+noFour358:
 	TESTQ      $0x00000002, DX
-	JZ         noTwo346
+	JZ         noTwo359
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo346:
+noTwo359:
 	TESTQ  $0x00000001, DX
-	JZ     stored347
+	JZ     stored360
 	VMOVSD X0, (AX)
 
-stored347:
-done343:
+stored360:
+done356:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan338:
+nan351:
 	VBROADCASTSD constants<>+768(SB), Z2
 
-unsafe336:
+unsafe349:
 	MOVSD X2, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -4288,19 +4425,19 @@ TEXT ·absorb512(SB), $0-96
 	VXORPD       Z4, Z4, Z4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000008
-	JLT          rest349
+	JLT          rest362
 
-whole348:
+whole361:
 	VMOVUPD  (AX)(SI*8), Z5
 	VMOVUPD  (CX)(SI*8), Z6
 	VUCOMISD X4, X1
-	JE       undamped350
+	JE       undamped363
 	VCMPPD   $0x04, Z5, Z6, K1
 	VMULPD   Z1, Z5, Z7
 	VMULPD   Z2, Z6, Z8
 	VADDPD   Z7, Z8, K1, Z6
 
-undamped350:
+undamped363:
 	VCMPPD      $0x04, Z5, Z6, K1
 	VSUBPD.Z    Z5, Z6, K1, Z5
 	VPANDQ.BCST constants<>+792(SB), Z5, Z5
@@ -4312,85 +4449,85 @@ undamped350:
 	ADDQ        $0x00000008, SI
 	SUBQ        $0x00000008, BX
 	CMPQ        BX, $0x00000008
-	JGE         whole348
+	JGE         whole361
 
-rest349:
+rest362:
 	TESTQ     BX, BX
-	JZ        done351
+	JZ        done364
 	MOVQ      $-1, DI
 	BZHIQ     BX, DI, DI
 	KMOVB     DI, K1
 	VMOVUPD.Z (AX)(SI*8), K1, Z5
 	VMOVUPD.Z (CX)(SI*8), K1, Z6
 	VUCOMISD  X4, X1
-	JE        undamped352
+	JE        undamped365
 	VCMPPD    $0x04, Z5, Z6, K2
 	VMULPD    Z1, Z5, Z1
 	VMULPD    Z2, Z6, Z2
 	VADDPD    Z1, Z2, K2, Z6
 
-undamped352:
+undamped365:
 	VCMPPD      $0x04, Z5, Z6, K2
 	VSUBPD.Z    Z5, Z6, K2, Z1
 	VPANDQ.BCST constants<>+792(SB), Z1, Z1
 	VPMAXUQ     Z1, Z3, Z3
 	TESTQ       $0x00000007, BX
-	JNZ         partial353
+	JNZ         partial366
 	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored356
+	JMP         stored369
 
-partial353:
+partial366:
 	LEAQ       (AX)(SI*8), AX
 	VMOVAPD    Z6, Z1
 	TESTQ      $0x00000004, BX
-	JZ         noFour354
+	JZ         noFour367
 	VMOVUPD    Y1, (AX)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, AX
 
-noFour354:
+noFour367:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo355
+	JZ         noTwo368
 	VMOVUPD    X1, (AX)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, AX
 
-noTwo355:
+noTwo368:
 	TESTQ  $0x00000001, BX
-	JZ     stored356
+	JZ     stored369
 	VMOVSD X1, (AX)
 
-stored356:
+stored369:
 	VMOVUPD.Z   (DX)(SI*8), K1, Z1
 	VFMADD231PD Z6, Z0, Z1
 	TESTQ       $0x00000007, BX
-	JNZ         partial357
+	JNZ         partial370
 	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored360
+	JMP         stored373
 
-partial357:
+partial370:
 	LEAQ       (DX)(SI*8), AX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, BX
-	JZ         noFour358
+	JZ         noFour371
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour358:
+noFour371:
 	TESTQ      $0x00000002, BX
-	JZ         noTwo359
+	JZ         noTwo372
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo359:
+noTwo372:
 	TESTQ  $0x00000001, BX
-	JZ     stored360
+	JZ     stored373
 	VMOVSD X0, (AX)
 
-stored360:
-done351:
+stored373:
+done364:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -4415,9 +4552,9 @@ TEXT ·edgeBelief512(SB), $2112-161
 	LEAQ              63(SP), R10
 	ANDQ              $-64, R10
 	CMPQ              R8, $0x08
-	JNE               general362
+	JNE               general375
 	CMPQ              R9, $0x08
-	JNE               general362
+	JNE               general375
 	VBROADCASTSD      constants<>+760(SB), Z0
 	VMOVUPD           (DX), Z1
 	VCMPPD            $0x04, Z0, Z1, K1
@@ -4539,7 +4676,7 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VPSUBQ.BCST       constants<>+960(SB), Z1, Z5
 	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z5, K1
 	KORTESTB          K1, K1
-	JNZ               unsafe361
+	JNZ               unsafe374
 	VMOVSD            constants<>+392(SB), X5
 	VDIVSD            X1, X5, X5
 	VBROADCASTSD      X5, Z5
@@ -4605,14 +4742,14 @@ TEXT ·edgeBelief512(SB), $2112-161
 	VZEROUPPER
 	RET
 
-general362:
+general375:
 	VBROADCASTSD constants<>+760(SB), Z0
 	XORQ         R11, R11
 	MOVQ         R8, R12
 	CMPQ         R12, $0x00000008
-	JLT          rest364
+	JLT          rest377
 
-whole363:
+whole376:
 	VBROADCASTSD constants<>+760(SB), Z1
 	VMOVUPD      (DX)(R11*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -4623,11 +4760,11 @@ whole363:
 	ADDQ         $0x00000008, R11
 	SUBQ         $0x00000008, R12
 	CMPQ         R12, $0x00000008
-	JGE          whole363
+	JGE          whole376
 
-rest364:
+rest377:
 	TESTQ        R12, R12
-	JZ           done365
+	JZ           done378
 	MOVQ         $-1, R13
 	BZHIQ        R12, R13, R13
 	KMOVB        R13, K1
@@ -4639,7 +4776,7 @@ rest364:
 	VMOVUPD      Z1, (R10)(R11*8)
 	VMAXPD       Z1, Z0, Z0
 
-done365:
+done378:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -4650,9 +4787,9 @@ done365:
 	XORQ         CX, CX
 	MOVQ         R9, DX
 	CMPQ         DX, $0x00000008
-	JLT          rest367
+	JLT          rest380
 
-whole366:
+whole379:
 	VBROADCASTSD constants<>+760(SB), Z2
 	VMOVUPD      (SI)(CX*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -4663,11 +4800,11 @@ whole366:
 	ADDQ         $0x00000008, CX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole366
+	JGE          whole379
 
-rest367:
+rest380:
 	TESTQ        DX, DX
-	JZ           done368
+	JZ           done381
 	MOVQ         $-1, R11
 	BZHIQ        DX, R11, R11
 	KMOVB        R11, K1
@@ -4679,7 +4816,7 @@ rest367:
 	VMOVUPD      Z2, 1024(R10)(CX*8)
 	VMAXPD       Z2, Z1, Z1
 
-done368:
+done381:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -4688,7 +4825,7 @@ done368:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       CX, CX
 
-vector369:
+vector382:
 	VMOVUPD           (R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -4719,10 +4856,10 @@ vector369:
 	VMOVUPD           Z3, 512(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R8
-	JLT               vector369
+	JLT               vector382
 	XORQ              CX, CX
 
-vector370:
+vector383:
 	VMOVUPD           1024(R10)(CX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -4753,7 +4890,7 @@ vector370:
 	VMOVUPD           Z3, 1536(R10)(CX*8)
 	ADDQ              $0x08, CX
 	CMPQ              CX, R9
-	JLT               vector370
+	JLT               vector383
 	VADDPD            Z1, Z0, Z0
 	MOVQ              R9, CX
 	SHLQ              $0x03, CX
@@ -4762,9 +4899,9 @@ vector370:
 	XORQ              SI, SI
 	MOVQ              R9, R11
 	CMPQ              R11, $0x00000040
-	JLT               rest372
+	JLT               rest385
 
-panel371:
+panel384:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Z3, Z3, Z3
@@ -4785,9 +4922,9 @@ panel371:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows375
+	JLT    rows388
 
-row374:
+row387:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -4816,9 +4953,9 @@ row374:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R12
 	CMPQ             R12, $0x00000001
-	JGE              row374
+	JGE              row387
 
-rows375:
+rows388:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -4846,13 +4983,13 @@ rows375:
 	ADDQ        $0x00000200, SI
 	SUBQ        $0x00000040, R11
 	CMPQ        R11, $0x00000040
-	JGE         panel371
+	JGE         panel384
 
-rest372:
+rest385:
 	TESTQ  R11, R11
-	JZ     done373
+	JZ     done386
 	CMPQ   R11, $0x00000008
-	JGT    wider376
+	JGT    wider389
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
 	KMOVB  DX, K1
@@ -4864,9 +5001,9 @@ rest372:
 	VXORPD Z6, Z6, Z6
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows378
+	JLT    rows391
 
-row377:
+row390:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -4877,13 +5014,13 @@ row377:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row377
+	JGE              row390
 
-rows378:
+rows391:
 	CMPQ R11, $0x00000001
-	JLT  rows380
+	JLT  rows393
 
-row379:
+row392:
 	VMOVUPD.Z        (BX), K1, Z7
 	VFMADD231PD.BCST (DX), Z7, Z3
 	VFMADD231PD.BCST 512(DX), Z7, Z5
@@ -4891,19 +5028,19 @@ row379:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row379
+	JGE              row392
 
-rows380:
+rows393:
 	VADDPD      Z4, Z3, Z3
 	VADDPD      Z6, Z5, Z5
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done373
+	JMP         done386
 
-wider376:
+wider389:
 	CMPQ   R11, $0x00000010
-	JGT    wider381
+	JGT    wider394
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -4920,9 +5057,9 @@ wider376:
 	VXORPD Z10, Z10, Z10
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows383
+	JLT    rows396
 
-row382:
+row395:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -4939,13 +5076,13 @@ row382:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row382
+	JGE              row395
 
-rows383:
+rows396:
 	CMPQ R11, $0x00000001
-	JLT  rows385
+	JLT  rows398
 
-row384:
+row397:
 	VMOVUPD          (BX), Z11
 	VFMADD231PD.BCST (DX), Z11, Z3
 	VFMADD231PD.BCST 512(DX), Z11, Z7
@@ -4956,9 +5093,9 @@ row384:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row384
+	JGE              row397
 
-rows385:
+rows398:
 	VADDPD      Z5, Z3, Z3
 	VADDPD      Z9, Z7, Z7
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -4969,11 +5106,11 @@ rows385:
 	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
 	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done373
+	JMP         done386
 
-wider381:
+wider394:
 	CMPQ   R11, $0x00000018
-	JGT    wider386
+	JGT    wider399
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -4994,9 +5131,9 @@ wider381:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows388
+	JLT    rows401
 
-row387:
+row400:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5019,13 +5156,13 @@ row387:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row387
+	JGE              row400
 
-rows388:
+rows401:
 	CMPQ R11, $0x00000001
-	JLT  rows390
+	JLT  rows403
 
-row389:
+row402:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5039,9 +5176,9 @@ row389:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row389
+	JGE              row402
 
-rows390:
+rows403:
 	VADDPD      Z6, Z3, Z3
 	VADDPD      Z12, Z9, Z9
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5057,11 +5194,11 @@ rows390:
 	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
 	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done373
+	JMP         done386
 
-wider386:
+wider399:
 	CMPQ   R11, $0x00000020
-	JGT    wider391
+	JGT    wider404
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5086,9 +5223,9 @@ wider386:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000002
-	JLT    rows393
+	JLT    rows406
 
-row392:
+row405:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5117,13 +5254,13 @@ row392:
 	LEAQ             (BX)(CX*2), BX
 	SUBQ             $0x00000002, R11
 	CMPQ             R11, $0x00000002
-	JGE              row392
+	JGE              row405
 
-rows393:
+rows406:
 	CMPQ R11, $0x00000001
-	JLT  rows395
+	JLT  rows408
 
-row394:
+row407:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5140,9 +5277,9 @@ row394:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row394
+	JGE              row407
 
-rows395:
+rows408:
 	VADDPD      Z7, Z3, Z3
 	VADDPD      Z15, Z11, Z11
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
@@ -5163,11 +5300,11 @@ rows395:
 	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
 	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done373
+	JMP         done386
 
-wider391:
+wider404:
 	CMPQ   R11, $0x00000028
-	JGT    wider396
+	JGT    wider409
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5186,9 +5323,9 @@ wider391:
 	VXORPD Z12, Z12, Z12
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows398
+	JLT    rows411
 
-row397:
+row410:
 	VMOVUPD          (BX), Z13
 	VFMADD231PD.BCST (DX), Z13, Z3
 	VFMADD231PD.BCST 512(DX), Z13, Z8
@@ -5208,9 +5345,9 @@ row397:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row397
+	JGE              row410
 
-rows398:
+rows411:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5226,11 +5363,11 @@ rows398:
 	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
 	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
 	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done373
+	JMP         done386
 
-wider396:
+wider409:
 	CMPQ   R11, $0x00000030
-	JGT    wider399
+	JGT    wider412
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5251,9 +5388,9 @@ wider396:
 	VXORPD Z14, Z14, Z14
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows401
+	JLT    rows414
 
-row400:
+row413:
 	VMOVUPD          (BX), Z15
 	VFMADD231PD.BCST (DX), Z15, Z3
 	VFMADD231PD.BCST 512(DX), Z15, Z9
@@ -5276,9 +5413,9 @@ row400:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row400
+	JGE              row413
 
-rows401:
+rows414:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5297,11 +5434,11 @@ rows401:
 	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
 	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
 	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done373
+	JMP         done386
 
-wider399:
+wider412:
 	CMPQ   R11, $0x00000038
-	JGT    wider402
+	JGT    wider415
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5324,9 +5461,9 @@ wider399:
 	VXORPD Z16, Z16, Z16
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows404
+	JLT    rows417
 
-row403:
+row416:
 	VMOVUPD          (BX), Z17
 	VFMADD231PD.BCST (DX), Z17, Z3
 	VFMADD231PD.BCST 512(DX), Z17, Z10
@@ -5352,9 +5489,9 @@ row403:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row403
+	JGE              row416
 
-rows404:
+rows417:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5376,9 +5513,9 @@ rows404:
 	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
 	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
 	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done373
+	JMP         done386
 
-wider402:
+wider415:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, DX
 	BZHIQ  R11, DX, DX
@@ -5403,9 +5540,9 @@ wider402:
 	VXORPD Z18, Z18, Z18
 	MOVQ   R8, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows407
+	JLT    rows420
 
-row406:
+row419:
 	VMOVUPD          (BX), Z19
 	VFMADD231PD.BCST (DX), Z19, Z3
 	VFMADD231PD.BCST 512(DX), Z19, Z11
@@ -5434,9 +5571,9 @@ row406:
 	ADDQ             CX, BX
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row406
+	JGE              row419
 
-rows407:
+rows420:
 	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
 	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
 	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
@@ -5462,7 +5599,7 @@ rows407:
 	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
 	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
 
-done373:
+done386:
 	VSHUFF64X2       $0x4e, Z1, Z1, Z3
 	VSHUFF64X2       $0x4e, Z2, Z2, Z4
 	VADDPD           Z3, Z1, Z1
@@ -5478,7 +5615,7 @@ done373:
 	VPSUBQ.BCST      constants<>+960(SB), Z1, Z3
 	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z3, K1
 	KORTESTB         K1, K1
-	JNZ              unsafe361
+	JNZ              unsafe374
 	VMOVSD           constants<>+392(SB), X3
 	VDIVSD           X1, X3, X3
 	VBROADCASTSD     X3, Z3
@@ -5519,9 +5656,9 @@ done373:
 	XORQ             DX, DX
 	MOVQ             R9, R11
 	CMPQ             R11, $0x00000040
-	JLT              rest409
+	JLT              rest422
 
-panel408:
+panel421:
 	MOVQ   R10, BX
 	LEAQ   (DI)(DX*1), SI
 	LEAQ   (AX)(DX*1), R9
@@ -5535,9 +5672,9 @@ panel408:
 	VMULPD 1472(R10)(DX*1), Z3, Z8
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000002
-	JLT    rows412
+	JLT    rows425
 
-row411:
+row424:
 	VBROADCASTSD (BX), Z9
 	VMULPD       (SI), Z9, Z10
 	VMULPD       Z0, Z10, Z10
@@ -5593,13 +5730,13 @@ row411:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, R12
 	CMPQ         R12, $0x00000002
-	JGE          row411
+	JGE          row424
 
-rows412:
+rows425:
 	CMPQ R12, $0x00000001
-	JLT  rows414
+	JLT  rows427
 
-row413:
+row426:
 	VBROADCASTSD (BX), Z9
 	VMULPD       (SI), Z9, Z10
 	VMULPD       Z0, Z10, Z10
@@ -5630,19 +5767,19 @@ row413:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row413
+	JGE          row426
 
-rows414:
+rows427:
 	ADDQ $0x00000200, DX
 	SUBQ $0x00000040, R11
 	CMPQ R11, $0x00000040
-	JGE  panel408
+	JGE  panel421
 
-rest409:
+rest422:
 	TESTQ  R11, R11
-	JZ     done410
+	JZ     done423
 	CMPQ   R11, $0x00000008
-	JGT    wider415
+	JGT    wider428
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
 	KMOVB  BX, K1
@@ -5652,9 +5789,9 @@ rest409:
 	VMULPD 1024(R10)(DX*1), Z3, Z0
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows417
+	JLT    rows430
 
-row416:
+row429:
 	VBROADCASTSD (BX), Z1
 	VMULPD.Z     (SI), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -5668,13 +5805,13 @@ row416:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row416
+	JGE          row429
 
-rows417:
+rows430:
 	CMPQ AX, $0x00000001
-	JLT  rows419
+	JLT  rows432
 
-row418:
+row431:
 	VBROADCASTSD (BX), Z1
 	VMULPD.Z     (SI), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -5684,14 +5821,14 @@ row418:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row418
+	JGE          row431
 
-rows419:
-	JMP done410
+rows432:
+	JMP done423
 
-wider415:
+wider428:
 	CMPQ   R11, $0x00000010
-	JGT    wider420
+	JGT    wider433
 	SUBQ   $0x00000008, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -5703,9 +5840,9 @@ wider415:
 	VMULPD 1088(R10)(DX*1), Z3, Z1
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows422
+	JLT    rows435
 
-row421:
+row434:
 	VBROADCASTSD (BX), Z2
 	VMULPD       (SI), Z2, Z3
 	VMULPD       Z0, Z3, Z3
@@ -5725,13 +5862,13 @@ row421:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row421
+	JGE          row434
 
-rows422:
+rows435:
 	CMPQ AX, $0x00000001
-	JLT  rows424
+	JLT  rows437
 
-row423:
+row436:
 	VBROADCASTSD (BX), Z2
 	VMULPD       (SI), Z2, Z3
 	VMULPD       Z0, Z3, Z3
@@ -5744,14 +5881,14 @@ row423:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row423
+	JGE          row436
 
-rows424:
-	JMP done410
+rows437:
+	JMP done423
 
-wider420:
+wider433:
 	CMPQ   R11, $0x00000018
-	JGT    wider425
+	JGT    wider438
 	SUBQ   $0x00000010, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -5764,9 +5901,9 @@ wider420:
 	VMULPD 1152(R10)(DX*1), Z3, Z2
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows427
+	JLT    rows440
 
-row426:
+row439:
 	VBROADCASTSD (BX), Z3
 	VMULPD       (SI), Z3, Z4
 	VMULPD       Z0, Z4, Z4
@@ -5792,13 +5929,13 @@ row426:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row426
+	JGE          row439
 
-rows427:
+rows440:
 	CMPQ AX, $0x00000001
-	JLT  rows429
+	JLT  rows442
 
-row428:
+row441:
 	VBROADCASTSD (BX), Z3
 	VMULPD       (SI), Z3, Z4
 	VMULPD       Z0, Z4, Z4
@@ -5814,14 +5951,14 @@ row428:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row428
+	JGE          row441
 
-rows429:
-	JMP done410
+rows442:
+	JMP done423
 
-wider425:
+wider438:
 	CMPQ   R11, $0x00000020
-	JGT    wider430
+	JGT    wider443
 	SUBQ   $0x00000018, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -5835,9 +5972,9 @@ wider425:
 	VMULPD 1216(R10)(DX*1), Z3, Z3
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows432
+	JLT    rows445
 
-row431:
+row444:
 	VBROADCASTSD (BX), Z4
 	VMULPD       (SI), Z4, Z5
 	VMULPD       Z0, Z5, Z5
@@ -5869,13 +6006,13 @@ row431:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row431
+	JGE          row444
 
-rows432:
+rows445:
 	CMPQ AX, $0x00000001
-	JLT  rows434
+	JLT  rows447
 
-row433:
+row446:
 	VBROADCASTSD (BX), Z4
 	VMULPD       (SI), Z4, Z5
 	VMULPD       Z0, Z5, Z5
@@ -5894,14 +6031,14 @@ row433:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row433
+	JGE          row446
 
-rows434:
-	JMP done410
+rows447:
+	JMP done423
 
-wider430:
+wider443:
 	CMPQ   R11, $0x00000028
-	JGT    wider435
+	JGT    wider448
 	SUBQ   $0x00000020, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -5916,9 +6053,9 @@ wider430:
 	VMULPD 1280(R10)(DX*1), Z3, Z3
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows437
+	JLT    rows450
 
-row436:
+row449:
 	VBROADCASTSD (BX), Z5
 	VMULPD       (SI), Z5, Z6
 	VMULPD       Z0, Z6, Z6
@@ -5956,13 +6093,13 @@ row436:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row436
+	JGE          row449
 
-rows437:
+rows450:
 	CMPQ AX, $0x00000001
-	JLT  rows439
+	JLT  rows452
 
-row438:
+row451:
 	VBROADCASTSD (BX), Z5
 	VMULPD       (SI), Z5, Z6
 	VMULPD       Z0, Z6, Z6
@@ -5984,14 +6121,14 @@ row438:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row438
+	JGE          row451
 
-rows439:
-	JMP done410
+rows452:
+	JMP done423
 
-wider435:
+wider448:
 	CMPQ   R11, $0x00000030
-	JGT    wider440
+	JGT    wider453
 	SUBQ   $0x00000028, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -6007,9 +6144,9 @@ wider435:
 	VMULPD 1344(R10)(DX*1), Z3, Z3
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows442
+	JLT    rows455
 
-row441:
+row454:
 	VBROADCASTSD (BX), Z6
 	VMULPD       (SI), Z6, Z7
 	VMULPD       Z0, Z7, Z7
@@ -6053,13 +6190,13 @@ row441:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row441
+	JGE          row454
 
-rows442:
+rows455:
 	CMPQ AX, $0x00000001
-	JLT  rows444
+	JLT  rows457
 
-row443:
+row456:
 	VBROADCASTSD (BX), Z6
 	VMULPD       (SI), Z6, Z7
 	VMULPD       Z0, Z7, Z7
@@ -6084,14 +6221,14 @@ row443:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row443
+	JGE          row456
 
-rows444:
-	JMP done410
+rows457:
+	JMP done423
 
-wider440:
+wider453:
 	CMPQ   R11, $0x00000038
-	JGT    wider445
+	JGT    wider458
 	SUBQ   $0x00000030, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -6108,9 +6245,9 @@ wider440:
 	VMULPD 1408(R10)(DX*1), Z3, Z3
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows447
+	JLT    rows460
 
-row446:
+row459:
 	VBROADCASTSD (BX), Z7
 	VMULPD       (SI), Z7, Z8
 	VMULPD       Z0, Z8, Z8
@@ -6160,13 +6297,13 @@ row446:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row446
+	JGE          row459
 
-rows447:
+rows460:
 	CMPQ AX, $0x00000001
-	JLT  rows449
+	JLT  rows462
 
-row448:
+row461:
 	VBROADCASTSD (BX), Z7
 	VMULPD       (SI), Z7, Z8
 	VMULPD       Z0, Z8, Z8
@@ -6194,12 +6331,12 @@ row448:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row448
+	JGE          row461
 
-rows449:
-	JMP done410
+rows462:
+	JMP done423
 
-wider445:
+wider458:
 	SUBQ   $0x00000038, R11
 	MOVQ   $-1, BX
 	BZHIQ  R11, BX, BX
@@ -6217,9 +6354,9 @@ wider445:
 	VMULPD 1472(R10)(DX*1), Z3, Z3
 	MOVQ   R8, AX
 	CMPQ   AX, $0x00000002
-	JLT    rows452
+	JLT    rows465
 
-row451:
+row464:
 	VBROADCASTSD (BX), Z8
 	VMULPD       (SI), Z8, Z9
 	VMULPD       Z0, Z9, Z9
@@ -6275,13 +6412,13 @@ row451:
 	LEAQ         (R9)(CX*2), R9
 	SUBQ         $0x00000002, AX
 	CMPQ         AX, $0x00000002
-	JGE          row451
+	JGE          row464
 
-rows452:
+rows465:
 	CMPQ AX, $0x00000001
-	JLT  rows454
+	JLT  rows467
 
-row453:
+row466:
 	VBROADCASTSD (BX), Z8
 	VMULPD       (SI), Z8, Z9
 	VMULPD       Z0, Z9, Z9
@@ -6312,16 +6449,16 @@ row453:
 	ADDQ         CX, R9
 	SUBQ         $0x00000001, AX
 	CMPQ         AX, $0x00000001
-	JGE          row453
+	JGE          row466
 
-rows454:
-done410:
+rows467:
+done423:
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe361:
+unsafe374:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -6338,17 +6475,17 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest456
+	JLT  rest469
 
-panel455:
+panel468:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles459
+	JLT  tiles472
 
-tile458:
+tile471:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6377,9 +6514,9 @@ tile458:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done461
+	JLE    done474
 
-again460:
+again473:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -6423,9 +6560,9 @@ again460:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again460
+	JNZ          again473
 
-done461:
+done474:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -6461,13 +6598,13 @@ done461:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile458
+	JGE     tile471
 
-tiles459:
+tiles472:
 	CMPQ R10, $0x00000002
-	JLT  tiles463
+	JLT  tiles476
 
-tile462:
+tile475:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6480,9 +6617,9 @@ tile462:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done465
+	JLE    done478
 
-again464:
+again477:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -6502,9 +6639,9 @@ again464:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again464
+	JNZ          again477
 
-done465:
+done478:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -6520,13 +6657,13 @@ done465:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile462
+	JGE     tile475
 
-tiles463:
+tiles476:
 	CMPQ R10, $0x00000001
-	JLT  tiles467
+	JLT  tiles480
 
-tile466:
+tile479:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6535,9 +6672,9 @@ tile466:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done469
+	JLE    done482
 
-again468:
+again481:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -6551,9 +6688,9 @@ again468:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again468
+	JNZ          again481
 
-done469:
+done482:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
@@ -6561,19 +6698,19 @@ done469:
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile466
+	JGE     tile479
 
-tiles467:
+tiles480:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel455
+	JGE  panel468
 
-rest456:
+rest469:
 	TESTQ R9, R9
-	JZ    done457
+	JZ    done470
 	CMPQ  R9, $0x00000008
-	JGT   wider470
+	JGT   wider483
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -6582,9 +6719,9 @@ rest456:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x0000000c
-	JLT   tiles472
+	JLT   tiles485
 
-tile471:
+tile484:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6601,9 +6738,9 @@ tile471:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done474
+	JLE    done487
 
-again473:
+again486:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6644,357 +6781,357 @@ again473:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again473
+	JNZ          again486
 
-done474:
+done487:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial475
+	JNZ     partial488
 	VMOVUPD Z0, (DI)
-	JMP     stored478
+	JMP     stored491
 
-partial475:
+partial488:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour476
+	JZ         noFour489
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour476:
+noFour489:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo477
+	JZ         noTwo490
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo477:
+noTwo490:
 	TESTQ  $0x00000001, R9
-	JZ     stored478
+	JZ     stored491
 	VMOVSD X0, (BX)
 
-stored478:
+stored491:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial479
+	JNZ     partial492
 	VMOVUPD Z1, (DI)
-	JMP     stored482
+	JMP     stored495
 
-partial479:
+partial492:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour480
+	JZ         noFour493
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour480:
+noFour493:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo481
+	JZ         noTwo494
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo481:
+noTwo494:
 	TESTQ  $0x00000001, R9
-	JZ     stored482
+	JZ     stored495
 	VMOVSD X0, (BX)
 
-stored482:
+stored495:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial483
+	JNZ     partial496
 	VMOVUPD Z2, (DI)
-	JMP     stored486
+	JMP     stored499
 
-partial483:
+partial496:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour484
+	JZ         noFour497
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour484:
+noFour497:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo485
+	JZ         noTwo498
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo485:
+noTwo498:
 	TESTQ  $0x00000001, R9
-	JZ     stored486
+	JZ     stored499
 	VMOVSD X0, (BX)
 
-stored486:
+stored499:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial487
+	JNZ     partial500
 	VMOVUPD Z3, (DI)
-	JMP     stored490
+	JMP     stored503
 
-partial487:
+partial500:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour488
+	JZ         noFour501
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour488:
+noFour501:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo489
+	JZ         noTwo502
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo489:
+noTwo502:
 	TESTQ  $0x00000001, R9
-	JZ     stored490
+	JZ     stored503
 	VMOVSD X0, (BX)
 
-stored490:
+stored503:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial491
+	JNZ     partial504
 	VMOVUPD Z4, (DI)
-	JMP     stored494
+	JMP     stored507
 
-partial491:
+partial504:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour492
+	JZ         noFour505
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour492:
+noFour505:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo493
+	JZ         noTwo506
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo493:
+noTwo506:
 	TESTQ  $0x00000001, R9
-	JZ     stored494
+	JZ     stored507
 	VMOVSD X0, (BX)
 
-stored494:
+stored507:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial495
+	JNZ     partial508
 	VMOVUPD Z5, (DI)
-	JMP     stored498
+	JMP     stored511
 
-partial495:
+partial508:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour496
+	JZ         noFour509
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour496:
+noFour509:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo497
+	JZ         noTwo510
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo497:
+noTwo510:
 	TESTQ  $0x00000001, R9
-	JZ     stored498
+	JZ     stored511
 	VMOVSD X0, (BX)
 
-stored498:
+stored511:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial499
+	JNZ     partial512
 	VMOVUPD Z6, (DI)
-	JMP     stored502
+	JMP     stored515
 
-partial499:
+partial512:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour500
+	JZ         noFour513
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour500:
+noFour513:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo501
+	JZ         noTwo514
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo501:
+noTwo514:
 	TESTQ  $0x00000001, R9
-	JZ     stored502
+	JZ     stored515
 	VMOVSD X0, (BX)
 
-stored502:
+stored515:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial503
+	JNZ     partial516
 	VMOVUPD Z7, (DI)
-	JMP     stored506
+	JMP     stored519
 
-partial503:
+partial516:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour504
+	JZ         noFour517
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour504:
+noFour517:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo505
+	JZ         noTwo518
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo505:
+noTwo518:
 	TESTQ  $0x00000001, R9
-	JZ     stored506
+	JZ     stored519
 	VMOVSD X0, (BX)
 
-stored506:
+stored519:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial507
+	JNZ     partial520
 	VMOVUPD Z8, (DI)
-	JMP     stored510
+	JMP     stored523
 
-partial507:
+partial520:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour508
+	JZ         noFour521
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour508:
+noFour521:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo509
+	JZ         noTwo522
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo509:
+noTwo522:
 	TESTQ  $0x00000001, R9
-	JZ     stored510
+	JZ     stored523
 	VMOVSD X0, (BX)
 
-stored510:
+stored523:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial511
+	JNZ     partial524
 	VMOVUPD Z9, (DI)
-	JMP     stored514
+	JMP     stored527
 
-partial511:
+partial524:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour512
+	JZ         noFour525
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour512:
+noFour525:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo513
+	JZ         noTwo526
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo513:
+noTwo526:
 	TESTQ  $0x00000001, R9
-	JZ     stored514
+	JZ     stored527
 	VMOVSD X0, (BX)
 
-stored514:
+stored527:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial515
+	JNZ     partial528
 	VMOVUPD Z10, (DI)
-	JMP     stored518
+	JMP     stored531
 
-partial515:
+partial528:
 	LEAQ       (DI), BX
 	VMOVAPD    Z10, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour516
+	JZ         noFour529
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour516:
+noFour529:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo517
+	JZ         noTwo530
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo517:
+noTwo530:
 	TESTQ  $0x00000001, R9
-	JZ     stored518
+	JZ     stored531
 	VMOVSD X0, (BX)
 
-stored518:
+stored531:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial519
+	JNZ     partial532
 	VMOVUPD Z11, (DI)
-	JMP     stored522
+	JMP     stored535
 
-partial519:
+partial532:
 	LEAQ       (DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour520
+	JZ         noFour533
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour520:
+noFour533:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo521
+	JZ         noTwo534
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo521:
+noTwo534:
 	TESTQ  $0x00000001, R9
-	JZ     stored522
+	JZ     stored535
 	VMOVSD X0, (BX)
 
-stored522:
+stored535:
 	ADDQ AX, DI
 	SUBQ $0x0000000c, R10
 	CMPQ R10, $0x0000000c
-	JGE  tile471
+	JGE  tile484
 
-tiles472:
+tiles485:
 	CMPQ R10, $0x00000004
-	JLT  tiles524
+	JLT  tiles537
 
-tile523:
+tile536:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7003,9 +7140,9 @@ tile523:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done526
+	JLE    done539
 
-again525:
+again538:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -7022,141 +7159,141 @@ again525:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again525
+	JNZ          again538
 
-done526:
+done539:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	TESTQ   $0x00000007, R9
-	JNZ     partial527
+	JNZ     partial540
 	VMOVUPD Z0, (DI)
-	JMP     stored530
+	JMP     stored543
 
-partial527:
+partial540:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour528
+	JZ         noFour541
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour528:
+noFour541:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo529
+	JZ         noTwo542
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo529:
+noTwo542:
 	TESTQ  $0x00000001, R9
-	JZ     stored530
+	JZ     stored543
 	VMOVSD X0, (BX)
 
-stored530:
+stored543:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial531
+	JNZ     partial544
 	VMOVUPD Z1, (DI)
-	JMP     stored534
+	JMP     stored547
 
-partial531:
+partial544:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour532
+	JZ         noFour545
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour532:
+noFour545:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo533
+	JZ         noTwo546
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo533:
+noTwo546:
 	TESTQ  $0x00000001, R9
-	JZ     stored534
+	JZ     stored547
 	VMOVSD X0, (BX)
 
-stored534:
+stored547:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial535
+	JNZ     partial548
 	VMOVUPD Z2, (DI)
-	JMP     stored538
+	JMP     stored551
 
-partial535:
+partial548:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour536
+	JZ         noFour549
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour536:
+noFour549:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo537
+	JZ         noTwo550
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo537:
+noTwo550:
 	TESTQ  $0x00000001, R9
-	JZ     stored538
+	JZ     stored551
 	VMOVSD X0, (BX)
 
-stored538:
+stored551:
 	ADDQ    AX, DI
 	TESTQ   $0x00000007, R9
-	JNZ     partial539
+	JNZ     partial552
 	VMOVUPD Z3, (DI)
-	JMP     stored542
+	JMP     stored555
 
-partial539:
+partial552:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour540
+	JZ         noFour553
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour540:
+noFour553:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo541
+	JZ         noTwo554
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo541:
+noTwo554:
 	TESTQ  $0x00000001, R9
-	JZ     stored542
+	JZ     stored555
 	VMOVSD X0, (BX)
 
-stored542:
+stored555:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile523
+	JGE  tile536
 
-tiles524:
+tiles537:
 	CMPQ R10, $0x00000001
-	JLT  tiles544
+	JLT  tiles557
 
-tile543:
+tile556:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done546
+	JLE    done559
 
-again545:
+again558:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -7164,47 +7301,47 @@ again545:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again545
+	JNZ          again558
 
-done546:
+done559:
 	TESTQ   $0x00000007, R9
-	JNZ     partial547
+	JNZ     partial560
 	VMOVUPD Z0, (DI)
-	JMP     stored550
+	JMP     stored563
 
-partial547:
+partial560:
 	LEAQ       (DI), CX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour548
+	JZ         noFour561
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour548:
+noFour561:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo549
+	JZ         noTwo562
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo549:
+noTwo562:
 	TESTQ  $0x00000001, R9
-	JZ     stored550
+	JZ     stored563
 	VMOVSD X0, (CX)
 
-stored550:
+stored563:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile543
+	JGE  tile556
 
-tiles544:
-	JMP done457
+tiles557:
+	JMP done470
 
-wider470:
+wider483:
 	CMPQ  R9, $0x00000010
-	JGT   wider551
+	JGT   wider564
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7214,9 +7351,9 @@ wider470:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles553
+	JLT   tiles566
 
-tile552:
+tile565:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7237,9 +7374,9 @@ tile552:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done555
+	JLE    done568
 
-again554:
+again567:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -7277,253 +7414,253 @@ again554:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again554
+	JNZ          again567
 
-done555:
+done568:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial556
+	JNZ     partial569
 	VMOVUPD Z1, 64(DI)
-	JMP     stored559
+	JMP     stored572
 
-partial556:
+partial569:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour557
+	JZ         noFour570
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour557:
+noFour570:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo558
+	JZ         noTwo571
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo558:
+noTwo571:
 	TESTQ  $0x00000001, R9
-	JZ     stored559
+	JZ     stored572
 	VMOVSD X0, (BX)
 
-stored559:
+stored572:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial560
+	JNZ     partial573
 	VMOVUPD Z3, 64(DI)
-	JMP     stored563
+	JMP     stored576
 
-partial560:
+partial573:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour561
+	JZ         noFour574
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour561:
+noFour574:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo562
+	JZ         noTwo575
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo562:
+noTwo575:
 	TESTQ  $0x00000001, R9
-	JZ     stored563
+	JZ     stored576
 	VMOVSD X0, (BX)
 
-stored563:
+stored576:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial564
+	JNZ     partial577
 	VMOVUPD Z5, 64(DI)
-	JMP     stored567
+	JMP     stored580
 
-partial564:
+partial577:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour565
+	JZ         noFour578
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour565:
+noFour578:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo566
+	JZ         noTwo579
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo566:
+noTwo579:
 	TESTQ  $0x00000001, R9
-	JZ     stored567
+	JZ     stored580
 	VMOVSD X0, (BX)
 
-stored567:
+stored580:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial568
+	JNZ     partial581
 	VMOVUPD Z7, 64(DI)
-	JMP     stored571
+	JMP     stored584
 
-partial568:
+partial581:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour569
+	JZ         noFour582
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour569:
+noFour582:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo570
+	JZ         noTwo583
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo570:
+noTwo583:
 	TESTQ  $0x00000001, R9
-	JZ     stored571
+	JZ     stored584
 	VMOVSD X0, (BX)
 
-stored571:
+stored584:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial572
+	JNZ     partial585
 	VMOVUPD Z9, 64(DI)
-	JMP     stored575
+	JMP     stored588
 
-partial572:
+partial585:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour573
+	JZ         noFour586
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour573:
+noFour586:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo574
+	JZ         noTwo587
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo574:
+noTwo587:
 	TESTQ  $0x00000001, R9
-	JZ     stored575
+	JZ     stored588
 	VMOVSD X0, (BX)
 
-stored575:
+stored588:
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial576
+	JNZ     partial589
 	VMOVUPD Z11, 64(DI)
-	JMP     stored579
+	JMP     stored592
 
-partial576:
+partial589:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour577
+	JZ         noFour590
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour577:
+noFour590:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo578
+	JZ         noTwo591
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo578:
+noTwo591:
 	TESTQ  $0x00000001, R9
-	JZ     stored579
+	JZ     stored592
 	VMOVSD X0, (BX)
 
-stored579:
+stored592:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial580
+	JNZ     partial593
 	VMOVUPD Z13, 64(DI)
-	JMP     stored583
+	JMP     stored596
 
-partial580:
+partial593:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z13, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour581
+	JZ         noFour594
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour581:
+noFour594:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo582
+	JZ         noTwo595
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo582:
+noTwo595:
 	TESTQ  $0x00000001, R9
-	JZ     stored583
+	JZ     stored596
 	VMOVSD X0, (BX)
 
-stored583:
+stored596:
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial584
+	JNZ     partial597
 	VMOVUPD Z15, 64(DI)
-	JMP     stored587
+	JMP     stored600
 
-partial584:
+partial597:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour585
+	JZ         noFour598
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour585:
+noFour598:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo586
+	JZ         noTwo599
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo586:
+noTwo599:
 	TESTQ  $0x00000001, R9
-	JZ     stored587
+	JZ     stored600
 	VMOVSD X0, (BX)
 
-stored587:
+stored600:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile552
+	JGE  tile565
 
-tiles553:
+tiles566:
 	CMPQ R10, $0x00000004
-	JLT  tiles589
+	JLT  tiles602
 
-tile588:
+tile601:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7536,9 +7673,9 @@ tile588:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done591
+	JLE    done604
 
-again590:
+again603:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -7560,146 +7697,146 @@ again590:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again590
+	JNZ          again603
 
-done591:
+done604:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial592
+	JNZ     partial605
 	VMOVUPD Z1, 64(DI)
-	JMP     stored595
+	JMP     stored608
 
-partial592:
+partial605:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour593
+	JZ         noFour606
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour593:
+noFour606:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo594
+	JZ         noTwo607
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo594:
+noTwo607:
 	TESTQ  $0x00000001, R9
-	JZ     stored595
+	JZ     stored608
 	VMOVSD X0, (BX)
 
-stored595:
+stored608:
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial596
+	JNZ     partial609
 	VMOVUPD Z3, 64(DI)
-	JMP     stored599
+	JMP     stored612
 
-partial596:
+partial609:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour597
+	JZ         noFour610
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour597:
+noFour610:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo598
+	JZ         noTwo611
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo598:
+noTwo611:
 	TESTQ  $0x00000001, R9
-	JZ     stored599
+	JZ     stored612
 	VMOVSD X0, (BX)
 
-stored599:
+stored612:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial600
+	JNZ     partial613
 	VMOVUPD Z5, 64(DI)
-	JMP     stored603
+	JMP     stored616
 
-partial600:
+partial613:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour601
+	JZ         noFour614
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour601:
+noFour614:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo602
+	JZ         noTwo615
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo602:
+noTwo615:
 	TESTQ  $0x00000001, R9
-	JZ     stored603
+	JZ     stored616
 	VMOVSD X0, (BX)
 
-stored603:
+stored616:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial604
+	JNZ     partial617
 	VMOVUPD Z7, 64(DI)
-	JMP     stored607
+	JMP     stored620
 
-partial604:
+partial617:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour605
+	JZ         noFour618
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour605:
+noFour618:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo606
+	JZ         noTwo619
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo606:
+noTwo619:
 	TESTQ  $0x00000001, R9
-	JZ     stored607
+	JZ     stored620
 	VMOVSD X0, (BX)
 
-stored607:
+stored620:
 	ADDQ AX, DI
 	SUBQ $0x00000004, R10
 	CMPQ R10, $0x00000004
-	JGE  tile588
+	JGE  tile601
 
-tiles589:
+tiles602:
 	CMPQ R10, $0x00000001
-	JLT  tiles609
+	JLT  tiles622
 
-tile608:
+tile621:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done611
+	JLE    done624
 
-again610:
+again623:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7709,48 +7846,48 @@ again610:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again610
+	JNZ          again623
 
-done611:
+done624:
 	VMOVUPD Z0, (DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial612
+	JNZ     partial625
 	VMOVUPD Z1, 64(DI)
-	JMP     stored615
+	JMP     stored628
 
-partial612:
+partial625:
 	LEAQ       64(DI), CX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour613
+	JZ         noFour626
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour613:
+noFour626:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo614
+	JZ         noTwo627
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo614:
+noTwo627:
 	TESTQ  $0x00000001, R9
-	JZ     stored615
+	JZ     stored628
 	VMOVSD X0, (CX)
 
-stored615:
+stored628:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile608
+	JGE  tile621
 
-tiles609:
-	JMP done457
+tiles622:
+	JMP done470
 
-wider551:
+wider564:
 	CMPQ  R9, $0x00000018
-	JGT   wider616
+	JGT   wider629
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7760,9 +7897,9 @@ wider551:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000008
-	JLT   tiles618
+	JLT   tiles631
 
-tile617:
+tile630:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7791,9 +7928,9 @@ tile617:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done620
+	JLE    done633
 
-again619:
+again632:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7840,261 +7977,261 @@ again619:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again619
+	JNZ          again632
 
-done620:
+done633:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial621
+	JNZ     partial634
 	VMOVUPD Z2, 128(DI)
-	JMP     stored624
+	JMP     stored637
 
-partial621:
+partial634:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour622
+	JZ         noFour635
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour622:
+noFour635:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo623
+	JZ         noTwo636
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo623:
+noTwo636:
 	TESTQ  $0x00000001, R9
-	JZ     stored624
+	JZ     stored637
 	VMOVSD X0, (BX)
 
-stored624:
+stored637:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial625
+	JNZ     partial638
 	VMOVUPD Z5, 128(DI)
-	JMP     stored628
+	JMP     stored641
 
-partial625:
+partial638:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour626
+	JZ         noFour639
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour626:
+noFour639:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo627
+	JZ         noTwo640
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo627:
+noTwo640:
 	TESTQ  $0x00000001, R9
-	JZ     stored628
+	JZ     stored641
 	VMOVSD X0, (BX)
 
-stored628:
+stored641:
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial629
+	JNZ     partial642
 	VMOVUPD Z8, 128(DI)
-	JMP     stored632
+	JMP     stored645
 
-partial629:
+partial642:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour630
+	JZ         noFour643
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour630:
+noFour643:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo631
+	JZ         noTwo644
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo631:
+noTwo644:
 	TESTQ  $0x00000001, R9
-	JZ     stored632
+	JZ     stored645
 	VMOVSD X0, (BX)
 
-stored632:
+stored645:
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial633
+	JNZ     partial646
 	VMOVUPD Z11, 128(DI)
-	JMP     stored636
+	JMP     stored649
 
-partial633:
+partial646:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour634
+	JZ         noFour647
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour634:
+noFour647:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo635
+	JZ         noTwo648
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo635:
+noTwo648:
 	TESTQ  $0x00000001, R9
-	JZ     stored636
+	JZ     stored649
 	VMOVSD X0, (BX)
 
-stored636:
+stored649:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial637
+	JNZ     partial650
 	VMOVUPD Z14, 128(DI)
-	JMP     stored640
+	JMP     stored653
 
-partial637:
+partial650:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour638
+	JZ         noFour651
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour638:
+noFour651:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo639
+	JZ         noTwo652
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo639:
+noTwo652:
 	TESTQ  $0x00000001, R9
-	JZ     stored640
+	JZ     stored653
 	VMOVSD X0, (BX)
 
-stored640:
+stored653:
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial641
+	JNZ     partial654
 	VMOVUPD Z17, 128(DI)
-	JMP     stored644
+	JMP     stored657
 
-partial641:
+partial654:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z17, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour642
+	JZ         noFour655
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour642:
+noFour655:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo643
+	JZ         noTwo656
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo643:
+noTwo656:
 	TESTQ  $0x00000001, R9
-	JZ     stored644
+	JZ     stored657
 	VMOVSD X0, (BX)
 
-stored644:
+stored657:
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial645
+	JNZ     partial658
 	VMOVUPD Z20, 128(DI)
-	JMP     stored648
+	JMP     stored661
 
-partial645:
+partial658:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z20, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour646
+	JZ         noFour659
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour646:
+noFour659:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo647
+	JZ         noTwo660
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo647:
+noTwo660:
 	TESTQ  $0x00000001, R9
-	JZ     stored648
+	JZ     stored661
 	VMOVSD X0, (BX)
 
-stored648:
+stored661:
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial649
+	JNZ     partial662
 	VMOVUPD Z23, 128(DI)
-	JMP     stored652
+	JMP     stored665
 
-partial649:
+partial662:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour650
+	JZ         noFour663
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour650:
+noFour663:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo651
+	JZ         noTwo664
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo651:
+noTwo664:
 	TESTQ  $0x00000001, R9
-	JZ     stored652
+	JZ     stored665
 	VMOVSD X0, (BX)
 
-stored652:
+stored665:
 	ADDQ AX, DI
 	SUBQ $0x00000008, R10
 	CMPQ R10, $0x00000008
-	JGE  tile617
+	JGE  tile630
 
-tiles618:
+tiles631:
 	CMPQ R10, $0x00000002
-	JLT  tiles654
+	JLT  tiles667
 
-tile653:
+tile666:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8105,9 +8242,9 @@ tile653:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done656
+	JLE    done669
 
-again655:
+again668:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -8124,81 +8261,81 @@ again655:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again655
+	JNZ          again668
 
-done656:
+done669:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial657
+	JNZ     partial670
 	VMOVUPD Z2, 128(DI)
-	JMP     stored660
+	JMP     stored673
 
-partial657:
+partial670:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour658
+	JZ         noFour671
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour658:
+noFour671:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo659
+	JZ         noTwo672
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo659:
+noTwo672:
 	TESTQ  $0x00000001, R9
-	JZ     stored660
+	JZ     stored673
 	VMOVSD X0, (BX)
 
-stored660:
+stored673:
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial661
+	JNZ     partial674
 	VMOVUPD Z5, 128(DI)
-	JMP     stored664
+	JMP     stored677
 
-partial661:
+partial674:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour662
+	JZ         noFour675
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour662:
+noFour675:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo663
+	JZ         noTwo676
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo663:
+noTwo676:
 	TESTQ  $0x00000001, R9
-	JZ     stored664
+	JZ     stored677
 	VMOVSD X0, (BX)
 
-stored664:
+stored677:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile653
+	JGE  tile666
 
-tiles654:
+tiles667:
 	CMPQ R10, $0x00000001
-	JLT  tiles666
+	JLT  tiles679
 
-tile665:
+tile678:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8206,9 +8343,9 @@ tile665:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done668
+	JLE    done681
 
-again667:
+again680:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -8220,47 +8357,47 @@ again667:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again667
+	JNZ          again680
 
-done668:
+done681:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial669
+	JNZ     partial682
 	VMOVUPD Z2, 128(DI)
-	JMP     stored672
+	JMP     stored685
 
-partial669:
+partial682:
 	LEAQ       128(DI), CX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour670
+	JZ         noFour683
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour670:
+noFour683:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo671
+	JZ         noTwo684
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo671:
+noTwo684:
 	TESTQ  $0x00000001, R9
-	JZ     stored672
+	JZ     stored685
 	VMOVSD X0, (CX)
 
-stored672:
+stored685:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile665
+	JGE  tile678
 
-tiles666:
-	JMP done457
+tiles679:
+	JMP done470
 
-wider616:
+wider629:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -8270,9 +8407,9 @@ wider616:
 	ADDQ  R8, DI
 	MOVQ  rows+72(FP), R10
 	CMPQ  R10, $0x00000006
-	JLT   tiles675
+	JLT   tiles688
 
-tile674:
+tile687:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8301,9 +8438,9 @@ tile674:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done677
+	JLE    done690
 
-again676:
+again689:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
@@ -8347,9 +8484,9 @@ again676:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again676
+	JNZ          again689
 
-done677:
+done690:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -8357,197 +8494,197 @@ done677:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial678
+	JNZ     partial691
 	VMOVUPD Z3, 192(DI)
-	JMP     stored681
+	JMP     stored694
 
-partial678:
+partial691:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour679
+	JZ         noFour692
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour679:
+noFour692:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo680
+	JZ         noTwo693
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo680:
+noTwo693:
 	TESTQ  $0x00000001, R9
-	JZ     stored681
+	JZ     stored694
 	VMOVSD X0, (BX)
 
-stored681:
+stored694:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial682
+	JNZ     partial695
 	VMOVUPD Z7, 192(DI)
-	JMP     stored685
+	JMP     stored698
 
-partial682:
+partial695:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour683
+	JZ         noFour696
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour683:
+noFour696:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo684
+	JZ         noTwo697
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo684:
+noTwo697:
 	TESTQ  $0x00000001, R9
-	JZ     stored685
+	JZ     stored698
 	VMOVSD X0, (BX)
 
-stored685:
+stored698:
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
 	VMOVUPD Z9, 64(DI)
 	VMOVUPD Z10, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial686
+	JNZ     partial699
 	VMOVUPD Z11, 192(DI)
-	JMP     stored689
+	JMP     stored702
 
-partial686:
+partial699:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour687
+	JZ         noFour700
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour687:
+noFour700:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo688
+	JZ         noTwo701
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo688:
+noTwo701:
 	TESTQ  $0x00000001, R9
-	JZ     stored689
+	JZ     stored702
 	VMOVSD X0, (BX)
 
-stored689:
+stored702:
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial690
+	JNZ     partial703
 	VMOVUPD Z15, 192(DI)
-	JMP     stored693
+	JMP     stored706
 
-partial690:
+partial703:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour691
+	JZ         noFour704
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour691:
+noFour704:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo692
+	JZ         noTwo705
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo692:
+noTwo705:
 	TESTQ  $0x00000001, R9
-	JZ     stored693
+	JZ     stored706
 	VMOVSD X0, (BX)
 
-stored693:
+stored706:
 	ADDQ    AX, DI
 	VMOVUPD Z16, (DI)
 	VMOVUPD Z17, 64(DI)
 	VMOVUPD Z18, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial694
+	JNZ     partial707
 	VMOVUPD Z19, 192(DI)
-	JMP     stored697
+	JMP     stored710
 
-partial694:
+partial707:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour695
+	JZ         noFour708
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour695:
+noFour708:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo696
+	JZ         noTwo709
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo696:
+noTwo709:
 	TESTQ  $0x00000001, R9
-	JZ     stored697
+	JZ     stored710
 	VMOVSD X0, (BX)
 
-stored697:
+stored710:
 	ADDQ    AX, DI
 	VMOVUPD Z20, (DI)
 	VMOVUPD Z21, 64(DI)
 	VMOVUPD Z22, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial698
+	JNZ     partial711
 	VMOVUPD Z23, 192(DI)
-	JMP     stored701
+	JMP     stored714
 
-partial698:
+partial711:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z23, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour699
+	JZ         noFour712
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour699:
+noFour712:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo700
+	JZ         noTwo713
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo700:
+noTwo713:
 	TESTQ  $0x00000001, R9
-	JZ     stored701
+	JZ     stored714
 	VMOVSD X0, (BX)
 
-stored701:
+stored714:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile674
+	JGE  tile687
 
-tiles675:
+tiles688:
 	CMPQ R10, $0x00000002
-	JLT  tiles703
+	JLT  tiles716
 
-tile702:
+tile715:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8560,9 +8697,9 @@ tile702:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done705
+	JLE    done718
 
-again704:
+again717:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -8582,9 +8719,9 @@ again704:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again704
+	JNZ          again717
 
-done705:
+done718:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -8592,73 +8729,73 @@ done705:
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial706
+	JNZ     partial719
 	VMOVUPD Z3, 192(DI)
-	JMP     stored709
+	JMP     stored722
 
-partial706:
+partial719:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour707
+	JZ         noFour720
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour707:
+noFour720:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo708
+	JZ         noTwo721
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo708:
+noTwo721:
 	TESTQ  $0x00000001, R9
-	JZ     stored709
+	JZ     stored722
 	VMOVSD X0, (BX)
 
-stored709:
+stored722:
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
 	VMOVUPD Z5, 64(DI)
 	VMOVUPD Z6, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial710
+	JNZ     partial723
 	VMOVUPD Z7, 192(DI)
-	JMP     stored713
+	JMP     stored726
 
-partial710:
+partial723:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour711
+	JZ         noFour724
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour711:
+noFour724:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo712
+	JZ         noTwo725
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo712:
+noTwo725:
 	TESTQ  $0x00000001, R9
-	JZ     stored713
+	JZ     stored726
 	VMOVSD X0, (BX)
 
-stored713:
+stored726:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile702
+	JGE  tile715
 
-tiles703:
+tiles716:
 	CMPQ R10, $0x00000001
-	JLT  tiles715
+	JLT  tiles728
 
-tile714:
+tile727:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8667,9 +8804,9 @@ tile714:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done717
+	JLE    done730
 
-again716:
+again729:
 	VMOVUPD      (BX), Z4
 	VMOVUPD      64(BX), Z5
 	VMOVUPD      128(BX), Z6
@@ -8683,46 +8820,46 @@ again716:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again716
+	JNZ          again729
 
-done717:
+done730:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
 	TESTQ   $0x00000007, R9
-	JNZ     partial718
+	JNZ     partial731
 	VMOVUPD Z3, 192(DI)
-	JMP     stored721
+	JMP     stored734
 
-partial718:
+partial731:
 	LEAQ       192(DI), CX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour719
+	JZ         noFour732
 	VMOVUPD    Y0, (CX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, CX
 
-noFour719:
+noFour732:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo720
+	JZ         noTwo733
 	VMOVUPD    X0, (CX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, CX
 
-noTwo720:
+noTwo733:
 	TESTQ  $0x00000001, R9
-	JZ     stored721
+	JZ     stored734
 	VMOVSD X0, (CX)
 
-stored721:
+stored734:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile714
+	JGE  tile727
 
-tiles715:
-done457:
+tiles728:
+done470:
 	VZEROUPPER
 	RET
 
@@ -8737,17 +8874,17 @@ TEXT ·scatterMatrix512(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000020
-	JLT  rest723
+	JLT  rest736
 
-panel722:
+panel735:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles726
+	JLT  tiles739
 
-tile725:
+tile738:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8773,9 +8910,9 @@ tile725:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done728
+	JLE    done741
 
-again727:
+again740:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -8808,9 +8945,9 @@ again727:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again727
+	JNZ          again740
 
-done728:
+done741:
 	VMOVUPD (DI), Z20
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8879,13 +9016,13 @@ done728:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile725
+	JGE     tile738
 
-tiles726:
+tiles739:
 	CMPQ R10, $0x00000002
-	JLT  tiles730
+	JLT  tiles743
 
-tile729:
+tile742:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8899,9 +9036,9 @@ tile729:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done732
+	JLE    done745
 
-again731:
+again744:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -8919,9 +9056,9 @@ again731:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again731
+	JNZ          again744
 
-done732:
+done745:
 	VMOVUPD (DI), Z8
 	VADDPD  Z8, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -8951,13 +9088,13 @@ done732:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile729
+	JGE     tile742
 
-tiles730:
+tiles743:
 	CMPQ R10, $0x00000001
-	JLT  tiles734
+	JLT  tiles747
 
-tile733:
+tile746:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8967,9 +9104,9 @@ tile733:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done736
+	JLE    done749
 
-again735:
+again748:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -8982,9 +9119,9 @@ again735:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again735
+	JNZ          again748
 
-done736:
+done749:
 	VMOVUPD (DI), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)
@@ -9001,19 +9138,19 @@ done736:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile733
+	JGE     tile746
 
-tiles734:
+tiles747:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R9
 	CMPQ R9, $0x00000020
-	JGE  panel722
+	JGE  panel735
 
-rest723:
+rest736:
 	TESTQ R9, R9
-	JZ    done724
+	JZ    done737
 	CMPQ  R9, $0x00000008
-	JGT   wider737
+	JGT   wider750
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
@@ -9022,9 +9159,9 @@ rest723:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x0000000a
-	JLT   tiles739
+	JLT   tiles752
 
-tile738:
+tile751:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9040,9 +9177,9 @@ tile738:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done741
+	JLE    done754
 
-again740:
+again753:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -9067,319 +9204,319 @@ again740:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again740
+	JNZ          again753
 
-done741:
+done754:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial742
+	JNZ       partial755
 	VMOVUPD   Z0, (DI)
-	JMP       stored745
+	JMP       stored758
 
-partial742:
+partial755:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour743
+	JZ         noFour756
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour743:
+noFour756:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo744
+	JZ         noTwo757
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo744:
+noTwo757:
 	TESTQ  $0x00000001, R9
-	JZ     stored745
+	JZ     stored758
 	VMOVSD X0, (BX)
 
-stored745:
+stored758:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial746
+	JNZ       partial759
 	VMOVUPD   Z1, (DI)
-	JMP       stored749
+	JMP       stored762
 
-partial746:
+partial759:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour747
+	JZ         noFour760
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour747:
+noFour760:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo748
+	JZ         noTwo761
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo748:
+noTwo761:
 	TESTQ  $0x00000001, R9
-	JZ     stored749
+	JZ     stored762
 	VMOVSD X0, (BX)
 
-stored749:
+stored762:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial750
+	JNZ       partial763
 	VMOVUPD   Z2, (DI)
-	JMP       stored753
+	JMP       stored766
 
-partial750:
+partial763:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour751
+	JZ         noFour764
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour751:
+noFour764:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo752
+	JZ         noTwo765
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo752:
+noTwo765:
 	TESTQ  $0x00000001, R9
-	JZ     stored753
+	JZ     stored766
 	VMOVSD X0, (BX)
 
-stored753:
+stored766:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial754
+	JNZ       partial767
 	VMOVUPD   Z3, (DI)
-	JMP       stored757
+	JMP       stored770
 
-partial754:
+partial767:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour755
+	JZ         noFour768
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour755:
+noFour768:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo756
+	JZ         noTwo769
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo756:
+noTwo769:
 	TESTQ  $0x00000001, R9
-	JZ     stored757
+	JZ     stored770
 	VMOVSD X0, (BX)
 
-stored757:
+stored770:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial758
+	JNZ       partial771
 	VMOVUPD   Z4, (DI)
-	JMP       stored761
+	JMP       stored774
 
-partial758:
+partial771:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour759
+	JZ         noFour772
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour759:
+noFour772:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo760
+	JZ         noTwo773
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo760:
+noTwo773:
 	TESTQ  $0x00000001, R9
-	JZ     stored761
+	JZ     stored774
 	VMOVSD X0, (BX)
 
-stored761:
+stored774:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial762
+	JNZ       partial775
 	VMOVUPD   Z5, (DI)
-	JMP       stored765
+	JMP       stored778
 
-partial762:
+partial775:
 	LEAQ       (DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour763
+	JZ         noFour776
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour763:
+noFour776:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo764
+	JZ         noTwo777
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo764:
+noTwo777:
 	TESTQ  $0x00000001, R9
-	JZ     stored765
+	JZ     stored778
 	VMOVSD X0, (BX)
 
-stored765:
+stored778:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z6, Z6
 	TESTQ     $0x00000007, R9
-	JNZ       partial766
+	JNZ       partial779
 	VMOVUPD   Z6, (DI)
-	JMP       stored769
+	JMP       stored782
 
-partial766:
+partial779:
 	LEAQ       (DI), BX
 	VMOVAPD    Z6, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour767
+	JZ         noFour780
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour767:
+noFour780:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo768
+	JZ         noTwo781
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo768:
+noTwo781:
 	TESTQ  $0x00000001, R9
-	JZ     stored769
+	JZ     stored782
 	VMOVSD X0, (BX)
 
-stored769:
+stored782:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial770
+	JNZ       partial783
 	VMOVUPD   Z7, (DI)
-	JMP       stored773
+	JMP       stored786
 
-partial770:
+partial783:
 	LEAQ       (DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour771
+	JZ         noFour784
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour771:
+noFour784:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo772
+	JZ         noTwo785
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo772:
+noTwo785:
 	TESTQ  $0x00000001, R9
-	JZ     stored773
+	JZ     stored786
 	VMOVSD X0, (BX)
 
-stored773:
+stored786:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial774
+	JNZ       partial787
 	VMOVUPD   Z8, (DI)
-	JMP       stored777
+	JMP       stored790
 
-partial774:
+partial787:
 	LEAQ       (DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour775
+	JZ         noFour788
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour775:
+noFour788:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo776
+	JZ         noTwo789
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo776:
+noTwo789:
 	TESTQ  $0x00000001, R9
-	JZ     stored777
+	JZ     stored790
 	VMOVSD X0, (BX)
 
-stored777:
+stored790:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial778
+	JNZ       partial791
 	VMOVUPD   Z9, (DI)
-	JMP       stored781
+	JMP       stored794
 
-partial778:
+partial791:
 	LEAQ       (DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour779
+	JZ         noFour792
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour779:
+noFour792:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo780
+	JZ         noTwo793
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo780:
+noTwo793:
 	TESTQ  $0x00000001, R9
-	JZ     stored781
+	JZ     stored794
 	VMOVSD X0, (BX)
 
-stored781:
+stored794:
 	ADDQ AX, DI
 	ADDQ $0x00000050, DX
 	SUBQ $0x0000000a, R10
 	CMPQ R10, $0x0000000a
-	JGE  tile738
+	JGE  tile751
 
-tiles739:
+tiles752:
 	CMPQ R10, $0x00000005
-	JLT  tiles783
+	JLT  tiles796
 
-tile782:
+tile795:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9390,9 +9527,9 @@ tile782:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done785
+	JLE    done798
 
-again784:
+again797:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -9407,169 +9544,169 @@ again784:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again784
+	JNZ          again797
 
-done785:
+done798:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial786
+	JNZ       partial799
 	VMOVUPD   Z0, (DI)
-	JMP       stored789
+	JMP       stored802
 
-partial786:
+partial799:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour787
+	JZ         noFour800
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour787:
+noFour800:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo788
+	JZ         noTwo801
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo788:
+noTwo801:
 	TESTQ  $0x00000001, R9
-	JZ     stored789
+	JZ     stored802
 	VMOVSD X0, (BX)
 
-stored789:
+stored802:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial790
+	JNZ       partial803
 	VMOVUPD   Z1, (DI)
-	JMP       stored793
+	JMP       stored806
 
-partial790:
+partial803:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour791
+	JZ         noFour804
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour791:
+noFour804:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo792
+	JZ         noTwo805
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo792:
+noTwo805:
 	TESTQ  $0x00000001, R9
-	JZ     stored793
+	JZ     stored806
 	VMOVSD X0, (BX)
 
-stored793:
+stored806:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial794
+	JNZ       partial807
 	VMOVUPD   Z2, (DI)
-	JMP       stored797
+	JMP       stored810
 
-partial794:
+partial807:
 	LEAQ       (DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour795
+	JZ         noFour808
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour795:
+noFour808:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo796
+	JZ         noTwo809
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo796:
+noTwo809:
 	TESTQ  $0x00000001, R9
-	JZ     stored797
+	JZ     stored810
 	VMOVSD X0, (BX)
 
-stored797:
+stored810:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial798
+	JNZ       partial811
 	VMOVUPD   Z3, (DI)
-	JMP       stored801
+	JMP       stored814
 
-partial798:
+partial811:
 	LEAQ       (DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour799
+	JZ         noFour812
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour799:
+noFour812:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo800
+	JZ         noTwo813
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo800:
+noTwo813:
 	TESTQ  $0x00000001, R9
-	JZ     stored801
+	JZ     stored814
 	VMOVSD X0, (BX)
 
-stored801:
+stored814:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
 	TESTQ     $0x00000007, R9
-	JNZ       partial802
+	JNZ       partial815
 	VMOVUPD   Z4, (DI)
-	JMP       stored805
+	JMP       stored818
 
-partial802:
+partial815:
 	LEAQ       (DI), BX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour803
+	JZ         noFour816
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour803:
+noFour816:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo804
+	JZ         noTwo817
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo804:
+noTwo817:
 	TESTQ  $0x00000001, R9
-	JZ     stored805
+	JZ     stored818
 	VMOVSD X0, (BX)
 
-stored805:
+stored818:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile782
+	JGE  tile795
 
-tiles783:
+tiles796:
 	CMPQ R10, $0x00000002
-	JLT  tiles807
+	JLT  tiles820
 
-tile806:
+tile819:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -9577,9 +9714,9 @@ tile806:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done809
+	JLE    done822
 
-again808:
+again821:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9588,138 +9725,138 @@ again808:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again808
+	JNZ          again821
 
-done809:
+done822:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial810
+	JNZ       partial823
 	VMOVUPD   Z0, (DI)
-	JMP       stored813
+	JMP       stored826
 
-partial810:
+partial823:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour811
+	JZ         noFour824
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour811:
+noFour824:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo812
+	JZ         noTwo825
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo812:
+noTwo825:
 	TESTQ  $0x00000001, R9
-	JZ     stored813
+	JZ     stored826
 	VMOVSD X0, (BX)
 
-stored813:
+stored826:
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial814
+	JNZ       partial827
 	VMOVUPD   Z1, (DI)
-	JMP       stored817
+	JMP       stored830
 
-partial814:
+partial827:
 	LEAQ       (DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour815
+	JZ         noFour828
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour815:
+noFour828:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo816
+	JZ         noTwo829
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo816:
+noTwo829:
 	TESTQ  $0x00000001, R9
-	JZ     stored817
+	JZ     stored830
 	VMOVSD X0, (BX)
 
-stored817:
+stored830:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile806
+	JGE  tile819
 
-tiles807:
+tiles820:
 	CMPQ R10, $0x00000001
-	JLT  tiles819
+	JLT  tiles832
 
-tile818:
+tile831:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done821
+	JLE    done834
 
-again820:
+again833:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again820
+	JNZ          again833
 
-done821:
+done834:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	TESTQ     $0x00000007, R9
-	JNZ       partial822
+	JNZ       partial835
 	VMOVUPD   Z0, (DI)
-	JMP       stored825
+	JMP       stored838
 
-partial822:
+partial835:
 	LEAQ       (DI), BX
 	VMOVAPD    Z0, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour823
+	JZ         noFour836
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour823:
+noFour836:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo824
+	JZ         noTwo837
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo824:
+noTwo837:
 	TESTQ  $0x00000001, R9
-	JZ     stored825
+	JZ     stored838
 	VMOVSD X0, (BX)
 
-stored825:
+stored838:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile818
+	JGE  tile831
 
-tiles819:
-	JMP done724
+tiles832:
+	JMP done737
 
-wider737:
+wider750:
 	CMPQ  R9, $0x00000010
-	JGT   wider826
+	JGT   wider839
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9729,9 +9866,9 @@ wider737:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles828
+	JLT   tiles841
 
-tile827:
+tile840:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9747,9 +9884,9 @@ tile827:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done830
+	JLE    done843
 
-again829:
+again842:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -9770,41 +9907,41 @@ again829:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again829
+	JNZ          again842
 
-done830:
+done843:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial831
+	JNZ       partial844
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored834
+	JMP       stored847
 
-partial831:
+partial844:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour832
+	JZ         noFour845
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour832:
+noFour845:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo833
+	JZ         noTwo846
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo833:
+noTwo846:
 	TESTQ  $0x00000001, R9
-	JZ     stored834
+	JZ     stored847
 	VMOVSD X0, (BX)
 
-stored834:
+stored847:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -9812,32 +9949,32 @@ stored834:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial835
+	JNZ       partial848
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored838
+	JMP       stored851
 
-partial835:
+partial848:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour836
+	JZ         noFour849
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour836:
+noFour849:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo837
+	JZ         noTwo850
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo837:
+noTwo850:
 	TESTQ  $0x00000001, R9
-	JZ     stored838
+	JZ     stored851
 	VMOVSD X0, (BX)
 
-stored838:
+stored851:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -9845,32 +9982,32 @@ stored838:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial839
+	JNZ       partial852
 	VMOVUPD   Z5, 64(DI)
-	JMP       stored842
+	JMP       stored855
 
-partial839:
+partial852:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour840
+	JZ         noFour853
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour840:
+noFour853:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo841
+	JZ         noTwo854
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo841:
+noTwo854:
 	TESTQ  $0x00000001, R9
-	JZ     stored842
+	JZ     stored855
 	VMOVSD X0, (BX)
 
-stored842:
+stored855:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -9878,32 +10015,32 @@ stored842:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial843
+	JNZ       partial856
 	VMOVUPD   Z7, 64(DI)
-	JMP       stored846
+	JMP       stored859
 
-partial843:
+partial856:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour844
+	JZ         noFour857
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour844:
+noFour857:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo845
+	JZ         noTwo858
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo845:
+noTwo858:
 	TESTQ  $0x00000001, R9
-	JZ     stored846
+	JZ     stored859
 	VMOVSD X0, (BX)
 
-stored846:
+stored859:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -9911,43 +10048,43 @@ stored846:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
 	TESTQ     $0x00000007, R9
-	JNZ       partial847
+	JNZ       partial860
 	VMOVUPD   Z9, 64(DI)
-	JMP       stored850
+	JMP       stored863
 
-partial847:
+partial860:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z9, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour848
+	JZ         noFour861
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour848:
+noFour861:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo849
+	JZ         noTwo862
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo849:
+noTwo862:
 	TESTQ  $0x00000001, R9
-	JZ     stored850
+	JZ     stored863
 	VMOVSD X0, (BX)
 
-stored850:
+stored863:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile827
+	JGE  tile840
 
-tiles828:
+tiles841:
 	CMPQ R10, $0x00000002
-	JLT  tiles852
+	JLT  tiles865
 
-tile851:
+tile864:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9957,9 +10094,9 @@ tile851:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done854
+	JLE    done867
 
-again853:
+again866:
 	VMOVUPD      (SI), Z4
 	VMOVUPD.Z    64(SI), K1, Z5
 	VBROADCASTSD (BX), Z6
@@ -9971,41 +10108,41 @@ again853:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again853
+	JNZ          again866
 
-done854:
+done867:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial855
+	JNZ       partial868
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored858
+	JMP       stored871
 
-partial855:
+partial868:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour856
+	JZ         noFour869
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour856:
+noFour869:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo857
+	JZ         noTwo870
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo857:
+noTwo870:
 	TESTQ  $0x00000001, R9
-	JZ     stored858
+	JZ     stored871
 	VMOVSD X0, (BX)
 
-stored858:
+stored871:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
@@ -10013,43 +10150,43 @@ stored858:
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial859
+	JNZ       partial872
 	VMOVUPD   Z3, 64(DI)
-	JMP       stored862
+	JMP       stored875
 
-partial859:
+partial872:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour860
+	JZ         noFour873
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour860:
+noFour873:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo861
+	JZ         noTwo874
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo861:
+noTwo874:
 	TESTQ  $0x00000001, R9
-	JZ     stored862
+	JZ     stored875
 	VMOVSD X0, (BX)
 
-stored862:
+stored875:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile851
+	JGE  tile864
 
-tiles852:
+tiles865:
 	CMPQ R10, $0x00000001
-	JLT  tiles864
+	JLT  tiles877
 
-tile863:
+tile876:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
@@ -10057,9 +10194,9 @@ tile863:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done866
+	JLE    done879
 
-again865:
+again878:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -10068,53 +10205,53 @@ again865:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again865
+	JNZ          again878
 
-done866:
+done879:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
 	TESTQ     $0x00000007, R9
-	JNZ       partial867
+	JNZ       partial880
 	VMOVUPD   Z1, 64(DI)
-	JMP       stored870
+	JMP       stored883
 
-partial867:
+partial880:
 	LEAQ       64(DI), BX
 	VMOVAPD    Z1, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour868
+	JZ         noFour881
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour868:
+noFour881:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo869
+	JZ         noTwo882
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo869:
+noTwo882:
 	TESTQ  $0x00000001, R9
-	JZ     stored870
+	JZ     stored883
 	VMOVSD X0, (BX)
 
-stored870:
+stored883:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile863
+	JGE  tile876
 
-tiles864:
-	JMP done724
+tiles877:
+	JMP done737
 
-wider826:
+wider839:
 	CMPQ  R9, $0x00000018
-	JGT   wider871
+	JGT   wider884
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10124,9 +10261,9 @@ wider826:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles873
+	JLT   tiles886
 
-tile872:
+tile885:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10147,9 +10284,9 @@ tile872:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done875
+	JLE    done888
 
-again874:
+again887:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -10176,9 +10313,9 @@ again874:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again874
+	JNZ          again887
 
-done875:
+done888:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10188,32 +10325,32 @@ done875:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial876
+	JNZ       partial889
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored879
+	JMP       stored892
 
-partial876:
+partial889:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour877
+	JZ         noFour890
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour877:
+noFour890:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo878
+	JZ         noTwo891
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo878:
+noTwo891:
 	TESTQ  $0x00000001, R9
-	JZ     stored879
+	JZ     stored892
 	VMOVSD X0, (BX)
 
-stored879:
+stored892:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -10224,32 +10361,32 @@ stored879:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial880
+	JNZ       partial893
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored883
+	JMP       stored896
 
-partial880:
+partial893:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour881
+	JZ         noFour894
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour881:
+noFour894:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo882
+	JZ         noTwo895
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo882:
+noTwo895:
 	TESTQ  $0x00000001, R9
-	JZ     stored883
+	JZ     stored896
 	VMOVSD X0, (BX)
 
-stored883:
+stored896:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -10260,32 +10397,32 @@ stored883:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
 	TESTQ     $0x00000007, R9
-	JNZ       partial884
+	JNZ       partial897
 	VMOVUPD   Z8, 128(DI)
-	JMP       stored887
+	JMP       stored900
 
-partial884:
+partial897:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z8, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour885
+	JZ         noFour898
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour885:
+noFour898:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo886
+	JZ         noTwo899
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo886:
+noTwo899:
 	TESTQ  $0x00000001, R9
-	JZ     stored887
+	JZ     stored900
 	VMOVSD X0, (BX)
 
-stored887:
+stored900:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -10296,32 +10433,32 @@ stored887:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial888
+	JNZ       partial901
 	VMOVUPD   Z11, 128(DI)
-	JMP       stored891
+	JMP       stored904
 
-partial888:
+partial901:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour889
+	JZ         noFour902
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour889:
+noFour902:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo890
+	JZ         noTwo903
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo890:
+noTwo903:
 	TESTQ  $0x00000001, R9
-	JZ     stored891
+	JZ     stored904
 	VMOVSD X0, (BX)
 
-stored891:
+stored904:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -10332,43 +10469,43 @@ stored891:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
 	TESTQ     $0x00000007, R9
-	JNZ       partial892
+	JNZ       partial905
 	VMOVUPD   Z14, 128(DI)
-	JMP       stored895
+	JMP       stored908
 
-partial892:
+partial905:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z14, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour893
+	JZ         noFour906
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour893:
+noFour906:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo894
+	JZ         noTwo907
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo894:
+noTwo907:
 	TESTQ  $0x00000001, R9
-	JZ     stored895
+	JZ     stored908
 	VMOVSD X0, (BX)
 
-stored895:
+stored908:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile872
+	JGE  tile885
 
-tiles873:
+tiles886:
 	CMPQ R10, $0x00000002
-	JLT  tiles897
+	JLT  tiles910
 
-tile896:
+tile909:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10380,9 +10517,9 @@ tile896:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done899
+	JLE    done912
 
-again898:
+again911:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -10397,9 +10534,9 @@ again898:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again898
+	JNZ          again911
 
-done899:
+done912:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10409,32 +10546,32 @@ done899:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial900
+	JNZ       partial913
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored903
+	JMP       stored916
 
-partial900:
+partial913:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour901
+	JZ         noFour914
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour901:
+noFour914:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo902
+	JZ         noTwo915
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo902:
+noTwo915:
 	TESTQ  $0x00000001, R9
-	JZ     stored903
+	JZ     stored916
 	VMOVSD X0, (BX)
 
-stored903:
+stored916:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -10445,43 +10582,43 @@ stored903:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
 	TESTQ     $0x00000007, R9
-	JNZ       partial904
+	JNZ       partial917
 	VMOVUPD   Z5, 128(DI)
-	JMP       stored907
+	JMP       stored920
 
-partial904:
+partial917:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z5, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour905
+	JZ         noFour918
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour905:
+noFour918:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo906
+	JZ         noTwo919
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo906:
+noTwo919:
 	TESTQ  $0x00000001, R9
-	JZ     stored907
+	JZ     stored920
 	VMOVSD X0, (BX)
 
-stored907:
+stored920:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile896
+	JGE  tile909
 
-tiles897:
+tiles910:
 	CMPQ R10, $0x00000001
-	JLT  tiles909
+	JLT  tiles922
 
-tile908:
+tile921:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10490,9 +10627,9 @@ tile908:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done911
+	JLE    done924
 
-again910:
+again923:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -10503,9 +10640,9 @@ again910:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again910
+	JNZ          again923
 
-done911:
+done924:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10515,42 +10652,42 @@ done911:
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
 	TESTQ     $0x00000007, R9
-	JNZ       partial912
+	JNZ       partial925
 	VMOVUPD   Z2, 128(DI)
-	JMP       stored915
+	JMP       stored928
 
-partial912:
+partial925:
 	LEAQ       128(DI), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour913
+	JZ         noFour926
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour913:
+noFour926:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo914
+	JZ         noTwo927
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo914:
+noTwo927:
 	TESTQ  $0x00000001, R9
-	JZ     stored915
+	JZ     stored928
 	VMOVSD X0, (BX)
 
-stored915:
+stored928:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile908
+	JGE  tile921
 
-tiles909:
-	JMP done724
+tiles922:
+	JMP done737
 
-wider871:
+wider884:
 	SUBQ  $0x00000018, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10560,9 +10697,9 @@ wider871:
 	ADDQ  R8, DI
 	MOVQ  d+80(FP), R10
 	CMPQ  R10, $0x00000005
-	JLT   tiles918
+	JLT   tiles931
 
-tile917:
+tile930:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10588,9 +10725,9 @@ tile917:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done920
+	JLE    done933
 
-again919:
+again932:
 	VMOVUPD      (SI), Z20
 	VMOVUPD      64(SI), Z21
 	VMOVUPD      128(SI), Z22
@@ -10623,9 +10760,9 @@ again919:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again919
+	JNZ          again932
 
-done920:
+done933:
 	VMOVUPD   (DI), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10638,32 +10775,32 @@ done920:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial921
+	JNZ       partial934
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored924
+	JMP       stored937
 
-partial921:
+partial934:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour922
+	JZ         noFour935
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour922:
+noFour935:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo923
+	JZ         noTwo936
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo923:
+noTwo936:
 	TESTQ  $0x00000001, R9
-	JZ     stored924
+	JZ     stored937
 	VMOVSD X0, (BX)
 
-stored924:
+stored937:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10677,32 +10814,32 @@ stored924:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial925
+	JNZ       partial938
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored928
+	JMP       stored941
 
-partial925:
+partial938:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour926
+	JZ         noFour939
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour926:
+noFour939:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo927
+	JZ         noTwo940
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo927:
+noTwo940:
 	TESTQ  $0x00000001, R9
-	JZ     stored928
+	JZ     stored941
 	VMOVSD X0, (BX)
 
-stored928:
+stored941:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
@@ -10716,32 +10853,32 @@ stored928:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
 	TESTQ     $0x00000007, R9
-	JNZ       partial929
+	JNZ       partial942
 	VMOVUPD   Z11, 192(DI)
-	JMP       stored932
+	JMP       stored945
 
-partial929:
+partial942:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z11, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour930
+	JZ         noFour943
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour930:
+noFour943:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo931
+	JZ         noTwo944
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo931:
+noTwo944:
 	TESTQ  $0x00000001, R9
-	JZ     stored932
+	JZ     stored945
 	VMOVSD X0, (BX)
 
-stored932:
+stored945:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -10755,32 +10892,32 @@ stored932:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z15, Z15
 	TESTQ     $0x00000007, R9
-	JNZ       partial933
+	JNZ       partial946
 	VMOVUPD   Z15, 192(DI)
-	JMP       stored936
+	JMP       stored949
 
-partial933:
+partial946:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z15, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour934
+	JZ         noFour947
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour934:
+noFour947:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo935
+	JZ         noTwo948
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo935:
+noTwo948:
 	TESTQ  $0x00000001, R9
-	JZ     stored936
+	JZ     stored949
 	VMOVSD X0, (BX)
 
-stored936:
+stored949:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z16, Z16
@@ -10794,43 +10931,43 @@ stored936:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z19, Z19
 	TESTQ     $0x00000007, R9
-	JNZ       partial937
+	JNZ       partial950
 	VMOVUPD   Z19, 192(DI)
-	JMP       stored940
+	JMP       stored953
 
-partial937:
+partial950:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z19, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour938
+	JZ         noFour951
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour938:
+noFour951:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo939
+	JZ         noTwo952
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo939:
+noTwo952:
 	TESTQ  $0x00000001, R9
-	JZ     stored940
+	JZ     stored953
 	VMOVSD X0, (BX)
 
-stored940:
+stored953:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile917
+	JGE  tile930
 
-tiles918:
+tiles931:
 	CMPQ R10, $0x00000002
-	JLT  tiles942
+	JLT  tiles955
 
-tile941:
+tile954:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10844,9 +10981,9 @@ tile941:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done944
+	JLE    done957
 
-again943:
+again956:
 	VMOVUPD      (SI), Z8
 	VMOVUPD      64(SI), Z9
 	VMOVUPD      128(SI), Z10
@@ -10864,9 +11001,9 @@ again943:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again943
+	JNZ          again956
 
-done944:
+done957:
 	VMOVUPD   (DI), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10879,32 +11016,32 @@ done944:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial945
+	JNZ       partial958
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored948
+	JMP       stored961
 
-partial945:
+partial958:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour946
+	JZ         noFour959
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour946:
+noFour959:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo947
+	JZ         noTwo960
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo947:
+noTwo960:
 	TESTQ  $0x00000001, R9
-	JZ     stored948
+	JZ     stored961
 	VMOVSD X0, (BX)
 
-stored948:
+stored961:
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
@@ -10918,43 +11055,43 @@ stored948:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
 	TESTQ     $0x00000007, R9
-	JNZ       partial949
+	JNZ       partial962
 	VMOVUPD   Z7, 192(DI)
-	JMP       stored952
+	JMP       stored965
 
-partial949:
+partial962:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z7, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour950
+	JZ         noFour963
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour950:
+noFour963:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo951
+	JZ         noTwo964
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo951:
+noTwo964:
 	TESTQ  $0x00000001, R9
-	JZ     stored952
+	JZ     stored965
 	VMOVSD X0, (BX)
 
-stored952:
+stored965:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile941
+	JGE  tile954
 
-tiles942:
+tiles955:
 	CMPQ R10, $0x00000001
-	JLT  tiles954
+	JLT  tiles967
 
-tile953:
+tile966:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10964,9 +11101,9 @@ tile953:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done956
+	JLE    done969
 
-again955:
+again968:
 	VMOVUPD      (SI), Z4
 	VMOVUPD      64(SI), Z5
 	VMOVUPD      128(SI), Z6
@@ -10979,9 +11116,9 @@ again955:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again955
+	JNZ          again968
 
-done956:
+done969:
 	VMOVUPD   (DI), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10994,40 +11131,40 @@ done956:
 	VMOVUPD.Z 192(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
 	TESTQ     $0x00000007, R9
-	JNZ       partial957
+	JNZ       partial970
 	VMOVUPD   Z3, 192(DI)
-	JMP       stored960
+	JMP       stored973
 
-partial957:
+partial970:
 	LEAQ       192(DI), BX
 	VMOVAPD    Z3, Z0
 	TESTQ      $0x00000004, R9
-	JZ         noFour958
+	JZ         noFour971
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour958:
+noFour971:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo959
+	JZ         noTwo972
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo959:
+noTwo972:
 	TESTQ  $0x00000001, R9
-	JZ     stored960
+	JZ     stored973
 	VMOVSD X0, (BX)
 
-stored960:
+stored973:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile953
+	JGE  tile966
 
-tiles954:
-done724:
+tiles967:
+done737:
 	VZEROUPPER
 	RET
 
@@ -11040,9 +11177,9 @@ TEXT ·cavities512(SB), $0-88
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done962
+	JLE   done975
 
-item961:
+item974:
 	MOVLQSX      40(BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVQ         (BX), R8
@@ -11052,20 +11189,20 @@ item961:
 	MOVLQSX      52(BX), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x08
-	JNE          wide963
+	JNE          wide976
 	VBROADCASTSD constants<>+760(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
 	VMOVUPD      (R8)(R11*8), Z2
 	VSUBPD       Z1, Z2, K1, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row966
+	JMP          row979
 
-wide963:
+wide976:
 	CMPQ R10, $0x08
-	JLE  rest965
+	JLE  rest978
 
-vector964:
+vector977:
 	VBROADCASTSD constants<>+760(SB), Z0
 	VMOVUPD      (R9)(R11*8), Z1
 	VCMPPD       $0x04, Z0, Z1, K1
@@ -11075,9 +11212,9 @@ vector964:
 	ADDQ         $0x08, R11
 	SUBQ         $0x08, R10
 	CMPQ         R10, $0x08
-	JG           vector964
+	JG           vector977
 
-rest965:
+rest978:
 	MOVQ         $-1, R12
 	BZHIQ        R10, R12, R12
 	KMOVB        R12, K1
@@ -11088,12 +11225,12 @@ rest965:
 	VSUBPD       Z1, Z2, K2, Z0
 	VMOVUPD      Z0, (DI)(R11*8)
 
-row966:
+row979:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item961
+	JNZ  item974
 
-done962:
+done975:
 	VZEROUPPER
 	RET
 
@@ -11106,11 +11243,11 @@ TEXT ·products512(SB), $0-96
 	MOVQ  list+72(FP), BX
 	MOVQ  count+80(FP), SI
 	TESTQ SI, SI
-	JLE   done969
+	JLE   done982
 
-item967:
+item980:
 	CMPQ       SI, $0x08
-	JLE        last973
+	JLE        last986
 	MOVQ       536(BX), DI
 	LEAQ       (DX)(DI*8), DI
 	PREFETCHT0 (DI)
@@ -11122,7 +11259,7 @@ item967:
 	PREFETCHT0 384(DI)
 	PREFETCHT0 448(DI)
 
-last973:
+last986:
 	MOVLQSX          44(BX), DI
 	LEAQ             (AX)(DI*8), DI
 	MOVLQSX          40(BX), R8
@@ -11133,11 +11270,11 @@ last973:
 	MOVLQSX          56(BX), R11
 	LEAQ             (R10)(R11*1), R12
 	CMPQ             R10, $0x08
-	JNE              some970
+	JNE              some983
 	CMPQ             R11, $0x08
-	JNE              some970
+	JNE              some983
 	CMPL             60(BX), $0x00
-	JNE              backward971
+	JNE              backward984
 	VMOVUPD          (R9), Z0
 	VMULPD.BCST      (R8), Z0, Z0
 	VMOVUPD          64(R9), Z1
@@ -11158,9 +11295,9 @@ last973:
 	VADDPD           Z3, Z1, Z1
 	VADDPD           Z1, Z0, Z0
 	VMOVUPD          Z0, (DI)
-	JMP              next968
+	JMP              next981
 
-backward971:
+backward984:
 	VMOVUPD    (R8), Z0
 	VMULPD     (R9), Z0, Z1
 	VMULPD     64(R9), Z0, Z2
@@ -11192,15 +11329,15 @@ backward971:
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
 	VMOVUPD    Z2, (DI)
-	JMP        next968
+	JMP        next981
 
-some970:
+some983:
 	CMPQ         R10, $0x08
-	JG           done969
+	JG           done982
 	CMPQ         R11, $0x08
-	JG           done969
+	JG           done982
 	CMPL         60(BX), $0x00
-	JNE          fewBackward972
+	JNE          fewBackward985
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -11213,40 +11350,40 @@ some970:
 	VBROADCASTSD (R8), Z2
 	VFMADD231PD  (R9), Z2, K1, Z0
 	CMPQ         R10, $0x00000001
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 8(R8), Z2
 	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000002
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 16(R8), Z2
 	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000003
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 24(R8), Z2
 	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000004
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 32(R8), Z2
 	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
 	CMPQ         R10, $0x00000005
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 40(R8), Z2
 	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
 	CMPQ         R10, $0x00000006
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 48(R8), Z2
 	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
 	CMPQ         R10, $0x00000007
-	JLE          end974
+	JLE          end987
 	VBROADCASTSD 56(R8), Z2
 	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
 
-end974:
+end987:
 	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (DI)
-	JMP     next968
+	JMP     next981
 
-fewBackward972:
+fewBackward985:
 	MOVQ     $-1, R12
 	BZHIQ    R10, R12, R12
 	KMOVB    R12, K1
@@ -11265,28 +11402,28 @@ fewBackward972:
 	VXORPD   Z8, Z8, Z8
 	VMULPD.Z (R9), Z0, K1, Z1
 	CMPQ     R11, $0x00000001
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
 	CMPQ     R11, $0x00000002
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
 	CMPQ     R11, $0x00000003
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
 	CMPQ     R11, $0x00000004
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
 	CMPQ     R11, $0x00000005
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
 	CMPQ     R11, $0x00000006
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
 	CMPQ     R11, $0x00000007
-	JLE      end975
+	JLE      end988
 	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
 
-end975:
+end988:
 	VUNPCKLPD  Z2, Z1, Z0
 	VUNPCKHPD  Z2, Z1, Z1
 	VADDPD     Z1, Z0, Z0
@@ -11310,12 +11447,12 @@ end975:
 	VADDPD     Z0, Z1, Z1
 	VMOVUPD    Z1, (DI)
 
-next968:
+next981:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item967
+	JNZ  item980
 
-done969:
+done982:
 	MOVQ SI, left+88(FP)
 	VZEROUPPER
 	RET
@@ -11329,9 +11466,9 @@ TEXT ·allSafe512(SB), $0-25
 	VBROADCASTSD constants<>+960(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest977
+	JLT          rest990
 
-whole976:
+whole989:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
@@ -11347,24 +11484,24 @@ whole976:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole976
+	JGE     whole989
 
-rest977:
+rest990:
 	CMPQ CX, $0x00000008
-	JLT  rest979
+	JLT  rest992
 
-whole978:
+whole991:
 	VMOVUPD (AX)(DX*8), Z2
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole978
+	JGE     whole991
 
-rest979:
+rest992:
 	TESTQ   CX, CX
-	JZ      done980
+	JZ      done993
 	MOVQ    $-1, BX
 	BZHIQ   CX, BX, BX
 	KMOVB   BX, K1
@@ -11373,16 +11510,16 @@ rest979:
 	VPSUBQ  Z1, Z2, Z2
 	VPMAXUQ Z2, Z0, Z0
 
-done980:
+done993:
 	VPCMPUQ.BCST $0x06, constants<>+968(SB), Z0, K1
 	KORTESTB     K1, K1
-	JZ           safe981
+	JZ           safe994
 	MOVB         $0x00, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe981:
+safe994:
 	MOVB $0x01, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -11405,9 +11542,9 @@ TEXT ·absorbAll512(SB), $0-104
 	MOVQ         list+72(FP), DI
 	MOVQ         count+80(FP), R8
 	TESTQ        R8, R8
-	JLE          done983
+	JLE          done996
 
-item982:
+item995:
 	MOVQ         16(DI), R9
 	LEAQ         (AX)(R9*8), R9
 	MOVLQSX      48(DI), R10
@@ -11417,42 +11554,42 @@ item982:
 	MOVLQSX      56(DI), R12
 	VBROADCASTSD 32(DI), Z5
 	CMPQ         R12, $0x08
-	JG           long985
+	JG           long998
 	CMPQ         R10, BX
-	JEQ          same986
+	JEQ          same999
 	TESTQ        BX, BX
-	JZ           none988
+	JZ           none1001
 	MOVQ         $-1, R13
 	BZHIQ        SI, R13, R13
 	KMOVB        R13, K1
 	TESTQ        $0x00000007, SI
-	JNZ          partial989
+	JNZ          partial1002
 	VMOVUPD      Z4, (BX)
-	JMP          stored992
+	JMP          stored1005
 
-partial989:
+partial1002:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z4
 	TESTQ      $0x00000004, SI
-	JZ         noFour990
+	JZ         noFour1003
 	VMOVUPD    Y4, (BX)
 	VSHUFF64X2 $0x4e, Z4, Z4, Z4
 	ADDQ       $0x00000020, BX
 
-noFour990:
+noFour1003:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo991
+	JZ         noTwo1004
 	VMOVUPD    X4, (BX)
 	VSHUFF64X2 $0xb1, Z4, Z4, Z4
 	ADDQ       $0x00000010, BX
 
-noTwo991:
+noTwo1004:
 	TESTQ  $0x00000001, SI
-	JZ     stored992
+	JZ     stored1005
 	VMOVSD X4, (BX)
 
-stored992:
-none988:
+stored1005:
+none1001:
 	MOVQ      R10, BX
 	MOVQ      R12, SI
 	MOVQ      $-1, R13
@@ -11460,9 +11597,9 @@ none988:
 	KMOVB     R13, K1
 	VMOVUPD.Z (R10), K1, Z4
 
-same986:
+same999:
 	CMPQ       R12, $0x08
-	JNE        some984
+	JNE        some997
 	VMOVUPD    (R11), Z6
 	VMOVAPD    Z6, Z7
 	VSHUFF64X2 $0x4e, Z7, Z7, Z8
@@ -11474,22 +11611,22 @@ same986:
 	VMOVUPD    (R9), Z8
 	VSUBPD     Z7, Z6, Z6
 	VUCOMISD   X2, X0
-	JE         undamped993
+	JE         undamped1006
 	VCMPPD     $0x04, Z8, Z6, K1
 	VMULPD     Z0, Z8, Z7
 	VMULPD     Z1, Z6, Z9
 	VADDPD     Z7, Z9, K1, Z6
 
-undamped993:
+undamped1006:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+792(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	VMOVUPD     Z6, (R9)
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed987
+	JMP         absorbed1000
 
-some984:
+some997:
 	MOVQ         $-1, R10
 	BZHIQ        R12, R10, R10
 	KMOVB        R10, K1
@@ -11506,99 +11643,99 @@ some984:
 	VMOVUPD.Z    (R9), K1, Z8
 	VSUBPD.Z     Z7, Z6, K1, Z6
 	VUCOMISD     X2, X0
-	JE           undamped994
+	JE           undamped1007
 	VCMPPD       $0x04, Z8, Z6, K1
 	VMULPD       Z0, Z8, Z7
 	VMULPD       Z1, Z6, Z9
 	VADDPD       Z7, Z9, K1, Z6
 
-undamped994:
+undamped1007:
 	VCMPPD      $0x04, Z8, Z6, K1
 	VSUBPD.Z    Z8, Z6, K1, Z7
 	VPANDQ.BCST constants<>+792(SB), Z7, Z7
 	VPMAXUQ     Z7, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial995
+	JNZ         partial1008
 	VMOVUPD     Z6, (R9)
-	JMP         stored998
+	JMP         stored1011
 
-partial995:
+partial1008:
 	LEAQ       (R9), R9
 	VMOVAPD    Z6, Z7
 	TESTQ      $0x00000004, R12
-	JZ         noFour996
+	JZ         noFour1009
 	VMOVUPD    Y7, (R9)
 	VSHUFF64X2 $0x4e, Z7, Z7, Z7
 	ADDQ       $0x00000020, R9
 
-noFour996:
+noFour1009:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo997
+	JZ         noTwo1010
 	VMOVUPD    X7, (R9)
 	VSHUFF64X2 $0xb1, Z7, Z7, Z7
 	ADDQ       $0x00000010, R9
 
-noTwo997:
+noTwo1010:
 	TESTQ  $0x00000001, R12
-	JZ     stored998
+	JZ     stored1011
 	VMOVSD X7, (R9)
 
-stored998:
+stored1011:
 	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed987
+	JMP         absorbed1000
 
-long985:
+long998:
 	TESTQ   BX, BX
-	JZ      none999
+	JZ      none1012
 	MOVQ    $-1, R13
 	BZHIQ   SI, R13, R13
 	KMOVB   R13, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial1000
+	JNZ     partial1013
 	VMOVUPD Z4, (BX)
-	JMP     stored1003
+	JMP     stored1016
 
-partial1000:
+partial1013:
 	LEAQ       (BX), BX
 	VMOVAPD    Z4, Z6
 	TESTQ      $0x00000004, SI
-	JZ         noFour1001
+	JZ         noFour1014
 	VMOVUPD    Y6, (BX)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, BX
 
-noFour1001:
+noFour1014:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1002
+	JZ         noTwo1015
 	VMOVUPD    X6, (BX)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, BX
 
-noTwo1002:
+noTwo1015:
 	TESTQ  $0x00000001, SI
-	JZ     stored1003
+	JZ     stored1016
 	VMOVSD X6, (BX)
 
-stored1003:
-none999:
+stored1016:
+none1012:
 	XORQ         BX, BX
 	VBROADCASTSD constants<>+760(SB), Z6
 	XORQ         R13, R13
 	MOVQ         R12, R14
 	CMPQ         R14, $0x00000008
-	JLT          rest1005
+	JLT          rest1018
 
-whole1004:
+whole1017:
 	VMOVUPD (R11)(R13*8), Z7
 	VMAXPD  Z7, Z6, Z6
 	ADDQ    $0x00000008, R13
 	SUBQ    $0x00000008, R14
 	CMPQ    R14, $0x00000008
-	JGE     whole1004
+	JGE     whole1017
 
-rest1005:
+rest1018:
 	TESTQ        R14, R14
-	JZ           done1006
+	JZ           done1019
 	MOVQ         $-1, R15
 	BZHIQ        R14, R15, R15
 	KMOVB        R15, K1
@@ -11607,7 +11744,7 @@ rest1005:
 	VMOVAPD      Z7, K1, Z8
 	VMAXPD       Z8, Z6, Z6
 
-done1006:
+done1019:
 	VSHUFF64X2 $0x4e, Z6, Z6, Z7
 	VMAXPD     Z7, Z6, Z6
 	VSHUFF64X2 $0xb1, Z6, Z6, Z7
@@ -11616,20 +11753,20 @@ done1006:
 	VMAXPD     Z7, Z6, Z6
 	XORQ       R13, R13
 	CMPQ       R12, $0x00000008
-	JLT        rest1008
+	JLT        rest1021
 
-whole1007:
+whole1020:
 	VMOVUPD  (R11)(R13*8), Z7
 	VMOVUPD  (R9)(R13*8), Z8
 	VSUBPD   Z6, Z7, Z7
 	VUCOMISD X2, X0
-	JE       undamped1009
+	JE       undamped1022
 	VCMPPD   $0x04, Z8, Z7, K1
 	VMULPD   Z0, Z8, Z9
 	VMULPD   Z1, Z7, Z10
 	VADDPD   Z9, Z10, K1, Z7
 
-undamped1009:
+undamped1022:
 	VCMPPD      $0x04, Z8, Z7, K1
 	VSUBPD.Z    Z8, Z7, K1, Z8
 	VPANDQ.BCST constants<>+792(SB), Z8, Z8
@@ -11641,11 +11778,11 @@ undamped1009:
 	ADDQ        $0x00000008, R13
 	SUBQ        $0x00000008, R12
 	CMPQ        R12, $0x00000008
-	JGE         whole1007
+	JGE         whole1020
 
-rest1008:
+rest1021:
 	TESTQ     R12, R12
-	JZ        done1010
+	JZ        done1023
 	MOVQ      $-1, R14
 	BZHIQ     R12, R14, R14
 	KMOVB     R14, K1
@@ -11653,113 +11790,113 @@ rest1008:
 	VMOVUPD.Z (R9)(R13*8), K1, Z8
 	VSUBPD.Z  Z6, Z7, K1, Z7
 	VUCOMISD  X2, X0
-	JE        undamped1011
+	JE        undamped1024
 	VCMPPD    $0x04, Z8, Z7, K2
 	VMULPD    Z0, Z8, Z6
 	VMULPD    Z1, Z7, Z9
 	VADDPD    Z6, Z9, K2, Z7
 
-undamped1011:
+undamped1024:
 	VCMPPD      $0x04, Z8, Z7, K2
 	VSUBPD.Z    Z8, Z7, K2, Z6
 	VPANDQ.BCST constants<>+792(SB), Z6, Z6
 	VPMAXUQ     Z6, Z3, Z3
 	TESTQ       $0x00000007, R12
-	JNZ         partial1012
+	JNZ         partial1025
 	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored1015
+	JMP         stored1028
 
-partial1012:
+partial1025:
 	LEAQ       (R9)(R13*8), R9
 	VMOVAPD    Z7, Z6
 	TESTQ      $0x00000004, R12
-	JZ         noFour1013
+	JZ         noFour1026
 	VMOVUPD    Y6, (R9)
 	VSHUFF64X2 $0x4e, Z6, Z6, Z6
 	ADDQ       $0x00000020, R9
 
-noFour1013:
+noFour1026:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo1014
+	JZ         noTwo1027
 	VMOVUPD    X6, (R9)
 	VSHUFF64X2 $0xb1, Z6, Z6, Z6
 	ADDQ       $0x00000010, R9
 
-noTwo1014:
+noTwo1027:
 	TESTQ  $0x00000001, R12
-	JZ     stored1015
+	JZ     stored1028
 	VMOVSD X6, (R9)
 
-stored1015:
+stored1028:
 	VMOVUPD.Z   (R10)(R13*8), K1, Z6
 	VFMADD231PD Z7, Z5, Z6
 	TESTQ       $0x00000007, R12
-	JNZ         partial1016
+	JNZ         partial1029
 	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored1019
+	JMP         stored1032
 
-partial1016:
+partial1029:
 	LEAQ       (R10)(R13*8), R9
 	VMOVAPD    Z6, Z5
 	TESTQ      $0x00000004, R12
-	JZ         noFour1017
+	JZ         noFour1030
 	VMOVUPD    Y5, (R9)
 	VSHUFF64X2 $0x4e, Z5, Z5, Z5
 	ADDQ       $0x00000020, R9
 
-noFour1017:
+noFour1030:
 	TESTQ      $0x00000002, R12
-	JZ         noTwo1018
+	JZ         noTwo1031
 	VMOVUPD    X5, (R9)
 	VSHUFF64X2 $0xb1, Z5, Z5, Z5
 	ADDQ       $0x00000010, R9
 
-noTwo1018:
+noTwo1031:
 	TESTQ  $0x00000001, R12
-	JZ     stored1019
+	JZ     stored1032
 	VMOVSD X5, (R9)
 
-stored1019:
-done1010:
-absorbed987:
+stored1032:
+done1023:
+absorbed1000:
 	ADDQ $0x00000040, DI
 	DECQ R8
-	JNZ  item982
+	JNZ  item995
 
-done983:
+done996:
 	TESTQ   BX, BX
-	JZ      none1020
+	JZ      none1033
 	MOVQ    $-1, AX
 	BZHIQ   SI, AX, AX
 	KMOVB   AX, K1
 	TESTQ   $0x00000007, SI
-	JNZ     partial1021
+	JNZ     partial1034
 	VMOVUPD Z4, (BX)
-	JMP     stored1024
+	JMP     stored1037
 
-partial1021:
+partial1034:
 	LEAQ       (BX), AX
 	VMOVAPD    Z4, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour1022
+	JZ         noFour1035
 	VMOVUPD    Y0, (AX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, AX
 
-noFour1022:
+noFour1035:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1023
+	JZ         noTwo1036
 	VMOVUPD    X0, (AX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, AX
 
-noTwo1023:
+noTwo1036:
 	TESTQ  $0x00000001, SI
-	JZ     stored1024
+	JZ     stored1037
 	VMOVSD X0, (AX)
 
-stored1024:
-none1020:
+stored1037:
+none1033:
 	VSHUFF64X2 $0x4e, Z3, Z3, Z0
 	VPMAXUQ    Z0, Z3, Z3
 	VSHUFF64X2 $0xb1, Z3, Z3, Z0
@@ -11777,9 +11914,9 @@ TEXT ·shiftAll512(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done1026
+	JLE   done1039
 
-item1025:
+item1038:
 	MOVLQSX      16(CX), BX
 	LEAQ         (AX)(BX*8), BX
 	MOVLQSX      20(CX), SI
@@ -11787,19 +11924,19 @@ item1025:
 	KXORB        K1, K1, K1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide1027
+	JNE          wide1040
 	VMOVUPD      (BX)(DI*8), Z1
 	VCMPPD       $0x03, Z1, Z1, K2
 	KORB         K2, K1, K1
 	VMAXPD       Z1, Z0, Z0
-	JMP          row1030
+	JMP          row1043
 
-wide1027:
+wide1040:
 	MOVQ SI, R8
 	CMPQ R8, $0x08
-	JLE  rest1029
+	JLE  rest1042
 
-vector1028:
+vector1041:
 	VMOVUPD (BX)(DI*8), Z1
 	VCMPPD  $0x03, Z1, Z1, K2
 	KORB    K2, K1, K1
@@ -11807,9 +11944,9 @@ vector1028:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, R8
 	CMPQ    R8, $0x08
-	JG      vector1028
+	JG      vector1041
 
-rest1029:
+rest1042:
 	MOVQ         $-1, R9
 	BZHIQ        R8, R9, R9
 	KMOVB        R9, K2
@@ -11820,7 +11957,7 @@ rest1029:
 	VMOVAPD      Z1, K2, Z2
 	VMAXPD       Z2, Z0, Z0
 
-row1030:
+row1043:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -11830,22 +11967,22 @@ row1030:
 	VPANDQ.BCST  constants<>+792(SB), Z0, Z1
 	VCMPPD.BCST  $0x1e, constants<>+800(SB), Z1, K2
 	KORTESTB     K2, K1
-	JNZ          done1026
+	JNZ          done1039
 	VBROADCASTSD 8(CX), Z1
 	XORQ         DI, DI
 	CMPQ         SI, $0x08
-	JNE          wide1031
+	JNE          wide1044
 	VMOVUPD      (BX)(DI*8), Z2
 	VSUBPD       Z0, Z2, Z2
 	VMULPD       Z1, Z2, Z2
 	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row1034
+	JMP          row1047
 
-wide1031:
+wide1044:
 	CMPQ SI, $0x08
-	JLE  rest1033
+	JLE  rest1046
 
-vector1032:
+vector1045:
 	VMOVUPD (BX)(DI*8), Z2
 	VSUBPD  Z0, Z2, Z2
 	VMULPD  Z1, Z2, Z2
@@ -11853,9 +11990,9 @@ vector1032:
 	ADDQ    $0x08, DI
 	SUBQ    $0x08, SI
 	CMPQ    SI, $0x08
-	JG      vector1032
+	JG      vector1045
 
-rest1033:
+rest1046:
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
@@ -11863,38 +12000,38 @@ rest1033:
 	VSUBPD    Z0, Z2, Z2
 	VMULPD    Z1, Z2, Z2
 	TESTQ     $0x00000007, SI
-	JNZ       partial1035
+	JNZ       partial1048
 	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored1038
+	JMP       stored1051
 
-partial1035:
+partial1048:
 	LEAQ       (BX)(DI*8), BX
 	VMOVAPD    Z2, Z0
 	TESTQ      $0x00000004, SI
-	JZ         noFour1036
+	JZ         noFour1049
 	VMOVUPD    Y0, (BX)
 	VSHUFF64X2 $0x4e, Z0, Z0, Z0
 	ADDQ       $0x00000020, BX
 
-noFour1036:
+noFour1049:
 	TESTQ      $0x00000002, SI
-	JZ         noTwo1037
+	JZ         noTwo1050
 	VMOVUPD    X0, (BX)
 	VSHUFF64X2 $0xb1, Z0, Z0, Z0
 	ADDQ       $0x00000010, BX
 
-noTwo1037:
+noTwo1050:
 	TESTQ  $0x00000001, SI
-	JZ     stored1038
+	JZ     stored1051
 	VMOVSD X0, (BX)
 
-stored1038:
-row1034:
+stored1051:
+row1047:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1025
+	JNZ  item1038
 
-done1026:
+done1039:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -11907,40 +12044,40 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1040
+	JLE   done1053
 
-item1039:
+item1052:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
 	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide1041
+	JNE     wide1054
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row1044
+	JMP     row1057
 
-wide1041:
+wide1054:
 	CMPQ DI, $0x08
-	JLE  rest1043
+	JLE  rest1056
 
-vector1042:
+vector1055:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    $0x08, R8
 	SUBQ    $0x08, DI
 	CMPQ    DI, $0x08
-	JG      vector1042
+	JG      vector1055
 
-rest1043:
+rest1056:
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row1044:
+row1057:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -11951,9 +12088,9 @@ row1044:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1039
+	JNZ        item1052
 
-done1040:
+done1053:
 	VZEROUPPER
 	RET
 
@@ -11967,9 +12104,9 @@ TEXT ·settle512(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done1046
+	JLE    done1059
 
-item1045:
+item1058:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -11979,7 +12116,7 @@ item1045:
 	MOVLQSX      20(BX), R9
 	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide1047
+	JNE          wide1060
 	VMOVUPD      (R8)(R10*8), Z2
 	VMOVUPD      (DI)(R10*8), Z3
 	VSUBPD       Z1, Z2, Z2
@@ -11988,13 +12125,13 @@ item1045:
 	VPANDQ.BCST  constants<>+792(SB), Z1, Z1
 	VPMAXUQ      Z1, Z0, Z0
 	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row1050
+	JMP          row1063
 
-wide1047:
+wide1060:
 	CMPQ R9, $0x08
-	JLE  rest1049
+	JLE  rest1062
 
-vector1048:
+vector1061:
 	VMOVUPD     (R8)(R10*8), Z2
 	VMOVUPD     (DI)(R10*8), Z3
 	VSUBPD      Z1, Z2, Z2
@@ -12006,9 +12143,9 @@ vector1048:
 	ADDQ        $0x08, R10
 	SUBQ        $0x08, R9
 	CMPQ        R9, $0x08
-	JG          vector1048
+	JG          vector1061
 
-rest1049:
+rest1062:
 	MOVQ        $-1, R11
 	BZHIQ       R9, R11, R11
 	KMOVB       R11, K1
@@ -12020,38 +12157,38 @@ rest1049:
 	VPANDQ.BCST constants<>+792(SB), Z1, Z1
 	VPMAXUQ     Z1, Z0, Z0
 	TESTQ       $0x00000007, R9
-	JNZ         partial1051
+	JNZ         partial1064
 	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored1054
+	JMP         stored1067
 
-partial1051:
+partial1064:
 	LEAQ       (DI)(R10*8), DI
 	VMOVAPD    Z2, Z1
 	TESTQ      $0x00000004, R9
-	JZ         noFour1052
+	JZ         noFour1065
 	VMOVUPD    Y1, (DI)
 	VSHUFF64X2 $0x4e, Z1, Z1, Z1
 	ADDQ       $0x00000020, DI
 
-noFour1052:
+noFour1065:
 	TESTQ      $0x00000002, R9
-	JZ         noTwo1053
+	JZ         noTwo1066
 	VMOVUPD    X1, (DI)
 	VSHUFF64X2 $0xb1, Z1, Z1, Z1
 	ADDQ       $0x00000010, DI
 
-noTwo1053:
+noTwo1066:
 	TESTQ  $0x00000001, R9
-	JZ     stored1054
+	JZ     stored1067
 	VMOVSD X1, (DI)
 
-stored1054:
-row1050:
+stored1067:
+row1063:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1045
+	JNZ  item1058
 
-done1046:
+done1059:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VPMAXUQ    Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -12079,17 +12216,17 @@ TEXT ·exponentials512(SB), $0-64
 	VMOVUPD      constants<>+832(SB), Z7
 	VMOVUPD      constants<>+896(SB), Z8
 	TESTQ        BX, BX
-	JLE          done1056
+	JLE          done1069
 
-table1055:
+table1068:
 	VXORPD       Z10, Z10, Z10
 	VBROADCASTSD (DX), Z9
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest1058
+	JLT          rest1071
 
-whole1057:
+whole1070:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
@@ -12099,24 +12236,24 @@ whole1057:
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1057
+	JGE     whole1070
 
-rest1058:
+rest1071:
 	CMPQ DI, $0x00000008
-	JLT  rest1060
+	JLT  rest1073
 
-whole1059:
+whole1072:
 	VMULPD  (AX)(SI*8), Z9, Z11
 	VANDPD  Z1, Z11, Z11
 	VPMAXUQ Z11, Z10, Z10
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1059
+	JGE     whole1072
 
-rest1060:
+rest1073:
 	TESTQ    DI, DI
-	JZ       done1061
+	JZ       done1074
 	MOVQ     $-1, R8
 	BZHIQ    DI, R8, R8
 	KMOVB    R8, K1
@@ -12124,16 +12261,16 @@ rest1060:
 	VANDPD   Z1, Z11, Z11
 	VPMAXUQ  Z11, Z10, Z10
 
-done1061:
+done1074:
 	VCMPPD $0x06, Z0, Z10, K1
 	KTESTB K1, K1
-	JNZ    done1056
+	JNZ    done1069
 	XORQ   SI, SI
 	MOVQ   CX, DI
 	CMPQ   DI, $0x00000010
-	JLT    rest1063
+	JLT    rest1076
 
-panel1062:
+panel1075:
 	VMOVUPD          (AX)(SI*1), Z10
 	VMOVUPD          64(AX)(SI*1), Z11
 	VMULPD           Z9, Z10, Z10
@@ -12177,13 +12314,13 @@ panel1062:
 	ADDQ             $0x00000080, SI
 	SUBQ             $0x00000010, DI
 	CMPQ             DI, $0x00000010
-	JGE              panel1062
+	JGE              panel1075
 
-rest1063:
+rest1076:
 	TESTQ            DI, DI
-	JZ               done1064
+	JZ               done1077
 	CMPQ             DI, $0x00000008
-	JGT              wider1065
+	JGT              wider1078
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
 	KMOVB            R8, K1
@@ -12207,35 +12344,35 @@ rest1063:
 	VPADDQ           Z11, Z9, Z9
 	VFMADD213PD      Z9, Z9, Z12
 	TESTQ            $0x00000007, DI
-	JNZ              partial1066
+	JNZ              partial1079
 	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored1069
+	JMP              stored1082
 
-partial1066:
+partial1079:
 	LEAQ       (AX)(SI*1), SI
 	VMOVAPD    Z12, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1067
+	JZ         noFour1080
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1067:
+noFour1080:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1068
+	JZ         noTwo1081
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1068:
+noTwo1081:
 	TESTQ  $0x00000001, DI
-	JZ     stored1069
+	JZ     stored1082
 	VMOVSD X9, (SI)
 
-stored1069:
-	JMP done1064
+stored1082:
+	JMP done1077
 
-wider1065:
+wider1078:
 	SUBQ             $0x00000008, DI
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
@@ -12280,39 +12417,39 @@ wider1065:
 	VFMADD213PD      Z12, Z12, Z16
 	VMOVUPD          Z15, (AX)(SI*1)
 	TESTQ            $0x00000007, DI
-	JNZ              partial1071
+	JNZ              partial1084
 	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored1074
+	JMP              stored1087
 
-partial1071:
+partial1084:
 	LEAQ       64(AX)(SI*1), SI
 	VMOVAPD    Z16, Z9
 	TESTQ      $0x00000004, DI
-	JZ         noFour1072
+	JZ         noFour1085
 	VMOVUPD    Y9, (SI)
 	VSHUFF64X2 $0x4e, Z9, Z9, Z9
 	ADDQ       $0x00000020, SI
 
-noFour1072:
+noFour1085:
 	TESTQ      $0x00000002, DI
-	JZ         noTwo1073
+	JZ         noTwo1086
 	VMOVUPD    X9, (SI)
 	VSHUFF64X2 $0xb1, Z9, Z9, Z9
 	ADDQ       $0x00000010, SI
 
-noTwo1073:
+noTwo1086:
 	TESTQ  $0x00000001, DI
-	JZ     stored1074
+	JZ     stored1087
 	VMOVSD X9, (SI)
 
-stored1074:
-done1064:
+stored1087:
+done1077:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1055
+	JNZ  table1068
 
-done1056:
+done1069:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
@@ -12326,109 +12463,109 @@ TEXT ·edgeBeliefs512(SB), $1216-168
 	LEAQ 63(SP), BX
 	ANDQ $-64, BX
 
-group1075:
+group1088:
 	CMPQ              DX, $0x04
-	JLT               done1076
+	JLT               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              (AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              8(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              16(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              24(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              32(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              40(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              48(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              56(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              64(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              72(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              80(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              88(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              96(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              104(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              112(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              120(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              128(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_len+80(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              136(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              messages_len+104(FP), SI
 	SUBQ              $0x08, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              144(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              tables_len+128(FP), SI
 	SUBQ              $0x40, SI
-	JLT               done1076
+	JLT               done1089
 	CMPQ              152(AX), SI
-	JHI               done1076
+	JHI               done1089
 	MOVQ              beliefs_base+72(FP), DI
 	MOVQ              (AX), SI
 	MOVQ              messages_base+96(FP), R9
@@ -12939,7 +13076,7 @@ group1075:
 	VPSUBQ.BCST       constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB          K1, K1
-	JNZ               done1076
+	JNZ               done1089
 	VMOVUPD           constants<>+992(SB), Y2
 	VDIVPD            Y1, Y2, Y2
 	VMOVUPD           Y2, 1088(BX)
@@ -13113,9 +13250,9 @@ group1075:
 	ADDQ              $0x000000a0, AX
 	ADDQ              $0x04, CX
 	SUBQ              $0x04, DX
-	JMP               group1075
+	JMP               group1088
 
-done1076:
+done1089:
 	MOVQ CX, done+160(FP)
 	VZEROUPPER
 	RET
@@ -13132,16 +13269,16 @@ TEXT ·edgeGroups512(SB), $9216-184
 	MOVQ count+152(FP), CX
 	MOVQ CX, 16(AX)
 
-group1077:
+group1090:
 	CMPQ 16(AX), $0x04
-	JLT  done1078
+	JLT  done1091
 	MOVQ (AX), CX
 	MOVQ CX, 24(AX)
 	LEAQ 192(AX), CX
 	XORQ DX, DX
 	MOVQ DX, 32(AX)
 
-edge1079:
+edge1092:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -13165,36 +13302,36 @@ edge1079:
 	IMULQ        R9, R11
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         BX, R12
-	JLT          done1078
+	JLT          done1091
 	CMPQ         (R10), R12
-	JHI          done1078
+	JHI          done1091
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         BX, R12
-	JLT          done1078
+	JLT          done1091
 	CMPQ         8(R10), R12
-	JHI          done1078
+	JHI          done1091
 	MOVQ         beliefs_len+80(FP), R12
 	SUBQ         R9, R12
-	JLT          done1078
+	JLT          done1091
 	CMPQ         16(R10), R12
-	JHI          done1078
+	JHI          done1091
 	MOVQ         messages_len+104(FP), R12
 	SUBQ         R9, R12
-	JLT          done1078
+	JLT          done1091
 	CMPQ         24(R10), R12
-	JHI          done1078
+	JHI          done1091
 	MOVQ         tables_len+128(FP), R12
 	SUBQ         R11, R12
-	JLT          done1078
+	JLT          done1091
 	CMPQ         32(R10), R12
-	JHI          done1078
+	JHI          done1091
 	VBROADCASTSD constants<>+760(SB), Z0
 	XORQ         R10, R10
 	MOVQ         BX, R11
 	CMPQ         R11, $0x00000008
-	JLT          rest1081
+	JLT          rest1094
 
-whole1080:
+whole1093:
 	VBROADCASTSD constants<>+760(SB), Z1
 	VMOVUPD      (DI)(R10*8), Z2
 	VCMPPD       $0x04, Z1, Z2, K1
@@ -13205,11 +13342,11 @@ whole1080:
 	ADDQ         $0x00000008, R10
 	SUBQ         $0x00000008, R11
 	CMPQ         R11, $0x00000008
-	JGE          whole1080
+	JGE          whole1093
 
-rest1081:
+rest1094:
 	TESTQ        R11, R11
-	JZ           done1082
+	JZ           done1095
 	MOVQ         $-1, R12
 	BZHIQ        R11, R12, R12
 	KMOVB        R12, K1
@@ -13221,7 +13358,7 @@ rest1081:
 	VMOVUPD      Z1, (CX)(R10*8)
 	VMAXPD       Z1, Z0, Z0
 
-done1082:
+done1095:
 	VSHUFF64X2   $0x4e, Z0, Z0, Z1
 	VMAXPD       Z1, Z0, Z0
 	VSHUFF64X2   $0xb1, Z0, Z0, Z1
@@ -13232,9 +13369,9 @@ done1082:
 	XORQ         SI, SI
 	MOVQ         R9, DI
 	CMPQ         DI, $0x00000008
-	JLT          rest1084
+	JLT          rest1097
 
-whole1083:
+whole1096:
 	VBROADCASTSD constants<>+760(SB), Z2
 	VMOVUPD      (DX)(SI*8), Z3
 	VCMPPD       $0x04, Z2, Z3, K1
@@ -13245,11 +13382,11 @@ whole1083:
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, DI
 	CMPQ         DI, $0x00000008
-	JGE          whole1083
+	JGE          whole1096
 
-rest1084:
+rest1097:
 	TESTQ        DI, DI
-	JZ           done1085
+	JZ           done1098
 	MOVQ         $-1, R10
 	BZHIQ        DI, R10, R10
 	KMOVB        R10, K1
@@ -13261,7 +13398,7 @@ rest1084:
 	VMOVUPD      Z2, 1024(CX)(SI*8)
 	VMAXPD       Z2, Z1, Z1
 
-done1085:
+done1098:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
@@ -13270,7 +13407,7 @@ done1085:
 	VMAXPD     Z2, Z1, Z1
 	XORQ       DX, DX
 
-vector1086:
+vector1099:
 	VMOVUPD           (CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z0, Z2, Z2
@@ -13301,10 +13438,10 @@ vector1086:
 	VMOVUPD           Z3, 512(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, BX
-	JLT               vector1086
+	JLT               vector1099
 	XORQ              DX, DX
 
-vector1087:
+vector1100:
 	VMOVUPD           1024(CX)(DX*8), Z2
 	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
 	VSUBPD            Z1, Z2, Z2
@@ -13335,7 +13472,7 @@ vector1087:
 	VMOVUPD           Z3, 1536(CX)(DX*8)
 	ADDQ              $0x08, DX
 	CMPQ              DX, R9
-	JLT               vector1087
+	JLT               vector1100
 	VADDPD            Z1, Z0, Z0
 	MOVQ              32(AX), DX
 	VMOVSD            X0, 64(AX)(DX*8)
@@ -13343,14 +13480,14 @@ vector1087:
 	ADDQ              $0x000008c0, CX
 	INCQ              32(AX)
 	CMPQ              32(AX), $0x04
-	JLT               edge1079
+	JLT               edge1092
 	MOVQ              (AX), CX
 	MOVQ              CX, 24(AX)
 	LEAQ              192(AX), CX
 	XORQ              DX, DX
 	MOVQ              DX, 32(AX)
 
-edge1088:
+edge1101:
 	MOVQ   24(AX), DX
 	MOVQ   32(DX), BX
 	MOVQ   tables_base+120(FP), SI
@@ -13376,9 +13513,9 @@ edge1088:
 	XORQ   R8, R8
 	MOVQ   SI, R10
 	CMPQ   R10, $0x00000040
-	JLT    rest1090
+	JLT    rest1103
 
-panel1089:
+panel1102:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R8*1), R9
 	VXORPD Z2, Z2, Z2
@@ -13399,9 +13536,9 @@ panel1089:
 	VXORPD Z17, Z17, Z17
 	MOVQ   DX, R11
 	CMPQ   R11, $0x00000001
-	JLT    rows1093
+	JLT    rows1106
 
-row1092:
+row1105:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -13430,9 +13567,9 @@ row1092:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, R11
 	CMPQ             R11, $0x00000001
-	JGE              row1092
+	JGE              row1105
 
-rows1093:
+rows1106:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13460,13 +13597,13 @@ rows1093:
 	ADDQ        $0x00000200, R8
 	SUBQ        $0x00000040, R10
 	CMPQ        R10, $0x00000040
-	JGE         panel1089
+	JGE         panel1102
 
-rest1090:
+rest1103:
 	TESTQ  R10, R10
-	JZ     done1091
+	JZ     done1104
 	CMPQ   R10, $0x00000008
-	JGT    wider1094
+	JGT    wider1107
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
 	KMOVB  SI, K1
@@ -13477,9 +13614,9 @@ rest1090:
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
 	CMPQ   DX, $0x00000002
-	JLT    rows1096
+	JLT    rows1109
 
-row1095:
+row1108:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13490,13 +13627,13 @@ row1095:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1095
+	JGE              row1108
 
-rows1096:
+rows1109:
 	CMPQ DX, $0x00000001
-	JLT  rows1098
+	JLT  rows1111
 
-row1097:
+row1110:
 	VMOVUPD.Z        (R9), K1, Z6
 	VFMADD231PD.BCST (SI), Z6, Z2
 	VFMADD231PD.BCST 512(SI), Z6, Z4
@@ -13504,19 +13641,19 @@ row1097:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1097
+	JGE              row1110
 
-rows1098:
+rows1111:
 	VADDPD      Z3, Z2, Z2
 	VADDPD      Z5, Z4, Z4
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z4, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1094:
+wider1107:
 	CMPQ   R10, $0x00000010
-	JGT    wider1099
+	JGT    wider1112
 	SUBQ   $0x00000008, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13532,9 +13669,9 @@ wider1094:
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
 	CMPQ   DX, $0x00000002
-	JLT    rows1101
+	JLT    rows1114
 
-row1100:
+row1113:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13551,13 +13688,13 @@ row1100:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1100
+	JGE              row1113
 
-rows1101:
+rows1114:
 	CMPQ DX, $0x00000001
-	JLT  rows1103
+	JLT  rows1116
 
-row1102:
+row1115:
 	VMOVUPD          (R9), Z10
 	VFMADD231PD.BCST (SI), Z10, Z2
 	VFMADD231PD.BCST 512(SI), Z10, Z6
@@ -13568,9 +13705,9 @@ row1102:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1102
+	JGE              row1115
 
-rows1103:
+rows1116:
 	VADDPD      Z4, Z2, Z2
 	VADDPD      Z8, Z6, Z6
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13581,11 +13718,11 @@ rows1103:
 	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
 	VFMADD231PD 1088(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1099:
+wider1112:
 	CMPQ   R10, $0x00000018
-	JGT    wider1104
+	JGT    wider1117
 	SUBQ   $0x00000010, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13605,9 +13742,9 @@ wider1099:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000002
-	JLT    rows1106
+	JLT    rows1119
 
-row1105:
+row1118:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13630,13 +13767,13 @@ row1105:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1105
+	JGE              row1118
 
-rows1106:
+rows1119:
 	CMPQ DX, $0x00000001
-	JLT  rows1108
+	JLT  rows1121
 
-row1107:
+row1120:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13650,9 +13787,9 @@ row1107:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1107
+	JGE              row1120
 
-rows1108:
+rows1121:
 	VADDPD      Z5, Z2, Z2
 	VADDPD      Z11, Z8, Z8
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13668,11 +13805,11 @@ rows1108:
 	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
 	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1104:
+wider1117:
 	CMPQ   R10, $0x00000020
-	JGT    wider1109
+	JGT    wider1122
 	SUBQ   $0x00000018, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13696,9 +13833,9 @@ wider1104:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000002
-	JLT    rows1111
+	JLT    rows1124
 
-row1110:
+row1123:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -13727,13 +13864,13 @@ row1110:
 	LEAQ             (R9)(DI*2), R9
 	SUBQ             $0x00000002, DX
 	CMPQ             DX, $0x00000002
-	JGE              row1110
+	JGE              row1123
 
-rows1111:
+rows1124:
 	CMPQ DX, $0x00000001
-	JLT  rows1113
+	JLT  rows1126
 
-row1112:
+row1125:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -13750,9 +13887,9 @@ row1112:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1112
+	JGE              row1125
 
-rows1113:
+rows1126:
 	VADDPD      Z6, Z2, Z2
 	VADDPD      Z14, Z10, Z10
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
@@ -13773,11 +13910,11 @@ rows1113:
 	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
 	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1109:
+wider1122:
 	CMPQ   R10, $0x00000028
-	JGT    wider1114
+	JGT    wider1127
 	SUBQ   $0x00000020, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13795,9 +13932,9 @@ wider1109:
 	VXORPD Z10, Z10, Z10
 	VXORPD Z11, Z11, Z11
 	CMPQ   DX, $0x00000001
-	JLT    rows1116
+	JLT    rows1129
 
-row1115:
+row1128:
 	VMOVUPD          (R9), Z12
 	VFMADD231PD.BCST (SI), Z12, Z2
 	VFMADD231PD.BCST 512(SI), Z12, Z7
@@ -13817,9 +13954,9 @@ row1115:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1115
+	JGE              row1128
 
-rows1116:
+rows1129:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z7, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13835,11 +13972,11 @@ rows1116:
 	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
 	VFMADD231PD 1280(CX)(R8*1), Z11, Z1
 	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1114:
+wider1127:
 	CMPQ   R10, $0x00000030
-	JGT    wider1117
+	JGT    wider1130
 	SUBQ   $0x00000028, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13859,9 +13996,9 @@ wider1114:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	CMPQ   DX, $0x00000001
-	JLT    rows1119
+	JLT    rows1132
 
-row1118:
+row1131:
 	VMOVUPD          (R9), Z14
 	VFMADD231PD.BCST (SI), Z14, Z2
 	VFMADD231PD.BCST 512(SI), Z14, Z8
@@ -13884,9 +14021,9 @@ row1118:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1118
+	JGE              row1131
 
-rows1119:
+rows1132:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13905,11 +14042,11 @@ rows1119:
 	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
 	VFMADD231PD 1344(CX)(R8*1), Z13, Z1
 	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1117:
+wider1130:
 	CMPQ   R10, $0x00000038
-	JGT    wider1120
+	JGT    wider1133
 	SUBQ   $0x00000030, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -13931,9 +14068,9 @@ wider1117:
 	VXORPD Z14, Z14, Z14
 	VXORPD Z15, Z15, Z15
 	CMPQ   DX, $0x00000001
-	JLT    rows1122
+	JLT    rows1135
 
-row1121:
+row1134:
 	VMOVUPD          (R9), Z16
 	VFMADD231PD.BCST (SI), Z16, Z2
 	VFMADD231PD.BCST 512(SI), Z16, Z9
@@ -13959,9 +14096,9 @@ row1121:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1121
+	JGE              row1134
 
-rows1122:
+rows1135:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z9, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -13983,9 +14120,9 @@ rows1122:
 	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
 	VFMADD231PD 1408(CX)(R8*1), Z15, Z1
 	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	JMP         done1091
+	JMP         done1104
 
-wider1120:
+wider1133:
 	SUBQ   $0x00000038, R10
 	MOVQ   $-1, SI
 	BZHIQ  R10, SI, SI
@@ -14009,9 +14146,9 @@ wider1120:
 	VXORPD Z16, Z16, Z16
 	VXORPD Z17, Z17, Z17
 	CMPQ   DX, $0x00000001
-	JLT    rows1125
+	JLT    rows1138
 
-row1124:
+row1137:
 	VMOVUPD          (R9), Z18
 	VFMADD231PD.BCST (SI), Z18, Z2
 	VFMADD231PD.BCST 512(SI), Z18, Z10
@@ -14040,9 +14177,9 @@ row1124:
 	ADDQ             DI, R9
 	SUBQ             $0x00000001, DX
 	CMPQ             DX, $0x00000001
-	JGE              row1124
+	JGE              row1137
 
-rows1125:
+rows1138:
 	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
 	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
 	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
@@ -14068,14 +14205,14 @@ rows1125:
 	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
 	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
 
-done1091:
+done1104:
 	VMOVUPD          Z0, 2048(CX)
 	VMOVUPD          Z1, 2112(CX)
 	ADDQ             $0x28, 24(AX)
 	ADDQ             $0x000008c0, CX
 	INCQ             32(AX)
 	CMPQ             32(AX), $0x04
-	JLT              edge1088
+	JLT              edge1101
 	VMOVUPD          2240(AX), Z0
 	VMOVUPD          2304(AX), Z1
 	VMOVUPD          4480(AX), Z2
@@ -14111,7 +14248,7 @@ done1091:
 	VPSUBQ.BCST      constants<>+960(SB), Z1, Z2
 	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z2, K1
 	KORTESTB         K1, K1
-	JNZ              done1078
+	JNZ              done1091
 	VMOVUPD          constants<>+992(SB), Y2
 	VDIVPD           Y1, Y2, Y2
 	VMOVUPD          Y2, 128(AX)
@@ -14156,7 +14293,7 @@ done1091:
 	XORQ             DX, DX
 	MOVQ             DX, 32(AX)
 
-edge1126:
+edge1139:
 	MOVQ         24(AX), DX
 	MOVQ         32(DX), BX
 	MOVQ         tables_base+120(FP), SI
@@ -14189,9 +14326,9 @@ edge1126:
 	XORQ         R9, R9
 	MOVQ         SI, R12
 	CMPQ         R12, $0x00000040
-	JLT          rest1128
+	JLT          rest1141
 
-panel1127:
+panel1140:
 	MOVQ   CX, SI
 	LEAQ   (BX)(R9*1), R10
 	LEAQ   (DI)(R9*1), R11
@@ -14205,9 +14342,9 @@ panel1127:
 	VMULPD 1472(CX)(R9*1), Z0, Z8
 	MOVQ   DX, R13
 	CMPQ   R13, $0x00000002
-	JLT    rows1131
+	JLT    rows1144
 
-row1130:
+row1143:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14263,13 +14400,13 @@ row1130:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1130
+	JGE          row1143
 
-rows1131:
+rows1144:
 	CMPQ R13, $0x00000001
-	JLT  rows1133
+	JLT  rows1146
 
-row1132:
+row1145:
 	VBROADCASTSD (SI), Z9
 	VMULPD       (R10), Z9, Z10
 	VMULPD       Z1, Z10, Z10
@@ -14300,19 +14437,19 @@ row1132:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1132
+	JGE          row1145
 
-rows1133:
+rows1146:
 	ADDQ $0x00000200, R9
 	SUBQ $0x00000040, R12
 	CMPQ R12, $0x00000040
-	JGE  panel1127
+	JGE  panel1140
 
-rest1128:
+rest1141:
 	TESTQ  R12, R12
-	JZ     done1129
+	JZ     done1142
 	CMPQ   R12, $0x00000008
-	JGT    wider1134
+	JGT    wider1147
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
 	KMOVB  SI, K1
@@ -14321,9 +14458,9 @@ rest1128:
 	LEAQ   (DI)(R9*1), R11
 	VMULPD 1024(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1136
+	JLT    rows1149
 
-row1135:
+row1148:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14337,13 +14474,13 @@ row1135:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1135
+	JGE          row1148
 
-rows1136:
+rows1149:
 	CMPQ DX, $0x00000001
-	JLT  rows1138
+	JLT  rows1151
 
-row1137:
+row1150:
 	VBROADCASTSD (SI), Z1
 	VMULPD.Z     (R10), Z1, K1, Z1
 	VMULPD       Z0, Z1, Z1
@@ -14353,14 +14490,14 @@ row1137:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1137
+	JGE          row1150
 
-rows1138:
-	JMP done1129
+rows1151:
+	JMP done1142
 
-wider1134:
+wider1147:
 	CMPQ   R12, $0x00000010
-	JGT    wider1139
+	JGT    wider1152
 	SUBQ   $0x00000008, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14371,9 +14508,9 @@ wider1134:
 	VMULPD 1024(CX)(R9*1), Z0, Z1
 	VMULPD 1088(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1141
+	JLT    rows1154
 
-row1140:
+row1153:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14393,13 +14530,13 @@ row1140:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1140
+	JGE          row1153
 
-rows1141:
+rows1154:
 	CMPQ DX, $0x00000001
-	JLT  rows1143
+	JLT  rows1156
 
-row1142:
+row1155:
 	VBROADCASTSD (SI), Z2
 	VMULPD       (R10), Z2, Z3
 	VMULPD       Z1, Z3, Z3
@@ -14412,14 +14549,14 @@ row1142:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1142
+	JGE          row1155
 
-rows1143:
-	JMP done1129
+rows1156:
+	JMP done1142
 
-wider1139:
+wider1152:
 	CMPQ   R12, $0x00000018
-	JGT    wider1144
+	JGT    wider1157
 	SUBQ   $0x00000010, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14431,9 +14568,9 @@ wider1139:
 	VMULPD 1088(CX)(R9*1), Z0, Z2
 	VMULPD 1152(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1146
+	JLT    rows1159
 
-row1145:
+row1158:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14459,13 +14596,13 @@ row1145:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1145
+	JGE          row1158
 
-rows1146:
+rows1159:
 	CMPQ DX, $0x00000001
-	JLT  rows1148
+	JLT  rows1161
 
-row1147:
+row1160:
 	VBROADCASTSD (SI), Z3
 	VMULPD       (R10), Z3, Z4
 	VMULPD       Z1, Z4, Z4
@@ -14481,14 +14618,14 @@ row1147:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1147
+	JGE          row1160
 
-rows1148:
-	JMP done1129
+rows1161:
+	JMP done1142
 
-wider1144:
+wider1157:
 	CMPQ   R12, $0x00000020
-	JGT    wider1149
+	JGT    wider1162
 	SUBQ   $0x00000018, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14501,9 +14638,9 @@ wider1144:
 	VMULPD 1152(CX)(R9*1), Z0, Z3
 	VMULPD 1216(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1151
+	JLT    rows1164
 
-row1150:
+row1163:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14535,13 +14672,13 @@ row1150:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1150
+	JGE          row1163
 
-rows1151:
+rows1164:
 	CMPQ DX, $0x00000001
-	JLT  rows1153
+	JLT  rows1166
 
-row1152:
+row1165:
 	VBROADCASTSD (SI), Z4
 	VMULPD       (R10), Z4, Z5
 	VMULPD       Z1, Z5, Z5
@@ -14560,14 +14697,14 @@ row1152:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1152
+	JGE          row1165
 
-rows1153:
-	JMP done1129
+rows1166:
+	JMP done1142
 
-wider1149:
+wider1162:
 	CMPQ   R12, $0x00000028
-	JGT    wider1154
+	JGT    wider1167
 	SUBQ   $0x00000020, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14581,9 +14718,9 @@ wider1149:
 	VMULPD 1216(CX)(R9*1), Z0, Z4
 	VMULPD 1280(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1156
+	JLT    rows1169
 
-row1155:
+row1168:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14621,13 +14758,13 @@ row1155:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1155
+	JGE          row1168
 
-rows1156:
+rows1169:
 	CMPQ DX, $0x00000001
-	JLT  rows1158
+	JLT  rows1171
 
-row1157:
+row1170:
 	VBROADCASTSD (SI), Z5
 	VMULPD       (R10), Z5, Z6
 	VMULPD       Z1, Z6, Z6
@@ -14649,14 +14786,14 @@ row1157:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1157
+	JGE          row1170
 
-rows1158:
-	JMP done1129
+rows1171:
+	JMP done1142
 
-wider1154:
+wider1167:
 	CMPQ   R12, $0x00000030
-	JGT    wider1159
+	JGT    wider1172
 	SUBQ   $0x00000028, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14671,9 +14808,9 @@ wider1154:
 	VMULPD 1280(CX)(R9*1), Z0, Z5
 	VMULPD 1344(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1161
+	JLT    rows1174
 
-row1160:
+row1173:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -14717,13 +14854,13 @@ row1160:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1160
+	JGE          row1173
 
-rows1161:
+rows1174:
 	CMPQ DX, $0x00000001
-	JLT  rows1163
+	JLT  rows1176
 
-row1162:
+row1175:
 	VBROADCASTSD (SI), Z6
 	VMULPD       (R10), Z6, Z7
 	VMULPD       Z1, Z7, Z7
@@ -14748,14 +14885,14 @@ row1162:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1162
+	JGE          row1175
 
-rows1163:
-	JMP done1129
+rows1176:
+	JMP done1142
 
-wider1159:
+wider1172:
 	CMPQ   R12, $0x00000038
-	JGT    wider1164
+	JGT    wider1177
 	SUBQ   $0x00000030, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14771,9 +14908,9 @@ wider1159:
 	VMULPD 1344(CX)(R9*1), Z0, Z6
 	VMULPD 1408(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1166
+	JLT    rows1179
 
-row1165:
+row1178:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -14823,13 +14960,13 @@ row1165:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1165
+	JGE          row1178
 
-rows1166:
+rows1179:
 	CMPQ DX, $0x00000001
-	JLT  rows1168
+	JLT  rows1181
 
-row1167:
+row1180:
 	VBROADCASTSD (SI), Z7
 	VMULPD       (R10), Z7, Z8
 	VMULPD       Z1, Z8, Z8
@@ -14857,12 +14994,12 @@ row1167:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1167
+	JGE          row1180
 
-rows1168:
-	JMP done1129
+rows1181:
+	JMP done1142
 
-wider1164:
+wider1177:
 	SUBQ   $0x00000038, R12
 	MOVQ   $-1, SI
 	BZHIQ  R12, SI, SI
@@ -14879,9 +15016,9 @@ wider1164:
 	VMULPD 1408(CX)(R9*1), Z0, Z7
 	VMULPD 1472(CX)(R9*1), Z0, Z0
 	CMPQ   DX, $0x00000002
-	JLT    rows1171
+	JLT    rows1184
 
-row1170:
+row1183:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -14937,13 +15074,13 @@ row1170:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, DX
 	CMPQ         DX, $0x00000002
-	JGE          row1170
+	JGE          row1183
 
-rows1171:
+rows1184:
 	CMPQ DX, $0x00000001
-	JLT  rows1173
+	JLT  rows1186
 
-row1172:
+row1185:
 	VBROADCASTSD (SI), Z8
 	VMULPD       (R10), Z8, Z9
 	VMULPD       Z1, Z9, Z9
@@ -14974,21 +15111,21 @@ row1172:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, DX
 	CMPQ         DX, $0x00000001
-	JGE          row1172
+	JGE          row1185
 
-rows1173:
-done1129:
+rows1186:
+done1142:
 	ADDQ $0x28, 24(AX)
 	ADDQ $0x000008c0, CX
 	INCQ 32(AX)
 	CMPQ 32(AX), $0x04
-	JLT  edge1126
+	JLT  edge1139
 	ADDQ $0x000000a0, (AX)
 	ADDQ $0x04, 8(AX)
 	SUBQ $0x04, 16(AX)
-	JMP  group1077
+	JMP  group1090
 
-done1078:
+done1091:
 	MOVQ 8(AX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
@@ -15006,9 +15143,9 @@ TEXT ·interleave512(SB), $0-56
 	LEAQ (BX)(BX*4), DI
 	LEAQ (SI)(BX*4), R8
 	CMPQ DX, $0x08
-	JLT  blocks1175
+	JLT  blocks1188
 
-block1174:
+block1187:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    (CX)(BX*1), Z1
 	VMOVUPD    (CX)(BX*2), Z2
@@ -15053,11 +15190,11 @@ block1174:
 	ADDQ       $0x00000200, AX
 	SUBQ       $0x08, DX
 	CMPQ       DX, $0x08
-	JGE        block1174
+	JGE        block1187
 
-blocks1175:
+blocks1188:
 	TESTQ      DX, DX
-	JZ         rest1176
+	JZ         rest1189
 	MOVQ       $-1, R9
 	BZHIQ      DX, R9, R9
 	KMOVB      R9, K1
@@ -15095,29 +15232,29 @@ blocks1175:
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
 	CMPQ       DX, $0x01
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z3, 64(AX)
 	CMPQ       DX, $0x02
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z12, 128(AX)
 	CMPQ       DX, $0x03
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z4, 192(AX)
 	CMPQ       DX, $0x04
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z9, 256(AX)
 	CMPQ       DX, $0x05
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z1, 320(AX)
 	CMPQ       DX, $0x06
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z8, 384(AX)
 	CMPQ       DX, $0x07
-	JLE        end1177
+	JLE        end1190
 	VMOVUPD    Z0, 448(AX)
 
-end1177:
-rest1176:
+end1190:
+rest1189:
 	VZEROUPPER
 	RET
 
@@ -15133,9 +15270,9 @@ TEXT ·separate512(SB), $0-56
 	LEAQ (BX)(BX*4), DI
 	LEAQ (SI)(BX*4), R8
 	CMPQ DX, $0x08
-	JLT  blocks1179
+	JLT  blocks1192
 
-block1178:
+block1191:
 	VMOVUPD    (CX), Z0
 	VMOVUPD    64(CX), Z1
 	VMOVUPD    128(CX), Z2
@@ -15180,11 +15317,11 @@ block1178:
 	ADDQ       $0x00000200, CX
 	SUBQ       $0x08, DX
 	CMPQ       DX, $0x08
-	JGE        block1178
+	JGE        block1191
 
-blocks1179:
+blocks1192:
 	TESTQ   DX, DX
-	JZ      rest1180
+	JZ      rest1193
 	MOVQ    $-1, R9
 	BZHIQ   DX, R9, R9
 	KMOVB   R9, K1
@@ -15198,28 +15335,28 @@ blocks1179:
 	VXORPD  Z7, Z7, Z7
 	VMOVUPD (CX), Z0
 	CMPQ    DX, $0x01
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 64(CX), Z1
 	CMPQ    DX, $0x02
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 128(CX), Z2
 	CMPQ    DX, $0x03
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 192(CX), Z3
 	CMPQ    DX, $0x04
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 256(CX), Z4
 	CMPQ    DX, $0x05
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 320(CX), Z5
 	CMPQ    DX, $0x06
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 384(CX), Z6
 	CMPQ    DX, $0x07
-	JLE     end1181
+	JLE     end1194
 	VMOVUPD 448(CX), Z7
 
-end1181:
+end1194:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -15253,7 +15390,7 @@ end1181:
 	VMOVUPD    Z8, K1, (AX)(SI*2)
 	VMOVUPD    Z0, K1, (AX)(R8*1)
 
-rest1180:
+rest1193:
 	VZEROUPPER
 	RET
 
@@ -15274,41 +15411,41 @@ TEXT ·consistent512(SB), $0-208
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector1182:
+vector1195:
 	VMOVUPD Z8, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector1182
+	JL      vector1195
 	XORQ    CX, CX
 
-scaling1183:
+scaling1196:
 	VXORPD Z9, Z9, Z9
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1185:
+vector1198:
 	VMOVUPD Z9, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1185
+	JL      vector1198
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1186:
+vector1199:
 	MOVQ    rows_base+24(FP), R8
 	VMOVUPD (R8)(DI*1), Z9
 	VXORPD  Z10, Z10, Z10
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1187:
+vector1200:
 	VMOVUPD     (BX)(R9*1), Z11
 	VFMADD231PD (R8)(R9*1), Z11, Z10
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
-	JL          vector1187
+	JL          vector1200
 	VXORPD      Z11, Z11, Z11
 	VCMPPD      $0x1e, Z11, Z10, K1
 	VDIVPD      Z10, Z9, Z9
@@ -15318,21 +15455,21 @@ vector1187:
 	VMOVUPD     Z9, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1188:
+vector1201:
 	VMOVUPD     (DX)(R8*1), Z10
 	VFMADD231PD (BX)(R8*1), Z9, Z10
 	VMOVUPD     Z10, (DX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1188
+	JL          vector1201
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector1186
+	JL          vector1199
 	VXORPD      Z9, Z9, Z9
 	XORQ        DX, DX
 
-vector1189:
+vector1202:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Z10
 	MOVQ         right_base+96(FP), BX
@@ -15343,22 +15480,22 @@ vector1189:
 	VADDPD       Z10, Z9, Z9
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector1189
+	JL           vector1202
 	VCMPPD       $0x1e, Z4, Z9, K1
 	KORTESTB     K1, K1
-	JZ           scaled1184
+	JZ           scaled1197
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled1184
+	JGE          scaled1197
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain1190
+	JLT          plain1203
 	CMPQ         CX, $0x14
-	JGE          plain1190
+	JGE          plain1203
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain1190
+	JZ           plain1203
 	MOVQ         AX, DX
 	SHRQ         $0x06, DX
 	ADDQ         $0x00, DX
@@ -15370,7 +15507,7 @@ vector1189:
 	MOVQ         right_base+96(FP), DI
 	XORQ         R8, R8
 
-vector1192:
+vector1205:
 	VMOVUPD (SI)(R8*1), Z9
 	VMULPD  (DI)(R8*1), Z9, Z9
 	MOVQ    columns_base+48(FP), R9
@@ -15378,25 +15515,25 @@ vector1192:
 	VSUBPD  Z9, Z10, Z10
 	VMOVUPD Z10, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1193
+	JZ      before1206
 	XORQ    R9, R9
 
-vector1194:
+vector1207:
 	VMULPD  (SI)(R9*1), Z9, Z10
 	VMULPD  (DI)(R9*1), Z10, Z10
 	VMOVUPD Z10, (BX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, R8
-	JL      vector1194
+	JL      vector1207
 
-before1193:
+before1206:
 	VMOVAPD     Z9, Z10
 	VFMADD231PD Z9, Z9, Z10
 	VMOVUPD     Z10, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1192
+	JL          vector1205
 	MOVQ        AX, DX
 	SHRQ        $0x06, DX
 	ADDQ        $0x02, DX
@@ -15408,7 +15545,7 @@ before1193:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1195:
+vector1208:
 	MOVQ      left_base+72(FP), R9
 	VMOVUPD   (R9)(R8*1), Z9
 	VMULPD    Z9, Z9, Z9
@@ -15421,36 +15558,36 @@ vector1195:
 	VMOVAPD.Z Z9, K3, Z9
 	XORQ      R9, R9
 
-vector1196:
+vector1209:
 	VMOVUPD (BX)(R9*1), Z10
 	VMULPD  (DI)(R9*1), Z10, Z10
 	VMOVUPD Z10, (DX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, AX
-	JL      vector1196
+	JL      vector1209
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1197:
+vector1210:
 	VMULPD (DX)(R10*1), Z9, Z10
 	LEAQ   64(R10), R11
 	XORQ   R12, R12
 
-vector1198:
+vector1211:
 	VMOVUPD      (R9)(R12*1), Z11
 	VFNMADD231PD (DX)(R12*1), Z10, Z11
 	VMOVUPD      Z11, (R9)(R12*1)
 	ADDQ         $0x40, R12
 	CMPQ         R12, R11
-	JL           vector1198
+	JL           vector1211
 	ADDQ         AX, R9
 	ADDQ         $0x40, R10
 	CMPQ         R10, AX
-	JL           vector1197
+	JL           vector1210
 	ADDQ         AX, BX
 	ADDQ         $0x40, R8
 	CMPQ         R8, SI
-	JL           vector1195
+	JL           vector1208
 	MOVQ         AX, DX
 	SHRQ         $0x06, DX
 	ADDQ         $0x01, DX
@@ -15460,47 +15597,47 @@ vector1198:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1199:
+vector1212:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1200
+	JZ    before1213
 	XORQ  R8, R8
 
-vector1201:
+vector1214:
 	VMOVUPD (BX)(R8*1), Z9
 	TESTQ   R8, R8
-	JZ      before1202
+	JZ      before1215
 	XORQ    R9, R9
 
-vector1203:
+vector1216:
 	VMOVUPD      (BX)(R9*1), Z10
 	VFNMADD231PD (DI)(R9*1), Z10, Z9
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector1203
+	JL           vector1216
 
-before1202:
+before1215:
 	VMULPD  (DX)(R8*1), Z9, Z9
 	VMOVUPD Z9, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector1201
+	JL      vector1214
 
-before1200:
+before1213:
 	VMOVUPD (BX)(SI*1), Z9
 	TESTQ   SI, SI
-	JZ      before1204
+	JZ      before1217
 	XORQ    DI, DI
 
-vector1205:
+vector1218:
 	VMOVUPD      (BX)(DI*1), Z10
 	VFNMADD231PD (BX)(DI*1), Z10, Z9
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector1205
+	JL           vector1218
 
-before1204:
+before1217:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z10
 	MOVQ    right_base+96(FP), DI
@@ -15515,7 +15652,7 @@ before1204:
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector1199
+	JL      vector1212
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -15531,55 +15668,55 @@ before1204:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1206:
+vector1219:
 	VMOVUPD (DX)(DI*1), Z9
 	TESTQ   DI, DI
-	JZ      before1207
+	JZ      before1220
 	XORQ    R8, R8
 
-vector1208:
+vector1221:
 	VMOVUPD      (SI)(R8*1), Z10
 	VFNMADD231PD (DX)(R8*1), Z10, Z9
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector1208
+	JL           vector1221
 
-before1207:
+before1220:
 	VMULPD  (BX)(DI*1), Z9, Z9
 	VMOVUPD Z9, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector1206
+	JL      vector1219
 	MOVQ    AX, DI
 
-back1209:
+back1222:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z9
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1210:
+below1223:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved1211
+	JGE          solved1224
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z10
 	VFNMADD231PD (DX)(R9*1), Z10, Z9
-	JMP          below1210
+	JMP          below1223
 
-solved1211:
+solved1224:
 	VMULPD  (BX)(DI*1), Z9, Z9
 	VMOVUPD Z9, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1209
-	JMP     scale1191
+	JNZ     back1222
+	JMP     scale1204
 
-plain1190:
+plain1203:
 	XORQ DX, DX
 
-vector1212:
+vector1225:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z9
 	MOVQ      columns_base+48(FP), BX
@@ -15596,11 +15733,11 @@ vector1212:
 	VMOVUPD   Z9, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector1212
+	JL        vector1225
 	INCQ      CX
-	JMP       scaling1183
+	JMP       scaling1196
 
-scale1191:
+scale1204:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -15610,18 +15747,18 @@ scale1191:
 	VMOVUPD Z0, Z9
 	XORQ    BX, BX
 
-vector1213:
+vector1226:
 	VMOVUPD (DX)(BX*1), Z10
 	VANDPD  Z3, Z10, Z10
 	VMAXPD  Z10, Z9, Z9
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1213
+	JL      vector1226
 	VDIVPD  Z9, Z8, Z9
 	VMULPD  Z1, Z9, Z9
 	XORQ    BX, BX
 
-vector1214:
+vector1227:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z10
 	MOVQ      columns_base+48(FP), SI
@@ -15644,14 +15781,14 @@ vector1214:
 	VMOVUPD   Z10, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector1214
+	JL        vector1227
 	INCQ      CX
-	JMP       scaling1183
+	JMP       scaling1196
 
-scaled1184:
+scaled1197:
 	XORQ CX, CX
 
-vector1215:
+vector1228:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -15675,14 +15812,14 @@ vector1215:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector1215
+	JL        vector1228
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector1216:
+vector1229:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -15690,12 +15827,12 @@ vector1216:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1217:
+vector1230:
 	VMOVUPD      (CX)(R8*1), Z4
 	VFMADD231PD  (DI)(R8*1), Z4, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector1217
+	JL           vector1230
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -15705,7 +15842,7 @@ vector1217:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector1216
+	JL           vector1229
 	VCMPPD       $0x1e, Z5, Z1, K1
 	VMOVUPD      Z0, Z0
 	VDIVPD       Z1, Z0, Z0
@@ -15719,7 +15856,7 @@ vector1217:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent1218
+	JZ           silent1231
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -15728,14 +15865,14 @@ vector1217:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1220:
+vector1233:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z0, Z11
 	XORQ    R8, R8
 
-vector1221:
+vector1234:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -15771,16 +15908,16 @@ vector1221:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector1221
+	JL               vector1234
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector1220
+	JL               vector1233
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded1219
+	JMP              rounded1232
 
-silent1218:
+silent1231:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -15788,14 +15925,14 @@ silent1218:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector1222:
+vector1235:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Z0, Z2
 	XORQ    R8, R8
 
-vector1223:
+vector1236:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
 	VMULPD      Z1, Z3, Z3
@@ -15803,13 +15940,13 @@ vector1223:
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1223
+	JL          vector1236
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector1222
+	JL          vector1235
 
-rounded1219:
+rounded1232:
 	VZEROUPPER
 	RET
 

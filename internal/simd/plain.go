@@ -18,6 +18,7 @@ var plain = implementation{
 	dot:            plainDot,
 	entropy:        plainEntropy,
 	addScaled:      plainAddScaled,
+	extrapolate:    plainExtrapolate,
 	scatterRows:    plainScatterRows,
 	pairProduct:    plainPairProduct,
 	exponentiate:   plainExponentiate,
@@ -145,6 +146,16 @@ func plainAddScaled(dst, x []float64, a float64) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] += a * x[i]
+	}
+}
+
+func plainExtrapolate(x, old []float64, a float64) {
+	old = old[:len(x)]
+	for i, v := range x {
+		if d := v - old[i]; d-d == 0 {
+			x[i] += a * d
+		}
+		old[i] = v
 	}
 }
 

@@ -15,6 +15,7 @@ type implementation struct {
 	dot            func(x, y []float64) float64
 	entropy        func(x []float64) float64
 	addScaled      func(dst, x []float64, a float64)
+	extrapolate    func(x, old []float64, a float64)
 	scatterRows    func(w, f, t []float64)
 	pairProduct    func(dst, left, right, values []float64) (total float64)
 	exponentiate   func(dst, theta []float64, inverse, lowest float64) (largest float64, safe bool)
@@ -85,6 +86,10 @@ func Entropy(x []float64) float64 { return active.entropy(x) }
 
 // AddScaled computes dst[i] += a x[i]. len(x) ≥ len(dst).
 func AddScaled(dst, x []float64, a float64) { active.addScaled(dst, x[:len(dst)], a) }
+
+// Extrapolate makes x[i] + a (x[i] − old[i]) of x[i], where both are finite, and keeps what x[i] was
+// in old[i]. len(old) ≥ len(x).
+func Extrapolate(x, old []float64, a float64) { active.extrapolate(x, old[:len(x)], a) }
 
 // MultiplyRows computes dst[x] = Σ_j f[j] w[j*len(dst)+x]: one row of features
 // times the weights, as in grounding. len(w) ≥ len(f)*len(dst); dst is distinct

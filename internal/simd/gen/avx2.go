@@ -144,6 +144,23 @@ func (g avx2) reductions256() {
 		g.store256(y, at64(dst, i, offset), rest)
 	})
 	g.end()
+
+	g.function("extrapolate256", "func(x, old []float64, a float64)", "is Extrapolate.")
+	x, n = g.base("x"), g.length("x")
+	old := g.base("old")
+	a = g.broadcastParam256("a")
+	g.loop256(n, 4, func(i reg.Register, offset int, rest *rest256) {
+		y := g.load256(at64(x, i, offset), rest)
+		d, finite := g.YMM(), g.YMM()
+		g.VSUBPD(g.load256(at64(old, i, offset), rest), y, d)
+		g.VSUBPD(d, d, finite)
+		g.VCMPPD(cmpOrdered, finite, finite, finite)
+		g.VANDPD(d, finite, d)
+		g.store256(y, at64(old, i, offset), rest)
+		g.VFMADD231PD(d, a, y)
+		g.store256(y, at64(x, i, offset), rest)
+	})
+	g.end()
 }
 
 func (g avx2) vectorTable256() {

@@ -76,13 +76,14 @@ func (v values512) linear(name string, i int, x reg.Register) reg.VecVirtual {
 // Predicates of comparisons that are also true of a NaN.
 const (
 	cmpUnordered    = operand.U8(3)
+	cmpOrdered      = operand.U8(7)
 	cmpNotEqual     = operand.U8(4)
 	cmpNotLess      = operand.U8(5)
 	cmpNotLessEqual = operand.U8(6)
 	cmpNotAtLeast   = operand.U8(0x19)
 )
 
-// cmpGreater is false of a NaN.
+// Predicates that are false of a NaN.
 const cmpGreater = operand.U8(0x1e)
 
 // compare emits k = x predicate constant.
@@ -311,6 +312,27 @@ func (g *generator) elementwise512() {
 		z := g.load512(at64(dst, i, offset), mask)
 		masked(g.VFMADD231PD, mask, at64(x, i, offset), a, z)
 		g.store512(z, at64(dst, i, offset), mask)
+	})
+	g.end()
+
+	g.function("extrapolate512", "func(x, old []float64, a float64)", "is Extrapolate.")
+	x, n = g.base("x"), g.length("x")
+	old := g.base("old")
+	a = g.ZMM()
+	address, err = g.Param("a").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VBROADCASTSD(address.Addr, a)
+	g.loop512(n, 4, func(i reg.Register, offset int, mask *reg.OpmaskVirtual) {
+		z := g.load512(at64(x, i, offset), mask)
+		d, finite, k := g.ZMM(), g.ZMM(), g.K()
+		g.VSUBPD(g.load512(at64(old, i, offset), mask), z, d)
+		g.VSUBPD(d, d, finite)
+		g.VCMPPD(cmpOrdered, finite, finite, k)
+		g.store512(z, at64(old, i, offset), mask)
+		g.VFMADD231PD(d, a, k, z)
+		g.store512(z, at64(x, i, offset), mask)
 	})
 	g.end()
 }

@@ -1,0 +1,62 @@
+package bp
+
+import (
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+// Where no c_s is negative a sweep is a descent on the convex dual (7), node by node. What is
+// left after a few sweeps are changes that spread over a picture as heat does, and take as many
+// sweeps as the square of its width. With x_k what sweep k leaves, the next one begins at
+//
+//	y_k = x_k + β_k (x_k − x_{k−1})
+//
+// (Nesterov, 1983), in log-messages and log-beliefs alike, as (4) is linear in them but for a
+// constant of each belief, which no message depends on. Then the width counts, not its square
+// (results/2026-11-momentum.md). Where some c_s is negative no dual is convex in messages, and
+// such steps diverge.
+
+// mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots.
+const mostMomentum = 0.9
+
+// momentumDamping over-relaxes sweeps with momentum. Farther than that, they circle.
+const momentumDamping = -0.1
+
+// Momentum returns β of the sweep over a network, the first of which is 0.
+func Momentum(sweep int) float64 {
+	k := float64(sweep)
+	return max(0, min(mostMomentum, (k-1)/(k+2)))
+}
+
+// step says how a sweep is made.
+type step struct {
+	damping  float64
+	momentum float64 // β at its begin
+	moves    bool    // whether it keeps and uses what the sweep before it has left
+}
+
+// last is what the sweep before the last has left, laid out as in a State.
+type last struct{ messages, beliefs []float64 }
+
+func (l *last) fit(net *Net) {
+	l.messages, l.beliefs = numeric.Resize(l.messages, net.numMessages), numeric.Resize(l.beliefs, net.numBeliefs)
+}
+
+// extrapolate makes y of x for the nodes in the places lo ≤ p < hi of the block, which hold
+// all of its nodes from lo to hi.
+func (w *Workspace) extrapolate(net *Net, st *State, block *partition.Block, lo, hi int, beta float64) {
+	for place := lo; place < hi; place++ {
+		s := block.Nodes[block.Order[place]]
+		k := int(net.Card[s])
+		at := net.beliefOffset(s)
+		simd.Extrapolate(st.LogBelief[at:][:k], w.last.beliefs[at:], beta)
+		for _, d := range block.In[block.InStart[place]:block.InStart[place+1]] {
+			at := int(d) * k
+			if net.uniform == 0 {
+				at = net.messageAt[d]
+			}
+			simd.Extrapolate(st.LogMessage[at:][:k], w.last.messages[at:], beta)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package bp
+
+import (
+	"math"
+	"testing"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
+)
+
+// TestMomentum: sweeps with momentum come to the fixed point of plain sweeps, in fewer of them, with
+// forbidden states and without.
+func TestMomentum(t *testing.T) {
+	t.Parallel()
+	g := legal(graph.Grid(24, 24, graph.GridOptions{}))
+	for _, zeros := range []float64{0, 0.02} {
+		// Neighbours like to be alike, so that news goes far.
+		p := oracle.RandomPairwise(source(5), g, constantCards(g.NumNodes(), 3), 0.3, zeros)
+		for e := range g.NumEdges() {
+			for x := range 3 {
+				p.Edge[9*e+4*x] += 8
+			}
+		}
+		plain := newInference(t, p, counting.Convex(g))
+		want, err := plain.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 20000})
+		if err != nil || !want.Converged {
+			t.Fatalf("plain sweeps: %+v, %v", want, err)
+		}
+		moved := newInference(t, p, counting.Convex(g))
+		got, err := moved.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 20000, Beliefs: 1e-14})
+		if err != nil || !got.Converged {
+			t.Fatalf("with momentum: %+v, %v", got, err)
+		}
+		far := 0.0
+		for i, b := range plain.state.LogBelief {
+			far = max(far, math.Abs(math.Exp(b)-math.Exp(moved.state.LogBelief[i])))
+		}
+		if far > 1e-8 || got.Sweeps*5 > want.Sweeps {
+			t.Errorf("%d sweeps, beliefs off by %.3g; plain %d sweeps", got.Sweeps, far, want.Sweeps)
+		}
+		t.Logf("zeros %g: %d sweeps, plain %d; beliefs differ by %.3g", zeros, got.Sweeps, want.Sweeps, far)
+	}
+}
