@@ -303,7 +303,11 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		return false, nil
 	default:
-		if l.fallBack() {
+		switch {
+		case !l.fallBack():
+		case l.outOfTime():
+			l.recall()
+		default:
 			l.startCheck(checkFinal)
 			return false, nil
 		}
@@ -369,6 +373,13 @@ func (l *learner) fallBack() bool {
 	}
 	copy(l.model.Weights, start)
 	return true
+}
+
+// recall takes the values of the start from its own check: the run has no time for another.
+func (l *learner) recall() {
+	p := &l.progress
+	p.Objective, p.GradientNorm, p.Upper, l.recalled = p.FirstObjective, p.First, math.NaN(), true
+	p.Check.Residual, p.Check.Gap, p.Check.Settled = p.FirstResidual, math.NaN(), true
 }
 
 // worseThanStart reports that the objective of a check is above that of the start

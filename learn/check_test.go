@@ -1,6 +1,10 @@
 package learn
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"time"
+)
 
 // TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it
 // settles, in far fewer sweeps than its messages would need to settle by
@@ -31,5 +35,58 @@ func TestCheckIsShortAndRight(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// astray is the automatic rule with steps that lead far away from anything.
+type astray struct{ *auto }
+
+func (a astray) Recovery() Recovery { return a }
+
+func (a astray) best() []float64 { return nil }
+
+func (a astray) Step(theta, gradient []float64) float64 {
+	for i := range theta {
+		theta[i] += float64(5 - i%11)
+	}
+	return 1
+}
+
+// TestFallBack: weights that are worse than those of the start are given up for them, with
+// another check only where there is time for it. The values are those of the start, and the
+// result says that they are.
+func TestFallBack(t *testing.T) {
+	p := problems(t)["plain"]
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	start := settled(t, e, p.Model.Weights)
+	for _, late := range []bool{false, true} {
+		s, passes := Settings{Step: astray{&auto{}}, MaxIterations: 1, MaxTime: time.Hour}, 0
+		s.Checking = func(int, float64) { passes++ }
+		s = must(s.resolve(&p))
+		l := must(newLearner(&p, &s))
+		defer l.pool.close()
+		s.Recorder = func(e Event) error {
+			if passes = 0; e.Iteration > 0 && late {
+				l.clock = l.clock.Add(-2 * time.Hour)
+			}
+			return nil
+		}
+		r, err := l.run(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.AtStart || !slices.Equal(r.Model.Weights, p.Model.Weights) || r.Iterations != 1 || r.Status != IterationLimit {
+			t.Errorf("late %v: %s after %d iterations, at the start: %v", late, r.Status, r.Iterations, r.AtStart)
+		}
+		if !near(r.Objective, start.Objective, 1e-5) || !near(r.GradientNorm, start.GradientNorm, 1e-3) {
+			t.Errorf("late %v: objective %v and gradient %v, %v and %v at the start", late, r.Objective, r.GradientNorm, start.Objective, start.GradientNorm)
+		}
+		if r.Checked == late || (r.Gradient == nil) != late || late && passes > 0 {
+			t.Errorf("late %v: checked %v, %d more passes, and a gradient of %d weights", late, r.Checked, passes, len(r.Gradient))
+		}
+	}
+	if r := fit(t, p, Settings{MaxIterations: 5}); r.AtStart {
+		t.Error("five steps led nowhere")
 	}
 }

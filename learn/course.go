@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
@@ -117,6 +118,7 @@ func (c *course) result(status Status) *Result {
 		Model: c.model, Best: c.best, Status: status, Reason: p.Reason,
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
+		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
 		Seeded:     c.settings.unlabelled.types(&c.model.Schema),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,

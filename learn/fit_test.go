@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -253,5 +254,33 @@ func TestHiddenLabelsWithoutEdges(t *testing.T) {
 		if !near(first.Objective, second.Objective, 1e-10) || distance(first.Model.Weights, second.Model.Weights) > 1e-6 {
 			t.Errorf("%s: objective %v and %v from two starts", counting, first.Objective, second.Objective)
 		}
+	}
+}
+
+// TestLatest: learning ends at the limit, or earlier by what its end takes beyond a tenth of the
+// limit, however long that is.
+func TestLatest(t *testing.T) {
+	const hour = float64(time.Hour / time.Second)
+	for _, test := range []struct {
+		limit     time.Duration
+		end, want float64 // seconds
+	}{
+		{time.Second, 0, 1},
+		{time.Second, 1, 1},
+		{time.Second, 1.5, 0.5},
+		{100 * time.Hour, 10 * hour, 100 * hour},
+		{100 * time.Hour, 15 * hour, 95 * hour},
+		{2500000 * time.Hour, 0, 2500000 * hour}, // with a tenth more it is no duration
+		{2500000 * time.Hour, 500000 * hour, 2250000 * hour},
+		{math.MaxInt64, 0, time.Duration(math.MaxInt64).Seconds()},
+		{math.MaxInt64, 1000000 * hour, time.Duration(math.MaxInt64).Seconds()*1.1 - 1000000*hour},
+	} {
+		s := Settings{MaxTime: test.limit}
+		if got := s.latest(test.end).Seconds(); !near(got, test.want, 1e-9) {
+			t.Errorf("limit %v, end of %v s: %v s, want %v", test.limit, test.end, got, test.want)
+		}
+	}
+	if r := fit(t, problems(t)["plain"], Settings{MaxTime: 2500000 * time.Hour, RelativeTolerance: 1e-3}); !r.Status.Stationary() {
+		t.Errorf("%s: %s", r.Status, r.Reason)
 	}
 }

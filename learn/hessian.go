@@ -127,8 +127,7 @@ func newHessian(l *learner) *hessian {
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
 		return nil
 	}
-	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
-	return c
+	return &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
 }
 
 // each calls do for all i < n, on all threads where there are any yet.

@@ -57,6 +57,7 @@ type learner struct {
 	paced      bool
 	checkBegan time.Time // the pass at work of a check
 	checkPass  float64   // seconds that the last one with sweeps has taken
+	recalled   bool      // the values are those of the start's check: see recall
 	lag        float64   // largest change of a message in the first sweep of this visit
 	lanczos    *lanczos  // nil: no saddle is looked for
 

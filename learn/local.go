@@ -56,7 +56,7 @@ type localPart struct {
 // added up, in the order of the instances, whatever thread computed them.
 const instancesPerChunk = 16
 
-func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
+func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*Result, error) {
 	l, err := newLocalLearner(p, s)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings) (*Result, error) {
 		}
 		s.Resume = nil // it was copied: let the memory go
 	}
-	return l.run(ctx)
+	return l.run(ctx, began)
 }
 
 // newLocalLearner makes a run. More memory than the settings allow is a *MemoryError,
@@ -213,8 +213,8 @@ func (l *localLearner) accept(value float64) {
 // errStopped says that a line search was given up because the run has to end.
 var errStopped = errors.New("learn: stopped")
 
-func (l *localLearner) run(ctx context.Context) (*Result, error) {
-	started := time.Now()
+// run counts the seconds since started.
+func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
 	clock := func() { l.progress.Seconds = before + time.Since(started).Seconds() }
 	if l.progress.Passes == 0 {

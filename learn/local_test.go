@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"gonum.org/v1/gonum/optimize"
 
@@ -448,5 +449,21 @@ func TestLineSearch(t *testing.T) {
 	nowhere := lineSearch{value: 1, slope: -1, along: func(t float64) (float64, float64, error) { return 2, 1, nil }}
 	if step, _, err := nowhere.run(1); step != 0 || err != nil {
 		t.Errorf("no smaller value: step %v, %v", step, err)
+	}
+}
+
+// TestLocalTimeBeginsWithTheRun: what came before the first evaluation is part of the time.
+func TestLocalTimeBeginsWithTheRun(t *testing.T) {
+	p := problems(t)["plain"]
+	for _, method := range []Method{Pseudo, Exact} {
+		settings := Settings{Method: method, MaxTime: time.Minute}
+		s := must(settings.resolve(&p))
+		r, err := fitLocal(t.Context(), &p, &s, time.Now().Add(-time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != TimeLimit || r.Iterations > 0 || !(r.Seconds >= 3600) || !r.AtStart {
+			t.Errorf("%s: %s after %d iterations and %v seconds, at the start: %v", method, r.Status, r.Iterations, r.Seconds, r.AtStart)
+		}
 	}
 }

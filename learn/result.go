@@ -29,6 +29,9 @@ const (
 // optimum, or at a stationary point of an objective that is not known to be convex.
 func (s Status) Stationary() bool { return s == Converged || s == StationaryPoint }
 
+// limited reports whether a limit ended the run.
+func (s Status) limited() bool { return s == IterationLimit || s == PassLimit || s == TimeLimit }
+
 // stationary is the status of such a run.
 func stationary(convex bool) Status {
 	if convex {
@@ -55,7 +58,8 @@ type Result struct {
 	// leave unknown; else they are running estimates.
 	Objective    float64
 	GradientNorm float64
-	// Gradient is ∇L of that norm, laid out like Model.Weights.
+	// Gradient is ∇L of that norm, laid out like Model.Weights; nil where a run went back to the
+	// weights of the start, and had no time to infer them again.
 	Gradient []float64
 	// FirstGradientNorm is ‖∇L‖₂ at the start.
 	FirstGradientNorm float64
@@ -94,6 +98,9 @@ type Result struct {
 	// at small random numbers, by Settings.Seed, where all weights were zero: those that
 	// treat such states alike are a saddle of the objective.
 	Seeded []string
+	// AtStart: a limit ended the run with the weights that it began with, as no better ones
+	// were found, or no step was made before.
+	AtStart bool
 
 	Iterations int // steps of the weights
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is

@@ -277,11 +277,18 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// scalingsInLearning is how many scalings beliefs of large tables get on the way to consistent
-// ones, newtonInPasses how many steps of Newton's method those of small tables get where
-// bounds are asked for, and newtonAtVisits where only a gradient is, or messages lag. All such beliefs are
-// feasible, and nearer ones cost more than they gain (results/2026-11-lag.md).
-const scalingsInLearning, newtonInPasses, newtonAtVisits = 20, 4, 1
+// All beliefs that learning makes consistent are feasible, and nearer ones cost more than they
+// gain (results/2026-11-lag.md).
+const (
+	// scalingsInLearning is how many scalings large tables get.
+	scalingsInLearning = 20
+	// newtonInPasses is how many steps of Newton's method small tables get where bounds are
+	// asked for: these are as good as the beliefs are near.
+	newtonInPasses = 4
+	// newtonAtVisits is how many they get where only a gradient is asked for, or messages lag:
+	// the beliefs are farther from the final ones than from consistent ones.
+	newtonAtVisits = 1
+)
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
@@ -294,7 +301,7 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 		newton = newtonAtVisits
 	}
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], scalingsInLearning, newton)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], newton)
 	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
@@ -304,7 +311,7 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 // NearlyConsistent is Consistent with beliefs that are feasible, but not as near to those given,
 // for the gradient alone.
 func (w *Workspace) NearlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) {
-	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], scalingsInLearning, newtonAtVisits)
+	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], newtonAtVisits)
 	if masked {
 		w.forbid(beliefs, lo, hi)
 	}
@@ -327,7 +334,12 @@ type consistency struct{ rows, columns, entropy, scratch []float64 }
 
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
 // of the nodes, and leaves their entropies unless entropy is nil (simd.Consistent).
-func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, scalings, newton int) {
+// Those as near as can be, with all steps of Newton's method, get all scalings too.
+func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, newton int) {
+	scalings := scalingsInLearning
+	if newton == simd.MaxNewton {
+		scalings = simd.MaxScalings
+	}
 	ends := [2][]int32{}
 	ends[0], ends[1] = net.Graph.Ends()
 	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])

@@ -435,6 +435,8 @@ func (f *trainFlags) outcome(result *job.Result) error {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with blockbp train %s --resume", n.Iterations, n.Run)}
 	case f.requireConvergence && !n.Converged:
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
+	case result.Untrained:
+		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; raise the limit (%s): blockbp train %s --resume", n.Model, n.Status, n.Run)}
 	}
 	return nil
 }

@@ -410,6 +410,9 @@ func Result(r *learn.Result) []string {
 	if len(r.Seeded) > 0 {
 		texts = append(texts, fmt.Sprintf("no label tells states of node type %s apart: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
 	}
+	if r.AtStart {
+		texts = append(texts, atStart(r))
+	}
 	switch {
 	case r.Unsettled == "" || r.Residual <= unsettledTold:
 	case r.Status == learn.TimeLimit:
@@ -425,4 +428,20 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
+}
+
+// atStart says that a run has not left the weights that it began with.
+func atStart(r *learn.Result) string {
+	remedy := map[learn.Status]string{
+		learn.TimeLimit:      "go on with a longer --max-time",
+		learn.PassLimit:      "go on with more --max-passes",
+		learn.IterationLimit: "go on with a larger --max-iter",
+	}[r.Status]
+	if r.Iterations == 0 {
+		return "a limit ended the run before its first step, so that the model has the weights that the run began with; " + remedy
+	}
+	if !r.ConvexCounting {
+		remedy += ", or use counting numbers that are convex"
+	}
+	return fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made the objective smaller, so that the model has the weights that the run began with; %s", r.Iterations, remedy)
 }

@@ -60,6 +60,9 @@ type Result struct {
 	// none because the training was interrupted while they were computed.
 	Scores      []*Scored
 	Unevaluated bool
+	// Untrained: the weights of the model are 0 as at the start, and no label is likelier than
+	// another. A limit has ended the training before better ones were found.
+	Untrained bool
 	// Errors are the standard errors of the final model's weights, nil where there are none.
 	Errors []float64
 	// Couplings of the final model, with Options.Physics; else nil.

@@ -231,7 +231,7 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 		}
 		meta[MetaCounting], f.Model.Counts = countingOwn, &crf.Counts{Node: numbers.Node, Edge: numbers.Edge}
 	}
-	r := &Result{Result: f, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
+	r := &Result{Result: f, Untrained: f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts

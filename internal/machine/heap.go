@@ -16,8 +16,9 @@ const (
 	// less than a millisecond.
 	leastGarbage = 4 << 20
 	garbageShare = 0.04
-	// mostShare makes leastGarbage the size of the heap at the first collection: the runtime
-	// multiplies it by 4 MiB.
+	// mostShare bounds the share where next to nothing is in use. The runtime never lets the heap
+	// be smaller than 4 MiB times the share, here 8 MiB: programs as small as that need no
+	// collection.
 	mostShare = 2.0
 )
 
