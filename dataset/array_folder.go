@@ -40,9 +40,10 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 	for _, e := range entries {
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
 		switch {
+		case strings.HasPrefix(e.Name(), "."): // what systems keep beside files
 		case strings.HasSuffix(e.Name(), ".npz"):
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
-		case !isArray || name[0] == '.':
+		case !isArray:
 		case !folderArchive.holds(name):
 			p.add(0, name, suggestion(name, folderArchive.names), "unknown array")
 		default:
@@ -131,6 +132,10 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 	}
 	if len(sizes.shape) != 2 || sizes.shape[1] != 2 {
 		p.add(0, sizesArray, "", "shape is %s, want [instances, 2], the numbers of nodes and edges of each", shapeText(sizes.shape))
+		return nil
+	}
+	if sizes.shape[0] == 0 {
+		p.add(0, sizesArray, "", "has no instances, want a row for each")
 		return nil
 	}
 	var total [2]int

@@ -104,6 +104,7 @@ func TestArrayFolderMistakes(t *testing.T) {
 		"samples":          {threeGraphs().with("labels", "<i4", "(6, 1)", []int32{0, 1, 2, 0, 1, 1}), []string{":labels: shape is [6, 1]", "one sample"}},
 		"weights":          {threeGraphs().with("weight", "<f8", "()", []float64{1}), []string{":weight: shape is [], want 3 rows"}},
 		"sizes":            {threeGraphs().with("sizes", "<i8", "(6,)", []int64{2, 1, 1, 0, 3, 2}), []string{":sizes: shape is [6], want [instances, 2]"}},
+		"no instances":     {threeGraphs().with("sizes", "<i8", "(0, 2)", []int64{}), []string{":sizes: has no instances, want a row for each"}},
 		"a negative size":  {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 1, -1, 3, 2}), []string{":sizes[1,1]: is -1, want at least 0 edges"}},
 		"no nodes":         {threeGraphs().with("sizes", "<i8", "(3, 2)", []int64{2, 1, 0, 0, 4, 2}), []string{":sizes[1,0]: is 0, want at least 1 node"}},
 		"unknown":          {threeGraphs().with("lables", "<i4", "(6,)", []int32{0, 1, 2, 0, 1, 1}), []string{":lables: unknown array", `did you mean "labels"`}},
@@ -130,4 +131,17 @@ func TestArrayFolderMistakes(t *testing.T) {
 	}
 	_, err = Open(t.Context(), []string{folder}, Options{})
 	wantError(t, err, "a.npz: instance files lie beside arrays")
+}
+
+// TestArrayFolderHidden: what systems keep beside files is no array, whatever its name.
+func TestArrayFolderHidden(t *testing.T) {
+	folder := writeFiles(t, threeGraphs())
+	for _, name := range []string{".npy", "._edges.npy", ".npz"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("no array"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if set := mustOpen(t, folder, Options{}); len(set.Instances) != 3 {
+		t.Errorf("%d instances, want 3", len(set.Instances))
+	}
 }
