@@ -57,6 +57,9 @@ const leastPivot = 1e-9
 // len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with rubbish. ku, kv > 0.
 func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings, newton int) {
 	n := len(rows) / ku
+	if entropy != nil {
+		entropy = entropy[:n]
+	}
 	active.consistent(beliefs[:n*ku*kv], entropy, rows, columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, mostScalings(ku, kv, scalings, newton))
 }
 

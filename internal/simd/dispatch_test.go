@@ -156,6 +156,9 @@ func TestShortSlices(t *testing.T) {
 		"Consistent": func() {
 			Consistent(make([]float64, 7), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings, MaxNewton)
 		},
+		"its entropy": func() {
+			Consistent(make([]float64, 8), one, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings, MaxNewton)
+		},
 		"its scratch": func() {
 			Consistent(make([]float64, 8), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)-1), 2, 2, MaxScalings, MaxNewton)
 		},
