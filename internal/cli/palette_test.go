@@ -95,3 +95,11 @@ func TestPalette(t *testing.T) {
 	run(t, "predict", data, "--list", "test.txt", "-m", model, "-o", in("t.csv"), "--palette", "voc").wantFailure(t, 2, "a table has no pictures")
 	run(t, "predict", gridData(t), "-m", gridRun(t), "-o", in("g"), "--palette", "voc").wantFailure(t, 2, "it is for images")
 }
+
+// TestArraysHaveNoPictures: an option of pictures beside --arrays is a mistake.
+func TestArraysHaveNoPictures(t *testing.T) {
+	t.Parallel()
+	for _, option := range []string{"--palette=voc", "--pictures"} {
+		run(t, "predict", gridData(t), "-m", gridRun(t), "-o", filepath.Join(t.TempDir(), "out"), "--arrays", option).wantFailure(t, 2, strings.TrimSuffix(option, "=voc"), "--arrays writes no pictures")
+	}
+}

@@ -30,7 +30,14 @@ images also NAME.png, an indexed picture of the labels, and a page of pictures. 
 to a name that ends in .csv or .tsv, one table with the label and the probabilities
 of every node; to .conll, tokens and labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.predict(&f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"palette", "pictures"} {
+				if option := cmd.Flags().Lookup(name); f.arrays && option.Changed && option.Value.String() != "false" {
+					return usagef("--%s %s: --arrays writes no pictures; leave one of them out", name, option.Value)
+				}
+			}
+			return a.predict(&f, args)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
