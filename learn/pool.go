@@ -1,8 +1,11 @@
 package learn
 
 import (
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // pool runs a job for indices 0 … n-1 on a fixed number of goroutines. Which
@@ -20,11 +23,12 @@ type pool[T any] struct {
 }
 
 func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool[T] {
-	p := &pool[T]{job: job}
+	p, onFault := &pool[T]{job: job}, parallel.PanicsOnFault()
 	for w := 1; w < workers; w++ {
 		start := make(chan struct{})
 		p.start = append(p.start, start)
 		p.alive.Go(func() {
+			debug.SetPanicOnFault(onFault)
 			for range start {
 				p.takePart(w)
 			}

@@ -1,9 +1,13 @@
 package learn
 
 import (
+	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // TestPoolDoesEveryIndexOnce, whatever the numbers of workers and indices.
@@ -75,5 +79,24 @@ func TestPoolDoesNotAllocate(t *testing.T) {
 			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
 		}
 		p.close()
+	}
+}
+
+// TestPoolFaults: where faults are panics for who makes a pool, they are for its goroutines.
+func TestPoolFaults(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var all sync.WaitGroup
+	var inherited atomic.Int64
+	p := newPool(3, func(_ *int, _, _ int) {
+		if parallel.PanicsOnFault() {
+			inherited.Add(1)
+		}
+		all.Done()
+		all.Wait() // so that each has a goroutine of its own
+	})
+	defer p.close()
+	all.Add(3)
+	if p.run(0, 3); inherited.Load() != 3 {
+		t.Errorf("faults are panics in %d of 3 goroutines", inherited.Load())
 	}
 }

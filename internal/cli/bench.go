@@ -137,7 +137,7 @@ func (a *app) benchScale(f *benchFlags) error {
 
 // stages tells of each stage of a measurement as it begins.
 func (a *app) stages(started time.Time) func(string) {
-	return func(stage string) { a.say("%4.0f s  %s", time.Since(started).Seconds(), stage) }
+	return func(stage string) { a.tell(0, 0, "%4.0f s  %s", time.Since(started).Seconds(), stage) }
 }
 
 // measured is a measurement that describes itself.

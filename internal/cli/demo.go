@@ -79,7 +79,7 @@ func (a *app) demo(f *demoFlags) error {
 		if bar != nil {
 			bar.done()
 		}
-		a.say("%s", text)
+		a.tell(0, 0, "%s", text)
 	}
 	d.Watch = func(method learn.Method, e learn.Event) {
 		if shown != method {

@@ -46,6 +46,10 @@ func TestEvents(t *testing.T) {
 	if !slices.Equal(keys, []string{"version", "error"}) || last["code"] != 3.0 || !strings.Contains(last["error"].(string), "edges[0]: is (0, 5)") {
 		t.Errorf("events %q, the last %v", keys, last)
 	}
+	keys, _ = events(0, "demo", "--side", "5", "-o", dir+"3")
+	if !slices.Equal(keys[:2], []string{"version", "progress"}) {
+		t.Errorf("events of the demo %q", keys)
+	}
 	keys, last = events(2, "predict", "--nonsense")
 	if !slices.Contains(keys, "error") || last["code"] != 2.0 {
 		t.Errorf("events %q, the last %v", keys, last)

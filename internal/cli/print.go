@@ -49,6 +49,13 @@ func (a *app) say(format string, arguments ...any) {
 	_, _ = io.WriteString(a.stderr, safely(format, arguments)+"\n") // there is nobody to tell
 }
 
+// tell says how far something has come: so much of a total, which is 0 where that is not known.
+func (a *app) tell(done, total int, format string, arguments ...any) {
+	if text := safely(format, arguments); !a.events.send(progressEvent{text, done, total}) {
+		_, _ = io.WriteString(a.stderr, text+"\n") // there is nobody to tell
+	}
+}
+
 // safely is fmt.Sprintf with names that cannot do harm.
 func safely(format string, arguments []any) string {
 	safe := make([]any, len(arguments))

@@ -2,9 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 func TestCounter(t *testing.T) {
@@ -44,5 +51,36 @@ func TestPanic(t *testing.T) {
 		if !strings.Contains(stderr.String(), part) {
 			t.Errorf("stderr does not contain %q:\n%s", part, &stderr)
 		}
+	}
+	stderr.Reset()
+	a.events = &events{to: &stderr}
+	var event errorEvent
+	if code := a.guard(func() error { panic("a slip") }); code != exitBug || json.Unmarshal(stderr.Bytes(), &event) != nil || event.Code != code || !strings.Contains(event.Error, "internal error: a slip") {
+		t.Errorf("exit code %d, and for a program %q", code, &stderr)
+	}
+}
+
+// TestFileCutShort: a file that is cut short while its memory is in use, by any goroutine, ends
+// the command with an error that names it.
+func TestFileCutShort(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "array.npy")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := infile.MapOwn(path, "an array", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
+		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
+	}
+	var stderr bytes.Buffer
+	a := &app{ctx: t.Context(), stderr: &stderr}
+	code := a.guard(func() error {
+		return parallel.Each(t.Context(), 8, 4, func(i int) { file.Bytes()[1<<19+i]++ })
+	})
+	if code == exitDone || code == exitBug || !strings.Contains(stderr.String(), path+": it was cut short") {
+		t.Errorf("exit code %d: %s", code, &stderr)
 	}
 }

@@ -204,10 +204,10 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.say("%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
+	a.tell(plan.Kept, plan.Parts, "%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
 	o, err := study.Run(a.ctx, studies, settings, folder, func(p study.Progress) {
 		if p.Part != "" {
-			a.say("[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
+			a.tell(p.Done, plan.Parts, "[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
 		}
 	})
 	if err != nil {

@@ -104,15 +104,18 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // guard calls f and reports how it ended. A panic is reported with what a developer
-// needs to know.
+// needs to know, or, where a file was cut short in use, with its name.
 func (a *app) guard(f func() error) (code int) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		r := recover()
-		if cut, ok := r.(*infile.CutError); ok {
+		if cut := infile.Cut(r); cut != nil {
 			code = a.end(cut)
 		} else if r != nil {
-			a.say("blockbp: internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", fmt.Sprint(r), lines(debug.Stack()))
-			code = exitBug
+			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
+			if code = exitBug; !a.events.send(errorEvent{text, code}) {
+				a.say("blockbp: %s", lines(text))
+			}
 		}
 	}()
 	return a.end(f())

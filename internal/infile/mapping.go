@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"unsafe"
 )
 
 // Mapping is a file's content. Where the system can do that, pages of it are read from the
@@ -15,7 +16,8 @@ type Mapping struct {
 }
 
 // CutError is a file that has become shorter while it was in use. A look at what is gone
-// panics with it, between Begin and End.
+// panics with it, between Begin and End. Elsewhere such a look ends the program, or, after
+// debug.SetPanicOnFault, is a panic that Cut knows.
 type CutError struct{ Path string }
 
 func (e *CutError) Error() string {
@@ -40,9 +42,14 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 		return nil, err
 	}
 	defer file.Close()
-	if bytes := mapped(file, size, own); bytes != nil {
+	if bytes := mapBytes(file, size, own); bytes != nil {
 		m := &Mapping{path, bytes}
-		runtime.AddCleanup(m, unmap, bytes)
+		mapped := &region{path, uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes))}
+		regions.Store(mapped, nil)
+		runtime.AddCleanup(m, func(bytes []byte) {
+			regions.Delete(mapped)
+			unmap(bytes)
+		}, bytes)
 		return m, nil
 	}
 	bytes, err := ReadIf(path, wanted, size, allow)
@@ -55,14 +62,37 @@ func (m *Mapping) Begin() (before bool) { return debug.SetPanicOnFault(true) }
 // End makes a panic with a *CutError of a look at what is gone.
 func (m *Mapping) End(before bool) {
 	debug.SetPanicOnFault(before)
-	switch r := recover().(type) {
-	case nil:
-	case interface{ Addr() uintptr }:
-		panic(&CutError{m.path})
-	default:
+	if r := recover(); r != nil {
+		if cut := Cut(r); cut != nil {
+			panic(cut)
+		}
 		panic(r)
 	}
 	runtime.KeepAlive(m)
+}
+
+// region is where a file is mapped.
+type region struct {
+	path        string
+	first, size uintptr
+}
+
+// regions are those of all files that are mapped: *region to nil.
+var regions sync.Map
+
+// Cut returns the file that a panic is due to: a look at a mapped file where it is gone, or a
+// *CutError. It is nil for other panics.
+func Cut(panicked any) *CutError {
+	cut, _ := panicked.(*CutError)
+	if at, ok := panicked.(interface{ Addr() uintptr }); ok {
+		regions.Range(func(r, _ any) bool {
+			if r := r.(*region); at.Addr()-r.first < r.size {
+				cut = &CutError{r.path}
+			}
+			return cut == nil
+		})
+	}
+	return cut
 }
 
 var (
@@ -71,7 +101,7 @@ var (
 )
 
 // Keep keeps the mapping until the program ends, for those who share its memory and do not
-// know when they are done. A look at what is gone then ends the program.
+// know when they are done.
 func (m *Mapping) Keep() {
 	keptMutex.Lock()
 	defer keptMutex.Unlock()

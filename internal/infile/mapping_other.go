@@ -4,6 +4,6 @@ package infile
 
 import "os"
 
-func mapped(*os.File, int64, bool) []byte { return nil }
+func mapBytes(*os.File, int64, bool) []byte { return nil }
 
 func unmap([]byte) {}

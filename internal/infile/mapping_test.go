@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -74,4 +75,36 @@ func TestCut(t *testing.T) {
 		t.Error("there was no error")
 	}
 	_ = sum
+}
+
+// TestCutElsewhere: where nobody is between Begin and End, Cut knows the panic of a look at what
+// is gone, and no other: neither one without an address nor a nil pointer's.
+func TestCutElsewhere(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var none *Mapping
+	panicked := func(do func()) (r any) {
+		defer func() { r = recover() }()
+		do()
+		return nil
+	}
+	for _, do := range []func(){func() { panic("a slip") }, func() { none.path = "" }} {
+		if r := panicked(do); r == nil || Cut(r) != nil {
+			t.Errorf("%v is said to be %v", r, Cut(r))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := MapOwn(path, "a file", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Keep()
+	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
+		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
+	}
+	if cut := Cut(panicked(func() { m.Bytes()[1<<19]++ })); cut == nil || cut.Path != path {
+		t.Errorf("a look at what is gone is %v", cut)
+	}
 }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapped returns the content of a file, nil where it cannot be mapped: it is empty, or on a
+// mapBytes returns the content of a file, nil where it cannot be mapped: it is empty, or on a
 // file system without maps, or there are too many.
-func mapped(file *os.File, size int64, own bool) []byte {
+func mapBytes(file *os.File, size int64, own bool) []byte {
 	if size <= 0 || int64(int(size)) != size {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
@@ -153,7 +154,9 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan any, 1) // what a job panicked with, or nil
+	onFault := parallel.PanicsOnFault()
 	go func() {
+		debug.SetPanicOnFault(onFault)
 		defer func() { ended <- recover() }()
 		_ = parallel.Each(ctx, n, threads, func(i int) { // its error is that of ctx
 			a := <-idle

@@ -14,17 +14,24 @@ import (
 // them. Which one does what is left to chance: jobs write to places of their own.
 // Once ctx has ended no more jobs begin, and its error is returned; then some places
 // are empty. A panic of a job goes on in the goroutine of the caller, who could not
-// recover from it elsewhere: as a text with the stack of where it began, or, if it is an
-// error that is not of the runtime, as it is.
+// recover from it elsewhere: as a text with the stack of where it began; a fault as an error
+// with that text, which keeps its address; an error that is not of the runtime as it is.
 func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var failure atomic.Pointer[any]
+	onFault := PanicsOnFault()
 	take := func() {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(onFault))
 		defer func() {
 			if r := recover(); r != nil {
 				if _, own := r.(runtime.Error); own || !isError(r) {
-					r = fmt.Sprintf("%v\n\n%s", r, debug.Stack())
+					text := fmt.Sprintf("%v\n\n%s", r, debug.Stack())
+					if at, ok := r.(address); ok {
+						r = &fault{at, text}
+					} else {
+						r = text
+					}
 				}
 				failure.CompareAndSwap(nil, &r)
 				next.Store(int64(n)) // the others end what they are at
@@ -44,6 +51,25 @@ func Each(ctx context.Context, n, threads int, job func(i int)) error {
 	}
 	return Ended(ctx)
 }
+
+// PanicsOnFault reports whether faults are panics in this goroutine, as debug.SetPanicOnFault
+// says. Goroutines that work for it do likewise.
+func PanicsOnFault() bool {
+	does := debug.SetPanicOnFault(true)
+	debug.SetPanicOnFault(does)
+	return does
+}
+
+// address is what the runtime's errors of faults have.
+type address interface{ Addr() uintptr }
+
+// fault is one in another goroutine.
+type fault struct {
+	address
+	text string
+}
+
+func (f *fault) Error() string { return f.text }
 
 func isError(r any) bool {
 	_, ok := r.(error)
