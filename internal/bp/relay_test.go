@@ -47,6 +47,7 @@ func TestRelay(t *testing.T) {
 		}
 		var one *inference
 		var first Outcome
+		var changes, residuals []float64
 		for _, threads := range []int{1, 2, 3} {
 			what := fmt.Sprintf("case %d on %d threads", i, threads)
 			r := newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
@@ -60,15 +61,34 @@ func TestRelay(t *testing.T) {
 				r = newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
 				block := legal(r.load(0))
 				r.space.last.fit(r.net)
+				seen := &r.space.forecast
+				seen.begin(r.net, r.state, block)
 				for s := range o.Sweeps {
 					r.space.extrapolate(r.net, r.state, block, 0, len(block.Nodes), Momentum(s))
 					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
 						t.Fatal(err)
 					}
+					if s == 0 {
+						o.First = o.Residual
+					}
+					seen.add(r.net, r.state, block, o.Residual)
+					if s+1 == o.Sweeps || (s+1)%relayed == 0 { // then somebody looks
+						times := 0.0
+						o.Left, times = seen.left()
+						o.Unsure = seen.unsure(r.net, block, times)
+					}
 				}
+				changes, residuals = slices.Clone(seen.changes), slices.Clone(seen.residuals)
 			}
-			if o.Residual != first.Residual || o.Left != first.Left || o.Unsure != first.Unsure {
+			if o != first {
 				t.Errorf("%s: %+v, want %+v", what, o, first)
+			}
+			relay := r
+			if threads == 1 {
+				relay = one
+			}
+			if f := &relay.space.forecast; !slices.Equal(f.changes, changes) || !slices.Equal(f.residuals, residuals) {
+				t.Errorf("%s: changes %v and residuals %v, want %v and %v", what, f.changes, f.residuals, changes, residuals)
 			}
 			if !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
 				t.Errorf("%s: messages or beliefs differ", what)
