@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	"internal/printable":     {},
 	"internal/numeric":       {},
 	"internal/parallel":      {},
-	"internal/safetensors":   {"internal/infile", "internal/atomicfile"},
+	"internal/safetensors":   {"internal/infile", "internal/atomicfile", "internal/numeric"},
 	"internal/simd":          {"internal/numeric"},
 	"internal/stretch":       {"crf", "internal/numeric"},
 	"internal/strictjson":    {},

@@ -77,7 +77,7 @@ func (c *Numbers) evenRoom(g *graph.Graph) []float64 {
 }
 
 // maxSpread is the largest quotient of amounts to be shifted between which
-// spanning.CanShift can decide: it forgives 1e-9 of the largest, which must be
+// spanning.Shift can decide: it forgives 1e-9 of the largest, which must be
 // little beside the smallest.
 const maxSpread = 1e5
 

@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // sizesArray of an array folder has the numbers of nodes and edges of every instance.
@@ -107,7 +107,7 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 // inPlace returns the elements where they lie, if they lie there as they are used: in single
 // or double precision, in the order of bytes and of rows of this program.
 func inPlace(data []byte, h *npyHeader) (m matrix, ok bool) {
-	native := h.descr[0] == '<' && binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+	native := h.descr[0] == '<' && numeric.LittleEndian
 	if !native || h.fortran && len(h.shape) > 1 || h.count == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(h.size) != 0 {
 		return m, false
 	}

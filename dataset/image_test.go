@@ -17,8 +17,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // picture returns a jpg of the given size.
@@ -346,7 +344,7 @@ func TestSharedImages(t *testing.T) {
 	for _, in := range set.Instances {
 		f := in.EdgeFeatures(0)
 		for e := range f.Rows() {
-			counts[ground.TableOf(f, e)]++
+			counts[f.Data().Bins[e]]++
 			total++
 		}
 	}

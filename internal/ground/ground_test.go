@@ -57,7 +57,7 @@ func checkTables(t *testing.T, where string, w *world, pot *Potentials, block *p
 		seen[id] = pot.EdgeAt[q]
 		name := fmt.Sprint("edge ", e)
 		if Tables(f) > 0 && !w.model.Layout.Edge[b].Untied {
-			name = fmt.Sprint("type ", b, " bin ", TableOf(f, w.in.EdgeRow(e)))
+			name = fmt.Sprint("type ", b, " bin ", (*matrix)(f.Data()).tableOf(w.in.EdgeRow(e)))
 		}
 		if known, ok := key[name]; ok != (known == id && ok) {
 			t.Fatalf("%s: %s has tables %d and %d", where, name, known, id)

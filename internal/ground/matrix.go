@@ -28,9 +28,6 @@ type scratch struct {
 // where every row has its own.
 func Tables(f *crf.Features) int { return (*matrix)(f.Data()).tables() }
 
-// TableOf returns which of the Tables(f) distinct tables row r has.
-func TableOf(f *crf.Features, r int) int { return (*matrix)(f.Data()).tableOf(r) }
-
 func (f *matrix) tables() int {
 	switch {
 	case f.Book != nil:
@@ -43,6 +40,7 @@ func (f *matrix) tables() int {
 	return 1
 }
 
+// tableOf returns which of the distinct tables row r has.
 func (f *matrix) tableOf(r int) int {
 	if f.Bins != nil {
 		return int(f.Bins[r])

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // DType is the name of an element type in the header.
@@ -61,7 +63,7 @@ func New[T Number](name string, shape []int, data []T) Tensor {
 func NewChunks[T Number](name string, shape []int, chunks iter.Seq[[]T]) Tensor {
 	emit := func(w io.Writer) (elements int, err error) {
 		var buffer []byte
-		if !littleEndian {
+		if !numeric.LittleEndian {
 			buffer = make([]byte, 0, chunkElements*sizes[typeOf[T]()])
 		}
 		for chunk := range chunks {
@@ -93,12 +95,9 @@ func elements(shape []int) (int, error) {
 	return product, nil
 }
 
-// littleEndian says that numbers in memory are what a file has.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-
 // littleBytes returns the bytes of data: data itself where it can be, else a copy in buffer.
 func littleBytes[T Number](buffer []byte, data []T) []byte {
-	if !littleEndian {
+	if !numeric.LittleEndian {
 		return appendLittle(buffer, data)
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*sizes[typeOf[T]()])

@@ -14,12 +14,12 @@ func exp256(dst []float64, x []float64)
 //go:noescape
 func log256(dst []float64, x []float64)
 
-// vectorTable256 is VectorTable.
+// vectorTable256 is plainVectorTable.
 //
 //go:noescape
 func vectorTable256(out []float64, weight []float64, values []float64)
 
-// tableVector256 is TableVector.
+// tableVector256 is plainTableVector.
 //
 //go:noescape
 func tableVector256(out []float64, weight []float64, values []float64)
@@ -89,12 +89,12 @@ func exp32x256(dst []float32, x []float32)
 //go:noescape
 func log32x256(dst []float32, x []float32)
 
-// vectorTable32x256 is VectorTable32.
+// vectorTable32x256 is plainVectorTable32.
 //
 //go:noescape
 func vectorTable32x256(out []float32, weight []float32, values []float32)
 
-// tableVector32x256 is TableVector32.
+// tableVector32x256 is plainTableVector32.
 //
 //go:noescape
 func tableVector32x256(out []float32, weight []float32, values []float32)

@@ -6,8 +6,6 @@ var plain32 = implementation32{
 	cavities:       plainCavities32,
 	exp:            plainExp32,
 	log:            plainLog32,
-	vectorTable:    plainVectorTable32,
-	tableVector:    plainTableVector32,
 	products:       plainProducts32,
 	allSafe:        plainAllSafe32,
 	absorbAll:      plainAbsorbAll32,

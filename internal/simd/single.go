@@ -14,8 +14,6 @@ type implementation32 struct {
 	cavities       func(weights []float32, beliefs, messages []float64, list []Message)
 	exp            func(dst, x []float32)
 	log            func(dst, x []float32)
-	vectorTable    func(out, weight, values []float32)
-	tableVector    func(out, weight, values []float32)
 	products       func(out, weights, tables []float32, list []Message)
 	allSafe        func(x []float32) bool
 	absorbAll      func(messages, sums []float64, out []float32, list []Message, damping float64) (residual float64)
@@ -60,16 +58,6 @@ func Log32(dst, x []float32) { active.single.log(dst, x[:len(dst)]) }
 
 // Narrow computes dst[i] = x[i], rounded to the nearest float32. len(x) ≥ len(dst).
 func Narrow(dst []float32, x []float64) { active.single.narrow(dst, x[:len(dst)]) }
-
-// VectorTable32 is VectorTable.
-func VectorTable32(out, weight, values []float32) {
-	active.single.vectorTable(out, weight, values[:len(weight)*len(out)])
-}
-
-// TableVector32 is TableVector.
-func TableVector32(out, weight, values []float32) {
-	active.single.tableVector(out, weight, values[:len(weight)*len(out)])
-}
 
 // Products32 is Products.
 func Products32(out, weights, tables []float32, list []Message) {

@@ -6,8 +6,6 @@ var single256 = implementation32{
 	cavities:       anyCavities32x256,
 	exp:            exp32x256,
 	log:            log32x256,
-	vectorTable:    vectorTable32x256,
-	tableVector:    tableVector32x256,
 	products:       anyProducts32x256,
 	allSafe:        allSafe32x256,
 	absorbAll:      anyAbsorbAll32x256,

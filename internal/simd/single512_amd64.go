@@ -24,12 +24,12 @@ func allSafe32x512(x []float32) bool
 //go:noescape
 func cavities32x512(weights []float32, beliefs []float64, messages []float64, list *int, count int)
 
-// vectorTable32x512 is VectorTable32.
+// vectorTable32x512 is plainVectorTable32.
 //
 //go:noescape
 func vectorTable32x512(out []float32, weight []float32, values []float32)
 
-// tableVector32x512 is TableVector32.
+// tableVector32x512 is plainTableVector32.
 //
 //go:noescape
 func tableVector32x512(out []float32, weight []float32, values []float32)

@@ -6,8 +6,6 @@ var single512 = implementation32{
 	cavities:       anyCavities32x512,
 	exp:            exp32x512,
 	log:            log32x512,
-	vectorTable:    vectorTable32x512,
-	tableVector:    tableVector32x512,
 	products:       anyProducts32x512,
 	allSafe:        allSafe32x512,
 	absorbAll:      anyAbsorbAll32x512,

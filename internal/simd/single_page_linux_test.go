@@ -53,8 +53,6 @@ func TestPageEnds32(t *testing.T) {
 
 // everyKernel32 calls the kernels of lists and matrices with slices of a shape.
 func everyKernel32(with implementation, get func(i, n int) []float32, get64 func(i, n int) []float64, n, k int) {
-	with.single.vectorTable(get(0, k), get(1, n), get(2, n*k))
-	with.single.tableVector(get(0, n), get(1, k), get(2, n*k))
 	with.single.exponentials(get(0, n*2), n, get64(1, 2))
 	with.single.multiplyMatrix(get(0, 3*k), get(1, 3*n), get(2, n*k), 3, n, k)
 	with.single.scatterMatrix(get64(0, n*k), get(1, 3*n), get(2, 3*k), 3, n, k)

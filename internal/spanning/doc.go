@@ -5,6 +5,6 @@
 // averaged over forests, as Cover makes them, are right by construction.
 // CheckForestPolytope tells whether numbers from elsewhere can be such
 // probabilities, so that the tree-reweighted free energy is certain to bound the
-// log-partition function from above. CanShift is the corresponding test for the
+// log-partition function from above. Shift is the corresponding test for the
 // concavity of free energies with other counting numbers.
 package spanning

@@ -43,7 +43,7 @@ type Verdict struct {
 }
 
 // Tolerance is the excess over a bound that CheckForestPolytope forgives, and
-// relative to the largest amount or capacity, CanShift. It is far above the
+// relative to the largest amount or capacity, Shift. It is far above the
 // rounding of sums and far below any violation that matters.
 const Tolerance = 1e-9
 

@@ -164,7 +164,7 @@ func (g avx2) reductions256() {
 }
 
 func (g avx2) vectorTable256() {
-	g.kernel("vectorTable", "func(out, weight, values []NUMBER)", "VectorTable")
+	g.kernel("vectorTable", "func(out, weight, values []NUMBER)", "plainVectorTable")
 	out, k := g.base("out"), g.length("out")
 	weight, n, values := g.base("weight"), g.length("weight"), g.base("values")
 	s := g.stridesOf(k, 4, g.entry)
@@ -198,7 +198,7 @@ func (g avx2) vectorTable256() {
 
 // tableVector256 takes eight rows at a time.
 func (g avx2) tableVector256() {
-	g.kernel("tableVector", "func(out, weight, values []NUMBER)", "TableVector")
+	g.kernel("tableVector", "func(out, weight, values []NUMBER)", "plainTableVector")
 	out, n := g.base("out"), g.length("out")
 	weight, k, row := g.base("weight"), g.length("weight"), g.base("values")
 	s := g.eightRowsOf(k, g.entry)

@@ -416,7 +416,7 @@ func (g *generator) panels32(n reg.Register, most int, body func(offset reg.Regi
 }
 
 func (g *generator) vectorTable32() {
-	g.function("vectorTable32x512", "func(out, weight, values []float32)", "is VectorTable32.")
+	g.function("vectorTable32x512", "func(out, weight, values []float32)", "is plainVectorTable32.")
 	out, k := g.base("out"), g.length("out")
 	weight, n, values := g.base("weight"), g.length("weight"), g.base("values")
 	s := g.strides32(k, 4)
@@ -476,7 +476,7 @@ func (g *generator) foldLanes32(a, b reg.VecVirtual) reg.VecVirtual {
 
 // tableVector32 takes eight rows at a time.
 func (g *generator) tableVector32() {
-	g.function("tableVector32x512", "func(out, weight, values []float32)", "is TableVector32.")
+	g.function("tableVector32x512", "func(out, weight, values []float32)", "is plainTableVector32.")
 	out, n := g.base("out"), g.length("out")
 	weight, k, row := g.base("weight"), g.length("weight"), g.base("values")
 	s := g.eightRows32(k)

@@ -8,7 +8,7 @@ import (
 	"github.com/blockbp/blockbp/internal/flow"
 )
 
-// CanShift reports whether the amount supply[e] ≥ 0 of every edge can be split
+// Shift reports whether the amount supply[e] ≥ 0 of every edge can be split
 // between its two ends so that every node s receives at most capacity[s]. By
 // Hall's theorem that is
 //
@@ -24,13 +24,8 @@ import (
 // one is negative by more than the tolerance, and if any number is not a number
 // or a supply is negative or infinite. It panics if the lengths are not those of
 // the graph. The work is not limited: tight cases take about a second for 10⁵
-// nodes and a minute for 10⁶, others much less.
-func CanShift(g *graph.Graph, supply, capacity []float64) bool {
-	_, ok := Shift(g, supply, capacity)
-	return ok
-}
-
-// Shift is CanShift, and returns what the target of each directed edge receives.
+// nodes and a minute for 10⁶, others much less. If it can be, received is what the target of
+// each directed edge receives.
 func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	if len(supply) != g.NumEdges() || len(capacity) != g.NumNodes() {
 		panic(fmt.Sprintf("spanning: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity), g.NumEdges(), g.NumNodes()))
