@@ -292,7 +292,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		l.refreshed()
 		if l.inWholePasses() {
 			l.recovering.leave(l.model.Weights, l.gradient)
-			p.Held, p.Watched = math.NaN(), false
+			p.Held, p.Watched, p.Waiting = math.NaN(), false, 0
 		}
 		return false, nil
 	case checkCurvature:

@@ -121,8 +121,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
 	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
-	// curvature.
-	l.consistent = l.recovering != nil && (l.response == nil || l.response.large)
+	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
+	// that consistent beliefs would raise, and those lead away.
+	l.consistent = l.recovering != nil && l.convexCounting() && (l.response == nil || l.response.large)
 	return l, nil
 }
 
