@@ -313,6 +313,9 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		if missing := l.missing(); missing != "" {
 			p.Reason += "; " + missing
+			if h := p.Halvings; h > 0 && h <= mostHalvings && !l.recalled {
+				p.Reason += fmt.Sprintf("; the best weights were worse than those of the start, and are %.3g of the way", math.Pow(0.5, float64(h)))
+			}
 			if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
 				p.Reason += "; no better weights than those of the start were found"
 			}
@@ -364,14 +367,25 @@ func (l *learner) claim() string {
 	return text
 }
 
-// fallBack goes to the weights of the start where a limit ended the run at weights that
-// are worse. It reports whether it did.
+// mostHalvings is how often a way back is halved before it ends at the start: 2⁻¹⁰ of the way
+// is near enough.
+const mostHalvings = 10
+
+// fallBack goes half of the way back to the weights of the start where a limit ended the run
+// at weights that are worse, and in the end, or where time is over, to the start itself. It
+// reports whether it did.
 func (l *learner) fallBack() bool {
 	start := l.problem.Model.Weights
 	if l.recovering == nil || l.progress.Objective <= l.progress.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
 		return false
 	}
-	copy(l.model.Weights, start)
+	if l.progress.Halvings++; l.progress.Halvings > mostHalvings || l.outOfTime() {
+		copy(l.model.Weights, start)
+		return true
+	}
+	for i, theta := range l.model.Weights {
+		l.model.Weights[i] = start[i] + (theta-start[i])/2
+	}
 	return true
 }
 

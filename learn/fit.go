@@ -74,6 +74,7 @@ type progress struct {
 	Worse          int     `json:"worse"`          // pass ends in a row above the first objective
 	LastCheck      int     `json:"last_check"`
 	FailedChecks   int     `json:"failed_checks"`
+	Halvings       int     `json:"-"`       // of the way back to the start, in the final checks
 	Refined        bool    `json:"refined"` // from single to double precision
 
 	NextEvaluation float64 `json:"next_evaluation"` // passes
