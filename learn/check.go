@@ -54,6 +54,8 @@ const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
 	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
 	wholeSweeps = 3
+	// exactSweeps of a forest, back and forth, make its beliefs marginals.
+	exactSweeps = 2
 	// maxCheckPasses ends a check whose messages do not settle, and fewPasses or finalShare
 	// of the passes of the run, if that is more, the check of a run that a limit ended:
 	// somebody asked for an end.
@@ -118,7 +120,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 func (l *learner) checkStep() (done bool, err error) {
 	c := &l.progress.Check
 	set := &l.checkSchedule[c.Next]
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: l.exact || c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
 	if !c.Exact {
 		v.limits = l.wholeLimits(c.Damping, c.Passes)
 	}

@@ -127,7 +127,7 @@ func (c *course) result(status Status) *Result {
 
 // sizes counts what the run works on.
 func (c *course) sizes(blocks int, stateBytes int64) *Sizes {
-	sizes := &Sizes{Instances: len(c.problem.Data), Weights: c.model.Layout.Size, Blocks: blocks, StateBytes: stateBytes}
+	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks, StateBytes: stateBytes}
 	for _, in := range c.problem.Data {
 		sizes.Nodes += in.Graph.NumNodes()
 		sizes.Edges += in.Graph.NumEdges()

@@ -178,7 +178,7 @@ func newMarginal(p *StepProblem, a int) *marginal {
 	m.stack, m.row = make([]float64, at*span.States), make([]float64, at)
 	m.kronecker = &kronecker{
 		span:   crf.Span{Len: len(m.stack), Features: at, States: span.States},
-		values: make([]float64, at), rotated: make([]float64, len(m.stack)),
+		values: make([]float64, at), rotated: make([]float64, len(m.stack)), shares: make([]float64, span.States),
 	}
 	if at > 0 {
 		m.sum(p.statistics, a)

@@ -135,9 +135,10 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 func (l *learner) iterate() error {
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact}
 	if whole {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping, l.progress.Waiting), bp.Double, true
+		v.rough = l.exact // beliefs are consistent already, but for rounding
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
 		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))
@@ -277,6 +278,9 @@ func (l *learner) wholeLimits(damping float64, passes int) bp.Limits {
 	if l.ascends && !l.progress.Plain {
 		damping = bp.Relaxation(passes * wholeSweeps)
 	}
+	if l.exact {
+		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
+	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }
 
@@ -298,6 +302,7 @@ func (l *learner) innerLimits() bp.Limits {
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
+	limits.Turns = l.exact && limits.MaxSweeps >= exactSweeps
 	return limits
 }
 

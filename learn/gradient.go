@@ -243,6 +243,7 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 	}
 	l.addResult(s, u, block)
 	if u == v.bundle.units[len(v.bundle.units)-1] {
+		l.addColumns()
 		l.replaceContributions(v.bundle, groups)
 	}
 	return nil
@@ -351,7 +352,9 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 	t := u.in.NodeType(nodes[0])
 	span := &l.model.Layout.Node[t]
 	beliefs := w.belief[:len(nodes)*span.States]
-	w.adjoint.PrefetchNodes(u.in, nodes)
+	if l.columns[t] == nil {
+		w.adjoint.PrefetchNodes(u.in, nodes)
+	}
 	free := w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	contribution[l.entropyAt()] += free
 	contribution[l.crossAt()] += u.crossNodes(nodes, free)
@@ -359,6 +362,10 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 		for i, node := range nodes {
 			contribution[l.entropyAt()] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
 		}
+		return
+	}
+	if c := l.columns[t]; c != nil {
+		c.keep(u, t, nodes, beliefs)
 		return
 	}
 	w.adjoint.ScatterNodes(contribution[span.Part:][:span.Len], u.in, nodes, beliefs)

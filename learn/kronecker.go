@@ -35,12 +35,13 @@ type kronecker struct {
 	least, held         float64   // l2, or a little more; what holds steps that messages have to follow
 	floor               float64   // one of them
 	rotated             []float64 // scratch [features][states]
+	shares              []float64 // scratch [states]
 }
 
 // newKronecker sums f fᵀ, scaled, over all nodes or edges of a type.
 func newKronecker(p *statistics, span crf.Span, node bool, t int) *kronecker {
 	d := span.Features
-	k := &kronecker{span: span, rotated: make([]float64, span.Copy())}
+	k := &kronecker{span: span, rotated: make([]float64, span.Copy()), shares: make([]float64, span.States)}
 	k.values = make([]float64, d)
 	if d == 0 {
 		return k
@@ -120,27 +121,37 @@ func (k *kronecker) solve(dst, g, mean []float64) {
 		return
 	}
 	for at := k.span.At; at < k.span.At+k.span.Len; at += size {
-		k.rotate(k.rotated, g[at:][:size], true)
-		for j, a := range k.values {
-			k.solveRow(k.rotated[j*k.span.States:][:k.span.States], max(0, a), mean)
+		x := k.rotated
+		if k.vectors == nil { // in its place
+			x = dst[at:][:size]
 		}
-		k.rotate(dst[at:][:size], k.rotated, false)
+		k.rotate(x, g[at:][:size], true)
+		for j, a := range k.values {
+			k.solveRow(x[j*k.span.States:][:k.span.States], max(0, a), mean)
+		}
+		if k.vectors != nil {
+			k.rotate(dst[at:][:size], x, false)
+		}
 	}
 }
 
 func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	total, rest := 0.0, 0.0
+	shares := k.shares[:len(mean)]
 	for i, p := range mean {
-		d := a*p + k.floor
-		r[i] /= d
+		one := 1 / (a*p + k.floor)
+		r[i] *= one
+		shares[i] = p * one
 		total += p * r[i]
-		rest += p * k.floor / d // = 1 − a Σ p²/d, since Σp = 1, without cancellation
+		rest += shares[i] // times the floor = 1 − a Σ p²/d, since Σp = 1, without cancellation
 	}
+	rest *= k.floor
 	if rest <= 0 {
 		return
 	}
-	for i, p := range mean {
-		r[i] += a * p / (a*p + k.floor) * total / rest
+	total *= a / rest
+	for i, x := range shares {
+		r[i] += x * total
 	}
 }
 

@@ -40,6 +40,7 @@ type learner struct {
 	ascends                bool    // every inference ascends a dual: it converges without damping
 	certified              bool    // F bounds the objective from above, and the objective is convex
 	bounded                bool    // F bounds the objective from above
+	exact                  bool    // a visit finds the marginals of whole networks: they are forests
 	consistent             bool    // single visits contribute consistent beliefs, too
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
@@ -73,6 +74,8 @@ type learner struct {
 	fresh         []float64 // [freshGroups*stride] at most
 	sparseSum     []float64 // [stride] scratch
 
+	columns []*columns // [node types] nil: in contributions
+
 	source *rand.PCG
 	random *rand.Rand
 }
@@ -98,7 +101,8 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	if err := countable(p.Model); err != nil {
 		return nil, err
 	}
-	l := &learner{course: planCourse(p, s), samples: totalWeight(p.Data)}
+	p = p.joined(s)
+	l := &learner{course: planCourse(p, s), samples: totalWeight(p.given().Data)}
 	var err error
 	if l.bundles, err = buildUnits(p, s, l.samples); err != nil {
 		return nil, err
@@ -113,6 +117,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
+	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
@@ -224,6 +229,7 @@ func (l *learner) layOut() {
 	for _, b := range l.bundles {
 		b.separateSparse(l.stride, l.perSparseEdge)
 	}
+	l.planColumns()
 	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
 	l.planResults()
 }
@@ -236,6 +242,11 @@ func (l *learner) makeRoom() {
 	l.moments, l.sparseSum = make([]float64, l.stride-layout.TiedSize), make([]float64, l.stride)
 	for _, b := range l.bundles {
 		b.contribution = machine.Zeros[float64](b.groups() * l.stride)
+	}
+	for t, c := range l.columns {
+		if c != nil {
+			c.allocate(l.units, t)
+		}
 	}
 	l.findReach()
 	l.each(len(l.units), func(_, i int) { l.units[i].allocate(layout) })
@@ -259,6 +270,8 @@ func (l *learner) roomMemory(m *Memory) {
 	}
 	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(2*l.stride)),
 		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
+	m.Add("joined networks", l.problem.joinedBytes(), "features and edges of %d networks once more, in %d", len(l.problem.given().Data), len(l.problem.Data))
+	l.columnsMemory(m)
 	l.resultsMemory(m)
 }
 

@@ -34,6 +34,8 @@ type Problem struct {
 	// term of the label. Where labels depend on each other, those of larger weight count
 	// once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
+
+	apart *Problem // what this one was joined of: see joined
 }
 
 // Method names one of the three settings of the loop, or an objective that L-BFGS

@@ -33,7 +33,11 @@ func (l *learner) findReach() {
 
 func (l *learner) reachOf(in *crf.Instance) *reach {
 	r, length, sparse := &reach{}, l.stride-l.model.Layout.TiedSize, false
-	add := func(span *crf.Span, f *crf.Features) []int32 {
+	add := func(span *crf.Span, f *crf.Features, c *columns) []int32 {
+		if c != nil { // they are in no contribution
+			sparse = true
+			return []int32{}
+		}
 		m := f.Data()
 		if span.Untied || m.Start == nil {
 			if !span.Untied {
@@ -49,10 +53,10 @@ func (l *learner) reachOf(in *crf.Instance) *reach {
 		return append(make([]int32, 0, len(columns)), columns...) // not nil
 	}
 	for t := range l.model.Layout.Node {
-		r.node = append(r.node, add(&l.model.Layout.Node[t], in.NodeFeatures(t)))
+		r.node = append(r.node, add(&l.model.Layout.Node[t], in.NodeFeatures(t), l.columns[t]))
 	}
 	for t := range l.model.Layout.Edge {
-		r.edge = append(r.edge, add(&l.model.Layout.Edge[t], in.EdgeFeatures(t)))
+		r.edge = append(r.edge, add(&l.model.Layout.Edge[t], in.EdgeFeatures(t), nil))
 	}
 	if !sparse || length*fewReached > l.stride {
 		return nil

@@ -36,6 +36,7 @@ type unit struct {
 	// its part of Σ c H(τ): see sparse.go.
 	keptBeliefs []float64
 	sparseEdges *sparseEdges
+	firstRows   []int  // [node types] see columns
 	reach       *reach // what it can touch of a contribution; nil: all
 }
 

@@ -20,6 +20,10 @@ type Limits struct {
 	// Unheld: no node is held by the belief that it has (hold). Beliefs are those that (4)
 	// gives to messages, which steps of Newton's method ask for.
 	Unheld bool
+	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has
+	// at most one neighbour before it, as in chains, so do two of them, and the iteration ends
+	// after an even number only.
+	Turns bool
 	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to
 	// change by more than that in all further sweeps together, and the most likely state of
 	// at most one node in a thousand (forecast). Sweeps are over-relaxed where that pays.
@@ -60,6 +64,9 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		o.Left, o.Unsure = math.Inf(1), len(block.Nodes)
 		defer func() { w.backward = false }()
 	}
+	if limits.Turns {
+		defer func() { w.backward = false }()
+	}
 	relaxed := limits.Beliefs > 0 && limits.Damping == 0 && net.Counting.Facts.Convex
 	turning := 0
 	moves, began, over := false, 0, momentumDamping // with momentum, since, over-relaxed by
@@ -93,7 +100,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 			s.damping = damping
 			w.steps = append(w.steps, s)
 		}
-		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1
+		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1 || limits.Turns && o.Sweeps%2 == 0
 		first, residual, err := w.sweeps(net, st, block, limits.Beliefs > 0)
 		if o.Sweeps == 0 {
 			o.First = first
@@ -105,7 +112,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		}
 		// A damped message moves only a part of its way, so the residual is scaled
 		// back before it may count as converged.
-		if residual <= limits.Tolerance*(1-damping) {
+		if residual <= limits.Tolerance*(1-damping) && !(limits.Turns && o.Sweeps%2 == 1) {
 			o.Converged = w.settled(net, st, block, limits.Tolerance)
 			if o.Converged || residual == 0 { // at 0 no sweep can change anything any more
 				o.Left, o.Unsure = 0, 0
