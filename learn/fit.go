@@ -137,8 +137,7 @@ func (l *learner) iterate() error {
 	set := l.pick(whole)
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact}
 	if whole {
-		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping, l.progress.Waiting), bp.Double, true
-		v.rough = l.exact // beliefs are consistent already, but for rounding
+		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping, l.progress.Waiting), bp.Double, !l.exact // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
 		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))

@@ -12,7 +12,7 @@ import (
 // Chains are visited node after node: of one sentence there is nothing to be done at the same
 // time. So many small forests become one network, of which the first nodes are visited
 // together, then the second ones. The objective (8) is the same, as log Z of a network is the
-// sum over its components where counting numbers are exact.
+// sum over its components where counting numbers are exact, and so are objectives of local terms.
 
 // joinedNodes is how many nodes networks are joined up to: as many as are sorted into runs
 // together.
@@ -27,6 +27,9 @@ func (p *Problem) joined(s *Settings) *Problem {
 	}
 	exact := map[*graph.Graph]bool{}
 	isExact := func(g *graph.Graph) bool {
+		if s.Method.Local() {
+			return g.IsForest()
+		}
 		is, known := exact[g]
 		if !known {
 			numbers, err := p.Counting.Of(g)
@@ -184,11 +187,12 @@ func (p *Problem) given() *Problem {
 	return p
 }
 
-// joinedBytes is what joining has taken: features, labels and graphs once more.
-func (p *Problem) joinedBytes() (bytes float64) {
+// joinedMemory lists what joining has taken: features, labels and graphs once more.
+func (p *Problem) joinedMemory(m *Memory) {
 	if p.apart == nil {
-		return 0
+		return
 	}
+	bytes := 0.0
 	kept := map[*crf.Instance]bool{}
 	for _, in := range p.apart.Data {
 		kept[in] = true
@@ -199,9 +203,25 @@ func (p *Problem) joinedBytes() (bytes float64) {
 			continue
 		}
 		bytes += perNode*float64(in.Graph.NumNodes()) + perEdge*float64(in.Graph.NumEdges())
-		for _, m := range featuresOf(in) {
-			bytes += doubleBytes*float64(len(m.Double)+len(m.Start)+len(m.Value)) + singleBytes*float64(len(m.Single)+len(m.Bins)+len(m.Column))
+		for _, f := range featuresOf(in) {
+			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
 		}
 	}
-	return bytes
+	m.Add("joined networks", bytes, "features and edges of %d networks once more, in %d", len(p.apart.Data), len(p.Data))
+}
+
+// inOrder reports that every node has at most one neighbour before it, as in chains, and in trees
+// whose nodes come after the one above. Then messages of a sweep back have all that comes from
+// below, and those of one forth the rest.
+func inOrder(g *graph.Graph) bool {
+	us, vs := g.Ends()
+	before := make([]bool, g.NumNodes())
+	for e := range us {
+		later := max(us[e], vs[e])
+		if before[later] {
+			return false
+		}
+		before[later] = true
+	}
+	return true
 }

@@ -134,6 +134,43 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// TestJoinedLocal: the objectives of local terms, too, are those of each network by itself.
+func TestJoinedLocal(t *testing.T) {
+	for _, method := range []Method{Pseudo, Piecewise, Exact} {
+		p := manyChains(t, "ones", 30)
+		p.L2 = 0
+		for i := range p.Model.Weights {
+			p.Model.Weights[i] = 0.2 * float64(i%7-3)
+		}
+		evaluate := func(p Problem) (value float64, gradient []float64, networks int) {
+			s := must(Settings{Method: method, Threads: 2}.resolve(&p))
+			l := must(newLocalLearner(&p, &s))
+			defer l.pool.close()
+			return l.evaluate(), l.trialSlope, len(l.problem.Data)
+		}
+		got, slope, networks := evaluate(p)
+		if networks > 8 {
+			t.Errorf("%s: %d networks", method, networks)
+		}
+		want, total, gradient := 0.0, 0.0, make([]float64, len(slope))
+		for _, in := range p.Data {
+			one := p
+			one.Data = []*crf.Instance{in}
+			x, g, _ := evaluate(one)
+			want, total = want+in.Weight()*x, total+in.Weight()
+			for i := range g {
+				gradient[i] += in.Weight() * g[i]
+			}
+		}
+		for i := range gradient {
+			gradient[i] /= total
+		}
+		if !near(got, want/total, 1e-12) || !slices.EqualFunc(slope, gradient, func(a, b float64) bool { return near(a, b, 1e-10) }) {
+			t.Errorf("%s: objective %v, want %v, or another gradient", method, got, want/total)
+		}
+	}
+}
+
 // TestForestsAreExact: two sweeps make the beliefs of chains, and of trees whose nodes come after
 // the one above, marginals: a check of a claim needs no more. A run
 // finds the optimum of maximum likelihood, for any number of threads to
@@ -173,9 +210,14 @@ func TestForestsAreExact(t *testing.T) {
 	}
 }
 
-// TestExactLimits: forests are swept back and forth, others are not.
+// TestExactLimits: forests are swept back and forth, others are not, nor are trees whose nodes
+// are in no order.
 func TestExactLimits(t *testing.T) {
 	p := manyChains(t, "sparse", 6)
+	star, v := must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{3, 3, 3})), must(graph.FromEdges(3, []int32{0, 2}, []int32{1, 0}))
+	if inOrder(star) || !inOrder(v) {
+		t.Errorf("a star of its last node is in order: %v, a chain that begins in the middle: %v", inOrder(star), inOrder(v))
+	}
 	for _, loops := range []bool{false, true} {
 		if !loops {
 			p.Data = p.Data[:5]

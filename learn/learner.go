@@ -117,7 +117,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
-	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact })
+	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
@@ -270,7 +270,7 @@ func (l *learner) roomMemory(m *Memory) {
 	}
 	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(2*l.stride)),
 		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
-	m.Add("joined networks", l.problem.joinedBytes(), "features and edges of %d networks once more, in %d", len(l.problem.given().Data), len(l.problem.Data))
+	l.problem.joinedMemory(m)
 	l.columnsMemory(m)
 	l.resultsMemory(m)
 }

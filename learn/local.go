@@ -92,7 +92,8 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	if err := countable(p.Model); err != nil {
 		return nil, err
 	}
-	l = &localLearner{course: planCourse(p, s), total: totalWeight(p.Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
+	p = p.joined(s)
+	l = &localLearner{course: planCourse(p, s), total: totalWeight(p.given().Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
 	if s.Method == Exact {
 		l.plans, err = planLikelihood(p.Data)
 	}
@@ -153,6 +154,7 @@ func (l *localLearner) memory() *Memory {
 			scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
 		}
 	}
+	p.joinedMemory(m)
 	m.Add("blocks and indices", lists, "lists of nodes and edges of %d graphs", len(seen))
 	threads := float64(min(s.Threads, len(l.parts)))
 	name := "potentials"
