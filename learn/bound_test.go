@@ -24,7 +24,7 @@ func TestBoundIsFlat(t *testing.T) {
 		pass := func() float64 {
 			for i := range l.checkSchedule {
 				set := &l.checkSchedule[i]
-				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0, 0)}
+				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0)}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)
 				}
@@ -34,7 +34,6 @@ func TestBoundIsFlat(t *testing.T) {
 			}
 			return l.progress.Upper
 		}
-		l.progress.Plain = true
 		var exact float64
 		for range 300 {
 			exact = pass()

@@ -122,7 +122,10 @@ func (l *learner) checkStep() (done bool, err error) {
 	set := &l.checkSchedule[c.Next]
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: l.exact || c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
 	if !c.Exact {
-		v.limits = l.wholeLimits(c.Damping, c.Passes)
+		v.limits = l.wholeLimits(c.Damping)
+	}
+	if c.Next == 0 && !c.Exact {
+		l.beginWholePass()
 	}
 	if c.Next == 0 {
 		l.checkBegan = time.Now()

@@ -62,16 +62,17 @@ type progress struct {
 	Change         float64 `json:"-" bits:"change"`         // of the objective over the last pass
 	Objective      float64 `json:"-" bits:"objective"`
 	GradientNorm   float64 `json:"-" bits:"gradient_norm"`
-	Upper          float64 `json:"-" bits:"upper"` // F, NaN where blocks were visited at different weights
-	Lower          float64 `json:"-" bits:"lower"` // bound of the smallest objective
-	Held           float64 `json:"-" bits:"held"`  // Upper a pass ago, NaN where the weights were others
-	Waiting        int     `json:"waiting"`        // passes of joint descent at these weights
-	Visits         int     `json:"visits"`         // since weights moved, where they move after whole passes
-	Infeasible     bool    `json:"infeasible"`     // consistent beliefs of this pass take a forbidden state
-	Watched        bool    `json:"watched"`        // learner.watched is of these weights
-	Plain          bool    `json:"plain"`          // over-relaxed sweeps have raised F
-	Missing        string  `json:"missing"`        // what the last claim of convergence lacked
-	Worse          int     `json:"worse"`          // pass ends in a row above the first objective
+	Upper          float64 `json:"-" bits:"upper"`  // F, NaN where blocks were visited at different weights
+	Lower          float64 `json:"-" bits:"lower"`  // bound of the smallest objective
+	Held           float64 `json:"-" bits:"held"`   // Upper a pass ago, NaN where the weights were others
+	Waiting        int     `json:"waiting"`         // passes of joint descent at these weights
+	Visits         int     `json:"visits"`          // since weights moved, where they move after whole passes
+	Infeasible     bool    `json:"infeasible"`      // consistent beliefs of this pass take a forbidden state
+	Watched        bool    `json:"watched"`         // learner.watched is of these weights
+	Momentum       int     `json:"momentum"`        // whole passes in a row, fewer where F has risen
+	Before         float64 `json:"-" bits:"before"` // Upper at the begin of the last of them
+	Missing        string  `json:"missing"`         // what the last claim of convergence lacked
+	Worse          int     `json:"worse"`           // pass ends in a row above the first objective
 	LastCheck      int     `json:"last_check"`
 	FailedChecks   int     `json:"failed_checks"`
 	Halvings       int     `json:"-"`       // of the way back to the start, in the final checks
@@ -137,7 +138,10 @@ func (l *learner) iterate() error {
 	set := l.pick(whole)
 	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact}
 	if whole {
-		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping, l.progress.Waiting), bp.Double, !l.exact // marginals are consistent
+		if l.progress.Visits == 0 {
+			l.beginWholePass()
+		}
+		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, !l.exact // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
 		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))
@@ -187,7 +191,7 @@ func (l *learner) iterate() error {
 // step moves the weights after a visit, or starts the check of a claim.
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched = math.NaN(), math.NaN(), 0, false
+	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
 	l.refine()
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
 		l.startCheck(checkConvergence)
@@ -232,8 +236,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // endWholePass takes what is known after every block was visited at the weights of the
 // moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
 // gradient the directions in which weights and messages move at no change of the model are
-// free, whatever the messages lack. Over-relaxed sweeps that raise the upper bound are not
-// made again: of plain ones each lowers it.
+// free, whatever the messages lack.
 //
 // With hidden labels F is the dual value of the free network less the value of consistent
 // beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
@@ -257,9 +260,6 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.raiseLowerBound()
 	}
-	if p.Upper > p.Held+meritRounding*(1+math.Abs(p.Held)) {
-		p.Plain = true
-	}
 	p.Held = p.Upper
 	if l.anyClamped() && l.convexCounting() && !l.bounded && !p.Infeasible {
 		p.Upper = consistent
@@ -268,17 +268,13 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
-// wholeLimits are those of a visit in a whole pass at the same weights, after so many passes there.
-// Where sweeps descend, messages go farther than (5) says, as in predictions (bp.Relaxation): 1.3
-// times as far saves a fifth to a quarter of the passes where messages are slow, and 1.7 needs
-// several times as many (results/2026-11-joint.md). After ten sweeps, when only slow messages are
-// left, 1.5 times as far saves another quarter to a third on the example pictures.
-func (l *learner) wholeLimits(damping float64, passes int) bp.Limits {
-	if l.ascends && !l.progress.Plain {
-		damping = bp.Relaxation(passes * wholeSweeps)
-	}
+// wholeLimits are those of a visit in a whole pass at the same weights.
+func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.exact {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
+	}
+	if l.gathers() {
+		damping = passDamping
 	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }

@@ -185,6 +185,7 @@ func (l *learner) memory() *Memory {
 	l.course.memory(m)
 	l.roomMemory(m)
 	l.unitsMemory(m)
+	l.momentumMemory(m)
 	l.workersMemory(m)
 	l.stepMemory(m, l.settings.Step)
 	return m

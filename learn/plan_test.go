@@ -77,6 +77,12 @@ func TestPlansAreRight(t *testing.T) {
 			c.s.Cut.Blocks = 20 // else the caches of the machine decide
 		}
 		forecast := must(Forecast(c.p, c.s))
+		for i, item := range forecast.Items {
+			if item.Name == "momentum of messages" { // of longer runs; see TestPassMomentum
+				forecast.AtMost, forecast.Items = forecast.AtMost-item.Bytes, slices.Delete(forecast.Items, i, i+1)
+				break
+			}
+		}
 		taken := taken(t, c.p, c.s)
 		t.Logf("%-22s forecast %9d, taken %9d bytes, error %+5.2f %%", name, forecast.AtMost, taken, 100*(float64(forecast.AtMost)/float64(taken)-1))
 		if off := float64(forecast.AtMost)/float64(taken) - 1; off > over || off < -under {

@@ -430,7 +430,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":7`, `"format":3`),
+		"another format":            progress(`"format":8`, `"format":3`),
 		"a number gone":             progress(`"objective":`, `"objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"check beyond all blocks":   progress(`"next":0`, `"next":99`),

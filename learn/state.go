@@ -63,8 +63,8 @@ type saved struct {
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
 // several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
 // watch the gradient, 5 since the step rule has a Hessian, 6 since weights and messages
-// descend together, and 7 since joint descent damps.
-const stateFormat = 7
+// descend together, 7 since joint descent damps, and 8 since whole passes have momentum.
+const stateFormat = 8
 
 // eachByBits calls do for every number of a struct that is saved by its bits.
 func eachByBits(of reflect.Value, do func(name string, x *float64)) {
@@ -120,7 +120,7 @@ func (l *learner) arrays(withBest bool) []array {
 			}
 		}
 	}
-	return a
+	return append(a, l.momentumArrays()...)
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.

@@ -167,25 +167,13 @@ func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, forecast
 }
 
 const (
-	// eagerSweeps are over-relaxed by eagerDamping, and those after them, where every sweep
-	// lowers (7) without, by boldDamping: as much as pays for fast changes, which die out, and
-	// then for slow ones. Farther than that, messages circle (results/2026-11-predict.md).
-	eagerSweeps               = 10
-	eagerDamping, boldDamping = -0.3, -0.5
+	// eagerDamping over-relaxes sweeps without momentum (results/2026-11-predict.md).
+	eagerDamping = -0.3
 	// turningSweeps go forth and back in turn where some c_s < 0: such numbers carry what one
 	// node tells far, and a sweep only as far as its order goes. Then sweeps in one direction
 	// take over, in which alone over-relaxation pays. On a forest all take turns.
 	turningSweeps = 10
 )
-
-// Relaxation returns the damping of a sweep without momentum over a network, the first of which is
-// 0, that is over-relaxed, where every plain sweep lowers (7).
-func Relaxation(sweep int) float64 {
-	if sweep < eagerSweeps {
-		return eagerDamping
-	}
-	return boldDamping
-}
 
 // MoreDamping returns the next larger damping to try.
 func MoreDamping(damping float64) float64 {

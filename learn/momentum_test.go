@@ -1,0 +1,84 @@
+package learn
+
+import (
+	"math"
+	"testing"
+)
+
+// crawling is a picture whose states agree with their neighbours, so that messages crawl.
+func crawling(t testing.TB, coupling float64) Problem {
+	t.Helper()
+	p := randomProblem(t, 5, problemOptions{rows: 50, cols: 50, states: 5, nodeDim: 2, edgeDim: 1, bins: true, instances: 1, samples: 1, l2: 0.1})
+	w := p.randomWeights(3, 0.3)
+	edge := &p.Model.Layout.Edge[0]
+	for x := range 5 {
+		w[edge.At+6*x] = coupling
+	}
+	return p.startingAt(w)
+}
+
+// TestPassMomentum: whole passes at the same weights end where they end without momentum, in
+// fewer passes.
+func TestPassMomentum(t *testing.T) {
+	p := crawling(t, 8)
+	passes, values := map[bool]int{}, map[bool]float64{}
+	for _, momentum := range []bool{false, true} {
+		s := must(Settings{Method: BBPL, Assign: blocksOf(4)}.resolve(&p))
+		l := must(newLearner(&p, &s))
+		defer l.pool.close()
+		if !l.gathers() {
+			t.Fatal("no momentum: the problem is too small")
+		}
+		for {
+			if !momentum {
+				l.progress.Momentum = 0
+			}
+			l.beginWholePass()
+			for _, set := range l.checkSchedule {
+				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0)}
+				if _, err := l.visitBlocks(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.endWholePass(); err != nil {
+				t.Fatal(err)
+			}
+			if passes[momentum]++; l.progress.Check.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {
+				break
+			}
+		}
+		taken, forecast := 0, &Memory{}
+		for _, u := range l.units {
+			taken += 8 * len(u.before)
+		}
+		if l.momentumMemory(forecast); momentum && forecast.AtMost != int64(taken) || !momentum && taken > 0 {
+			t.Errorf("momentum %v: %d bytes, forecast %d", momentum, taken, forecast.AtMost)
+		}
+		values[momentum] = l.progress.Upper
+	}
+	t.Logf("%d passes, %d without momentum", passes[true], passes[false])
+	if !(2*passes[true] < passes[false]) || !near(values[true], values[false], 1e-8) {
+		t.Errorf("%d passes to %v, %d to %v without momentum", passes[true], values[true], passes[false], values[false])
+	}
+}
+
+// TestMomentumResumes: a run that is interrupted while passes have momentum, between passes and
+// within one, goes on to the same bytes, on another number of threads.
+func TestMomentumResumes(t *testing.T) {
+	p := crawling(t, 10)
+	settings := func(threads int) interruptible {
+		return interruptible{p, func() Settings {
+			return Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6, Threads: threads}
+		}}
+	}
+	want, _ := settings(2).until(t, nil, math.MaxInt)
+	for _, rounds := range []int{4*momentumFrom + 4, 4*momentumFrom + 6, 4*momentumFrom + 15} {
+		_, state := settings(2).until(t, nil, rounds)
+		if in := must(state.parse()); in.Progress.Momentum < momentumFrom {
+			t.Fatalf("no momentum after %d rounds", rounds)
+		}
+		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {
+			t.Errorf("after %d rounds: %v after %v passes, want %v after %v", rounds, r.Objective, r.Passes, want.Objective, want.Passes)
+		}
+	}
+}
