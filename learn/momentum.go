@@ -15,11 +15,11 @@ import (
 // weights move; where F rises it begins anew. Small problems solve for messages (response) instead.
 
 const (
-	// momentumFrom is the pass from which on it is kept where passes began. The checks of runs that
-	// a limit ends are mostly over before, and take no memory for it.
-	momentumFrom = fewPasses
+	// momentumFrom is the pass from which on it is kept where passes began. The final checks of
+	// short runs are over before, and take no memory for it.
+	momentumFrom = fewPasses + 1
 	// passMomentum bounds β, and passDamping over-relaxes the sweeps: of β at most 0.7 to 0.9 and 0
-	// to 0.3 the best on small pictures (results/2026-11-momentum-in-learning.md).
+	// to 0.3 the best on example pictures (results/2026-11-momentum-in-learning.md).
 	passMomentum, passDamping = 0.85, -0.3
 )
 
