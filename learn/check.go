@@ -120,7 +120,7 @@ func (l *learner) startCheck(purpose checkPurpose) {
 func (l *learner) checkStep() (done bool, err error) {
 	c := &l.progress.Check
 	set := &l.checkSchedule[c.Next]
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: l.exact || c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual)}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: l.exact || c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual), until: l.stopped}
 	if !c.Exact {
 		v.limits = l.wholeLimits(c.Damping)
 	}
@@ -132,7 +132,7 @@ func (l *learner) checkStep() (done bool, err error) {
 	}
 	before := l.progress.Passes
 	report, err := l.visitBlocks(v)
-	if err != nil {
+	if err != nil || report.ended {
 		return false, err
 	}
 	l.progress.CheckPasses += l.progress.Passes - before

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -95,6 +96,9 @@ type progress struct {
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
+	if l.settings.Checkpoint == nil {
+		l.stopped = ctx
+	}
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
 	l.paced, l.paceFrom = false, l.pace()
 	nextCheckpoint := started.Add(l.firstPause())
@@ -131,12 +135,15 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 }
 
+// interrupted reports that a run that saves no state was.
+func (l *learner) interrupted() bool { return l.stopped != nil && l.stopped.Err() != nil }
+
 // iterate is one iteration of the paper's Algorithm 2. In the second phase of a rule with a
 // recovery the weights wait for the end of the pass.
 func (l *learner) iterate() error {
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact, until: l.stopped}
 	if whole {
 		if l.progress.Visits == 0 {
 			l.beginWholePass()
@@ -144,13 +151,16 @@ func (l *learner) iterate() error {
 		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, !l.exact // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
-		until, stop := context.WithDeadline(context.Background(), l.clock.Add(l.settings.latest(l.endSeconds())))
+		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))
 		defer stop()
 		v.until = until
 	}
 	report, err := l.visitBlocks(v)
 	if err != nil {
 		return err
+	}
+	if report.ended && l.interrupted() {
+		return nil
 	}
 	if report.ended { // a longer run goes on with the messages as they are
 		l.progress.Seconds = l.seconds()

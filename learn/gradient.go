@@ -274,8 +274,8 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
 		return
 	}
-	// But for visits of many sweeps that a time limit ends, a block is finished: a state between
-	// two sweeps could not be resumed to the same bytes.
+	// But for visits of many sweeps that a time limit ends, and those of a run that saves no
+	// state, a block is finished: a state between two sweeps could not be resumed to the same bytes.
 	until := v.until
 	if until == nil {
 		until = context.Background()

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -52,6 +53,9 @@ type learner struct {
 	recovering Recovery       // of Settings.Step
 
 	clock time.Time // when the run began, or would have in one go
+	// stopped ends visits between two sweeps. It is of a run that saves no state: the state
+	// there could not be resumed to the same bytes. nil: visits are finished.
+	stopped context.Context
 	// paceFrom is the first visit, once it is timed, or the start: that visit tells little of
 	// others, as it is the first to touch much of the memory.
 	paceFrom   pace

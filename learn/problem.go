@@ -155,7 +155,7 @@ type Settings struct {
 	// Checkpoint is called when the state should be saved: at the start, at pass ends
 	// CheckpointEvery apart (0: so often that saving takes about 1 % of the time, and
 	// at least every 10 minutes) unless the objective got worse, when the run is
-	// interrupted, and when it ends. nil: never.
+	// interrupted, and when it ends. nil: never, and an interrupted run ends at once.
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
 	// Resume is a state to go on from, of the same problem and of settings that agree

@@ -99,6 +99,37 @@ func TestTimeLimitBetweenSweeps(t *testing.T) {
 	checkResult(t, r)
 }
 
+// TestInterruptBetweenSweeps: an interrupt ends a visit of many sweeps between two of them where
+// no state is saved. Where one is, the visit is finished: a resumed run ends at the same bytes.
+func TestInterruptBetweenSweeps(t *testing.T) {
+	t.Parallel()
+	s := mixedShape(t, must(graph.Grid(30, 30, graph.GridOptions{})))
+	s.instances, s.missing = 3, 0.1
+	p := s.build(t, 2)
+	p = p.startingAt(p.randomWeights(3, 1.5))
+	settings := Settings{Method: Full, InnerTolerance: 1e-300, InnerSweeps: 3000, MaxIterations: 1, Threads: 2}
+	whole, err := Fit(context.Background(), p, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, saves := range []bool{false, true} {
+		settings.MaxIterations, settings.Checkpoint = 0, nil
+		if saves {
+			settings.Checkpoint = func(*State) error { return nil }
+		}
+		ctx, stop := context.WithTimeout(context.Background(), time.Duration((whole.Seconds-whole.CheckSeconds)/10*float64(time.Second)))
+		r, err := Fit(ctx, p, settings)
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, all := r.Passes-r.CheckPasses, whole.Passes-whole.CheckPasses
+		if r.Status != Interrupted || r.Checked || (r.Iterations > 0) != saves || (made > all/2) != saves {
+			t.Errorf("saves %v: %s after %d iterations and %.4g passes, of %.4g in all", saves, r.Status, r.Iterations, made, all)
+		}
+	}
+}
+
 // TestEarlyStopKeepsTheBest: larger is better, or smaller, as asked.
 func TestEarlyStopKeepsTheBest(t *testing.T) {
 	p := problems(t)["plain"]

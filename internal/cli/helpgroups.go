@@ -41,7 +41,7 @@ var trainGroups = []flagGroup{
 	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop", "require-convergence"}},
 	{"Evaluation while training", []string{"eval", "eval-every", "calibrate", "reference"}},
 	{"Output", []string{"out", copyOption, "force", "report", "plots", "dry-run", "json", "quiet", "help"}},
-	{"Resume and configure", []string{"resume", "checkpoint-every", "config"}},
+	{"Resume and configure", []string{"resume", "checkpoint", "checkpoint-every", "config"}},
 }
 
 // groupFlags makes the help of a verb list its options in groups.

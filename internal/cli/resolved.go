@@ -36,7 +36,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 			put(name, absolute(path))
 		}
 	}
-	folder.NoReport, folder.NoPlots = !f.report, !f.plots
+	folder.NoCheckpoint, folder.NoReport, folder.NoPlots = !f.checkpoint, !f.report, !f.plots
 	recipe := &task.Set.Recipe
 	if f.data.list != "" {
 		put("list", absolute(dataset.ListPath(data[0], f.data.list)))

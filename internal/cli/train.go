@@ -28,7 +28,7 @@ type trainFlags struct {
 	reference                       string
 	eval                            []string
 
-	json, dryRun, requireConvergence, quiet, report, plots, standardise bool
+	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -95,6 +95,7 @@ terms without inference.`,
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
 	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0, "time between checkpoints (default: often enough that saving takes about 1 % of the time)")
+	fl.BoolVar(&f.checkpoint, "checkpoint", true, "keep what --resume goes on from; --checkpoint=false saves its time and room")
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
@@ -429,8 +430,12 @@ func (f *trainFlags) outcome(result *job.Result) error {
 	switch {
 	case result.NotCopied != nil:
 		return result.NotCopied
+	case result.Unevaluated && !f.checkpoint:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without an evaluation", n.StatusText(), n.Model)}
 	case result.Unevaluated:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
+	case n.Status == learn.Interrupted && !f.checkpoint:
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far is in %s, and --checkpoint=false keeps nothing to go on from", n.Iterations, n.Model)}
 	case n.Status == learn.Interrupted:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with blockbp train %s --resume", n.Iterations, n.Run)}
 	case f.requireConvergence && !n.Converged:

@@ -296,6 +296,28 @@ func TestCheckpointsInTime(t *testing.T) {
 	}
 }
 
+// TestNoCheckpoint: without checkpoints an interrupted run leaves its model and nothing to go on
+// from, and says both.
+func TestNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	ctx := &tripContext{Context: t.Context(), done: make(chan struct{})}
+	ctx.tripIf = func(calls int64) bool {
+		metrics, _ := os.ReadFile(filepath.Join(dir, "metrics.jsonl"))
+		return len(metrics) > 0 || calls > 1e6
+	}
+	o := runContext(ctx, slices.Concat([]string{"train", gridData(t), "-o", dir, "--checkpoint=false", "-q"}, endless)...)
+	model := filepath.Join(dir, "model.safetensors")
+	o.wantFailure(t, 130, "interrupted after iteration", "weights so far is in "+model, "nothing to go on from")
+	if names := namesIn(dir); slices.Contains(names, "checkpoint") || !slices.Contains(names, "model.safetensors") {
+		t.Errorf("the run leaves %q", names)
+	}
+	if strings.Contains(o.stderr, "iteration 0;") {
+		t.Errorf("nothing was learned: %s", o.stderr)
+	}
+	run(t, "train", dir, "--resume", "-q").wantFailure(t, 3, "state.safetensors", "is missing", "new run")
+}
+
 // TestProgress: lines on stderr, none with --quiet, and nothing on stdout but the
 // result.
 func TestProgress(t *testing.T) {

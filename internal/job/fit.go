@@ -22,7 +22,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	s := r.p.Settings
 	s.Recorder, s.Checking = r.Record, watch.Checking
 	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating), r.p.earlyStop
-	if r.folder != nil {
+	if r.folder != nil && !r.folder.NoCheckpoint {
 		s.Checkpoint = r.checkpoint
 	}
 	started := time.Now()

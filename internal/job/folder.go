@@ -46,10 +46,11 @@ type Folder struct {
 	Anew bool
 	// Copy is another file for the model; without a path there is none. An interrupted
 	// run leaves it alone.
-	Copy     atomicfile.Target
-	NoReport bool   // no plots and no report.html
-	NoPlots  bool   // no plots beside report.html
-	Version  string // of the program, for the report
+	Copy         atomicfile.Target
+	NoCheckpoint bool   // nothing to resume the training from, which takes time and room
+	NoReport     bool   // no plots and no report.html
+	NoPlots      bool   // no plots beside report.html
+	Version      string // of the program, for the report
 
 	files *runfolder.Run // nil until Open
 	over  bool           // Dir has a training that Anew removes

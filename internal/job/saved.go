@@ -45,7 +45,7 @@ func (r *run) withSaved(err error) error {
 	if len(e.Saved) == 0 {
 		return err
 	}
-	if IsRunFolder(r.files.Dir()) { // nobody removed it
+	if IsRunFolder(r.files.Dir()) && !r.folder.NoCheckpoint { // nobody removed it
 		e.Run = r.files.Dir()
 	}
 	return e

@@ -60,7 +60,11 @@ func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
 	switch {
 	case p.Options.Errors == errorsNone:
 	case ctx.Err() != nil:
-		notes = append(notes, "no standard errors: interrupted; resume the run to make up for them")
+		advice := ""
+		if r.folder != nil && !r.folder.NoCheckpoint {
+			advice = "; resume the run to make up for them"
+		}
+		notes = append(notes, "no standard errors: interrupted"+advice)
 	case err != nil:
 		advice := ""
 		if p.Options.Errors == errorsAuto && len(samplesOf(p.Problem.Data)) > 1 {

@@ -179,7 +179,7 @@ class Estimator:
 
     def _train(self, folder: Folder, arguments: Sequence[str]) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
-        command = ["train", DATA, "-o", RUN, "--plots=false", *self._arguments(), *arguments]
+        command = ["train", DATA, "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
         interrupted = False
         try:
             notes = _run.run(command, folder, self._verbose(), self._places(folder, "options"))

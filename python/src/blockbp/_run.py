@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-# How long the binary has to save the weights so far when it is interrupted, in seconds.
+# Seconds after which an interrupted binary that has nothing to save is killed, and one that has
+# is said to be saving.
 SAVING = 0.9
 
 
@@ -141,6 +142,7 @@ def run(
     folder: Folder,
     verbose: int = 0,
     places: Callable[[str], str] = str,
+    saves: Callable[[], bool] = lambda: False,
 ) -> list[str]:
     """Run the binary in a folder and return its notes.
 
@@ -154,6 +156,9 @@ def run(
         Whether progress is shown.
     places : callable
         Writes the places in a message in the words of the caller.
+    saves : callable
+        Whether the binary has something to save if it is interrupted now. It is given the
+        time that this takes, or until Ctrl-C comes again.
 
     Raises
     ------
@@ -162,7 +167,7 @@ def run(
     BlockbpError
         Anything else went wrong.
     Interrupted
-        Ctrl-C came; the binary had the time to save.
+        Ctrl-C came. The binary had the time to save what it had, if it had something.
     """
     import subprocess
 
@@ -223,7 +228,7 @@ def run(
         except KeyboardInterrupt:
             interrupted = True
             _interrupt(process)
-            _within(SAVING, process, listen)
+            _saved(process, listen, saves)
     finally:
         if process is not None:
             if process.poll() is None:
@@ -256,11 +261,17 @@ def _interrupt(process: Any) -> None:
         pass  # it has just ended
 
 
-def _within(seconds: float, process: Any, listen: Callable[[], None]) -> None:
-    """Listen until the process has ended, and kill it when the time is over."""
+def _saved(process: Any, listen: Callable[[], None], saves: Callable[[], bool]) -> None:
+    """Listen until an interrupted process has ended, and kill one that has nothing to save."""
     import threading
 
-    timer = threading.Timer(seconds, process.kill)
+    def late() -> None:
+        if saves():
+            print("blockbp: the weights so far are being saved; Ctrl-C again gives them up", file=sys.stderr, flush=True)
+        else:
+            process.kill()
+
+    timer = threading.Timer(SAVING, late)
     timer.start()
     try:
         listen()
