@@ -60,6 +60,19 @@ func TestSpins(t *testing.T) {
 	}
 }
 
+// TestAbout: what data say for those who read models is in their recipe, and asked of no other data.
+func TestAbout(t *testing.T) {
+	for _, untied := range []bool{false, true} {
+		a := triangle()
+		a.Labels = [][]int32{{0, 1, 1}}
+		set := mustOpen(t, writeSet(t, `{"about": "{\"x\": 1}"}`, a), Options{Untied: untied})
+		if set.Recipe.About != `{"x": 1}` {
+			t.Errorf("untied %v: the recipe is about %q", untied, set.Recipe.About)
+		}
+		mustOpen(t, writeSet(t, "", a), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	}
+}
+
 // TestReadSpins: spins are states 0 and 1, also of data for the model; a zero makes them labels
 // as usual.
 func TestReadSpins(t *testing.T) {

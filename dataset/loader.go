@@ -258,6 +258,7 @@ func (l *loader) completeSchema() {
 		return
 	}
 	l.direct(s)
+	l.set.Recipe.About = l.manifest.About
 	l.mistold = append(l.mistold, l.manifest.forbid(s, l.manifestPath, l.set.Recipe.Untied)...)
 	if l.checkMirrors(s); len(l.problems) > 0 {
 		return

@@ -64,6 +64,8 @@ type Manifest struct {
 	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
 	// labels that are -1 and 1 alone are an error, since they may be spins.
 	HiddenLabels bool `json:"hidden_labels,omitempty"`
+	// About is what a program that writes data wants to find in models of them.
+	About string `json:"about,omitempty"`
 }
 
 // Lists of a manifest with a short form in JSON.

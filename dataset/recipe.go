@@ -74,6 +74,8 @@ type Recipe struct {
 	Structure string `json:"structure,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
 	Spins bool `json:"spins,omitempty"`
+	// About is what the data said for those who read the model.
+	About string `json:"about,omitempty"`
 }
 
 // RecipeKey is the key of the recipe in a model file's metadata.
