@@ -75,7 +75,7 @@ terms without inference.`,
 	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, in the place of --prior; auto: the best on the first --eval set, or by cross-validation")
 	fl.BoolVar(&f.standardise, "standardise", true, "learn with features of mean 0 and deviation 1; the weights saved are for features as they are. Constants and 0/1 features stay (default true without --l2, else false)")
 	fl.Lookup("standardise").DefValue = "" // the text tells it
-	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, or STATE=WEIGHT,..., others 1")
+	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,..., or a JSON object; others 1")
 	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
 	fl.StringVar(&o.Precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic or random")

@@ -117,12 +117,16 @@ func TestLocalMethodNotes(t *testing.T) {
 func TestClassWeightErrors(t *testing.T) {
 	t.Parallel()
 	for value, parts := range map[string][]string{
-		"0=0":        {"positive", `"0=0"`},
-		"0":          {"STATE=WEIGHT"},
-		"zebra=2":    {`no state "zebra"`},
-		"0=2,1=much": {`"1=much"`},
-		"0=2,0=3":    {`state "0" has two weights`},
-		"":           {"want balanced, or STATE=WEIGHT"},
+		"0=0":              {"positive", `"0=0"`},
+		"0":                {"STATE=WEIGHT"},
+		"zebra=2":          {`no state "zebra"`},
+		"0=2,1=much":       {`"1=much"`},
+		"0=2,0=3":          {`state "0" has two weights`},
+		`{"0": 0}`:         {`weight of "0" is 0`, "positive"},
+		`{"0": 2, "0": 3}`: {"0"},
+		`{"0": 2`:          {"JSON"},
+		`{"of,f": 2}`:      {`no state "of,f"`},
+		"":                 {"want balanced, or STATE=WEIGHT"},
 	} {
 		run(t, "train", gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--method", "pseudo", "--class-weights", value).wantFailure(t, 2, append(parts, "--class-weights")...)
 	}

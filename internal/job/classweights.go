@@ -1,12 +1,16 @@
 package job
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // classWeights reads Options.ClassWeights as learn.Problem wants them, [node
@@ -23,21 +27,15 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 	for a := range types {
 		weights[a] = slices.Repeat([]float64{1}, len(types[a].States))
 	}
-	given := map[string]bool{}
-	for part := range strings.SplitSeq(spec, ",") {
-		name, text, ok := strings.Cut(part, "=")
-		weight, err := numeric.ParseDecimal(text)
-		if !ok || err != nil || !(weight > 0) {
-			return nil, usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
-		}
-		if given[name] {
-			return nil, usagef("--class-weights %q: state %q has two weights, want one", spec, name)
-		}
-		given[name] = true
+	given, err := parseClassWeights(spec)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		found := false
 		for a := range types {
 			if i := slices.Index(types[a].States, name); i >= 0 {
-				weights[a][i], found = weight, true
+				weights[a][i], found = given[name], true
 			}
 		}
 		if !found {
@@ -45,6 +43,34 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 		}
 	}
 	return weights, nil
+}
+
+// parseClassWeights reads STATE=WEIGHT,… or, of names that have commas in them, a JSON object.
+func parseClassWeights(spec string) (map[string]float64, error) {
+	given := map[string]float64{}
+	if strings.HasPrefix(spec, "{") {
+		if err := cmp.Or(strictjson.Check([]byte(spec)), json.Unmarshal([]byte(spec), &given)); err != nil {
+			return nil, usagef("--class-weights %q: %v", spec, err)
+		}
+		for name, weight := range given {
+			if !(weight > 0) {
+				return nil, usagef("--class-weights %q: the weight of %q is %v, want a positive number", spec, name, weight)
+			}
+		}
+		return given, nil
+	}
+	for part := range strings.SplitSeq(spec, ",") {
+		name, text, ok := strings.Cut(part, "=")
+		weight, err := numeric.ParseDecimal(text)
+		if !ok || err != nil || !(weight > 0) {
+			return nil, usagef("--class-weights %q: want balanced, or STATE=WEIGHT,… with positive weights, not %q", spec, part)
+		}
+		if _, twice := given[name]; twice {
+			return nil, usagef("--class-weights %q: state %q has two weights, want one", spec, name)
+		}
+		given[name] = weight
+	}
+	return given, nil
 }
 
 // statesOf names the states of all types, each once.

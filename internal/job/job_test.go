@@ -321,6 +321,15 @@ func TestPrepareRefuses(t *testing.T) {
 	wantError(t, err, Data, "there is nothing to learn from")
 }
 
+// TestClassWeightsOfAnyName: an object of JSON has names that a list cannot have.
+func TestClassWeightsOfAnyName(t *testing.T) {
+	types := []crf.NodeType{{States: []string{"a,b", "c=d", "e"}}}
+	got, err := classWeights(&Options{ClassWeights: `{"c=d": 0.5, "a,b": 2}`}, types, nil)
+	if err != nil || !slices.Equal(got[0], []float64{2, 0.5, 1}) {
+		t.Errorf("weights %v, %v", got, err)
+	}
+}
+
 // TestRestrict compares on one split of nodes and holds the labels of another.
 func TestRestrict(t *testing.T) {
 	t.Parallel()
