@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -54,6 +55,21 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         build_data["tag"] = "py3-none-" + TAGS[target]
         build_data["force_include"][str(Path(self.root).parent / "LICENSE")] = "blockbp/LICENSE"
         build_data["shared_scripts"] = {str(binary): name}  # into bin/, which is on the PATH
+        # The version beside the package and beside the binary, which are compared at import.
+        said = self.version()
+        if f"v{said}".encode() not in binary.read_bytes():
+            raise SystemExit(f"{binary} is not of version {said}: run make wheels")
+        stamp = Path(self.directory, "VERSION").absolute()
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.write_text(said + "\n", encoding="utf-8")
+        build_data["force_include"][str(stamp)] = "blockbp/VERSION"
+        build_data["shared_data"] = {str(stamp): "share/blockbp/VERSION"}
+
+    def version(self) -> str:
+        """Return the version, which the program has, too."""
+        found = re.search(r'const release = "v([^"]+)"', Path(self.root).parent.joinpath("internal/cli/version.go").read_text(encoding="utf-8"))
+        assert found is not None
+        return found[1]
 
     def compile(self, target: str, name: str) -> Path:
         """Build the binary with Go."""

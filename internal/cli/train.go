@@ -75,7 +75,7 @@ terms without inference.`,
 	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2 in the objective, in the place of --prior; auto: the best on the first --eval set, or by cross-validation")
 	fl.BoolVar(&f.standardise, "standardise", true, "learn with features of mean 0 and deviation 1; the weights saved are for features as they are. Constants and 0/1 features stay (default true without --l2, else false)")
 	fl.Lookup("standardise").DefValue = "" // the text tells it
-	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,..., or a JSON object; others 1")
+	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
 	fl.StringVar(&o.Precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits; weights, gradients and checks are f64")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic or random")
@@ -95,7 +95,7 @@ terms without inference.`,
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
 	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0, "time between checkpoints (default: often enough that saving takes about 1 % of the time)")
-	fl.BoolVar(&f.checkpoint, "checkpoint", true, "keep what --resume goes on from; --checkpoint=false saves its time and room")
+	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs; --checkpoint=false saves time and room")
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")

@@ -141,6 +141,17 @@ def test_labels_of_any_type() -> None:
     assert np.array_equal(ChainCRF(unlabelled="-").fit(X, other).coef_["node.token"], want)
 
 
+def test_an_attribute_called_bias() -> None:
+    """It takes the place of the package's own, as sklearn-crfsuite's users have one."""
+    X, y = sentences()
+    own = [[{**t, "bias": 1.0} for t in s] for s in X]
+    crf, want = ChainCRF().fit(own, y), ChainCRF().fit(X, y)
+    assert crf.attributes_.count("bias") == 1 and len(crf.state_features_) == len(want.state_features_) == crf.coef_["node.token"].size
+    for key, weight in want.state_features_.items():
+        assert abs(crf.state_features_[key] - weight) < 1e-2
+    assert crf.predict(own) == want.predict(X)
+
+
 def test_save_load(tmp_path: Path, command: Any) -> None:
     """Models go through files, pickle and the command."""
     X, y = sentences()
@@ -155,7 +166,7 @@ def test_save_load(tmp_path: Path, command: Any) -> None:
     assert json.loads(command("info", "m.safetensors", "--json"))
     rings = GraphCRF().fit([(np.eye(2), np.array([[0, 1]]))], [[0, 1]])
     rings.save(tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match="this model is not of a ChainCRF"):
+    with pytest.raises(ValueError, match="is the model of GraphCRF: load it by GraphCRF.load"):
         ChainCRF.load(tmp_path / "other.safetensors")
 
 
@@ -186,6 +197,7 @@ def test_mistakes() -> None:
     wants(r"^y has 1 known class", X, [["a"] * len(s) for s in X])
     wants(r"^y has 0 known classes", X, [[None] * len(s) for s in X])
     wants(r"^y has the class '\?', which tagged text cannot hold", X, [["?", *s[1:]] for s in y])
+    wants(r"^y\[0\]\[1\] is 3, and y\[0\]\[0\] is '.*': labels of different types have no order", X, [[y[0][0], 3, *y[0][2:]], *y[1:]])
     crf = ChainCRF().fit(X, y)
     with pytest.raises(ValueError, match=r"^y\[1\]\[2\] is 'X', which is no class: classes are ADJ"):
         crf.score(X, [s if n != 1 else [*s[:2], "X", *s[3:]] for n, s in enumerate(y)])

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blockbp import Graph, GraphCRF, _run
+from conftest import stripes
+
+from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF, GridCRF, IsingModel, PottsModel, _run
 from blockbp._model import Model
 
 
@@ -126,6 +128,92 @@ def test_weights_of_a_matrix_are_a_feature() -> None:
     assert np.array_equal(GraphCRF().fit(matrices, y).coef_["edge"], want.coef_["edge"])
 
 
+def test_entries_of_a_matrix() -> None:
+    """Stored zeros are no edges, and repeated entries are added up."""
+    sparse = pytest.importorskip("scipy.sparse")
+    graphs, y = rings(3)
+    for g in graphs:
+        g.edge_x = None
+    want = GraphCRF().fit(graphs, y).coef_["edge"]
+
+    def matrix(g: Graph, ends: list[list[int]], values: list[float], of: float = 1.0) -> Graph:
+        ends_of = np.concatenate([g.edges, np.array(ends)]).T
+        return Graph(g.x, sparse.coo_matrix((np.r_[np.full(len(g.edges), of), values], ends_of), (len(g.x), len(g.x))))
+
+    zero = [matrix(g, [[0, 3], [2, 2]], [0, 7]) for g in graphs]
+    twice = [matrix(g, g.edges.tolist(), [0.25] * len(g.edges), 0.75) for g in graphs]
+    for form in (zero, twice):
+        np.testing.assert_allclose(GraphCRF().fit(form, y).coef_["edge"], want, atol=1e-2)
+    counted = [matrix(g, g.edges[:3].tolist(), [1.0] * 3) for g in graphs]
+    values = [Graph(g.x, g.edges, np.r_[[2.0] * 3, np.ones(len(g.edges) - 3)]) for g in graphs]
+    np.testing.assert_allclose(GraphCRF().fit(counted, y).coef_["edge"], GraphCRF().fit(values, y).coef_["edge"], atol=1e-2)
+
+
+def test_two_edges_in_an_array() -> None:
+    """An array [2, 2] is read as others of the list are; by itself its rows are edges, with a warning where that matters."""
+    x, y = np.eye(5), np.array([0, 1, 1, 0, 1])
+    two, three = np.array([[0, 1], [2, 3]]), np.array([[0, 1], [1, 2], [2, 3]])
+
+    def read(*edges: object) -> list[list[list[int]]]:
+        return [i.edges.tolist() for i in GraphCRF()._instances([Graph(x, e) for e in edges], True)]
+
+    with pytest.warns(BlockbpWarning, match=r"X\[0\]\.edges has the shape \[2, 2\]: each row is taken for an edge"):
+        assert read(two) == [two.tolist()]
+    assert read(three.T, two.T)[1] == two.tolist()
+    with pytest.warns(BlockbpWarning, match=r"X\[1\]"):
+        assert read(three, two)[1] == two.tolist()
+    assert read(np.array([[0, 1], [1, 0]])) == [[[0, 1], [1, 0]]]
+
+    class Data:
+        edge_index = two.T
+
+    Data.x = x  # type: ignore[attr-defined]
+    assert GraphCRF()._instances([Data()], True)[0].edges.tolist() == two.tolist()
+    assert GraphCRF().fit([(x, two.T)] * 2 + [(x, three.T)], [y] * 3).converged_
+
+
+def test_edges_one_way() -> None:
+    """Directed edges lead one way, and undirected ones both."""
+    x, y, edges = np.eye(5), np.array([0, 1, 1, 0, 1]), np.array([[0, 1], [1, 2], [2, 3]])
+    both = np.concatenate([edges, edges[:, ::-1]])
+    assert np.array_equal(GraphCRF().fit((x, both), y).coef_["edge"], GraphCRF().fit((x, edges), y).coef_["edge"])
+    with pytest.raises(ValueError, match=r"^X\[0\]\.edges\[3\] is X\[0\]\.edges\[0\] the other way round, and with directed=True"):
+        GraphCRF(directed=True).fit((x, both), y)
+
+
+def test_models_of_others_are_refused(tmp_path: Path) -> None:
+    """Each class loads its own files, and those of the command that suit it."""
+    X, y = stripes(2)
+    samples = np.random.default_rng(0).choice([-1, 1], (60, 3))
+    models = [GridCRF().fit(X, y), GraphCRF().fit(*rings(2)), ChainCRF().fit([[["a"], ["b"]]] * 3, [["x", "y"]] * 3), IsingModel().fit(samples), PottsModel().fit(samples)]
+    for model in models:
+        model.save(tmp_path / "m")
+        for other in models:
+            if type(other) is type(model):
+                assert type(other).load(tmp_path / "m").coef_.keys() == model.coef_.keys()
+                continue
+            with pytest.raises(ValueError, match=f"is the model of {type(model).__name__}: load it by {type(model).__name__}.load"):
+                type(other).load(tmp_path / "m")
+
+    class Mine(GridCRF):
+        """A subclass is of its base."""
+
+    models[0].save(tmp_path / "m")
+    assert Mine.load(tmp_path / "m").classes_.tolist() == [0, 1, 2]
+
+
+def test_predictions_want_the_arrays_of_fit() -> None:
+    """Edge features are those of fit, also of a loaded model."""
+    graphs, y = rings(2)
+    bare = [Graph(g.x, g.edges) for g in graphs]
+    crf, plain = GraphCRF().fit(graphs, y), GraphCRF().fit(bare, y)
+    for model, X, message in [(crf, bare, "has no edge_x, and fit has some"), (plain, graphs, "has edge_x, and fit has none")]:
+        with pytest.raises(ValueError, match=r"^X\[0\] " + message):
+            model.predict(X)
+    with pytest.raises(ValueError, match=r"^X\[1\]\.edge_x has 1 features, want 2 as in fit"):
+        crf.predict([graphs[0], Graph(graphs[1].x, graphs[1].edges, graphs[1].edge_x[:, :1])])
+
+
 def test_a_thousand_graphs_go_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small graphs are one run of the binary, and take no time by themselves."""
     rng = np.random.default_rng(0)
@@ -171,7 +259,8 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\.edges\[17\] names node 99, want 0 to 15", Graph(x, np.r_[edges, [[3, 99]]], edge_x))
     wants(r"^X\[1\]\.edges\[17\]: is \(3, 3\)", Graph(x, np.r_[edges, [[3, 3]]], np.r_[edge_x, edge_x[:1]]))
     wants(r"^X\[1\]\.edge_x has 2 rows, want 17", Graph(x, edges, edge_x[:2]))
-    wants(r"^X\[1\] and X\[0\] differ in whether", Graph(x, edges))
+    wants(r"^X\[1\] has no edge_x, and X\[0\] has some", Graph(x, edges))
+    wants(r"^X\[1\]\.x has no nodes", Graph(x[:0], edges[:0], edge_x[:0]))
     wants(r"^X\[1\]\.x has 2 features, want 3", Graph(x[:, :2], edges, edge_x))
     wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
     wants(r"^X\[1\]: it is str", "graph")  # type: ignore[arg-type]

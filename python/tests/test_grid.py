@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import warnings
 from pathlib import Path
 
@@ -158,7 +159,7 @@ def test_options_of_predictions() -> None:
     crf.set_params(predict_options={"max_sweeps": 1})
     with pytest.warns(BlockbpWarning, match=r'not settled.*raise predict_options\["max_sweeps"\], or choose counting convex'):
         crf.predict(X)
-    with pytest.raises(ValueError, match="predict.*unknown option"):
+    with pytest.raises(ValueError, match=r"predict_options\['nonsense'\]: there is no such option here; there are cost, "):
         crf.set_params(predict_options={"nonsense": 1}).predict(X)
 
 
@@ -207,7 +208,7 @@ def test_mistakes() -> None:
     wants(r"-1 hides a label: of spins", y=np.where(y > 0, 1, -1))
     wants(r"neighbours=5: want 4 or 8", neighbours=5)
     wants(r"method .*nonsense", method="nonsense")
-    wants(r"^prior and l2", l2=0.1, options={"prior": 1})
+    wants(r"^options\['prior'\]: prior is a parameter", l2=0.1, options={"prior": 1})
     with pytest.raises(ValueError, match="not fitted yet"):
         GridCRF().predict(X)
     crf = GridCRF().fit(X, y)
@@ -217,6 +218,60 @@ def test_mistakes() -> None:
         crf.set_params(side=3)
     with pytest.raises(ValueError, match=r"has 2 features, want 3 as in fit"):
         crf.predict(X[..., :2])
+
+
+def test_a_fit_that_fails_changes_nothing() -> None:
+    """After an error the estimator is the one of before, in all it knows."""
+    X, y = stripes()
+    crf = GridCRF().fit(X, y)
+    before = dict(vars(crf))
+    bad = np.pad(X, [(0, 0)] * 3 + [(0, 1)])
+    bad[0, 0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        crf.fit(bad, np.where(y == 2, "x", "y"))
+    assert vars(crf) == before and np.array_equal(crf.predict(X), GridCRF().fit(X, y).predict(X))
+    fresh = GridCRF()
+    with pytest.raises(ValueError):
+        fresh.fit(bad, y)
+    assert not [n for n in vars(fresh) if n.endswith("_")]
+    crf.set_params(edges="contrast").fit(X, y, images=list(X))
+    assert "contrast_scale_" in vars(crf) and "contrast_scale_" not in vars(crf.set_params(edges="constant").fit(X, y))
+
+
+def test_types_of_labels_last(tmp_path: Path) -> None:
+    """Classes are of the same type after save, load and pickle."""
+    X, y = stripes()
+    for classes in (np.array(["0", "1", "2"]), np.array([0, 1, 2]), np.array([0.5, 1, 2]), np.array(["True", "False", "1"]), np.array([b"a", b"b", b"c"])):
+        crf = GridCRF().fit(X, classes[y])
+        crf.save(tmp_path / "m")
+        for same in (GridCRF.load(tmp_path / "m"), pickle.loads(pickle.dumps(crf))):
+            assert same.classes_.tolist() == sorted(classes.tolist()) and same.classes_.dtype.kind == classes.dtype.kind
+            assert same.score(X, classes[y]) > 0.8
+
+
+def test_messages_speak_python() -> None:
+    """No message names what only the command has."""
+    X, y = stripes(2)
+    for parameters in [
+        {"prior": "a"}, {"l2": -1}, {"counting": "x"}, {"method": "x"}, {"max_time": "x"}, {"random_state": -1}, {"n_jobs": 0},
+        {"options": {"bins": 3}}, {"options": {"help": True}}, {"options": {"max_passes": "x"}}, {"options": {"memory": "1KiB"}}, {"options": {"blocks": 9999}},
+        {"predict_options": {"max_sweeps": "x"}}, {"class_weight": {"a": 2.0}}, {"class_weight": {0: -2.0}}, {"class_weight": "even"},
+    ]:  # fmt: skip
+        (name, value), = parameters.items()
+        with pytest.raises(ValueError) as caught:
+            GridCRF(**parameters).fit(X, y).predict(X)  # type: ignore[arg-type]
+        said = str(caught.value)
+        assert (name in said) and not re.search(r"--|blockbp|STATE=|data[:\[]", said), said
+
+
+def test_class_weights_of_any_name() -> None:
+    """Classes with commas in their names have weights, too."""
+    X, y = stripes()
+    names = np.array(["a,b", "c=d", "e"])
+    weights = {"a,b": 3.0, "c=d": 0.5}
+    crf = GridCRF(class_weight=weights).fit(X, names[y])
+    same = GridCRF(class_weight={0: 3.0, 1: 0.5}).fit(X, y)
+    assert np.array_equal(crf.coef_["node"], same.coef_["node"]) and not np.array_equal(crf.coef_["node"], GridCRF().fit(X, y).coef_["node"])
 
 
 def test_notes_are_warnings() -> None:

@@ -97,6 +97,27 @@ def test_variables_of_different_numbers_of_states() -> None:
     assert found.map is None and np.isnan(found.map_score)
 
 
+def test_no_edges() -> None:
+    """A network without edges is one, however that is said."""
+    theta = np.log([[0.5, 0.5], [0.9, 0.1]])
+    for network in (Network(theta), Network(theta, [], []), Network(theta, np.zeros((0, 2), int), np.zeros((0, 2, 2)))):
+        found = infer(network, method="exact")
+        assert abs(found.log_partition) < 1e-12 and np.allclose(found.marginals, np.exp(theta)) and found.map[1] == 0
+
+
+def test_options_speak_python() -> None:
+    """Messages name parameters of infer and sample."""
+    network = Network(np.zeros((2, 2)), [[0, 1]], np.eye(2))
+    for call, name in [
+        (lambda: infer(network, method="x"), "method"), (lambda: infer(network, decode="x"), "decode"), (lambda: infer(network, counting="x"), "counting"),
+        (lambda: infer(network, options={"bins": 1}), "options"), (lambda: infer(network, random_state=-1), "random_state"),
+        (lambda: sample(network, 0), "n_samples"), (lambda: sample(network, sampler="x"), "sampler"), (lambda: sample(network, n_jobs=0), "n_jobs"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert name in str(caught.value) and "--" not in str(caught.value), caught.value
+
+
 def test_mistakes(tmp_path: Path) -> None:
     """Errors name the array and the index."""
     network = square()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -20,7 +21,7 @@ from conftest import leftovers, stripes
 import blockbp
 from blockbp import BlockbpError, ConvergenceWarning, GridCRF, _run
 
-ENDLESS = {"step": "fixed:1e-9", "tol": "1e-300", "max_passes": 1e15, "max_time": "60s"}
+ENDLESS = {"step": "fixed:1e-9", "tol": "1e-300", "max_passes": 1e15}
 
 
 def python(program: str, **more: object) -> subprocess.Popen[str]:
@@ -46,6 +47,23 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(BlockbpError, match=f"the package is version {blockbp.__version__} and the binary .*other is v0.0.1: install both anew"):
         GridCRF().fit(*stripes(2))
     assert time.perf_counter() - begun < 5
+
+
+def test_another_version_is_refused_at_import(tmp_path: Path) -> None:
+    """Where the build has stamped package and binary, the import compares the two."""
+    package = tmp_path / "lib" / "blockbp"
+    shutil.copytree(Path(_run.__file__).parent, package)
+    for folder, said in [(package, "1.2.3"), (tmp_path / "share" / "blockbp", "1.2.4"), (tmp_path / "bin", "")]:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "VERSION").write_text(said + "\n")
+    binary = tmp_path / "bin" / "blockbp"
+    binary.write_text("")
+    binary.chmod(0o755)
+    program = f"import sys, sysconfig; sys.path.insert(0, {str(package.parent)!r}); sysconfig.get_path = lambda *a, **k: {str(binary.parent)!r}\nimport blockbp; print(blockbp.__version__)"
+    env = {k: v for k, v in os.environ.items() if k != "BLOCKBP_BINARY"}
+    assert "ImportError: the package in" in (said := python(program, env=env).communicate()[1]) and "version 1.2.3 and the binary" in said and "is 1.2.4: install" in said
+    (tmp_path / "share" / "blockbp" / "VERSION").write_text("1.2.3\n")
+    assert python(program, env=env).communicate() == ("1.2.3\n", "")
 
 
 def test_a_crash_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +105,7 @@ def test_failures_leave_no_file() -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
 def test_what_a_killed_process_left_is_removed() -> None:
     """The folder of a process that was killed goes when the next fit begins, and one that is in use stays."""
-    program = f"from conftest import stripes\nfrom blockbp import GridCRF\nGridCRF(options={ENDLESS!r}).fit(*stripes(2))"
+    program = f"from conftest import stripes\nfrom blockbp import GridCRF\nGridCRF(max_time=60, options={ENDLESS!r}).fit(*stripes(2))"
     process, before = python(program), leftovers()
     try:
         until(lambda: leftovers() > before)
@@ -193,7 +211,7 @@ X, y = stripes(4, 60, 60)
 print("begins", flush=True)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    crf = GridCRF(options={ENDLESS!r}).fit(X, y)
+    crf = GridCRF(max_time=60, options={ENDLESS!r}).fit(X, y)
 print(crf.status_, crf.converged_, np.abs(crf.coef_["node"]).max() > 0, crf.predict(X[:1]).shape)
 print([str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)])
 """
@@ -213,6 +231,81 @@ print([str(w.message) for w in caught if issubclass(w.category, ConvergenceWarni
     assert "weights so far" in rest
     assert took < 1.3  # a second, and the prediction
     assert leftovers() == before
+
+
+SLOW = """#!{python}
+import signal, subprocess, sys, time
+time.sleep({before})
+p = subprocess.Popen([{binary!r}, *sys.argv[1:]])
+signal.signal(signal.SIGINT, lambda *_: (time.sleep({saving}), p.send_signal(signal.SIGINT)))
+sys.exit(p.wait())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="tests send signals")
+@pytest.mark.parametrize("case", ["waits", "again", "nothing"])
+def test_interrupt_of_slow_saving(tmp_path: Path, case: str) -> None:
+    """Weights are not lost where saving takes longer than a second, unless Ctrl-C comes again; without weights there is no wait."""
+    slow = tmp_path / "slow"
+    slow.write_text(SLOW.format(python=sys.executable, binary=blockbp.binary(), before=30 if case == "nothing" else 0, saving=1.7))
+    slow.chmod(0o755)
+    program = f"""
+from conftest import stripes
+from blockbp import GridCRF
+import warnings
+warnings.simplefilter("ignore")
+X, y = stripes(2, 30, 30)
+print("begins", flush=True)
+try:
+    crf = GridCRF(max_time=60, options={ENDLESS!r}).fit(X, y)
+    print(crf.status_, crf.n_iter_ > 0)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt")
+"""
+    before = leftovers()
+    process = python(program, env={**os.environ, "BLOCKBP_BINARY": str(slow)})
+    assert process.stdout is not None
+    process.stdout.readline()
+    if case == "nothing":
+        time.sleep(0.5)
+    else:
+        until(lambda: any(_metrics(f) > 5 for f in leftovers() - before))
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    if case == "again":
+        time.sleep(1.2)
+        process.send_signal(signal.SIGINT)
+    out, errors = process.communicate()
+    took = time.monotonic() - sent
+    if case == "waits":
+        assert out == "interrupted True\n" and took > 1.6
+    else:
+        assert out == "KeyboardInterrupt\n" and took < 1.6
+    assert ("the weights so far are being saved; Ctrl-C again" in errors) == (case != "nothing"), errors
+
+
+def _metrics(folder: str) -> int:
+    try:
+        return len(Path(folder, "run", "metrics.jsonl").read_text().splitlines())
+    except OSError:
+        return 0
+
+
+def test_interrupt_before_anything_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of zeros is no weights so far."""
+    run = _run.run
+
+    def interrupted(*a: object, **k: object) -> list[str]:
+        run(*a, **k)  # type: ignore[arg-type]
+        raise _run.Interrupted
+
+    monkeypatch.setattr(_run, "run", interrupted)
+    monkeypatch.setattr(GridCRF, "_read_model", lambda self: setattr(self, "coef_", {"node": np.zeros((3, 4))}))
+    X, y = stripes(2)
+    crf = GridCRF()
+    with pytest.raises(KeyboardInterrupt):
+        crf.fit(X, y)
+    assert not hasattr(crf, "classes_") and not hasattr(crf, "coef_")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="tests send signals")
@@ -241,9 +334,10 @@ except KeyboardInterrupt:
     assert out == "interrupted\n", errors
 
 
-def test_memory() -> None:
-    """A fit copies no array in memory: what travels lies in files."""
-    program = """
+@pytest.mark.parametrize(("parameters", "most"), [("", 0.3), ("edges='features'", 0.3), ("neighbours=8, edges='contrast'", 0.4)])
+def test_memory(parameters: str, most: float) -> None:
+    """A fit copies no array in memory, and keeps no features of edges there: what travels lies in files."""
+    program = f"PARAMETERS = dict({parameters})" + """
 import resource, sys
 import numpy as np
 from blockbp import GridCRF
@@ -256,7 +350,7 @@ y = (X[..., 0] > 0.5).astype(np.int32)
 GridCRF  # loaded
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    GridCRF().fit(X, y)
+    GridCRF(**PARAMETERS).fit(X, y, images=list(X[..., :3]) if PARAMETERS.get("edges") == "contrast" else None)
 except KeyboardInterrupt:
     pass
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.nbytes)
@@ -264,7 +358,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.n
     process = python(program, env={**os.environ, "TMPDIR": tempfile.gettempdir()})
     out, errors = process.communicate()
     assert process.returncode == 0, errors
-    assert float(out) < 0.3
+    assert float(out) < most
 
 
 def test_a_fit_takes_little_more_than_the_command() -> None:
@@ -319,6 +413,6 @@ def test_max_time() -> None:
     """max_time bounds a fit."""
     X, y = stripes(4, 60, 60)
     begun = time.perf_counter()
-    crf = GridCRF(max_time=0.5, options={k: v for k, v in ENDLESS.items() if k != "max_time"}).fit(X, y)
+    crf = GridCRF(max_time=0.5, options=ENDLESS).fit(X, y)
     assert crf.status_ == "time_limit" and time.perf_counter() - begun < 2
     assert issubclass(ConvergenceWarning, UserWarning)

@@ -135,14 +135,15 @@ def test_save_load(tmp_path: Path, command: Any) -> None:
         same = pickle.loads(pickle.dumps(model))
         assert np.array_equal(same.couplings_, model.couplings_) and same.errors_.keys() == model.errors_.keys()
         model.save(tmp_path / "m.safetensors")
-        loaded = type(model).load(tmp_path / "m.safetensors", edges)
+        loaded = type(model).load(tmp_path / "m.safetensors")
+        assert np.array_equal(loaded.edges_, model.edges_) and np.array_equal(loaded.classes_, model.classes_)
         assert np.array_equal(loaded.couplings_, model.couplings_) and loaded.errors_ is None
         assert loaded.get_params() == model.get_params() and loaded.score(samples) == model.score(samples)
-        with pytest.raises(ValueError, match=r"the model has \d couplings, and there are 10 edges: give those of fit"):
-            type(model).load(tmp_path / "m.safetensors")
+        with pytest.raises(ValueError, match=r"these 10 edges are not those of the \d couplings of the model"):
+            type(model).load(tmp_path / "m.safetensors", np.argwhere(np.triu(np.ones((5, 5)), 1)))
     assert json.loads(command("info", "m.safetensors", "--json"))["recipe"]["untied"]
     GridCRF().fit(*stripes(2)).save(tmp_path / "other.safetensors")
-    with pytest.raises(ValueError, match="this model is not of a PottsModel"):
+    with pytest.raises(ValueError, match="is the model of GridCRF: load it by GridCRF.load"):
         PottsModel.load(tmp_path / "other.safetensors", edges)
 
 

@@ -30,9 +30,17 @@ def test_a_wheel_without_the_binary_is_no_wheel(tmp_path: Path, monkeypatch: pyt
     binary.touch()
     with pytest.raises(SystemExit, match="is missing"):
         hook().initialize("standard", {})
-    binary.write_text("a binary")
+    binary.write_text("a binary, v0.0.0-other")
+    with pytest.raises(SystemExit, match=r"blockbp is not of version \d.*make wheels"):
+        hook().initialize("standard", {"force_include": {}})
+    said = hook().version()
+    binary.write_text(f"a binary, v{said}")
     data: dict[str, dict[str, str]] = {"force_include": {}}
-    hook().initialize("standard", data)
+    made = hook()
+    monkeypatch.setattr(type(made), "directory", str(tmp_path))
+    made.initialize("standard", data)
+    assert set(data["shared_data"].values()) == {"share/blockbp/VERSION"} and "blockbp/VERSION" in data["force_include"].values()
+    assert {Path(p).read_text() for p in data["shared_data"]} == {said + "\n"}
     assert data["shared_scripts"] == {str(binary): "blockbp"} and "aarch64" in str(data["tag"]) and data["pure_python"] is False
     monkeypatch.setenv("BLOCKBP_TARGET", "plan9-amd64")
     with pytest.raises(SystemExit, match="plan9-amd64.*known platforms"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _run
+
 if TYPE_CHECKING:
     from ._chain import ChainCRF
     from ._graph import Graph, GraphCRF
@@ -41,13 +43,14 @@ _PARTS = {
 }
 
 
+_run.check()
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "__version__":
-        from ._run import version
-
-        return version()
+        return _run.version()
     for part, names in _PARTS.items():
         if name in names:
             value = globals()[name] = getattr(import_module("." + part, __name__), name)

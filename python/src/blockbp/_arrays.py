@@ -10,8 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Rows that are written at a time where they are not written as they are: a few megabytes.
-ROWS = 1 << 16
+# Bytes of rows that are written at a time.
+CHUNK = 1 << 22
+
+
+class Rows:
+    """Rows of a table that are made when they are written.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the rows of a slice.
+    shape : (rows, columns)
+        Of the table.
+    dtype : dtype
+        Of its numbers.
+    """
+
+    def __init__(self, make: Callable[[slice], NDArray[Any]], shape: tuple[int, int], dtype: Any) -> None:
+        self._make, self.shape, self.dtype = make, shape, np.dtype(dtype)
+        self.nbytes = shape[0] * shape[1] * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        return self._make(rows)
 
 
 class Instance:
@@ -23,7 +47,7 @@ class Instance:
         Node features.
     edges : int32 ndarray of shape [edges, 2]
         The two ends of every edge.
-    edge_x : ndarray of shape [edges, features], or None
+    edge_x : ndarray or Rows of shape [edges, features], or None
         Edge features.
     edge_bins : int ndarray of shape [edges], or None
         In the place of edge_x: which feature of an edge is one.
@@ -33,19 +57,22 @@ class Instance:
         Numbers of classes, −1 where hidden.
     shape : (rows, columns), or None
         Of a grid, whose nodes lie row by row.
+    names : list of str, or None
+        Of the node features.
     """
 
     def __init__(
         self,
         x: NDArray[Any],
         edges: NDArray[Any],
-        edge_x: NDArray[Any] | None = None,
+        edge_x: NDArray[Any] | Rows | None = None,
         edge_bins: NDArray[Any] | None = None,
         edge_types: NDArray[Any] | None = None,
         labels: NDArray[Any] | None = None,
         shape: tuple[int, int] | None = None,
+        names: list[str] | None = None,
     ) -> None:
-        self.x, self.edges, self.edge_x = x, edges, edge_x
+        self.x, self.edges, self.edge_x, self.names = x, edges, edge_x, names
         self.edge_bins, self.edge_types, self.labels, self.shape = edge_bins, edge_types, labels, shape
 
 
@@ -64,24 +91,25 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
     nodes, edges = (int(n) for n in sizes.sum(axis=0))
     first = instances[0]
 
-    def put(name: str, dtype: Any, shape: tuple[int, ...], parts: Iterable[NDArray[Any]]) -> None:
+    def put(name: str, dtype: Any, shape: tuple[int, ...], parts: Iterable[NDArray[Any] | Rows]) -> None:
         with open(os.path.join(folder, name + ".npy"), "wb") as file:
             header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
             for part in parts:
-                for at in range(0, len(part), ROWS):
-                    np.ascontiguousarray(part[at : at + ROWS], dtype).tofile(file)
+                for some in _slices(part):
+                    np.ascontiguousarray(part[some], dtype).tofile(file)
 
-    def with_ones(parts: Iterable[NDArray[Any]], dtype: Any) -> Iterable[NDArray[Any]]:
+    def with_ones(parts: Iterable[NDArray[Any] | Rows], dtype: Any) -> Iterable[NDArray[Any]]:
         for x in parts:
-            for at in range(0, len(x), ROWS):
-                rows = np.ones((len(x[at : at + ROWS]), x.shape[1] + 1), dtype)
-                rows[:, :-1] = x[at : at + ROWS]
+            for some in _slices(x):
+                given = x[some]
+                rows = np.ones((len(given), x.shape[1] + 1), dtype)
+                rows[:, :-1] = given
                 yield rows
 
     put("sizes", np.int64, sizes.shape, [sizes])
     put("edges", np.int32, (edges, 2), (i.edges for i in instances))
-    def put_features(name: str, rows: int, columns: int, parts: Callable[[], Iterable[NDArray[Any] | None]]) -> None:
+    def put_features(name: str, rows: int, columns: int, parts: Callable[[], Iterable[NDArray[Any] | Rows | None]]) -> None:
         dtype = _floats(parts())
         xs = (_given(x) for x in parts())
         if columns + bias:
@@ -102,13 +130,19 @@ def write(folder: str, instances: Sequence[Instance], manifest: dict[str, Any], 
         json.dump(manifest, file)
 
 
-def _given(x: NDArray[Any] | None) -> NDArray[Any]:
+def _slices(x: NDArray[Any] | Rows) -> Iterable[slice]:
+    """Return slices of rows, each of about CHUNK bytes."""
+    rows = max(1, CHUNK // max(1, x.nbytes // max(1, len(x))))
+    return (slice(at, at + rows) for at in range(0, len(x), rows))
+
+
+def _given(x: NDArray[Any] | Rows | None) -> NDArray[Any] | Rows:
     if x is None:
         raise ValueError("some instances have features, or labels, that others lack: give them to all or to none")
     return x
 
 
-def _floats(arrays: Iterable[NDArray[Any] | None]) -> Any:
+def _floats(arrays: Iterable[NDArray[Any] | Rows | None]) -> Any:
     """Return float32 where that holds all numbers as they are, else float64."""
     kinds = {_given(a).dtype for a in arrays}
     single = all(k in (np.float32, np.float16, np.bool_) or k.kind in "iu" and k.itemsize <= 2 for k in kinds)
@@ -140,21 +174,38 @@ class Labels:
         self.classes, self.hidden = classes, hidden
 
     @classmethod
-    def of(cls, labels: Iterable[Any], hidden: Any) -> Labels:
-        """Find the classes."""
-        found: list[NDArray[Any]] = []
-        for y in labels:
+    def of(cls, labels: Iterable[Any], hidden: Any, place: Callable[[int, int], str]) -> Labels:
+        """Find the classes; place names an entry of an array of labels."""
+        found: set[Any] = set()
+        first: dict[type, str] = {}  # where a kind of labels is first
+        kinds = []
+        for n, y in enumerate(labels):
             array, known = _known(y, hidden)
             values = array[known]
-            found.append(np.unique(values) if values.dtype.kind != "O" else np.array(sorted(set(values.tolist())), object))
+            if values.dtype.kind != "O":
+                kinds.append(values.dtype)
+                some = np.unique(values).tolist()
+            else:
+                some = list(set(values.tolist()))
+            found.update(some)
+            for kind in {_kind(c) for c in some} - first.keys():
+                flat = array.reshape(-1).tolist()
+                at = next(k for k, yes in enumerate(known.reshape(-1)) if yes and _kind(flat[k]) is kind)
+                first[kind] = f"{place(n, at).rstrip(',')} is {flat[at]!r}"
+        if len(first) > 1:
+            one, other, *_ = first.values()
+            raise ValueError(f"{one}, and {other}: labels of different types have no order; make all texts, or all numbers")
         try:
-            classes = np.unique(np.concatenate([f for f in found if len(f)])) if any(len(f) for f in found) else np.array([])
+            ordered = sorted(found)
         except TypeError as err:
-            raise ValueError(f"labels of different types have no order: {err}; make them all texts or all numbers") from err
-        if classes.dtype.kind == "O" and all(isinstance(c, str) for c in classes):
-            classes = classes.astype(str)
+            raise ValueError(f"labels have no order: {err}; make all texts, or all numbers") from err
+        classes = np.array(ordered)
+        if len(ordered) and (classes.ndim > 1 or classes.dtype.kind not in "iubfUS"):
+            classes = np.array([*ordered, None], object)[:-1]
         if classes.dtype.kind == "f" and np.all(classes == np.rint(classes)):
             classes = classes.astype(np.int64)  # NaN hid labels among integers
+        elif kinds and classes.dtype.kind in "iuf":
+            classes = classes.astype(np.result_type(*kinds))
         if len(classes) < 2:
             hint = "; -1 hides a label: of spins -1 and 1 use unlabelled=None" if list(classes) == [1] and hidden == -1 else ""
             raise ValueError(f"y has {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {classes.tolist()}{hint}")
@@ -182,15 +233,28 @@ class Labels:
             raise ValueError(f"{place(first)} is {label!r}, which is no class: classes are {names}")
         return codes
 
-    def names(self) -> list[str]:
-        """Return the classes as texts."""
-        return [str(c) for c in self.classes.tolist()]
+
+def label_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array, of objects where texts stand among others, which NumPy would make texts."""
+    if isinstance(y, np.ndarray):
+        return y
+    array = np.asarray(y)
+    if array.dtype.kind in "US":
+        objects = np.asarray(y, object)
+        if objects.shape == array.shape and any(not isinstance(c, (str, bytes)) for c in objects.reshape(-1)):
+            return objects
+    return array
+
+
+def _kind(label: Any) -> type:
+    """Return what labels are of one kind with a label: all numbers are."""
+    return float if isinstance(label, (bool, int, float, np.number, np.bool_)) else type(label)
 
 
 def _known(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return labels, and which of them are not hidden."""
     mask = np.ma.getmaskarray(y) if np.ma.isMaskedArray(y) else None
-    array = np.asarray(y)
+    array = label_array(y)
     if array.dtype.kind not in "iubfUSO":
         raise ValueError(f"labels are {array.dtype}, want integers, texts or other objects")
     known = np.ones(array.shape, bool)
@@ -206,15 +270,34 @@ def _known(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     return array, known
 
 
-def classes_of(names: Sequence[str]) -> NDArray[Any]:
-    """Return classes by their names in a model: integers, truth values, numbers, or else texts."""
-    if list(names) == ["False", "True"]:
-        return np.array([False, True])
-    for kind in (int, float):
+def classes_of(names: Sequence[str], kind: str | None = None) -> NDArray[Any]:
+    """Return classes by their names in a model.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The names.
+    kind : str, optional
+        What kind_of said of the classes. Without it they are integers, truth values or
+        numbers where all names are such, or else texts.
+    """
+    if kind == "bool" or kind is None and list(names) == ["False", "True"]:
+        return np.array([n == "True" for n in names])
+    if kind == "bytes":
+        import ast
+
+        return np.array([ast.literal_eval(n) for n in names])
+    for one in (int, float) if kind is None else (int,) if kind == "int" else (float,) if kind == "float" else ():
         try:
-            values = [kind(n) for n in names]
+            values = [one(n) for n in names]
         except ValueError:
             continue
-        if [str(v) for v in values] == list(names):
+        if kind is not None or [str(v) for v in values] == list(names):
             return np.array(values)
     return np.array(names)
+
+
+def kind_of(classes: NDArray[Any]) -> str:
+    """Return the kind of classes, for classes_of."""
+    kinds = {"i": "int", "u": "int", "b": "bool", "f": "float", "U": "str", "S": "bytes"}
+    return kinds.get(classes.dtype.kind, "object")

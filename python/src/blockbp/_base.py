@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import json
 import os
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _arrays, _run
-from ._arrays import Instance, Labels
+from ._arrays import Instance, Labels, classes_of, kind_of, label_array
 from ._model import Model
 from ._report import Page, curve
 from ._run import BlockbpWarning, ConvergenceWarning, Folder
@@ -23,10 +24,20 @@ from ._run import BlockbpWarning, ConvergenceWarning, Folder
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Options of the command that mean something for data in memory, by verb. What a parameter
+# says is not among them.
+OPTIONS = {
+    "train": """blocks partition together precision step order pairs inner_sweeps inner_tol memory no_edges edges standardise
+        tol rtol gap obj_tol max_iter max_passes report""".split(),
+    "predict": "counting max_sweeps tol cost memory".split(),
+    "infer": "appearance_steps chains max_rhat max_sweeps memory min_ess restarts threads tol".split(),
+    "sample": "burn_in chains thin max_rhat min_ess memory".split(),
+}
+
 # Notes that ask for nothing where learning converged.
 _KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once")
 
-MODEL, RUN, DATA = "model.safetensors", "run", "data"
+MODEL, RUN, DATA, RESULT, METRICS = "model.safetensors", "run", "data", "result.json", "metrics.jsonl"
 
 
 _SHARED = {  # a text may have a later one in it
@@ -52,8 +63,8 @@ prior : float
         Counting numbers: "auto", "trw", "convex", "cover" or "bethe".
     method : str
         How to learn: "auto", "bbpl", "inner-dual", "full", "exact", "pseudo" or "piecewise".
-    class_weight : "balanced" or dict of str to float, optional
-        How much labels of a class count.
+    class_weight : "balanced" or dict of class to float, optional
+        How much labels of a class count; others have 1.
     max_time : float, optional
         Seconds after which learning ends.
     unlabelled : object
@@ -100,9 +111,11 @@ def documented(cls: type[Any]) -> type[Any]:
 class Estimator:
     """The base of all estimators: parameters as scikit-learn has them, a run, a model.
 
-    A subclass has its parameters as arguments of ``__init__`` and as attributes, and
-    nothing else in ``__init__``.
+    A subclass has its parameters as arguments of ``__init__``, which gives them to ``_store``,
+    and nothing else in ``__init__``.
     """
+
+    classes_: NDArray[Any]
 
     # Parameters of the command, by the names of its options. Those at their defaults are
     # left to the command.
@@ -117,6 +130,11 @@ class Estimator:
     }
 
     # parameters
+
+    def _store(self, given: Mapping[str, Any]) -> None:
+        """Set the parameters from the names of ``__init__``."""
+        for name in self._names():
+            setattr(self, name, given[name])
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -167,41 +185,61 @@ class Estimator:
             value = getattr(self, name)
             if value is None or (name, value) in (("prior", 1.0), ("counting", "auto"), ("method", "auto"), ("n_jobs", -1)):
                 continue
-            given[option] = f"{value}s" if name == "max_time" else value
+            given[option] = _seconds(value) if name == "max_time" else threads(value) if name == "n_jobs" else value
         if "l2" in given:
             given.pop("prior", None)
         weights = getattr(self, "class_weight", None)
-        if isinstance(weights, Mapping):
-            weights = ",".join(f"{k}={v}" for k, v in weights.items())
         if weights is not None:
-            given["class-weights"] = weights
-        return _flags({**given, **(getattr(self, "options", None) or {})})
+            given["class-weights"] = _class_weights(weights, self.classes_)
+        return [*_flags(given), *_flags(checked(getattr(self, "options", None), "options", "train", self._names()))]
 
-    def _train(self, folder: Folder, arguments: Sequence[str]) -> None:
+    def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
         """Run train on the data in the folder, and keep what it leaves."""
         command = ["train", DATA, "-o", RUN, "--plots=false", "--checkpoint=false", *self._arguments(), *arguments]
-        interrupted = False
+        places = self._places(folder, "train", names)
+        self._interrupted = False
         try:
-            notes = _run.run(command, folder, self._verbose(), self._places(folder, "options"))
+            notes = _run.run(command, folder, self._verbose(), places, lambda: _lines(os.path.join(folder / RUN, METRICS)) > 1)
         except _run.Interrupted:
-            notes, interrupted = [], True
-            if not os.path.exists(os.path.join(folder / RUN, MODEL)):
+            notes, self._interrupted = [], True
+            if not os.path.exists(os.path.join(folder / RUN, RESULT)):
                 raise KeyboardInterrupt from None
         self._keep(folder / RUN, notes)
-        _warn(notes if not self.converged_ else [n for n in notes if not _KNOWN.search(n)])
+        if self._interrupted and not any(w.any() for w in self.coef_.values()):
+            raise KeyboardInterrupt  # before anything was learned
+
+    def _commit(self, learn: Callable[[Self], object]) -> Self:
+        """Learn in a copy and take over what it has learned: a fit that fails changes nothing."""
+        trial = copy.copy(self)
+        for name in [n for n in vars(trial) if n.endswith("_")]:
+            delattr(trial, name)
+        learn(trial)
+        interrupted = vars(trial).pop("_interrupted")
+        for name in [n for n in vars(self) if n.endswith("_")]:
+            delattr(self, name)
+        vars(self).update(vars(trial))
+        _warn([n for n in self.notes_ if not self.converged_ or not _KNOWN.search(n)])
         if not self.converged_:
             text = f"the training did not converge: {self.status_}, {self.result_.get('reason', '')}"
             if interrupted:
                 text = "the training was interrupted; the estimator has the weights so far"
-            warnings.warn(text, _convergence_warning(), stacklevel=5)
+            warnings.warn(text, _convergence_warning(), stacklevel=4)
+        return self
+
+    def _about(self) -> str:
+        """Return what a model of this estimator says of it, for load."""
+        return json.dumps({"estimator": self._kind(), "classes": kind_of(self.classes_)})
+
+    @classmethod
+    def _kind(cls) -> str:
+        """Return the name of the estimator of this package that the class is, or comes from."""
+        return next(c.__name__ for c in cls.__mro__ if c.__module__.startswith(__package__ + "."))
 
     def _keep(self, run: str, notes: list[str]) -> None:
         with open(os.path.join(run, MODEL), "rb") as file:
             self.model_ = file.read()
-        self.result_: dict[str, Any] = {"status": "interrupted", "converged": False}
-        if os.path.exists(os.path.join(run, "result.json")):
-            with open(os.path.join(run, "result.json"), encoding="utf-8") as file:
-                self.result_ = json.load(file)
+        with open(os.path.join(run, RESULT), encoding="utf-8") as file:
+            self.result_: dict[str, Any] = json.load(file)
         for name in ("model", "run"):
             self.result_.pop(name, None)  # files that are gone
         self.notes_ = notes
@@ -209,7 +247,7 @@ class Estimator:
         if os.path.exists(os.path.join(run, "report.html")):
             with open(os.path.join(run, "report.html"), encoding="utf-8") as file:
                 self.report_ = file.read()
-        with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
+        with open(os.path.join(run, METRICS), encoding="utf-8") as file:
             values = [json.loads(line).get("objective") for line in file]
         self.loss_curve_: NDArray[np.float64] = np.array([v for v in values if v is not None], float)
         self.converged_ = bool(self.result_["converged"])
@@ -226,30 +264,33 @@ class Estimator:
     def _verbose(self) -> int:
         return int(getattr(self, "verbose", 0))
 
-    def _places(self, folder: Folder, options: str = "options") -> Callable[[str], str]:
-        """Return what writes places in messages as users know them."""
+    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
+        """Return what writes places in messages as users know them; names are those of further things."""
 
         def place(match: re.Match[str]) -> str:
             index = [int(k) for k in match[3].split(",")] if match[3] else []
-            return self._place(int(match[1]), match[2], index)
+            return self._place(folder, int(match[1]), match[2], index)
 
-        names = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight"}
-        own = self._names()
-
-        def option(match: re.Match[str]) -> str:
-            name = names.get(match[1], match[1].replace("-", "_"))
-            return name if name in own else f'{options}["{name}"]'
+        parameters = {o: n for n, o in self._options.items()} | {"class-weights": "class_weight"}
+        told = told_of(verb, "predict_options" if verb == "predict" else "options", {o: n for o, n in parameters.items() if n in self._names()})
 
         def translate(text: str) -> str:
-            text = text.replace(folder.path + os.sep, "")
-            text = re.sub(r"--([a-z][a-z0-9-]*)", option, text)
-            return re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?", place, text)
+            text = told(text.replace(folder.path + os.sep, ""))
+            text = re.sub(r"\bdata\[(\d+)\]:(\w+)(?:\[([\d,]+)\])?", place, text)
+            text = re.sub(r"\bdata\[(\d+)\]|\binstance (\d+)(?: \(\2\))?", lambda m: self._where(int(m[1] or m[2])), text)
+            for name, known in {"data:": "the data's ", **(names or {})}.items():
+                text = text.replace(name, known)
+            return text
 
         return translate
 
-    def _place(self, instance: int, array: str, index: list[int]) -> str:
+    def _where(self, instance: int) -> str:
+        """Name an instance."""
+        return f"X[{instance}]"
+
+    def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
         """Name a place in the data of fit or predict."""
-        return f"X[{instance}].{array}{index or ''}"
+        return f"{self._where(instance)}.{array}{index or ''}"
 
     def _fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -303,19 +344,24 @@ class Estimator:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return an estimator with the model of a file, from ``save`` or the command.
 
-        Classes are integers, truth values or numbers where all names of states are such,
-        and texts otherwise. Parameters that say how to learn have their defaults.
+        Parameters that say how to learn have their defaults. Of a model that the command has
+        learned, classes are integers, truth values or numbers where all names of states are
+        such, and texts otherwise.
         """
         with open(path, "rb") as file:
             data = file.read()
         self = cls()
+        model = Model(data)
+        if (kind := model.about.get("estimator", cls._kind())) != cls._kind():
+            raise ValueError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
         self.model_ = data
         self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
         self.status_, self.converged_, self.n_iter_ = "loaded", False, 0
         self.objective_ = self.suboptimality_ = float("nan")
         self.loss_curve_ = np.zeros(0)
+        self.classes_ = classes_of(model.states(), model.about.get("classes"))
+        self._adopt(model)
         self._read_model()
-        self._adopt(Model(data))
         return self
 
     def _adopt(self, model: Model) -> None:
@@ -328,6 +374,7 @@ class Classifier(Estimator):
     unlabelled: Any
     n_jobs: int | None
     bias: bool
+    predict_options: Mapping[str, Any] | None
 
     def _instances(self, X: Any, fitting: bool, **images: Any) -> list[Instance]:
         raise NotImplementedError
@@ -338,35 +385,47 @@ class Classifier(Estimator):
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
         raise NotImplementedError
 
+    def _of_nodes(self, model: Model) -> None:
+        """Take the features of nodes from a loaded model."""
+        names = model.features("node")
+        self.bias = names[-1:] == ["bias"]
+        self.n_features_in_ = len(names) - self.bias
+
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         """Return the labels of every entry of X."""
         return _listed(y, "y")
 
     def _fit(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> Self:
+        return self._commit(lambda trial: trial._learn(X, y, arguments, **images))
+
+    def _learn(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> None:
         instances = self._instances(X, True, **images)
-        labels_of = self._labels_of(X, y)
-        labels = Labels.of(labels_of, self.unlabelled)
-        self._labelled(instances, labels_of, labels)
+        labels_of = self._shapely(instances, self._labels_of(X, y))
+        labels = Labels.of(labels_of, self.unlabelled, self._label_place)
         self.classes_ = labels.classes
-        self._learn(instances, arguments)
-        return self
+        self._labelled(instances, labels_of, labels)
+        self.n_features_in_ = instances[0].x.shape[1]
+        manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}
+        with self._data(instances, manifest) as folder:
+            self._train(folder, arguments)
+
+    def _shapely(self, instances: Sequence[Instance], y: Sequence[Any]) -> list[Any]:
+        """Return the labels as arrays of the shapes of the instances."""
+        if len(y) != len(instances):
+            raise ValueError(f"X has {len(instances)} and y {len(y)} entries: want as many")
+        arrays = []
+        for n, (instance, labels_of) in enumerate(zip(instances, y)):
+            shape = instance.shape or (len(instance.x),)
+            array = labels_of if np.ma.isMaskedArray(labels_of) else label_array(labels_of)
+            if array.shape != shape:
+                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]")
+            arrays.append(array)
+        return arrays
 
     def _labelled(self, instances: Sequence[Instance], y: Sequence[Any], labels: Labels) -> None:
         """Give the instances their labels."""
-        if len(y) != len(instances):
-            raise ValueError(f"X has {len(instances)} and y {len(y)} entries: want as many")
-        for n, (instance, labels_of) in enumerate(zip(instances, y)):
-            shape = instance.shape or (len(instance.x),)
-            if np.shape(labels_of) != shape:
-                raise ValueError(f"y[{n}] has the shape {list(np.shape(labels_of))}, want {list(shape)} as X[{n}]")
-            codes = labels.encode(labels_of, functools.partial(self._label_place, n))
-            instance.labels = codes.reshape(-1)
-
-    def _learn(self, instances: list[Instance], arguments: Sequence[str]) -> None:
-        self.n_features_in_ = instances[0].x.shape[1]
-        manifest = {**self._manifest(instances), "states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True}
-        with self._data(instances, manifest) as folder:
-            self._train(folder, arguments)
+        for n, (instance, labels_of) in enumerate(zip(instances, self._shapely(instances, y))):
+            instance.labels = labels.encode(labels_of, functools.partial(self._label_place, n)).reshape(-1)
 
     @contextlib.contextmanager
     def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
@@ -383,15 +442,16 @@ class Classifier(Estimator):
         if y is not None:
             self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
             clamp = ["--clamp"]
-        threads = [f"--threads={self.n_jobs}"] if self.n_jobs not in (None, -1) else []
+        jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
+        options = _flags(checked(self.predict_options, "predict_options", "predict", self._names()))
         with self._data(instances, {"hidden_labels": True}) as folder:
             with open(folder / MODEL, "wb") as file:
                 file.write(self.model_)
             notes = _run.run(
-                ["predict", DATA, "-m", MODEL, "-o", "out", "--arrays", *clamp, *threads, *arguments, *_flags(getattr(self, "predict_options", None) or {})],
+                ["predict", DATA, "-m", MODEL, "-o", "out", "--arrays", *clamp, *jobs, *arguments, *options],
                 folder,
                 self._verbose(),
-                self._places(folder, "predict_options"),
+                self._places(folder, "predict"),
             )
             rows = np.load(os.path.join(folder / "out", array + ".npy"))
         _warn([n for n in notes if not _KNOWN.search(n)])
@@ -457,6 +517,71 @@ def _listed(y: Any, what: str) -> Sequence[Any]:
 
 def _same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
+
+
+def checked(options: Mapping[str, Any] | None, parameter: str, verb: str, own: Sequence[str]) -> Mapping[str, Any]:
+    """Return further options of the command, all of which a caller may give."""
+    for name in options or {}:
+        if (short := name.replace("-", "_")) not in OPTIONS[verb]:
+            there = f"{short} is a parameter of its own" if short in own else f"there is no such option here; there are {', '.join(sorted(OPTIONS[verb]))}"
+            raise ValueError(f"{parameter}[{name!r}]: {there}")
+    return options or {}
+
+
+def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what writes options in messages of the command as they are called here; names are parameters by option."""
+
+    def option(match: re.Match[str]) -> str:
+        if name := names.get(match[1]):
+            return name
+        short = match[1].replace("-", "_")
+        return f'{parameter}["{short}"]' if short in OPTIONS[verb] else f"the command's {match[0]}"
+
+    def told(text: str) -> str:
+        # What is said of the command line alone.
+        text = re.sub(rf"^{verb}: |--model (?:ising|potts): | with --task \w+|; leave the option out for the default", "", text)
+        text = re.sub(r" \((?:blockbp \w+ --help lists all options|and [^()]*blockbp check lists [^()]*)\)", "", text)
+        return re.sub(r"--([a-z][a-z0-9-]*)", option, text)
+
+    return told
+
+
+def _class_weights(weights: Any, classes: NDArray[Any]) -> str:
+    if isinstance(weights, str) and weights == "balanced":
+        return weights
+    if not isinstance(weights, Mapping):
+        raise ValueError(f'class_weight={weights!r}: want "balanced", or a dict of classes and their weights')
+    named = {}
+    known = classes.tolist()
+    for c, weight in weights.items():
+        if c not in known and str(c) not in map(str, known):
+            raise ValueError(f"class_weight has {c!r}, which is no class: classes are {', '.join(map(str, known))}")
+        if not isinstance(weight, (int, float, np.number)) or not 0 < weight < float("inf"):
+            raise ValueError(f"class_weight[{c!r}] is {weight!r}, want a positive number")
+        named[str(known[known.index(c)] if c in known else c)] = float(weight)
+    return json.dumps(named) if named else ""
+
+
+def _seconds(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < float("inf"):
+        raise ValueError(f"max_time={value!r}: want seconds, a number above 0")
+    return f"{float(value):.9f}s"
+
+
+def threads(n_jobs: int | None) -> int:
+    """Return a number of threads; -1 is that of all cores, -2 one less, as in scikit-learn."""
+    if not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ValueError(f"n_jobs={n_jobs!r}: want a number of threads, or -1 for as many as there are cores")
+    return int(n_jobs) if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + int(n_jobs))
+
+
+def _lines(path: str) -> int:
+    """Return how many lines a file has, 0 where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return sum(1 for _ in file)
+    except OSError:
+        return 0
 
 
 def _flags(options: Mapping[str, Any]) -> list[str]:

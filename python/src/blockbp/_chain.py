@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, classes_of
+from ._arrays import Instance, label_array
 from ._base import DATA, Classifier, _listed, documented
 from ._model import Model
 from ._run import Folder
@@ -27,6 +27,9 @@ TEXT = "sequences.crfsuite"
 # Characters that end a field or a line of the text, and what stands for them in names.
 _CONTROLS = str.maketrans({"\t": "␉", "\n": "␊", "\r": "␍", "\0": "␀", "\\": "\\\\", ":": "\\:"})
 
+# The attribute that the command adds, where a token has it.
+_BIAS = re.compile(r"\tbias(?=[\t\n]|:[^\t\n]*[\t\n])")
+
 
 @documented
 class ChainCRF(Classifier):
@@ -38,7 +41,8 @@ class ChainCRF(Classifier):
     Parameters
     ----------
     bias : bool
-        Whether tokens have a further attribute, ``"bias"``, that is 1.
+        Whether tokens have a further attribute, ``"bias"``, that is 1. One of that name that
+        tokens have themselves takes its place.
     {learning}
 
     Attributes
@@ -77,19 +81,7 @@ class ChainCRF(Classifier):
         options: Mapping[str, Any] | None = None,
         predict_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.bias = bias
-        self.prior = prior
-        self.l2 = l2
-        self.counting = counting
-        self.method = method
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.unlabelled = unlabelled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.options = options
-        self.predict_options = predict_options
+        self._store(locals())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights.
@@ -104,7 +96,7 @@ class ChainCRF(Classifier):
         y : list of lists
             Labels of any type; None, or ``unlabelled``, hides one.
         """
-        return self._fit(X, y, ["--kind=text", *["--no-bias"] * (not self.bias)])
+        return self._fit(X, y, ["--kind=text"])
 
     def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
         """Return predict_proba as a dict by class for every token of every sequence."""
@@ -152,6 +144,11 @@ class ChainCRF(Classifier):
                 raise ValueError(f"y has the class {name!r}, which tagged text cannot hold: give it another name, or hide it by unlabelled={name!r}")
         return {}
 
+    def _train(self, folder: Folder, arguments: Sequence[str], names: Mapping[str, str] | None = None) -> None:
+        with open(os.path.join(folder / DATA, TEXT), encoding="utf-8", newline="\n") as file:
+            own = any(_BIAS.search(line) for line in file)
+        super()._train(folder, [*arguments, *["--no-bias"] * (own or not self.bias)], names)
+
     @contextlib.contextmanager
     def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
         names = [str(c) for c in self.classes_.tolist()] + ["?"]  # -1 is the last
@@ -177,7 +174,6 @@ class ChainCRF(Classifier):
 
     def _adopt(self, model: Model) -> None:
         self.bias = bool(model.recipe.get("bias"))
-        self.classes_ = classes_of(model.states())
 
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return [p.tolist() if p.ndim == 1 else p for p in parts]
@@ -185,8 +181,8 @@ class ChainCRF(Classifier):
     def _label_place(self, instance: int, node: int) -> str:
         return f"y[{instance}][{node}]"
 
-    def _places(self, folder: Folder, options: str = "options") -> Callable[[str], str]:
-        other = super()._places(folder, options)
+    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
+        other = super()._places(folder, verb, names)
 
         def place(match: re.Match[str]) -> str:
             with open(os.path.join(folder / DATA, TEXT), encoding="utf-8", newline="\n") as file:
@@ -198,14 +194,10 @@ class ChainCRF(Classifier):
 
 
 def _labels(labels: Any, n: int) -> Any:
-    """Return the labels of a sequence as an array, of objects where they differ in type."""
-    if isinstance(labels, np.ndarray):
-        return labels
-    if isinstance(labels, str) or not isinstance(labels, Sequence):
+    """Return the labels of a sequence as an array."""
+    if isinstance(labels, str) or not isinstance(labels, (Sequence, np.ndarray)):
         raise ValueError(f"y[{n}] is {type(labels).__name__}, want a list of labels, one for each token")
-    if len({type(c) for c in labels}) == 1:
-        return np.asarray(labels)
-    return np.array([*labels, None], object)[:-1]
+    return label_array(labels)
 
 
 def _fields(token: Any, names: dict[str, str]) -> Iterator[str]:

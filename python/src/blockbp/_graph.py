@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, classes_of, numeric
+from ._arrays import Instance, numeric
 from ._base import Classifier, _listed, documented
 from ._model import Model
+from ._run import BlockbpWarning, Folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,7 +28,10 @@ class Graph:
         Node features; also a data frame, a tensor or a sparse matrix.
     edges : array [edges, 2], array [2, edges], or sparse matrix [nodes, nodes]
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
-        edge. Values of a matrix, where they differ, are an edge feature.
+        edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
+        of a list, and by itself as [edges, 2]. Of a matrix, entries that are not 0 and not on
+        the diagonal are edges, repeated ones are added up, and values that differ are an edge
+        feature.
     edge_x : array [edges, features], optional
         Edge features.
     mask : bool array [nodes], optional
@@ -59,7 +63,9 @@ class Graph:
             return cls(*graph)
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
-            return cls(graph.x, index.T, getattr(graph, "edge_attr", None))
+            if index.ndim != 2 or index.shape[0] != 2:
+                raise ValueError(f"edge_index has the shape {list(index.shape)}, want [2, edges]")
+            return cls(graph.x, _Pairs(index.T), getattr(graph, "edge_attr", None))
         if hasattr(graph, "adj") and hasattr(graph, "nodes"):
             return cls._of_networkx(graph)
         raise ValueError(f"it is {type(graph).__name__}, want a Graph, (x, edges), (x, edges, edge_x), Data of torch_geometric, or a graph of networkx")
@@ -78,7 +84,7 @@ class Graph:
         if given not in (0, len(features)):
             raise ValueError(f"{given} of {len(features)} edges have the attribute x: give it to all or to none")
         edge_x = np.array([np.ravel(f) for f in features]) if given else None
-        return cls(x, edges, edge_x, nodes=names)
+        return cls(x, _Pairs(edges), edge_x, nodes=names)
 
 
 @documented
@@ -91,7 +97,7 @@ class GraphCRF(Classifier):
         Whether nodes, and edges with features, have a further feature that is 1.
     directed : bool
         Whether edges lead from their first to their second end, so that the weights of
-        classes (a, b) and (b, a) differ.
+        classes (a, b) and (b, a) differ. Two nodes have one edge then, one way round.
     {learning}
 
     Attributes
@@ -131,20 +137,10 @@ class GraphCRF(Classifier):
         options: Mapping[str, Any] | None = None,
         predict_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.bias = bias
-        self.directed = directed
-        self.prior = prior
-        self.l2 = l2
-        self.counting = counting
-        self.method = method
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.unlabelled = unlabelled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.options = options
-        self.predict_options = predict_options
+        self._store(locals())
+
+    directed: bool
+    n_edge_features_in_: int | None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the weights.
@@ -163,17 +159,23 @@ class GraphCRF(Classifier):
         graphs = self._graphs(X)
         if not graphs:
             raise ValueError("X is empty")
-        names = getattr(graphs[0].x, "columns", None)
-        self._columns = [str(c) for c in names] if names is not None else None
-        made = [_instance(g, f"X[{n}]") for n, g in enumerate(graphs)]
-        wanted = made[0].x.shape[1] if fitting else self.n_features_in_
+        across = _across(graphs)
+        made = [_instance(g, f"X[{n}]", across) for n, g in enumerate(graphs)]
+        nodes, edges = _widths(made[0]) if fitting else (self.n_features_in_, self.n_edge_features_in_)
+        first = "X[0]" if fitting else "fit"
         for n, instance in enumerate(made):
-            if instance.x.shape[1] != wanted:
-                raise ValueError(f"X[{n}].x has {instance.x.shape[1]} features, want {wanted} as " + ("X[0]" if fitting else "in fit"))
-            if (instance.edge_x is None) != (made[0].edge_x is None):
-                raise ValueError(f"X[{n}] and X[0] differ in whether they have edge_x: give it to all or to none")
-            if instance.edge_x is not None and made[0].edge_x is not None and instance.edge_x.shape[1] != made[0].edge_x.shape[1]:
-                raise ValueError(f"X[{n}].edge_x has {instance.edge_x.shape[1]} features, want {made[0].edge_x.shape[1]} as X[0]")
+            own, of_edges = _widths(instance)
+            if own != nodes:
+                raise ValueError(f"X[{n}].x has {own} features, want {nodes} as in {first}")
+            if (of_edges is None) != (edges is None):
+                there = ("has no edge_x, and", "has some") if of_edges is None else ("has edge_x, and", "has none")
+                raise ValueError(f"X[{n}] {there[0]} {first} {there[1]}: give it to all graphs or to none")
+            if of_edges != edges:
+                raise ValueError(f"X[{n}].edge_x has {of_edges} features, want {edges} as in {first}")
+            if self.directed:
+                _one_way(instance.edges, f"X[{n}].edges")
+        if fitting:
+            self.n_edge_features_in_ = edges
         return made
 
     def _graphs(self, X: Any) -> list[Graph]:
@@ -193,7 +195,7 @@ class GraphCRF(Classifier):
         return [_masked(g, labels, n) for n, (g, labels) in enumerate(zip(graphs, listed))]
 
     def _manifest(self, instances: Sequence[Instance]) -> dict[str, Any]:
-        names = self._columns or [str(k) for k in range(instances[0].x.shape[1])]
+        names = instances[0].names or [str(k) for k in range(instances[0].x.shape[1])]
         manifest: dict[str, Any] = {"node_features": names + ["bias"] if self.bias else names}
         edge_x = instances[0].edge_x
         if edge_x is not None:
@@ -203,11 +205,12 @@ class GraphCRF(Classifier):
     def _adopt(self, model: Model) -> None:
         if len(model.schema["node_types"]) != 1:
             raise ValueError("this model has several types of nodes: use it with the command")
-        names = model.features("node")
-        self.bias = names[-1:] == ["bias"]
-        self.n_features_in_ = len(names) - self.bias
+        forms = {"none": False, "constant": False, "dense": True}
+        if len(model.schema["edge_types"]) > 1 or model.recipe.get("edge_form") not in forms:
+            raise ValueError("this model has edges of several types, or in bins: use it with the command")
+        self._of_nodes(model)
+        self.n_edge_features_in_ = len(model.features("edge")) - self.bias if forms[model.recipe["edge_form"]] else None
         self.directed = bool(model.schema["edge_types"]) and not model.schema["edge_types"][0].get("symmetric", False)
-        self.classes_ = classes_of(model.states())
 
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return parts[0] if _single(X) else parts
@@ -215,11 +218,11 @@ class GraphCRF(Classifier):
     def _label_place(self, instance: int, node: int) -> str:
         return f"y[{instance}][{node}]"
 
-    def _place(self, instance: int, array: str, index: list[int]) -> str:
-        if array == "labels":
-            return f"y[{instance}]{index or ''}"
-        name = {"node_features": "x", "edge_features": "edge_x"}.get(array, array)
-        return f"X[{instance}].{name}{index or ''}"
+    def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
+        return f"y[{instance}]{index or ''}" if array == "labels" else super()._place(folder, instance, array, index)
+
+    def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
+        return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", **(names or {})})
 
 
 def _single(X: Any) -> bool:
@@ -236,30 +239,33 @@ def _array(x: Any) -> NDArray[Any]:
     return np.asarray(x)
 
 
-def _instance(graph: Graph, where: str) -> Instance:
+@dataclass
+class _Pairs:
+    """Edges [edges, 2], whatever their number."""
+
+    edges: NDArray[Any]
+
+
+def _across(graphs: Sequence[Graph]) -> bool:
+    """Report whether edges of the shape [2, 2] are [2, edges], as those of the other graphs are."""
+    shapes = {np.shape(g.edges) for g in graphs if not isinstance(g.edges, _Pairs) and not hasattr(g.edges, "tocoo")}
+    return any(len(s) == 2 and s[0] == 2 != s[1] for s in shapes) and not any(len(s) == 2 and s[1] == 2 != s[0] for s in shapes)
+
+
+def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
     x = numeric(_array(graph.x), 2, where + ".x", "[nodes, features]")
+    if len(x) == 0:
+        raise ValueError(f"{where}.x has no nodes: leave the graph out")
+    columns = getattr(graph.x, "columns", None)
     edge_x = None if graph.edge_x is None else _array(graph.edge_x)
     if hasattr(graph.edges, "tocoo"):
-        matrix = graph.edges.tocoo()
-        if matrix.shape != (len(x), len(x)):
-            raise ValueError(f"{where}.edges is a matrix of shape {list(matrix.shape)}, want {[len(x), len(x)]}, the number of nodes")
-        keep = matrix.row != matrix.col
         if edge_x is not None:
             raise ValueError(f"{where}.edges is a matrix, which has no order of edges for edge_x: give the ends as [edges, 2]")
-        edges = np.stack([matrix.row, matrix.col], 1)[keep]
-        values = matrix.data[keep]
+        edges, values = _of_matrix(graph.edges, len(x), where)
         if len(values) and (values != values[0]).any():
             edge_x = values[:, None]
     else:
-        edges = _array(graph.edges)
-        if edges.size == 0:
-            edges = edges.reshape(0, 2)
-        if edges.ndim == 2 and edges.shape[0] == 2 != edges.shape[1]:
-            edges = edges.T
-        if edges.ndim != 2 or edges.shape[1] != 2:
-            raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]")
-        if edges.dtype.kind not in "iu" and edges.size:
-            raise ValueError(f"{where}.edges holds {edges.dtype}, want integers")
+        edges = _ends(graph.edges, across, where, len(x))
     outside = (edges < 0) | (edges >= len(x))
     if outside.any():
         e, end = (int(k[0]) for k in np.nonzero(outside))
@@ -270,7 +276,56 @@ def _instance(graph: Graph, where: str) -> Instance:
         edge_x = numeric(edge_x, 2, where + ".edge_x", "[edges, features]")
         if len(edge_x) != len(edges):
             raise ValueError(f"{where}.edge_x has {len(edge_x)} rows, want {len(edges)}, one for each edge")
-    return Instance(x, edges, edge_x)
+    return Instance(x, edges, edge_x, names=None if columns is None else [str(c) for c in columns])
+
+
+def _of_matrix(matrix: Any, nodes: int, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the ends [edges, 2] and the values of the entries of a sparse matrix that are edges."""
+    if matrix.shape != (nodes, nodes):
+        raise ValueError(f"{where}.edges is a matrix of shape {list(matrix.shape)}, want {[nodes, nodes]}, the number of nodes")
+    entries = matrix.tocoo()
+    edges, values = np.stack([entries.row, entries.col], 1), entries.data
+    once, at, same = np.unique(edges[:, 0].astype(np.int64) * nodes + edges[:, 1], return_index=True, return_inverse=True)
+    if len(once) < len(edges):
+        total = np.zeros(len(once), np.result_type(values, np.int64))
+        np.add.at(total, same.reshape(-1), values)
+        edges, values = edges[at], total
+    keep = (edges[:, 0] != edges[:, 1]) & (values != 0)
+    return edges[keep], values[keep]
+
+
+def _ends(given: Any, across: bool, where: str, nodes: int) -> NDArray[Any]:
+    """Return the ends of edges as [edges, 2]."""
+    edges = _array(given.edges if isinstance(given, _Pairs) else given)
+    if edges.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if edges.ndim == 2 and edges.shape[0] == 2 and not isinstance(given, _Pairs):
+        if edges.shape[1] != 2 or across:
+            edges = edges.T
+        elif edges[0, 1] != edges[1, 0]:  # else it is the same edges
+            import warnings
+
+            text = f"{f'{where}.edges'.lstrip('.')} has the shape [2, 2]: each row is taken for an edge; give two edges of an edge_index [2, edges] as edge_index.T"
+            warnings.warn(text, BlockbpWarning, stacklevel=7)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        hint = "; a matrix of nodes by nodes can be given as one of scipy.sparse" if edges.shape == (nodes, nodes) else ""
+        raise ValueError(f"{where}.edges has the shape {list(edges.shape)}, want [edges, 2]{hint}")
+    if edges.dtype.kind not in "iu":
+        raise ValueError(f"{where}.edges holds {edges.dtype}, want integers")
+    return edges
+
+
+def _one_way(edges: NDArray[Any], where: str) -> None:
+    """Refuse two edges of which one is the other one the other way round."""
+    number = {(u, v): e for e, (u, v) in enumerate(edges.tolist())}
+    for e, (u, v) in enumerate(edges.tolist()):
+        if (other := number.get((v, u), e)) < e:
+            raise ValueError(f"{where}[{e}] is {where}[{other}] the other way round, and with directed=True two nodes have one edge: keep the row that leads from first to second, or use directed=False")
+
+
+def _widths(instance: Instance) -> tuple[int, int | None]:
+    """Return the numbers of features of nodes and of edges."""
+    return instance.x.shape[1], None if instance.edge_x is None else instance.edge_x.shape[1]
 
 
 def _masked(graph: Graph, labels: Any, n: int) -> Any:

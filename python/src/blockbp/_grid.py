@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Instance, classes_of, numeric
-from ._base import Classifier, _listed, documented
+from ._arrays import Instance, Rows, numeric
+from ._base import DATA, Classifier, _listed, documented
 from ._model import Model
+from ._run import Folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -81,21 +83,7 @@ class GridCRF(Classifier):
         options: Mapping[str, Any] | None = None,
         predict_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.neighbours = neighbours
-        self.edges = edges
-        self.bias = bias
-        self.prior = prior
-        self.l2 = l2
-        self.counting = counting
-        self.method = method
-        self.class_weight = class_weight
-        self.max_time = max_time
-        self.unlabelled = unlabelled
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.options = options
-        self.predict_options = predict_options
+        self._store(locals())
 
     def fit(self, X: Any, y: Any, images: Any = None) -> Self:
         """Learn the weights.
@@ -122,7 +110,7 @@ class GridCRF(Classifier):
         if not pictures:
             raise ValueError("X is empty")
         wanted = pictures[0].shape[2] if fitting else self.n_features_in_
-        self._columns = [x.shape[1] for x in pictures]  # for messages
+        joined: dict[tuple[int, int], tuple[NDArray[np.int32], NDArray[np.int32]]] = {}
         made: list[Instance] = []
         for n, x in enumerate(pictures):
             rows, columns, features = x.shape
@@ -130,11 +118,13 @@ class GridCRF(Classifier):
                 raise ValueError(f"X[{n}] has {features} features, want {wanted} as " + ("X[0]" if fitting else "in fit"))
             if rows == 0 or columns == 0:
                 raise ValueError(f"X[{n}] has the shape {list(x.shape)}: it is empty")
-            edges, direction = grid_edges(rows, columns, self.neighbours)
+            if (rows, columns) not in joined:
+                joined[rows, columns] = grid_edges(rows, columns, self.neighbours)
+            edges, direction = joined[rows, columns]
             flat = x.reshape(rows * columns, features)
             instance = Instance(flat, edges, shape=(rows, columns))
             if self.edges == "features":
-                instance.edge_x = np.concatenate([flat[edges[:, 0]], flat[edges[:, 1]]], 1)
+                instance.edge_x = _ends(flat, edges)
                 instance.edge_types = direction
             else:
                 instance.edge_bins = direction
@@ -159,7 +149,7 @@ class GridCRF(Classifier):
             mean = float(np.concatenate(squares).mean(dtype=np.float64))
             self.contrast_scale_ = 2 * mean if mean > 0 else 1.0
         for instance, square in zip(instances, squares):
-            instance.edge_x = np.exp(-square[:, None] / np.float32(self.contrast_scale_) * np.array(SCALES, np.float32))
+            instance.edge_x = _contrasts(square, self.contrast_scale_)
             instance.edge_types, instance.edge_bins = instance.edge_bins, None
 
     def _directions(self) -> list[str]:
@@ -191,10 +181,7 @@ class GridCRF(Classifier):
         self.neighbours, self.edges = 2 * len(directions), "features" if len(types) > 1 else "constant"
         if scale := re.fullmatch(r"exp\(-d2\*1/(.*)\)", model.features("edge")[0]):
             self.edges, self.contrast_scale_ = "contrast", float(scale[1])
-        names = model.features("node")
-        self.bias = names[-1:] == ["bias"]
-        self.n_features_in_ = len(names) - self.bias
-        self.classes_ = classes_of(model.states())
+        self._of_nodes(model)
 
     def _shaped(self, X: Any, parts: list[NDArray[Any]]) -> Any:
         return np.stack(parts) if isinstance(X, np.ndarray) else parts
@@ -202,13 +189,31 @@ class GridCRF(Classifier):
     def _label_place(self, instance: int, node: int) -> str:
         return f"y[{instance}], at entry {node} row by row,"
 
-    def _place(self, instance: int, array: str, index: list[int]) -> str:
+    def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
         name = {"node_features": "X", "labels": "y"}.get(array)
         if name is None or not index:
-            return super()._place(instance, array, index)
-        columns = self._columns[instance]
-        at = [index[0] // columns, index[0] % columns, *index[1:]]
-        return f"{name}[{instance}]{at}"
+            return super()._place(folder, instance, array, index)
+        columns = int(np.load(os.path.join(folder / DATA, "grid_shape.npy"))[instance, 1])
+        return f"{name}[{instance}]{[index[0] // columns, index[0] % columns, *index[1:]]}"
+
+
+def _ends(x: NDArray[Any], edges: NDArray[Any]) -> Rows:
+    """Return the features of both ends of every edge, which are more than those of nodes."""
+
+    def rows(some: slice) -> NDArray[Any]:
+        return np.concatenate([x[edges[some, 0]], x[edges[some, 1]]], 1)
+
+    return Rows(rows, (len(edges), 2 * x.shape[1]), x.dtype)
+
+
+def _contrasts(squares: NDArray[np.float32], scale: float) -> Rows:
+    """Return exp(−β|Δ|²) for β of three scales."""
+
+    def rows(some: slice) -> NDArray[Any]:
+        contrasts: NDArray[np.float32] = np.exp(-squares[some, None] / np.float32(scale) * np.array(SCALES, np.float32))
+        return contrasts
+
+    return Rows(rows, (len(squares), len(SCALES)), np.float32)
 
 
 def grid_edges(rows: int, columns: int, neighbours: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

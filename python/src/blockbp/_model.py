@@ -18,6 +18,8 @@ class Model:
         Types, states and features; see the model files of docs/reference/formats.md.
     weights : dict of str to float64 ndarray
         ``node.TYPE`` [states, features] and ``edge.TYPE`` [states, states, features].
+    about : dict
+        What the estimator said of itself; empty of a model that the command has learned.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -29,6 +31,7 @@ class Model:
                 raise KeyError("format")
             self.schema: dict[str, Any] = json.loads(meta["schema"])
             self.recipe: dict[str, Any] = json.loads(meta["recipe"])
+            self.about = _about(self.recipe.get("about", ""))
             self.weights: dict[str, NDArray[np.float64]] = {}
             for name, tensor in header.items():
                 begin, end = tensor["data_offsets"]
@@ -53,3 +56,11 @@ class Model:
         """Return the weights by short names: ``node`` and ``edge`` of single types."""
         names = {"node.node": "node", "edge.edge": "edge"}
         return {names.get(k, k): v for k, v in self.weights.items() if not k.startswith("counting.")}
+
+
+def _about(text: str) -> dict[str, Any]:
+    try:
+        about = json.loads(text)
+    except ValueError:
+        return {}  # somebody else's
+    return about if isinstance(about, dict) else {}

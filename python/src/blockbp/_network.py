@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _run
-from ._base import _text, _warn
+from ._base import _flags, _warn, checked, threads, told_of
 from ._run import Folder
 
 NETWORK, EVIDENCE = "network.npz", "network.evid"
@@ -46,6 +46,10 @@ class Network:
     def _write(self, path: str) -> None:
         arrays = {"theta": self.theta, "edges": self.edges, "theta_uv": self.theta_uv, "states": self.states}
         given = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
+        if "edges" in given and given["edges"].size == 0:
+            del given["edges"]
+            if np.ndim(given.get("theta_uv", 0)) == 1 or np.shape(given.get("theta_uv", 0))[:1] == (0,):
+                given.pop("theta_uv", None)
         for name, array in given.items():
             if array.dtype.kind not in ("iu" if name in ("edges", "states") else "fiu"):
                 raise ValueError(f"network.{name} holds {array.dtype}, want {'integers' if name in ('edges', 'states') else 'numbers'}")
@@ -155,21 +159,23 @@ def infer(
     >>> round(float(np.exp(found.log_partition)), 9), found.marginals[0].round(3).tolist(), found.map.tolist()
     (2.0, [0.7, 0.3], [0, 0])
     """
-    extra = {"seed": random_state, **{k.replace("_", "-"): v for k, v in (options or {}).items()}}
+    extra = {"seed": random_state, **checked(options, "options", "infer", ("method", "counting", "evidence", "seed"))}
     if method == "bp":
         extra["counting"] = counting
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
 
-        def ask(task: str, given: Mapping[str, Any]) -> dict[str, Any]:
-            arguments = ["infer", *source, "--task", task, "--json", *(f"--{k}={_text(v)}" for k, v in given.items() if v is not None)]
-            _warn(_run.run(arguments, folder, verbose, places))
+        def ask(task: str, given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+            told = told_of("infer", "options", names)
+            arguments = ["infer", *source, "--task", task, "--json", *_flags(given)]
+            _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
             with open(folder / "stdout", encoding="utf-8") as file:
                 answer: dict[str, Any] = json.load(file)
             return answer
 
-        beliefs = ask("MAR", {"method": method, **extra})
-        best = {} if decode is None else ask("MPE", {"method": decode})
+        names = {"evidence": "evidence", "counting": "counting", "seed": "random_state"}
+        beliefs = ask("MAR", {"method": method, **extra}, {**names, "method": "method"})
+        best = {} if decode is None else ask("MPE", {"method": decode}, {**names, "method": "decode"})
     rows = beliefs["marginals"]
     marginals = np.zeros((len(rows), max(map(len, rows))))
     for s, row in enumerate(rows):
@@ -215,12 +221,13 @@ def sample(
     options : dict, optional
         Further options of ``blockbp sample``, such as ``{"burn_in": 5000}``.
     """
-    given = {"samples": n_samples, "sampler": sampler, "seed": random_state, "threads": None if n_jobs == -1 else n_jobs}
-    given.update({k.replace("_", "-"): v for k, v in (options or {}).items()})
+    given = {"samples": n_samples, "sampler": sampler, "seed": random_state, "threads": None if n_jobs in (None, -1) else threads(n_jobs)}
+    given.update(checked(options, "options", "sample", ("samples", "sampler", "seed", "threads")))
+    told = told_of("sample", "options", {"samples": "n_samples", "sampler": "sampler", "seed": "random_state", "threads": "n_jobs", "evidence": "evidence"})
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
-        arguments = ["sample", *source, "-o", "samples.npz", "--json", *(f"--{k}={_text(v)}" for k, v in given.items() if v is not None)]
-        _warn(_run.run(arguments, folder, verbose, places))
+        arguments = ["sample", *source, "-o", "samples.npz", "--json", *_flags(given)]
+        _warn(_run.run(arguments, folder, verbose, lambda text: told(places(text))))
         with open(folder / "stdout", encoding="utf-8") as file:
             about = json.load(file)["networks"][0]
         with np.load(folder / "samples.npz") as drawn:

@@ -52,9 +52,33 @@ def binary() -> str:
 
 def version() -> str:
     """Return the version of the package, which that of the binary has to equal."""
+    if stamped := _stamp(os.path.dirname(os.path.abspath(__file__))):
+        return stamped
     from importlib import metadata
 
     return metadata.version("blockbp")
+
+
+def check() -> None:
+    """Refuse the binary of another version, as the build has stamped both; a run asks the binary itself."""
+    if os.environ.get("BLOCKBP_BINARY") or not (own := _stamp(os.path.dirname(os.path.abspath(__file__)))):
+        return
+    try:
+        path = binary()
+    except BlockbpError:
+        return  # a run says so
+    there = _stamp(os.path.join(os.path.dirname(os.path.dirname(path)), "share", "blockbp"))
+    if there and there != own:
+        raise ImportError(f"the package in {os.path.dirname(os.path.abspath(__file__))} is version {own} and the binary {path} is {there}: install both anew, or remove one of two installations")
+
+
+def _stamp(folder: str) -> str:
+    """Return the version in a folder; "" where there is none, as before an installation."""
+    try:
+        with open(os.path.join(folder, "VERSION"), encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 class Folder:

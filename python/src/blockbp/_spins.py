@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import Labels, classes_of
+from ._arrays import Labels, label_array
 from ._base import DATA, Estimator, documented
 from ._graph import Graph, _instance
 from ._model import Model
@@ -27,6 +27,7 @@ class _Couplings(Estimator):
     _options = {"prior": "prior", "l2": "l2", "method": "method", "errors": "errors", "max_time": "max-time", "random_state": "seed", "n_jobs": "threads"}
     _model: str  # of the command
     errors: str
+    edges_: NDArray[np.int64]
 
     def fit(self, samples: Any, edges: Any = None) -> Self:
         """Learn fields and couplings.
@@ -38,6 +39,12 @@ class _Couplings(Estimator):
         edges : array [edges, 2], or sparse matrix [sites, sites], optional
             The pairs of sites that may have a coupling, by default all.
         """
+        return self._fit(samples, edges)
+
+    def _fit(self, samples: Any, edges: Any) -> Self:
+        return self._commit(lambda trial: trial._learn(samples, edges))
+
+    def _learn(self, samples: Any, edges: Any) -> None:
         codes = self._encode(_table(samples))
         self.n_features_in_ = codes.shape[1]
         self.edges_ = _bonds(edges, codes.shape[1])
@@ -46,10 +53,14 @@ class _Couplings(Estimator):
             for name, array in [("labels", codes), ("edges", self.edges_.astype(np.int32))]:
                 np.save(os.path.join(folder / DATA, name + ".npy"), array)
             with open(os.path.join(folder / DATA, "dataset.json"), "w", encoding="utf-8") as file:
-                json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True}, file)
+                json.dump({"states": [str(c) for c in self.classes_.tolist()], "hidden_labels": True, "about": self._about()}, file)
             directed = ["--directed"] if getattr(self, "directed", False) else []
             self._train(folder, [f"--model={self._model}", *directed])
-        return self
+
+    def _about(self) -> str:
+        sites = self.n_features_in_
+        every = len(self.edges_) == sites * (sites - 1) // 2  # edges are in order
+        return json.dumps({**json.loads(super()._about()), "edges": None if every else self.edges_.reshape(-1).tolist()})
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         """Return numbers of states, and set classes_."""
@@ -83,12 +94,8 @@ class _Couplings(Estimator):
 
     def _read_model(self) -> None:
         super()._read_model()
-        model = Model(self.model_)
-        if not model.recipe.get("untied") or set(self.coef_) != {"node", "edge"}:
-            raise ValueError(f"this model is not of a {type(self).__name__}: it has no weights of its own for every edge")
-        fields, couplings = self.coef_["node"][:, :, 0].copy(), self.coef_["edge"][:, :, :, 0].copy()
         if hasattr(self, "edges_"):
-            self._gauge(fields, couplings)
+            self._gauge(self.coef_["node"][:, :, 0].copy(), self.coef_["edge"][:, :, :, 0].copy())
 
     def _gauge(self, fields: NDArray[np.float64], couplings: NDArray[np.float64]) -> None:
         """Take fields out of couplings: both then sum to zero over the states of each site."""
@@ -110,19 +117,25 @@ class _Couplings(Estimator):
         path : path
             The file.
         edges : optional
-            As in fit: the file does not have them.
+            Those of a model that the command has learned: its file does not have them.
         """
         self = super().load(path)
-        sites = self.coef_["node"].shape[0]
-        self.n_features_in_, self.errors_ = sites, None
-        self.edges_ = _bonds(edges, sites)
-        if len(self.edges_) != len(self.coef_["edge"]):
-            raise ValueError(f"the model has {len(self.coef_['edge'])} couplings, and there are {len(self.edges_)} edges: give those of fit")
-        self._read_model()
+        if edges is not None or not hasattr(self, "edges_"):
+            given = _bonds(edges, self.n_features_in_)
+            if len(given) != len(self.coef_["edge"]) or not np.array_equal(given, getattr(self, "edges_", given)):
+                raise ValueError(f"these {len(given)} edges are not those of the {len(self.coef_['edge'])} couplings of the model: give those that it was learned with")
+            self.edges_ = given
+            self._read_model()
         return self
 
     def _adopt(self, model: Model) -> None:
-        self.classes_ = classes_of(model.states())
+        if not model.recipe.get("untied") or set(model.coefficients()) != {"node", "edge"}:
+            raise ValueError(f"this model is of no {type(self).__name__}: it has no weights of its own for every edge")
+        sites = model.weights["node.node"].shape[0]
+        self.n_features_in_, self.errors_ = sites, None
+        if "edges" in model.about:
+            flat = model.about["edges"]
+            self.edges_ = _bonds(None if flat is None else np.array(flat, np.int64).reshape(-1, 2), sites)
         if hasattr(self, "directed"):
             self.directed = not model.schema["edge_types"][0].get("symmetric", False)
 
@@ -184,7 +197,10 @@ class _Couplings(Estimator):
         matrix[u, v] = matrix[v, u] = flat[:, 0] if flat.shape[1] == 1 else np.sqrt((flat**2).sum(1))
         return matrix
 
-    def _place(self, instance: int, array: str, index: list[int]) -> str:
+    def _where(self, instance: int) -> str:
+        return "the samples"
+
+    def _place(self, folder: Folder, instance: int, array: str, index: list[int]) -> str:
         return f"{ {'labels': 'samples'}.get(array, array) }{index or ''}"
 
 
@@ -240,19 +256,16 @@ class IsingModel(_Couplings):
         verbose: int = 0,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.prior = prior
-        self.l2 = l2
-        self.method = method
-        self.errors = errors
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.options = options
+        self._store(locals())
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         self.classes_ = np.array([-1, 1])
         return self._recode(samples)
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        if model.states() != ["-1", "1"]:
+            raise ValueError(f"this model is of no IsingModel: its states are {', '.join(model.states())}; load it by PottsModel.load")
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
         try:
@@ -320,20 +333,11 @@ class PottsModel(_Couplings):
         verbose: int = 0,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.directed = directed
-        self.prior = prior
-        self.l2 = l2
-        self.method = method
-        self.errors = errors
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.options = options
+        self._store(locals())
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
         try:
-            self.classes_ = Labels.of([samples], None).classes
+            self.classes_ = Labels.of([samples], None, lambda _, flat: _place(samples)(flat)).classes
         except ValueError as err:
             raise ValueError(str(err).replace("y has", "samples have")) from None
         return self._recode(samples)
@@ -345,7 +349,7 @@ def _table(samples: Any) -> Any:
         for n, row in enumerate(samples):
             if np.shape(row) != np.shape(samples[0]):
                 raise ValueError(f"samples[{n}] has {np.size(row)} entries, want {np.size(samples[0])} as samples[0]")
-    array = samples if np.ma.isMaskedArray(samples) else np.asarray(samples)
+    array = samples if np.ma.isMaskedArray(samples) else label_array(samples)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(f"samples have the shape {list(array.shape)}, want [samples, sites]")
     return array
