@@ -210,6 +210,8 @@ func featuresError(err error) error {
 	switch {
 	case errors.As(err, &option):
 		return usagef("%v", err)
+	case errors.Is(err, onnx.ErrNoLoading):
+		return &exitError{exitIO, err} // no file that is named would help
 	case errors.Is(err, onnx.ErrNoLibrary):
 		return &exitError{exitIO, fmt.Errorf("%w; --onnxruntime and %s take that file, or its folder", err, onnx.Variable)}
 	}

@@ -20,6 +20,20 @@ var ErrNoLibrary = errors.New("the ONNX Runtime library is not available; instal
 	"(pip install onnxruntime; Debian, Ubuntu: apt-get install libonnxruntime-dev; macOS: brew install onnxruntime), " +
 	"or name the file libonnxruntime.so, .so.1 or .dylib")
 
+// ErrNoLoading is the ErrNoLibrary of a build that loads no libraries at all, as the static
+// ones of releases and of wheels for Python.
+var ErrNoLoading error = noLoading{}
+
+type noLoading struct{}
+
+func (noLoading) Error() string {
+	return "this build of blockbp loads no libraries, and ONNX Runtime is one; on Linux or macOS build a command that does " +
+		"(go install github.com/blockbp/blockbp/cmd/blockbp@latest), and give it the library (pip install onnxruntime)"
+}
+
+// Is reports that there is no library then.
+func (noLoading) Is(target error) bool { return target == ErrNoLibrary }
+
 // pythonPatience is the time in which Python says where a package is. It imports nothing.
 const pythonPatience = 10 * time.Second
 

@@ -2,17 +2,14 @@
 
 package onnx
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Library is the loaded library.
 type Library struct{}
 
 // Open always fails in this build.
 func Open(context.Context, string) (*Library, error) {
-	return nil, fmt.Errorf("%w (this build of blockbp loads no libraries: use Linux or macOS, and build with: go install github.com/blockbp/blockbp/cmd/blockbp@latest)", ErrNoLibrary)
+	return nil, ErrNoLoading
 }
 
 // Version is that of the library.
