@@ -398,8 +398,9 @@ func (l *learner) seconds() float64 {
 }
 
 // overTime and overSeconds are how much longer than its limit a run may take for its end, as a
-// share or, where that is more, in seconds. Reading data and the report come on top.
-const overTime, overSeconds = 0.1, 1.0
+// share or, where that is more, in seconds. Reading data and the report come on top: a process
+// is to end within a tenth of the limit, and 2 seconds, more.
+const overTime, overSeconds = 0.07, 1.0
 
 // longest returns how long a run may take, with its end; 0: as long as it takes.
 func (s *Settings) longest() float64 {
@@ -451,7 +452,7 @@ func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 
 // latest returns when learning has to end, in the time of the run, for an end of so many seconds.
 func (s *Settings) latest(end float64) time.Duration {
-	// A limit near the longest duration has no tenth more: only what is shorter is a duration.
+	// A limit near the longest duration has no share more: only what is shorter is a duration.
 	if seconds := s.longest() - end; seconds < s.MaxTime.Seconds() {
 		return time.Duration(seconds * float64(time.Second))
 	}

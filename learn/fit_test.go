@@ -268,12 +268,12 @@ func TestLatest(t *testing.T) {
 		{time.Second, 0, 1},
 		{time.Second, 1, 1},
 		{time.Second, 1.5, 0.5},
-		{100 * time.Hour, 10 * hour, 100 * hour},
-		{100 * time.Hour, 15 * hour, 95 * hour},
-		{2500000 * time.Hour, 0, 2500000 * hour}, // with a tenth more it is no duration
-		{2500000 * time.Hour, 500000 * hour, 2250000 * hour},
+		{100 * time.Hour, 5 * hour, 100 * hour},
+		{100 * time.Hour, 15 * hour, 92 * hour},
+		{2500000 * time.Hour, 0, 2500000 * hour}, // with its share more it is no duration
+		{2500000 * time.Hour, 500000 * hour, 2175000 * hour},
 		{math.MaxInt64, 0, time.Duration(math.MaxInt64).Seconds()},
-		{math.MaxInt64, 1000000 * hour, time.Duration(math.MaxInt64).Seconds()*1.1 - 1000000*hour},
+		{math.MaxInt64, 1000000 * hour, time.Duration(math.MaxInt64).Seconds()*1.07 - 1000000*hour},
 	} {
 		s := Settings{MaxTime: test.limit}
 		if got := s.latest(test.end).Seconds(); !near(got, test.want, 1e-9) {

@@ -79,3 +79,25 @@ func TestHarmOfALimit(t *testing.T) {
 		}
 	}
 }
+
+// TestHarmWithoutPredictions: pseudo-likelihood on pictures learns couplings that predictions, with
+// neighbours that are not known, can't use; a note says so, whether or not there is an evaluation set.
+func TestHarmWithoutPredictions(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	pictures := filepath.Join(folder, "pictures")
+	mustRun(t, "example", "images", "-o", pictures)
+	const harm = "the model is worse than a model of node features alone: accuracy"
+	const reason = "--method pseudo learns from true neighbours"
+	for _, options := range [][]string{nil, {"--eval", "test=test.txt"}} {
+		o := mustRun(t, append([]string{"train", pictures, "--list", "train.txt", "--method", "pseudo", "-o", filepath.Join(folder, fmt.Sprint("run", len(options)))}, options...)...)
+		if !strings.Contains(o.stderr, harm) || !strings.Contains(o.stderr, reason) {
+			t.Errorf("%v: %s", options, o.stderr)
+		}
+	}
+	grid := filepath.Join(folder, "alike")
+	chainData(t, grid, 0.5, true)
+	if o := mustRun(t, "train", grid, "--method", "pseudo", "-o", filepath.Join(folder, "good")); strings.Contains(o.stderr, "worse") {
+		t.Error(o.stderr)
+	}
+}

@@ -272,6 +272,65 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 	return scores, false, nil
 }
 
+// trainingNodes is about how many nodes of the training data predictions are tried on, in
+// instances at even distances, where nothing else would tell how good they are, and trainingSweeps
+// how many sweeps that takes at most: couplings that are too strong show early.
+const trainingNodes, trainingSweeps = 400_000, 60
+
+// neverPredicts reports whether the method never makes a prediction in learning, so that nothing in
+// its results shows how good they are.
+func (p *Prepared) neverPredicts() bool {
+	return p.Options.Method.Local() && p.Options.Method != learn.Exact
+}
+
+// tried notes where the model of such a method predicts some of its own training data worse than
+// node features alone do.
+func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
+	if !p.neverPredicts() || p.Options.NoEdges || len(p.Evaluations) > 0 {
+		return nil
+	}
+	set, nodes, data := *p.Set, 0, p.Problem.Data
+	for _, in := range data {
+		nodes += in.Graph.NumNodes()
+	}
+	set.Instances = nil
+	for i := 0; i < len(data); i += max(1, (nodes+trainingNodes-1)/trainingNodes) {
+		set.Instances = append(set.Instances, data[i])
+	}
+	e, err := NewEvaluation("the training data", &set, set.Instances)
+	if err != nil {
+		return err
+	}
+	m := r.Model.Model
+	if p.scale != nil { // that of the data learned from
+		m = m.Clone()
+		p.scale.Standard(m.Weights, m.Weights, &m.Layout)
+	}
+	w := p.inference(m, infer.Limits{Tolerance: PredictLimits.Tolerance, MaxSweeps: trainingSweeps})
+	w.Settled = PredictTolerance
+	w.Temperature = r.Model.Temperature()
+	w.Progress = watch.counter("trying predictions")
+	scored, err := w.score(ctx, e, false, 0)
+	text := ""
+	if err == nil {
+		text, err = w.harm(ctx, e, scored, ownNodes)
+	}
+	if err == nil && text == "" && r.Status.Stationary() { // where a limit ended the run, time may be over
+		if w.Model, err = p.withoutEdges(ctx, r); err == nil {
+			text, err = w.harm(ctx, e, scored, "a model of node features alone")
+		}
+	}
+	if err == nil && text != "" {
+		text = fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r))
+		watch.note("%s", text)
+		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // harm says that a model predicts an evaluation set worse than node features alone do, and
 // the likely reason; "" where it does not. Node features alone are what the training began
 // with, or else the model's own node potentials, and, where a limit ended the training, a
@@ -287,7 +346,7 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 		w.Temperature = 0 // that of the model is not theirs
 	}
 	text, err := w.harm(ctx, e, scored, what)
-	if err == nil && text == "" && p.alone == nil && !r.Status.Stationary() {
+	if err == nil && text == "" && p.alone == nil && (!r.Status.Stationary() || p.neverPredicts()) {
 		// Its node potentials were to go with its edges, and may be poor by themselves.
 		var unaries *crf.Model
 		if unaries, err = p.withoutEdges(ctx, r); err == nil {
@@ -350,12 +409,12 @@ func (p *Prepared) harmReason(r *Result) string {
 	switch {
 	case p.alone != nil:
 		return "few labels tell little of edges: train with --no-edges"
+	case p.neverPredicts():
+		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the choice to auto", p.Options.Method)
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
 	case hidden:
 		return "labels are hidden, so that this may be a poor one of several optima: start with --init from a model that was trained with --no-edges"
-	case p.Options.Method.Local() && p.Options.Method != learn.Exact:
-		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the choice to auto", p.Options.Method)
 	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":
 		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as evidence: compare with --counting convex in the place of %s, and with --no-edges", p.Options.Counting)
 	}

@@ -137,6 +137,9 @@ func (r *run) finish(ctx context.Context, fitted *learn.Result, times times, wat
 		if result.Scores, result.Unevaluated, err = r.p.evaluate(ctx, result, watch); err != nil {
 			return nil, err
 		}
+		if err := r.p.tried(ctx, result, watch); err != nil {
+			return nil, err
+		}
 	}
 	times.evaluated = time.Since(started)
 	result.Summary = r.summarise(result, times)
