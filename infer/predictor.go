@@ -147,6 +147,7 @@ func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) 
 		whole = whole.Restrict(free)
 	}
 	block := &whole.Blocks[0]
+	p.workspace.Potentials.Reserve(ground.RoomOf(&p.Model.Layout, in, block))
 	if err := p.workspace.Ground(p.Model, in, net, block); err != nil {
 		return nil, err
 	}

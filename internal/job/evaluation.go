@@ -13,6 +13,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/learn"
@@ -283,19 +285,34 @@ func (p *Prepared) neverPredicts() bool {
 	return p.Options.Method.Local() && p.Options.Method != learn.Exact
 }
 
-// tried notes where the model of such a method predicts some of its own training data worse than
-// node features alone do.
-func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
-	if !p.neverPredicts() || p.Options.NoEdges || len(p.Evaluations) > 0 {
-		return nil
-	}
-	set, nodes, data := *p.Set, 0, p.Problem.Data
+// tries reports whether predictions on some of the training data, the trial, tell how good the model is.
+func (p *Prepared) tries() bool {
+	return p.neverPredicts() && !p.Options.NoEdges && len(p.Evaluations) == 0
+}
+
+// trial returns about trainingNodes of the data learned from.
+func (p *Prepared) trial() (some []*crf.Instance) {
+	nodes, data := 0, p.Problem.Data
 	for _, in := range data {
 		nodes += in.Graph.NumNodes()
 	}
-	set.Instances = nil
 	for i := 0; i < len(data); i += max(1, (nodes+trainingNodes-1)/trainingNodes) {
-		set.Instances = append(set.Instances, data[i])
+		some = append(some, data[i])
+	}
+	return some
+}
+
+// tried notes where the model of such a method predicts some of its own training data worse than
+// node features alone do.
+func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
+	if !p.tries() {
+		return nil
+	}
+	machine.GiveBack() // what the learner had
+	set := *p.Set
+	set.Instances = p.trial()
+	if memory.Check("trying predictions", p.inferenceBytes(set.Instances), p.Options.Memory) != nil {
+		return nil
 	}
 	e, err := NewEvaluation("the training data", &set, set.Instances)
 	if err != nil {

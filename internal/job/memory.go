@@ -29,6 +29,10 @@ func (p *Prepared) Forecast() *learn.Memory {
 		beyond := p.inferenceBytes(held) - float64(p.Memory.Bytes)
 		m.Add("cross-validation", max(0, beyond), "what inference of whole networks on %d threads takes beyond what the learner has then given back", p.Options.Threads)
 	}
+	if p.tries() {
+		beyond := p.inferenceBytes(p.trial()) - float64(p.Memory.Bytes)
+		m.Add("trying predictions", max(0, beyond), "what they take on %d threads beyond what the learner has then given back", p.Options.Threads)
+	}
 	garbage := machine.MostGarbage(float64(m.Bytes))
 	m.Add("garbage", garbage, "what lies about before it is collected")
 	m.Add("report", max(0, reporting-p.evaluationBytes()-garbage), "plots, beyond what evaluations have given back, and garbage")
