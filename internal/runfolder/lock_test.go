@@ -127,14 +127,16 @@ func TestLockOfAnother(t *testing.T) {
 }
 
 // TestLockIsOfOne: of many that make, keep and remove the same folder at a time, one has
-// it at any moment, and in the end it is free.
+// it at any moment, and in the end it is free. How often each is refused is up to the
+// scheduler: they go on until the folder was taken often enough.
 func TestLockIsOfOne(t *testing.T) {
+	const often = 100
 	dir := filepath.Join(t.TempDir(), "run")
 	var inside, taken atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			for range 100 {
+			for taken.Load() < often {
 				run, err := Create(dir)
 				var inUse *InUseError
 				if errors.As(err, &inUse) {
@@ -156,9 +158,6 @@ func TestLockIsOfOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if taken.Load() < 100 {
-		t.Errorf("the folder was taken %d times", taken.Load())
-	}
 	if entries, err := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
