@@ -228,7 +228,7 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges, path), Remedy: "make the map, or leave the picture out of the list", Cause: err}
+		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges, path), Remedy: "name the folder of the maps by --edge-maps, make the map, or leave the picture out of the list", Cause: err}
 	}
 	if err != nil {
 		return err

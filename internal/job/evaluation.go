@@ -383,8 +383,9 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 const ownNodes = "its node potentials alone"
 
 // harm says that the labels and beliefs that were scored are worse than those of the node
-// potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss; "" where
-// they are not. Of one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
+// potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss, or that
+// beliefs are where the log loss is over twice theirs; "" where they are not. Of a smaller difference
+// in one of the two nothing is said: it may be chance. Their score stays in Scored.Alone.
 func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what string) (string, error) {
 	if !slices.ContainsFunc(w.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) ||
 		!slices.ContainsFunc(e.Instances, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
@@ -405,11 +406,16 @@ func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what
 		labels = func(s *Scored) string { return fmt.Sprintf("mean cost %.4g", s.MeanCost) }
 		worse = scored.MeanCost > alone.MeanCost
 	}
-	if !worse {
+	verdict := "is worse than"
+	switch {
+	case worse:
+	case scored.Score.MeanLogLoss() > 2*alone.Score.MeanLogLoss(): // edges lose as much again as the nodes had to lose: no chance
+		verdict = "gives worse beliefs than"
+	default:
 		return "", nil
 	}
-	return fmt.Sprintf("is worse than %s: %s, log loss %.4f, without edges %s, %.4f",
-		what, labels(scored), scored.Score.MeanLogLoss(), labels(alone), alone.Score.MeanLogLoss()), nil
+	return fmt.Sprintf("%s %s: %s, log loss %.4f, without edges %s, %.4f",
+		verdict, what, labels(scored), scored.Score.MeanLogLoss(), labels(alone), alone.Score.MeanLogLoss()), nil
 }
 
 // Harm says that the edges of the model did harm to what was scored, as Prepared.Train notes it, or
