@@ -265,3 +265,22 @@ def test_mistakes() -> None:
     wants(r"^X\[1\]\.mask is int64", Graph(x, edges, edge_x, np.arange(len(x))))
     wants(r"^X\[1\]: it is str", "graph")  # type: ignore[arg-type]
     wants(r"^y\[2\] has the shape \[3\], want \[17\]", y=[*y[:2], y[2][:3]])
+
+
+def test_edges_of_networkx() -> None:
+    networkx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(4)
+    path = networkx.path_graph(["c", "a", "b", "d"])  # rows of x are in this order
+    x = rng.normal(0, 1, (4, 2))
+    y = ["u", "v", "v", "u"]
+    ends = np.stack([np.arange(3), np.arange(1, 4)], 1)
+    want = GraphCRF().fit(Graph(x, ends), y)
+    got = GraphCRF().fit(Graph(x, path), dict(zip("cabd", y)))
+    assert all(np.array_equal(got.coef_[k], want.coef_[k]) for k in want.coef_)
+    assert np.array_equal(got.predict((x, path)), want.predict((x, ends)))
+    for _, _, values in path.edges(data=True):
+        values["x"] = rng.normal()
+    assert GraphCRF().fit(Graph(x, path), y).coef_["edge"].shape == (2, 2, 2)
+    turned = networkx.Graph([(1, 0), (0, 2), (2, 3)])
+    with pytest.raises(ValueError, match="first node is 1: a row of x may be"):
+        GraphCRF().fit(Graph(x, turned), y)

@@ -290,3 +290,15 @@ def test_other_failures_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOCKBP_BINARY", "/nowhere/blockbp")
     with pytest.raises(BlockbpError, match="does not start"):
         GridCRF().fit(X, y)
+
+
+def test_score_of_classes_that_are_new() -> None:
+    X, y = stripes()
+    crf = GridCRF().fit(X, y)
+    other = y.copy()
+    other[0, 0, :3] = 7
+    with pytest.warns(BlockbpWarning, match="^3 labels of y are no class of the fit, and count as not found: 7$"):
+        found = crf.score(X, other)
+    same = np.asarray(crf.predict(X)) == y
+    same[0, 0, :3] = False
+    assert found == pytest.approx(same.mean())

@@ -88,7 +88,9 @@ def test_all_pairs_and_forms_of_edges() -> None:
     want = IsingModel().fit(samples, edges)
     half = sparse.coo_matrix((np.ones(len(edges)), edges.T), (5, 5))
     for form in (edges[::-1, ::-1], np.r_[edges, edges[:, ::-1]], edges.T, half + half.T):
-        assert np.array_equal(IsingModel().fit(samples.tolist(), form).couplings_, want.couplings_)
+        got = IsingModel().fit(samples.tolist(), form)
+        order = np.lexsort(got.edges_.T[::-1])
+        assert np.array_equal(got.edges_[order], want.edges_) and np.allclose(got.couplings_[order], want.couplings_, rtol=0, atol=1e-6)
 
 
 def test_probabilities_of_the_network() -> None:
@@ -188,3 +190,15 @@ def test_mistakes() -> None:
         IsingModel().fit(samples, edges).score(samples[:, :4])
     with pytest.raises(ValueError, match="not fitted"):
         IsingModel().sample()
+
+
+def test_couplings_in_the_order_of_edges() -> None:
+    rng = np.random.default_rng(8)
+    a, b = rng.choice([-1, 1], (2, 4000))
+    samples = np.stack([a, b, np.where(rng.random(4000) < 0.2, -a, a), np.where(rng.random(4000) < 0.4, -b, b)], 1)
+    model = IsingModel().fit(samples, [(3, 1), (0, 2), (1, 3), (0, 1)])
+    assert model.edges_.tolist() == [[1, 3], [0, 2], [0, 1]]
+    assert np.allclose(model.couplings_, [np.arctanh(0.2), np.arctanh(0.6), 0], atol=0.06)
+    assert np.isfinite(model.errors_["couplings"]).all()
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.edges_, model.edges_) and np.array_equal(copy.couplings_, model.couplings_)

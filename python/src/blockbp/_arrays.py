@@ -211,8 +211,11 @@ class Labels:
             raise ValueError(f"y has {len(classes)} known class{'es' if len(classes) != 1 else ''}, want at least 2: {classes.tolist()}{hint}")
         return cls(classes, hidden)
 
-    def encode(self, y: Any, place: Callable[[int], str]) -> NDArray[np.int32]:
-        """Return numbers of classes in the shape of y, −1 where hidden."""
+    def encode(self, y: Any, place: Callable[[int], str], others: list[Any] | None = None) -> NDArray[np.int32]:
+        """Return numbers of classes in the shape of y, −1 where hidden.
+
+        Labels that are no class are refused; given others, they are added to it, as −2.
+        """
         array, known = _known(y, self.hidden)
         codes = np.full(array.shape, -1, np.int32)
         if self.classes.dtype.kind in "iub" and array.dtype.kind in "iub" and self.classes[0] == 0 and len(self.classes) == self.classes[-1] + 1 and array.ndim and array.dtype.kind != "b":
@@ -226,7 +229,10 @@ class Labels:
             at = np.minimum(np.searchsorted(self.classes, array[known]), len(self.classes) - 1)
             codes[known] = np.where(self.classes[at] == array[known], at, -1)
             wrong = known & (codes < 0)
-        if wrong.any():
+        if others is not None:
+            codes[wrong] = -2
+            others.extend(array[wrong].tolist())
+        elif wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             names = ", ".join(map(str, self.classes[:10])) + (", …" if len(self.classes) > 10 else "")
             label = array.reshape(-1)[first : first + 1].tolist()[0]

@@ -422,10 +422,10 @@ class Classifier(Estimator):
             arrays.append(array)
         return arrays
 
-    def _labelled(self, instances: Sequence[Instance], y: Sequence[Any], labels: Labels) -> None:
+    def _labelled(self, instances: Sequence[Instance], y: Sequence[Any], labels: Labels, others: list[Any] | None = None) -> None:
         """Give the instances their labels."""
         for n, (instance, labels_of) in enumerate(zip(instances, self._shapely(instances, y))):
-            instance.labels = labels.encode(labels_of, functools.partial(self._label_place, n)).reshape(-1)
+            instance.labels = labels.encode(labels_of, functools.partial(self._label_place, n), others).reshape(-1)
 
     @contextlib.contextmanager
     def _data(self, instances: Sequence[Instance], manifest: dict[str, Any]) -> Iterator[Folder]:
@@ -487,14 +487,23 @@ class Classifier(Estimator):
         return self._shaped(X, [self.classes_[p] for p in self._infer(X, y, ["--decode=map"], "labels", images)])
 
     def score(self, X: Any, y: Any, **images: Any) -> float:
-        """Return the share of the known labels that predict finds."""
+        """Return the share of the known labels that predict finds.
+
+        Labels that are no class of the fit count as not found, with a warning. It is an error where none is.
+        """
         self._fitted()
         right = known = 0
+        others: list[Any] = []
         truth = self._instances(X, False, **images)
-        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
+        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled), others)
+        if others and all(i.labels is None or (i.labels < 0).all() for i in truth):
+            self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))  # none is a class: refused
+        elif others:
+            found = ", ".join(sorted({repr(label) for label in others})[:10])
+            _warn([f"{len(others)} labels of y are no class of the fit, and count as not found: {found}"])
         for instance, codes in zip(truth, self._infer(X, None, [], "labels", images)):
             assert instance.labels is not None
-            there = instance.labels >= 0
+            there = instance.labels != -1
             right += int((codes.reshape(-1) == instance.labels)[there].sum())
             known += int(there.sum())
         if known == 0:

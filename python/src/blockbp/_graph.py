@@ -26,12 +26,13 @@ class Graph:
     ----------
     x : array [nodes, features]
         Node features; also a data frame, a tensor or a sparse matrix.
-    edges : array [edges, 2], array [2, edges], or sparse matrix [nodes, nodes]
+    edges : array [edges, 2], array [2, edges], sparse matrix [nodes, nodes], or graph of networkx
         The ends of every edge, numbered from 0. An edge that is there both ways round is one
         edge, and an error of ``GraphCRF(directed=True)``. An array [2, 2] is read as the others
         of a list, and by itself as [edges, 2]. Of a matrix, entries that are not 0 and not on
         the diagonal are edges, repeated ones are added up, and values that differ are an edge
-        feature.
+        feature. Of networkx the rows of x are the nodes in the order of the graph, and nodes
+        that are the numbers from 0 must be in order.
     edge_x : array [edges, features], optional
         Edge features.
     mask : bool array [nodes], optional
@@ -57,10 +58,10 @@ class Graph:
             torch_geometric, with x, edge_index and perhaps edge_attr; or a graph of
             networkx, with the attribute x of every node, and perhaps of every edge.
         """
-        if isinstance(graph, Graph):
-            return graph
         if isinstance(graph, tuple) and len(graph) in (2, 3):
-            return cls(*graph)
+            graph = cls(*graph)
+        if isinstance(graph, Graph):
+            return graph._with_networkx() if hasattr(graph.edges, "adj") else graph
         if hasattr(graph, "edge_index"):
             index = _array(graph.edge_index)
             if index.ndim != 2 or index.shape[0] != 2:
@@ -70,21 +71,23 @@ class Graph:
             return cls._of_networkx(graph)
         raise ValueError(f"it is {type(graph).__name__}, want a Graph, (x, edges), (x, edges, edge_x), Data of torch_geometric, or a graph of networkx")
 
+    def _with_networkx(self) -> Graph:
+        """Return the graph with the ends of edges that are those of a graph of networkx."""
+        names = list(self.edges.nodes)
+        if set(names) == set(range(len(names))) and names != list(range(len(names))):
+            raise ValueError(f"edges is a graph whose first node is {names[0]!r}: a row of x may be for the node of this number, or of this place; give np.array(graph.edges), or make the graph with its nodes in order")
+        edges, edge_x = _joined(self.edges)
+        if self.edge_x is not None:
+            edge_x = self.edge_x
+        return Graph(self.x, edges, edge_x, self.mask, names if self.nodes is None else self.nodes)
+
     @classmethod
     def _of_networkx(cls, graph: Any) -> Graph:
-        names = list(graph.nodes)
-        number = {name: n for n, name in enumerate(names)}
         for name, values in graph.nodes(data=True):
             if "x" not in values:
                 raise ValueError(f"node {name!r} has no attribute x, its features: graph.nodes[{name!r}]['x'] = [...]")
         x = np.array([np.ravel(values["x"]) for _, values in graph.nodes(data=True)])
-        edges = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
-        features = [values.get("x") for _, _, values in graph.edges(data=True)]
-        given = sum(f is not None for f in features)
-        if given not in (0, len(features)):
-            raise ValueError(f"{given} of {len(features)} edges have the attribute x: give it to all or to none")
-        edge_x = np.array([np.ravel(f) for f in features]) if given else None
-        return cls(x, _Pairs(edges), edge_x, nodes=names)
+        return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
 
 @documented
@@ -223,6 +226,17 @@ class GraphCRF(Classifier):
 
     def _places(self, folder: Folder, verb: str, names: Mapping[str, str] | None = None) -> Callable[[str], str]:
         return super()._places(folder, verb, {"node_features": "x", "edge_features": "edge_x", **(names or {})})
+
+
+def _joined(graph: Any) -> tuple[_Pairs, NDArray[Any] | None]:
+    """Return the ends of the edges of a graph of networkx, and their features."""
+    number = {name: n for n, name in enumerate(graph.nodes)}
+    edges = np.array([(number[u], number[v]) for u, v in graph.edges()], np.int64).reshape(-1, 2)
+    features = [values.get("x") for _, _, values in graph.edges(data=True)]
+    given = sum(f is not None for f in features)
+    if given not in (0, len(features)):
+        raise ValueError(f"{given} of {len(features)} edges have the attribute x: give it to all or to none")
+    return _Pairs(edges), np.array([np.ravel(f) for f in features]) if given else None
 
 
 def _single(X: Any) -> bool:

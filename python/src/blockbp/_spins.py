@@ -59,7 +59,7 @@ class _Couplings(Estimator):
 
     def _about(self) -> str:
         sites = self.n_features_in_
-        every = len(self.edges_) == sites * (sites - 1) // 2  # edges are in order
+        every = np.array_equal(self.edges_, _bonds(None, sites))
         return json.dumps({**json.loads(super()._about()), "edges": None if every else self.edges_.reshape(-1).tolist()})
 
     def _encode(self, samples: Any) -> NDArray[np.int32]:
@@ -217,7 +217,7 @@ class IsingModel(_Couplings):
     Attributes
     ----------
     edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first.
+        The pairs of sites, the smaller first, in the order given to fit.
     couplings_ : ndarray of shape [edges]
         J of each.
     fields_ : ndarray of shape [sites]
@@ -296,7 +296,7 @@ class PottsModel(_Couplings):
     Attributes
     ----------
     edges_ : int ndarray of shape [edges, 2]
-        The pairs of sites, the smaller first.
+        The pairs of sites, the smaller first, in the order given to fit.
     couplings_ : ndarray of shape [edges, states, states]
         J of each.
     fields_ : ndarray of shape [sites, states]
@@ -360,15 +360,17 @@ def _place(samples: Any) -> Any:
 
 
 def _bonds(edges: Any, sites: int) -> NDArray[np.int64]:
-    """Return each pair of sites once, in order."""
+    """Return each pair of sites once, the smaller first, in the order in which they are given first."""
     if edges is None:
         return np.argwhere(np.triu(np.ones((sites, sites), bool), 1))
     try:
-        ends = _instance(Graph(np.zeros((sites, 1)), edges), "").edges
+        ends = _instance(Graph.of(Graph(np.zeros((sites, 1)), edges)), "").edges
     except ValueError as err:
         raise ValueError(str(err).lstrip(".").replace("node", "site")) from None
     if (loops := np.flatnonzero(ends[:, 0] == ends[:, 1])).size:
         raise ValueError(f"edges[{loops[0]}] joins site {ends[loops[0], 0]} to itself")
     if len(ends) == 0:
         raise ValueError("there are no edges, and so no couplings")
-    return np.unique(np.sort(ends.astype(np.int64), 1), axis=0)
+    pairs = np.sort(ends.astype(np.int64), 1)
+    first = np.unique(pairs, axis=0, return_index=True)[1]
+    return pairs[np.sort(first)]
