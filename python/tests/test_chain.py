@@ -200,7 +200,7 @@ def test_mistakes() -> None:
     wants(r"^y\[0\]\[1\] is 3, and y\[0\]\[0\] is '.*': labels of different types have no order", X, [[y[0][0], 3, *y[0][2:]], *y[1:]])
     crf = ChainCRF().fit(X, y)
     with pytest.raises(ValueError, match=r"^y\[1\]\[2\] is 'X', which is no class: classes are ADJ"):
-        crf.score(X, [s if n != 1 else [*s[:2], "X", *s[3:]] for n, s in enumerate(y)])
+        crf.predict(X, [s if n != 1 else [*s[:2], "X", *s[3:]] for n, s in enumerate(y)])
     with pytest.raises(ValueError, match=r"^X\[0\] is empty"):
         crf.predict([[]])
     with pytest.raises(ValueError, match="not fitted"):

@@ -500,7 +500,7 @@ class Classifier(Estimator):
             self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))  # none is a class: refused
         elif others:
             found = ", ".join(sorted({repr(label) for label in others})[:10])
-            _warn([f"{len(others)} labels of y are no class of the fit, and count as not found: {found}"])
+            _warn([f"labels of y that are no class of the fit count as not found, {len(others)} in all: {found}"])
         for instance, codes in zip(truth, self._infer(X, None, [], "labels", images)):
             assert instance.labels is not None
             there = instance.labels != -1
