@@ -34,6 +34,8 @@ type Result struct {
 	// state has probability 1.
 	Marginals [][]float64
 	Outcome
+	// SweepSeconds is what the Sweeps of Propagation took on the clock; 0 of other methods.
+	SweepSeconds float64
 	// Stationary says that the iteration converged to a stationary point that need not
 	// be the best: of a free energy not known to be convex, or of MeanField.
 	Stationary bool
@@ -188,6 +190,7 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
+	o.Limits.threads = o.Threads
 	end, err := o.search(ctx, reduced.pairwise, numbers)
 	if err == nil && marginals {
 		err = searchZero(reduced.pairwise, o.Seed)

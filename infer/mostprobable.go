@@ -66,7 +66,7 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 		problem.Variable = c.Variable
 	}
 	r, err := problem.Solve(ctx, mpe.Settings{
-		Method: mpe.Method(o.Method), Memory: o.Memory, Limits: mpe.Limits(o.Limits),
+		Method: mpe.Method(o.Method), Memory: o.Memory, Limits: mpe.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
 		Planned: func(plan *exact.Plan) { o.forecast(plan, plan.MaximumBytes) },
 	})
 	if err != nil {

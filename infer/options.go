@@ -69,7 +69,8 @@ type Options struct {
 	Progress func(done, total int)
 	// Seed of everything random.
 	Seed uint64
-	// Threads of Gibbs and MeanField; 0: 1. Results do not depend on it.
+	// Threads of Gibbs, MeanField, and Propagation on large networks; 0: 1. Results do not
+	// depend on it.
 	Threads int
 }
 
@@ -117,6 +118,8 @@ type Limits struct {
 	// MaxSweeps bounds the sweeps over the network; 0: that of DefaultLimits, of TRW-S
 	// 4000. Below 0 no sweep is made, but one by Gibbs and TRW-S.
 	MaxSweeps int
+
+	threads int // of sweeps over a large network; 0: 1
 }
 
 // DefaultLimits are those of all methods but TRW-S. Zero fields of Limits stand for
@@ -125,7 +128,7 @@ var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
 // resolved are the limits with their defaults.
 func (l Limits) resolved() bp.Limits {
-	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps)}
+	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Together: true}
 }
 
 // Outcome tells how an iteration ended.

@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -50,10 +51,13 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	if err := r.load(); err != nil {
 		return nil, explain(err, p)
 	}
+	r.workspace.Threads = limits.threads
+	began := time.Now()
 	outcome, err := r.workspace.Iterate(ctx, net, r.state, block, limits.resolved())
 	if err != nil {
 		return nil, explain(err, p)
 	}
+	r.SweepSeconds = time.Since(began).Seconds()
 	r.Outcome = newOutcome(outcome)
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
 	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)

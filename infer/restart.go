@@ -112,7 +112,7 @@ func treeMessages(ctx context.Context, p *mrf.Pairwise, limits Limits, rng *rand
 		return nil
 	}
 	enough := limits.resolved()
-	run, err := propagate(ctx, p, numbers, Limits{Tolerance: max(1e-6, enough.Tolerance), MaxSweeps: min(restartSweeps, enough.MaxSweeps)}, nil)
+	run, err := propagate(ctx, p, numbers, Limits{Tolerance: max(1e-6, enough.Tolerance), MaxSweeps: min(restartSweeps, enough.MaxSweeps), threads: limits.threads}, nil)
 	if err != nil {
 		return nil
 	}

@@ -28,6 +28,9 @@ type Limits struct {
 	// change by more than that in all further sweeps together, and the most likely state of
 	// at most one node in a thousand (forecast). Sweeps are over-relaxed where that pays.
 	Beliefs float64
+	// Together: over a large block relayed sweeps are made at once, and what ends the iteration is
+	// looked at after these only. Beliefs asks for the same.
+	Together bool
 }
 
 // Outcome tells how an iteration on a block ended.
@@ -80,7 +83,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 		w.last.fit(net)
 	}
 	together := 1
-	if limits.Beliefs > 0 && w.relays(net, block) {
+	if (limits.Beliefs > 0 || limits.Together) && w.relays(net, block, moves) {
 		together = relayed
 	}
 	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
@@ -153,11 +156,11 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 // the first and the last. The forecast sees them where it is asked.
 func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, forecast bool) (first, last float64, err error) {
 	if n := len(w.steps); n > 1 {
-		err := w.sweepTogether(net, st, block, w.steps)
+		err := w.sweepTogether(net, st, block, w.steps, forecast)
 		return w.relay.residuals[0], w.relay.residuals[n-1], err
 	}
 	if s := w.steps[0]; s.moves {
-		w.extrapolate(net, st, block, 0, len(block.Nodes), s.momentum)
+		w.extrapolate(st, s.momentum)
 	}
 	last, err = w.Sweep(net, st, block, w.steps[0].damping)
 	if err == nil && forecast {

@@ -2,7 +2,6 @@ package bp
 
 import (
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -43,20 +42,21 @@ func (l *last) fit(net *Net) {
 	l.messages, l.beliefs = numeric.Resize(l.messages, net.numMessages), numeric.Resize(l.beliefs, net.numBeliefs)
 }
 
-// extrapolate makes y of x for the nodes in the places lo ≤ p < hi of the block, which hold
-// all of its nodes from lo to hi.
-func (w *Workspace) extrapolate(net *Net, st *State, block *partition.Block, lo, hi int, beta float64) {
-	for place := lo; place < hi; place++ {
-		s := block.Nodes[block.Order[place]]
-		k := int(net.Card[s])
-		at := net.beliefOffset(s)
-		simd.Extrapolate(st.LogBelief[at:][:k], w.last.beliefs[at:], beta)
-		for _, d := range block.In[block.InStart[place]:block.InStart[place+1]] {
-			at := int(d) * k
-			if net.uniform == 0 {
-				at = net.messageAt[d]
-			}
-			simd.Extrapolate(st.LogMessage[at:][:k], w.last.messages[at:], beta)
+// extrapolate makes y of x everywhere.
+func (w *Workspace) extrapolate(st *State, beta float64) {
+	simd.Extrapolate(st.LogMessage, w.last.messages, beta)
+	simd.Extrapolate(st.LogBelief, w.last.beliefs, beta)
+}
+
+// extrapolateBeliefs makes y of x in the beliefs of some nodes, none of them observed. Those that
+// follow each other are done at once.
+func (w *Workspace) extrapolateBeliefs(net *Net, st *State, nodes []int32, beta float64) {
+	for i := 0; i < len(nodes); {
+		lo := net.beliefOffset(nodes[i])
+		hi := lo
+		for ; i < len(nodes) && net.beliefOffset(nodes[i]) == hi; i++ {
+			hi += int(net.Card[nodes[i]])
 		}
+		simd.Extrapolate(st.LogBelief[lo:hi], w.last.beliefs[lo:], beta)
 	}
 }

@@ -2,10 +2,15 @@ package bp
 
 import (
 	"context"
+	"iter"
+	"math"
+	"slices"
 	"sync"
 
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Sweeps one after another need not wait for each other's end: a sweep may visit a stretch of
@@ -25,9 +30,13 @@ const (
 
 // relay is some sweeps that are made at once.
 type relay struct {
+	net       *Net
 	block     *partition.Block
+	forecast  bool         // whether the forecast sees the sweeps
 	ends      []int32      // [stretches] where they end, in block.Runs
 	ready     []int32      // [stretches] how many stretches the sweep before must have visited
+	spans     []span       // of messages, those of a stretch one behind the other; with momentum
+	spansAt   []int32      // [stretches + 1] where they begin
 	lanes     []*Workspace // [relayed] scratch
 	residuals [relayed]float64
 	changes   [relayed]float64 // of beliefs, the largest
@@ -40,21 +49,23 @@ type relay struct {
 }
 
 // relays reports whether sweeps over a block may be made at once.
-func (w *Workspace) relays(net *Net, block *partition.Block) bool {
+func (w *Workspace) relays(net *Net, block *partition.Block, moves bool) bool {
 	if len(block.Nodes) < leastStretches*partition.WindowNodes || net.held != nil && !w.unheld || w.single.on {
 		return false
 	}
-	w.planRelay(net, block)
+	w.planRelay(net, block, moves)
 	return true
 }
 
-// planRelay finds the stretches of a block, and how they follow each other.
-func (w *Workspace) planRelay(net *Net, block *partition.Block) {
+// planRelay finds the stretches of a block, how they follow each other and, for sweeps with
+// momentum, which messages move on with each.
+func (w *Workspace) planRelay(net *Net, block *partition.Block, moves bool) {
 	r := &w.relay
-	if r.block == block {
+	if r.net == net && r.block == block && (!moves || len(r.spansAt) > 0) {
 		return
 	}
-	r.block, r.ends, r.ready, r.moved.L = block, r.ends[:0], r.ready[:0], &r.mutex
+	r.net, r.block, r.ends, r.ready, r.moved.L = net, block, r.ends[:0], r.ready[:0], &r.mutex
+	r.spansAt = r.spansAt[:0]
 	const size = partition.WindowNodes
 	stretch := make([]int32, net.Graph.NumNodes()) // of nodes of the block; 0 of others, which no sweep changes
 	for p, s := range block.Nodes {
@@ -70,12 +81,64 @@ func (w *Workspace) planRelay(net *Net, block *partition.Block) {
 			r.ends, r.ready = append(r.ends, int32(i)), append(r.ready, last+1)
 		}
 	}
+	if moves {
+		r.planSpans(net, stretch)
+	}
+}
+
+// span is a part lo ≤ i < hi of a state's messages.
+type span struct{ lo, hi int }
+
+// planSpans deals the messages to the stretches. The two of an edge are read and written by the
+// updates of its ends alone, so that they may move on with the first of these: then the messages
+// of a picture are few spans.
+func (r *relay) planSpans(net *Net, stretch []int32) {
+	r.spansAt = append(r.spansAt[:0], make([]int32, len(r.ends)+1)...)
+	for k := range net.spans(stretch) {
+		r.spansAt[k+1]++
+	}
+	for k := range r.ends {
+		r.spansAt[k+1] += r.spansAt[k]
+	}
+	r.spans = numeric.Resize(r.spans, int(r.spansAt[len(r.ends)]))
+	next := slices.Clone(r.spansAt)
+	for k, s := range net.spans(stretch) {
+		r.spans[next[k]] = s
+		next[k]++
+	}
+}
+
+// spans yields the messages of a state, in order, each span with the stretch of its edges: the
+// first of those of their ends that are not observed.
+func (n *Net) spans(stretch []int32) iter.Seq2[int32, span] {
+	return func(yield func(int32, span) bool) {
+		at, of, from := 0, int32(-1), 0
+		for e := range int32(n.Graph.NumEdges()) {
+			first, before := int32(math.MaxInt32), at
+			for d := 2 * e; d < 2*e+2; d++ {
+				if t := n.Graph.Target(d); !n.observed(t) {
+					first = min(first, stretch[t])
+					at += int(n.Card[t])
+				}
+			}
+			if at > before && first != of {
+				if before > from && !yield(of, span{from, before}) {
+					return
+				}
+				of, from = first, before
+			}
+		}
+		if at > from {
+			yield(of, span{from, at})
+		}
+	}
 }
 
 // sweepTogether makes these sweeps, at most relayed of them, after relays. It is
-// Sweep and forecast.add for each.
-func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, steps []step) error {
+// Sweep for each and, where it is asked, forecast.add.
+func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, steps []step, forecast bool) error {
 	r := &w.relay
+	r.forecast = forecast
 	for len(r.lanes) < len(steps) {
 		r.lanes = append(r.lanes, &Workspace{})
 	}
@@ -100,6 +163,9 @@ func (w *Workspace) sweepTogether(net *Net, st *State, block *partition.Block, s
 			r.finish(pass, w.passStretch(net, st, pass, k, steps[pass/2]))
 		}
 	})
+	if !forecast {
+		return r.err
+	}
 	for s := range steps {
 		w.forecast.note(r.changes[s], r.residuals[s])
 	}
@@ -116,7 +182,10 @@ func (w *Workspace) passStretch(net *Net, st *State, pass int, k int32, step ste
 	}
 	if lo, hi := r.block.Runs[from], r.block.Runs[r.ends[k]]; pass%2 == 0 {
 		if step.moves {
-			w.extrapolate(net, st, r.block, int(lo), int(hi), step.momentum)
+			for _, s := range r.spans[r.spansAt[k]:r.spansAt[k+1]] {
+				simd.Extrapolate(st.LogMessage[s.lo:s.hi], w.last.messages[s.lo:], step.momentum)
+			}
+			w.extrapolateBeliefs(net, st, r.block.Nodes[lo:hi], step.momentum)
 		}
 		return nil
 	}
@@ -131,6 +200,9 @@ func (w *Workspace) passStretch(net *Net, st *State, pass int, k int32, step ste
 		if err != nil {
 			return err
 		}
+	}
+	if !r.forecast {
+		return nil
 	}
 	lo, hi := int(block.Runs[from]), int(block.Runs[r.ends[k]])
 	r.changes[s] = max(r.changes[s], w.forecast.addNodes(net, st, block, lo, hi, w.Potentials.NodeAt[lo], &lane.forecast.now))

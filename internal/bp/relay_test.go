@@ -64,7 +64,7 @@ func TestRelay(t *testing.T) {
 				seen := &r.space.forecast
 				seen.begin(r.net, r.state, block)
 				for s := range o.Sweeps {
-					r.space.extrapolate(r.net, r.state, block, 0, len(block.Nodes), Momentum(s))
+					r.space.extrapolate(r.state, Momentum(s))
 					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
 						t.Fatal(err)
 					}
@@ -92,6 +92,33 @@ func TestRelay(t *testing.T) {
 			}
 			if !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
 				t.Errorf("%s: messages or beliefs differ", what)
+			}
+		}
+	}
+}
+
+// TestTogether: plain sweeps, too, give the same bytes at once and one after another.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	grid := legal(graph.Grid(60, 280, graph.GridOptions{}))
+	other := legal(gen.BarabasiAlbert(leastStretches*partition.WindowNodes, 2, source(17)))
+	for i, numbers := range []*counting.Numbers{counting.Convex(grid), counting.Bethe(grid), counting.Convex(other)} {
+		g := []*graph.Graph{grid, grid, other}[i]
+		p := oracle.RandomPairwise(source(18), g, randomCards(source(19), g.NumNodes(), 2+i%2, 3), 1, 0)
+		var one *inference
+		var first Outcome
+		for _, threads := range []int{0, 1, 3} { // 0: one after another
+			r := newBlockInference(t, p, numbers, nil, partition.Whole(g))
+			r.space.Threads = threads
+			o, err := r.iterate(0, Limits{Tolerance: -1, MaxSweeps: 11, Together: threads > 0})
+			if err != nil || o.Sweeps != 11 || (r.space.relay.block != nil) != (threads > 0) {
+				t.Fatalf("case %d: %+v, %v; want 11 sweeps", i, o, err)
+			}
+			if one == nil {
+				one, first = r, o
+			}
+			if o != first || !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
+				t.Errorf("case %d on %d threads: %+v, want %+v; or messages or beliefs differ", i, threads, o, first)
 			}
 		}
 	}

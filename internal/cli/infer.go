@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ import (
 type inferFlags struct {
 	task, counting, method, evidence, out string
 	tolerance                             float64
-	maxSweeps, restarts, appearanceSteps  int
+	maxSweeps, sweeps                     int
+	restarts, appearanceSteps             int
 	memory                                int64
 	seed                                  uint64
 	chains, threads                       int
@@ -68,14 +70,15 @@ competition: log10 Z, marginals, or states.`,
 	forceable(cmd, forceHelp)
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message at which the iteration counts as converged; MPE: share of its size by which the bound must rise in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "at most this many sweeps over the network (MPE: 4000 if not given)")
+	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
 	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: at most this many steps that tighten the bound by optimising the edge appearances (default none)")
-	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5, on networks where these take two seconds or less); mean-field: starts (10 if not given)")
+	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of the spanning trees of --counting trw, of gibbs and mean-field, and of restarts")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a variable that counts as converged")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a variable that counts as converged")
-	threadsVar(fl, &f.threads, "gibbs, mean-field: number of threads; results do not depend on it")
+	threadsVar(fl, &f.threads, "bp, gibbs, mean-field: number of threads; results do not depend on it")
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 if the iteration did not converge")
 	return cmd
@@ -133,6 +136,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 			f.maxSweeps = 0
 		}
 	}
+	if err := f.resolveSweeps(changed); err != nil {
+		return err
+	}
 	var err error
 	if f.unused, err = f.checkUnused(changed); err != nil {
 		return err
@@ -152,6 +158,28 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	return nil
 }
 
+// resolveSweeps makes limits of --sweeps.
+func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
+	if !changed("sweeps") {
+		return nil
+	}
+	if f.sweeps < 1 {
+		return usagef("--sweeps %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
+	}
+	for _, name := range []string{"tol", "max-sweeps", "require-convergence", "appearance-steps"} {
+		if changed(name) {
+			return usagef("--sweeps %d makes exactly that many sweeps, converged or not: leave out --%s", f.sweeps, name)
+		}
+	}
+	if f.method == "bp" && !changed("restarts") {
+		f.restarts = -1 // none: other starts would make sweeps, too
+	}
+	if f.method != "exact" {
+		f.tolerance, f.maxSweeps = -1, f.sweeps
+	}
+	return nil
+}
+
 // users are the methods that use an option.
 type users struct {
 	option  string
@@ -163,11 +191,12 @@ var optionUsers = []users{
 	{"chains", []string{methodGibbs}},
 	{"max-rhat", []string{methodGibbs}},
 	{"min-ess", []string{methodGibbs}},
-	{"threads", []string{methodGibbs, methodMeanField}},
+	{"threads", []string{"bp", methodGibbs, methodMeanField}},
 	{"counting", []string{"bp"}},
 	{"appearance-steps", []string{"bp"}},
 	{"restarts", []string{methodMeanField, "bp"}},
 	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
+	{"sweeps", []string{"bp", methodMeanField}},
 	{"max-sweeps", []string{"bp", methodGibbs, methodMeanField, string(infer.TRWS)}},
 	{"seed", []string{"bp", methodGibbs, methodMeanField}},
 }
@@ -211,7 +240,7 @@ func (f *inferFlags) checkSearches(changed func(string) bool) error {
 	switch {
 	case changed("appearance-steps") && f.appearanceSteps < 1:
 		return usagef("--appearance-steps %d: want at least 1, or leave it out", f.appearanceSteps)
-	case f.restarts < 0:
+	case changed("restarts") && f.restarts < 0:
 		return usagef("--restarts %d: want at least 0, or leave it out", f.restarts)
 	case f.restarts == 0 && f.method == methodMeanField:
 		return usagef("--restarts 0: want at least 1 start, or leave it out")
@@ -309,11 +338,12 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		options.Method = ""
 	}
 	if f.task == describe.TaskStates {
+		began := time.Now()
 		r, err := infer.MostProbable(a.ctx, n, options)
 		if err != nil {
 			return nil, err
 		}
-		states := describe.NewStates(r)
+		states := describe.NewStates(r, time.Since(began).Seconds())
 		return &inferred{answer: states, shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
@@ -329,14 +359,16 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	if f.task == describe.TaskMarginals {
 		compute = infer.Marginals
 	}
+	began := time.Now()
 	r, err := compute(a.ctx, n, options)
+	seconds := time.Since(began).Seconds()
 	if err != nil {
 		return nil, networkError(err, f.method)
 	}
 	if r.Auxiliary > 0 {
 		a.note("%s of more than two variables became auxiliary variables of belief propagation", describe.Counted(r.Auxiliary, "factor"))
 	}
-	answer := describe.NewAnswer(f.task, r, &options)
+	answer := describe.NewAnswer(f.task, r, &options, seconds)
 	return &inferred{answer, answer.Inexact(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged}, nil
 }
 

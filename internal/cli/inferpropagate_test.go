@@ -1,7 +1,10 @@
 package cli_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/oracle"
@@ -29,7 +32,7 @@ func TestInferSearches(t *testing.T) {
 	if points, ok := o.object(t)["fixed_points"].([]any); !ok || len(points) < 2 {
 		t.Errorf("%s: want several fixed points", o.stdout)
 	}
-	if again := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json"); again.stdout != o.stdout {
+	if again := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json"); untimed(again.stdout) != untimed(o.stdout) {
 		t.Errorf("a second run printed %s, not %s", again.stdout, o.stdout)
 	}
 	o = mustRun(t, "infer", path, "--method", "mean-field", "--restarts", "3", "--json")
@@ -45,4 +48,32 @@ func TestInferSearches(t *testing.T) {
 	mustRun(t, "infer", path, "--counting", "bethe", "--seed", "2")
 	mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "2", "--seed", "2")
 	run(t, "infer", path, "--task", "MPE", "--restarts", "2").wantFailure(t, 2, "--restarts is not used")
+}
+
+// untimed is JSON of infer without what the clock says.
+func untimed(json string) string {
+	return regexp.MustCompile(`"(seconds|sweeps_per_second)":[-+.e0-9]+`).ReplaceAllString(json, "")
+}
+
+// TestInferSweeps: --sweeps makes exactly so many, from one start, whether they converge or not,
+// and the answer says how long they took.
+func TestInferSweeps(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
+	for _, line := range []string{"", "--counting trw", "--counting bethe", "--method mean-field", "--task MAR --threads 2"} {
+		for _, n := range []float64{1, 3, 200} {
+			o := mustRun(t, append([]string{"infer", path, "--json", "--sweeps", fmt.Sprint(n)}, strings.Fields(line)...)...)
+			r := o.object(t)
+			seconds, fast := r["seconds"].(float64), r["sweeps_per_second"].(float64)
+			if r["sweeps"] != n || !(seconds > 0) || !(fast*seconds > 0) || r["converged"] != false || !strings.Contains(o.stderr, "which --sweeps asked for") {
+				t.Errorf("%s --sweeps %v: %s%s", line, n, o.stdout, o.stderr)
+			}
+			if line == "--counting bethe" && r["restarts"] != 0.0 {
+				t.Errorf("%s --sweeps %v: other starts were made: %s", line, n, o.stdout)
+			}
+		}
+	}
+	if r := mustRun(t, "infer", path, "--task", "MPE", "--json").object(t); !(r["seconds"].(float64) > 0) {
+		t.Errorf("MPE took %v seconds", r["seconds"])
+	}
 }

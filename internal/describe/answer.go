@@ -45,10 +45,28 @@ type Answer struct {
 	Restarts        int       `json:"restarts"`
 	FixedPoints     []float64 `json:"fixed_points,omitempty"`
 	Log10ZRange     []float64 `json:"log10_z_range,omitempty"`
+	speed
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
 	*sampling
 	*starts
+}
+
+// speed is what an answer took on the clock, reading and writing left out.
+type speed struct {
+	Seconds         float64 `json:"seconds"`
+	SweepsPerSecond float64 `json:"sweeps_per_second,omitempty"` // of what makes Sweeps
+}
+
+// took notes how many seconds inference took, and its sweeps those in sweeping; 0 is all.
+func (s *speed) took(seconds, sweeping float64, sweeps int) {
+	s.Seconds = seconds
+	if sweeping == 0 {
+		sweeping = seconds
+	}
+	if sweeps > 0 && sweeping > 0 {
+		s.SweepsPerSecond = float64(sweeps) / sweeping
+	}
 }
 
 // cost is what variable elimination takes.
@@ -70,14 +88,16 @@ type starts struct {
 	Lower int `json:"restarts_at_lower_values"`
 }
 
-// NewAnswer describes the result of a task that was asked for with some options.
-func NewAnswer(task string, r *infer.Result, o *infer.Options) *Answer {
+// NewAnswer describes the result of a task that was asked for with some options, and took so
+// many seconds.
+func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) *Answer {
 	a := &Answer{
 		Task: task, Method: r.Method, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)),
 		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
 		AppearanceSteps: r.AppearanceSteps, Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
 	}
+	a.took(seconds, r.SweepSeconds, r.Sweeps)
 	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
 	if k := len(r.FixedPoints); k > 0 {
 		a.Log10ZRange = []float64{r.FixedPoints[k-1] / math.Ln10, r.FixedPoints[0] / math.Ln10}
@@ -158,6 +178,8 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 	switch {
 	case a.ZIsZero || a.Converged:
 		return ""
+	case a.sampling == nil && o.Limits.Tolerance < 0:
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which --sweeps asked for; without --sweeps they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
 	case a.sampling == nil:
 		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
 	}
@@ -176,14 +198,17 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 type States struct {
 	Task string `json:"task"`
 	job.JointState
-	Converged bool  `json:"converged"`
-	Sweeps    int   `json:"sweeps"`
-	States    []int `json:"states"`
+	Converged bool `json:"converged"`
+	Sweeps    int  `json:"sweeps"`
+	speed
+	States []int `json:"states"`
 }
 
-// NewStates describes a state.
-func NewStates(r *infer.State) *States {
-	return &States{TaskStates, *job.NewJointState(r), r.Converged, r.Sweeps, r.States}
+// NewStates describes a state that took so many seconds.
+func NewStates(r *infer.State, seconds float64) *States {
+	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), Converged: r.Converged, Sweeps: r.Sweeps, States: r.States}
+	s.took(seconds, 0, r.Sweeps)
+	return s
 }
 
 // Write writes the states in the format of the UAI competition.
