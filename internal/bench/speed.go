@@ -152,14 +152,18 @@ func (r *speedRun) ceilings() (err error) {
 	return err
 }
 
-// inTurns measures runs in turns, and ends them.
+// inTurns measures runs in turns, and ends them. The least times are undisturbed ones.
 func (r *speedRun) inTurns(factor int, runs ...*watchedRun) ([]machine.Timing, error) {
 	var tasks []machine.Task
 	for _, run := range runs {
 		defer run.stop()
 		tasks = append(tasks, run)
 	}
-	return r.interleave(factor, tasks...)
+	timings, err := r.interleave(factor, tasks...)
+	for i := range timings {
+		timings[i].Minimum = undisturbed(runs[i].done[1:], timings[i].Minimum, func(s *stretch, i int) float64 { return s.each[i].seconds })
+	}
+	return timings, err
 }
 
 // interleave measures tasks in turns, as often as the plan says, and so many times as

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -26,7 +29,48 @@ type stretch struct {
 	iterations int
 	seconds    float64
 	phases     [2]learn.PhaseTimes // before and after, where the settings have them
+	each       []lap               // [iterations] of a pass
 	err        error
+}
+
+// lap is an iteration of a stretch.
+type lap struct {
+	seconds float64
+	phases  learn.PhaseTimes // after it
+}
+
+// phase is what a phase took in an iteration of the stretch, without the readings of the clock
+// that took so many seconds each.
+func (s *stretch) phase(i int, phase bp.Phase, reading float64) (seconds float64) {
+	before := &s.phases[0]
+	if i > 0 {
+		before = &s.each[i-1].phases
+	}
+	after := &s.each[i].phases
+	spent := (after.Spent[phase] - before.Spent[phase]).Seconds()
+	// A disturbed measurement of the clock must not make a phase free.
+	return max(spent-reading*float64(after.Count[phase]-before.Count[phase]), spent/2)
+}
+
+// undisturbed is the time of a pass of which each iteration takes as long as in the pass where
+// of returns the least for it: other work disturbs some iteration of every pass, but hardly one
+// in all passes. It is largest where stretches are no passes, or passes differ in length.
+func undisturbed(passes []stretch, largest float64, of func(s *stretch, i int) float64) float64 {
+	if len(passes) == 0 || len(passes[0].each) == 0 {
+		return largest
+	}
+	sum := 0.0
+	for i := range passes[0].each {
+		least := math.Inf(1)
+		for p := range passes {
+			if len(passes[p].each) != len(passes[0].each) {
+				return largest
+			}
+			least = min(least, of(&passes[p], i))
+		}
+		sum += least
+	}
+	return min(sum, largest)
 }
 
 // What ends a run early: nobody wants more of it, or it has come so far
@@ -55,9 +99,9 @@ func newStretches(ctx context.Context, p learn.Problem, s learn.Settings, blocks
 	return watched(ctx, p, s, stretchWatch{skip: blocks, length: length, most: max(1, passesPerRun*blocks/length)})
 }
 
-// watched prepares learning that watch divides into stretches, with settings whose runs
-// do not end in passesPerRun passes. Nothing happens before the first is asked for. The settings' recorder, if there is one, sees everything too. stop must
-// be called.
+// watched prepares learning that watch divides into stretches. A run that comes to the optimum
+// begins anew. Nothing happens before the first stretch is asked for. The settings' recorder, if
+// there is one, sees everything too. stop must be called.
 func watched(ctx context.Context, p learn.Problem, s learn.Settings, watch stretchWatch) *watchedRun {
 	watch.also, watch.sweeps, watch.phases = s.Recorder, s.Resolved().InnerSweeps, s.PhaseTimes
 	next, stop := iter.Pull(func(yield func(stretch) bool) {
@@ -68,7 +112,10 @@ func watched(ctx context.Context, p learn.Problem, s learn.Settings, watch stret
 			s.Recorder = w.Record
 			var result *learn.Result
 			result, err = learn.Fit(ctx, p, s)
-			if err == nil {
+			switch {
+			case err == nil && result.Status.Stationary() && w.begun > 1:
+				err = errAnew // momentum may take small networks to the optimum before
+			case err == nil:
 				err = fmt.Errorf("the run that was to be measured ended: %s", result.Reason)
 			}
 		}
@@ -115,6 +162,8 @@ type stretchWatch struct {
 	first   int  // iteration at whose end it began
 	started time.Time
 	before  learn.PhaseTimes
+	each    []lap         // of it, so far
+	since   time.Duration // it began, at the end of the last of them
 }
 
 // Record is a recorder of learn.Settings.
@@ -127,15 +176,23 @@ func (w *stretchWatch) Record(e learn.Event) error {
 	if e.Check || e.Sweeps != w.sweeps {
 		w.counts = false
 	}
-	if e.Check || e.Iteration < w.skip || !w.ends(e) {
+	if e.Check || e.Iteration < w.skip {
 		return nil
 	}
 	var phases learn.PhaseTimes
 	if w.phases != nil {
 		phases = *w.phases
 	}
+	now := time.Since(w.started)
+	if w.counts && w.length == 0 {
+		w.each = append(w.each, lap{(now - w.since).Seconds(), phases})
+		w.since = now
+	}
+	if !w.ends(e) {
+		return nil
+	}
 	if w.counts {
-		next := stretch{iterations: e.Iteration - w.first, seconds: time.Since(w.started).Seconds(), phases: [2]learn.PhaseTimes{w.before, phases}}
+		next := stretch{iterations: e.Iteration - w.first, seconds: now.Seconds(), phases: [2]learn.PhaseTimes{w.before, phases}, each: slices.Clone(w.each)}
 		if !w.yield(next) {
 			return errEnough
 		}
@@ -144,7 +201,7 @@ func (w *stretchWatch) Record(e learn.Event) error {
 		return errAnew
 	}
 	w.begun++
-	w.counts, w.first, w.before, w.started = true, e.Iteration, phases, time.Now()
+	w.counts, w.first, w.before, w.each, w.since, w.started = true, e.Iteration, phases, w.each[:0], 0, time.Now()
 	return nil
 }
 

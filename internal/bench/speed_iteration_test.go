@@ -37,6 +37,18 @@ func TestPasses(t *testing.T) {
 		t.Errorf("the run ended, the error is %v", err)
 	}
 
+	// Runs that come to the optimum begin anew.
+	easy := p
+	easy.L2 = 1000
+	if r := must(learn.Fit(t.Context(), easy, n.settings())); !r.Status.Stationary() || r.Passes > 20*passesPerRun {
+		t.Fatalf("the easy problem ends by %s after %v passes", r.Status, r.Passes)
+	}
+	learning = newPasses(t.Context(), easy, n.settings())
+	for range 3 * passesPerRun {
+		must(learning.Run())
+	}
+	learning.stop()
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	learning = newPasses(ctx, p, n.settings())

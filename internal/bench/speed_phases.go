@@ -115,13 +115,15 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision)
 func phaseTiming(passes []stretch, phase bp.Phase, reading float64) machine.Timing {
 	var seconds []float64
 	for _, p := range passes {
-		before, after := &p.phases[0], &p.phases[1]
-		spent := (after.Spent[phase] - before.Spent[phase]).Seconds()
-		readings := float64(after.Count[phase] - before.Count[phase])
-		// A disturbed measurement of the clock must not make a phase free.
-		seconds = append(seconds, max(spent-reading*readings, spent/2))
+		sum := 0.0
+		for i := range p.each {
+			sum += p.phase(i, phase, reading)
+		}
+		seconds = append(seconds, sum)
 	}
-	return machine.Summarise(seconds)
+	t := machine.Summarise(seconds)
+	t.Minimum = undisturbed(passes, t.Minimum, func(s *stretch, i int) float64 { return s.phase(i, phase, reading) })
+	return t
 }
 
 // readingSeconds measures what it takes to read the clock at the end of a phase.

@@ -20,6 +20,7 @@ func TestPhaseTiming(t *testing.T) {
 		before, after := &next.phases[0], &next.phases[1]
 		before.Spent[bp.PhaseExp], before.Count[bp.PhaseExp] = time.Second, 7
 		after.Spent[bp.PhaseExp], after.Count[bp.PhaseExp] = time.Second+spent, 7+count
+		next.each = []lap{{phases: *after}}
 		return next
 	}
 	got := phaseTiming([]stretch{of(10*time.Microsecond, 20), of(8*time.Microsecond, 20), of(4*time.Microsecond, 30)}, bp.PhaseExp, 1e-7)

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,13 +16,13 @@ import (
 // benchFlags are the options of bench.
 type benchFlags struct {
 	quick, json, scale bool
-	out                string
+	out, against       string
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench [--scale [-o DIR]] [--quick] [--json]",
+		Use:   "bench [--scale [-o DIR] | --against BINARY] [--quick] [--json]",
 		Short: "Measure the speed of learning on this machine, beside what the machine can do",
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
@@ -33,8 +35,10 @@ With --scale it measures instead how cost grows with the network: building,
 partitioning and learning on grids of up to 4 million nodes and on random graphs of
 up to a million, in blocks of about 1000 nodes, and their peak memory.
 
+With --against it compares the phases with those of another build, in turns.
+
 Leave the machine alone meanwhile: what else runs on it is measured too.`,
-		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json\n  blockbp bench --scale -o scale",
+		Example: "  blockbp bench --quick\n  blockbp bench --json > bench.json\n  blockbp bench --scale -o scale\n  blockbp bench --against ./blockbp-before",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch named := cmd.Flags().Changed("out"); {
@@ -42,6 +46,8 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 				return usagef("--out: want a folder")
 			case named && !f.scale:
 				return usagef("--out %s: it goes with --scale, which is not given", f.out)
+			case cmd.Flags().Changed("against"):
+				return a.benchAgainst(&f)
 			case f.scale:
 				return a.benchScale(&f)
 			}
@@ -50,6 +56,7 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 	}
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: less than 40 seconds instead of a few minutes")
 	cmd.Flags().BoolVar(&f.scale, "scale", false, "measure how cost grows with the network instead")
+	cmd.Flags().StringVar(&f.against, "against", "", "compare with another build of blockbp")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for the numbers and a figure (svg, png)")
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
@@ -97,6 +104,43 @@ func (a *app) bench(f *benchFlags) error {
 	}
 	seconds := time.Since(started).Seconds()
 	return a.printMeasured(f.json, benchResult{f.quick, runfolder.Environment(), speed, seconds}, speed, seconds)
+}
+
+// benchBinary is the build at hand.
+var benchBinary = os.Executable
+
+// turnsAgainst and quickTurnsAgainst are how often two builds are measured: half a minute each.
+const turnsAgainst, quickTurnsAgainst = 5, 2
+
+func (a *app) benchAgainst(f *benchFlags) error {
+	if f.scale {
+		return usagef("--against compares the phases of an iteration: leave out --scale")
+	}
+	if info, err := os.Stat(f.against); err != nil || info.IsDir() {
+		return usagef("--against %q: want the path of another build of blockbp", f.against)
+	}
+	other, err := filepath.Abs(f.against) // a bare name is looked for here, not along PATH
+	if err != nil {
+		return err
+	}
+	this, err := benchBinary()
+	if err != nil {
+		return err
+	}
+	turns := turnsAgainst
+	if f.quick {
+		turns = quickTurnsAgainst
+	}
+	started := time.Now()
+	c, err := bench.Against(a.ctx, this, other, turns, a.stages(started))
+	if err != nil {
+		return err
+	}
+	seconds := time.Since(started).Seconds()
+	return a.printMeasured(f.json, struct {
+		*bench.Comparison
+		Seconds float64 `json:"seconds"`
+	}{c, seconds}, c, seconds)
 }
 
 // Names of what bench --scale writes.

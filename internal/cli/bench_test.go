@@ -3,6 +3,8 @@ package cli_test
 import (
 	"context"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -151,4 +153,28 @@ func TestBenchRefusals(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	runContext(ctx, "bench", "--json").wantFailure(t, 130, "interrupted")
+}
+
+// TestBenchAgainst: two builds are compared by what they print.
+func TestBenchAgainst(t *testing.T) {
+	builds := map[string]string{}
+	for name, ns := range map[string]string{"new": "80", "old": "100"} {
+		builds[name] = writeFile(t, filepath.Join(t.TempDir(), name),
+			"#!/bin/sh\necho '{\"phases\":[{\"graph\":\"BA 9\",\"states\":8,\"precision\":\"f64\",\"name\":\"iteration\",\"ns_per_edge\":"+ns+"}]}'\n")
+		if err := os.Chmod(builds[name], 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := *cli.BenchBinary
+	t.Cleanup(func() { *cli.BenchBinary = before })
+	*cli.BenchBinary = func() (string, error) { return builds["new"], nil }
+	r := mustRun(t, "bench", "--quick", "--json", "--against", builds["old"]).object(t, "seconds")
+	if r["iteration_faster"] != 1.25 || r["turns"] != 2.0 || r["against"] != builds["old"] {
+		t.Errorf("%v", r)
+	}
+	if o := mustRun(t, "bench", "--against", builds["old"]); !strings.Contains(o.stdout, "is 1.25 times as fast as by "+builds["old"]) || !strings.Contains(o.stderr, "turn 5 of 5") {
+		t.Errorf("%s%s", o.stdout, o.stderr)
+	}
+	run(t, "bench", "--against", "/no/such/build").wantFailure(t, 2, "want the path of another build")
+	run(t, "bench", "--scale", "--against", builds["old"]).wantFailure(t, 2, "leave out --scale")
 }
