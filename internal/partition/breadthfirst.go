@@ -3,11 +3,11 @@ package partition
 import "github.com/blockbp/blockbp/graph"
 
 // BreadthFirst returns an assignment to exactly the given number of non-empty
-// blocks, each grown breadth first from a node next to the blocks before it, so
-// that blocks are connected where the graph allows it. A block is full when its
-// share of the remaining work is reached; the work of a node is its number of
+// blocks, each grown breadth first from a node next to the blocks before it. A block is
+// full when its share of the remaining work is reached; the work of a node is its number of
 // incident edges plus one, as in Block.Work. A single node with more work than
-// a share, such as a hub, is a block that exceeds it.
+// a share, such as a hub, is a block that exceeds it. Then nodes move between blocks for
+// fewer edges to be cut (refine).
 //
 // The result depends on the graph alone. It is an error if blocks is below 1 or
 // above the number of nodes. Cost: O(nodes + edges).
@@ -25,6 +25,7 @@ func BreadthFirst(g *graph.Graph, blocks int) (of []int32, err error) {
 	for block := range int32(blocks) {
 		w.grow(block, blocks-int(block))
 	}
+	refine(g, w.of, blocks)
 	return w.of, nil
 }
 

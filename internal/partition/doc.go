@@ -3,7 +3,7 @@
 // belief propagation works on (paper, Algorithm 2; docs/explanation/equations.md, section 6).
 //
 // Ways to choose the blocks: Tiles for grids, Ranges of consecutive nodes,
-// BreadthFirst growth for any graph, METIS where its library is installed, or an
+// BreadthFirst growth with a refinement for any graph, METIS where its library is installed, or an
 // assignment of the user's own. FromAssignment makes the blocks, and
 // Partition.Quality says how many edges they cut and how even they are.
 //
