@@ -278,16 +278,17 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 }
 
 // All beliefs that learning makes consistent are feasible, and nearer ones cost more than they
-// gain (results/2026-11-lag.md).
-const (
-	// scalingsInLearning is how many scalings large tables get.
-	scalingsInLearning = 20
-	// newtonInPasses is how many steps of Newton's method small tables get where bounds are
-	// asked for: these are as good as the beliefs are near.
-	newtonInPasses = 4
-	// newtonAtVisits is how many they get where only a gradient is asked for, or messages lag:
-	// the beliefs are farther from the final ones than from consistent ones.
-	newtonAtVisits = 1
+// gain (results/2026-11-lag.md). Large tables get 20 scalings.
+var (
+	// inPasses is for bounds, which are as good as the beliefs are near.
+	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: simd.Finest.Enough}
+	// lagged is where messages lag: the beliefs are farther from the final ones than from
+	// consistent ones.
+	lagged = simd.Scaling{Most: 20, Newton: 1, Enough: simd.Finest.Enough}
+	// atVisits is where only a gradient is asked for, for which it matters that beliefs are
+	// feasible, and not how near they are: a tenth of the mass may be left to spread
+	// (results/2026-11-feasible.md).
+	atVisits = simd.Scaling{Most: 20, Newton: 1, Enough: 0.1}
 )
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
@@ -296,12 +297,12 @@ const (
 // forbidden state, which only masked tables have: such a state gets zero. Rough ones are not as
 // near to those given.
 func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked, rough bool) (entropy float64, feasible bool) {
-	newton := newtonInPasses
+	how := inPasses
 	if rough {
-		newton = newtonAtVisits
+		how = lagged
 	}
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], newton)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], how)
 	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
@@ -311,7 +312,7 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 // NearlyConsistent is Consistent with beliefs that are feasible, but not as near to those given,
 // for the gradient alone.
 func (w *Workspace) NearlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) {
-	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], newtonAtVisits)
+	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], atVisits)
 	if masked {
 		w.forbid(beliefs, lo, hi)
 	}
@@ -334,12 +335,7 @@ type consistency struct{ rows, columns, entropy, scratch []float64 }
 
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
 // of the nodes, and leaves their entropies unless entropy is nil (simd.Consistent).
-// Those as near as can be, with all steps of Newton's method, get all scalings too.
-func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, newton int) {
-	scalings := scalingsInLearning
-	if newton == simd.MaxNewton {
-		scalings = simd.MaxScalings
-	}
+func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, how simd.Scaling) {
 	ends := [2][]int32{}
 	ends[0], ends[1] = net.Graph.Ends()
 	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])
@@ -348,7 +344,7 @@ func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *Sta
 	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
 	net.beliefsOf(c.rows, st, edges, ends[0], ku)
 	net.beliefsOf(c.columns, st, edges, ends[1], kv)
-	simd.Consistent(beliefs, entropy, c.rows, c.columns, c.scratch, ku, kv, scalings, newton)
+	simd.Consistent(beliefs, entropy, c.rows, c.columns, c.scratch, ku, kv, how)
 }
 
 // beliefsOf writes the beliefs of the nodes at one end of edges, of k states each.

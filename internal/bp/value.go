@@ -79,7 +79,7 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
 		if primal {
-			w.makeConsistent(pair, nil, net, st, block.Edges[q:q+1], simd.MaxNewton)
+			w.makeConsistent(pair, nil, net, st, block.Edges[q:q+1], simd.Finest)
 			sum.Primal += w.tableFreeEnergy(pair, rho, q)
 		}
 	}

@@ -544,7 +544,7 @@ func TestBatchAllocation(t *testing.T) {
 			Totals(c.totals, c.weights, c.nodes)
 			Settle(c.beliefs, c.sums, c.totals, c.nodes)
 			Exponentials(c.tables, 9, inverse)
-			Consistent(edges.beliefs, edges.entropy, edges.rows, edges.columns, scratch, 3, 3, 10, 2)
+			Consistent(edges.beliefs, edges.entropy, edges.rows, edges.columns, scratch, 3, 3, Scaling{Most: 10, Newton: 2, Enough: 1e-3})
 		}); n > 0 {
 			t.Errorf("%v allocations", n)
 		}

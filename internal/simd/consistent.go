@@ -7,12 +7,11 @@ import "math"
 const largestScale = 1e150
 
 // negligibleMass is the inconsistency that beliefs may keep: it changes values by
-// no more than rounding does. A tenth of it ends the scaling.
+// no more than rounding does.
 const negligibleMass = 1e-13
 
-// MaxScalings and MaxNewton are for beliefs as near to those given as Consistent finds them:
-// where so many steps of Newton's method went in circles others would not help.
-const MaxScalings, MaxNewton = 100, 20
+// MaxNewton bounds steps of Newton's method: plain scalings follow.
+const MaxNewton = 20
 
 // newtonStates is up to how many columns a table has for Newton's method, whose steps take a
 // time that grows as their cube.
@@ -22,12 +21,25 @@ const newtonStates = 16
 // function says little.
 const firstNewton = 1
 
+// Scaling says how near to the wanted sums tables are scaled.
+type Scaling struct {
+	Most   int // scalings that tables get at most
+	Newton int // steps of Newton's method that small ones get: then no others, if below MaxNewton
+	// Enough is how far the sums of columns may be from those wanted, taken together, for scaling to
+	// end: what is left is spread.
+	Enough float64
+}
+
+// Finest is for beliefs as near to those given as Consistent finds them: where so many steps went in
+// circles others would not help, and what it leaves of a mass is rounding.
+var Finest = Scaling{Most: 100, Newton: MaxNewton, Enough: negligibleMass / 10}
+
 // mostScalings returns how many scalings and steps tables get.
-func mostScalings(ku, kv, scalings, newton int) int {
-	if newton >= MaxNewton || newtonRoom(ku, kv) == 0 {
-		return scalings
+func mostScalings(ku, kv int, how Scaling) int {
+	if how.Newton >= MaxNewton || newtonRoom(ku, kv) == 0 {
+		return how.Most
 	}
-	return firstNewton + newton
+	return firstNewton + how.Newton
 }
 
 // mostStep is the largest change of the logarithm of a factor that Newton's method may make:
@@ -42,8 +54,8 @@ const leastPivot = 1e-9
 // sums of their columns those of columns; and leaves their entropies, one for each edge, unless
 // entropy is nil.
 //
-// Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, at most so many times, or
-// until nothing but rounding is left. Small tables are scaled once, and then by at most so many
+// Rows and columns are scaled in turn (Sinkhorn), which keeps zeros, until that is enough.
+// Small tables are scaled once, and then by
 // steps of Newton's method: the sums of columns after scaling of rows are the gradient of a convex
 // function of the logarithms of their factors, with the Hessian diag c − Σ_i p_i p_iᵀ/row_i,
 // of sums c and rows p_i. To add c cᵀ leaves out that all factors may grow together. After
@@ -55,22 +67,23 @@ const leastPivot = 1e-9
 //
 // len(rows) is ku for each edge, len(beliefs) ≥ ku·kv and len(columns) ≥ kv for each, and
 // len(scratch) ≥ ConsistentRoom(ku, kv); rows and columns are left with rubbish. ku, kv > 0.
-func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings, newton int) {
+func Consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, how Scaling) {
 	n := len(rows) / ku
 	if entropy != nil {
 		entropy = entropy[:n]
 	}
-	active.consistent(beliefs[:n*ku*kv], entropy, rows, columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, mostScalings(ku, kv, scalings, newton))
+	active.consistent(beliefs[:n*ku*kv], entropy, rows, columns[:n*kv], scratch[:ConsistentRoom(ku, kv)], ku, kv, how)
 }
 
-func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
+func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, how Scaling) {
+	how.Most = mostScalings(ku, kv, how)
 	if with.panels != nil && ku*kv <= panelEntries {
-		with.panels.all(beliefs, entropy, rows, columns, scratch, ku, kv, scalings)
+		with.panels.all(beliefs, entropy, rows, columns, scratch, ku, kv, how)
 		return
 	}
 	for i := range len(rows) / ku {
 		table := beliefs[i*ku*kv:][:ku*kv]
-		with.consistentTable(table, rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, scalings)
+		with.consistentTable(table, rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, how)
 		if entropy != nil {
 			entropy[i] = with.entropy(table)
 		}
@@ -104,7 +117,7 @@ func newtonRoom(ku, kv int) int {
 }
 
 // consistentTable is Consistent for one edge, row after row.
-func (with *implementation) consistentTable(table, row, column, scratch []float64, scalings int) {
+func (with *implementation) consistentTable(table, row, column, scratch []float64, how Scaling) {
 	ku, kv := len(row), len(column)
 	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
@@ -120,7 +133,7 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 		for j, want := range column {
 			distance += math.Abs(want - right[j]*sums[j])
 		}
-		if !(distance > negligibleMass/10) || scaling == scalings {
+		if !(distance > how.Enough) || scaling == how.Most {
 			break
 		}
 		if scaling >= firstNewton && scaling < MaxNewton && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
@@ -227,12 +240,12 @@ type panelKernels struct {
 	// interleave puts rows of n entries into a panel, and separate takes them out of it.
 	interleave, separate func(dst, src []float64, n int)
 	// consistent leaves the entropies, one for each edge of the panel, unless entropy is empty.
-	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int)
+	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int, enough float64)
 }
 
 // all is Consistent with panels. Edges that are too few for one go through a copy, where
 // others follow that nobody asks for: what an edge gets does not depend on them.
-func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, ku, kv, scalings int) {
+func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, ku, kv int, how Scaling) {
 	size := ku * kv
 	room := func(n int) (part []float64) {
 		part, scratch = scratch[:k.lanes*n:k.lanes*n], scratch[k.lanes*n:]
@@ -244,7 +257,7 @@ func (k *panelKernels) all(beliefs, entropy, rows, columns, scratch []float64, k
 		k.interleave(pairs, beliefs, size)
 		k.interleave(panelRows, rows, ku)
 		k.interleave(panelColumns, columns, kv)
-		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton, scalings)
+		k.consistent(pairs, panelRows, panelColumns, left, right, sums, system, entropy, firstNewton, how.Most, how.Enough)
 		k.separate(beliefs, pairs, size)
 	}
 	for ; len(rows) >= k.lanes*ku; rows = rows[k.lanes*ku:] {

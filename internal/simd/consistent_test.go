@@ -175,7 +175,7 @@ func TestConsistent(t *testing.T) {
 			ku, kv := shape[0], shape[1]
 			for n := range 20 {
 				c := newConsistentCase(t, r, n, ku, kv, []float64{0, 0.1, 3}[n%3], []float64{0, 0.1}[n/10])
-				scalings := []int{10, 1, MaxScalings}[n%3]
+				scalings := []int{10, 1, Finest.Most}[n%3]
 				want, wantEntropy := slices.Clone(c.beliefs), make([]float64, n)
 				for i := range n {
 					wantEntropy[i] = longhandConsistent(want[i*ku*kv:][:ku*kv], c.rows[i*ku:][:ku], c.columns[i*kv:][:kv], scalings)
@@ -183,7 +183,7 @@ func TestConsistent(t *testing.T) {
 				rows, columns := slices.Clone(c.rows), slices.Clone(c.columns)
 				what := fmt.Sprintf("%d of %d×%d", n, ku, kv)
 				scratch, check := guarded(t, ConsistentRoom(ku, kv), r.IntN(8))
-				with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, scalings)
+				with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, how(scalings))
 				c.check(what)
 				check(what)
 				compare(t, what, c.beliefs, want, 1e-10, 1e-14)
@@ -233,7 +233,7 @@ func TestConsistentAnyMass(t *testing.T) {
 			if one {
 				c.beliefs[2] = 0
 			}
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, make([]float64, ConsistentRoom(ku, kv)), ku, kv, MaxScalings)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, make([]float64, ConsistentRoom(ku, kv)), ku, kv, Finest)
 			what := fmt.Sprintf("trial %d, %d×%d", trial, ku, kv)
 			checkMarginals(t, what, c, rows, columns)
 			if one && c.beliefs[2] != 0 {
@@ -254,10 +254,10 @@ func TestConsistentAlone(t *testing.T) {
 			var alone []float64
 			for i := range c.entropy {
 				one := slices.Clone(c.beliefs[i*ku*kv:][:ku*kv])
-				with.consistent(one, make([]float64, 1), slices.Clone(c.rows[i*ku:][:ku]), slices.Clone(c.columns[i*kv:][:kv]), scratch, ku, kv, 10)
+				with.consistent(one, make([]float64, 1), slices.Clone(c.rows[i*ku:][:ku]), slices.Clone(c.columns[i*kv:][:kv]), scratch, ku, kv, how(10))
 				alone = append(alone, one...)
 			}
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, 10)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, ku, kv, how(10))
 			compare(t, fmt.Sprintf("%d×%d", ku, kv), c.beliefs, alone, 0, 0)
 		}
 	})
@@ -272,7 +272,7 @@ func TestConsistentBySpreading(t *testing.T) {
 			{1e-310, 1, 0, 0, 1, 0, 1, 0},
 		} {
 			table := consistentCase{beliefs: slices.Clone(c[:4]), entropy: make([]float64, 1), ku: 2, kv: 2}
-			with.consistent(table.beliefs, table.entropy, slices.Clone(c[4:6]), slices.Clone(c[6:]), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings)
+			with.consistent(table.beliefs, table.entropy, slices.Clone(c[4:6]), slices.Clone(c[6:]), make([]float64, ConsistentRoom(2, 2)), 2, 2, Finest)
 			checkMarginals(t, fmt.Sprint(c), table, c[4:6], c[6:])
 		}
 	})
@@ -288,8 +288,13 @@ func BenchmarkConsistent(b *testing.B) {
 			copy(c.beliefs, drawn)
 			copy(c.rows, rows)
 			copy(c.columns, columns)
-			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, k, k, 10)
+			with.consistent(c.beliefs, c.entropy, c.rows, c.columns, scratch, k, k, how(10))
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
 	})
+}
+
+// how is Finest with so many scalings.
+func how(scalings int) Scaling {
+	return Scaling{Most: scalings, Newton: MaxNewton, Enough: Finest.Enough}
 }

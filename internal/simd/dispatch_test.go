@@ -85,7 +85,7 @@ func TestExported(t *testing.T) {
 	approx("ScatterMatrix", w, 403, 504, 4021, 5031, 9)
 	// A column has half of its mass too much, and the other, which nothing can reach, none.
 	pair, entropy := []float64{0.25, 0, 0.75, 0, 9}, []float64{0}
-	Consistent(pair, entropy, []float64{0.5, 0.5}, []float64{0.5, 0.5}, make([]float64, ConsistentRoom(2, 2)), 2, 2, 10, 2)
+	Consistent(pair, entropy, []float64{0.5, 0.5}, []float64{0.5, 0.5}, make([]float64, ConsistentRoom(2, 2)), 2, 2, Scaling{Most: 10, Newton: 2})
 	approx("Consistent", pair, 0.25, 0.25, 0.25, 0.25, 9)
 	approx("its entropy", entropy, math.Log(4))
 }
@@ -154,13 +154,13 @@ func TestShortSlices(t *testing.T) {
 		"Exponentials":   func() { Exponentials(three, 2, two) },
 		"size":           func() { Exponentials(three, -2, two) },
 		"Consistent": func() {
-			Consistent(make([]float64, 7), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings, MaxNewton)
+			Consistent(make([]float64, 7), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, Finest)
 		},
 		"its entropy": func() {
-			Consistent(make([]float64, 8), one, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, MaxScalings, MaxNewton)
+			Consistent(make([]float64, 8), one, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)), 2, 2, Finest)
 		},
 		"its scratch": func() {
-			Consistent(make([]float64, 8), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)-1), 2, 2, MaxScalings, MaxNewton)
+			Consistent(make([]float64, 8), two, make([]float64, 4), make([]float64, 4), make([]float64, ConsistentRoom(2, 2)-1), 2, 2, Finest)
 		},
 	} {
 		func() {

@@ -212,4 +212,4 @@ func separate256(dst []float64, src []float64, n int)
 // consistent256 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
 //
 //go:noescape
-func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int)
+func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)

@@ -16721,9 +16721,9 @@ rest1422:
 	VZEROUPPER
 	RET
 
-// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int)
+// func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·consistent256(SB), $0-208
+TEXT ·consistent256(SB), $0-216
 	MOVQ    right_len+104(FP), AX
 	SHLQ    $0x03, AX
 	VMOVUPD constants<>+128(SB), Y0
@@ -16775,32 +16775,33 @@ vector1441:
 	XORQ        R8, R8
 
 vector1442:
-	VMOVUPD     (DX)(R8*1), Y2
-	VFMADD231PD (BX)(R8*1), Y1, Y2
-	VMOVUPD     Y2, (DX)(R8*1)
-	ADDQ        $0x20, R8
-	CMPQ        R8, AX
-	JL          vector1442
-	ADDQ        AX, BX
-	ADDQ        $0x20, DI
-	CMPQ        DI, SI
-	JL          vector1440
-	VXORPD      Y1, Y1, Y1
-	XORQ        DX, DX
+	VMOVUPD      (DX)(R8*1), Y2
+	VFMADD231PD  (BX)(R8*1), Y1, Y2
+	VMOVUPD      Y2, (DX)(R8*1)
+	ADDQ         $0x20, R8
+	CMPQ         R8, AX
+	JL           vector1442
+	ADDQ         AX, BX
+	ADDQ         $0x20, DI
+	CMPQ         DI, SI
+	JL           vector1440
+	VBROADCASTSD enough+208(FP), Y1
+	VXORPD       Y2, Y2, Y2
+	XORQ         DX, DX
 
 vector1443:
 	MOVQ         columns_base+48(FP), BX
-	VMOVUPD      (BX)(DX*1), Y2
+	VMOVUPD      (BX)(DX*1), Y3
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
-	VMOVUPD      (SI)(DX*1), Y3
-	VFNMADD231PD (BX)(DX*1), Y3, Y2
-	VANDPD       constants<>+160(SB), Y2, Y2
-	VADDPD       Y2, Y1, Y1
+	VMOVUPD      (SI)(DX*1), Y4
+	VFNMADD231PD (BX)(DX*1), Y4, Y3
+	VANDPD       constants<>+160(SB), Y3, Y3
+	VADDPD       Y3, Y2, Y2
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
 	JL           vector1443
-	VCMPPD       $0x1e, constants<>+2720(SB), Y1, Y1
+	VCMPPD       $0x1e, Y1, Y2, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
 	JZ           scaled1438
@@ -16962,7 +16963,7 @@ before1458:
 	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
 	VMULPD  (DI)(SI*1), Y4, Y4
-	VMULPD  constants<>+2752(SB), Y4, Y4
+	VMULPD  constants<>+2720(SB), Y4, Y4
 	VCMPPD  $0x1e, Y4, Y3, Y4
 	VANDPD  Y4, Y2, Y2
 	VMOVUPD constants<>+128(SB), Y4
@@ -17163,7 +17164,7 @@ vector1471:
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
 	JL           vector1470
-	VCMPPD       $0x1e, constants<>+2784(SB), Y0, Y1
+	VCMPPD       $0x1e, constants<>+2752(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
@@ -17602,16 +17603,12 @@ DATA constants<>+2688(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2696(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2704(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2712(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2720(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+2728(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+2736(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+2744(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+2752(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2760(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2768(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2776(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2784(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2792(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2800(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2808(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $2816
+DATA constants<>+2720(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2728(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2736(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2744(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2752(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2760(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2768(SB)/8, $0x3d3c25c268497682
+DATA constants<>+2776(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $2784

@@ -15394,37 +15394,36 @@ rest1193:
 	VZEROUPPER
 	RET
 
-// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int)
+// func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·consistent512(SB), $0-208
+TEXT ·consistent512(SB), $0-216
 	VBROADCASTSD constants<>+392(SB), Z0
 	VBROADCASTSD constants<>+1024(SB), Z1
 	VBROADCASTSD constants<>+1032(SB), Z2
 	VBROADCASTSD constants<>+792(SB), Z3
 	VBROADCASTSD constants<>+1040(SB), Z4
-	VBROADCASTSD constants<>+1048(SB), Z5
-	VBROADCASTSD constants<>+776(SB), Z6
-	VBROADCASTSD constants<>+1056(SB), Z7
+	VBROADCASTSD constants<>+776(SB), Z5
+	VBROADCASTSD constants<>+1048(SB), Z6
 	MOVQ         right_len+104(FP), AX
 	SHLQ         $0x03, AX
-	VMOVUPD      Z0, Z8
+	VMOVUPD      Z0, Z7
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
 vector1195:
-	VMOVUPD Z8, (CX)(DX*1)
+	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
 	JL      vector1195
 	XORQ    CX, CX
 
 scaling1196:
-	VXORPD Z9, Z9, Z9
+	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
 vector1198:
-	VMOVUPD Z9, (DX)(BX*1)
+	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
 	JL      vector1198
@@ -15435,39 +15434,40 @@ vector1198:
 
 vector1199:
 	MOVQ    rows_base+24(FP), R8
-	VMOVUPD (R8)(DI*1), Z9
-	VXORPD  Z10, Z10, Z10
+	VMOVUPD (R8)(DI*1), Z8
+	VXORPD  Z9, Z9, Z9
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
 vector1200:
-	VMOVUPD     (BX)(R9*1), Z11
-	VFMADD231PD (R8)(R9*1), Z11, Z10
+	VMOVUPD     (BX)(R9*1), Z10
+	VFMADD231PD (R8)(R9*1), Z10, Z9
 	ADDQ        $0x40, R9
 	CMPQ        R9, AX
 	JL          vector1200
-	VXORPD      Z11, Z11, Z11
-	VCMPPD      $0x1e, Z11, Z10, K1
-	VDIVPD      Z10, Z9, Z9
-	VMINPD      Z2, Z9, Z9
-	VMOVAPD.Z   Z9, K1, Z9
+	VXORPD      Z10, Z10, Z10
+	VCMPPD      $0x1e, Z10, Z9, K1
+	VDIVPD      Z9, Z8, Z8
+	VMINPD      Z2, Z8, Z8
+	VMOVAPD.Z   Z8, K1, Z8
 	MOVQ        left_base+72(FP), R8
-	VMOVUPD     Z9, (R8)(DI*1)
+	VMOVUPD     Z8, (R8)(DI*1)
 	XORQ        R8, R8
 
 vector1201:
-	VMOVUPD     (DX)(R8*1), Z10
-	VFMADD231PD (BX)(R8*1), Z9, Z10
-	VMOVUPD     Z10, (DX)(R8*1)
-	ADDQ        $0x40, R8
-	CMPQ        R8, AX
-	JL          vector1201
-	ADDQ        AX, BX
-	ADDQ        $0x40, DI
-	CMPQ        DI, SI
-	JL          vector1199
-	VXORPD      Z9, Z9, Z9
-	XORQ        DX, DX
+	VMOVUPD      (DX)(R8*1), Z9
+	VFMADD231PD  (BX)(R8*1), Z8, Z9
+	VMOVUPD      Z9, (DX)(R8*1)
+	ADDQ         $0x40, R8
+	CMPQ         R8, AX
+	JL           vector1201
+	ADDQ         AX, BX
+	ADDQ         $0x40, DI
+	CMPQ         DI, SI
+	JL           vector1199
+	VBROADCASTSD enough+208(FP), Z8
+	VXORPD       Z9, Z9, Z9
+	XORQ         DX, DX
 
 vector1202:
 	MOVQ         columns_base+48(FP), BX
@@ -15481,7 +15481,7 @@ vector1202:
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
 	JL           vector1202
-	VCMPPD       $0x1e, Z4, Z9, K1
+	VCMPPD       $0x1e, Z8, Z9, K1
 	KORTESTB     K1, K1
 	JZ           scaled1197
 	MOVQ         scalings+200(FP), DX
@@ -15508,28 +15508,28 @@ vector1202:
 	XORQ         R8, R8
 
 vector1205:
-	VMOVUPD (SI)(R8*1), Z9
-	VMULPD  (DI)(R8*1), Z9, Z9
+	VMOVUPD (SI)(R8*1), Z8
+	VMULPD  (DI)(R8*1), Z8, Z8
 	MOVQ    columns_base+48(FP), R9
-	VMOVUPD (R9)(R8*1), Z10
-	VSUBPD  Z9, Z10, Z10
-	VMOVUPD Z10, (DX)(R8*1)
+	VMOVUPD (R9)(R8*1), Z9
+	VSUBPD  Z8, Z9, Z9
+	VMOVUPD Z9, (DX)(R8*1)
 	TESTQ   R8, R8
 	JZ      before1206
 	XORQ    R9, R9
 
 vector1207:
-	VMULPD  (SI)(R9*1), Z9, Z10
-	VMULPD  (DI)(R9*1), Z10, Z10
-	VMOVUPD Z10, (BX)(R9*1)
+	VMULPD  (SI)(R9*1), Z8, Z9
+	VMULPD  (DI)(R9*1), Z9, Z9
+	VMOVUPD Z9, (BX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, R8
 	JL      vector1207
 
 before1206:
-	VMOVAPD     Z9, Z10
-	VFMADD231PD Z9, Z9, Z10
-	VMOVUPD     Z10, (BX)(R8*1)
+	VMOVAPD     Z8, Z9
+	VFMADD231PD Z8, Z8, Z9
+	VMOVUPD     Z9, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
@@ -15547,21 +15547,21 @@ before1206:
 
 vector1208:
 	MOVQ      left_base+72(FP), R9
-	VMOVUPD   (R9)(R8*1), Z9
-	VMULPD    Z9, Z9, Z9
+	VMOVUPD   (R9)(R8*1), Z8
+	VMULPD    Z8, Z8, Z8
 	MOVQ      rows_base+24(FP), R9
-	VMOVUPD   (R9)(R8*1), Z10
-	VXORPD    Z11, Z11, Z11
-	VCMPPD    $0x1e, Z11, Z10, K3
-	VDIVPD    Z10, Z9, Z9
-	VMINPD    Z2, Z9, Z9
-	VMOVAPD.Z Z9, K3, Z9
+	VMOVUPD   (R9)(R8*1), Z9
+	VXORPD    Z10, Z10, Z10
+	VCMPPD    $0x1e, Z10, Z9, K3
+	VDIVPD    Z9, Z8, Z8
+	VMINPD    Z2, Z8, Z8
+	VMOVAPD.Z Z8, K3, Z8
 	XORQ      R9, R9
 
 vector1209:
-	VMOVUPD (BX)(R9*1), Z10
-	VMULPD  (DI)(R9*1), Z10, Z10
-	VMOVUPD Z10, (DX)(R9*1)
+	VMOVUPD (BX)(R9*1), Z9
+	VMULPD  (DI)(R9*1), Z9, Z9
+	VMOVUPD Z9, (DX)(R9*1)
 	ADDQ    $0x40, R9
 	CMPQ    R9, AX
 	JL      vector1209
@@ -15569,14 +15569,14 @@ vector1209:
 	XORQ    R10, R10
 
 vector1210:
-	VMULPD (DX)(R10*1), Z9, Z10
+	VMULPD (DX)(R10*1), Z8, Z9
 	LEAQ   64(R10), R11
 	XORQ   R12, R12
 
 vector1211:
-	VMOVUPD      (R9)(R12*1), Z11
-	VFNMADD231PD (DX)(R12*1), Z10, Z11
-	VMOVUPD      Z11, (R9)(R12*1)
+	VMOVUPD      (R9)(R12*1), Z10
+	VFNMADD231PD (DX)(R12*1), Z9, Z10
+	VMOVUPD      Z10, (R9)(R12*1)
 	ADDQ         $0x40, R12
 	CMPQ         R12, R11
 	JL           vector1211
@@ -15604,51 +15604,51 @@ vector1212:
 	XORQ  R8, R8
 
 vector1214:
-	VMOVUPD (BX)(R8*1), Z9
+	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
 	JZ      before1215
 	XORQ    R9, R9
 
 vector1216:
-	VMOVUPD      (BX)(R9*1), Z10
-	VFNMADD231PD (DI)(R9*1), Z10, Z9
+	VMOVUPD      (BX)(R9*1), Z9
+	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
 	JL           vector1216
 
 before1215:
-	VMULPD  (DX)(R8*1), Z9, Z9
-	VMOVUPD Z9, (BX)(R8*1)
+	VMULPD  (DX)(R8*1), Z8, Z8
+	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
 	JL      vector1214
 
 before1213:
-	VMOVUPD (BX)(SI*1), Z9
+	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
 	JZ      before1217
 	XORQ    DI, DI
 
 vector1218:
-	VMOVUPD      (BX)(DI*1), Z10
-	VFNMADD231PD (BX)(DI*1), Z10, Z9
+	VMOVUPD      (BX)(DI*1), Z9
+	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
 	JL           vector1218
 
 before1217:
 	MOVQ    sums_base+120(FP), DI
-	VMOVUPD (DI)(SI*1), Z10
+	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
-	VMULPD  (DI)(SI*1), Z10, Z10
-	VMULPD  Z7, Z10, Z10
-	VCMPPD  $0x1e, Z10, Z9, K3
+	VMULPD  (DI)(SI*1), Z9, Z9
+	VMULPD  Z6, Z9, Z9
+	VCMPPD  $0x1e, Z9, Z8, K3
 	KANDB   K3, K2, K2
-	VMOVUPD Z0, Z10
-	VSQRTPD Z9, Z9
-	VDIVPD  Z9, Z10, Z10
-	VMOVUPD Z10, (DX)(SI*1)
+	VMOVUPD Z0, Z9
+	VSQRTPD Z8, Z8
+	VDIVPD  Z8, Z9, Z9
+	VMOVUPD Z9, (DX)(SI*1)
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
@@ -15669,21 +15669,21 @@ before1217:
 	XORQ    DI, DI
 
 vector1219:
-	VMOVUPD (DX)(DI*1), Z9
+	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
 	JZ      before1220
 	XORQ    R8, R8
 
 vector1221:
-	VMOVUPD      (SI)(R8*1), Z10
-	VFNMADD231PD (DX)(R8*1), Z10, Z9
+	VMOVUPD      (SI)(R8*1), Z9
+	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
 	JL           vector1221
 
 before1220:
-	VMULPD  (BX)(DI*1), Z9, Z9
-	VMOVUPD Z9, (DX)(DI*1)
+	VMULPD  (BX)(DI*1), Z8, Z8
+	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
@@ -15693,7 +15693,7 @@ before1220:
 back1222:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
-	VMOVUPD (DX)(DI*1), Z9
+	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
@@ -15702,13 +15702,13 @@ below1223:
 	CMPQ         R9, AX
 	JGE          solved1224
 	ADDQ         AX, R8
-	VMOVUPD      (R8)(DI*1), Z10
-	VFNMADD231PD (DX)(R9*1), Z10, Z9
+	VMOVUPD      (R8)(DI*1), Z9
+	VFNMADD231PD (DX)(R9*1), Z9, Z8
 	JMP          below1223
 
 solved1224:
-	VMULPD  (BX)(DI*1), Z9, Z9
-	VMOVUPD Z9, (DX)(DI*1)
+	VMULPD  (BX)(DI*1), Z8, Z8
+	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
 	JNZ     back1222
 	JMP     scale1204
@@ -15718,19 +15718,19 @@ plain1203:
 
 vector1225:
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   (BX)(DX*1), Z9
+	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
-	VMOVUPD   (BX)(DX*1), Z10
+	VMOVUPD   (BX)(DX*1), Z9
 	MOVQ      sums_base+120(FP), BX
-	VMOVUPD   (BX)(DX*1), Z11
-	VXORPD    Z12, Z12, Z12
-	VCMPPD    $0x1e, Z12, Z11, K3
-	VDIVPD    Z11, Z10, Z10
-	VMINPD    Z2, Z10, Z10
-	VMOVAPD.Z Z10, K3, Z10
-	VMOVAPD   Z10, K1, Z9
+	VMOVUPD   (BX)(DX*1), Z10
+	VXORPD    Z11, Z11, Z11
+	VCMPPD    $0x1e, Z11, Z10, K3
+	VDIVPD    Z10, Z9, Z9
+	VMINPD    Z2, Z9, Z9
+	VMOVAPD.Z Z9, K3, Z9
+	VMOVAPD   Z9, K1, Z8
 	MOVQ      right_base+96(FP), BX
-	VMOVUPD   Z9, (BX)(DX*1)
+	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
 	JL        vector1225
@@ -15744,41 +15744,41 @@ scale1204:
 	IMULQ   AX, DX
 	MOVQ    system_base+144(FP), BX
 	ADDQ    BX, DX
-	VMOVUPD Z0, Z9
+	VMOVUPD Z0, Z8
 	XORQ    BX, BX
 
 vector1226:
-	VMOVUPD (DX)(BX*1), Z10
-	VANDPD  Z3, Z10, Z10
-	VMAXPD  Z10, Z9, Z9
+	VMOVUPD (DX)(BX*1), Z9
+	VANDPD  Z3, Z9, Z9
+	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
 	JL      vector1226
-	VDIVPD  Z9, Z8, Z9
-	VMULPD  Z1, Z9, Z9
+	VDIVPD  Z8, Z7, Z8
+	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
 vector1227:
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   (SI)(BX*1), Z10
+	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
-	VMOVUPD   (SI)(BX*1), Z11
+	VMOVUPD   (SI)(BX*1), Z10
 	MOVQ      sums_base+120(FP), SI
-	VMOVUPD   (SI)(BX*1), Z12
-	VXORPD    Z13, Z13, Z13
-	VCMPPD    $0x1e, Z13, Z12, K3
-	VDIVPD    Z12, Z11, Z11
-	VMINPD    Z2, Z11, Z11
-	VMOVAPD.Z Z11, K3, Z11
-	VMULPD    (DX)(BX*1), Z9, Z12
-	VADDPD    Z12, Z8, Z13
-	VMULPD    Z10, Z13, Z13
-	VSUBPD    Z12, Z8, Z12
-	VDIVPD    Z12, Z13, Z13
-	VMOVAPD   Z13, K2, Z11
-	VMOVAPD   Z11, K1, Z10
+	VMOVUPD   (SI)(BX*1), Z11
+	VXORPD    Z12, Z12, Z12
+	VCMPPD    $0x1e, Z12, Z11, K3
+	VDIVPD    Z11, Z10, Z10
+	VMINPD    Z2, Z10, Z10
+	VMOVAPD.Z Z10, K3, Z10
+	VMULPD    (DX)(BX*1), Z8, Z11
+	VADDPD    Z11, Z7, Z12
+	VMULPD    Z9, Z12, Z12
+	VSUBPD    Z11, Z7, Z11
+	VDIVPD    Z11, Z12, Z12
+	VMOVAPD   Z12, K2, Z10
+	VMOVAPD   Z10, K1, Z9
 	MOVQ      right_base+96(FP), SI
-	VMOVUPD   Z10, (SI)(BX*1)
+	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
 	JL        vector1227
@@ -15795,14 +15795,14 @@ vector1228:
 	VMOVUPD   (DX)(CX*1), Z3
 	MOVQ      sums_base+120(FP), DX
 	VMULPD    (DX)(CX*1), Z1, Z7
-	VSUBPD    Z7, Z3, Z4
+	VSUBPD    Z7, Z3, Z6
 	VXORPD    Z8, Z8, Z8
-	VMAXPD    Z8, Z4, Z4
+	VMAXPD    Z8, Z6, Z6
 	MOVQ      sums_base+120(FP), DX
-	VMOVUPD   Z4, (DX)(CX*1)
+	VMOVUPD   Z6, (DX)(CX*1)
 	VMOVAPD   Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	VCMPPD    $0x1e, Z4, Z7, K1
+	VXORPD    Z6, Z6, Z6
+	VCMPPD    $0x1e, Z6, Z7, K1
 	VDIVPD    Z7, Z3, Z3
 	VMINPD    Z2, Z3, Z3
 	VMOVAPD.Z Z3, K1, Z3
@@ -15828,8 +15828,8 @@ vector1229:
 	XORQ    R8, R8
 
 vector1230:
-	VMOVUPD      (CX)(R8*1), Z4
-	VFMADD231PD  (DI)(R8*1), Z4, Z3
+	VMOVUPD      (CX)(R8*1), Z6
+	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
 	JL           vector1230
@@ -15843,7 +15843,7 @@ vector1230:
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
 	JL           vector1229
-	VCMPPD       $0x1e, Z5, Z1, K1
+	VCMPPD       $0x1e, Z4, Z1, K1
 	VMOVUPD      Z0, Z0
 	VDIVPD       Z1, Z0, Z0
 	VMOVAPD.Z    Z0, K1, Z0
@@ -15851,7 +15851,7 @@ vector1230:
 	VBROADCASTSD constants<>+400(SB), Z2
 	VBROADCASTSD constants<>+408(SB), Z3
 	VMOVUPD      constants<>+448(SB), Z4
-	VMOVUPD      constants<>+512(SB), Z5
+	VMOVUPD      constants<>+512(SB), Z6
 	VMOVUPD      constants<>+576(SB), Z7
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
@@ -15878,14 +15878,14 @@ vector1234:
 	VMULPD           Z10, Z12, Z12
 	VFMADD231PD      (DX)(R8*1), Z11, Z12
 	VMOVUPD          Z12, (BX)(R8*1)
-	VMAXPD           Z6, Z12, Z13
+	VMAXPD           Z5, Z12, Z13
 	VGETMANTPD       $0x0b, Z13, Z14
 	VGETEXPPD        Z13, Z13
 	VPSRLQ           $0x30, Z14, Z16
 	VGETEXPPD        Z14, Z15
 	VSUBPD           Z15, Z13, Z13
 	VMOVAPD          Z16, Z15
-	VPERMI2PD        Z5, Z4, Z15
+	VPERMI2PD        Z6, Z4, Z15
 	VPERMI2PD        Z8, Z7, Z16
 	VFMSUB213PD      Z1, Z15, Z14
 	VFMADD231PD      Z2, Z13, Z16
@@ -16071,7 +16071,6 @@ DATA constants<>+1008(SB)/8, $0x3ff0000000000000
 DATA constants<>+1016(SB)/8, $0x3ff0000000000000
 DATA constants<>+1024(SB)/8, $0x3fe0000000000000
 DATA constants<>+1032(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1040(SB)/8, $0x3d06849b86a12b9b
-DATA constants<>+1048(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1056(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $1064
+DATA constants<>+1040(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1048(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $1056

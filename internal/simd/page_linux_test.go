@@ -123,7 +123,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.totals(get(0, count), scratch(1, count*k), nodes)
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
 	with.exponentials(get(0, count*n*k), n*k, get(1, count))
-	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, 10)
+	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, how(10))
 	with.edgeBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), edges, n, k)
 }
 

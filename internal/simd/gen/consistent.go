@@ -172,9 +172,9 @@ func (p panel) products(row, width reg.Register) reg.VecVirtual {
 // consistentTable is done for all of them until the last is done: scaling rows again changes
 // nothing in those whose columns stay.
 func (p panel) consistent() {
-	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int)",
+	p.function("consistent"+p.suffix, "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int, enough float64)",
 		"makes the tables of a panel consistent, which has one edge in each entry of its vectors.")
-	p.keep("one", "half", "largestScale", "magnitude", "reached", "negligible", "smallestNormal", "leastPivot")
+	p.keep("one", "half", "largestScale", "magnitude", "negligible", "smallestNormal", "leastPivot")
 	width := p.byteLength("right")
 	one := p.copyOf("one")
 	right := p.base("right")
@@ -182,7 +182,9 @@ func (p panel) consistent() {
 	scaling, again, done := p.generator.zero(), p.label("scaling"), p.label("scaled")
 	p.Label(again)
 	p.scaleRows(width)
-	off := p.greater(p.distance(width), p.wide("reached"))
+	enough := p.vector()
+	p.broadcastParam("enough", enough)
+	off := p.greater(p.distance(width), enough)
 	p.none(off, done)
 	p.CMPQ(scaling, p.intParam("scalings"))
 	p.JGE(label(done))

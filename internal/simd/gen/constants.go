@@ -124,7 +124,6 @@ func (g constants) doubles() {
 	// Those of simd.Consistent.
 	g.number("largestScale", 1e150)
 	g.number("negligible", 1e-13)
-	g.number("reached", 1e-14)
 	g.number("leastPivot", 1e-9)
 	// Denormal numbers are multiplied by a power of two first.
 	g.number("upscale", 1<<54)
@@ -141,7 +140,7 @@ func (g constants) doubles() {
 		"negativeInfinity", "infinity", "notANumber", "tooSmall", "moderate", "largest", "magnitude", "one", "two", "half",
 		"expNormal", "minusExpNormal", "expLow", "expHigh", "log2e", "round1", "expLn2High", "expLn2Low",
 		"logLn2High", "logLn2Low", "smallestNormal", "upscale", "upscaled", "sqrtHalf", "oneLessSqrtHalf",
-		"fraction", "integer", "integerBias", "largestScale", "negligible", "reached", "leastPivot")...)
+		"fraction", "integer", "integerBias", "largestScale", "negligible", "leastPivot")...)
 }
 
 // wideCopies adds vectors of 256 bits of constants.
