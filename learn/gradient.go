@@ -36,7 +36,7 @@ type unitResult struct {
 	tied    []float64 // [touched groups][stride]
 	used    int       // how many numbers of tied the last unit may have touched, within
 	reach   *reach    // its reach
-	untied  []float64 // changes of untied beliefs, in the order of the block's nodes and edges
+	untied  []float64 // untied beliefs, in the order of the block's nodes and edges
 	outcome bp.Outcome
 	split   float64 // adds to the bound
 	// infeasible: no consistent beliefs were found.
@@ -166,7 +166,10 @@ type visit struct {
 	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
 	// sweeps are made.
 	until context.Context
+	// resum: add up what sparse pairs of each block have kept, and do no more.
+	resum bool
 	first int                 // of the jobs at work
+	jobs  []int32             // of these, from first on, those that are done here; nil: all
 	task  func(worker, i int) // in the place of a visit
 }
 
@@ -201,13 +204,12 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	jobs := len(v.blocks) * len(v.bundle.units)
 	for lo := 0; lo < jobs; lo += resultsAtATime {
 		v.first = lo
-		n := min(resultsAtATime, jobs-lo)
-		l.pool.run(v, n)
-		if report.ended = v.ended(); report.ended {
+		results, ended := l.executor.visit(v, min(resultsAtATime, jobs-lo))
+		if report.ended = ended; ended {
 			v.contribute = false // some have none
 		}
-		for i := range n {
-			if err := l.takeResult(&report, &v, lo+i, &l.results[i]); err != nil {
+		for i := range results {
+			if err := l.takeResult(&report, &v, lo+i, &results[i]); err != nil {
 				return report, err
 			}
 		}
@@ -233,6 +235,9 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 		return l.locate(s.err, u, block)
 	}
 	l.count(report, v, s, u, block)
+	if v.resum && len(s.tied) > 0 {
+		l.addChange(s.tied, u.weight)
+	}
 	if !v.contribute {
 		return nil
 	}
@@ -255,6 +260,9 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		v.task(workerIndex, i)
 		return
 	}
+	if v.jobs != nil {
+		i = int(v.jobs[i])
+	}
 	w, s := l.workers[workerIndex], &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
@@ -264,6 +272,10 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		return
 	}
 	if v.split && !l.splitLater(u, blockIndex) {
+		return
+	}
+	if v.resum {
+		l.resumSparse(w, s, u, blockIndex)
 		return
 	}
 	w.space.Precision = v.precision
@@ -360,7 +372,7 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 	contribution[l.crossAt()] += u.crossNodes(nodes, free)
 	if span.Untied {
 		for i, node := range nodes {
-			contribution[l.entropyAt()] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
+			contribution[l.entropyAt()] -= l.takeUntied(s, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
 		}
 		return
 	}
@@ -416,7 +428,7 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	contribution[l.entropyAt()] += free
 	if span.Untied {
 		for i, e := range edges {
-			product := l.untiedChange(s, u, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
+			product := l.takeUntied(s, span, u.in.EdgeRow(e), beliefs[i*span.States:][:span.States])
 			if !w.certify {
 				contribution[l.entropyAt()] -= product
 			}
@@ -470,23 +482,20 @@ func edgesTogether(m *crf.Model) int {
 	return max(1, min(ground.RowsPerBatch, beliefsTogether/largestTable(m.Layout.Edge)))
 }
 
-// untiedChange appends belief − (belief at the last visit) for every feature of
-// an entry with its own weights, remembers belief, and returns its ⟨θ,τ⟩.
-// Untied types have constant features, so M τ = τ for each.
-func (l *learner) untiedChange(s *unitResult, u *unit, span *crf.Span, row int, belief []float64) (product float64) {
-	old := u.untied[span.Part+row*span.Copy():][:span.Copy()]
+// takeUntied appends the belief of every feature of an entry with its own weights, and returns
+// its ⟨θ,τ⟩. Untied types have constant features, so M τ = τ for each.
+func (l *learner) takeUntied(s *unitResult, span *crf.Span, row int, belief []float64) (product float64) {
 	theta := l.model.Weights[span.At+row*span.Copy():][:span.Copy()]
-	for j := range old {
+	for j, weight := range theta {
 		x := belief[j%span.States]
-		s.untied = append(s.untied, x-old[j])
-		old[j] = x
-		product += theta[j] * x
+		s.untied = append(s.untied, x)
+		product += weight * x
 	}
 	return product
 }
 
-// addResult adds a unit's result to the fresh contributions and its untied
-// changes to the total.
+// addResult adds a unit's result to the fresh contributions, and what its untied beliefs have
+// changed by to the total.
 func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
 	l.addTied(s, u)
 	if len(s.untied) == 0 {
@@ -497,9 +506,10 @@ func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
 		if !span.Untied {
 			return
 		}
-		total := l.total[span.At+row*span.Copy():][:span.Copy()]
-		for j := range total {
-			total[j] += u.weight * next[j]
+		total, old := l.total[span.At+row*span.Copy():][:span.Copy()], u.untied[span.Part+row*span.Copy():]
+		for j, x := range next[:len(total)] {
+			total[j] += u.weight * (x - old[j])
+			old[j] = x
 		}
 		next = next[len(total):]
 	}
@@ -569,9 +579,9 @@ func (l *learner) resum() {
 		}
 		for _, u := range b.units {
 			l.addUntied(u)
-			l.addSparse(u, l.workers[0].adjoint)
 		}
 	}
+	l.addSparse()
 	l.model.Layout.Symmetrise(l.total)
 }
 

@@ -68,15 +68,15 @@ type learner struct {
 
 	response *response // nil: not for this problem
 
-	pool    *pool[visit]
-	workers []*worker
+	executor executor
+	pool     *pool[visit]
+	workers  []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []unitResult
 	resultRoom    []resultRoom // [results]
 	freshGroups   int
 	fresh         []float64 // [freshGroups*stride] at most
-	sparseSum     []float64 // [stride] scratch
 
 	columns []*columns // [node types] nil: in contributions
 
@@ -140,6 +140,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	l.executor = threads{l}
 	defer func() {
 		if err != nil {
 			l.pool.close()
@@ -244,7 +245,7 @@ func (l *learner) layOut() {
 func (l *learner) makeRoom() {
 	layout := &l.model.Layout
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
-	l.moments, l.sparseSum = make([]float64, l.stride-layout.TiedSize), make([]float64, l.stride)
+	l.moments = make([]float64, l.stride-layout.TiedSize)
 	for _, b := range l.bundles {
 		b.contribution = machine.Zeros[float64](b.groups() * l.stride)
 	}
@@ -273,7 +274,7 @@ func (l *learner) roomMemory(m *Memory) {
 	for _, b := range l.bundles {
 		groups += b.groups()
 	}
-	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(2*l.stride)),
+	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(l.stride)),
 		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
 	l.problem.joinedMemory(m)
 	l.columnsMemory(m)

@@ -1,6 +1,8 @@
 package learn
 
 import (
+	"slices"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -197,7 +199,7 @@ func (l *learner) changeEdges(w *worker, s *unitResult, u *unit, change []float6
 			last[j] = is
 		}
 		if span.Untied {
-			l.untiedChange(s, u, span, u.in.EdgeRow(e), belief)
+			l.takeUntied(s, span, u.in.EdgeRow(e), belief)
 			continue
 		}
 		for j, x := range belief {
@@ -210,33 +212,35 @@ func (l *learner) changeEdges(w *worker, s *unitResult, u *unit, change []float6
 	}
 }
 
-// addSparse adds the contributions of a unit's sparse pairs to the totals: what visits have
-// added, without the rounding errors of that.
-func (l *learner) addSparse(u *unit, adjoint *ground.Adjoint) {
-	if len(u.keptBeliefs) == 0 {
-		return
+// addSparse adds the contributions of all sparse pairs to the totals: what visits have added,
+// without the rounding errors of that.
+func (l *learner) addSparse() {
+	for _, t := range l.checkSchedule {
+		if b := l.bundles[t.bundle]; slices.Contains(b.hasSparse, true) {
+			_, _ = l.visitBlocks(visit{bundle: b, blocks: t.blocks, resum: true}) // sums, which cannot fail
+		}
 	}
-	sum := l.sparseSum
-	clear(sum)
-	for x := range u.part.Blocks {
-		block := &u.part.Blocks[x]
-		for i, g := range block.Groups {
-			if u.slots[x][i] != isSparse || int(g.Other) < x {
-				continue // not sparse, or seen from the other block
-			}
-			for q := g.Lo; q < g.Hi; q++ {
-				e := block.Edges[q]
-				kept := u.keptBeliefs[(u.sparseEdges.first[x][i]+int(q-g.Lo))*l.perSparseEdge:][:l.perSparseEdge]
-				addTo(sum[l.crossAt():], kept[l.perSparseEdge-2:])
-				t := u.in.EdgeType(e)
-				if span := &l.model.Layout.Edge[t]; !span.Untied {
-					adjoint.ScatterEdge(sum[span.Part:][:span.Len], u.in, e, kept[:span.States])
-					simd.AddScaled(sum[l.edgeMoment[t]:][:span.States], kept[:span.States], 1)
-				}
+}
+
+// resumSparse adds up what is kept of the edges of a block in sparse pairs with higher blocks.
+func (l *learner) resumSparse(w *worker, s *unitResult, u *unit, blockIndex int) {
+	l.beginTied(s, u, 1)
+	sum, block := s.tied, &u.part.Blocks[blockIndex]
+	for i, g := range block.Groups {
+		if u.slots[blockIndex][i] != isSparse || int(g.Other) < blockIndex {
+			continue // not sparse, or of the other block
+		}
+		for q := g.Lo; q < g.Hi; q++ {
+			e := block.Edges[q]
+			kept := u.keptBeliefs[(u.sparseEdges.first[blockIndex][i]+int(q-g.Lo))*l.perSparseEdge:][:l.perSparseEdge]
+			addTo(sum[l.crossAt():], kept[l.perSparseEdge-2:])
+			t := u.in.EdgeType(e)
+			if span := &l.model.Layout.Edge[t]; !span.Untied {
+				w.adjoint.ScatterEdge(sum[span.Part:][:span.Len], u.in, e, kept[:span.States])
+				simd.AddScaled(sum[l.edgeMoment[t]:][:span.States], kept[:span.States], 1)
 			}
 		}
 	}
-	l.addChange(sum, u.weight)
 }
 
 // addChange adds a contribution, times a weight, to the totals.
