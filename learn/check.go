@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/blockbp/blockbp/internal/bp"
 )
@@ -128,7 +127,7 @@ func (l *learner) checkStep() (done bool, err error) {
 		l.beginWholePass()
 	}
 	if c.Next == 0 {
-		l.checkBegan = time.Now()
+		l.checkBegan = l.seconds()
 	}
 	before := l.progress.Passes
 	report, err := l.visitBlocks(v)
@@ -144,8 +143,8 @@ func (l *learner) checkStep() (done bool, err error) {
 		return false, nil
 	}
 	c.Next = 0
-	if !c.Exact && !l.checkBegan.IsZero() {
-		l.checkPass = time.Since(l.checkBegan).Seconds()
+	if !c.Exact && !math.IsNaN(l.checkBegan) {
+		l.checkPass = l.seconds() - l.checkBegan
 	}
 	if decided, err := l.endCheckPass(); err != nil {
 		return false, err

@@ -107,11 +107,12 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 	for {
 		l.progress.Seconds = l.seconds()
-		if ctx.Err() != nil {
+		if l.settings.any(ctx.Err() != nil) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if now := time.Now(); now.After(nextCheckpoint) && l.worthSaving() {
+		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint)))) > 0 {
+			now := time.Now()
 			if err := l.checkpoint(); err != nil {
 				return nil, err
 			}
@@ -136,7 +137,9 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 }
 
 // interrupted reports that a run that saves no state was.
-func (l *learner) interrupted() bool { return l.stopped != nil && l.stopped.Err() != nil }
+func (l *learner) interrupted() bool {
+	return l.stopped != nil && l.settings.any(l.stopped.Err() != nil)
+}
 
 // iterate is one iteration of the paper's Algorithm 2. In the second phase of a rule with a
 // recovery the weights wait for the end of the pass.
@@ -389,12 +392,13 @@ func (l *learner) pace() pace {
 // final check.
 func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.checkPassSeconds() }
 
-// seconds is how long the run has taken until now.
+// seconds is how long the run has taken until now, in all processes the same: what it decides
+// they do together.
 func (l *learner) seconds() float64 {
 	if l.clock.IsZero() { // it does not run
 		return l.progress.Seconds
 	}
-	return time.Since(l.clock).Seconds()
+	return l.settings.agree(time.Since(l.clock).Seconds())
 }
 
 // overTime and overSeconds are how much longer than its limit a run may take for its end, as a

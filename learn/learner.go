@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -60,11 +61,11 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom   pace
 	paced      bool
-	checkBegan time.Time // the pass at work of a check
-	checkPass  float64   // seconds that the last one with sweeps has taken
-	recalled   bool      // the values are those of the start's check: see recall
-	lag        float64   // largest change of a message in the first sweep of this visit
-	lanczos    *lanczos  // nil: no saddle is looked for
+	checkBegan float64  // seconds of the run when the pass at work of a check began; NaN: not here
+	checkPass  float64  // seconds that the last one with sweeps has taken
+	recalled   bool     // the values are those of the start's check: see recall
+	lag        float64  // largest change of a message in the first sweep of this visit
+	lanczos    *lanczos // nil: no saddle is looked for
 
 	response *response // nil: not for this problem
 
@@ -141,6 +142,9 @@ func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
 	l.executor = threads{l}
+	if l.settings.size() > 1 && (l.response == nil || l.response.large) {
+		l.executor = newRanks(l, l.settings.Group)
+	}
 	defer func() {
 		if err != nil {
 			l.pool.close()
@@ -151,11 +155,15 @@ func (l *learner) allocate() (err error) {
 	l.useLargePages()
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
+	if err := l.sameEverywhere(); err != nil {
+		return err
+	}
 	if s.PhaseTimes != nil {
 		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
 	l.addLabels()
+	l.checkBegan = math.NaN()
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
 	if l.response != nil {
@@ -334,7 +342,11 @@ func (l *learner) stepProblem() StepProblem {
 		p.left, p.damps = l.left, r.damps
 	default:
 		if h := newHessian(l); h != nil {
-			p.Hessian, p.HessianWork, p.each = h.measure, h.work(), l.each
+			p.HessianWork, p.each = h.work(), l.each
+			p.Hessian = func(dst []float64) error {
+				l.executor.gather()
+				return h.measure(dst)
+			}
 		}
 	}
 	if l.model.Layout.Symmetric() {

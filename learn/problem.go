@@ -112,6 +112,10 @@ type Settings struct {
 	// with missing labels; 0 means 1. The result does not depend on it.
 	Threads int
 
+	// Group is several processes that make the run together; nil: this one alone. Blocks of
+	// BBPL, and instances, are dealt over them. Methods that are Local run whole in each.
+	Group Group
+
 	// Memory bounds, in bytes, what a run takes beside its data and its model; more, by
 	// what Forecast says, is a *MemoryError. 0: four fifths of what the system has
 	// available. Negative: no bound.
