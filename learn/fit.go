@@ -22,6 +22,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.MaxTime = time.Duration(s.agree(float64(s.MaxTime))) // less what each has spent before
 	if s.unlabelled != nil {
 		p.Model = s.unlabelled.begin(&p, s.Seed)
 	}
@@ -41,6 +42,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 			return nil, err
 		}
 		s.Resume = nil // it was copied: let the memory go
+		s.any(false)   // and the file, which process 0 writes over, was read by all
 	}
 	return l.run(ctx, began)
 }

@@ -1,29 +1,30 @@
 package learn
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
 // with the same problem and settings but for Threads, and for what only one of them should do, such
 // as writing checkpoints. The result is the same on all, to the last bit, and that of one process.
 //
 // All processes call the same methods in the same order. A method returns when this process has
-// its part of the result; where another one has ended, a Group ends this one, too.
+// its part of the result; where another one has ended, a Group ends this one, too. Slices are used
+// until then only.
 type Group interface {
 	// Rank is the number of this process, below Size.
 	Rank() int
 	Size() int
-	// Agree overwrites values by those of process 0.
-	Agree(values []float64)
-	// Gather has, of each process one after another, counts[rank] numbers in all. A process has
-	// written its own before.
-	Gather(all []float64, counts []int)
-	// Exchange sends send[r] to each process r, and fills receive[r] with what that process sends
-	// here. Lengths are known on both sides, and may be 0; that of this process is.
-	Exchange(send, receive [][]float64)
+	// Agree sets x to what process 0 has.
+	Agree(x []float64)
+	// Any reports whether a flag is set in any process.
+	Any(flag bool) bool
+	// Gather sets dst to the vectors of all processes, one after another. That of process r has
+	// lengths[r] numbers; own may be its place in dst.
+	Gather(dst, own []float64, lengths []int)
+	// Exchange sends send[r] to each process r, and fills recv[r] with what that process sends
+	// here. Lengths are known on both sides, and may be 0; those of this process itself are.
+	Exchange(send, recv [][]float64)
+	// Bytes returns the texts of all processes.
+	Bytes(own []byte) [][]byte
 }
 
 // size is the number of processes.
@@ -49,18 +50,7 @@ func (s *Settings) any(x bool) bool {
 	if s.Group == nil {
 		return x
 	}
-	all, counts := make([]float64, s.Group.Size()), make([]int, s.Group.Size())
-	all[s.Group.Rank()] = float64(oneIf(x))
-	for i := range counts {
-		counts[i] = 1
-	}
-	s.Group.Gather(all, counts)
-	for _, y := range all {
-		if y > 0 {
-			return true
-		}
-	}
-	return false
+	return s.Group.Any(x)
 }
 
 // sameEverywhere refuses a run whose processes have other data, blocks or counting numbers.
@@ -85,7 +75,7 @@ func (l *learner) sameEverywhere() error {
 	for r := range counts {
 		counts[r] = len(digests)
 	}
-	g.Gather(all, counts)
+	g.Gather(all, all[g.Rank()*len(digests):][:len(digests)], counts)
 	for r := range counts {
 		for i, what := range []string{"data", "blocks, whose sizes follow this machine's cache: name them with --blocks", "counting numbers", "initial weights or l2"} {
 			if all[i] != all[r*len(digests)+i] {
@@ -94,26 +84,4 @@ func (l *learner) sameEverywhere() error {
 		}
 	}
 	return nil
-}
-
-// longestText is how many bytes of an error go from one process to the others.
-const longestText = 1024
-
-// tell returns the text of the process who, at most longestText of it.
-func tell(g Group, who int, text string) string {
-	all, counts := make([]float64, 1+longestText/4), make([]int, g.Size())
-	counts[who] = len(all)
-	if g.Rank() == who {
-		bytes := make([]byte, longestText)
-		all[0] = float64(copy(bytes, text))
-		for i := range longestText / 4 {
-			all[1+i] = float64(binary.LittleEndian.Uint32(bytes[4*i:]))
-		}
-	}
-	g.Gather(all, counts)
-	var bytes []byte
-	for _, x := range all[1:] {
-		bytes = binary.LittleEndian.AppendUint32(bytes, uint32(x))
-	}
-	return string(bytes[:int(math.Max(0, all[0]))])
 }

@@ -56,38 +56,38 @@ type comrade struct {
 func (c comrade) Rank() int { return c.rank }
 func (c comrade) Size() int { return len(c.slots) }
 
-func (c comrade) Agree(values []float64) {
-	copy(values, c.meet(c.rank, slices.Clone(values))[0].([]float64))
+func (c comrade) Agree(x []float64) {
+	copy(x, c.meet(c.rank, slices.Clone(x))[0].([]float64))
 }
 
-func (c comrade) Gather(all []float64, counts []int) {
-	at := 0
-	starts := make([]int, len(counts))
-	for r, n := range counts {
-		starts[r] = at
-		at += n
-	}
-	if at != len(all) {
-		panic(fmt.Sprintf("%d numbers gathered into %d", at, len(all)))
-	}
-	mine := slices.Clone(all[starts[c.rank]:][:counts[c.rank]])
-	for r, x := range c.meet(c.rank, mine) {
-		if n := copy(all[starts[r]:], x.([]float64)); n != counts[r] {
-			panic(fmt.Sprintf("%d numbers of process %d, want %d", n, r, counts[r]))
+func (c comrade) Any(flag bool) bool { return slices.Contains(c.meet(c.rank, flag), any(true)) }
+
+func (c comrade) Gather(dst, own []float64, lengths []int) {
+	for r, x := range c.meet(c.rank, slices.Clone(own)) {
+		if n := copy(dst, x.([]float64)); n != lengths[r] {
+			panic(fmt.Sprintf("%d numbers of process %d, want %d", n, r, lengths[r]))
 		}
+		dst = dst[lengths[r]:]
 	}
 }
 
-func (c comrade) Exchange(send, receive [][]float64) {
+func (c comrade) Exchange(send, recv [][]float64) {
 	var mine [][]float64
 	for _, x := range send {
 		mine = append(mine, slices.Clone(x))
 	}
 	for r, x := range c.meet(c.rank, mine) {
-		if sent := x.([][]float64)[c.rank]; r != c.rank && copy(receive[r], sent) != len(receive[r]) || len(sent) != len(receive[r]) {
-			panic(fmt.Sprintf("%d numbers from process %d, want %d", len(sent), r, len(receive[r])))
+		if sent := x.([][]float64)[c.rank]; copy(recv[r], sent) != len(recv[r]) || len(sent) != len(recv[r]) {
+			panic(fmt.Sprintf("%d numbers from process %d, want %d", len(sent), r, len(recv[r])))
 		}
 	}
+}
+
+func (c comrade) Bytes(own []byte) (all [][]byte) {
+	for _, x := range c.meet(c.rank, own) {
+		all = append(all, x.([]byte))
+	}
+	return all
 }
 
 // together runs Fit in so many processes, and returns what the first got after all got the same.

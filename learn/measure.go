@@ -124,7 +124,7 @@ func (l *learner) planExcerpt() (*learner, *Settings, error) {
 	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.in}, threads), threads
 	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.restrict(u.net.Counting), nil }
 	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.of, 2, nil }
-	s.Together, s.Pairs, s.PhaseTimes, s.Resume, s.MaxPasses = 1, false, nil, nil, 1
+	s.Together, s.Pairs, s.PhaseTimes, s.Resume, s.MaxPasses, s.Group = 1, false, nil, nil, 1, nil
 	plan, err := planLearner(p, &s)
 	return plan, &s, err
 }

@@ -204,7 +204,7 @@ func (r *ranks) gatherHeads(v *visit, n int, whose func(int) int) (ended bool) {
 			head[headFailed] = 1
 		}
 	})
-	r.group.Gather(r.heads, r.counts)
+	r.gatherAll(r.heads)
 	r.eachResult(r.heads, v, n, whose, func(int) int { return headNumbers }, func(i int, mine bool, head []float64) {
 		s := &l.results[i]
 		ended = ended || head[headEnded] > 0
@@ -222,6 +222,15 @@ func (r *ranks) gatherHeads(v *visit, n int, whose func(int) int) (ended bool) {
 	return ended
 }
 
+// gatherAll fills a buffer, of which counts says how much each process has, and its own part does.
+func (r *ranks) gatherAll(buffer []float64) {
+	at := 0
+	for _, n := range r.counts[:r.me] {
+		at += n
+	}
+	r.group.Gather(buffer, buffer[at:][:r.counts[r.me]], r.counts)
+}
+
 // tellError returns the error of another process, which has all of it.
 func (r *ranks) tellError(err error, who int, head []float64) error {
 	text := ""
@@ -231,7 +240,7 @@ func (r *ranks) tellError(err error, who int, head []float64) error {
 	} else if err != nil {
 		text = err.Error()
 	}
-	text = tell(r.group, who, text)
+	text = string(r.group.Bytes([]byte(text))[who])
 	switch {
 	case err != nil:
 		return err
@@ -276,7 +285,7 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 			l.packBody(body, v, &l.results[i], u, block, true)
 		}
 	})
-	r.group.Gather(r.bodies, r.counts)
+	r.gatherAll(r.bodies)
 	r.eachResult(r.bodies, v, n, whose, size, func(i int, mine bool, body []float64) {
 		if !mine {
 			block, u := v.job(v.first + i)
@@ -451,7 +460,7 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 			}
 		}
 	}
-	r.group.Gather(r.bodies, r.counts)
+	r.gatherAll(r.bodies)
 	buffer = r.bodies
 	for p := range r.counts {
 		for at := lo; at < hi; at++ {

@@ -96,7 +96,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(pathShare*float64(p.Settings.MaxTime)))
+	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(pathShare*float64(p.Settings.MaxTime)), p.Settings.Group)
 	if ctx.Err() != nil {
 		text := "interrupted while node weights were learned without edges; nothing was written: start again"
 		if r.folder != nil {
@@ -115,13 +115,13 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 }
 
 // fitWithoutEdges learns node weights without edges.
-func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration) (*learn.Result, error) {
+func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration, group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
 	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
 	for i, in := range p.Problem.Data {
 		problem.Data[i] = in.WithoutEdges()
 	}
-	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed, MaxPasses: passes, MaxTime: limit}
+	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed, MaxPasses: passes, MaxTime: limit, Group: group}
 	s, _, err := s.Choose(&problem)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ const fewestPasses = 10
 // many passes: they take a small part of the time of passes with edges.
 func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (*crf.Model, error) {
 	if p.unaries == nil {
-		fitted, err := p.fitWithoutEdges(ctx, min(featuresPasses, max(fewestPasses, math.Ceil(r.Passes))), 0)
+		fitted, err := p.fitWithoutEdges(ctx, min(featuresPasses, max(fewestPasses, math.Ceil(r.Passes))), 0, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -30,6 +30,9 @@ type Task struct {
 	// HopsOpen: features may be replaced by means over neighbourhoods, as dataset.Options.Hops
 	// does, where data are such that the choice is by folds of labels.
 	HopsOpen bool
+	// Group is several processes that train together, each with all of the data; nil: this one
+	// alone. Process 0 calls Train, the others Follow.
+	Group learn.Group
 	// Began is when the work did, for Summary.TotalSeconds; zero: with Train.
 	Began time.Time
 }
@@ -93,6 +96,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	if p.Settings, err = o.settings(); err != nil {
+		return nil, err
+	}
+	if err := p.deal(); err != nil {
 		return nil, err
 	}
 	if err := checkReference(t.Reference, p.Problem.Model); err != nil {

@@ -1,0 +1,59 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/blockbp/blockbp/learn"
+)
+
+// deal refuses what several processes cannot do together.
+func (p *Prepared) deal() error {
+	g := p.Group
+	if g == nil || g.Size() == 1 {
+		return nil
+	}
+	p.Settings.Group = g
+	o := &p.Options
+	switch {
+	case o.Method.Local():
+		return usagef("--method %s runs in one process, and this job has %d: start it without mpirun, or give another --method", o.Method, g.Size())
+	case o.AutoL2:
+		return usagef("--l2 auto runs in one process, and this job has %d: choose l2 without mpirun first, and give its value", g.Size())
+	case o.Errors != errorsNone:
+		return usagef("--errors %s runs in one process, and this job has %d: leave it out, or start without mpirun", o.Errors, g.Size())
+	case p.choosing:
+		return usagef("most labels are hidden, and --edges auto chooses by folds of labels in one process, while this job has %d: give --edges together, or start without mpirun", g.Size())
+	}
+	return nil
+}
+
+// Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
+// nothing. folder is that of process 0, as far as it says what to resume.
+func (p *Prepared) Follow(ctx context.Context, folder *Folder) error {
+	own := *p
+	r, err := openRun(nil, &own, Watch{})
+	if err != nil {
+		return err
+	}
+	if folder.Resume {
+		state, err := learn.ReadState(filepath.Join(folder.Dir, checkpointFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // there may be none yet
+			return err
+		}
+		own.Settings.Resume = state
+	}
+	if err := r.beginWithFeatures(ctx); err != nil {
+		return err
+	}
+	s, spent := own.Settings, time.Duration(0)
+	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent), own.earlyStop
+	if !folder.NoCheckpoint {
+		s.Checkpoint = func(*learn.State) error { return nil }
+	}
+	_, err = learn.Fit(ctx, own.Problem, s)
+	return err
+}
