@@ -31,21 +31,22 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
-	"internal/bp":        {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":     {"mrf", "graph", "internal/numeric"},
-	"internal/mpe":       {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
-	"internal/flow":      {"graph"},
-	"internal/gen":       {"graph"},
-	"internal/gibbs":     {"mrf"},
-	"internal/ground":    {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
-	"internal/partition": {"graph"},
-	"internal/spanning":  {"graph", "internal/flow"},
-	"internal/zeros":     {"mrf"},
-	"internal/uai":       {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
+	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
+	"internal/exact":       {"mrf", "graph", "internal/numeric"},
+	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
+	"internal/flow":        {"graph"},
+	"internal/distributed": {},
+	"internal/gen":         {"graph"},
+	"internal/gibbs":       {"mrf"},
+	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
+	"internal/partition":   {"graph"},
+	"internal/spanning":    {"graph", "internal/flow"},
+	"internal/zeros":       {"mrf"},
+	"internal/uai":         {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
 	// What people see knows nothing of learning.
 	"internal/runfolder": {"internal/infile", "internal/atomicfile", "internal/printable"},
@@ -117,7 +118,7 @@ var mayImport = map[string][]string{
 		"internal/infile",
 		"internal/job", "internal/l2path",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
-		"internal/describe", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
+		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
 	"cmd/blockbp": {"internal/cli", "internal/machine"},

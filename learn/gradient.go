@@ -198,8 +198,8 @@ type visitReport struct {
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	defer l.tellTimes()
 	report := visitReport{converged: true}
-	if v.contribute {
-		defer l.model.Layout.Symmetrise(l.total)
+	if v.contribute || v.resum {
+		defer l.addParts(&v)
 	}
 	jobs := len(v.blocks) * len(v.bundle.units)
 	for lo := 0; lo < jobs; lo += resultsAtATime {
@@ -235,10 +235,16 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 		return l.locate(s.err, u, block)
 	}
 	l.count(report, v, s, u, block)
-	if v.resum && len(s.tied) > 0 {
-		l.addChange(s.tied, u.weight)
+	if v.contribute {
+		l.addUntiedChange(s, u, block)
 	}
-	if !v.contribute {
+	part := v.partOf(block)
+	if !v.contribute && !v.resum || !l.executor.has(v.bundle, part) {
+		return nil
+	}
+	sum := l.parts.sumOf(part)
+	if v.resum {
+		l.resumBlock(sum, v.bundle, s, u, block)
 		return nil
 	}
 	groups := v.bundle.touched[block]
@@ -246,10 +252,10 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 		l.fresh = numeric.Resize(l.fresh, (len(groups)+v.bundle.sparseSlots(block))*l.stride)
 		clear(l.fresh)
 	}
-	l.addResult(s, u, block)
+	l.addTied(s, u)
 	if u == v.bundle.units[len(v.bundle.units)-1] {
 		l.addColumns()
-		l.replaceContributions(v.bundle, groups)
+		l.replaceContributions(sum, v.bundle, groups)
 	}
 	return nil
 }
@@ -494,10 +500,8 @@ func (l *learner) takeUntied(s *unitResult, span *crf.Span, row int, belief []fl
 	return product
 }
 
-// addResult adds a unit's result to the fresh contributions, and what its untied beliefs have
-// changed by to the total.
-func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
-	l.addTied(s, u)
+// addUntiedChange adds to the total what a unit's untied beliefs have changed by.
+func (l *learner) addUntiedChange(s *unitResult, u *unit, blockIndex int) {
 	if len(s.untied) == 0 {
 		return
 	}
@@ -525,32 +529,18 @@ func (l *learner) addResult(s *unitResult, u *unit, blockIndex int) {
 	}
 }
 
-// replaceContributions puts the fresh contributions in the place of the old
-// ones and the differences into the totals.
-func (l *learner) replaceContributions(b *bundle, groups []int32) {
+// replaceContributions puts the fresh contributions in the place of the old ones, and adds the
+// differences to a sum.
+func (l *learner) replaceContributions(sum []float64, b *bundle, groups []int32) {
 	for i, id := range groups {
 		fresh := l.fresh[i*l.stride:][:l.stride]
 		old := b.contribution[int(id)*l.stride:][:l.stride]
-		l.eachTied(replace, fresh, old)
-		replace(l.moments, fresh[l.model.Layout.TiedSize:], old[l.model.Layout.TiedSize:])
+		simd.AddScaled(sum, fresh, 1)
+		simd.AddScaled(sum, old, -1)
 		copy(old, fresh)
 	}
 	if rest := l.fresh[len(groups)*l.stride:]; len(rest) > 0 {
-		l.addChange(rest, 1) // of the sparse pairs
-	}
-}
-
-// replace puts x in the place of y in a total.
-func replace(total, x, y []float64) {
-	simd.AddScaled(total, x, 1)
-	simd.AddScaled(total, y, -1)
-}
-
-// eachTied calls f for the weights of every tied type: their place in the
-// totals and in two contribution vectors.
-func (l *learner) eachTied(f func(total, x, y []float64), x, y []float64) {
-	for _, span := range l.tied {
-		f(l.total[span.At:][:span.Len], x[span.Part:][:span.Len], y[span.Part:][:span.Len])
+		simd.AddScaled(sum, rest, 1) // of the sparse pairs
 	}
 }
 
@@ -571,18 +561,27 @@ func (l *learner) tiedProduct(contribution []float64, ofNodes bool) (product flo
 func (l *learner) resum() {
 	clear(l.total)
 	clear(l.moments)
-	for _, b := range l.bundles {
-		for at := 0; at < len(b.contribution); at += l.stride {
-			c := b.contribution[at:][:l.stride]
-			l.eachTied(func(total, x, _ []float64) { addTo(total, x) }, c, c)
-			addTo(l.moments, c[l.model.Layout.TiedSize:])
-		}
-		for _, u := range b.units {
-			l.addUntied(u)
-		}
+	for _, t := range l.checkSchedule {
+		_, _ = l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, resum: true}) // sums, which cannot fail
 	}
-	l.addSparse()
+	for _, u := range l.units {
+		l.addUntied(u)
+	}
 	l.model.Layout.Symmetrise(l.total)
+}
+
+// resumBlock adds to a sum what a block has contributed: with its last unit the contributions that
+// it was first to touch, and of each unit its sparse pairs.
+func (l *learner) resumBlock(sum []float64, b *bundle, s *unitResult, u *unit, block int) {
+	if len(s.tied) > 0 {
+		simd.AddScaled(sum, s.tied, u.weight)
+	}
+	if u != b.units[len(b.units)-1] {
+		return
+	}
+	for at := int(b.first[block]) * l.stride; at < int(b.first[block+1])*l.stride; at += l.stride {
+		simd.AddScaled(sum, b.contribution[at:][:l.stride], 1)
+	}
 }
 
 func (l *learner) addUntied(u *unit) {

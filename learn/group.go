@@ -20,6 +20,9 @@ type Group interface {
 	// Gather sets dst to the vectors of all processes, one after another. That of process r has
 	// lengths[r] numbers; own may be its place in dst.
 	Gather(dst, own []float64, lengths []int)
+	// Sum sets dst to the sum of vectors of its length, in an order that depends on their number
+	// alone. Those of process r are bounds[r] to bounds[r+1]−1, own being those of this one.
+	Sum(dst []float64, own [][]float64, bounds []int)
 	// Exchange sends send[r] to each process r, and fills recv[r] with what that process sends
 	// here. Lengths are known on both sides, and may be 0; those of this process itself are.
 	Exchange(send, recv [][]float64)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
@@ -81,6 +82,21 @@ func (c comrade) Exchange(send, recv [][]float64) {
 			panic(fmt.Sprintf("%d numbers from process %d, want %d", len(sent), r, len(recv[r])))
 		}
 	}
+}
+
+func (c comrade) Sum(dst []float64, own [][]float64, bounds []int) {
+	var parts, mine [][]float64
+	for _, x := range own {
+		mine = append(mine, slices.Clone(x))
+	}
+	for r, x := range c.meet(c.rank, mine) {
+		if theirs := x.([][]float64); len(theirs) != bounds[r+1]-bounds[r] {
+			panic(fmt.Sprintf("%d parts of process %d, want %d", len(theirs), r, bounds[r+1]-bounds[r]))
+		} else {
+			parts = append(parts, theirs...)
+		}
+	}
+	new(distributed.Tree).Sum(dst, parts)
 }
 
 func (c comrade) Bytes(own []byte) (all [][]byte) {

@@ -80,6 +80,7 @@ type learner struct {
 	fresh         []float64 // [freshGroups*stride] at most
 
 	columns []*columns // [node types] nil: in contributions
+	parts   parts
 
 	source *rand.PCG
 	random *rand.Rand
@@ -246,6 +247,7 @@ func (l *learner) layOut() {
 	l.planColumns()
 	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
 	l.planResults()
+	l.planParts()
 }
 
 // makeRoom allocates the vectors over all weights and the contributions, and what units
@@ -265,6 +267,7 @@ func (l *learner) makeRoom() {
 	l.findReach()
 	l.each(len(l.units), func(_, i int) { l.units[i].allocate(layout) })
 	l.makeResults()
+	l.parts.allocate(l.stride)
 }
 
 // roomMemory lists what makeRoom takes, but for units and results, and the statistics
@@ -287,6 +290,7 @@ func (l *learner) roomMemory(m *Memory) {
 	l.problem.joinedMemory(m)
 	l.columnsMemory(m)
 	l.resultsMemory(m)
+	m.Add("sums of a visit", doubleBytes*float64(l.parts.most+1)*float64(l.stride), "%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.

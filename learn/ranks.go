@@ -6,61 +6,47 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// ranks is the executor of several processes. Each block of an inference belongs to one of them,
-// which makes all of its visits. Results go to all processes, and the loop, with all that is made
-// of results, runs in each. What a block's neighbours see of it, its messages and beliefs at cut
-// edges, goes to the processes that these belong to.
+// ranks is the executor of several processes. Each part of the jobs belongs to one of them, which
+// does all of them, in all passes. The loop, with all that is made of sums, runs in each. What the
+// neighbours of a block see of it, messages and beliefs at cut edges and contributions of pairs,
+// goes to the processes that these belong to.
 type ranks struct {
-	l     *learner
-	group Group
-	me    int
-	// owner [bundle][block·units + unit] is whose each block is, and halos what others need of it.
-	owner [][]int32
-	halos [][][]halo
-	stale bool // blocks of other processes have moved on
+	l      *learner
+	group  Group
+	me     int
+	halos  [][][]halo // [bundle][block·units + unit] what others need of it
+	stale  bool       // blocks of other processes have moved on
+	bounds []int      // of parts
 
 	jobs          []int32 // of a round, that are mine
 	heads, bodies []float64
 	counts        []int
 	send, receive [][]float64
+	left          [][]float64 // of receive
 }
 
 // halo is what a process needs of a block after its visits.
 type halo struct {
 	peer                    int32
 	messages, beliefs, kept []stretchOf
+	groups                  []heldGroup
 }
 
 // stretchOf is a piece of an array.
 type stretchOf struct{ at, n int }
 
-// newRanks deals the blocks over the processes. Each set of a pass is divided in its order by the
-// work of sweeps: a process then has blocks that lie beside each other, in all sets the same part.
+// heldGroup is a contribution: its number, and where in the result of a job it is.
+type heldGroup struct{ id, slot int32 }
+
+// newRanks deals the parts over the processes.
 func newRanks(l *learner, g Group) *ranks {
-	r := &ranks{l: l, group: g, me: g.Rank(), counts: make([]int, g.Size()), send: make([][]float64, g.Size()), receive: make([][]float64, g.Size())}
-	for _, b := range l.bundles {
-		r.owner = append(r.owner, make([]int32, l.blocks*len(b.units)))
-		r.halos = append(r.halos, make([][]halo, l.blocks*len(b.units)))
-	}
-	var few []job // of sets with too few for all processes
-	for _, t := range l.schedule {
-		b := l.bundles[t.bundle]
-		var jobs []job
-		for _, block := range t.blocks {
-			for i := range b.units {
-				jobs = append(jobs, job{t.bundle, block, i})
-			}
-		}
-		if len(jobs) < g.Size() {
-			few = append(few, jobs...)
-			continue
-		}
-		r.deal(jobs)
-	}
-	r.deal(few)
+	size := g.Size()
+	r := &ranks{l: l, group: g, me: g.Rank(), bounds: make([]int, size+1), counts: make([]int, size), send: make([][]float64, size), receive: make([][]float64, size), left: make([][]float64, size)}
 	for i, b := range l.bundles {
+		r.halos = append(r.halos, make([][]halo, l.blocks*len(b.units)))
 		for block := range l.blocks {
 			for j := range b.units {
 				r.findHalos(job{i, block, j})
@@ -73,25 +59,31 @@ func newRanks(l *learner, g Group) *ranks {
 // job is a block of a unit.
 type job struct{ bundle, block, unit int }
 
-// at is the place of a job in owner and halos.
+// at is the place of a job in bundle.part and halos.
 func (r *ranks) at(j job) int { return j.block*len(r.l.bundles[j.bundle].units) + j.unit }
 
-func (r *ranks) of(j job) int { return int(r.owner[j.bundle][r.at(j)]) }
+// of returns whose a job is, and owner whose a part is.
+func (r *ranks) of(j job) int { return r.owner(r.l.bundles[j.bundle].part[r.at(j)]) }
 
-// deal divides jobs in their order.
-func (r *ranks) deal(jobs []job) {
-	work := func(j job) float64 {
-		return float64(1 + r.l.bundles[j.bundle].units[j.unit].part.Blocks[j.block].Work())
+func (r *ranks) owner(part int32) int { return int(part) * r.group.Size() / mostParts }
+
+// has implements executor.
+func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owner(part) == r.me }
+
+// sum implements executor.
+func (r *ranks) sum(b *bundle, p *parts) {
+	if !b.alone() {
+		p.tree.Sum(p.total, p.own)
+		return
 	}
-	total, done := 0.0, 0.0
-	for _, j := range jobs {
-		total += work(j)
+	clear(r.bounds)
+	for _, part := range p.touched {
+		r.bounds[r.owner(part)+1]++
 	}
-	for _, j := range jobs {
-		w := work(j)
-		r.owner[j.bundle][r.at(j)] = int32((done + w/2) / total * float64(r.group.Size()))
-		done += w
+	for i := range r.bounds[1:] {
+		r.bounds[i+1] += r.bounds[i]
 	}
+	r.group.Sum(p.total, p.own, r.bounds)
 }
 
 // findHalos notes what other processes need of a job, where that is this one's or they are it.
@@ -125,7 +117,10 @@ func (r *ranks) findHalos(j job) {
 				h.beliefs = append(h.beliefs, stretchOf{u.net.BeliefAt(target), u.in.States(target)})
 			}
 		}
-		if u.slots[j.block][i] == isSparse {
+		switch slot := u.slots[j.block][i]; {
+		case slot != isSparse && b.alone():
+			h.groups = append(h.groups, heldGroup{b.touched[j.block][slot], slot})
+		case slot == isSparse:
 			h.kept = append(h.kept, stretchOf{u.sparseEdges.first[j.block][i] * l.perSparseEdge, int(group.Hi-group.Lo) * l.perSparseEdge})
 		}
 	}
@@ -156,9 +151,8 @@ const (
 func (r *ranks) visit(v visit, n int) (results []unitResult, ended bool) {
 	l := r.l
 	bundle := slices.Index(l.bundles, v.bundle)
-	whose := func(i int) int {
-		return int(r.owner[bundle][v.blocks[i/len(v.bundle.units)]*len(v.bundle.units)+i%len(v.bundle.units)])
-	}
+	units := len(v.bundle.units)
+	whose := func(i int) int { return r.owner(v.bundle.part[v.blocks[i/units]*units+i%units]) }
 	r.jobs = r.jobs[:0]
 	for i := range n {
 		if whose(v.first+i) == r.me {
@@ -169,11 +163,12 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, ended bool) {
 	l.pool.run(v, len(r.jobs))
 	ended = r.gatherHeads(&v, n, whose)
 	failed := slices.ContainsFunc(l.results[:n], func(s unitResult) bool { return s.err != nil })
+	v.contribute = v.contribute && !ended && !failed
 	if !v.split && !v.resum {
 		r.exchange(&v, bundle, n, whose)
 		r.stale = true
 	}
-	if (v.contribute || v.resum) && !ended && !failed {
+	if v.contribute || v.resum {
 		r.gatherBodies(&v, n, whose)
 	}
 	return l.results[:n], ended
@@ -285,7 +280,9 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 			l.packBody(body, v, &l.results[i], u, block, true)
 		}
 	})
-	r.gatherAll(r.bodies)
+	if total > 0 {
+		r.gatherAll(r.bodies)
+	}
 	r.eachResult(r.bodies, v, n, whose, size, func(i int, mine bool, body []float64) {
 		if !mine {
 			block, u := v.job(v.first + i)
@@ -294,36 +291,33 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 	})
 }
 
-// contributions returns how many of them the result of a job has.
+// contributions returns how many of the result of a job all processes are told.
 func (l *learner) contributions(v *visit, u *unit, block int) int {
 	b := &u.part.Blocks[block]
 	switch {
-	case len(b.Nodes) == 0 && len(b.Edges) == 0:
+	case v.bundle.alone() || len(b.Nodes) == 0 && len(b.Edges) == 0:
 		return 0
 	case v.resum:
-		return 1
+		return oneIf(len(u.keptBeliefs) > 0)
 	}
 	return len(v.bundle.touched[block]) + v.bundle.sparseSlots(block)
 }
 
-// bodySize returns how many numbers a job contributes.
+// bodySize returns how many numbers all processes are told of a job.
 func (l *learner) bodySize(v *visit, u *unit, block int) int {
 	contributions := l.contributions(v, u, block)
-	if contributions == 0 {
-		return 0
-	}
 	n := contributions * l.stride
 	if u.reach != nil {
 		one := l.stride - l.model.Layout.TiedSize
 		l.eachRun(u.reach, false, func(_, _, k int) { one += k })
 		n = contributions * one
 	}
-	if v.resum {
+	if b := &u.part.Blocks[block]; v.resum || len(b.Nodes) == 0 && len(b.Edges) == 0 {
 		return n
 	}
 	n += l.untiedNumbers(u, block)
 	for t, c := range l.columns {
-		if c != nil {
+		if c != nil && !v.bundle.alone() {
 			n += u.in.NodeFeatures(t).Data().Rows * c.span.States
 		}
 	}
@@ -353,13 +347,8 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 		l.eachRun(u.reach, false, func(_, part, n int) { move(tied[part:][:n]) })
 		move(tied[l.model.Layout.TiedSize:])
 	}
-	if v.resum {
-		return
-	}
-	if !pack {
+	if b := &u.part.Blocks[block]; v.resum || len(b.Nodes) == 0 && len(b.Edges) == 0 {
 		s.untied = s.untied[:0]
-	}
-	if contributions == 0 {
 		return
 	}
 	if !pack {
@@ -367,7 +356,7 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 	}
 	move(s.untied)
 	for t, c := range l.columns {
-		if c != nil {
+		if c != nil && !v.bundle.alone() {
 			k := c.span.States
 			move(c.beliefs[u.firstRows[t]*k:][:u.in.NodeFeatures(t).Data().Rows*k])
 		}
@@ -376,34 +365,52 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 
 // exchange brings what neighbours see of blocks to the processes that these belong to.
 func (r *ranks) exchange(v *visit, bundle, n int, whose func(int) int) {
+	l := r.l
 	for p := range r.send {
 		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
 	}
-	each := func(do func(owner int, h *halo, u *unit)) {
+	each := func(do func(i, owner int, h *halo, u *unit)) {
 		for i := range n {
 			block, u := v.job(v.first + i)
 			halos := r.halos[bundle][block*len(v.bundle.units)+(v.first+i)%len(v.bundle.units)]
 			for j := range halos {
-				do(whose(v.first+i), &halos[j], u)
+				do(i, whose(v.first+i), &halos[j], u)
 			}
 		}
 	}
-	each(func(owner int, h *halo, u *unit) {
+	stride := l.stride
+	each(func(i, owner int, h *halo, u *unit) {
 		if owner == r.me {
 			h.eachPiece(u, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
+			for _, g := range h.groups {
+				if v.contribute {
+					r.send[h.peer] = append(r.send[h.peer], l.results[i].tied[int(g.slot)*stride:][:stride]...)
+				}
+			}
 			return
 		}
-		k := 0
+		k := oneIf(v.contribute) * stride * len(h.groups)
 		h.eachPiece(u, func(x []float64) { k += len(x) })
 		r.receive[owner] = numeric.Resize(r.receive[owner], len(r.receive[owner])+k)
 	})
 	r.group.Exchange(r.send, r.receive)
-	for p := range r.send {
-		r.send[p] = r.receive[p] // what is left of it
-	}
-	each(func(owner int, h *halo, u *unit) {
-		if owner != r.me {
-			h.eachPiece(u, func(x []float64) { r.send[owner] = r.send[owner][copy(x, r.send[owner]):] })
+	copy(r.left, r.receive)
+	each(func(i, owner int, h *halo, u *unit) {
+		if owner == r.me {
+			return
+		}
+		next := func(n int) []float64 {
+			x := r.left[owner][:n]
+			r.left[owner] = r.left[owner][n:]
+			return x
+		}
+		h.eachPiece(u, func(x []float64) { copy(x, next(len(x))) })
+		for _, g := range h.groups {
+			if v.contribute {
+				contribution := v.bundle.contribution[int(g.id)*stride:][:stride]
+				clear(contribution)
+				simd.AddScaled(contribution, next(stride), u.weight)
+			}
 		}
 	})
 }
@@ -431,9 +438,9 @@ func (r *ranks) gather() {
 	}
 	r.stale = false
 	for i, b := range r.l.bundles {
-		for lo := 0; lo < len(r.owner[i]); {
+		for lo := 0; lo < len(b.part); {
 			hi, total := lo, 0
-			for ; hi < len(r.owner[i]) && (hi == lo || total < gathered); hi++ {
+			for ; hi < len(b.part) && (hi == lo || total < gathered); hi++ {
 				r.eachOwned(b, i, hi, func(x []float64) { total += len(x) })
 			}
 			r.gatherBlocks(b, i, lo, hi, total)
@@ -449,7 +456,7 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 	buffer := r.bodies
 	for p := range r.counts {
 		for at := lo; at < hi; at++ {
-			if int(r.owner[bundle][at]) == p {
+			if r.owner(b.part[at]) == p {
 				r.eachOwned(b, bundle, at, func(x []float64) {
 					if p == r.me {
 						copy(buffer, x)
@@ -460,11 +467,13 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 			}
 		}
 	}
-	r.gatherAll(r.bodies)
+	if total > 0 {
+		r.gatherAll(r.bodies)
+	}
 	buffer = r.bodies
 	for p := range r.counts {
 		for at := lo; at < hi; at++ {
-			if int(r.owner[bundle][at]) == p {
+			if r.owner(b.part[at]) == p {
 				r.eachOwned(b, bundle, at, func(x []float64) {
 					if p != r.me {
 						copy(x, buffer)
@@ -477,7 +486,7 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 }
 
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
-// and what is kept of sparse pairs with higher blocks.
+// what is kept of sparse pairs with higher blocks, and contributions that not all have.
 func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
@@ -495,5 +504,8 @@ func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 		if u.slots[x][i] == isSparse && int(g.Other) > x {
 			do(u.keptBeliefs[u.sparseEdges.first[x][i]*r.l.perSparseEdge:][:int(g.Hi-g.Lo)*r.l.perSparseEdge])
 		}
+	}
+	if b.alone() {
+		do(b.contribution[int(b.first[x])*r.l.stride : int(b.first[x+1])*r.l.stride])
 	}
 }

@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"slices"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -61,6 +59,14 @@ func (b *bundle) separateSparse(stride, perEdge int) {
 			kept = append(kept, number[id])
 		}
 		b.touched[x] = kept
+	}
+	b.first = make([]int32, 1, len(b.touched)+1)
+	for _, ids := range b.touched {
+		next := b.first[len(b.first)-1]
+		for _, id := range ids {
+			next = max(next, id+1)
+		}
+		b.first = append(b.first, next)
 	}
 }
 
@@ -212,18 +218,12 @@ func (l *learner) changeEdges(w *worker, s *unitResult, u *unit, change []float6
 	}
 }
 
-// addSparse adds the contributions of all sparse pairs to the totals: what visits have added,
-// without the rounding errors of that.
-func (l *learner) addSparse() {
-	for _, t := range l.checkSchedule {
-		if b := l.bundles[t.bundle]; slices.Contains(b.hasSparse, true) {
-			_, _ = l.visitBlocks(visit{bundle: b, blocks: t.blocks, resum: true}) // sums, which cannot fail
-		}
-	}
-}
-
 // resumSparse adds up what is kept of the edges of a block in sparse pairs with higher blocks.
 func (l *learner) resumSparse(w *worker, s *unitResult, u *unit, blockIndex int) {
+	if len(u.keptBeliefs) == 0 {
+		l.beginTied(s, u, 0)
+		return
+	}
 	l.beginTied(s, u, 1)
 	sum, block := s.tied, &u.part.Blocks[blockIndex]
 	for i, g := range block.Groups {
@@ -243,14 +243,10 @@ func (l *learner) resumSparse(w *worker, s *unitResult, u *unit, blockIndex int)
 	}
 }
 
-// addChange adds a contribution, times a weight, to the totals.
-func (l *learner) addChange(change []float64, weight float64) {
-	l.eachTied(func(total, x, _ []float64) {
-		for j := range total {
-			total[j] += weight * x[j]
-		}
-	}, change, change)
-	for j, x := range change[l.model.Layout.TiedSize:] {
-		l.moments[j] += weight * x
+// addChange adds a contribution to the totals.
+func (l *learner) addChange(change []float64) {
+	for _, span := range l.tied {
+		simd.AddScaled(l.total[span.At:][:span.Len], change[span.Part:][:span.Len], 1)
 	}
+	addTo(l.moments, change[l.model.Layout.TiedSize:])
 }

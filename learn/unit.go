@@ -50,6 +50,9 @@ type bundle struct {
 	// blocks that some unit of the bundle joins by an edge, and by more than a few.
 	touched   [][]int32
 	hasSparse []bool // [block] that it also touches pairs joined by a few
+	// first [blocks+1] divides the groups: block b is the first to touch those from first[b] on.
+	first []int32
+	part  []int32 // [block·units + unit] of a visit's sum: see parts.go
 	// contribution holds, per group, stride numbers: the tied weights' part of
 	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
 	// part of Σ weight · c H(τ).

@@ -28,6 +28,9 @@ type trainFlags struct {
 	reference                       string
 	eval                            []string
 
+	mpi   string
+	stall time.Duration
+
 	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
 }
 
@@ -84,6 +87,8 @@ terms without inference.`,
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "change of a log-message at which a block counts as converged (default 0.001)")
 	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")
 	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
+	fl.StringVar(&f.mpi, "mpi", "auto", "auto: the processes that mpirun, mpiexec or srun has started train one model together; on: they must; off: this one trains alone")
+	fl.DurationVar(&f.stall, "stall", 0, "end the job where a process waits so long for another (default 30m)")
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "leave out all edges: node features alone, as a baseline")
 	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with few labels, as held-out ones decide, with --hops and --prior)")
@@ -100,7 +105,7 @@ terms without inference.`,
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
 	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
-	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every")
+	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
 	reads(fl, "a file of counting numbers", "counting")
 	f.data.register(fl)
@@ -114,58 +119,39 @@ terms without inference.`,
 }
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
-	began := time.Now()
-	folder, data, recalled, err := f.folder(cmd, args)
+	t, err := a.join(f)
 	if err != nil {
 		return err
 	}
-	if folder.Config.Options, err = a.applyConfig(cmd, f.config, recalled); err != nil {
-		return err
+	if !cmd.Flags().Changed("threads") {
+		f.options.Threads = t.threads(f.options.Threads)
 	}
-	// Only now all options are known: some came from a file, or from the run.
-	a.declare(cmd, func([]string) []written { return f.outputs(folder) })
-	if err := a.openFiles(cmd, data); err != nil {
-		return err
-	}
-	options, err := f.checked(cmd, data)
-	if err != nil {
-		return err
-	}
-	if folder.Anew = a.files.force && !folder.Resume; !f.dryRun {
-		if err := folder.Open(); err != nil {
-			return err
-		}
+	return t.end(a.trainAs(t, cmd, f, args))
+}
+
+// trainAs trains as a process of a team, or alone.
+func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string) error {
+	p, folder, err := a.prepareTraining(t, cmd, f, args)
+	if folder != nil {
 		defer folder.Close()
-		a.files.held = true
 	}
-	paths := slices.Clone(data)
-	for _, spec := range f.eval {
-		_, path, _ := strings.Cut(spec, "=")
-		paths = append(paths, path)
-	}
-	if err := folder.MissingFile(paths); err != nil {
+	if err = t.together(err); err != nil {
 		return err
 	}
-	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
-	if err != nil {
-		return err
+	if t.follows() {
+		if f.dryRun {
+			return nil
+		}
+		return p.Follow(a.ctx, folder)
 	}
-	task.Began = began
-	p, err := job.Prepare(a.ctx, options, task)
-	if err != nil {
-		return err
-	}
-	a.noteUnused(folder.Config.Options, recalled, p.Options.Method)
-	a.noteAll(slices.Concat(p.Hints, p.Notes))
 	if f.dryRun {
 		return a.describeTraining(f, p)
 	}
-	if err := f.record(folder, data, &task); err != nil {
-		return err
-	}
 	folder.Copy = a.target(copyOption)
 	show := newDisplay(a, f.quiet, p.Settings)
-	result, err := p.Train(a.ctx, folder, show.watch())
+	watch := show.watch()
+	watch.Fitted = t.leave
+	result, err := p.Train(a.ctx, folder, watch)
 	show.done()
 	if err != nil {
 		return a.trainingFailed(f, err)
@@ -174,6 +160,61 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 		return err
 	}
 	return f.outcome(result)
+}
+
+// prepareTraining reads and checks everything, and opens the folder, which the caller closes.
+func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args []string) (p *job.Prepared, folder *job.Folder, err error) {
+	began := time.Now()
+	folder, data, recalled, err := f.folder(cmd, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if folder.Config.Options, err = a.applyConfig(cmd, f.config, recalled); err != nil {
+		return nil, nil, err
+	}
+	// Only now all options are known: some came from a file, or from the run.
+	a.declare(cmd, func([]string) []written {
+		if t.follows() {
+			return nil
+		}
+		return f.outputs(folder)
+	})
+	if err := a.openFiles(cmd, data); err != nil {
+		return nil, nil, err
+	}
+	options, err := f.checked(cmd, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if folder.Anew = a.files.force && !folder.Resume; !f.dryRun && !t.follows() {
+		if err := folder.Open(); err != nil {
+			return nil, nil, err
+		}
+		a.files.held = true
+	}
+	paths := slices.Clone(data)
+	for _, spec := range f.eval {
+		_, path, _ := strings.Cut(spec, "=")
+		paths = append(paths, path)
+	}
+	if err := folder.MissingFile(paths); err != nil {
+		return nil, folder, err
+	}
+	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
+	if err != nil {
+		return nil, folder, err
+	}
+	task.Began, task.Group = began, t.learners()
+	if p, err = job.Prepare(a.ctx, options, task); err != nil {
+		return nil, folder, err
+	}
+	a.noteUnused(folder.Config.Options, recalled, p.Options.Method)
+	a.noteAll(slices.Concat(p.Hints, p.Notes))
+	if f.dryRun || t.follows() {
+		folder.NoCheckpoint = !f.checkpoint
+		return p, folder, nil
+	}
+	return p, folder, f.record(folder, data, &task)
 }
 
 // checked returns what is asked for, as far as it can be used; what can be checked

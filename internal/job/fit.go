@@ -27,6 +27,9 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
+	if err == nil && watch.Fitted != nil {
+		watch.Fitted()
+	}
 	if err == nil && r.folder != nil {
 		err = r.begin() // a run that had ended has nothing to record
 	}

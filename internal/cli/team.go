@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/job"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// team is the processes of a job that train one model together, as one of them sees them; nil:
+// this process is alone. Process 0 reads, trains, prints and writes as one that is alone. The others
+// read, take part in the training, and say nothing.
+type team struct {
+	app   *app
+	group *distributed.Group
+	met   bool // all have read their data, and train
+	left  bool
+}
+
+const (
+	teamAuto, teamOn, teamOff = "auto", "on", "off"
+	defaultStall              = 30 * time.Minute
+	// afterFirst is how long others wait, with what has ended them, for process 0 to say the same.
+	afterFirst = 500 * time.Millisecond
+)
+
+// join makes this process one of its job, if a launcher has started it as such.
+func (a *app) join(f *trainFlags) (*team, error) {
+	launch, found := distributed.Detect()
+	switch {
+	case !slices.Contains([]string{teamAuto, teamOn, teamOff}, f.mpi):
+		return nil, usagef("--mpi %q: want auto, on or off", f.mpi)
+	case f.mpi == teamOn && !found:
+		return nil, usagef("--mpi on: no launcher has started this process; start it by mpirun -np 4 blockbp train …, mpiexec or srun")
+	case f.mpi == teamOff || !found || f.mpi == teamAuto && launch.Size == 1:
+		return nil, nil
+	}
+	stall := f.stall
+	if stall == 0 {
+		stall = defaultStall
+	}
+	group, err := distributed.Join(launch, distributed.Options{Stall: stall})
+	if err != nil {
+		if launch.Rank > 0 {
+			a.mute()
+		}
+		return nil, fmt.Errorf("%w; or give --mpi off, with which each process trains alone", err)
+	}
+	t := &team{app: a, group: group}
+	if t.follows() {
+		a.mute()
+	}
+	return t, nil
+}
+
+// mute keeps a process beside another from saying the same.
+func (a *app) mute() { a.stdout, a.stderr = io.Discard, io.Discard }
+
+// threads returns how many threads a process takes unasked, of those that are here for all.
+func (t *team) threads(all int) int {
+	if t == nil {
+		return all
+	}
+	host, _ := os.Hostname() // "" is a host, too
+	here := 0
+	for _, other := range t.group.Bytes([]byte(host)) {
+		if string(other) == host {
+			here++
+		}
+	}
+	return max(1, all/here)
+}
+
+// follows reports whether process 0 is another one.
+func (t *team) follows() bool { return t != nil && t.group.Rank() > 0 }
+
+// learners is the team as the learner knows it.
+func (t *team) learners() learn.Group {
+	if t == nil {
+		return nil
+	}
+	return t.group
+}
+
+// together returns an error in all processes where there is one in any: process 0 names which.
+func (t *team) together(err error) error {
+	if t == nil {
+		return err
+	}
+	err = t.group.Together(err)
+	t.met = err == nil
+	return err
+}
+
+// leave is called by process 0 when the model is learned: what it does then it does alone.
+func (t *team) leave() {
+	if t == nil || t.left {
+		return
+	}
+	t.left = true
+	if err := t.group.Close(); err != nil {
+		t.app.note("leaving the job: %v", err)
+	}
+}
+
+// end leaves the job, or ends it where this process alone has failed: others would wait for it.
+func (t *team) end(err error) error {
+	if t == nil {
+		return err
+	}
+	if err == nil || !t.met || t.left || everywhere(err) {
+		t.leave()
+		return err
+	}
+	if t.follows() {
+		time.Sleep(afterFirst)
+	}
+	t.group.Abort(fmt.Sprintf("blockbp: %v", err))
+	return err
+}
+
+// everywhere reports whether an error is one of what all processes compute.
+func everywhere(err error) bool {
+	return errors.As(err, new(*learn.DivergedError)) || errors.Is(err, learn.ErrState) || errors.Is(err, context.Canceled) || errors.As(err, new(*job.Error))
+}

@@ -1,0 +1,140 @@
+package learn
+
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/internal/distributed"
+)
+
+// The change that a visit makes to the totals is added up in parts, and these in the order of a
+// binary tree: so that whoever has some of the parts can add them up, with the same bits. Jobs of a
+// part are done by one process. A part has its sum in the order of the jobs.
+//
+// Jobs of a bundle of several units, which share contributions, are all of one sum: of each
+// block everybody has all results. Its parts say only who does the work.
+
+// mostParts bounds the parts, and with them the processes.
+const mostParts = 64
+
+// parts are the sums of a visit.
+type parts struct {
+	most    int         // parts that one visit has, at most
+	sums    [][]float64 // [most][stride]
+	touched []int32     // parts with a sum in this visit, ascending
+	at      []int32     // [mostParts] 1 + which of the sums a part has
+	used    int         // sums
+	own     [][]float64 // those of this process, in the order of touched
+	total   []float64   // [stride]
+	tree    distributed.Tree
+}
+
+// alone reports whether a bundle has one unit: each process then keeps the contributions of its own
+// blocks.
+func (b *bundle) alone() bool { return len(b.units) == 1 }
+
+// planParts divides each set of a pass, in its order, by the work of sweeps. Parts with the same
+// number lie beside each other in networks whose sets follow each other.
+func (l *learner) planParts() {
+	type job struct {
+		part *int32
+		work float64
+	}
+	divide := func(jobs []job) {
+		total, done := 0.0, 0.0
+		for _, j := range jobs {
+			total += j.work
+		}
+		for _, j := range jobs {
+			*j.part = int32((done + j.work/2) / total * mostParts)
+			done += j.work
+		}
+	}
+	for _, b := range l.bundles {
+		b.part = make([]int32, l.blocks*len(b.units))
+	}
+	var single []job // the only ones of their sets
+	for _, t := range l.schedule {
+		b := l.bundles[t.bundle]
+		var jobs []job
+		for _, block := range t.blocks {
+			for i, u := range b.units {
+				jobs = append(jobs, job{&b.part[block*len(b.units)+i], float64(1 + u.part.Blocks[block].Work())})
+			}
+		}
+		if len(jobs) == 1 {
+			single = append(single, jobs...)
+			continue
+		}
+		divide(jobs)
+	}
+	divide(single)
+	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
+		for _, t := range schedule {
+			v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
+			l.parts.begin(&v)
+			l.parts.most = max(l.parts.most, len(l.parts.touched))
+		}
+	}
+}
+
+// allocate makes room for the sums.
+func (p *parts) allocate(stride int) {
+	p.total = make([]float64, stride)
+	for range p.most {
+		p.sums = append(p.sums, make([]float64, stride))
+	}
+	p.own = make([][]float64, 0, p.most)
+	p.at = make([]int32, mostParts)
+}
+
+// begin finds the parts of a visit.
+func (p *parts) begin(v *visit) {
+	p.touched = p.touched[:0]
+	if !v.bundle.alone() {
+		p.touched = append(p.touched, 0)
+		return
+	}
+	for _, block := range v.blocks {
+		if part := v.bundle.part[block]; !slices.Contains(p.touched, part) {
+			p.touched = append(p.touched, part)
+		}
+	}
+	slices.Sort(p.touched)
+}
+
+// partOf returns the part that a block's job is of.
+func (v *visit) partOf(block int) int32 {
+	if v.bundle.alone() {
+		return v.bundle.part[block]
+	}
+	return 0
+}
+
+// sumOf returns the sum of a part, zeros at first.
+func (p *parts) sumOf(part int32) []float64 {
+	if p.at[part] == 0 {
+		clear(p.sums[p.used])
+		p.used++
+		p.at[part] = int32(p.used)
+	}
+	return p.sums[p.at[part]-1]
+}
+
+// addParts adds the sums of a visit to the totals.
+func (l *learner) addParts(v *visit) {
+	p := &l.parts
+	p.begin(v)
+	p.own = p.own[:0]
+	for _, part := range p.touched {
+		if l.executor.has(v.bundle, part) {
+			p.own = append(p.own, p.sumOf(part))
+		}
+	}
+	l.executor.sum(v.bundle, p)
+	l.addChange(p.total)
+	clear(p.at)
+	p.used = 0
+	if !v.resum {
+		l.model.Layout.Symmetrise(l.total)
+	}
+}
