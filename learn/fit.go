@@ -113,7 +113,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint)))) > 0 {
+		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint) || l.settings.checkpointNow()))) > 0 {
 			now := time.Now()
 			if err := l.checkpoint(); err != nil {
 				return nil, err
@@ -582,6 +582,8 @@ func (s *Settings) checkpointPause(took time.Duration) time.Duration {
 	}
 	return min(max(pausePerSave*took, shortestPause), longestPause)
 }
+
+func (s *Settings) checkpointNow() bool { return s.CheckpointNow != nil && s.CheckpointNow() }
 
 // assumedSaving is how many bytes a second a checkpoint takes, before one was made.
 const assumedSaving = 5e8

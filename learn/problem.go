@@ -162,6 +162,8 @@ type Settings struct {
 	// interrupted, and when it ends. nil: never, and an interrupted run ends at once.
 	Checkpoint      func(*State) error
 	CheckpointEvery time.Duration
+	// CheckpointNow is asked at pass ends: true makes a checkpoint before it is due. nil: never.
+	CheckpointNow func() bool
 	// Resume is a state to go on from, of the same problem and of settings that agree
 	// in what decides the course of a run; else the error is ErrState. nil:
 	// start afresh.

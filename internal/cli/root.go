@@ -30,6 +30,7 @@ type app struct {
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
 	events         *events          // nil: standard error is for people
+	loud           *streams         // of a process that is muted beside another; else nil
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -80,11 +81,13 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		a.events = &events{to: stderr}
 		a.events.send(startEvent{readBuild().Version})
 	}
+	a.muteBeside()
 	root := a.command()
 	root.SetArgs(args)
-	root.SetOut(results)
+	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(stdin)
+	defer func() { a.waitForFirst(code) }()
 	return a.guard(func() (err error) {
 		defer func() {
 			for _, run := range a.opened {
@@ -112,6 +115,7 @@ func (a *app) guard(f func() error) (code int) {
 		if cut := infile.Cut(r); cut != nil {
 			code = a.end(cut)
 		} else if r != nil {
+			a.unmute()
 			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
 			if code = exitBug; !a.events.send(errorEvent{text, code}) {
 				a.say("blockbp: %s", lines(text))
@@ -188,7 +192,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 			return nil
 		},
 		RunE:              func(cmd *cobra.Command, args []string) error { return cmd.Help() },
-		PersistentPreRunE: a.openFiles,
+		PersistentPreRunE: a.before,
 	}
 	train, help := a.trainCommand(), helpCommand()
 	groupFlags(train, trainGroups)
@@ -204,6 +208,14 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	return root
+}
+
+// before is called before any verb.
+func (a *app) before(cmd *cobra.Command, args []string) error {
+	if err := a.refuseTeam(cmd); err != nil {
+		return err
+	}
+	return a.openFiles(cmd, args)
 }
 
 // flagError says what was wrong with an option, in words of the command: the

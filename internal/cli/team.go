@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/learn"
@@ -40,6 +42,7 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	case f.mpi == teamOn && !found:
 		return nil, usagef("--mpi on: no launcher has started this process; start it by mpirun -np 4 blockbp train …, mpiexec or srun")
 	case f.mpi == teamOff || !found || f.mpi == teamAuto && launch.Size == 1:
+		a.unmute()
 		return nil, nil
 	}
 	stall := f.stall
@@ -48,9 +51,6 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	}
 	group, err := distributed.Join(launch, distributed.Options{Stall: stall})
 	if err != nil {
-		if launch.Rank > 0 {
-			a.mute()
-		}
 		return nil, fmt.Errorf("%w; or give --mpi off, with which each process trains alone", err)
 	}
 	t := &team{app: a, group: group}
@@ -60,8 +60,46 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	return t, nil
 }
 
+// refuseTeam refuses to do the same in several processes of a job, which would write over each
+// other's files.
+func (a *app) refuseTeam(cmd *cobra.Command) error {
+	launch, found := distributed.Detect()
+	if !found || launch.Size <= 1 || cmd.Name() == "train" || a.declared[cmd] == nil {
+		return nil
+	}
+	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, mpiexec or srun", cmd.Name(), launch.Size)
+}
+
+// streams are where a process writes to.
+type streams struct{ stdout, stderr io.Writer }
+
 // mute keeps a process beside another from saying the same.
-func (a *app) mute() { a.stdout, a.stderr = io.Discard, io.Discard }
+func (a *app) mute() {
+	if a.loud == nil {
+		a.loud = &streams{a.stdout, a.stderr}
+		a.stdout, a.stderr = io.Discard, io.Discard
+	}
+}
+
+func (a *app) unmute() {
+	if a.loud != nil {
+		a.stdout, a.stderr, a.loud = a.loud.stdout, a.loud.stderr, nil
+	}
+}
+
+// muteBeside mutes a process that its launcher says is beside another.
+func (a *app) muteBeside() {
+	if launch, found := distributed.Detect(); found && launch.Rank > 0 {
+		a.mute()
+	}
+}
+
+// waitForFirst lets process 0 say what is wrong before this one ends the job.
+func (a *app) waitForFirst(code int) {
+	if a.loud != nil && code != 0 {
+		time.Sleep(afterFirst)
+	}
+}
 
 // threads returns how many threads a process takes unasked, of those that are here for all.
 func (t *team) threads(all int) int {
@@ -101,7 +139,7 @@ func (t *team) together(err error) error {
 
 // leave is called by process 0 when the model is learned: what it does then it does alone.
 func (t *team) leave() {
-	if t == nil || t.left {
+	if t.left {
 		return
 	}
 	t.left = true
@@ -119,9 +157,7 @@ func (t *team) end(err error) error {
 		t.leave()
 		return err
 	}
-	if t.follows() {
-		time.Sleep(afterFirst)
-	}
+	t.app.waitForFirst(1)
 	t.group.Abort(fmt.Sprintf("blockbp: %v", err))
 	return err
 }

@@ -150,7 +150,9 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	folder.Copy = a.target(copyOption)
 	show := newDisplay(a, f.quiet, p.Settings)
 	watch := show.watch()
-	watch.Fitted = t.leave
+	if t != nil {
+		watch.Fitted, watch.SaveNow = t.leave, t.group.TakeSignal
+	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()
 	if err != nil {

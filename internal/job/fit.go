@@ -23,7 +23,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	s.Recorder, s.Checking = r.Record, watch.Checking
 	s.Evaluate, s.EarlyStop = r.p.evaluateDuring(watch, &took.evaluating), r.p.earlyStop
 	if r.folder != nil && !r.folder.NoCheckpoint {
-		s.Checkpoint = r.checkpoint
+		s.Checkpoint, s.CheckpointNow = r.checkpoint, watch.SaveNow
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)

@@ -23,6 +23,8 @@ type Watch struct {
 	Iteration func(learn.Event)
 	// Checking is told of every pass of a check, as learn.Settings.Checking.
 	Checking func(passes int, residual float64)
+	// SaveNow is asked now and then whether to make a checkpoint, as learn.Settings.CheckpointNow.
+	SaveNow func() bool
 	// Fitted is told when the weights are learned.
 	Fitted func()
 	// Tried is told of every value of l2 that a path has come to.

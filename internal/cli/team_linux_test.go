@@ -1,0 +1,196 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launchers are the ways to start several processes that this machine has, by name.
+func launchers(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for name, options := range map[string][]string{
+		// Idle ranks of Open MPI spin, which tests on few cores can't afford.
+		"mpirun.openmpi": {"--bind-to", "none", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "-np"},
+		"mpirun.mpich":   {"-np"},
+	} {
+		if path, err := exec.LookPath(name); err == nil {
+			found[name] = append([]string{path}, options...)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("neither mpirun.openmpi nor mpirun.mpich is here: apt-get install openmpi-bin mpich")
+	}
+	for name, value := range map[string]string{"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "UCX_ERROR_SIGNALS": ""} {
+		t.Setenv(name, value)
+	}
+	return found
+}
+
+// teamData is a network that blocks pay for, and its evaluation set.
+func teamData(t *testing.T) (data, dev string) {
+	t.Helper()
+	dir := t.TempDir()
+	data, dev = filepath.Join(dir, "data"), filepath.Join(dir, "dev")
+	mustRun(t, "generate", "-o", data, "--graph", "grid:60x60", "--samples", "2", "--seed", "3", "--states", "6")
+	mustRun(t, "generate", "-o", dev, "--graph", "grid:10x10", "--seed", "4", "--states", "6")
+	return data, dev
+}
+
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Ranks of a job learn what one process does, to the last byte, say what it says, and leave one
+// run folder.
+func TestTeam(t *testing.T) {
+	data, dev := teamData(t)
+	options := []string{"train", data, "--blocks", "6x6", "--together", "9", "--step", "auto", "--l2", "20", "--max-passes", "12", "--eval", "dev=" + dev, "--eval-every", "4"}
+	alone := filepath.Join(t.TempDir(), "alone")
+	want := mustRun(t, append(slices.Clone(options), "-o", alone)...)
+	for name, start := range launchers(t) {
+		for size := 1; size <= 4; size++ {
+			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
+				out := filepath.Join(t.TempDir(), "run")
+				o := runProcess(t, append(slices.Clone(start), strconv.Itoa(size)), append(slices.Clone(options), "-o", out)...)
+				if o.code != 0 {
+					t.Fatalf("%s: exit code %d, want 0; stderr:\n%s", o.command(), o.code, o.stderr)
+				}
+				if !bytes.Equal(bytesOf(t, filepath.Join(out, "model.safetensors")), bytesOf(t, filepath.Join(alone, "model.safetensors"))) {
+					t.Error("the model is another one than that of one process")
+				}
+				for _, line := range strings.Split(want.stdout, "\n") {
+					for _, quantity := range []string{"objective", "gradient norm", "iterations", "passes", "accuracy@dev", "log_loss@dev"} {
+						if strings.HasPrefix(line, quantity) && strings.Count(o.stdout, line) != 1 {
+							t.Errorf("%q is printed %d times, want once:\n%s", line, strings.Count(o.stdout, line), o.stdout)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// A mistake is told once, wherever it is met, and the job ends.
+func TestTeamMistakes(t *testing.T) {
+	data, _ := teamData(t)
+	for name, start := range launchers(t) {
+		for _, c := range []struct{ args, say string }{
+			{"train " + data + " --l2 auto", "--l2 auto runs in one process, and this job has 3"},
+			{"train " + data + " --method pseudo", "--method pseudo runs in one process"},
+			{"train " + data + ".missing", ".missing"},
+			{"train " + data + " --l2 1 --step fixed:1e9 --max-passes 50", "diverged"},
+			{"train " + data + " --mpi some", `--mpi "some": want auto, on or off`},
+			{"predict model " + data, "predict: one process does all of that, and a launcher has started 3: start it alone"},
+		} {
+			t.Run(name+" "+strings.ReplaceAll(c.args, data, "DATA"), func(t *testing.T) {
+				t.Chdir(t.TempDir())
+				began := time.Now()
+				o := runProcess(t, append(slices.Clone(start), "3"), strings.Fields(c.args)...)
+				if n := strings.Count(o.stderr, c.say); o.code == 0 || n != 1 {
+					t.Errorf("exit code %d, %q is said %d times, want a failure and once:\n%s", o.code, c.say, n, o.stderr)
+				}
+				if took := time.Since(began); took > 30*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		}
+	}
+	if o := run(t, "train", data, "--mpi", "on"); o.code != 2 || !strings.Contains(o.stderr, "mpirun -np 4 blockbp train") {
+		t.Errorf("exit code %d, stderr:\n%s", o.code, o.stderr)
+	}
+}
+
+// A job of which a rank is killed ends, and resumes, with another number of ranks, to the bytes of
+// one that was not.
+func TestTeamIsKilled(t *testing.T) {
+	data, _ := teamData(t)
+	options := []string{"train", data, "--blocks", "6x6", "--together", "9", "--l2", "20", "--max-passes", "400", "--tol", "1e-7", "--checkpoint-every", "1ms"}
+	alone := filepath.Join(t.TempDir(), "alone")
+	mustRun(t, append(slices.Clone(options), "-o", alone)...)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, start := range launchers(t) {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "run")
+			mark := "BLOCKBP_TEST_JOB=" + out
+			cmd := exec.CommandContext(t.Context(), start[0], slices.Concat(start[1:], []string{"3", self}, options, []string{"-o", out})...)
+			cmd.Env = append(os.Environ(), asCommand+"=1", mark)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			checkpoint := filepath.Join(out, "checkpoint/state.safetensors")
+			for waited := 0; ; waited++ {
+				if _, err := os.Stat(checkpoint); err == nil || waited > 3000 {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			killed := time.Now()
+			kill(t, self, mark)
+			select {
+			case err := <-ended:
+				if err == nil {
+					t.Fatalf("the job ended well before a rank was killed:\n%s", stderr.String())
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("the job goes on 20 s after a rank was killed:\n%s", stderr.String())
+			}
+			t.Logf("it ended %v after a rank was killed", time.Since(killed).Round(10*time.Millisecond))
+			o := runProcess(t, append(slices.Clone(start), "2"), "train", out, "--resume")
+			if o.code != 0 {
+				t.Fatalf("exit code %d, want 0; stderr:\n%s", o.code, o.stderr)
+			}
+			if !bytes.Equal(bytesOf(t, filepath.Join(out, "model.safetensors")), bytesOf(t, filepath.Join(alone, "model.safetensors"))) {
+				t.Error("the resumed job ends with other bytes than one process")
+			}
+		})
+	}
+}
+
+// kill ends one of the ranks, not the first, of the job with a mark in its environment.
+func kill(t *testing.T, self, mark string) {
+	t.Helper()
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		environment, err := os.ReadFile(filepath.Join(folder, "environ"))
+		program, linkErr := os.Readlink(filepath.Join(folder, "exe"))
+		if err != nil || linkErr != nil || program != self || !bytes.Contains(environment, []byte(mark)) {
+			continue
+		}
+		if bytes.Contains(environment, []byte("OMPI_COMM_WORLD_RANK=1")) || bytes.Contains(environment, []byte("PMI_RANK=1")) {
+			pid, err := strconv.Atoi(filepath.Base(folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatal("no rank 1 is running")
+}
