@@ -14,18 +14,22 @@ type blockSet struct {
 	blocks []int
 }
 
-// blockSets divides the blocks of all bundles into sets of at most so many blocks, in
-// an order that follows that of the blocks: each goes into the first of the sets
-// still open that has none of its neighbours. Blocks that are empty in all units are left
-// out: no visit changes anything there, and a step after one would be one of stale beliefs.
+// blockSets divides the blocks of all bundles into sets of at most so many blocks. Blocks of a set
+// lie as far from each other as they can, in the order of the blocks, so that each set stands for
+// the whole network. In such an order each block goes into the first of the sets still open that
+// has none of its neighbours. Blocks that are empty in all units are left out: no visit changes
+// anything there, and a step after one would be one of stale beliefs.
 func (l *learner) blockSets(most int) []blockSet {
 	var all []blockSet
 	for i, b := range l.bundles {
 		d := blockSetBuilder{bundle: i, most: max(1, most), of: make([]int, l.blocks)}
 		neighbours := b.neighbours()
-		for block := range l.blocks {
-			if b.hasNodes(block) {
-				d.place(block, neighbours[block])
+		sets := (l.blocks + d.most - 1) / d.most
+		for set := range sets {
+			for block := set; block < l.blocks; block += sets {
+				if b.hasNodes(block) {
+					d.place(block, neighbours[block])
+				}
 			}
 		}
 		all = append(all, d.done...)
