@@ -10,9 +10,10 @@ type executor interface {
 	// parts that a visit of the bundle touches, of which p.own are here.
 	has(b *bundle, part int32) bool
 	sum(b *bundle, p *parts)
-	// gather makes messages, beliefs and contributions of all blocks those of the last visits,
-	// here. Between visits an executor may have no more of them than visits need.
-	gather()
+	// gather makes messages and beliefs of all blocks those of the last visits, here, and, if all
+	// is asked for, contributions. Between visits an executor may have no more of them than visits
+	// need.
+	gather(all bool)
 }
 
 // threads is the executor of one process.
@@ -27,4 +28,4 @@ func (threads) has(*bundle, int32) bool { return true }
 
 func (threads) sum(_ *bundle, p *parts) { p.tree.Sum(p.total, p.own) }
 
-func (threads) gather() {}
+func (threads) gather(bool) {}

@@ -62,6 +62,9 @@ func (l *learner) sameEverywhere() error {
 	if g == nil {
 		return nil
 	}
+	if g.Size() > mostParts {
+		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each", g.Size(), mostParts)
+	}
 	is := l.identify()
 	var digests [4]digest
 	for i, text := range []string{is.Data, is.Partition, is.Counting} {

@@ -348,7 +348,7 @@ func (l *learner) stepProblem() StepProblem {
 		if h := newHessian(l); h != nil {
 			p.HessianWork, p.each = h.work(), l.each
 			p.Hessian = func(dst []float64) error {
-				l.executor.gather()
+				l.executor.gather(false)
 				return h.measure(dst)
 			}
 		}

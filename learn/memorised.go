@@ -50,7 +50,7 @@ func (l *learner) memorised() bool {
 	if l.problem.L2 > 0 {
 		return false
 	}
-	l.executor.gather()
+	l.executor.gather(false)
 	belief, labelled := make([]float64, largestTable(allSpans(&l.model.Layout))), false
 	for _, u := range l.units {
 		if !u.isFree() {

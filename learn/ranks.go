@@ -14,12 +14,14 @@ import (
 // neighbours of a block see of it, messages and beliefs at cut edges and contributions of pairs,
 // goes to the processes that these belong to.
 type ranks struct {
-	l      *learner
-	group  Group
-	me     int
-	halos  [][][]halo // [bundle][block·units + unit] what others need of it
-	stale  bool       // blocks of other processes have moved on
-	bounds []int      // of parts
+	l     *learner
+	group Group
+	me    int
+	halos [][][]halo // [bundle][block·units + unit] what others need of it
+	stale bool       // blocks of other processes have moved on
+	// lacking: so have contributions. all: of what is gathered they are a part.
+	lacking, all bool
+	bounds       []int // of parts
 
 	jobs          []int32 // of a round, that are mine
 	heads, bodies []float64
@@ -166,7 +168,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, ended bool) {
 	v.contribute = v.contribute && !ended && !failed
 	if !v.split && !v.resum {
 		r.exchange(&v, bundle, n, whose)
-		r.stale = true
+		r.stale, r.lacking = true, true
 	}
 	if v.contribute || v.resum {
 		r.gatherBodies(&v, n, whose)
@@ -432,11 +434,11 @@ func (h *halo) eachPiece(u *unit, do func([]float64)) {
 const gathered = 1 << 20
 
 // gather implements executor.
-func (r *ranks) gather() {
-	if !r.stale {
+func (r *ranks) gather(all bool) {
+	if !r.stale && !(all && r.lacking) {
 		return
 	}
-	r.stale = false
+	r.stale, r.lacking, r.all = false, r.lacking && !all, all
 	for i, b := range r.l.bundles {
 		for lo := 0; lo < len(b.part); {
 			hi, total := lo, 0
@@ -486,7 +488,8 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 }
 
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
-// what is kept of sparse pairs with higher blocks, and contributions that not all have.
+// what is kept of sparse pairs with higher blocks, and, where all is asked for, contributions that
+// not all processes have.
 func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
@@ -505,7 +508,7 @@ func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 			do(u.keptBeliefs[u.sparseEdges.first[x][i]*r.l.perSparseEdge:][:int(g.Hi-g.Lo)*r.l.perSparseEdge])
 		}
 	}
-	if b.alone() {
+	if b.alone() && r.all {
 		do(b.contribution[int(b.first[x])*r.l.stride : int(b.first[x+1])*r.l.stride])
 	}
 }

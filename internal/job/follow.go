@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -27,6 +28,22 @@ func (p *Prepared) deal() error {
 		return usagef("--errors %s runs in one process, and this job has %d: leave it out, or start without mpirun", o.Errors, g.Size())
 	case p.choosing:
 		return usagef("most labels are hidden, and --edges auto chooses by folds of labels in one process, while this job has %d: give --edges together, or start without mpirun", g.Size())
+	}
+	return nil
+}
+
+// idleHints say that processes have nothing to do.
+func (p *Prepared) idleHints() []string {
+	g := p.Settings.Group
+	if g == nil {
+		return nil
+	}
+	switch networks, size := len(p.Problem.Data), g.Size(); {
+	case networks >= size:
+	case p.Settings.Method != learn.BBPL:
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, cuts them", size-networks, size)}
+	case p.Settings.Together*networks < size:
+		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: --together %d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks, (size+networks-1)/networks)}
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = hints(&p.Options, t.Set, p.Problem.Data), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem, t.Set != nil && t.Set.Recipe.Hops > 0))
+	p.Hints, p.Notes = append(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints()...), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem, t.Set != nil && t.Set.Recipe.Hops > 0))
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
