@@ -4,8 +4,9 @@ package learn
 // of the jobs, and gives the same numbers whoever did them.
 type executor interface {
 	// visit does n jobs of v, from v.first on, and returns their results, good until the next
-	// call. ended: v.until has ended it, and some have contributed nothing.
-	visit(v visit, n int) (results []unitResult, ended bool)
+	// call, and how they went. Where the tally says that v.until has ended the visit, some have
+	// contributed nothing.
+	visit(v visit, n int) (results []unitResult, t tally)
 	// has reports whether what jobs of a part contribute is here; sum sets p.total to the sum of all
 	// parts that a visit of the bundle touches, of which p.own are here.
 	has(b *bundle, part int32) bool
@@ -19,9 +20,14 @@ type executor interface {
 // threads is the executor of one process.
 type threads struct{ l *learner }
 
-func (t threads) visit(v visit, n int) (results []unitResult, ended bool) {
-	t.l.pool.run(v, n)
-	return t.l.results[:n], v.ended()
+func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
+	e.l.pool.run(v, n)
+	results, t = e.l.results[:n], tally{converged: true, failed: -1, ended: v.ended()}
+	for i := range results {
+		block, u := v.job(v.first + i)
+		t.add(i, &results[i], &u.part.Blocks[block])
+	}
+	return results, t
 }
 
 func (threads) has(*bundle, int32) bool { return true }

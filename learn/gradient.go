@@ -197,27 +197,56 @@ type visitReport struct {
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	defer l.tellTimes()
-	report := visitReport{converged: true}
+	report, work := visitReport{converged: true}, 0
 	if v.contribute || v.resum {
 		defer l.addParts(&v)
 	}
 	jobs := len(v.blocks) * len(v.bundle.units)
-	for lo := 0; lo < jobs; lo += resultsAtATime {
+	for lo := 0; lo < jobs && !report.ended; lo += resultsAtATime {
 		v.first = lo
-		results, ended := l.executor.visit(v, min(resultsAtATime, jobs-lo))
-		if report.ended = ended; ended {
+		results, t := l.executor.visit(v, min(resultsAtATime, jobs-lo))
+		if t.failed >= 0 {
+			block, u := v.job(lo + t.failed)
+			return report, l.locate(results[t.failed].err, u, block)
+		}
+		report.add(&t)
+		work += t.work
+		l.progress.Infeasible = l.progress.Infeasible || t.infeasible
+		if report.ended {
 			v.contribute = false // some have none
 		}
 		for i := range results {
-			if err := l.takeResult(&report, &v, lo+i, &results[i]); err != nil {
-				return report, err
-			}
-		}
-		if report.ended {
-			break
+			l.takeResult(&report, &v, lo+i, &results[i])
 		}
 	}
+	l.progress.Passes += float64(work) / l.sweepWork
 	return report, nil
+}
+
+// tally is how some jobs of a visit went, in numbers that do not depend on their order.
+type tally struct {
+	sweeps          int     // largest number
+	work            int     // of all sweeps: see Block.Work
+	residual, first float64 // largest
+	converged       bool    // all
+	infeasible      bool    // one
+	failed          int     // number of the first, −1: none
+	ended           bool    // the visit
+}
+
+// add adds job i.
+func (t *tally) add(i int, s *unitResult, block *partition.Block) {
+	t.sweeps, t.work = max(t.sweeps, s.outcome.Sweeps), t.work+s.outcome.Sweeps*block.Work()
+	t.residual, t.first = max(t.residual, s.outcome.Residual), max(t.first, s.outcome.First)
+	t.converged, t.infeasible = t.converged && s.outcome.Converged, t.infeasible || s.infeasible
+	if s.err != nil && t.failed < 0 {
+		t.failed = i
+	}
+}
+
+func (r *visitReport) add(t *tally) {
+	r.sweeps, r.residual, r.first = max(r.sweeps, t.sweeps), max(r.residual, t.residual), max(r.first, t.first)
+	r.converged, r.ended = r.converged && t.converged, r.ended || t.ended
 }
 
 // tellTimes adds up for Settings.PhaseTimes what phases have taken so far.
@@ -229,23 +258,23 @@ func (l *learner) tellTimes() {
 
 // takeResult adds the result of a job; with the last unit of a block it replaces the
 // block's contributions.
-func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResult) error {
+func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResult) {
 	block, u := v.job(job)
-	if s.err != nil {
-		return l.locate(s.err, u, block)
+	if v.split {
+		report.split += u.weight * s.split
 	}
-	l.count(report, v, s, u, block)
 	if v.contribute {
+		l.progress.GradientPasses += float64(u.part.Blocks[block].Elements()) / l.gradientWork
 		l.addUntiedChange(s, u, block)
 	}
 	part := v.partOf(block)
 	if !v.contribute && !v.resum || !l.executor.has(v.bundle, part) {
-		return nil
+		return
 	}
 	sum := l.parts.sumOf(part)
 	if v.resum {
 		l.resumBlock(sum, v.bundle, s, u, block)
-		return nil
+		return
 	}
 	groups := v.bundle.touched[block]
 	if u == v.bundle.units[0] {
@@ -257,7 +286,6 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResu
 		l.addColumns()
 		l.replaceContributions(sum, v.bundle, groups)
 	}
-	return nil
 }
 
 // visitUnit is the part of a visit that one goroutine does for one unit and block.

@@ -445,20 +445,6 @@ func (l *learner) meanBeliefs(dst []float64) {
 	}
 }
 
-// count adds a unit's part of a visit to the report and to the work done.
-func (l *learner) count(r *visitReport, v *visit, s *unitResult, u *unit, blockIndex int) {
-	r.sweeps, r.converged = max(r.sweeps, s.outcome.Sweeps), r.converged && s.outcome.Converged
-	r.residual = max(r.residual, s.outcome.Residual)
-	r.first = max(r.first, s.outcome.First)
-	r.split += u.weight * s.split
-	l.progress.Infeasible = l.progress.Infeasible || s.infeasible
-	block := &u.part.Blocks[blockIndex]
-	l.progress.Passes += float64(s.outcome.Sweeps) * float64(block.Work()) / l.sweepWork
-	if v.contribute {
-		l.progress.GradientPasses += float64(block.Elements()) / l.gradientWork
-	}
-}
-
 // locate turns an error of inference into one that names instance, block and
 // iteration, and the likely cause.
 func (l *learner) locate(err error, u *unit, block int) error {

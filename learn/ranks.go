@@ -1,7 +1,9 @@
 package learn
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -134,23 +136,8 @@ func (r *ranks) findHalos(j job) {
 	r.halos[j.bundle][r.at(j)] = halos
 }
 
-// Numbers of a result that all processes are told first.
-const (
-	headSweeps = iota
-	headConverged
-	headResidual
-	headFirst
-	headSplit
-	headInfeasible
-	headFailed // 0: not, 1: with an error, 2: with a NumericalError
-	headNode   // of that
-	headEdge
-	headEnded // the visit
-	headNumbers
-)
-
 // visit implements executor.
-func (r *ranks) visit(v visit, n int) (results []unitResult, ended bool) {
+func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 	l := r.l
 	bundle := slices.Index(l.bundles, v.bundle)
 	units := len(v.bundle.units)
@@ -163,60 +150,89 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, ended bool) {
 	}
 	v.jobs = r.jobs
 	l.pool.run(v, len(r.jobs))
-	ended = r.gatherHeads(&v, n, whose)
-	failed := slices.ContainsFunc(l.results[:n], func(s unitResult) bool { return s.err != nil })
-	v.contribute = v.contribute && !ended && !failed
-	if !v.split && !v.resum {
+	t = tally{converged: true, failed: -1, ended: v.ended()}
+	for _, i := range r.jobs {
+		block, u := v.job(v.first + int(i))
+		t.add(int(i), &l.results[i], &u.part.Blocks[block])
+	}
+	if r.merge(&t); t.failed >= 0 {
+		r.tellError(&l.results[t.failed].err, whose(v.first+t.failed))
+	}
+	v.contribute = v.contribute && !t.ended && t.failed < 0
+	switch {
+	case v.split:
+		r.gatherSplits(&v, n, whose)
+	case !v.resum:
 		r.exchange(&v, bundle, n, whose)
 		r.stale, r.lacking = true, true
 	}
 	if v.contribute || v.resum {
 		r.gatherBodies(&v, n, whose)
 	}
-	return l.results[:n], ended
+	return l.results[:n], t
 }
 
-// gatherHeads tells all processes how the jobs of a round went, and whether the visit was ended.
-func (r *ranks) gatherHeads(v *visit, n int, whose func(int) int) (ended bool) {
+// tallyNumbers is how many numbers a tally has.
+const tallyNumbers = 8
+
+// merge makes of the tallies of all processes one.
+func (r *ranks) merge(t *tally) {
+	r.heads = numeric.Resize(r.heads, tallyNumbers*r.group.Size())
+	for i := range r.counts {
+		r.counts[i] = tallyNumbers
+	}
+	copy(r.heads[r.me*tallyNumbers:], []float64{float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)), float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended))})
+	r.gatherAll(r.heads)
+	*t = tally{converged: true, failed: -1}
+	for x := r.heads; len(x) > 0; x = x[tallyNumbers:] {
+		t.sweeps, t.work = max(t.sweeps, int(x[0])), t.work+int(x[1])
+		t.residual, t.first = max(t.residual, x[2]), max(t.first, x[3])
+		t.converged, t.infeasible, t.ended = t.converged && x[4] > 0, t.infeasible || x[5] > 0, t.ended || x[7] > 0
+		if failed := int(x[6]); failed >= 0 && (t.failed < 0 || failed < t.failed) {
+			t.failed = failed
+		}
+	}
+}
+
+// tellError tells all processes the error of one.
+func (r *ranks) tellError(err *error, who int) {
+	at := &bp.NumericalError{Node: -1, Edge: -1}
+	var text []byte
+	if r.me == who {
+		numerical := errors.As(*err, &at)
+		if text = []byte(at.Reason); !numerical {
+			text = []byte((*err).Error())
+		}
+		text = fmt.Appendf(nil, "%d %d %d %s", oneIf(numerical), at.Node, at.Edge, text)
+	}
+	text = r.group.Bytes(text)[who]
+	if r.me == who {
+		return
+	}
+	var numerical int
+	_, _ = fmt.Sscan(string(text), &numerical, &at.Node, &at.Edge) // as it was written
+	at.Reason = string(bytes.SplitN(text, []byte(" "), 4)[3])
+	if *err = at; numerical == 0 {
+		*err = errors.New(at.Reason)
+	}
+}
+
+// gatherSplits tells all processes what splits add to the bound.
+func (r *ranks) gatherSplits(v *visit, n int, whose func(int) int) {
 	l := r.l
-	// Numbers of one process lie side by side: in the order of processes, and of jobs within.
-	r.heads = numeric.Resize(r.heads, headNumbers*n)
+	r.bodies = numeric.Resize(r.bodies, n)
 	clear(r.counts)
 	for i := range n {
-		r.counts[whose(v.first+i)] += headNumbers
+		r.counts[whose(v.first+i)]++
 	}
-	r.eachResult(r.heads, v, n, whose, func(int) int { return headNumbers }, func(i int, mine bool, head []float64) {
-		s := &l.results[i]
-		if !mine {
-			return
-		}
-		clear(head)
-		head[headSweeps], head[headConverged], head[headResidual], head[headFirst] = float64(s.outcome.Sweeps), float64(oneIf(s.outcome.Converged)), s.outcome.Residual, s.outcome.First
-		head[headSplit], head[headInfeasible], head[headEnded] = s.split, float64(oneIf(s.infeasible)), float64(oneIf(v.ended()))
-		var numerical *bp.NumericalError
-		switch {
-		case errors.As(s.err, &numerical):
-			head[headFailed], head[headNode], head[headEdge] = 2, float64(numerical.Node), float64(numerical.Edge)
-		case s.err != nil:
-			head[headFailed] = 1
-		}
-	})
-	r.gatherAll(r.heads)
-	r.eachResult(r.heads, v, n, whose, func(int) int { return headNumbers }, func(i int, mine bool, head []float64) {
-		s := &l.results[i]
-		ended = ended || head[headEnded] > 0
+	one := func(int) int { return 1 }
+	r.eachResult(r.bodies, v, n, whose, one, func(i int, mine bool, x []float64) {
 		if mine {
-			return
-		}
-		s.outcome = bp.Outcome{Sweeps: int(head[headSweeps]), Converged: head[headConverged] > 0, Residual: head[headResidual], First: head[headFirst]}
-		s.split, s.infeasible, s.err = head[headSplit], head[headInfeasible] > 0, nil
-	})
-	r.eachResult(r.heads, v, n, whose, func(int) int { return headNumbers }, func(i int, mine bool, head []float64) {
-		if s := &l.results[i]; head[headFailed] > 0 {
-			s.err = r.tellError(s.err, whose(v.first+i), head)
+			x[0] = l.results[i].split
 		}
 	})
-	return ended
+	r.gatherAll(r.bodies)
+	r.eachResult(r.bodies, v, n, whose, one, func(i int, _ bool, x []float64) { l.results[i].split = x[0] })
 }
 
 // gatherAll fills a buffer, of which counts says how much each process has, and its own part does.
@@ -226,25 +242,6 @@ func (r *ranks) gatherAll(buffer []float64) {
 		at += n
 	}
 	r.group.Gather(buffer, buffer[at:][:r.counts[r.me]], r.counts)
-}
-
-// tellError returns the error of another process, which has all of it.
-func (r *ranks) tellError(err error, who int, head []float64) error {
-	text := ""
-	var numerical *bp.NumericalError
-	if errors.As(err, &numerical) {
-		text = numerical.Reason
-	} else if err != nil {
-		text = err.Error()
-	}
-	text = string(r.group.Bytes([]byte(text))[who])
-	switch {
-	case err != nil:
-		return err
-	case head[headFailed] == 2:
-		return &bp.NumericalError{Node: int32(head[headNode]), Edge: int32(head[headEdge]), Reason: text}
-	}
-	return errors.New(text)
 }
 
 // eachResult calls do for the results of a round, with as many numbers of buffer as size says:
