@@ -325,7 +325,8 @@ func (g *Group) Abort(message string) {
 	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message))
 }
 
-// Close leaves the job in good order; all ranks do it. The group is of no use afterwards.
+// Close leaves the job in good order; all ranks do it. The group is of no use afterwards,
+// and Exit ends the process.
 func (g *Group) Close() error {
 	g.begin()
 	defer g.end()

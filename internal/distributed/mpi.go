@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -90,17 +91,19 @@ var compatible = []string{"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}
 type mpi struct {
 	path, version string
 	handles
-	functions   [functions]uintptr
-	sched, doze uintptr // sched_yield and usleep
-	rank, size  int
+	functions         [functions]uintptr
+	sched, doze, exit uintptr // sched_yield, usleep and exit
+	rank, size        int
 
 	requests []uint64 // room for all, each of requestSize bytes
 	posted   []message
 	flag     int32 // what MPI_Testall writes
 	room     [textRoom]byte
 	length   int32 // of the text in room
-	left     chan chan error
-	aborting sync.Once
+
+	arguments [7]uintptr // of the call of a moment: passed one by one, they would take new memory
+	left      chan chan error
+	aborting  sync.Once
 }
 
 // mainThread enters the job, waits, and leaves it on the same thread.
@@ -159,7 +162,7 @@ func (e *mpi) load(names []string) error {
 			return fmt.Errorf("%w (%s has no %s)", ErrNoLibrary, e.path, name)
 		}
 	}
-	for name, place := range map[string]*uintptr{"sched_yield": &e.sched, "usleep": &e.doze} {
+	for name, place := range map[string]*uintptr{"sched_yield": &e.sched, "usleep": &e.doze, "exit": &e.exit} {
 		if *place, err = purego.Dlsym(purego.RTLD_DEFAULT, name); err != nil {
 			return err
 		}
@@ -260,8 +263,9 @@ func (e *mpi) start(kind operation, messages []message) error {
 				continue
 			}
 			// The memory stays where it is: messages hold it, and Go does not move what is on the heap.
-			status := e.call(f, uintptr(unsafe.Pointer(unsafe.SliceData(m.data))), uintptr(len(m.data)), e.bytes,
-				uintptr(m.peer), uintptr(kind), e.world, uintptr(e.request(i)))
+			e.arguments = [...]uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(m.data))), uintptr(len(m.data)), e.bytes,
+				uintptr(m.peer), uintptr(kind), e.world, e.request(i)}
+			status, _, _ := purego.SyscallN(e.functions[f], e.arguments[:]...)
 			if err := e.check(f, status); err != nil {
 				return err
 			}
@@ -270,8 +274,9 @@ func (e *mpi) start(kind operation, messages []message) error {
 	return nil
 }
 
-func (e *mpi) request(i int) unsafe.Pointer {
-	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(e.requests)), i*e.requestSize)
+// request is the address of that of message i.
+func (e *mpi) request(i int) uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(e.requests))) + uintptr(i*e.requestSize)
 }
 
 func (e *mpi) poll() (bool, error) {
@@ -288,7 +293,8 @@ func (e *mpi) arrived(i int) bool {
 
 // test moves messages on, and reports whether some of them, from the first on, are done.
 func (e *mpi) test(first, count int) (bool, error) {
-	status := e.call(testAll, uintptr(count), uintptr(e.request(first)), uintptr(unsafe.Pointer(&e.flag)), e.ignoreStatuses)
+	e.arguments = [...]uintptr{uintptr(count), e.request(first), uintptr(unsafe.Pointer(&e.flag)), e.ignoreStatuses, 0, 0, 0}
+	status, _, _ := purego.SyscallN(e.functions[testAll], e.arguments[:4]...)
 	return e.flag != 0, e.check(testAll, status)
 }
 
@@ -299,10 +305,17 @@ func (e *mpi) yield() {
 }
 
 // pause sleeps by the C library: a short time.Sleep takes a millisecond.
-func (e *mpi) pause(d time.Duration) { purego.SyscallN(e.doze, uintptr(d.Microseconds())) }
+func (e *mpi) pause(d time.Duration) {
+	e.arguments[0] = uintptr(d.Microseconds())
+	purego.SyscallN(e.doze, e.arguments[:1]...)
+}
 
 // abortCode is that of errors of input and output.
 const abortCode = 1
+
+// lastWords is the time for the launcher to pass the message on: that of MPICH reads
+// nothing more once it is told to end the job.
+const lastWords = 200 * time.Millisecond
 
 // abortPatience is how long the library may take to tell the others.
 const abortPatience = 500 * time.Millisecond
@@ -310,6 +323,7 @@ const abortPatience = 500 * time.Millisecond
 func (e *mpi) abort(message string) {
 	e.aborting.Do(func() {
 		fmt.Fprintln(os.Stderr, "blockbp:", message)
+		time.Sleep(lastWords)
 		time.AfterFunc(abortPatience, func() { os.Exit(abortCode) }) // the launcher then sees it
 		e.call(abort, e.world, abortCode)
 		os.Exit(abortCode)
@@ -320,7 +334,25 @@ func (e *mpi) abort(message string) {
 func (e *mpi) close() error {
 	answer := make(chan error)
 	e.left <- answer
-	return <-answer
+	err := <-answer
+	if err == nil {
+		leaving.Store(e.exit)
+	}
+	return err
+}
+
+// leaving is C's exit, once the job was left in good order.
+var leaving atomic.Uintptr
+
+// Exit ends the process as os.Exit does. A process that was a rank ends by it: MPICH tells
+// the launcher that a rank is done when C's exit runs, and the launcher kills all ranks
+// where one ends without.
+func Exit(code int) {
+	if exit := leaving.Load(); exit != 0 {
+		time.AfterFunc(abortPatience, func() { os.Exit(code) })
+		purego.SyscallN(exit, uintptr(code))
+	}
+	os.Exit(code)
 }
 
 // signalActionRoom is more than the size of a struct sigaction on any system (152 bytes on

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(0)
+		Exit(0)
 	}
 	os.Exit(m.Run())
 }

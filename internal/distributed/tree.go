@@ -74,8 +74,9 @@ func (t *Tree) join() {
 		t.work = append(t.work, make([]float64, chunk)...)
 	}
 	sum := t.work[(top-1)*chunk:][:len(right)]
-	for i, x := range left.values {
-		sum[i] = x + right[i]
+	values := left.values[:len(right)] // no bounds are checked in the loop
+	for i, x := range right {
+		sum[i] = values[i] + x
 	}
 	left.size, left.values = 2*left.size, sum
 	t.stack = t.stack[:top]
