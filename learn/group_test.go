@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,111 +14,27 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
-// meeting is where the goroutines that stand for processes exchange things.
-type meeting struct {
-	lock    sync.Mutex
-	changed *sync.Cond
-	slots   []any
-	met     []any
-	arrived int
-	round   int
-}
-
-func newMeeting(size int) *meeting {
-	m := &meeting{slots: make([]any, size)}
-	m.changed = sync.NewCond(&m.lock)
-	return m
-}
-
-// meet returns what all have brought.
-func (m *meeting) meet(rank int, x any) []any {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	m.slots[rank] = x
-	round := m.round
-	if m.arrived++; m.arrived == len(m.slots) {
-		m.met, m.arrived = slices.Clone(m.slots), 0
-		m.round++
-		m.changed.Broadcast()
+// processes runs a function in so many goroutines that stand for processes.
+func processes(t *testing.T, size int, do func(g Group)) {
+	t.Helper()
+	err := distributed.Local(size, distributed.Options{}, func(g *distributed.Group) error {
+		do(g)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for m.round == round {
-		m.changed.Wait()
-	}
-	return m.met
-}
-
-// comrade is a Group of goroutines.
-type comrade struct {
-	*meeting
-	rank int
-}
-
-func (c comrade) Rank() int { return c.rank }
-func (c comrade) Size() int { return len(c.slots) }
-
-func (c comrade) Agree(x []float64) {
-	copy(x, c.meet(c.rank, slices.Clone(x))[0].([]float64))
-}
-
-func (c comrade) Any(flag bool) bool { return slices.Contains(c.meet(c.rank, flag), any(true)) }
-
-func (c comrade) Gather(dst, own []float64, lengths []int) {
-	for r, x := range c.meet(c.rank, slices.Clone(own)) {
-		if n := copy(dst, x.([]float64)); n != lengths[r] {
-			panic(fmt.Sprintf("%d numbers of process %d, want %d", n, r, lengths[r]))
-		}
-		dst = dst[lengths[r]:]
-	}
-}
-
-func (c comrade) Exchange(send, recv [][]float64) {
-	var mine [][]float64
-	for _, x := range send {
-		mine = append(mine, slices.Clone(x))
-	}
-	for r, x := range c.meet(c.rank, mine) {
-		if sent := x.([][]float64)[c.rank]; copy(recv[r], sent) != len(recv[r]) || len(sent) != len(recv[r]) {
-			panic(fmt.Sprintf("%d numbers from process %d, want %d", len(sent), r, len(recv[r])))
-		}
-	}
-}
-
-func (c comrade) Sum(dst []float64, own [][]float64, bounds []int) {
-	var parts, mine [][]float64
-	for _, x := range own {
-		mine = append(mine, slices.Clone(x))
-	}
-	for r, x := range c.meet(c.rank, mine) {
-		if theirs := x.([][]float64); len(theirs) != bounds[r+1]-bounds[r] {
-			panic(fmt.Sprintf("%d parts of process %d, want %d", len(theirs), r, bounds[r+1]-bounds[r]))
-		} else {
-			parts = append(parts, theirs...)
-		}
-	}
-	new(distributed.Tree).Sum(dst, parts)
-}
-
-func (c comrade) Bytes(own []byte) (all [][]byte) {
-	for _, x := range c.meet(c.rank, own) {
-		all = append(all, x.([]byte))
-	}
-	return all
 }
 
 // together runs Fit in so many processes, and returns what the first got after all got the same.
 func together(t *testing.T, size int, p Problem, settings func(rank int) Settings) (*Result, error) {
 	t.Helper()
-	m := newMeeting(size)
 	results, errs := make([]*Result, size), make([]error, size)
-	var wait sync.WaitGroup
-	for rank := range size {
-		wait.Go(func() {
-			s := settings(rank)
-			s.Group = comrade{m, rank}
-			results[rank], errs[rank] = Fit(context.Background(), p, s)
-		})
-	}
-	wait.Wait()
+	processes(t, size, func(g Group) {
+		s := settings(g.Rank())
+		s.Group = g
+		results[g.Rank()], errs[g.Rank()] = Fit(context.Background(), p, s)
+	})
 	for rank := range size {
 		if fmt.Sprint(errs[rank]) != fmt.Sprint(errs[0]) {
 			t.Fatalf("process %d of %d: %v, process 0: %v", rank, size, errs[rank], errs[0])
@@ -240,15 +155,10 @@ func TestGroupErrors(t *testing.T) {
 		}
 	}
 	other := p.startingAt(p.randomWeights(1, 0.1))
-	m := newMeeting(2)
 	errs := make([]error, 2)
-	var wait sync.WaitGroup
-	for rank, p := range []Problem{p, other} {
-		wait.Go(func() {
-			_, errs[rank] = Fit(context.Background(), p, Settings{Method: BBPL, Group: comrade{m, rank}, Step: FirstOrder()})
-		})
-	}
-	wait.Wait()
+	processes(t, 2, func(g Group) {
+		_, errs[g.Rank()] = Fit(context.Background(), []Problem{p, other}[g.Rank()], Settings{Method: BBPL, Group: g, Step: FirstOrder()})
+	})
 	for _, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "process 1 has other initial weights") {
 			t.Errorf("error %v", err)
@@ -260,26 +170,21 @@ func TestGroupErrors(t *testing.T) {
 func TestGroupEndsTogether(t *testing.T) {
 	p := randomProblem(t, 11, problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3})
 	for name, limit := range map[string]time.Duration{"context": 0, "clock": 60 * time.Millisecond} {
-		m := newMeeting(3)
 		results := make([]*Result, 3)
-		var wait sync.WaitGroup
-		for rank := range 3 {
-			wait.Go(func() {
-				ctx, stop := context.WithCancel(context.Background())
-				defer stop()
-				s := Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}, Group: comrade{m, rank}, MaxTime: limit, RelativeTolerance: 1e-13, Gap: 1e-12}
-				if rank == 2 && limit == 0 {
-					s.Recorder = func(e Event) error {
-						if e.Iteration == 30 {
-							stop()
-						}
-						return nil
+		processes(t, 3, func(g Group) {
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			s := Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}, Group: g, MaxTime: limit, RelativeTolerance: 1e-13, Gap: 1e-12}
+			if g.Rank() == 2 && limit == 0 {
+				s.Recorder = func(e Event) error {
+					if e.Iteration == 30 {
+						stop()
 					}
+					return nil
 				}
-				results[rank] = must(Fit(ctx, p, s))
-			})
-		}
-		wait.Wait()
+			}
+			results[g.Rank()] = must(Fit(ctx, p, s))
+		})
 		want := Interrupted
 		if limit > 0 {
 			want = TimeLimit

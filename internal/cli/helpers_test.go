@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/machine"
 )
 
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 				code = 99
 			}
 		}
-		os.Exit(code)
+		distributed.Exit(code)
 	}
 	os.Exit(testMain(m))
 }
