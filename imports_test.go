@@ -85,6 +85,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/hard": {"learn", "crf", "counting", "graph", "internal/gen", "internal/machine"},
 
+	"internal/distributed":   {},
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
 	"internal/nearest":       {},
@@ -120,7 +121,7 @@ var mayImport = map[string][]string{
 		"internal/describe", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
-	"cmd/blockbp": {"internal/cli", "internal/machine"},
+	"cmd/blockbp": {"internal/cli", "internal/distributed", "internal/machine"},
 
 	// What attacks the command from outside. It may not know what is inside, but for how
 	// to put a right checksum on a wrong file.

@@ -1,0 +1,467 @@
+package distributed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unsafe"
+)
+
+// Options of Join.
+type Options struct {
+	// Stall is how long a rank waits for others before it ends the job. The time counts
+	// what others compute or write meanwhile. 0: for ever.
+	Stall time.Duration
+}
+
+// Group is the ranks of a job, as one of them sees them. Its methods are called by one
+// goroutine at a time, on any thread.
+type Group struct {
+	rank, size int
+	stall      time.Duration
+	engine     engine
+	peers      []string // [rank] host and process, once they are known
+
+	messages []message // of the call that is on its way
+	calls    int       // so far
+	begun    time.Time
+	since    atomic.Int64 // nanoseconds after which the call began, or 0 if there is none
+	epoch    time.Time    // from which since counts
+
+	tree     Tree
+	subtrees []node      // of all ranks, in ascending order
+	firstOf  []int       // [rank + 1] its first subtree
+	bounds   []int       // of which these are
+	partial  []float64   // [subtree][element] their sums
+	views    [][]float64 // [subtree] rows of partial
+	lengths  []int       // [rank]
+	one      [1]float64
+	flags    []float64 // [rank]
+	asked    atomic.Bool
+}
+
+// engine carries messages.
+type engine interface {
+	// name says which library it is.
+	name() string
+	// start posts messages, which stay as they are until poll says that all are done.
+	// Messages between two ranks of one kind arrive in the order of their posting.
+	start(kind operation, messages []message) error
+	// poll moves messages on, and reports whether all are done.
+	poll() (bool, error)
+	// arrived reports whether message i is done, where poll said that not all are.
+	arrived(i int) bool
+	// yield lets other processes run, and pause sleeps.
+	yield()
+	pause(time.Duration)
+	// abort ends the job with a message; it does not return.
+	abort(message string)
+	close() error
+}
+
+// message is to or from a peer.
+type message struct {
+	peer int
+	send bool
+	data []byte
+}
+
+// operation is what a call is for. Messages of different operations do not meet, so that
+// ranks in different calls wait and say so, and read nothing wrong.
+type operation int32
+
+const (
+	opJoin operation = iota
+	opGather
+	opSum
+	opAgree
+	opExchange
+	opBytes
+	opBarrier
+)
+
+func (o operation) String() string {
+	return [...]string{"join", "gather", "sum", "agree", "exchange", "bytes", "barrier"}[o]
+}
+
+// largestMessage is the most bytes that are sent as one: MPI counts in 32 bits with sign.
+var largestMessage = 1 << 30
+
+// newGroup makes a group and tells all ranks of each other.
+func newGroup(e engine, rank, size int, stall time.Duration) *Group {
+	g := &Group{rank: rank, size: size, stall: stall, engine: e, epoch: time.Now(), lengths: make([]int, size), flags: make([]float64, size)}
+	host, _ := os.Hostname() // without a name, the process still tells
+	for _, peer := range g.bytes(opJoin, fmt.Appendf(nil, "process %d on %s", os.Getpid(), host)) {
+		g.peers = append(g.peers, string(peer))
+	}
+	return g
+}
+
+// Rank is the number of this process, from 0.
+func (g *Group) Rank() int { return g.rank }
+
+// Size is the number of ranks.
+func (g *Group) Size() int { return g.size }
+
+// Name says which library carries messages.
+func (g *Group) Name() string { return g.engine.name() }
+
+// Gather sets dst to the vectors of all ranks one after the other. That of rank r has
+// lengths[r] numbers; own may be its place in dst.
+func (g *Group) Gather(dst, own []float64, lengths []int) {
+	g.checkGather(len(dst), len(own), lengths)
+	g.gather(opGather, dst, own, lengths)
+}
+
+// gather fills dst, where own may lie already.
+func (g *Group) gather(kind operation, dst, own []float64, lengths []int) {
+	start := 0
+	for r, n := range lengths {
+		part := dst[start : start+n]
+		if r == g.rank {
+			copy(part, own)
+		} else {
+			g.receive(r, part)
+			g.send(r, own)
+		}
+		start += n
+	}
+	g.run(kind)
+}
+
+// checkGather panics where lengths are not those of this call, which is a mistake of the
+// programmer.
+func (g *Group) checkGather(dst, own int, lengths []int) {
+	total := 0
+	for _, n := range lengths {
+		total += n
+	}
+	if len(lengths) != g.size || total != dst || lengths[g.rank] != own {
+		panic(fmt.Sprintf("distributed: gather of lengths %v into %d numbers, %d of them of rank %d, in a group of %d", lengths, dst, own, g.rank, g.size))
+	}
+}
+
+// Sum sets dst to the sum over all parts of vectors of its length, in the order of a Tree.
+// Rank r has the vectors of parts [bounds[r], bounds[r+1]), and own is those of this rank.
+// dst may be one of them.
+func (g *Group) Sum(dst []float64, own [][]float64, bounds []int) {
+	if g.size == 1 {
+		g.tree.Sum(dst, own)
+		return
+	}
+	g.plan(bounds)
+	if len(own) != bounds[g.rank+1]-bounds[g.rank] {
+		panic(fmt.Sprintf("distributed: sum of %d parts of rank %d, whose parts are from %d to %d", len(own), g.rank, bounds[g.rank], bounds[g.rank+1]))
+	}
+	n := len(dst)
+	g.partial = slices.Grow(g.partial[:0], n*len(g.subtrees))[:n*len(g.subtrees)]
+	g.views = g.views[:0]
+	for i := range g.subtrees {
+		g.views = append(g.views, g.partial[i*n:(i+1)*n])
+	}
+	parts, first := bounds[g.size], bounds[g.rank]
+	for i := g.firstOf[g.rank]; i < g.firstOf[g.rank+1]; i++ {
+		from := g.subtrees[i].first
+		to := min(from+g.subtrees[i].size, parts)
+		g.tree.add(g.views[i], g.tree.leavesOf(from, to), own[from-first:to-first])
+	}
+	for r := range g.size {
+		g.lengths[r] = n * (g.firstOf[r+1] - g.firstOf[r])
+	}
+	mine := g.partial[n*g.firstOf[g.rank] : n*g.firstOf[g.rank+1]]
+	g.gather(opSum, g.partial, mine, g.lengths)
+	g.tree.add(dst, g.subtrees, g.views)
+}
+
+// plan finds the subtrees that each rank adds up alone.
+func (g *Group) plan(bounds []int) {
+	if slices.Equal(bounds, g.bounds) {
+		return
+	}
+	if len(bounds) != g.size+1 || bounds[0] != 0 || bounds[g.size] < 1 || !slices.IsSorted(bounds) {
+		panic(fmt.Sprintf("distributed: parts of %d ranks with bounds %v; want 0, ascending, at least one part", g.size, bounds))
+	}
+	g.bounds = append(g.bounds[:0], bounds...)
+	g.subtrees, g.firstOf = g.subtrees[:0], append(g.firstOf[:0], 0)
+	for r := range g.size {
+		g.subtrees = appendSubtrees(g.subtrees, bounds[r], bounds[r+1], bounds[g.size])
+		g.firstOf = append(g.firstOf, len(g.subtrees))
+	}
+}
+
+// Agree sets x to what rank 0 has.
+func (g *Group) Agree(x []float64) { g.fromFirst(opAgree, bytesOf(x)) }
+
+// fromFirst sends from rank 0 to all others.
+func (g *Group) fromFirst(kind operation, data []byte) {
+	if g.rank > 0 {
+		g.receiveBytes(0, data)
+	} else {
+		for r := 1; r < g.size; r++ {
+			g.sendBytes(r, data)
+		}
+	}
+	g.run(kind)
+}
+
+// Any reports whether a flag is set on any rank.
+func (g *Group) Any(flag bool) bool { return g.any(opAgree, flag) }
+
+func (g *Group) any(kind operation, flag bool) bool {
+	g.one[0] = 0
+	if flag {
+		g.one[0] = 1
+	}
+	for r := range g.lengths {
+		g.lengths[r] = 1
+	}
+	g.gather(kind, g.flags, g.one[:], g.lengths)
+	return slices.Contains(g.flags, 1)
+}
+
+// Exchange sends send[r] to rank r and receives recv[r] from it; empty is nothing. The two
+// ends of a way have the same length: see CheckExchange.
+func (g *Group) Exchange(send, recv [][]float64) {
+	if len(send) != g.size || len(recv) != g.size || len(send[g.rank])+len(recv[g.rank]) > 0 {
+		panic(fmt.Sprintf("distributed: exchange of rank %d with %d and %d ranks in a group of %d, want all of them, and nothing for itself", g.rank, len(send), len(recv), g.size))
+	}
+	for r := range recv {
+		g.receive(r, recv[r])
+	}
+	for r := range send {
+		g.send(r, send[r])
+	}
+	g.run(opExchange)
+}
+
+// CheckExchange returns an error on all ranks if the lengths of Exchange differ at the two
+// ends of a way. Callers ask once, before many exchanges.
+func (g *Group) CheckExchange(send, recv [][]float64) error {
+	own := make([]float64, 2*g.size)
+	for r := range g.size {
+		own[2*r], own[2*r+1] = float64(len(send[r])), float64(len(recv[r]))
+	}
+	all := make([]float64, len(own)*g.size)
+	g.Gather(all, own, slices.Repeat([]int{len(own)}, g.size))
+	for from := range g.size {
+		for to := range g.size {
+			sent, wanted := all[from*len(own)+2*to], all[to*len(own)+2*from+1]
+			if sent != wanted {
+				return fmt.Errorf("distributed: rank %d sends %g numbers to rank %d, which waits for %g", from, sent, to, wanted)
+			}
+		}
+	}
+	return nil
+}
+
+// Bytes returns the texts of all ranks.
+func (g *Group) Bytes(own []byte) [][]byte { return g.bytes(opBytes, own) }
+
+func (g *Group) bytes(kind operation, own []byte) [][]byte {
+	size := []float64{float64(len(own))}
+	sizes := make([]float64, g.size)
+	g.gather(kind, sizes, size, slices.Repeat([]int{1}, g.size))
+	all := make([][]byte, g.size)
+	for r, n := range sizes {
+		if all[r] = make([]byte, int(n)); r == g.rank {
+			copy(all[r], own)
+			continue
+		}
+		g.receiveBytes(r, all[r])
+		g.sendBytes(r, own)
+	}
+	g.run(kind)
+	return all
+}
+
+// FirstBytes returns the text of rank 0.
+func (g *Group) FirstBytes(own []byte) []byte {
+	size := []float64{float64(len(own))}
+	g.fromFirst(opBytes, bytesOf(size))
+	if g.rank > 0 {
+		own = make([]byte, int(size[0]))
+	}
+	g.fromFirst(opBytes, own)
+	return own
+}
+
+// Together returns on all ranks the error of the lowest rank that has one: as it is there,
+// and as a text that names the rank on the others.
+func (g *Group) Together(err error) error {
+	var own []byte
+	if err != nil {
+		own = append([]byte{1}, err.Error()...) // an error may have no text
+	}
+	for r, text := range g.Bytes(own) {
+		switch {
+		case len(text) == 0:
+		case r == g.rank:
+			return err
+		default:
+			return &RankError{Rank: r, Text: string(text[1:])}
+		}
+	}
+	return nil
+}
+
+// RankError is an error of another rank.
+type RankError struct {
+	Rank int
+	Text string
+}
+
+func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %s", e.Rank, e.Text) }
+
+// Barrier returns when all ranks have called it.
+func (g *Group) Barrier() { g.any(opBarrier, false) }
+
+// Abort ends the job with a message and a code that is not 0. It does not return, and any
+// goroutine may call it.
+func (g *Group) Abort(message string) {
+	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message))
+}
+
+// Close leaves the job in good order; all ranks do it. The group is of no use afterwards,
+// and Exit ends the process.
+func (g *Group) Close() error {
+	g.begin()
+	defer g.end()
+	return g.engine.close()
+}
+
+// TakeSignal reports whether SIGUSR1 came since the last time that it was asked. Ranks get
+// signals at different times: Any makes one answer of it.
+func (g *Group) TakeSignal() bool { return g.asked.Swap(false) }
+
+func (g *Group) send(peer int, x []float64)    { g.sendBytes(peer, bytesOf(x)) }
+func (g *Group) receive(peer int, x []float64) { g.receiveBytes(peer, bytesOf(x)) }
+
+func (g *Group) sendBytes(peer int, data []byte)    { g.add(peer, true, data) }
+func (g *Group) receiveBytes(peer int, data []byte) { g.add(peer, false, data) }
+
+// add notes a message, in pieces that MPI can count.
+func (g *Group) add(peer int, send bool, data []byte) {
+	for len(data) > 0 {
+		n := min(len(data), largestMessage)
+		g.messages = append(g.messages, message{peer, send, data[:n]})
+		data = data[n:]
+	}
+}
+
+// bytesOf is the memory of numbers.
+func bytesOf(x []float64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 8*len(x))
+}
+
+// peer names a rank for people.
+func (g *Group) peer(r int) string {
+	if len(g.peers) == 0 {
+		return fmt.Sprintf("rank %d", r)
+	}
+	return fmt.Sprintf("rank %d (%s)", r, g.peers[r])
+}
+
+// begin notes that this rank waits for others from now on.
+func (g *Group) begin() {
+	g.begun = time.Now()
+	if !g.since.CompareAndSwap(0, max(1, int64(g.begun.Sub(g.epoch)))) {
+		panic("distributed: two calls at a time")
+	}
+	g.calls++
+}
+
+func (g *Group) end() { g.since.Store(0) }
+
+// watch ends the job where the library itself does not return. run finds all else.
+func (g *Group) watch() {
+	for range time.Tick(min(g.stall/4, time.Second)) {
+		since := time.Duration(g.since.Load())
+		if waited := time.Since(g.epoch) - since; since > 0 && waited > g.stall+watchLater {
+			g.Abort(fmt.Sprintf("the MPI library has not returned for %.3g s", waited.Seconds()))
+		}
+	}
+}
+
+// watchLater is by how much watch is later than run, which has more to say.
+const watchLater = time.Second
+
+// run carries the messages that were noted.
+func (g *Group) run(kind operation) {
+	g.begin()
+	defer g.end()
+	err := g.engine.start(kind, g.messages)
+	if err == nil {
+		err = g.wait()
+	}
+	if err != nil {
+		g.Abort(fmt.Sprintf("%s, call %d: %v", kind, g.calls, err))
+	}
+	clear(g.messages)
+	g.messages = g.messages[:0]
+}
+
+// Waiting begins with spinning, since most messages come within microseconds; then it lets
+// others run between looks; then it sleeps for a part of the time that it has waited, so
+// that ranks which wait for long use no processor, and a wait is longer by that part at
+// most. Messages move only in looks: the larger they are, the later it sleeps.
+const (
+	spinning      = 20 * time.Microsecond
+	yielding      = 200 * time.Microsecond
+	bytesPerNano  = 0.5 // of a slow network
+	sleepPart     = 8
+	shortestSleep = 50 * time.Microsecond // the slack of Linux' timers
+	longestSleep  = time.Millisecond
+)
+
+// wait returns when all messages are done.
+func (g *Group) wait() error {
+	bytes := 0
+	for i := range g.messages {
+		bytes += len(g.messages[i].data)
+	}
+	patience := yielding + time.Duration(float64(bytes)/bytesPerNano)
+	for {
+		if done, err := g.engine.poll(); done || err != nil {
+			return err
+		}
+		switch waited := time.Since(g.begun); {
+		case waited < spinning:
+		case waited < patience:
+			g.engine.yield()
+		default:
+			if g.stall > 0 && waited > g.stall {
+				return errors.New(g.missing(waited))
+			}
+			g.engine.pause(min(max(waited/sleepPart, shortestSleep), longestSleep))
+		}
+	}
+}
+
+// missing says for whom this rank waits.
+func (g *Group) missing(waited time.Duration) string {
+	var from, to []string
+	for i, m := range g.messages {
+		if g.engine.arrived(i) {
+			continue
+		}
+		list := &from
+		if m.send {
+			list = &to
+		}
+		if name := g.peer(m.peer); !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	var says []string
+	if len(from) > 0 {
+		says = append(says, "nothing came from "+strings.Join(from, ", "))
+	}
+	if len(to) > 0 {
+		says = append(says, "nothing was taken by "+strings.Join(to, ", "))
+	}
+	return fmt.Sprintf("after %.3g s %s; it hangs, cannot be reached, or needs longer than it may", waited.Seconds(), strings.Join(says, ", "))
+}

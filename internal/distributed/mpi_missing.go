@@ -1,0 +1,11 @@
+//go:build !(linux || darwin) || !(amd64 || arm64) || nometis
+
+package distributed
+
+import "os"
+
+// Join always fails in this build.
+func Join(Launch, Options) (*Group, error) { return nil, ErrNoLoading }
+
+// Exit ends the process.
+func Exit(code int) { os.Exit(code) }

@@ -1,0 +1,292 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !nometis
+
+package distributed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launchersVariable adds paths of mpirun to those that tests find, as PATH lists folders.
+const launchersVariable = "BLOCKBP_TEST_MPIRUN"
+
+// launcher is an mpirun.
+type launcher struct{ path, version string }
+
+// mpiruns finds launchers: each installation once.
+func mpiruns(t *testing.T) []launcher {
+	t.Helper()
+	names := []string{"mpirun.openmpi", "mpirun.mpich", "mpirun"}
+	names = append(filepath.SplitList(os.Getenv(launchersVariable)), names...)
+	var found []launcher
+	seen := map[string]bool{}
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || seen[real] {
+			continue
+		}
+		seen[real] = true
+		version, err := exec.Command(path, "--version").Output()
+		if err != nil {
+			t.Fatalf("%s --version: %v", path, err)
+		}
+		found = append(found, launcher{path, string(version)})
+	}
+	if len(found) == 0 {
+		t.Skip("no mpirun is here: Debian, Ubuntu: apt-get install openmpi-bin mpich")
+	}
+	return found
+}
+
+func (l launcher) open() bool {
+	return strings.Contains(l.version, "Open MPI") || strings.Contains(l.version, "OpenRTE")
+}
+
+// everyLauncher runs a test under each mpirun.
+func everyLauncher(t *testing.T, test func(t *testing.T, l launcher)) {
+	for _, l := range mpiruns(t) {
+		t.Run(strings.Trim(regexp.MustCompile(`[^\w.]+`).ReplaceAllString(l.path, "-"), "-"), func(t *testing.T) { test(t, l) })
+	}
+}
+
+// job is one that was started.
+type job struct {
+	*exec.Cmd
+	output  lines
+	started time.Time
+	cancel  context.CancelFunc
+}
+
+// jobPatience ends a job that does not.
+const jobPatience = 60 * time.Second
+
+// start lets some ranks of the test binary do something.
+func (l launcher) start(t *testing.T, ranks int, what ...string) *job {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := append([]string{"--bind-to", "none", "-np", strconv.Itoa(ranks), binary, "rank"}, what...)
+	return startJob(t, l.path, arguments...)
+}
+
+func startJob(t *testing.T, path string, arguments ...string) *job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), jobPatience)
+	t.Cleanup(cancel)
+	j := &job{Cmd: exec.CommandContext(ctx, path, arguments...), started: time.Now(), cancel: cancel}
+	// Of Open MPI 4 and 5: root may start jobs here, and ranks may be more than cores.
+	j.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
+	j.Stdout, j.Stderr = &j.output, &j.output
+	j.WaitDelay = time.Second
+	if err := j.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// wait returns the output and the code of a job, and how long it took since an event.
+func (j *job) wait(t *testing.T) (output string, code int) {
+	t.Helper()
+	err := j.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v\n%s", err, j.output.String())
+	}
+	return j.output.String(), j.ProcessState.ExitCode()
+}
+
+func (j *job) mustSucceed(t *testing.T) string {
+	t.Helper()
+	output, code := j.wait(t)
+	if code != 0 {
+		t.Fatalf("code %d after %v:\n%s", code, time.Since(j.started), output)
+	}
+	return output
+}
+
+// TestMPI: the same results for each launcher and number of ranks as for one process.
+func TestMPI(t *testing.T) {
+	want := ""
+	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
+		t.Fatal(err)
+	}
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		for ranks := 1; ranks <= 4; ranks++ {
+			output := l.start(t, ranks, "check").mustSucceed(t)
+			if line := fmt.Sprintf("hash %s of %d\n", want, ranks); strings.Count(output, line) != ranks {
+				t.Errorf("%d ranks did not print %q:\n%s", ranks, line, output)
+			}
+			if ranks == 1 {
+				t.Log(strings.SplitN(output, "\n", 2)[0])
+			}
+		}
+	})
+}
+
+// TestPanicsAreOurs: libraries leave the handlers of signals alone.
+func TestPanicsAreOurs(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		if output := l.start(t, 2, "recover").mustSucceed(t); strings.Count(output, "recovered") != 2 {
+			t.Errorf("two ranks did not recover:\n%s", output)
+		}
+	})
+}
+
+func TestNoAllocations(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) { l.start(t, 2, "allocations").mustSucceed(t) })
+}
+
+// mostIdle is far more than looks for messages take, and far less than spinning.
+const mostIdle = 0.15
+
+// TestWaitingIsIdle: 4 ranks on any number of cores wait without using them.
+func TestWaitingIsIdle(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		output := l.start(t, 4, "idle").mustSucceed(t)
+		var share float64
+		if _, err := fmt.Sscanf(output[strings.Index(output, "idle"):], "idle %f", &share); err != nil {
+			t.Fatalf("%v:\n%s", err, output)
+		}
+		t.Logf("a rank that waits uses %.1f %% of a core", 100*share)
+		if share > mostIdle {
+			t.Errorf("a rank that waits uses %.0f %% of a core, want at most %.0f %%", 100*share, 100*mostIdle)
+		}
+	})
+}
+
+// TestFailuresEndTheJob: soon, with the message of who failed.
+func TestFailuresEndTheJob(t *testing.T) {
+	const stall = time.Second
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		for how, c := range map[string]struct {
+			within time.Duration
+			says   string
+		}{
+			"panic": {2 * time.Second, "rank 1 has a mistake"},
+			"exit":  {2 * time.Second, ""},
+			"abort": {2 * time.Second, "ends the job: rank 1 has had enough"},
+			"kill":  {2 * time.Second, ""},
+			"stop":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing (came from|was taken by) rank 1 `},
+			"hang":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing (came from|was taken by) rank 1 `},
+			"other": {stall + 3*time.Second, `ends the job: gather, call \d+: after 1[.0-9]* s nothing came from rank 0 .*, rank 2 `},
+		} {
+			t.Run(how, func(t *testing.T) {
+				// On a busy machine an end may be late, but not each time.
+				const tries = 3
+				var took []time.Duration
+				for len(took) == 0 || slices.Min(took) > c.within && len(took) < tries {
+					j := l.start(t, 3, how, strconv.Itoa(int(stall.Milliseconds())))
+					began := j.output.when(t, "now "+how)
+					output, code := j.wait(t)
+					took = append(took, time.Since(began).Round(10*time.Millisecond))
+					if code == 0 || !regexp.MustCompile(c.says).MatchString(output) {
+						t.Errorf("code %d, want another than 0 and %q:\n%s", code, c.says, output)
+					}
+					noneLeft(t, output)
+				}
+				if slices.Min(took) > c.within {
+					t.Errorf("the job took %v to end, want %v", took, c.within)
+				}
+				t.Logf("ended after %v", took)
+			})
+		}
+	})
+}
+
+// noneLeft checks that the processes of ranks are gone.
+func noneLeft(t *testing.T, output string) {
+	t.Helper()
+	for _, found := range regexp.MustCompile(`rank \d+ process (\d+)\n`).FindAllStringSubmatch(output, -1) {
+		process, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		const patience = 10 * time.Second // init may be slow to bury them
+		for begin := time.Now(); syscall.Kill(process, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > patience {
+				t.Errorf("process %d of a rank is left", process)
+				break
+			}
+		}
+	}
+}
+
+// TestSignal: SIGUSR1 to one rank is known to all at the same call.
+func TestSignal(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		j := l.start(t, 2, "signal")
+		j.output.when(t, "process ")
+		process := 0
+		if _, err := fmt.Sscanf(regexp.MustCompile(`process \d+`).FindString(j.output.String()), "process %d", &process); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if err := syscall.Kill(process, syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		if output := j.mustSucceed(t); strings.Count(output, "asked") != 2 {
+			t.Errorf("not both ranks were asked:\n%s", output)
+		}
+	})
+}
+
+// TestLibraryOfAnother: each rank would be alone, and says why it is not.
+func TestLibraryOfAnother(t *testing.T) {
+	libraries := map[bool]string{true: "libmpich.so.12", false: "libmpi.so.40"}
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		t.Setenv(Variable, libraries[l.open()])
+		output, code := l.start(t, 2, "check").wait(t)
+		if strings.Contains(output, ErrNoLibrary.Error()) {
+			t.Skip("the other library is not here")
+		}
+		if code == 0 || !strings.Contains(output, "are of different installations") {
+			t.Errorf("code %d, want another than 0 and what is wrong:\n%s", code, output)
+		}
+	})
+}
+
+// TestNoLibrary: the error says what was tried, and what to install.
+func TestNoLibrary(t *testing.T) {
+	t.Setenv(Variable, "/nowhere/libmpi.so")
+	_, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{})
+	if !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "/nowhere/libmpi.so") {
+		t.Errorf("the error is %v", err)
+	}
+	if runtime.GOOS == "linux" {
+		t.Setenv(Variable, "libc.so.6")
+		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{}); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// measureVariable is set to the number of ranks with which to measure.
+const measureVariable = "BLOCKBP_MEASURE_RANKS"
+
+// TestMeasure prints how long calls take. It is for results, and has nothing to check.
+func TestMeasure(t *testing.T) {
+	ranks, err := strconv.Atoi(os.Getenv(measureVariable))
+	if err != nil {
+		t.Skip(measureVariable + " says with how many ranks to measure")
+	}
+	everyLauncher(t, func(t *testing.T, l launcher) { fmt.Print(l.start(t, ranks, "measure").mustSucceed(t)) })
+}

@@ -1,0 +1,211 @@
+//go:build (amd64 || arm64) && !nometis
+
+package distributed
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// remoteShell stands for ssh: hosts are network namespaces, and their names the addresses
+// 10.77.0.N of PREFIXN. Each has a name of its own, since launchers tell hosts apart by it.
+const remoteShell = `#!/bin/sh
+while :; do case $1 in
+  -l | -o | -p) shift 2 ;;
+  -*) shift ;;
+  *) break ;;
+esac; done
+host=PREFIX${1##*.}; shift
+exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
+`
+
+// namespaces makes two network namespaces with a link between them.
+func namespaces(t *testing.T) (prefix, shell string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can make network namespaces")
+	}
+	prefix = fmt.Sprintf("blockbp%dx", os.Getpid())
+	first, second := prefix+"1", prefix+"2"
+	for _, command := range []string{
+		"ip netns add " + first,
+		"ip netns add " + second,
+		"ip link add link1 netns " + first + " type veth peer name link2 netns " + second,
+		"ip -n " + first + " addr add 10.77.0.1/24 dev link1",
+		"ip -n " + second + " addr add 10.77.0.2/24 dev link2",
+		"ip -n " + first + " link set link1 up", "ip -n " + second + " link set link2 up",
+		"ip -n " + first + " link set lo up", "ip -n " + second + " link set lo up",
+	} {
+		words := strings.Fields(command)
+		if output, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("no network namespaces can be had here: %s: %v %s", command, err, output)
+		}
+		if words[1] == "netns" {
+			t.Cleanup(func() {
+				if output, err := exec.Command("ip", "netns", "delete", words[3]).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, output)
+				}
+			})
+		}
+	}
+	waitForLink(t, first, second)
+	shell = filepath.Join(t.TempDir(), "shell")
+	if err := os.WriteFile(shell, []byte(strings.ReplaceAll(remoteShell, "PREFIX", prefix)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return prefix, shell
+}
+
+// waitForLink returns when both ends are up: libraries look for networks once.
+func waitForLink(t *testing.T, hosts ...string) {
+	t.Helper()
+	const patience = 10 * time.Second
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		up := 0
+		for _, host := range hosts {
+			output, err := exec.Command("ip", "-n", host, "link", "show", "type", "veth").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			up += strings.Count(string(output), "state UP")
+		}
+		if up == len(hosts) {
+			return
+		}
+		if time.Since(begin) > patience {
+			t.Fatal("the link between network namespaces does not come up")
+		}
+	}
+}
+
+// across starts a rank in each of two namespaces, which talk by TCP.
+func (l launcher) across(t *testing.T, prefix, shell string, what ...string) *job {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The launcher is in the first namespace, by the name that it has for the others.
+	arguments := []string{"netns", "exec", prefix + "1", "unshare", "--uts", "sh", "-c", `hostname "$0"; exec "$@"`, prefix + "1", l.path}
+	switch {
+	case l.open() && strings.Contains(l.version, " 4."):
+		arguments = append(arguments, "--mca", "plm_rsh_agent", shell, "--mca", "plm_rsh_no_tree_spawn", "1",
+			"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_if_include", "10.77.0.0/24",
+			"--host", "10.77.0.1,10.77.0.2")
+	case l.open():
+		t.Skip("this test knows the options of Open MPI 4 and MPICH")
+	default:
+		t.Setenv("UCX_TLS", "tcp,self")
+		t.Setenv("FI_PROVIDER", "tcp")
+		arguments = append(arguments, "-launcher", "rsh", "-launcher-exec", shell, "-hosts", "10.77.0.1,10.77.0.2")
+	}
+	arguments = append(arguments, "--bind-to", "none", "-np", "2", binary, "rank")
+	return startJob(t, "ip", append(arguments, what...)...)
+}
+
+// TestNamespaces: two ranks on two hosts, as far as they can see.
+func TestNamespaces(t *testing.T) {
+	want := ""
+	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
+		t.Fatal(err)
+	}
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		prefix, shell := namespaces(t)
+		output := l.across(t, prefix, shell, "check").mustSucceed(t)
+		if line := fmt.Sprintf("hash %s of 2\n", want); strings.Count(output, line) != 2 {
+			t.Errorf("2 ranks did not print %q:\n%s", line, output)
+		}
+	})
+}
+
+// TestMeasureAcross is TestMeasure by TCP.
+func TestMeasureAcross(t *testing.T) {
+	if os.Getenv(measureVariable) == "" {
+		t.Skip(measureVariable + " says whether to measure")
+	}
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		prefix, shell := namespaces(t)
+		fmt.Print(l.across(t, prefix, shell, "measure").mustSucceed(t))
+	})
+}
+
+// TestDeadLink: both ends give up, and say for whom they waited.
+func TestDeadLink(t *testing.T) {
+	const stall = time.Second
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		prefix, shell := namespaces(t)
+		j := l.across(t, prefix, shell, "work", strconv.Itoa(int(stall.Milliseconds())))
+		j.output.when(t, "now work")
+		if output, err := exec.Command("ip", "-n", prefix+"2", "link", "set", "link2", "down").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, output)
+		}
+		cut := time.Now()
+		// The launcher hears nothing of the far rank any more, but that has to end too.
+		hosts := []string{prefix + "1", prefix + "2"}
+		for _, host := range hosts {
+			for len(rankProcesses(t, host)) > 0 {
+				if time.Since(cut) > stall+4*time.Second {
+					t.Fatalf("a rank on %s is left:\n%s", host, j.output.String())
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+		t.Logf("ranks ended after %v", time.Since(cut).Round(10*time.Millisecond))
+		says := regexp.MustCompile(`rank 0 \(process \d+ on ` + hosts[0] + `\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing .* rank 1 \(process \d+ on ` + hosts[1] + `\)`)
+		if !says.MatchString(j.output.String()) {
+			t.Errorf("want %q:\n%s", says, j.output.String())
+		}
+		j.cancel() // the launcher may wait for its agent on the other host
+		if err := j.Wait(); err == nil {
+			t.Error("the launcher reports success")
+		}
+		killAll(t, hosts)
+	})
+}
+
+// rankProcesses are those of this test binary in a namespace.
+func rankProcesses(t *testing.T, host string) (processes []string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range processesOf(t, host) {
+		if of, err := os.Readlink("/proc/" + process + "/exe"); err == nil && of == binary {
+			processes = append(processes, process)
+		}
+	}
+	return processes
+}
+
+func processesOf(t *testing.T, host string) []string {
+	t.Helper()
+	output, err := exec.Command("ip", "netns", "pids", host).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(output))
+}
+
+// killAll ends what a cut job left in namespaces: agents of the launcher.
+func killAll(t *testing.T, hosts []string) {
+	t.Helper()
+	for _, host := range hosts {
+		for _, process := range processesOf(t, host) {
+			id, err := strconv.Atoi(process)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := os.FindProcess(id); err == nil {
+				_ = p.Kill() // it may have ended by itself
+			}
+		}
+	}
+}

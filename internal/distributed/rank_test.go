@@ -1,0 +1,236 @@
+//go:build (linux || darwin) && (amd64 || arm64) && !nometis
+
+package distributed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain is a rank where a launcher starts the test binary with the argument "rank".
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "rank" {
+		if err := rank(os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// rank does what a test wants of a rank.
+func rank(what string, arguments []string) error {
+	// As the command does: a first SIGTERM asks for an end in good order.
+	_, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	launch, found := Detect()
+	if !found {
+		return errors.New("no job is found")
+	}
+	stall := time.Duration(0)
+	if len(arguments) > 0 {
+		ms, err := strconv.Atoi(arguments[0])
+		if err != nil {
+			return err
+		}
+		stall = time.Duration(ms) * time.Millisecond
+	}
+	g, err := Join(launch, Options{Stall: stall})
+	if err != nil {
+		return err
+	}
+	if g.Rank() == 0 {
+		fmt.Println("library", g.Name(), "by", launch.By)
+	}
+	switch what {
+	case "check":
+		hash, err := everything(g)
+		if err = g.Together(err); err != nil {
+			return err
+		}
+		fmt.Println("hash", hash, "of", g.Size())
+	case "recover":
+		if err := recovers(); err != nil {
+			return err
+		}
+		fmt.Println("recovered")
+	case "allocations":
+		if n := allocations(g); n > 0 {
+			return fmt.Errorf("%g allocations in a round of calls, want none", n)
+		}
+		fmt.Println("none")
+	case "idle":
+		idle(g)
+	case "signal":
+		untilSignal(g)
+	case "measure":
+		measure(g)
+	default:
+		fail(g, what)
+	}
+	return g.Close()
+}
+
+// recovers: with handlers of libraries, this would end the process.
+func recovers() (err error) {
+	defer func() {
+		if recover() == nil {
+			err = errors.New("no panic at a nil pointer")
+		}
+	}()
+	var p *int
+	*p = 1
+	return nil
+}
+
+// allocations returns those of one round of the calls of an iteration.
+func allocations(g *Group) float64 {
+	own, bounds := make([][]float64, 3), make([]int, g.Size()+1)
+	for p := range own {
+		own[p] = make([]float64, 1000)
+	}
+	for r := range bounds {
+		bounds[r] = 3 * r
+	}
+	dst, all := make([]float64, 1000), make([]float64, 1000*g.Size())
+	lengths := slices.Repeat([]int{1000}, g.Size())
+	send, recv := make([][]float64, g.Size()), make([][]float64, g.Size())
+	for r := range send {
+		if r != g.Rank() {
+			send[r], recv[r] = make([]float64, 5000), make([]float64, 5000)
+		}
+	}
+	return testing.AllocsPerRun(100, func() {
+		g.Sum(dst, own, bounds)
+		g.Gather(all, dst, lengths)
+		g.Exchange(send, recv)
+		g.Agree(dst[:1])
+		g.Any(false)
+	})
+}
+
+// idle lets all ranks wait for rank 0, and tells how much of a processor that takes.
+func idle(g *Group) {
+	const wait = 2 * time.Second
+	g.Barrier()
+	before := processorTime()
+	if g.Rank() == 0 {
+		time.Sleep(wait)
+	}
+	g.Barrier()
+	took := []float64{(processorTime() - before).Seconds() / wait.Seconds()}
+	all := make([]float64, g.Size())
+	g.Gather(all, took, slices.Repeat([]int{1}, g.Size()))
+	if g.Rank() == 0 {
+		fmt.Printf("idle %.4f\n", slices.Max(all))
+	}
+}
+
+func processorTime() time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		panic(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// untilSignal ends when a rank got SIGUSR1: all of them at the same call.
+func untilSignal(g *Group) {
+	if g.Rank() == g.Size()-1 {
+		fmt.Println("process", os.Getpid())
+	}
+	rounds := 0
+	for ; !g.Any(g.TakeSignal()); rounds++ {
+		time.Sleep(5 * time.Millisecond)
+	}
+	fmt.Println("rank", g.Rank(), "asked")
+	x := []float64{float64(rounds)}
+	if g.Agree(x); int(x[0]) != rounds {
+		g.Abort("ranks saw the signal in different rounds")
+	}
+}
+
+// fail works until rank 1 does what a test wants.
+func fail(g *Group, how string) {
+	fmt.Println("rank", g.Rank(), "process", os.Getpid())
+	x := make([]float64, 1000)
+	for round := 0; ; round++ {
+		if g.Rank() == 1 && round == 20 {
+			fmt.Println("now", how)
+			doFail(g, how)
+		}
+		g.Agree(x)
+		g.Barrier()
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func doFail(g *Group, how string) {
+	switch how {
+	case "panic":
+		go panic("rank 1 has a mistake")
+		select {}
+	case "exit":
+		os.Exit(3)
+	case "abort":
+		g.Abort("rank 1 has had enough")
+	case "kill":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nobody is there to read an error
+	case "stop":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // all its threads
+	case "hang":
+		select {}
+	case "other":
+		g.Gather(make([]float64, g.Size()), []float64{1}, slices.Repeat([]int{1}, g.Size()))
+	case "work": // until something outside goes wrong
+	}
+}
+
+// measure prints minima and medians of calls of rank 0, in microseconds.
+func measure(g *Group) {
+	for _, n := range []int{1, 1000, 12_500, 100_000} {
+		own, bounds := [][]float64{make([]float64, n)}, make([]int, g.Size()+1)
+		for r := range bounds {
+			bounds[r] = r
+		}
+		dst, all := make([]float64, n), make([]float64, n*g.Size())
+		lengths := slices.Repeat([]int{n}, g.Size())
+		send, recv := make([][]float64, g.Size()), make([][]float64, g.Size())
+		for _, r := range []int{g.Rank() - 1, g.Rank() + 1} {
+			if r >= 0 && r < g.Size() {
+				send[r], recv[r] = make([]float64, n), make([]float64, n)
+			}
+		}
+		for _, c := range []struct {
+			name string
+			call func()
+		}{
+			{"sum", func() { g.Sum(dst, own, bounds) }},
+			{"gather", func() { g.Gather(all, own[0], lengths) }},
+			{"halo", func() { g.Exchange(send, recv) }},
+			{"agree", func() { g.Agree(dst) }},
+		} {
+			const rounds = 1000
+			var took []float64
+			for range rounds {
+				g.Barrier()
+				begin := time.Now()
+				c.call()
+				took = append(took, float64(time.Since(begin).Nanoseconds())/1000)
+			}
+			slices.Sort(took)
+			if g.Rank() == 0 {
+				fmt.Printf("measured %-7s %7d bytes %8.1f %8.1f\n", c.name, 8*n, took[0], took[rounds/2])
+			}
+		}
+	}
+}
