@@ -86,6 +86,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/hard": {"learn", "crf", "counting", "graph", "internal/gen", "internal/machine"},
 
+	"internal/distributed":   {},
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
 	"internal/nearest":       {},

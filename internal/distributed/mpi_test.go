@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -184,23 +185,28 @@ func TestFailuresEndTheJob(t *testing.T) {
 			"exit":  {2 * time.Second, ""},
 			"abort": {2 * time.Second, "ends the job: rank 1 has had enough"},
 			"kill":  {2 * time.Second, ""},
-			"stop":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1 s nothing (came from|was taken by) rank 1 `},
-			"hang":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1 s nothing (came from|was taken by) rank 1 `},
-			"other": {stall + 3*time.Second, `ends the job: gather, call \d+: after 1 s nothing came from rank 0 .*, rank 2 `},
+			"stop":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing (came from|was taken by) rank 1 `},
+			"hang":  {stall + 3*time.Second, `rank [02] \(process \d+ on \S+\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing (came from|was taken by) rank 1 `},
+			"other": {stall + 3*time.Second, `ends the job: gather, call \d+: after 1[.0-9]* s nothing came from rank 0 .*, rank 2 `},
 		} {
 			t.Run(how, func(t *testing.T) {
-				j := l.start(t, 3, how, strconv.Itoa(int(stall.Milliseconds())))
-				began := j.output.when(t, "now "+how)
-				output, code := j.wait(t)
-				took := time.Since(began)
-				if code == 0 || !regexp.MustCompile(c.says).MatchString(output) {
-					t.Errorf("code %d, want another than 0 and %q:\n%s", code, c.says, output)
+				// On a busy machine an end may be late, but not each time.
+				const tries = 3
+				var took []time.Duration
+				for len(took) == 0 || slices.Min(took) > c.within && len(took) < tries {
+					j := l.start(t, 3, how, strconv.Itoa(int(stall.Milliseconds())))
+					began := j.output.when(t, "now "+how)
+					output, code := j.wait(t)
+					took = append(took, time.Since(began).Round(10*time.Millisecond))
+					if code == 0 || !regexp.MustCompile(c.says).MatchString(output) {
+						t.Errorf("code %d, want another than 0 and %q:\n%s", code, c.says, output)
+					}
+					noneLeft(t, output)
 				}
-				if took > c.within {
+				if slices.Min(took) > c.within {
 					t.Errorf("the job took %v to end, want %v", took, c.within)
 				}
-				t.Logf("ended after %v", took.Round(10*time.Millisecond))
-				noneLeft(t, output)
+				t.Logf("ended after %v", took)
 			})
 		}
 	})
@@ -214,7 +220,7 @@ func noneLeft(t *testing.T, output string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const patience = 2 * time.Second
+		const patience = 10 * time.Second // init may be slow to bury them
 		for begin := time.Now(); syscall.Kill(process, 0) == nil; time.Sleep(10 * time.Millisecond) {
 			if time.Since(begin) > patience {
 				t.Errorf("process %d of a rank is left", process)

@@ -158,7 +158,7 @@ func TestDeadLink(t *testing.T) {
 			}
 		}
 		t.Logf("ranks ended after %v", time.Since(cut).Round(10*time.Millisecond))
-		says := regexp.MustCompile(`rank 0 \(process \d+ on ` + hosts[0] + `\) ends the job: \w+, call \d+: after 1 s nothing .* rank 1 \(process \d+ on ` + hosts[1] + `\)`)
+		says := regexp.MustCompile(`rank 0 \(process \d+ on ` + hosts[0] + `\) ends the job: \w+, call \d+: after 1[.0-9]* s nothing .* rank 1 \(process \d+ on ` + hosts[1] + `\)`)
 		if !says.MatchString(j.output.String()) {
 			t.Errorf("want %q:\n%s", says, j.output.String())
 		}
