@@ -19,9 +19,8 @@ import (
 // θ̄ being the mean of the θ_b. That is a whole quasi-Newton step at every visit: no
 // length to choose, however old the gradient is. With one block θ̄ is θ.
 //
-// H is P, with what limited-memory BFGS learns from the changes of θ̄ and ḡ over each pass,
-// and over the visits of this one so far: what these blocks answered is expected of the
-// others. Such a step still knows nothing of messages that have not arrived. The phase
+// H is P, with what limited-memory BFGS learns from the changes of θ̄ and ḡ over each pass.
+// Such a step knows nothing of messages that have not arrived. The phase
 // ends, for good, where the norm ḡᵀP⁻¹ḡ at pass ends grows, or falls too slowly.
 type early struct {
 	problem *StepProblem
@@ -185,13 +184,7 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 			return 0, false
 		}
 	}
-	if !passEnds {
-		e.pair(a.curvature)
-	}
 	a.curvature.direct(e.direction, e.gradient, norm)
-	if !passEnds {
-		a.curvature.undo()
-	}
 	size = a.damping(simd.Dot(e.direction, e.gradient))
 	for j, d := range e.direction {
 		theta[j] = e.mean[j] - size*d
@@ -203,7 +196,11 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 // passes pay.
 func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	c := e.scalars
-	e.pair(a.curvature)
+	s, y := a.curvature.next()
+	for j, g := range e.gradient {
+		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
+	}
+	a.curvature.store()
 	copy(e.lastMean, e.mean)
 	copy(e.lastGradient, e.gradient)
 	if norm <= c[earlyBest] {
@@ -227,15 +224,6 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 		c[earlyMark] *= renewed / norm
 	}
 	return renewed, c[earlySince] <= patientPasses
-}
-
-// pair stores the change since the last pass end.
-func (e *early) pair(q *quasiNewton) {
-	s, y := q.next()
-	for j, g := range e.gradient {
-		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
-	}
-	q.store()
 }
 
 // worse reports that weights of the moment are of a step that went wrong.

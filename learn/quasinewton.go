@@ -14,8 +14,7 @@ type quasiNewton struct {
 	s, y    [pairsKept][]float64
 	scalars []float64 // see the constants below
 	alpha   [pairsKept]float64
-	plain   []float64  // scratch
-	before  [3]float64 // scalars that the last pair stored has changed
+	plain   []float64 // scratch
 }
 
 // Places in quasiNewton.scalars.
@@ -64,7 +63,6 @@ func (q *quasiNewton) next() (s, y []float64) {
 func (q *quasiNewton) store() {
 	c := q.scalars
 	c[memoryPairs] = min(c[memoryPairs], pairsKept-1) // the oldest was overwritten
-	copy(q.before[:], c[:len(q.before)])
 	i := int(c[memoryNext])
 	s, y := q.s[i], q.y[i]
 	q.solve(q.plain, y)
@@ -77,9 +75,6 @@ func (q *quasiNewton) store() {
 	c[memoryNext] = float64((i + 1) % pairsKept)
 	c[memoryPairs]++
 }
-
-// undo lets go of the pair that was stored last.
-func (q *quasiNewton) undo() { copy(q.scalars, q.before[:]) }
 
 // reset forgets all pairs; scale is γ until the next pair measures it anew.
 func (q *quasiNewton) reset(scale float64) {
