@@ -253,17 +253,10 @@ func (a *auto) renew(gradient []float64, norm float64) float64 {
 		return norm
 	}
 	a.curvature.scalars[memoryScale] = 1
-	norm = a.norm(gradient)
-	if !a.dense.exact {
-		return norm
+	if a.dense.exact {
+		a.curvature.reset(1)
 	}
-	a.curvature.reset(1)
-	// Half of the norm is the gain that a whole step promises, and no step gains more than
-	// there is: a Hessian of next to nothing but rounding promises anything.
-	for norm > mostOfGain*a.problem.left() && a.dense.stiffer() {
-		norm = a.norm(gradient)
-	}
-	return norm
+	return a.norm(gradient)
 }
 
 // norm returns gᵀP⁻¹g.
