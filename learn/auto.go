@@ -182,7 +182,8 @@ func (a *auto) leave(theta, gradient []float64) (size float64) {
 	if a.joint.step != nil {
 		return a.joint.try(theta)
 	}
-	return a.joint.leave(theta, gradient, a.renew(gradient, a.norm(gradient)))
+	a.renew()
+	return a.joint.leave(theta, gradient)
 }
 
 // best returns weights of an earlier pass end that a run should end with if it
@@ -247,16 +248,15 @@ func (a *auto) saddles() *lanczos {
 	return a.lanczos
 }
 
-// renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g.
-func (a *auto) renew(gradient []float64, norm float64) float64 {
-	if !a.dense.endPass() {
-		return norm
+// renew measures a dense P anew if it is time for that, and reports whether it did.
+func (a *auto) renew() bool {
+	renewed := a.dense.endPass()
+	if renewed {
+		if a.curvature.scalars[memoryScale] = 1; a.dense.exact {
+			a.curvature.reset(1)
+		}
 	}
-	a.curvature.scalars[memoryScale] = 1
-	if a.dense.exact {
-		a.curvature.reset(1)
-	}
-	return a.norm(gradient)
+	return renewed
 }
 
 // norm returns gᵀP⁻¹g.

@@ -61,10 +61,6 @@ const (
 	// slowestFall is the factor that the norm has to fall by within patientPasses: what
 	// falls more slowly waits for messages, for which the next phase is made.
 	slowestFall, patientPasses = 0.5, 10
-	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step may be that is not
-	// held; after a pass that did not, it may not be longer. While messages lag behind, gradients show less
-	// curvature than there is.
-	trustGrowth = 2.0
 	// lagging is how many nats a message changes by, at a visit, whose blocks do not follow the
 	// weights: beliefs are e times what they were.
 	lagging = 1.0
@@ -184,8 +180,11 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 			return 0, false
 		}
 	}
-	a.curvature.direct(e.direction, e.gradient, norm)
-	size = a.damping(simd.Dot(e.direction, e.gradient))
+	a.curvature.direct(e.direction, e.gradient)
+	promise := simd.Dot(e.direction, e.gradient)
+	if size = a.damping(promise); a.held() && size*promise > norm {
+		size = norm / promise // while messages lag behind, gradients show less curvature than there is
+	}
 	for j, d := range e.direction {
 		theta[j] = e.mean[j] - size*d
 	}
@@ -206,11 +205,6 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	if norm <= c[earlyBest] {
 		c[earlyBest] = norm
 		copy(e.best, e.mean)
-		if !a.held() {
-			a.curvature.widen(trustGrowth)
-		}
-	} else {
-		a.curvature.narrow(math.Inf(1))
 	}
 	if c[earlySince]++; c[earlyBest] <= slowestFall*c[earlyMark] {
 		c[earlyMark], c[earlySince] = c[earlyBest], 0
@@ -218,7 +212,9 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	c[earlyInPass] = 0
 	c[earlyHeld], c[earlyLag] = float64(oneIf(!(c[earlyLag] <= lagging))), 0
 	a.measure()
-	renewed = a.renew(e.gradient, norm)
+	if renewed = norm; a.renew() {
+		renewed = a.norm(e.gradient)
+	}
 	if norm > 0 {
 		c[earlyBest] *= renewed / norm
 		c[earlyMark] *= renewed / norm
