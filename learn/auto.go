@@ -239,9 +239,14 @@ func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
 	return a.dense.solveDamped(direction, gradient, damping) && a.problem.lean(direction, damping)
 }
 
-// saddles is for joint descent, which can leave them; nil before Start, too.
+// saddles is for joint descent, which can leave them; nil before Start, too, and where the
+// Hessian at hand shows that there is none.
 func (a *auto) saddles() *lanczos {
 	if a.firstOrder || a.lanczos == nil {
+		return nil
+	}
+	if a.joint.on() && a.dense.definite() {
+		a.lanczos.scalars[lanczosSmallest] = math.NaN() // of an earlier point
 		return nil
 	}
 	a.measure()

@@ -171,6 +171,17 @@ func (d *dense) decompose() bool {
 	return factorise(d.fresh, d.size, d.each)
 }
 
+// definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
+func (d *dense) definite() bool {
+	if !d.exact || !d.affords(d.renewal) || d.measure(d.measured) != nil {
+		return false
+	}
+	d.scalars[denseSpent] += d.renewal
+	copy(d.fresh, d.measured)
+	stiffen(d.fresh, d.size, stiffness)
+	return factorise(d.fresh, d.size, d.each)
+}
+
 // coupled copies the rows and columns of h [n*n] that are not zero but for the diagonal, and
 // says which these are: weights of forbidden states have none, and must stay zero.
 func coupled(h []float64, n int) (*mat.SymDense, []int) {
