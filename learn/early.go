@@ -50,6 +50,7 @@ const (
 	earlySince         // passes since that was set
 	earlyLag           // the largest change of a message in this pass, in nats
 	earlyHeld          // 1 where that was large, or in the pass before
+	earlyFree          // 1 once a pass got nearer that was not held
 	earlyScalars
 )
 
@@ -182,7 +183,7 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 	}
 	a.curvature.direct(e.direction, e.gradient)
 	promise := simd.Dot(e.direction, e.gradient)
-	if size = a.damping(promise); a.held() && size*promise > norm {
+	if size = a.damping(promise); e.scalars[earlyFree] == 0 && size*promise > norm {
 		size = norm / promise // while messages lag behind, gradients show less curvature than there is
 	}
 	for j, d := range e.direction {
@@ -205,6 +206,7 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	if norm <= c[earlyBest] {
 		c[earlyBest] = norm
 		copy(e.best, e.mean)
+		c[earlyFree] = max(c[earlyFree], float64(oneIf(!a.held())))
 	}
 	if c[earlySince]++; c[earlyBest] <= slowestFall*c[earlyMark] {
 		c[earlyMark], c[earlySince] = c[earlyBest], 0
