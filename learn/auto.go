@@ -182,7 +182,8 @@ func (a *auto) leave(theta, gradient []float64) (size float64) {
 	if a.joint.step != nil {
 		return a.joint.try(theta)
 	}
-	return a.joint.leave(theta, gradient, a.renew(gradient, a.norm(gradient)))
+	a.renew()
+	return a.joint.leave(theta, gradient)
 }
 
 // best returns weights of an earlier pass end that a run should end with if it
@@ -238,32 +239,29 @@ func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
 	return a.dense.solveDamped(direction, gradient, damping) && a.problem.lean(direction, damping)
 }
 
-// saddles is for joint descent, which can leave them; nil before Start, too.
+// saddles is for joint descent, which can leave them; nil before Start, too, and where the
+// Hessian at hand shows that there is none.
 func (a *auto) saddles() *lanczos {
 	if a.firstOrder || a.lanczos == nil {
+		return nil
+	}
+	if a.joint.on() && a.dense.definite() {
+		a.lanczos.scalars[lanczosSmallest] = math.NaN() // of an earlier point
 		return nil
 	}
 	a.measure()
 	return a.lanczos
 }
 
-// renew measures a dense P anew if it is time for that, and returns gᵀP⁻¹g.
-func (a *auto) renew(gradient []float64, norm float64) float64 {
-	if !a.dense.endPass() {
-		return norm
+// renew measures a dense P anew if it is time for that, and reports whether it did.
+func (a *auto) renew() bool {
+	renewed := a.dense.endPass()
+	if renewed {
+		if a.curvature.scalars[memoryScale] = 1; a.dense.exact {
+			a.curvature.reset(1)
+		}
 	}
-	a.curvature.scalars[memoryScale] = 1
-	norm = a.norm(gradient)
-	if !a.dense.exact {
-		return norm
-	}
-	a.curvature.reset(1)
-	// Half of the norm is the gain that a whole step promises, and no step gains more than
-	// there is: a Hessian of next to nothing but rounding promises anything.
-	for norm > mostOfGain*a.problem.left() && a.dense.stiffer() {
-		norm = a.norm(gradient)
-	}
-	return norm
+	return renewed
 }
 
 // norm returns gᵀP⁻¹g.

@@ -229,11 +229,3 @@ func (l *learner) suboptimality() float64 {
 	}
 	return max(0, l.progress.Upper-l.progress.Lower)
 }
-
-// left is the same with +Inf where that is not known.
-func (l *learner) left() float64 {
-	if sub := l.suboptimality(); sub >= 0 {
-		return sub
-	}
-	return math.Inf(1)
-}

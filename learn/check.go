@@ -210,6 +210,7 @@ func larger(a, b float64) float64 {
 func (l *learner) endCheckPass() (decided bool, err error) {
 	c := &l.progress.Check
 	c.Passes++
+	residualRatio := c.Current / c.Residual
 	c.Residual, c.Current = c.Current, 0
 	if c.Residual < c.Smallest {
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
@@ -237,13 +238,18 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		ratio = slowestSettling
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
+	most := left // what may be left: changes of a gradient hide those that messages go on to make
+	if !l.ascends && c.Residual > stillResidual && residualRatio > ratio {
+		slow := min(residualRatio, slowestSettling)
+		most = c.Change * slow / (1 - slow)
+	}
 	switch {
 	case c.Exact, c.Change == 0 && c.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled.
 		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
+		c.Settled = most <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
 		decided = c.Settled && (norm+left <= tolerance || norm-left > tolerance)
 		if norm-refusalMargin*left > tolerance && !c.Again {
 			decided, c.Settled = true, true // it is refused

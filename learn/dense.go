@@ -17,6 +17,7 @@ type dense struct {
 	damped            func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
 	each              eachThread
 	exact             bool    // it is the Hessian of L
+	convex            bool    // L is
 	free              float64 // work on renewals in any case
 	size              int
 	passWork          float64
@@ -24,7 +25,6 @@ type dense struct {
 	factor            []float64 // [size*size] L of H = L Lᵀ in the lower triangle
 	fresh             []float64 // [size*size] scratch
 	measured          []float64 // [size*size] the Hessian
-	stiffness         float64   // of the factor
 	scalars           []float64 // see the constants below
 }
 
@@ -38,8 +38,6 @@ const (
 )
 
 const (
-	// mostOfGain is how many times what is left to gain a norm gᵀH⁻¹g may be.
-	mostOfGain = 4
 	// maxDense is the largest number of weights with a dense Hessian.
 	maxDense = 2048
 	// nodesForWeight is how many nodes the data have at least for each weight: few beliefs
@@ -69,7 +67,7 @@ const (
 // newDense prepares it, unused where the data are small beside the weights.
 func newDense(p *StepProblem) *dense {
 	n := float64(p.Model.Layout.Size)
-	d := &dense{size: p.Model.Layout.Size, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
+	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
 	if p.exact != nil {
 		d.exact, d.free, d.scalars[denseDue] = true, freeExact, math.Inf(1)
 		d.take(p)
@@ -114,11 +112,12 @@ func (d *dense) endPass() bool {
 	if !d.exact {
 		c[denseDue] = renewalGrowth * c[densePasses]
 	}
-	if d.measure(d.measured) != nil {
+	if d.measure(d.measured) != nil || !d.decompose() {
 		return false
 	}
-	d.stiffness = stiffness
-	return d.renew()
+	d.factor, d.fresh = d.fresh, d.factor
+	c[denseOn] = 1
+	return true
 }
 
 // solveDamped finds the right-hand side of a damped step, and the direction that solves it.
@@ -137,42 +136,29 @@ func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool
 	return finite(direction)
 }
 
-// stiffer renews the factor with more on the diagonal of what was measured last. It reports
-// false where there is no more to add.
-func (d *dense) stiffer() bool {
-	if d.stiffness *= stiffening; !d.exact || d.stiffness > 1 {
-		return false
-	}
-	return d.renew()
-}
-
-// renew replaces the factor.
-func (d *dense) renew() bool {
-	if !d.decompose() {
-		return false
-	}
-	d.factor, d.fresh = d.fresh, d.factor
-	d.scalars[denseOn] = 1
-	return true
-}
-
 // affords reports whether work may be spent.
 func (d *dense) affords(work float64) bool {
 	c := d.scalars
 	return c[denseSpent]+work <= renewalShare*c[densePasses]*d.passWork+d.free
 }
 
-// decompose writes the Cholesky factor of what was measured to d.fresh. The Hessian of an
-// objective that is not convex may be indefinite: its eigenvalues are taken without their
-// signs then, and steps leave a saddle along the directions that fall.
+// decompose writes the Cholesky factor of what was measured to d.fresh. Where rounding has
+// left a convex objective an indefinite Hessian, more is added to its diagonal. The Hessian of
+// another objective may be indefinite: its eigenvalues are taken without their signs then, and
+// steps leave a saddle along the directions that fall.
 func (d *dense) decompose() bool {
-	copy(d.fresh, d.measured)
-	stiffen(d.fresh, d.size, d.stiffness)
-	if factorise(d.fresh, d.size, d.each) {
-		return true
+	for share := stiffness; share < 1; share *= stiffening {
+		copy(d.fresh, d.measured)
+		stiffen(d.fresh, d.size, share)
+		if factorise(d.fresh, d.size, d.each) {
+			return true
+		}
+		if !d.convex {
+			break
+		}
 	}
 	work := eigenWork * float64(d.size) * float64(d.size) * float64(d.size)
-	if !d.exact || !d.affords(work) {
+	if !d.exact || d.convex || !d.affords(work) {
 		return false
 	}
 	d.scalars[denseSpent] += work
@@ -181,7 +167,18 @@ func (d *dense) decompose() bool {
 	if !absolute(d.fresh, d.size, h, places) {
 		return false
 	}
-	stiffen(d.fresh, d.size, d.stiffness)
+	stiffen(d.fresh, d.size, stiffness)
+	return factorise(d.fresh, d.size, d.each)
+}
+
+// definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
+func (d *dense) definite() bool {
+	if !d.exact || !d.affords(d.renewal) || d.measure(d.measured) != nil {
+		return false
+	}
+	d.scalars[denseSpent] += d.renewal
+	copy(d.fresh, d.measured)
+	stiffen(d.fresh, d.size, stiffness)
 	return factorise(d.fresh, d.size, d.each)
 }
 

@@ -19,9 +19,8 @@ import (
 // θ̄ being the mean of the θ_b. That is a whole quasi-Newton step at every visit: no
 // length to choose, however old the gradient is. With one block θ̄ is θ.
 //
-// H is P, with what limited-memory BFGS learns from the changes of θ̄ and ḡ over each pass,
-// and over the visits of this one so far: what these blocks answered is expected of the
-// others. Such a step still knows nothing of messages that have not arrived. The phase
+// H is P, with what limited-memory BFGS learns from the changes of θ̄ and ḡ over each pass.
+// Such a step knows nothing of messages that have not arrived. The phase
 // ends, for good, where the norm ḡᵀP⁻¹ḡ at pass ends grows, or falls too slowly.
 type early struct {
 	problem *StepProblem
@@ -51,6 +50,7 @@ const (
 	earlySince         // passes since that was set
 	earlyLag           // the largest change of a message in this pass, in nats
 	earlyHeld          // 1 where that was large, or in the pass before
+	earlyFree          // 1 once a pass got nearer that was not held
 	earlyScalars
 )
 
@@ -62,10 +62,6 @@ const (
 	// slowestFall is the factor that the norm has to fall by within patientPasses: what
 	// falls more slowly waits for messages, for which the next phase is made.
 	slowestFall, patientPasses = 0.5, 10
-	// trustGrowth per pass that got nearer of how much longer than P⁻¹ḡ a step may be that is not
-	// held; after a pass that did not, it may not be longer. While messages lag behind, gradients show less
-	// curvature than there is.
-	trustGrowth = 2.0
 	// lagging is how many nats a message changes by, at a visit, whose blocks do not follow the
 	// weights: beliefs are e times what they were.
 	lagging = 1.0
@@ -185,14 +181,11 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 			return 0, false
 		}
 	}
-	if !passEnds {
-		e.pair(a.curvature)
+	a.curvature.direct(e.direction, e.gradient)
+	promise := simd.Dot(e.direction, e.gradient)
+	if size = a.damping(promise); e.scalars[earlyFree] == 0 && size*promise > norm {
+		size = norm / promise // while messages lag behind, gradients show less curvature than there is
 	}
-	a.curvature.direct(e.direction, e.gradient, norm)
-	if !passEnds {
-		a.curvature.undo()
-	}
-	size = a.damping(simd.Dot(e.direction, e.gradient))
 	for j, d := range e.direction {
 		theta[j] = e.mean[j] - size*d
 	}
@@ -203,17 +196,17 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 // passes pay.
 func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	c := e.scalars
-	e.pair(a.curvature)
+	s, y := a.curvature.next()
+	for j, g := range e.gradient {
+		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
+	}
+	a.curvature.store()
 	copy(e.lastMean, e.mean)
 	copy(e.lastGradient, e.gradient)
 	if norm <= c[earlyBest] {
 		c[earlyBest] = norm
 		copy(e.best, e.mean)
-		if !a.held() {
-			a.curvature.widen(trustGrowth)
-		}
-	} else {
-		a.curvature.narrow(math.Inf(1))
+		c[earlyFree] = max(c[earlyFree], float64(oneIf(!a.held())))
 	}
 	if c[earlySince]++; c[earlyBest] <= slowestFall*c[earlyMark] {
 		c[earlyMark], c[earlySince] = c[earlyBest], 0
@@ -221,21 +214,14 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	c[earlyInPass] = 0
 	c[earlyHeld], c[earlyLag] = float64(oneIf(!(c[earlyLag] <= lagging))), 0
 	a.measure()
-	renewed = a.renew(e.gradient, norm)
+	if renewed = norm; a.renew() {
+		renewed = a.norm(e.gradient)
+	}
 	if norm > 0 {
 		c[earlyBest] *= renewed / norm
 		c[earlyMark] *= renewed / norm
 	}
 	return renewed, c[earlySince] <= patientPasses
-}
-
-// pair stores the change since the last pass end.
-func (e *early) pair(q *quasiNewton) {
-	s, y := q.next()
-	for j, g := range e.gradient {
-		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
-	}
-	q.store()
 }
 
 // worse reports that weights of the moment are of a step that went wrong.

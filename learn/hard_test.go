@@ -148,7 +148,7 @@ func TestLimitInJointDescent(t *testing.T) {
 // TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
 // to be claimed, also where a resumed run finds it.
 func TestLimitInAClaim(t *testing.T) {
-	p, tolerance := slow(3)
+	p, tolerance := slow(17)
 	settings := Settings{RelativeTolerance: tolerance}
 	want := fit(t, p, settings)
 	settings.MaxPasses = want.Passes - 5

@@ -120,7 +120,6 @@ func (j *joint) begin(theta, start []float64, value float64) {
 		j.scalars[jointAlpha] = 1
 	}
 	j.scalars[jointDamping], j.scalars[jointGrowth] = 1, 2
-	j.curvature.widen(1 / flattest) // F bounds the steps
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
@@ -305,11 +304,11 @@ func (j *joint) remember(theta, gradient []float64) {
 	j.curvature.store()
 }
 
-// leave takes a new line from theta, the origin, given norm = gᵀP⁻¹g.
-func (j *joint) leave(theta, gradient []float64, norm float64) float64 {
+// leave takes a new line from theta, the origin.
+func (j *joint) leave(theta, gradient []float64) float64 {
 	copy(j.origin, theta)
 	copy(j.first, gradient)
-	j.curvature.direct(j.direction, gradient, norm)
+	j.curvature.direct(j.direction, gradient)
 	s := j.scalars
 	s[jointSlope] = -simd.Dot(gradient, j.direction)
 	s[jointAlpha] = 0

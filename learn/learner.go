@@ -339,11 +339,12 @@ func (l *learner) stepProblem() StepProblem {
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
+		convex: l.convex(),
 	}
 	switch r := l.response; {
 	case r != nil && !r.large:
 		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
-		p.left, p.damps = l.left, r.damps
+		p.damps = r.damps
 	default:
 		if h := newHessian(l); h != nil {
 			p.HessianWork, p.each = h.work(), l.each

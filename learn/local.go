@@ -107,7 +107,6 @@ func (l *localLearner) allocate() {
 	l.trial, l.gradient, l.direction, l.trialSlope = p.Model.Clone(), make([]float64, size), make([]float64, size), make([]float64, size)
 	l.whole = map[*graph.Graph]*partition.Partition{}
 	l.curvature = newQuasiNewton(size, func(dst, g []float64) { copy(dst, g) })
-	l.curvature.widen(1 / flattest) // the line search bounds the steps
 	l.lanczos = newLanczos(l.curvature)
 	for i := range l.parts {
 		l.parts[i].gradient = make([]float64, size)
@@ -296,11 +295,10 @@ func (l *localLearner) ended(ctx context.Context) bool {
 // iterate makes one step of L-BFGS and returns its length along the direction, 0
 // where no step makes the objective smaller.
 func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
-	norm := simd.Dot(l.gradient, l.gradient)
-	l.curvature.direct(l.direction, l.gradient, norm)
+	l.curvature.direct(l.direction, l.gradient)
 	first := 1.0
 	if l.curvature.scalars[memoryPairs] == 0 {
-		first = min(1, 1/math.Sqrt(norm)) // no scale is known yet: a step of length 1
+		first = min(1, 1/math.Sqrt(simd.Dot(l.gradient, l.gradient))) // no scale is known yet: a step of length 1
 	}
 	search := lineSearch{value: l.value, slope: -simd.Dot(l.direction, l.gradient)}
 	search.along = func(t float64) (value, slope float64, err error) {

@@ -14,8 +14,7 @@ type quasiNewton struct {
 	s, y    [pairsKept][]float64
 	scalars []float64 // see the constants below
 	alpha   [pairsKept]float64
-	plain   []float64  // scratch
-	before  [3]float64 // scalars that the last pair stored has changed
+	plain   []float64 // scratch
 }
 
 // Places in quasiNewton.scalars.
@@ -23,7 +22,6 @@ const (
 	memoryPairs   = iota // pairs stored since the last reset
 	memoryNext           // where the next pair goes
 	memoryScale          // γ: the scale of P⁻¹ in the two-loop recursion
-	memoryTrust          // how much longer than P⁻¹g a step may be
 	memoryInverse        // 1/sᵀy of each pair from here on
 	memoryScalars = memoryInverse + pairsKept
 )
@@ -31,8 +29,7 @@ const (
 const (
 	// pairsKept is the memory of the recursion.
 	pairsKept = 10
-	// flattest bounds sᵀy/yᵀP⁻¹y from below: pairs that see less curvature are not
-	// used, and no step is longer than 1/flattest times P⁻¹g.
+	// flattest bounds sᵀy/yᵀP⁻¹y from below: pairs that see less curvature are not used.
 	flattest = 1e-8
 )
 
@@ -41,7 +38,7 @@ func newQuasiNewton(size int, solve func(dst, g []float64)) *quasiNewton {
 	for i := range pairsKept {
 		q.s[i], q.y[i] = make([]float64, size), make([]float64, size)
 	}
-	q.scalars[memoryScale], q.scalars[memoryTrust] = 1, 1
+	q.scalars[memoryScale] = 1
 	return q
 }
 
@@ -64,7 +61,6 @@ func (q *quasiNewton) next() (s, y []float64) {
 func (q *quasiNewton) store() {
 	c := q.scalars
 	c[memoryPairs] = min(c[memoryPairs], pairsKept-1) // the oldest was overwritten
-	copy(q.before[:], c[:len(q.before)])
 	i := int(c[memoryNext])
 	s, y := q.s[i], q.y[i]
 	q.solve(q.plain, y)
@@ -78,26 +74,14 @@ func (q *quasiNewton) store() {
 	c[memoryPairs]++
 }
 
-// undo lets go of the pair that was stored last.
-func (q *quasiNewton) undo() { copy(q.scalars, q.before[:]) }
-
 // reset forgets all pairs; scale is γ until the next pair measures it anew.
 func (q *quasiNewton) reset(scale float64) {
 	q.scalars[memoryPairs], q.scalars[memoryScale] = 0, scale
 }
 
-// widen and narrow change how much longer than P⁻¹g a step may be.
-func (q *quasiNewton) widen(factor float64) {
-	q.scalars[memoryTrust] = min(q.scalars[memoryTrust]*factor, 1/flattest)
-}
-
-func (q *quasiNewton) narrow(factor float64) {
-	q.scalars[memoryTrust] = max(1, q.scalars[memoryTrust]/factor)
-}
-
 // direct writes the product of the inverse Hessian's approximation and the
-// gradient to dst, given norm = gᵀP⁻¹g.
-func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
+// gradient to dst.
+func (q *quasiNewton) direct(dst, gradient []float64) {
 	c := q.scalars
 	pairs, next := int(c[memoryPairs]), int(c[memoryNext])
 	copy(dst, gradient)
@@ -114,12 +98,6 @@ func (q *quasiNewton) direct(dst, gradient []float64, norm float64) {
 		i := (next - n + pairsKept) % pairsKept
 		beta := c[memoryInverse+i] * simd.Dot(q.y[i], dst)
 		simd.AddScaled(dst, q.s[i], q.alpha[i]-beta)
-	}
-	if longest := c[memoryTrust] * norm; simd.Dot(dst, gradient) > longest {
-		shrink := longest / simd.Dot(dst, gradient)
-		for j := range dst {
-			dst[j] *= shrink
-		}
 	}
 }
 

@@ -56,6 +56,9 @@ func (l *learner) probe() bool {
 		return false
 	}
 	z := l.recovering.saddles()
+	if z == nil {
+		return false
+	}
 	z.begin(l.model.Weights, l.gradient, randomStatistics(l.model, l.problem.Data), l.progress.Upper, productStep*math.Sqrt(l.variables))
 	l.probeNext()
 	return true

@@ -15,7 +15,7 @@ func TestSaddleIsLeft(t *testing.T) {
 		for method, s := range map[string]Settings{"bbpl": {Assign: blocksOf(3)}, "whole": {Method: Full}, "exact": {Method: Exact}} {
 			s.RelativeTolerance = 1e-3
 			r, seeded := fit(t, symmetric(p), s), fit(t, p, s)
-			if !r.Status.Stationary() || name == "topics" && !strings.Contains(r.Reason, "smallest curvature found ") || !(r.Objective < seeded.Objective*1.15) {
+			if !r.Status.Stationary() || method == "exact" && name == "topics" && !strings.Contains(r.Reason, "smallest curvature found ") || !(r.Objective < seeded.Objective*1.15) {
 				t.Errorf("%s, %s: %s at %v, from seeded weights %v: %s", name, method, r.Status, r.Objective, seeded.Objective, r.Reason)
 			}
 			if alike := independent(p); name == "chain" && !(r.Objective < alike-1) {

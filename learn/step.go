@@ -95,14 +95,13 @@ type StepProblem struct {
 
 	statistics *statistics // of the data
 	each       eachThread  // of the run; nil: one
+	convex     bool        // L is
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
 	// lean begins a line of the messages, with the tangents along a direction of the weights,
 	// and place moves messages to so much of these from where they were. A resumed run must
 	// find line as it was. damps: weights and messages make damped steps together.
-	// left is how much is left to gain at most; +Inf: not known.
 	exact func(dst, gradient []float64, damping float64) error
 	damps bool
-	left  func() float64
 	lean  func(direction []float64, damping float64) bool
 	place func(along float64)
 	line  [][]float64

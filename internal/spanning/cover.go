@@ -42,30 +42,39 @@ func (s *Sample) Appearance() []float64 {
 func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
 	sample := &Sample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
+	drawn, counted := make(chan []int32, 1), make(chan bool)
+	go func() { // a forest is counted while the next is drawn
+		for forest := range drawn {
+			r.add(forest)
+		}
+		close(counted)
+	}()
 	for uncovered := g.NumEdges(); uncovered > 0 || sample.Forests < max(1, minForests); sample.Forests++ {
-		forest := c.draw(rng)
+		forest := slices.Clone(c.draw(rng))
 		for _, e := range forest {
 			if sample.Count[e] == 0 {
 				uncovered--
 			}
 			sample.Count[e]++
 		}
-		r.add(forest)
 		if keep {
 			slices.Sort(forest)
-			sample.Kept = append(sample.Kept, slices.Clone(forest))
+			sample.Kept = append(sample.Kept, forest)
 		}
+		drawn <- forest
 	}
+	close(drawn)
+	<-counted
 	sample.Parent = r.shares(sample.Forests)
 	return sample
 }
 
 // coverer holds what Cover reuses from forest to forest.
 type coverer struct {
-	u, v   []int32
-	count  []int32 // [edges] times chosen so far
-	random []int32 // [edges] permutation, shuffled for each forest
-	order  []int32 // [edges] the permutation sorted stably by count
+	ends   [][2]int32 // [edges]
+	count  []int32    // [edges] times chosen so far
+	random []int32    // [edges] permutation, shuffled for each forest
+	order  []int32    // [edges] the permutation sorted stably by count
 	forest []int32
 	sets   disjointSets
 	edges  int // edges of a spanning forest; all of them until one is known
@@ -73,13 +82,13 @@ type coverer struct {
 
 func newCoverer(g *graph.Graph, count []int32) *coverer {
 	c := &coverer{
-		count: count, edges: g.NumEdges(),
+		ends: make([][2]int32, g.NumEdges()), count: count, edges: g.NumEdges(),
 		random: make([]int32, g.NumEdges()), order: make([]int32, g.NumEdges()),
 		sets: make(disjointSets, g.NumNodes()),
 	}
-	c.u, c.v = g.Ends()
+	u, v := g.Ends()
 	for e := range c.random {
-		c.random[e] = int32(e)
+		c.random[e], c.ends[e] = int32(e), [2]int32{u[e], v[e]}
 	}
 	return c
 }
@@ -87,7 +96,10 @@ func newCoverer(g *graph.Graph, count []int32) *coverer {
 // draw returns a spanning forest found by Kruskal's algorithm with the edges
 // ordered by count, then at random. The slice is valid until the next call.
 func (c *coverer) draw(rng *rand.Rand) []int32 {
-	rng.Shuffle(len(c.random), func(i, j int) { c.random[i], c.random[j] = c.random[j], c.random[i] })
+	for i := len(c.random) - 1; i > 0; i-- { // rng.Shuffle, without a call for each
+		j := rng.Uint64N(uint64(i + 1))
+		c.random[i], c.random[j] = c.random[j], c.random[i]
+	}
 	c.sortByCount()
 	c.sets.reset()
 	c.forest = c.forest[:0]
@@ -95,7 +107,7 @@ func (c *coverer) draw(rng *rand.Rand) []int32 {
 		if len(c.forest) == c.edges {
 			break
 		}
-		if c.sets.join(c.u[e], c.v[e]) {
+		if ends := &c.ends[e]; c.sets.join(ends[0], ends[1]) {
 			c.forest = append(c.forest, e)
 		}
 	}

@@ -5,13 +5,18 @@ import "github.com/blockbp/blockbp/graph"
 // roots counts, over spanning forests whose trees are rooted at each of their nodes in
 // turn, how often an end of an edge is the parent of the other one.
 type roots struct {
-	g     *graph.Graph
-	size  []int32 // [nodes] nodes in the component of each
-	below []int64 // [directed edges] Σ over forests of the roots on the target's side
+	u, v  []int32
+	below []int64    // [directed edges] Σ over forests of the roots on the target's side
+	at    []rootNode // [nodes]
+}
 
-	left   []int32 // [nodes] edges that have not been taken off yet
-	joined []int32 // [nodes] exclusive or of the directed edges into the node that are left
-	inTree []int32 // [nodes] nodes that hang on the node, itself included
+// rootNode is what is known of a node while a forest is taken apart, side by side: nodes come
+// in any order.
+type rootNode struct {
+	size   int32 // nodes in its component
+	left   int32 // edges that have not been taken off yet
+	joined int32 // exclusive or of the directed edges into the node that are left
+	inTree int32 // nodes that hang on the node, itself included
 }
 
 func newRoots(g *graph.Graph) *roots {
@@ -21,9 +26,10 @@ func newRoots(g *graph.Graph) *roots {
 	for _, c := range component {
 		nodes[c]++
 	}
-	r := &roots{g: g, size: make([]int32, n), below: make([]int64, 2*g.NumEdges()), left: make([]int32, n), joined: make([]int32, n), inTree: make([]int32, n)}
+	r := &roots{below: make([]int64, 2*g.NumEdges()), at: make([]rootNode, n)}
+	r.u, r.v = g.Ends()
 	for s, c := range component {
-		r.size[s] = nodes[c]
+		r.at[s].size = nodes[c]
 	}
 	return r
 }
@@ -31,29 +37,29 @@ func newRoots(g *graph.Graph) *roots {
 // add takes a spanning forest apart from its leaves. The nodes that hang on a leaf are
 // the roots for which the leaf is the parent.
 func (r *roots) add(forest []int32) {
-	clear(r.left)
-	clear(r.joined)
-	u, v := r.g.Ends()
+	for s := range r.at {
+		n := &r.at[s]
+		n.left, n.joined, n.inTree = 0, 0, 1
+	}
 	for _, e := range forest {
-		r.left[u[e]]++
-		r.left[v[e]]++
-		r.joined[u[e]] ^= 2*e + 1 // the directed edge into u
-		r.joined[v[e]] ^= 2 * e
+		u, v := &r.at[r.u[e]], &r.at[r.v[e]]
+		u.left++
+		v.left++
+		u.joined ^= 2*e + 1 // the directed edge into u
+		v.joined ^= 2 * e
 	}
-	for s := range r.inTree {
-		r.inTree[s] = 1
-	}
-	for s := range r.left {
-		for leaf := int32(s); r.left[leaf] == 1; {
-			d := r.joined[leaf]
-			parent := r.g.Source(d)
-			r.below[d] += int64(r.inTree[leaf])
-			r.below[d^1] += int64(r.size[leaf] - r.inTree[leaf])
-			r.inTree[parent] += r.inTree[leaf]
-			r.left[leaf] = 0
-			r.left[parent]--
-			r.joined[parent] ^= d ^ 1
-			leaf = parent
+	for s := range r.at {
+		for node := int32(s); r.at[node].left == 1; {
+			leaf := &r.at[node]
+			d := leaf.joined
+			node ^= r.u[d>>1] ^ r.v[d>>1] // the other end
+			parent := &r.at[node]
+			r.below[d] += int64(leaf.inTree)
+			r.below[d^1] += int64(leaf.size - leaf.inTree)
+			parent.inTree += leaf.inTree
+			leaf.left = 0
+			parent.left--
+			parent.joined ^= d ^ 1
 		}
 	}
 }
@@ -63,7 +69,7 @@ func (r *roots) add(forest []int32) {
 func (r *roots) shares(forests int) []float64 {
 	shares := make([]float64, len(r.below))
 	for d, sum := range r.below {
-		shares[d] = float64(sum) / (float64(forests) * float64(r.size[r.g.Target(int32(d))]))
+		shares[d] = float64(sum) / (float64(forests) * float64(r.at[r.u[d>>1]].size))
 	}
 	return shares
 }
