@@ -45,7 +45,7 @@ models stand side by side.`,
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on the nodes of this split only; the labels of --observed are held")
-	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are; where some are unknown that takes a second inference")
+	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some are unknown")
 	f.register(fl)
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
 	reads(fl, "a file of marginals (.MAR)", "against")

@@ -92,8 +92,8 @@ func wantedAboveZero(v aboveZero) string {
 }
 
 const (
-	countingHelp    = "entropy counting numbers: " + countingChoices
-	countingChoices = "convex, cover, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+	countingHelp    = "counting numbers: " + countingChoices
+	countingChoices = "convex, cover, trw, bethe, or a file of lines \"node i c\" and \"edge e c\""
 )
 
 // l2Auto is the value of --l2 that has it chosen.
