@@ -44,7 +44,7 @@ models stand side by side.`,
 	reads(fl, wantsModel, "model")
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
-	fl.StringVar(&f.split, "split", "", "graph tables: compare on the nodes of this split only; the labels of --observed are held")
+	fl.StringVar(&f.split, "split", "", "graph tables: compare on this split only; labels of --observed are held")
 	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some are unknown")
 	f.register(fl)
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")

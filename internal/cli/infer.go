@@ -75,7 +75,7 @@ competition: log10 Z, marginals, or states.`,
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
-	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
+	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a converged variable")
 	fl.Float64Var(&f.minESS, "min-ess", 400, "gibbs: smallest effective sample size of a converged variable")
 	threadsVar(fl, &f.threads, "bp, gibbs, mean-field: number of threads; results do not depend on it")

@@ -51,7 +51,7 @@ they agree.`,
 	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
 	fl.StringVar(&f.sampler, "sampler", samplerAuto, "exact: independent draws, for forests only; gibbs; or auto: exact where it can be")
 	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
-	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, each from a start of its own")
+	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
 	fl.IntVar(&f.thin, "thin", 10, "gibbs: keep one draw in so many sweeps")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of everything drawn")

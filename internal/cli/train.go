@@ -57,7 +57,7 @@ terms without inference.`,
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
 	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
-	fl.StringVar(&f.reference, "reference", "", "record the relative distance of the weights to this model's, as theta_dist")
+	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
 	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder, or else in that given as DATA or --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
@@ -66,7 +66,7 @@ terms without inference.`,
 	reads(fl, "a TOML file of options", "config")
 	annotate(fl, "out", writesAnnotation, "")
 	annotate(fl, copyOption, writesAnnotation, "")
-	forceable(cmd, "start anew over the run in --out, and write over --write-model; but never over inputs")
+	forceable(cmd, "start anew over the run in --out, and write over --write-model")
 	fl.Var(physicsValue{&o.Physics}, "model", "ising (spins) or potts: couplings from samples, by exact likelihood if that is cheap, else pseudo")
 	fl.Var(errorsValue{&o.Errors}, "errors", "standard errors of weights: auto (exact and pseudo have them), bootstrap[:B], or none (default none, with --model auto)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
@@ -101,7 +101,7 @@ terms without inference.`,
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
 	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0, "time between checkpoints (default: so that saving takes about 1 % of the time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
-	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data to evaluate on; for images a list of ids in the same folder; may be repeated")
+	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
 	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
 	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
