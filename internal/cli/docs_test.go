@@ -78,6 +78,7 @@ func tableOf(flags, shared *pflag.FlagSet, other string, ofOther *pflag.FlagSet,
 	}
 	var table strings.Builder
 	var alike []string
+	var only *pflag.Flag // the option of a table of one row
 	for _, g := range groups {
 		var rows strings.Builder
 		for _, name := range g.Options {
@@ -87,6 +88,9 @@ func tableOf(flags, shared *pflag.FlagSet, other string, ofOther *pflag.FlagSet,
 			case ofOther != nil && isSame(f, ofOther.Lookup(name)) && f.DefValue == ofOther.Lookup(name).DefValue:
 				alike = append(alike, "`--"+name+"`")
 			default:
+				if only = f; rows.Len()+table.Len() > 0 {
+					only = nil
+				}
 				rows.WriteString(rowOf(f))
 			}
 		}
@@ -97,6 +101,9 @@ func tableOf(flags, shared *pflag.FlagSet, other string, ofOther *pflag.FlagSet,
 	}
 	if table.Len() == 0 {
 		return "No options.\n"
+	}
+	if only != nil && alike == nil {
+		return sentenceOf(only)
 	}
 	first := ""
 	if alike != nil {
@@ -112,13 +119,28 @@ func isEverywhere(f *pflag.Flag) bool {
 
 // rowOf writes an option as a row of a table.
 func rowOf(f *pflag.Flag) string {
-	name := "--" + f.Name
+	name, standard, usage := columnsOf(f)
+	return fmt.Sprintf("| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
+}
+
+// sentenceOf writes an option that is the only one of its verb.
+func sentenceOf(f *pflag.Flag) string {
+	name, standard, usage := columnsOf(f)
+	if standard != "" {
+		usage += " (default: " + standard + ")"
+	}
+	return fmt.Sprintf("Option `%s`: %s.\n", name, escape(usage))
+}
+
+// columnsOf returns what is said of an option.
+func columnsOf(f *pflag.Flag) (name, standard, usage string) {
+	name = "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
 	}
-	_, usage := pflag.UnquoteUsage(f)
-	usage, standard := withoutDefault(f, usage)
-	return fmt.Sprintf("| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
+	_, usage = pflag.UnquoteUsage(f)
+	usage, standard = withoutDefault(f, usage)
+	return name, standard, usage
 }
 
 // isSame reports whether two options are one: others of the same name mean

@@ -146,7 +146,7 @@ type inferenceFlags struct {
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, cover, trw, bethe or a file")
+	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw, bethe or a file")
 	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
 	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance, "inference ends where no belief is expected to change by more")
