@@ -54,11 +54,11 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 			return a.bench(&f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: less than 40 seconds instead of a few minutes")
+	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: 40 seconds, not minutes")
 	cmd.Flags().BoolVar(&f.scale, "scale", false, "measure how cost grows with the network instead")
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another build of blockbp")
 	reads(cmd.Flags(), "another build of blockbp", "against")
-	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for the numbers and a figure (svg, png)")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for numbers and a figure")
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")

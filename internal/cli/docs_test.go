@@ -17,6 +17,9 @@ import (
 var (
 	// optionTable is a table of docs/reference/cli.md between its two marks.
 	optionTable = regexp.MustCompile(`(?s)(<!-- options of ([a-z ]+) -->\n).*?(<!-- end -->\n)`)
+	// likeEarlier are verbs some of whose options are also those of a verb above them on
+	// the page, which explains them.
+	likeEarlier = map[string]string{"eval": "predict", "convert": "sample", "info": "train"}
 	// saidDefault is the end of a help text that gives the default in words.
 	saidDefault = regexp.MustCompile(`^(.*?) *\(default:? ([^()]*)\)$`)
 )
@@ -26,7 +29,11 @@ var (
 func TestOptionTables(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "reference", "cli.md")
 	before := readFile(t, file)
-	tables := map[string]string{"data": tableOf(cli.DataOptions(), nil, nil)}
+	tables := map[string]string{"data": tableOf(cli.DataOptions(), nil, "", nil, nil)}
+	flags := map[string]*pflag.FlagSet{}
+	for _, verb := range cli.Root().Commands() {
+		flags[verb.Name()] = verb.Flags()
+	}
 	for _, verb := range cli.Root().Commands() {
 		if verb.IsAvailableCommand() && verb.Name() != "help" {
 			verb.InitDefaultHelpFlag()
@@ -34,7 +41,7 @@ func TestOptionTables(t *testing.T) {
 			if verb.Name() == "train" {
 				groups = cli.TrainGroups()
 			}
-			tables[verb.Name()] = tableOf(verb.Flags(), cli.DataOptions(), groups)
+			tables[verb.Name()] = tableOf(verb.Flags(), cli.DataOptions(), likeEarlier[verb.Name()], flags[likeEarlier[verb.Name()]], groups)
 		}
 	}
 	found := map[string]bool{}
@@ -62,17 +69,28 @@ func TestOptionTables(t *testing.T) {
 }
 
 // tableOf writes options as a table, in groups if there are any, without those of
-// shared and without what is the same everywhere.
-func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
+// shared and without what is the same everywhere. Those of another verb come first, in
+// one row that leads there.
+func tableOf(flags, shared *pflag.FlagSet, other string, ofOther *pflag.FlagSet, groups []cli.Group) string {
 	if groups == nil {
 		groups = []cli.Group{{}}
 		flags.VisitAll(func(f *pflag.Flag) { groups[0].Options = append(groups[0].Options, f.Name) })
 	}
 	var table strings.Builder
+	var alike []string
+	var only *pflag.Flag // the option of a table of one row
 	for _, g := range groups {
 		var rows strings.Builder
 		for _, name := range g.Options {
-			if f := flags.Lookup(name); !f.Hidden && !isEverywhere(f) && (shared == nil || !isSame(f, shared.Lookup(name))) {
+			f := flags.Lookup(name)
+			switch {
+			case f.Hidden || isEverywhere(f) || (shared != nil && isSame(f, shared.Lookup(name))):
+			case ofOther != nil && isSame(f, ofOther.Lookup(name)) && f.DefValue == ofOther.Lookup(name).DefValue:
+				alike = append(alike, "`--"+name+"`")
+			default:
+				if only = f; rows.Len()+table.Len() > 0 {
+					only = nil
+				}
 				rows.WriteString(rowOf(f))
 			}
 		}
@@ -84,7 +102,14 @@ func tableOf(flags, shared *pflag.FlagSet, groups []cli.Group) string {
 	if table.Len() == 0 {
 		return "No options.\n"
 	}
-	return "| option | default | meaning |\n|---|---|---|\n" + table.String()
+	if only != nil && alike == nil {
+		return sentenceOf(only)
+	}
+	first := ""
+	if alike != nil {
+		first = fmt.Sprintf("| %s | | as of [%s](#%[2]s) |\n", strings.Join(alike, ", "), other)
+	}
+	return "| option | default | meaning |\n|---|---|---|\n" + first + table.String()
 }
 
 // isEverywhere reports whether the page explains an option once for all verbs.
@@ -94,13 +119,28 @@ func isEverywhere(f *pflag.Flag) bool {
 
 // rowOf writes an option as a row of a table.
 func rowOf(f *pflag.Flag) string {
-	name := "--" + f.Name
+	name, standard, usage := columnsOf(f)
+	return fmt.Sprintf("| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
+}
+
+// sentenceOf writes an option that is the only one of its verb.
+func sentenceOf(f *pflag.Flag) string {
+	name, standard, usage := columnsOf(f)
+	if standard != "" {
+		usage += " (default: " + standard + ")"
+	}
+	return fmt.Sprintf("Option `%s`: %s.\n", name, escape(usage))
+}
+
+// columnsOf returns what is said of an option.
+func columnsOf(f *pflag.Flag) (name, standard, usage string) {
+	name = "--" + f.Name
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
 	}
-	_, usage := pflag.UnquoteUsage(f)
-	usage, standard := withoutDefault(f, usage)
-	return fmt.Sprintf("| `%s` | %s | %s |\n", name, escape(standard), escape(usage))
+	_, usage = pflag.UnquoteUsage(f)
+	usage, standard = withoutDefault(f, usage)
+	return name, standard, usage
 }
 
 // isSame reports whether two options are one: others of the same name mean

@@ -69,7 +69,7 @@ to fit, and their part of the map is kept.`,
 	fl, o := cmd.Flags(), &f.options
 	fl.StringVar(&o.Network, "network", "", "the network, an ONNX file")
 	fl.StringVar(&o.Layer, "layer", "", "the layer to write (default: the network's output)")
-	fl.StringVarP(&f.out, "out", "o", "", "folder to make for the feature maps")
+	fl.StringVarP(&f.out, "out", "o", "", "folder to make")
 	readsArguments(cmd, "a folder of photographs, or one with a folder images")
 	reads(fl, "a network in ONNX format", "network")
 	a.writes(cmd, "out", func(string, []string) outputKind {

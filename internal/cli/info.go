@@ -33,7 +33,7 @@ network of a data set: cut edges and balance.`,
 	f.data.register(cmd.Flags())
 	f.data.registerMemory(cmd.Flags())
 	f.partition.register(cmd.Flags())
-	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many of the largest weights, or couplings, to list")
+	cmd.Flags().IntVar(&f.weights, "weights", 20, "models: how many largest weights or couplings to list")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	return cmd
 }

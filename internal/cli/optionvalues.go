@@ -92,8 +92,8 @@ func wantedAboveZero(v aboveZero) string {
 }
 
 const (
-	countingHelp    = "entropy counting numbers: " + countingChoices
-	countingChoices = "convex, cover, trw, bethe, or a file with lines \"node i c\" and \"edge e c\""
+	countingHelp    = "counting numbers: " + countingChoices
+	countingChoices = "convex, cover, trw, bethe, or a file of lines \"node i c\" and \"edge e c\""
 )
 
 // l2Auto is the value of --l2 that has it chosen.
@@ -146,12 +146,12 @@ type inferenceFlags struct {
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.counting, "counting", "", "counting numbers other than those of training: convex, cover, trw, bethe or a file")
+	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw, bethe or a file")
 	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
-	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance, "most that a belief may still change by where inference ends, as far as its sweeps tell")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "at most this many sweeps per instance")
-	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals, the most likely state of every node, or map, a most probable joint state")
+	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance, "inference ends where no belief is expected to change by more")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
+	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a most probable joint state)")
 	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or a file .csv")
 	reads(fl, "a table of costs (.csv)", "cost")
 }
