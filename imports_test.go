@@ -86,7 +86,6 @@ var mayImport = map[string][]string{
 	},
 	"internal/hard": {"learn", "crf", "counting", "graph", "internal/gen", "internal/machine"},
 
-	"internal/distributed":   {},
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
 	"internal/nearest":       {},
