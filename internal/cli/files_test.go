@@ -20,7 +20,7 @@ import (
 )
 
 // noPaths are the options that hold texts and name no file.
-var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights edges edge-features step precision order early-stop calibrate decode split
+var noPaths = strings.Fields(`kind states columns observed blocks partition method class-weights edges edge-features step precision order mpi early-stop calibrate decode split
 	task sampler instance graph scale resume suite dtype layer layer-layout layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
