@@ -59,14 +59,14 @@ func TestSpill(t *testing.T) {
 // TestSpillForecast: what lies in the file counts apart, is all of it, and no limit refuses it.
 func TestSpillForecast(t *testing.T) {
 	p := problems(t)["plain"].with("trw")
-	s := Settings{Method: BBPL, Cut: Cut{Blocks: 4}}
+	s := Settings{Method: BBPL, Cut: Cut{Blocks: 4}, MaxPasses: 2}
 	memory := must(Forecast(p, s))
 	s.Spill = t.TempDir()
 	file := must(Forecast(p, s))
 	if memory.Spilled != 0 || file.Spilled == 0 || file.AtMost+file.Spilled != memory.AtMost {
 		t.Errorf("in memory %d, of a file %d and %d beside it", memory.AtMost, file.Spilled, file.AtMost)
 	}
-	s.Memory, s.MaxPasses = file.AtMost, 2
+	s.Memory = file.AtMost
 	if _, err := Fit(context.Background(), p, s); err != nil {
 		t.Error(err)
 	}
