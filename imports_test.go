@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/gauge":       {"crf", "internal/numeric"},
-	"internal/standardise": {"crf", "internal/parallel", "internal/stretch"},
+	"internal/standardise": {"crf", "internal/parallel", "internal/spill", "internal/stretch"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 	"internal/study": {
@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"internal/strictjson":    {},
 	"internal/machine":       {"internal/simd"},
 	"internal/memory":        {"internal/machine"},
+	"internal/spill":         {"internal/machine", "internal/memory"},
 	"internal/oracle":        {"mrf", "graph"},
 
 	// Feature maps of photographs, for training.
@@ -111,7 +112,7 @@ var mayImport = map[string][]string{
 	"internal/job": {
 		"internal/infile",
 		"internal/diagnose", "internal/gauge", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/strictjson", "internal/atomicfile", "internal/printable",
+		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/safetensors", "internal/spill", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {

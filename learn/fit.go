@@ -33,7 +33,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer l.pool.close()
+	defer l.close()
 	if l.recovering != nil {
 		defer l.recovering.forget() // the caller keeps the rule, and with it all that it refers to
 	}

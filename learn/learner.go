@@ -13,7 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // learner is a run in progress.
@@ -81,6 +81,7 @@ type learner struct {
 
 	columns []*columns // [node types] nil: in contributions
 	parts   parts
+	space   *spill.Space // of what is kept between visits; nil: it is in memory
 
 	source *rand.PCG
 	random *rand.Rand
@@ -148,12 +149,17 @@ func (l *learner) allocate() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			l.pool.close()
+			l.close()
 		}
 	}()
+	if err := l.makeSpace(); err != nil {
+		return err
+	}
 	l.course.allocate()
 	l.makeRoom()
-	l.useLargePages()
+	if l.space == nil { // large pages of a file would all be read now
+		l.useLargePages()
+	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
 	if err := l.sameEverywhere(); err != nil {
@@ -257,15 +263,18 @@ func (l *learner) makeRoom() {
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	for _, b := range l.bundles {
-		b.contribution = machine.Zeros[float64](b.groups() * l.stride)
+		b.contribution = spill.Zeros[float64](l.space, b.groups()*l.stride)
 	}
 	for t, c := range l.columns {
 		if c != nil {
 			c.allocate(l.units, t)
 		}
 	}
+	for _, u := range l.units {
+		u.allocate(layout, l.space)
+	}
 	l.findReach()
-	l.each(len(l.units), func(_, i int) { l.units[i].allocate(layout) })
+	l.each(len(l.units), func(_, i int) { l.units[i].fill() })
 	l.makeResults()
 	l.parts.allocate(l.stride)
 }
@@ -285,7 +294,7 @@ func (l *learner) roomMemory(m *Memory) {
 	for _, b := range l.bundles {
 		groups += b.groups()
 	}
-	m.Add("contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(l.stride)),
+	l.addKept(m, "contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(l.stride)), false,
 		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
 	l.problem.joinedMemory(m)
 	l.columnsMemory(m)

@@ -120,6 +120,7 @@ func (l *learner) planExcerpt() (*learner, *Settings, error) {
 		return nil, nil, err
 	}
 	p, s := &Problem{Model: x.model, L2: l.problem.L2}, *l.settings
+	s.Spill = ""
 	x.model.Weights = make([]float64, x.model.Layout.Size)
 	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.in}, threads), threads
 	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.restrict(u.net.Counting), nil }

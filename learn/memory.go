@@ -17,9 +17,11 @@ import (
 type Memory struct {
 	// Bytes is what the run takes, and AtMost what it takes where its course asks for
 	// everything.
-	Bytes  int64        `json:"bytes"`
-	AtMost int64        `json:"at_most"`
-	Items  []MemoryItem `json:"items"`
+	Bytes  int64 `json:"bytes"`
+	AtMost int64 `json:"at_most"`
+	// Spilled is what lies in the folder Settings.Spill instead, and counts in neither.
+	Spilled int64        `json:"spilled,omitempty"`
+	Items   []MemoryItem `json:"items"`
 }
 
 // MemoryItem is a part of Memory.
@@ -27,7 +29,9 @@ type MemoryItem struct {
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 	// Perhaps: the course of the run decides whether it is taken.
-	Perhaps bool   `json:"perhaps,omitempty"`
+	Perhaps bool `json:"perhaps,omitempty"`
+	// Spilled: it lies in the folder Settings.Spill.
+	Spilled bool   `json:"spilled,omitempty"`
 	Reason  string `json:"reason"` // how the number comes about
 }
 
@@ -75,6 +79,10 @@ func (m *Memory) AddItem(item MemoryItem) {
 		return
 	}
 	m.Items = append(m.Items, item)
+	if item.Spilled {
+		m.Spilled = saturated(float64(m.Spilled) + float64(item.Bytes))
+		return
+	}
 	m.AtMost = saturated(float64(m.AtMost) + float64(item.Bytes))
 	if !item.Perhaps {
 		m.Bytes = saturated(float64(m.Bytes) + float64(item.Bytes))
@@ -102,7 +110,7 @@ func (m *Memory) Within(allowed int64) error {
 // largest returns the parts that make up most of it, the largest first.
 func (m *Memory) largest() []MemoryItem {
 	const most, worthNaming = 3, 0.05
-	items := slices.Clone(m.Items)
+	items := slices.DeleteFunc(slices.Clone(m.Items), func(i MemoryItem) bool { return i.Spilled })
 	slices.SortStableFunc(items, func(a, b MemoryItem) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	items = items[:min(most, len(items))]
 	for len(items) > 1 && float64(items[len(items)-1].Bytes) < worthNaming*float64(m.AtMost) {

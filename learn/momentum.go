@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // Whole passes over messages that crawl, such as those of strongly coupled pictures, begin with
@@ -61,7 +61,7 @@ func (l *learner) beginWholePass() {
 // keepBefore makes the memory of messages and beliefs at the beginning of the pass before.
 func (l *learner) keepBefore() {
 	for _, u := range l.units {
-		u.before = machine.Zeros[float64](u.net.Messages() + u.net.Beliefs())
+		u.before = spill.Zeros[float64](l.space, u.net.Messages()+u.net.Beliefs())
 	}
 }
 
@@ -88,5 +88,5 @@ func (l *learner) momentumMemory(m *Memory) {
 	for _, u := range l.units {
 		bytes += doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
 	}
-	m.perhaps("momentum of messages", bytes, "messages and beliefs once more, after %d passes at the same weights", momentumFrom)
+	l.addKept(m, "momentum of messages", bytes, true, "messages and beliefs once more, after %d passes at the same weights", momentumFrom)
 }

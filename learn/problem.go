@@ -121,6 +121,11 @@ type Settings struct {
 	// available. Negative: no bound.
 	Memory int64
 
+	// Spill is a folder. Messages, beliefs, contributions and lists of blocks lie in a file there,
+	// that has no name and is gone with the run, and the system has in memory what is in use. "":
+	// all lies in memory. Results do not depend on it.
+	Spill string
+
 	// GradientTolerance stops at ‖∇L‖₂ ≤ GradientTolerance, absolute. 0: not used.
 	GradientTolerance float64
 	// RelativeTolerance stops at ‖∇L‖₂ ≤ RelativeTolerance · ‖∇L(θ₀)‖₂. 0: 1e-5

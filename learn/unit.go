@@ -9,9 +9,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // unit is one inference problem of the objective: an instance with all its
@@ -219,13 +219,16 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 }
 
 // allocate makes room for what the unit remembers between visits.
-func (u *unit) allocate(layout *crf.Layout) {
-	u.state = bp.NewStateIn(u.net, machine.Zeros[float64](u.net.Messages()), machine.Zeros[float64](u.net.Beliefs()))
+func (u *unit) allocate(layout *crf.Layout, space *spill.Space) {
+	u.state = &bp.State{LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs())}
 	if n := layout.UntiedSize; n > 0 {
 		u.untied = make([]float64, n)
 	}
-	u.keptBeliefs = machine.Zeros[float64](u.sparseEdges.numbers)
+	u.keptBeliefs = spill.Zeros[float64](space, u.sparseEdges.numbers)
 }
+
+// fill makes beliefs uniform, in memory that allocate has made.
+func (u *unit) fill() { u.state = bp.NewStateIn(u.net, u.state.LogMessage, u.state.LogBelief) }
 
 // unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
 func (l *learner) unitsMemory(m *Memory) {
@@ -237,9 +240,9 @@ func (l *learner) unitsMemory(m *Memory) {
 		untied += doubleBytes * float64(l.model.Layout.UntiedSize)
 	}
 	inferences := fmt.Sprintf("%d inferences", len(l.units))
-	m.Add("messages", messages, "8 bytes for each state of both ends of every edge, in %s", inferences)
-	m.Add("beliefs of nodes", beliefs, "8 bytes for each state of every node, in %s", inferences)
-	m.Add("beliefs of edges between blocks that few edges join", kept, "8 × (joint states + 1) for each of these edges")
+	l.addKept(m, "messages", messages, false, "8 bytes for each state of both ends of every edge, in %s", inferences)
+	l.addKept(m, "beliefs of nodes", beliefs, false, "8 bytes for each state of every node, in %s", inferences)
+	l.addKept(m, "beliefs of edges between blocks that few edges join", kept, false, "8 × (joint states + 1) for each of these edges")
 	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
 	m.Add("blocks and indices", l.indexBytes(), "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
 }

@@ -90,6 +90,7 @@ terms without inference.`,
 	fl.StringVar(&f.mpi, "mpi", "auto", "auto: processes that mpirun, mpiexec or srun has started train one model; on: they must; off: each trains alone")
 	fl.DurationVar(&f.stall, "stall", 0, "end the job where a process waits so long for another (default 30m)")
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
+	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this folder, on a disk: for networks larger than memory")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
 	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with few labels, as held-out ones decide)")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
@@ -397,13 +398,19 @@ func (d *dryRun) memoryRows() [][]string {
 	rows := [][]string{{"peak memory, forecast", job.Mebibytes(d.Memory.Bytes)}}
 	for _, item := range d.Memory.Items {
 		name := "  " + item.Name
-		if item.Perhaps {
+		switch {
+		case item.Spilled:
+			name = "  on disk, " + item.Name
+		case item.Perhaps:
 			name = "  perhaps " + item.Name
 		}
 		rows = append(rows, []string{name, job.Mebibytes(item.Bytes) + ": " + item.Reason})
 	}
 	if d.Memory.AtMost > d.Memory.Bytes {
 		rows = append(rows, []string{"peak memory, at most", job.Mebibytes(d.Memory.AtMost)})
+	}
+	if d.Memory.Spilled > 0 {
+		rows = append(rows, []string{"on disk, in the folder of --spill", job.Mebibytes(d.Memory.Spilled)})
 	}
 	return append(rows, []string{"memory available", job.Mebibytes(d.Available)})
 }

@@ -623,7 +623,7 @@ func (c *choice) prepare(ctx context.Context, hops int) (bool, error) {
 			return false, err
 		}
 		if scale != nil {
-			if in, err = scale.Instance(in); err != nil {
+			if in, err = scale.Instance(in, nil); err != nil {
 				return false, err
 			}
 		}

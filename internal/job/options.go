@@ -61,6 +61,9 @@ type Options struct {
 	// Memory bounds, in bytes, what the training takes beside its data, as
 	// learn.Settings.Memory.
 	Memory int64
+	// Spill is a folder for what a training keeps of large networks, as learn.Settings.Spill, and
+	// for features on another scale. "": memory.
+	Spill string
 
 	// Prior is the standard deviation σ of the normal prior of every weight, of mean 0,
 	// beside the sum of all samples' log-likelihoods: l2 = 1/(N σ²). 0: 1.
@@ -101,6 +104,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Prior = 1
 	}
 	var err error
+	if o.Spill != "" {
+		if o.Spill, err = filepath.Abs(o.Spill); err != nil { // a resumed run may start elsewhere
+			return o, err
+		}
+	}
 	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting && !slices.Contains(counting.Names, o.Counting) {
 		o.Counting, err = filepath.Abs(o.Counting)
 	}
@@ -215,7 +223,7 @@ func (o *Options) countingFor(set *dataset.Set) string {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory,
+		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -155,7 +156,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if p.scale, err = standardise.Of(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil || p.scale == nil {
 		return err
 	}
-	if !p.Owned || p.choosing || !p.scale.InPlace(p.Problem.Data) {
+	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err
 		}
@@ -175,7 +176,13 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 		if err := parallel.Ended(ctx); err != nil {
 			return err
 		}
-		if p.Problem.Data[i], err = p.scale.Instance(in); err != nil {
+		var space *spill.Space // of features that may be in use until the program ends
+		if folder := p.Options.Spill; folder != "" {
+			if space, err = spill.Reserve(folder, p.scale.Room(in)); err != nil {
+				return err
+			}
+		}
+		if p.Problem.Data[i], err = p.scale.Instance(in, space); err != nil {
 			return fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
 	}
@@ -210,6 +217,9 @@ func (o *Options) problem(t *Task) (learn.Problem, error) {
 	}
 	if problem.Counting, err = Counting(numbers, o.Seed, false); err != nil {
 		return problem, err
+	}
+	if o.Spill != "" {
+		problem.Counting = spilled(problem.Counting, o.Spill)
 	}
 	if t.Initial != nil {
 		problem.Model = t.Initial.Model

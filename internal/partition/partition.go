@@ -87,6 +87,18 @@ func (p *Partition) Bytes() (bytes int) {
 	return bytes
 }
 
+// EachList calls do for every list of node and edge numbers, which may put one with the same
+// numbers in its place.
+func (p *Partition) EachList(do func(list *[]int32)) {
+	do(&p.Of)
+	for b := range p.Blocks {
+		x := &p.Blocks[b]
+		for _, list := range []*[]int32{&x.Nodes, &x.Edges, &x.Order, &x.Runs, &x.InStart, &x.In, &x.InEdge, &x.InSource} {
+			do(list)
+		}
+	}
+}
+
 // Quality describes a partition: how much of the graph it cuts and how evenly
 // it spreads the work.
 type Quality struct {

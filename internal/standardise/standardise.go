@@ -13,6 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -243,23 +244,39 @@ func columnsOf(all []moments, single bool) columns {
 }
 
 // Instance returns the instance with its features on the new scale. What does not change
-// is shared.
-func (m *Map) Instance(in *crf.Instance) (*crf.Instance, error) {
+// is shared. Those that were kept as dense rows lie in the space, of Room bytes; nil: in memory.
+func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, error) {
 	spec := in.Spec()
 	for a := range m.node {
 		if m.node[a].mean != nil {
-			spec.NodeFeat[a] = m.node[a].features(&spec.NodeFeat[a])
+			spec.NodeFeat[a] = m.node[a].features(&spec.NodeFeat[a], space)
 		}
 	}
 	for b := range m.edge {
 		if m.edge[b].mean != nil {
-			spec.EdgeFeat[b] = m.edge[b].features(&spec.EdgeFeat[b])
+			spec.EdgeFeat[b] = m.edge[b].features(&spec.EdgeFeat[b], space)
 		}
 	}
 	return crf.NewInstance(in.Schema(), spec)
 }
 
-func (c *columns) features(f *crf.Features) crf.Features {
+// Room is what Instance takes of a space.
+func (m *Map) Room(in *crf.Instance) (bytes int64) {
+	of := func(c *columns, f *crf.Features) {
+		if x := f.Data(); c.mean != nil {
+			bytes += spill.Room[float32](len(x.Single)) + spill.Room[float64](len(x.Double))
+		}
+	}
+	for a := range m.node {
+		of(&m.node[a], in.NodeFeatures(a))
+	}
+	for b := range m.edge {
+		of(&m.edge[b], in.EdgeFeatures(b))
+	}
+	return bytes
+}
+
+func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
 	x := f.Data()
 	if f.Rows() == 0 {
 		return *f
@@ -270,11 +287,11 @@ func (c *columns) features(f *crf.Features) crf.Features {
 	case x.Computed != nil:
 		return c.computed(f)
 	case x.Single != nil:
-		scaled, err = crf.Dense(scale(c, make([]float32, len(x.Single)), x.Single), x.Dim)
+		scaled, err = crf.Dense(scale(c, spill.Zeros[float32](space, len(x.Single)), x.Single), x.Dim)
 	case x.Start != nil:
 		scaled, err = crf.Sparse(x.Start, x.Column, scaleSparse(c, make([]float64, len(x.Column)), x), x.Dim)
 	default:
-		scaled, err = crf.Dense(scale(c, make([]float64, len(x.Double)), x.Double), x.Dim)
+		scaled, err = crf.Dense(scale(c, spill.Zeros[float64](space, len(x.Double)), x.Double), x.Dim)
 	}
 	if err != nil {
 		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows

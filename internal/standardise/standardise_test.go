@@ -91,7 +91,7 @@ func TestMap(t *testing.T) {
 	}
 	var scaled []*crf.Instance
 	for _, in := range data {
-		s, err := m.Instance(in)
+		s, err := m.Instance(in, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestSparse(t *testing.T) {
 			t.Errorf("feature %d is changed", j)
 		}
 	}
-	scaled, err := m.Instance(sparse[0])
+	scaled, err := m.Instance(sparse[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

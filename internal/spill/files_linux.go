@@ -1,0 +1,44 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/blockbp/blockbp/internal/memory"
+)
+
+// nameless makes a file that never has a name, where the file system knows such files.
+func nameless(folder string) (*os.File, error) {
+	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return named(folder) // or it says why not
+	}
+	return os.NewFile(uintptr(fd), folder), nil
+}
+
+// takeRoom has the file system set room aside: a file of zeros that takes none until it is written
+// could find the disk full then.
+func takeRoom(file *os.File, bytes int64) error {
+	for {
+		err := unix.Fallocate(int(file.Fd()), 0, 0, bytes)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+			return writeZeros(file, bytes)
+		default:
+			return err
+		}
+	}
+}
+
+// whatIsFree says how much room a disk has.
+func whatIsFree(folder string) string {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", %s are free", memory.Text(float64(s.Bavail)*float64(s.Bsize)))
+}

@@ -1,0 +1,83 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/spill"
+)
+
+// TestSpill: what lies in a file is what lies in memory, for all problems and ways to run: the same
+// weights, the same checkpoints, and a run that goes on from either. Nothing is left in the folder.
+func TestSpill(t *testing.T) {
+	folder := t.TempDir()
+	for kind, p := range problems(t) {
+		for name, settings := range runs {
+			p := p.with("trw")
+			fit := func(folder string, from *State) (*Result, *State) {
+				s := settings
+				s.Step, s.Spill, s.Resume, s.MaxPasses = must(ParseStep("auto")), folder, from, 12
+				var last *State
+				s.Checkpoint = func(state *State) error {
+					last = state.clone()
+					return nil
+				}
+				r, err := Fit(context.Background(), p, s)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", kind, name, err)
+				}
+				return r, last
+			}
+			memory, kept := fit("", nil)
+			file, spilled := fit(folder, nil)
+			if !slices.Equal(memory.Model.Weights, file.Model.Weights) || memory.Passes != file.Passes || memory.Status != file.Status {
+				t.Errorf("%s, %s: weights differ, or %v passes and %v", kind, name, memory.Passes, file.Passes)
+			}
+			if len(kept.arrays) != len(spilled.arrays) {
+				t.Fatalf("%s, %s: checkpoints of %d and %d arrays", kind, name, len(kept.arrays), len(spilled.arrays))
+			}
+			for i, a := range kept.arrays {
+				if b := spilled.arrays[i]; a.name != b.name || !slices.EqualFunc(a.values, b.values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+					t.Errorf("%s, %s: array %s differs", kind, name, a.name)
+				}
+			}
+			if resumed, _ := fit(folder, kept); !slices.Equal(resumed.Model.Weights, memory.Model.Weights) {
+				t.Errorf("%s, %s: a run of a file that goes on from one of memory differs", kind, name)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("the folder has %v: %v", entries, err)
+	}
+}
+
+// TestSpillForecast: what lies in the file counts apart, is all of it, and no limit refuses it.
+func TestSpillForecast(t *testing.T) {
+	p := problems(t)["plain"].with("trw")
+	s := Settings{Method: BBPL, Cut: Cut{Blocks: 4}, MaxPasses: 2}
+	memory := must(Forecast(p, s))
+	s.Spill = t.TempDir()
+	file := must(Forecast(p, s))
+	if memory.Spilled != 0 || file.Spilled == 0 || file.AtMost+file.Spilled != memory.AtMost {
+		t.Errorf("in memory %d, of a file %d and %d beside it", memory.AtMost, file.Spilled, file.AtMost)
+	}
+	s.Memory = file.AtMost
+	if _, err := Fit(context.Background(), p, s); err != nil {
+		t.Error(err)
+	}
+	s.Memory--
+	var tooMuch *MemoryError
+	if _, err := Fit(context.Background(), p, s); !errors.As(err, &tooMuch) || slices.ContainsFunc(tooMuch.Items, func(i MemoryItem) bool { return i.Spilled }) {
+		t.Error(err)
+	}
+	s.Memory, s.Spill = 0, filepath.Join(s.Spill, "missing")
+	var no *spill.Error
+	if _, err := Fit(context.Background(), p, s); !errors.As(err, &no) {
+		t.Error(err)
+	}
+}
