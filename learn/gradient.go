@@ -27,6 +27,7 @@ type worker struct {
 	certify  bool      // the beliefs of edges are made consistent with those of nodes, for bounds
 	nearly   bool      // they are made nearly so, for the gradient
 	rough    bool      // messages lag too much for nearer ones to pay
+	bounds   bool      // parts of the upper bound are found beside
 	split    bool      // what a split adds to the bound is found beside
 }
 
@@ -161,6 +162,8 @@ type visit struct {
 	rough bool
 	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
 	nearly bool
+	// bounds: contribute parts of the upper bound, which nobody asks for between whole passes.
+	bounds bool
 	// split: find what a split adds to the bound, and do no more.
 	split bool
 	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
@@ -288,7 +291,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify, w.rough, w.nearly, w.split = v.certify, v.rough, v.nearly, v.certify && l.splitAtOnce(u, blockIndex)
+		w.certify, w.rough, w.nearly, w.bounds, w.split = v.certify, v.rough, v.nearly, v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -357,7 +360,9 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 	}
 	free := w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	contribution[l.entropyAt()] += free
-	contribution[l.crossAt()] += u.crossNodes(nodes, free)
+	if w.bounds {
+		contribution[l.crossAt()] += u.crossNodes(nodes, free)
+	}
 	if span.Untied {
 		for i, node := range nodes {
 			contribution[l.entropyAt()] -= l.untiedChange(s, u, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])

@@ -168,7 +168,7 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		if _, err := w.crossEdges(u, block, q, to, beliefs, free); err != nil {
 			return end, err
 		}
-		for i := 0; u.labels == nil && !u.byConsistent() && i < to-q; i++ {
+		for i := 0; w.bounds && u.labels == nil && !u.byConsistent() && i < to-q; i++ {
 			w.logs[i] = w.space.PairFreeEnergy(beliefs[i*span.States:][:span.States], u.net, block, q+i)
 		}
 		if w.certify {
@@ -177,7 +177,7 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		} else if w.nearly {
 			w.space.NearlyConsistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
 		}
-		if u.byConsistent() {
+		if w.bounds && u.byConsistent() {
 			w.freeEnergies(u, block, q, beliefs)
 		}
 		l.changeEdges(w, s, u, change, block.Edges[q:to], span, beliefs)
