@@ -391,7 +391,7 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	if w.certify || w.nearly {
 		moment = nil
 	}
-	free, err := w.space.EdgeBeliefs(w.belief, moment, u.net, u.state, block, lo, hi)
+	free, err := l.edgeBeliefs(w, moment, u, block, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -411,8 +411,6 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		if u.byConsistent() {
 			cross = w.freeEnergies(u, block, lo, beliefs)
 		}
-	} else if w.nearly {
-		w.space.NearlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
 	if w.certify || w.nearly {
 		bp.AddRows(moments(contribution, l.edgeMoment[t], span), beliefs)
@@ -430,6 +428,16 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	}
 	w.adjoint.ScatterEdges(contribution[span.Part:][:span.Len], u.in, edges, beliefs)
 	return nil
+}
+
+// edgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all of one type, to w.belief,
+// adds them to sum unless that is nil, and returns their free energy. They are made consistent later,
+// unless that is to be done nearly: the free energy is that of the messages all the same.
+func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int) (free float64, err error) {
+	if w.nearly && !w.certify {
+		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	}
+	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
 }
 
 // moments returns where in a contribution the beliefs of a type are added up, nil for untied

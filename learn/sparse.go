@@ -160,7 +160,7 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		w.adjoint.PrefetchEdges(u.in, block.Edges[q:to])
 		simd.PrefetchRows(u.keptBeliefs, w.places, l.perSparseEdge)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
-		free, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to)
+		free, err := l.edgeBeliefs(w, nil, u, block, q, to)
 		if err != nil {
 			return end, err
 		}
@@ -174,8 +174,6 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		if w.certify {
 			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked, w.rough)
 			s.infeasible = s.infeasible || !feasible
-		} else if w.nearly {
-			w.space.NearlyConsistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
 		}
 		if w.bounds && u.byConsistent() {
 			w.freeEnergies(u, block, q, beliefs)
