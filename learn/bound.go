@@ -135,6 +135,7 @@ const (
 
 // crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given
 // their beliefs and free energy. It leaves each edge's part in w.logs, where there are labels.
+// Without bounds it is 0.
 func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64, free float64) (float64, error) {
 	return crossOf(w, u, block, lo, hi, beliefs, smallestBelief, free)
 }
@@ -147,6 +148,10 @@ func (w *worker) crossEdges32(u *unit, block *partition.Block, lo, hi int, belie
 func crossOf[T float32 | float64](w *worker, u *unit, block *partition.Block, lo, hi int, beliefs []T, smallest T, free float64) (sum float64, err error) {
 	n := hi - lo
 	w.logs = numeric.Resize(w.logs, n)
+	if !w.bounds {
+		clear(w.logs)
+		return 0, nil
+	}
 	if u.labels == nil {
 		return free, nil
 	}

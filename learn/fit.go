@@ -153,7 +153,7 @@ func (l *learner) iterate() error {
 		if l.progress.Visits == 0 {
 			l.beginWholePass()
 		}
-		v.limits, v.precision, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, !l.exact // marginals are consistent
+		v.limits, v.precision, v.bounds, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true, !l.exact // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))

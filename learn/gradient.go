@@ -27,6 +27,7 @@ type worker struct {
 	certify  bool      // the beliefs of edges are made consistent with those of nodes, for bounds
 	nearly   bool      // they are made nearly so, for the gradient
 	rough    bool      // messages lag too much for nearer ones to pay
+	bounds   bool      // parts of the upper bound are found beside
 	split    bool      // what a split adds to the bound is found beside
 }
 
@@ -161,6 +162,8 @@ type visit struct {
 	rough bool
 	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
 	nearly bool
+	// bounds: contribute parts of the upper bound, which nobody asks for between whole passes.
+	bounds bool
 	// split: find what a split adds to the bound, and do no more.
 	split bool
 	// until ends the visit between two sweeps, with what it has not contributed yet; nil: all
@@ -334,7 +337,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify, w.rough, w.nearly, w.split = v.certify, v.rough, v.nearly, v.certify && l.splitAtOnce(u, blockIndex)
+		w.certify, w.rough, w.nearly, w.bounds, w.split = v.certify, v.rough, v.nearly, v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -403,7 +406,9 @@ func (l *learner) contributeNodes(w *worker, s *unitResult, u *unit, contributio
 	}
 	free := w.space.NodeBeliefs(w.belief, moments(contribution, l.nodeMoment[t], span), u.net, u.state, block, lo, hi)
 	contribution[l.entropyAt()] += free
-	contribution[l.crossAt()] += u.crossNodes(nodes, free)
+	if w.bounds {
+		contribution[l.crossAt()] += u.crossNodes(nodes, free)
+	}
 	if span.Untied {
 		for i, node := range nodes {
 			contribution[l.entropyAt()] -= l.takeUntied(s, span, u.in.NodeRow(node), beliefs[i*span.States:][:span.States])
@@ -432,7 +437,7 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	if w.certify || w.nearly {
 		moment = nil
 	}
-	free, err := w.space.EdgeBeliefs(w.belief, moment, u.net, u.state, block, lo, hi)
+	free, err := l.edgeBeliefs(w, moment, u, block, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -452,8 +457,6 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 		if u.byConsistent() {
 			cross = w.freeEnergies(u, block, lo, beliefs)
 		}
-	} else if w.nearly {
-		w.space.NearlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
 	if w.certify || w.nearly {
 		bp.AddRows(moments(contribution, l.edgeMoment[t], span), beliefs)
@@ -471,6 +474,16 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	}
 	w.adjoint.ScatterEdges(contribution[span.Part:][:span.Len], u.in, edges, beliefs)
 	return nil
+}
+
+// edgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all of one type, to w.belief,
+// adds them to sum unless that is nil, and returns their free energy. They are made consistent later,
+// unless that is to be done nearly: the free energy is that of the messages all the same.
+func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int) (free float64, err error) {
+	if w.nearly && !w.certify {
+		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	}
+	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
 }
 
 // moments returns where in a contribution the beliefs of a type are added up, nil for untied

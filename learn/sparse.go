@@ -168,7 +168,7 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		w.adjoint.PrefetchEdges(u.in, block.Edges[q:to])
 		simd.PrefetchRows(u.keptBeliefs, w.places, l.perSparseEdge)
 		span := &l.model.Layout.Edge[u.in.EdgeType(block.Edges[q])]
-		free, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, q, to)
+		free, err := l.edgeBeliefs(w, nil, u, block, q, to)
 		if err != nil {
 			return end, err
 		}
@@ -176,16 +176,14 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 		if _, err := w.crossEdges(u, block, q, to, beliefs, free); err != nil {
 			return end, err
 		}
-		for i := 0; u.labels == nil && !u.byConsistent() && i < to-q; i++ {
+		for i := 0; w.bounds && u.labels == nil && !u.byConsistent() && i < to-q; i++ {
 			w.logs[i] = w.space.PairFreeEnergy(beliefs[i*span.States:][:span.States], u.net, block, q+i)
 		}
 		if w.certify {
 			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked, w.rough)
 			s.infeasible = s.infeasible || !feasible
-		} else if w.nearly {
-			w.space.NearlyConsistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked)
 		}
-		if u.byConsistent() {
+		if w.bounds && u.byConsistent() {
 			w.freeEnergies(u, block, q, beliefs)
 		}
 		l.changeEdges(w, s, u, change, block.Edges[q:to], span, beliefs)

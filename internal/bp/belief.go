@@ -127,7 +127,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 			dst[i] = float64(x)
 		}
 	} else {
-		freeEnergy, err = listedEdges(w, dst, w.arena, simd.EdgeBeliefs, net, st, block, lo, hi)
+		freeEnergy, err = listedEdges(w, dst, w.arena, simd.EdgeBeliefs, (*Workspace).EdgeBelief, net, st, block, lo, hi)
 	}
 	AddRows(sum, dst)
 	return freeEnergy, err
@@ -146,9 +146,9 @@ func AddRows(sum, matrix []float64) {
 var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // listedEdges is EdgeBeliefs with a list of the edges for a kernel, which takes them from
-// tables of its precision, up to one that needs logarithms.
+// tables of its precision, up to one that needs logarithms: that is left to alone.
 func listedEdges[T float32 | float64](w *Workspace, dst, tables []T, kernel func(dst []T, logZ, product, beliefs, messages []float64, tables []T, edges []simd.Edge, ku, kv int) int,
-	net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+	alone func(w *Workspace, dst []float64, net *Net, st *State, block *partition.Block, q int) (float64, error), net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	for q := lo; q < hi; q++ {
@@ -162,7 +162,7 @@ func listedEdges[T float32 | float64](w *Workspace, dst, tables []T, kernel func
 			break
 		}
 		pair := w.pair[:ku*kv]
-		value, err := w.EdgeBelief(pair, net, st, block, q)
+		value, err := alone(w, pair, net, st, block, q)
 		if err != nil {
 			return freeEnergy, err
 		}
@@ -192,19 +192,22 @@ func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo,
 		w.uniform.parts.List(w.together, lo, hi)
 		return
 	}
-	w.together = w.together[:0]
 	u, v := net.Graph.Ends()
+	if k := net.uniform; k > 0 && k <= kernelStates && len(w.forms) == 0 {
+		w.together = numeric.Resize(w.together, hi-lo)
+		for i, e := range block.Edges[lo:hi] {
+			w.together[i] = simd.Edge{BeliefU: int(u[e]) * k, MessageU: int(2*e+1) * k, BeliefV: int(v[e]) * k, MessageV: int(2*e) * k, Table: w.at[lo+i]}
+		}
+		return
+	}
+	w.together = w.together[:0]
 	for q := lo; q < hi && states <= kernelStates; q++ {
 		e := block.Edges[q]
 		a, c := u[e], v[e]
 		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
 			return
 		}
-		if k := net.uniform; k > 0 {
-			w.together = append(w.together, simd.Edge{BeliefU: int(a) * k, MessageU: int(2*e+1) * k, BeliefV: int(c) * k, MessageV: int(2*e) * k, Table: w.at[q]})
-			continue
-		}
-		w.together = append(w.together, simd.Edge{BeliefU: net.beliefAt[a], MessageU: net.messageAt[2*e+1], BeliefV: net.beliefAt[c], MessageV: net.messageAt[2*e], Table: w.at[q]})
+		w.together = append(w.together, simd.Edge{BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c), MessageV: net.MessageAt(2 * e), Table: w.at[q]})
 	}
 }
 
@@ -309,13 +312,37 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
 }
 
-// NearlyConsistent is Consistent with beliefs that are feasible, but not as near to those given,
-// for the gradient alone.
-func (w *Workspace) NearlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) {
-	w.makeConsistent(beliefs, nil, net, st, block.Edges[lo:hi], atVisits)
-	if masked {
-		w.forbid(beliefs, lo, hi)
+// FeasibleEdges is EdgeBeliefs, and changes the beliefs so that their sums are the beliefs of the
+// nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient
+// alone. Forbidden states of masked tables get zero.
+func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, err error) {
+	if w.single.on {
+		if freeEnergy, err = w.EdgeBeliefs(dst, nil, net, st, block, lo, hi); err != nil {
+			return freeEnergy, err
+		}
+		dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
+		w.makeConsistent(dst, nil, net, st, block.Edges[lo:hi], atVisits)
+	} else {
+		dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
+		kernel := func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) (done int) {
+			return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, atVisits)
+		}
+		if freeEnergy, err = listedEdges(w, dst, w.arena, kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi); err != nil {
+			return freeEnergy, err
+		}
 	}
+	if masked {
+		w.forbid(dst, lo, hi)
+	}
+	return freeEnergy, nil
+}
+
+// feasibleEdge is FeasibleEdges of one edge with logarithms.
+func (w *Workspace) feasibleEdge(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
+	if freeEnergy, err = w.EdgeBelief(dst, net, st, block, q); err == nil {
+		w.makeConsistent(dst, nil, net, st, block.Edges[q:q+1], atVisits)
+	}
+	return freeEnergy, err
 }
 
 // forbid takes forbidden states out of beliefs, and reports whether there were none.

@@ -147,5 +147,5 @@ func (w *Workspace) InSingle() bool { return w.single.on }
 
 // EdgeBeliefs32 is EdgeBeliefs in single precision, for a block that is InSingle.
 func (w *Workspace) EdgeBeliefs32(dst []float32, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
-	return listedEdges(w, dst, w.single.arena, simd.EdgeBeliefs32, net, st, block, lo, hi)
+	return listedEdges(w, dst, w.single.arena, simd.EdgeBeliefs32, (*Workspace).EdgeBelief, net, st, block, lo, hi)
 }

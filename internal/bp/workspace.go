@@ -74,6 +74,7 @@ type Workspace struct {
 	beliefs       []float64
 	soft          softMaxima
 	consistency   consistency
+	feasible      simd.Feasible
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [most pairs of states of an edge]

@@ -189,6 +189,13 @@ func (a *Adjoint) ScatterEdges32(dst []float64, in *crf.Instance, edges []int32,
 		simd.ScatterMatrix32(dst, f.singles(rows, &a.scratch), beliefs, len(rows), f.Dim, k)
 		return
 	}
+	if f.Bins != nil {
+		one := [1]float32{1}
+		for i, r := range rows {
+			simd.ScatterMatrix32(dst[int(f.Bins[r])*k:][:k], one[:], beliefs[i*k:][:k], 1, 1, k)
+		}
+		return
+	}
 	a.scratch.table = numeric.Resize(a.scratch.table, k)
 	for i, r := range rows {
 		widen(a.scratch.table, beliefs[i*k:])

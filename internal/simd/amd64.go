@@ -24,6 +24,7 @@ var avx512 = implementation{
 	multiplyMatrix: multiplyMatrix512,
 	scatterMatrix:  scatterMatrix512,
 	edgeBeliefs:    anyEdgeBeliefs512,
+	feasibleEdges:  anyFeasibleEdges256,
 	cavities:       anyCavities512,
 	products:       anyProducts512,
 	allSafe:        allSafe512,
@@ -57,6 +58,7 @@ var avx2 = implementation{
 	multiplyMatrix: multiplyMatrix256,
 	scatterMatrix:  scatterMatrix256,
 	edgeBeliefs:    anyEdgeBeliefs256,
+	feasibleEdges:  anyFeasibleEdges256,
 	cavities:       anyCavities256,
 	products:       anyProducts256,
 	allSafe:        allSafe256,
@@ -82,14 +84,6 @@ func supported() []implementation {
 		list = append(list, avx2)
 	}
 	return append(list, plain)
-}
-
-// fusedStates is the largest number of states that the fused messages take.
-const fusedStates = 64
-
-// fused reports whether a message between so many states can be fused.
-func fused(source, target int) bool {
-	return uint(source-1) < fusedStates && uint(target-1) < fusedStates
 }
 
 // anyEdgeBelief512 leaves edges with very many states to plain Go: their table is

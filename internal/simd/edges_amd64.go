@@ -49,6 +49,15 @@ func anyEdgeBeliefs512(dst, logZ, product, beliefs, messages, tables []float64, 
 	return done
 }
 
+// anyFeasibleEdges256 is of edges that are fused. AVX-512 has no kernel of its own for it.
+func anyFeasibleEdges256(dst, logZ, product, off, beliefs, messages, tables []float64, edges []Edge, ku, kv int, enough float64) (done int) {
+	done = feasibleEdges256(dst, logZ, product, off, beliefs, messages, tables, firstEdge(edges), len(edges), ku, kv, enough)
+	if done < len(edges) {
+		edges[done].slices(beliefs, messages, tables, ku, kv) // must be inside
+	}
+	return done
+}
+
 // anyEdgeBeliefs256 leaves edges with very many states to plain Go.
 func anyEdgeBeliefs256(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
 	if !fused(ku, kv) {

@@ -69,3 +69,11 @@ func MultiplyMatrix(dst, f, w []float64, rows, d, k int) {
 func ScatterMatrix(w, f, t []float64, rows, d, k int) {
 	active.scatterMatrix(w[:d*k], f[:rows*d], t[:rows*k], rows, d, k)
 }
+
+// fusedStates is the largest number of states that the fused messages take.
+const fusedStates = 64
+
+// fused reports whether a message between so many states can be fused.
+func fused(source, target int) bool {
+	return uint(source-1) < fusedStates && uint(target-1) < fusedStates
+}

@@ -199,6 +199,11 @@ func absorb256(old []float64, message []float64, sum []float64, rho float64, dam
 //go:noescape
 func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
+// feasibleEdges256 is feasibleEdges for 1 to 64 states, as far as edges are safe and inside the slices.
+//
+//go:noescape
+func feasibleEdges256(dst []float64, logZ []float64, product []float64, off []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int, enough float64) (done int)
+
 // interleave256 puts 4 rows of n entries into a panel.
 //
 //go:noescape

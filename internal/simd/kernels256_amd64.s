@@ -5972,32 +5972,32 @@ pass510:
 	JMP          shaped514
 
 general513:
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         dst_len+8(FP), SI
-	LEAQ         -32(DI)(SI*8), SI
-	MOVQ         SI, 56(CX)
-	MOVQ         kv+168(FP), SI
-	SHLQ         $0x03, SI
-	MOVQ         SI, 64(CX)
-	MOVQ         ku+160(FP), SI
-	MOVQ         SI, 72(CX)
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x04
-	JLE          short515
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	MOVQ         40(CX), R8
-	ADDQ         DX, R8
+	MOVQ         40(CX), SI
+	ADDQ         DX, SI
 	VBROADCASTSD 672(CX)(BX*8), Y0
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         dst_len+8(FP), DI
+	LEAQ         -32(R8)(DI*8), DI
+	MOVQ         DI, 56(CX)
+	MOVQ         kv+168(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         DI, 64(CX)
+	MOVQ         ku+160(FP), DI
+	MOVQ         DI, 72(CX)
+	MOVQ         kv+168(FP), DI
+	CMPQ         DI, $0x04
+	JLE          short515
+	MOVQ         tables_base+120(FP), DI
+	MOVQ         32(AX), R8
+	LEAQ         (DI)(R8*8), R8
+	MOVQ         dst_base+0(FP), R9
+	MOVQ         24(CX), DI
+	ADDQ         BX, DI
+	MOVQ         ku+160(FP), R10
+	IMULQ        R10, DI
+	MOVQ         kv+168(FP), R10
+	IMULQ        R10, DI
+	LEAQ         (R9)(DI*8), DI
 	MOVQ         DX, R9
 
 row517:
@@ -6009,10 +6009,10 @@ row517:
 	JLT          rest519
 
 whole518:
-	VMOVUPD (DI)(R11*8), Y2
-	VMULPD  (R8)(R11*8), Y2, Y2
+	VMOVUPD (R8)(R11*8), Y2
+	VMULPD  (SI)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (SI)(R11*8)
+	VMOVUPD Y2, (DI)(R11*8)
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
@@ -6025,10 +6025,10 @@ rest519:
 	MOVQ       R10, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y2
-	VMASKMOVPD (DI)(R11*8), Y2, Y2
-	VMULPD     (R8)(R11*8), Y2, Y2
+	VMASKMOVPD (R8)(R11*8), Y2, Y2
+	VMULPD     (SI)(R11*8), Y2, Y2
 	VMULPD     Y1, Y2, Y2
-	LEAQ       (SI)(R11*8), R11
+	LEAQ       (DI)(R11*8), R11
 	CMPQ       R11, 56(CX)
 	JGT        pieces521
 	VMOVUPD    Y2, (R11)
@@ -6056,60 +6056,57 @@ stored525:
 written522:
 done520:
 	ADDQ $0x08, R9
+	ADDQ 64(CX), R8
 	ADDQ 64(CX), DI
-	ADDQ 64(CX), SI
 	DECQ 72(CX)
 	JNZ  row517
 	JMP  done516
 
 short515:
-	MOVQ         kv+168(FP), SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R8
-	NEGQ         R8
-	VMOVUPD      (DI)(R8*8), Y0
-	XORQ         DI, DI
-	MOVQ         tables_base+120(FP), R8
-	MOVQ         32(AX), R9
-	LEAQ         (R8)(R9*8), R9
-	MOVQ         dst_base+0(FP), R10
-	MOVQ         24(CX), R8
-	ADDQ         BX, R8
-	MOVQ         ku+160(FP), R11
-	IMULQ        R11, R8
-	MOVQ         kv+168(FP), R11
-	IMULQ        R11, R8
-	LEAQ         (R10)(R8*8), R8
-	MOVQ         40(CX), R10
-	ADDQ         DX, R10
-	VBROADCASTSD 672(CX)(BX*8), Y1
-	MOVQ         DX, R11
+	MOVQ    kv+168(FP), DI
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    DI, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y2
+	XORQ    R8, R8
+	MOVQ    tables_base+120(FP), R9
+	MOVQ    32(AX), R10
+	LEAQ    (R9)(R10*8), R10
+	MOVQ    dst_base+0(FP), R11
+	MOVQ    24(CX), R9
+	ADDQ    BX, R9
+	MOVQ    ku+160(FP), R12
+	IMULQ   R12, R9
+	MOVQ    kv+168(FP), R12
+	IMULQ   R12, R9
+	LEAQ    (R11)(R9*8), R9
+	MOVQ    DX, R11
 
 row526:
-	VBROADCASTSD (R11), Y2
-	VMULPD       Y1, Y2, Y2
-	VMASKMOVPD   (R9)(DI*8), Y0, Y3
-	VMULPD       (R10)(DI*8), Y3, Y3
-	VMULPD       Y2, Y3, Y3
-	LEAQ         (R8)(DI*8), R12
+	VBROADCASTSD (R11), Y1
+	VMULPD       Y0, Y1, Y1
+	VMASKMOVPD   (R10)(R8*8), Y2, Y3
+	VMULPD       (SI)(R8*8), Y3, Y3
+	VMULPD       Y1, Y3, Y3
+	LEAQ         (R9)(R8*8), R12
 	CMPQ         R12, 56(CX)
 	JGT          pieces527
 	VMOVUPD      Y3, (R12)
 	JMP          written528
 
 pieces527:
-	CMPQ    SI, $0x04
+	CMPQ    DI, $0x04
 	JLT     partial529
 	VMOVUPD Y3, (R12)
 	JMP     stored531
 
 partial529:
-	CMPQ         SI, $0x02
+	CMPQ         DI, $0x02
 	JLT          single530
 	VMOVUPD      X3, (R12)
 	JEQ          stored531
-	VEXTRACTF128 $0x01, Y3, X2
-	VMOVSD       X2, 16(R12)
+	VEXTRACTF128 $0x01, Y3, X1
+	VMOVSD       X1, 16(R12)
 	JMP          stored531
 
 single530:
@@ -6118,8 +6115,8 @@ single530:
 stored531:
 written528:
 	ADDQ $0x08, R11
+	ADDQ 64(CX), R10
 	ADDQ 64(CX), R9
-	ADDQ 64(CX), R8
 	DECQ 72(CX)
 	JNZ  row526
 
@@ -13068,32 +13065,32 @@ pass1150:
 	JMP          shaped1154
 
 general1153:
-	MOVQ         dst_base+0(FP), DI
-	MOVQ         dst_len+8(FP), SI
-	LEAQ         -32(DI)(SI*4), SI
-	MOVQ         SI, 56(CX)
-	MOVQ         kv+168(FP), SI
-	SHLQ         $0x02, SI
-	MOVQ         SI, 64(CX)
-	MOVQ         ku+160(FP), SI
-	MOVQ         SI, 72(CX)
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JLE          short1155
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*4), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*4), SI
-	MOVQ         40(CX), R8
-	ADDQ         DX, R8
+	MOVQ         40(CX), SI
+	ADDQ         DX, SI
 	VBROADCASTSS 672(CX)(BX*4), Y0
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         dst_len+8(FP), DI
+	LEAQ         -32(R8)(DI*4), DI
+	MOVQ         DI, 56(CX)
+	MOVQ         kv+168(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         DI, 64(CX)
+	MOVQ         ku+160(FP), DI
+	MOVQ         DI, 72(CX)
+	MOVQ         kv+168(FP), DI
+	CMPQ         DI, $0x08
+	JLE          short1155
+	MOVQ         tables_base+120(FP), DI
+	MOVQ         32(AX), R8
+	LEAQ         (DI)(R8*4), R8
+	MOVQ         dst_base+0(FP), R9
+	MOVQ         24(CX), DI
+	ADDQ         BX, DI
+	MOVQ         ku+160(FP), R10
+	IMULQ        R10, DI
+	MOVQ         kv+168(FP), R10
+	IMULQ        R10, DI
+	LEAQ         (R9)(DI*4), DI
 	MOVQ         DX, R9
 
 row1157:
@@ -13105,10 +13102,10 @@ row1157:
 	JLT          rest1159
 
 whole1158:
-	VMOVUPS (DI)(R11*4), Y2
-	VMULPS  (R8)(R11*4), Y2, Y2
+	VMOVUPS (R8)(R11*4), Y2
+	VMULPS  (SI)(R11*4), Y2, Y2
 	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, (SI)(R11*4)
+	VMOVUPS Y2, (DI)(R11*4)
 	ADDQ    $0x00000008, R11
 	SUBQ    $0x00000008, R10
 	CMPQ    R10, $0x00000008
@@ -13121,10 +13118,10 @@ rest1159:
 	MOVQ       R10, R13
 	NEGQ       R13
 	VMOVUPS    (R12)(R13*4), Y2
-	VMASKMOVPS (DI)(R11*4), Y2, Y2
-	VMULPS     (R8)(R11*4), Y2, Y2
+	VMASKMOVPS (R8)(R11*4), Y2, Y2
+	VMULPS     (SI)(R11*4), Y2, Y2
 	VMULPS     Y1, Y2, Y2
-	LEAQ       (SI)(R11*4), R11
+	LEAQ       (DI)(R11*4), R11
 	CMPQ       R11, 56(CX)
 	JGT        pieces1161
 	VMOVUPS    Y2, (R11)
@@ -13162,80 +13159,77 @@ stored1164:
 written1162:
 done1160:
 	ADDQ $0x04, R9
+	ADDQ 64(CX), R8
 	ADDQ 64(CX), DI
-	ADDQ 64(CX), SI
 	DECQ 72(CX)
 	JNZ  row1157
 	JMP  done1156
 
 short1155:
-	MOVQ         kv+168(FP), SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R8
-	NEGQ         R8
-	VMOVUPS      (DI)(R8*4), Y0
-	XORQ         DI, DI
-	MOVQ         tables_base+120(FP), R8
-	MOVQ         32(AX), R9
-	LEAQ         (R8)(R9*4), R9
-	MOVQ         dst_base+0(FP), R10
-	MOVQ         24(CX), R8
-	ADDQ         BX, R8
-	MOVQ         ku+160(FP), R11
-	IMULQ        R11, R8
-	MOVQ         kv+168(FP), R11
-	IMULQ        R11, R8
-	LEAQ         (R10)(R8*4), R8
-	MOVQ         40(CX), R10
-	ADDQ         DX, R10
-	VBROADCASTSS 672(CX)(BX*4), Y1
-	MOVQ         DX, R11
+	MOVQ    kv+168(FP), DI
+	LEAQ    constants<>+672(SB), R8
+	MOVQ    DI, R9
+	NEGQ    R9
+	VMOVUPS (R8)(R9*4), Y2
+	XORQ    R8, R8
+	MOVQ    tables_base+120(FP), R9
+	MOVQ    32(AX), R10
+	LEAQ    (R9)(R10*4), R10
+	MOVQ    dst_base+0(FP), R11
+	MOVQ    24(CX), R9
+	ADDQ    BX, R9
+	MOVQ    ku+160(FP), R12
+	IMULQ   R12, R9
+	MOVQ    kv+168(FP), R12
+	IMULQ   R12, R9
+	LEAQ    (R11)(R9*4), R9
+	MOVQ    DX, R11
 
 row1168:
-	VBROADCASTSS (R11), Y2
-	VMULPS       Y1, Y2, Y2
-	VMASKMOVPS   (R9)(DI*4), Y0, Y3
-	VMULPS       (R10)(DI*4), Y3, Y3
-	VMULPS       Y2, Y3, Y3
-	LEAQ         (R8)(DI*4), R12
+	VBROADCASTSS (R11), Y1
+	VMULPS       Y0, Y1, Y1
+	VMASKMOVPS   (R10)(R8*4), Y2, Y3
+	VMULPS       (SI)(R8*4), Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	LEAQ         (R9)(R8*4), R12
 	CMPQ         R12, 56(CX)
 	JGT          pieces1169
 	VMOVUPS      Y3, (R12)
 	JMP          written1170
 
 pieces1169:
-	CMPQ    SI, $0x08
+	CMPQ    DI, $0x08
 	JLT     partial1171
 	VMOVUPS Y3, (R12)
 	JMP     stored1172
 
 partial1171:
 	LEAQ         (R12), R12
-	VMOVAPS      X3, X2
-	TESTQ        $0x00000004, SI
+	VMOVAPS      X3, X1
+	TESTQ        $0x00000004, DI
 	JZ           without1173
-	VMOVUPS      X2, (R12)
-	VEXTRACTF128 $0x01, Y3, X2
+	VMOVUPS      X1, (R12)
+	VEXTRACTF128 $0x01, Y3, X1
 	ADDQ         $0x00000010, R12
 
 without1173:
-	TESTQ     $0x00000002, SI
+	TESTQ     $0x00000002, DI
 	JZ        without1174
-	VMOVSD    X2, (R12)
-	VPERMILPD $0x01, X2, X2
+	VMOVSD    X1, (R12)
+	VPERMILPD $0x01, X1, X1
 	ADDQ      $0x00000008, R12
 
 without1174:
-	TESTQ  $0x00000001, SI
+	TESTQ  $0x00000001, DI
 	JZ     without1175
-	VMOVSS X2, (R12)
+	VMOVSS X1, (R12)
 
 without1175:
 stored1172:
 written1170:
 	ADDQ $0x04, R11
+	ADDQ 64(CX), R10
 	ADDQ 64(CX), R9
-	ADDQ 64(CX), R8
 	DECQ 72(CX)
 	JNZ  row1168
 
@@ -16513,6 +16507,2066 @@ unsafe1379:
 	VZEROUPPER
 	RET
 
+// func feasibleEdges256(dst []float64, logZ []float64, product []float64, off []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int, enough float64) (done int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·feasibleEdges256(SB), $10592-216
+	LEAQ   63(SP), CX
+	ANDQ   $-64, CX
+	XORQ   AX, AX
+	MOVQ   AX, 24(CX)
+	MOVQ   count+176(FP), AX
+	MOVQ   AX, 8(CX)
+	MOVQ   edges+168(FP), AX
+	MOVQ   AX, (CX)
+	MOVQ   beliefs_len+104(FP), AX
+	MOVQ   ku+184(FP), DX
+	SUBQ   DX, AX
+	JLT    done1418
+	MOVQ   AX, 80(CX)
+	MOVQ   messages_len+128(FP), AX
+	MOVQ   ku+184(FP), DX
+	SUBQ   DX, AX
+	JLT    done1418
+	MOVQ   AX, 88(CX)
+	MOVQ   beliefs_len+104(FP), AX
+	MOVQ   kv+192(FP), DX
+	SUBQ   DX, AX
+	JLT    done1418
+	MOVQ   AX, 96(CX)
+	MOVQ   messages_len+128(FP), AX
+	MOVQ   kv+192(FP), DX
+	SUBQ   DX, AX
+	JLT    done1418
+	MOVQ   AX, 104(CX)
+	MOVQ   tables_len+152(FP), AX
+	MOVQ   ku+184(FP), DX
+	MOVQ   kv+192(FP), BX
+	IMULQ  BX, DX
+	SUBQ   DX, AX
+	JLT    done1418
+	MOVQ   AX, 112(CX)
+	MOVQ   ku+184(FP), AX
+	SHLQ   $0x03, AX
+	ADDQ   $0x1f, AX
+	ANDQ   $-32, AX
+	MOVQ   kv+192(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   DX, BX
+	ADDQ   $0x1f, BX
+	ANDQ   $-32, BX
+	ADDQ   AX, BX
+	MOVQ   AX, 40(CX)
+	IMUL3Q $0x02, BX, BX
+	MOVQ   BX, 48(CX)
+	MOVL   $0x00001000, AX
+	XORL   DX, DX
+	DIVL   BX
+	CMPQ   AX, $0x40
+	JLE    few1419
+	MOVQ   $0x00000040, AX
+
+few1419:
+	MOVQ AX, 32(CX)
+
+chunk1416:
+	MOVQ  8(CX), AX
+	TESTQ AX, AX
+	JLE   done1418
+	CMPQ  AX, 32(CX)
+	JLE   part1417
+	MOVQ  32(CX), AX
+
+part1417:
+	MOVQ AX, 16(CX)
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1420:
+	CMPQ       BX, 16(CX)
+	JGE        passed1422
+	MOVQ       (AX), SI
+	CMPQ       SI, 80(CX)
+	JHI        stop1421
+	MOVQ       8(AX), SI
+	CMPQ       SI, 88(CX)
+	JHI        stop1421
+	MOVQ       16(AX), SI
+	CMPQ       SI, 96(CX)
+	JHI        stop1421
+	MOVQ       24(AX), SI
+	CMPQ       SI, 104(CX)
+	JHI        stop1421
+	MOVQ       32(AX), SI
+	CMPQ       SI, 112(CX)
+	JHI        stop1421
+	MOVQ       beliefs_base+96(FP), SI
+	MOVQ       (AX), DI
+	LEAQ       (SI)(DI*8), DI
+	MOVQ       messages_base+120(FP), SI
+	MOVQ       8(AX), R8
+	LEAQ       (SI)(R8*8), R8
+	MOVQ       ku+184(FP), SI
+	VMOVUPD    constants<>+1312(SB), Y0
+	CMPQ       SI, $0x08
+	JNE        few1423
+	VMOVUPD    (DI), Y2
+	VMOVUPD    (R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, Y0, Y2, Y2
+	VMOVUPD    32(DI), Y3
+	VMOVUPD    32(R8), Y1
+	VCMPPD     $0x00, Y0, Y1, Y4
+	VSUBPD     Y1, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMOVAPD    Y2, Y1
+	VMAXPD     Y3, Y1, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (DX)
+	VSUBPD     Y1, Y3, Y3
+	VMOVUPD    Y3, 32(DX)
+	JMP        cavity1425
+
+few1423:
+	CMPQ       SI, $0x04
+	JG         many1424
+	LEAQ       constants<>+672(SB), R9
+	NEGQ       SI
+	VMOVUPD    (R9)(SI*8), Y1
+	VMASKMOVPD (DI), Y1, Y2
+	VMASKMOVPD (R8), Y1, Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVUPD    constants<>+1312(SB), Y0
+	VBLENDVPD  Y1, Y2, Y0, Y2
+	VMOVAPD    Y2, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y0
+	VMAXPD     Y0, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (DX)
+	JMP        cavity1425
+
+many1424:
+	VMOVAPD Y0, Y1
+	XORQ    R9, R9
+	MOVQ    SI, R10
+	CMPQ    R10, $0x00000004
+	JLT     rest1427
+
+whole1426:
+	VMOVUPD   (DI)(R9*8), Y2
+	VMOVUPD   (R8)(R9*8), Y3
+	VCMPPD    $0x00, Y0, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y0, Y2, Y2
+	VMAXPD    Y2, Y1, Y1
+	ADDQ      $0x00000004, R9
+	SUBQ      $0x00000004, R10
+	CMPQ      R10, $0x00000004
+	JGE       whole1426
+
+rest1427:
+	TESTQ      R10, R10
+	JZ         done1428
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       R10
+	VMOVUPD    (R11)(R10*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1312(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y3
+	VMAXPD     Y3, Y1, Y1
+
+done1428:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	VPERMILPD  $0x05, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	XORQ       R9, R9
+	CMPQ       SI, $0x00000004
+	JLT        rest1430
+
+whole1429:
+	VMOVUPD   (DI)(R9*8), Y2
+	VMOVUPD   (R8)(R9*8), Y3
+	VCMPPD    $0x00, Y0, Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, Y0, Y2, Y2
+	VSUBPD    Y1, Y2, Y2
+	VMOVUPD   Y2, (DX)(R9*8)
+	ADDQ      $0x00000004, R9
+	SUBQ      $0x00000004, SI
+	CMPQ      SI, $0x00000004
+	JGE       whole1429
+
+rest1430:
+	TESTQ      SI, SI
+	JZ         done1431
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       SI
+	VMOVUPD    (R10)(SI*8), Y2
+	VMASKMOVPD (DI)(R9*8), Y2, Y3
+	VMASKMOVPD (R8)(R9*8), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1312(SB), Y0
+	VBLENDVPD  Y2, Y3, Y0, Y3
+	VSUBPD     Y1, Y3, Y3
+	VMOVUPD    Y3, (DX)(R9*8)
+
+done1431:
+cavity1425:
+	MOVQ       40(CX), SI
+	ADDQ       DX, SI
+	MOVQ       beliefs_base+96(FP), DI
+	MOVQ       16(AX), R8
+	LEAQ       (DI)(R8*8), R8
+	MOVQ       messages_base+120(FP), DI
+	MOVQ       24(AX), R9
+	LEAQ       (DI)(R9*8), R9
+	MOVQ       kv+192(FP), DI
+	VMOVUPD    constants<>+1312(SB), Y0
+	CMPQ       DI, $0x08
+	JNE        few1432
+	VMOVUPD    (R8), Y3
+	VMOVUPD    (R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y4
+	VSUBPD     Y2, Y3, Y3
+	VBLENDVPD  Y4, Y0, Y3, Y3
+	VMOVUPD    32(R8), Y4
+	VMOVUPD    32(R9), Y2
+	VCMPPD     $0x00, Y0, Y2, Y5
+	VSUBPD     Y2, Y4, Y4
+	VBLENDVPD  Y5, Y0, Y4, Y4
+	VMOVAPD    Y3, Y2
+	VMAXPD     Y4, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VMOVUPD    Y3, (SI)
+	VSUBPD     Y2, Y4, Y4
+	VMOVUPD    Y4, 32(SI)
+	JMP        cavity1434
+
+few1432:
+	CMPQ       DI, $0x04
+	JG         many1433
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       DI
+	VMOVUPD    (R10)(DI*8), Y2
+	VMASKMOVPD (R8), Y2, Y3
+	VMASKMOVPD (R9), Y2, Y4
+	VCMPPD     $0x00, Y0, Y4, Y5
+	VSUBPD     Y4, Y3, Y3
+	VBLENDVPD  Y5, Y0, Y3, Y3
+	VMOVUPD    constants<>+1312(SB), Y0
+	VBLENDVPD  Y2, Y3, Y0, Y3
+	VMOVAPD    Y3, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y0
+	VMAXPD     Y0, Y2, Y2
+	VSUBPD     Y2, Y3, Y3
+	VMOVUPD    Y3, (SI)
+	JMP        cavity1434
+
+many1433:
+	VMOVAPD Y0, Y2
+	XORQ    R10, R10
+	MOVQ    DI, R11
+	CMPQ    R11, $0x00000004
+	JLT     rest1436
+
+whole1435:
+	VMOVUPD   (R8)(R10*8), Y3
+	VMOVUPD   (R9)(R10*8), Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y0, Y3, Y3
+	VMAXPD    Y3, Y2, Y2
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, R11
+	CMPQ      R11, $0x00000004
+	JGE       whole1435
+
+rest1436:
+	TESTQ      R11, R11
+	JZ         done1437
+	LEAQ       constants<>+672(SB), R12
+	NEGQ       R11
+	VMOVUPD    (R12)(R11*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1312(SB), Y5
+	VBLENDVPD  Y3, Y4, Y5, Y4
+	VMAXPD     Y4, Y2, Y2
+
+done1437:
+	VPERM2F128 $0x01, Y2, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	VPERMILPD  $0x05, Y2, Y3
+	VMAXPD     Y3, Y2, Y2
+	XORQ       R10, R10
+	CMPQ       DI, $0x00000004
+	JLT        rest1439
+
+whole1438:
+	VMOVUPD   (R8)(R10*8), Y3
+	VMOVUPD   (R9)(R10*8), Y4
+	VCMPPD    $0x00, Y0, Y4, Y5
+	VSUBPD    Y4, Y3, Y3
+	VBLENDVPD Y5, Y0, Y3, Y3
+	VSUBPD    Y2, Y3, Y3
+	VMOVUPD   Y3, (SI)(R10*8)
+	ADDQ      $0x00000004, R10
+	SUBQ      $0x00000004, DI
+	CMPQ      DI, $0x00000004
+	JGE       whole1438
+
+rest1439:
+	TESTQ      DI, DI
+	JZ         done1440
+	LEAQ       constants<>+672(SB), R11
+	NEGQ       DI
+	VMOVUPD    (R11)(DI*8), Y3
+	VMASKMOVPD (R8)(R10*8), Y3, Y4
+	VMASKMOVPD (R9)(R10*8), Y3, Y5
+	VCMPPD     $0x00, Y0, Y5, Y6
+	VSUBPD     Y5, Y4, Y4
+	VBLENDVPD  Y6, Y0, Y4, Y4
+	VMOVUPD    constants<>+1312(SB), Y0
+	VBLENDVPD  Y3, Y4, Y0, Y4
+	VSUBPD     Y2, Y4, Y4
+	VMOVUPD    Y4, (SI)(R10*8)
+
+done1440:
+cavity1434:
+	VADDSD  X2, X1, X1
+	VMOVSD  X1, 128(CX)(BX*8)
+	MOVQ    48(CX), SI
+	SHRQ    $0x01, SI
+	ADDQ    DX, SI
+	MOVQ    beliefs_base+96(FP), DI
+	MOVQ    (AX), R8
+	LEAQ    (DI)(R8*8), R8
+	MOVQ    ku+184(FP), DI
+	CMPQ    DI, $0x08
+	JNE     wide1441
+	XORQ    DI, DI
+	VMOVUPD (R8)(DI*8), Y0
+	VMOVUPD Y0, (SI)(DI*8)
+	VMOVUPD 32(R8)(DI*8), Y0
+	VMOVUPD Y0, 32(SI)(DI*8)
+	JMP     row1442
+
+wide1441:
+	XORQ R9, R9
+	CMPQ DI, $0x00000004
+	JLT  rest1444
+
+whole1443:
+	VMOVUPD (R8)(R9*8), Y0
+	VMOVUPD Y0, (SI)(R9*8)
+	ADDQ    $0x00000004, R9
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1443
+
+rest1444:
+	TESTQ      DI, DI
+	JZ         done1445
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       DI
+	VMOVUPD    (R10)(DI*8), Y0
+	VMASKMOVPD (R8)(R9*8), Y0, Y1
+	VMOVUPD    constants<>+1312(SB), Y2
+	VBLENDVPD  Y0, Y1, Y2, Y1
+	VMOVUPD    Y1, (SI)(R9*8)
+
+done1445:
+row1442:
+	ADDQ    40(CX), SI
+	MOVQ    beliefs_base+96(FP), DI
+	MOVQ    16(AX), R8
+	LEAQ    (DI)(R8*8), R8
+	MOVQ    kv+192(FP), DI
+	CMPQ    DI, $0x08
+	JNE     wide1446
+	XORQ    DI, DI
+	VMOVUPD (R8)(DI*8), Y0
+	VMOVUPD Y0, (SI)(DI*8)
+	VMOVUPD 32(R8)(DI*8), Y0
+	VMOVUPD Y0, 32(SI)(DI*8)
+	JMP     row1447
+
+wide1446:
+	XORQ R9, R9
+	CMPQ DI, $0x00000004
+	JLT  rest1449
+
+whole1448:
+	VMOVUPD (R8)(R9*8), Y0
+	VMOVUPD Y0, (SI)(R9*8)
+	ADDQ    $0x00000004, R9
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole1448
+
+rest1449:
+	TESTQ      DI, DI
+	JZ         done1450
+	LEAQ       constants<>+672(SB), R10
+	NEGQ       DI
+	VMOVUPD    (R10)(DI*8), Y0
+	VMASKMOVPD (R8)(R9*8), Y0, Y1
+	VMOVUPD    constants<>+1312(SB), Y2
+	VBLENDVPD  Y0, Y1, Y2, Y1
+	VMOVUPD    Y1, (SI)(R9*8)
+
+done1450:
+row1447:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1420
+
+stop1421:
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1422:
+	MOVQ  16(CX), DX
+	IMULQ 48(CX), DX
+	LEAQ  1760(CX), AX
+	ADDQ  AX, DX
+	CMPQ  AX, DX
+	JGE   vectors1452
+
+vector1451:
+	VMOVUPD      (AX), Y0
+	VMOVUPD      Y0, Y1
+	VMOVUPD      constants<>+1472(SB), Y2
+	VCMPPD       $0x05, Y2, Y0, Y3
+	VMAXPD       Y0, Y2, Y0
+	VMOVUPD      constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+32(SB), Y0, Y2
+	VSUBPD       constants<>+0(SB), Y2, Y4
+	VFNMADD231PD constants<>+64(SB), Y4, Y0
+	VFNMADD231PD constants<>+96(SB), Y4, Y0
+	VMULPD       Y0, Y0, Y4
+	VMULPD       Y4, Y4, Y5
+	VMOVUPD      constants<>+224(SB), Y6
+	VFMADD231PD  constants<>+256(SB), Y0, Y6
+	VMOVUPD      constants<>+288(SB), Y7
+	VFMADD231PD  constants<>+320(SB), Y0, Y7
+	VMOVUPD      constants<>+352(SB), Y8
+	VFMADD231PD  constants<>+384(SB), Y0, Y8
+	VMOVUPD      constants<>+416(SB), Y9
+	VFMADD231PD  constants<>+448(SB), Y0, Y9
+	VMOVUPD      constants<>+480(SB), Y10
+	VFMADD231PD  constants<>+512(SB), Y0, Y10
+	VFMADD231PD  Y7, Y4, Y6
+	VFMADD231PD  Y9, Y4, Y8
+	VFMADD231PD  Y10, Y5, Y8
+	VFMADD231PD  Y8, Y5, Y6
+	VFMADD231PD  Y6, Y4, Y0
+	VADDPD       constants<>+128(SB), Y0, Y0
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constants<>+128(SB), Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VANDPD       Y3, Y0, Y0
+	VANDPD       Y3, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 4128(AX)
+	ADDQ         $0x20, AX
+	CMPQ         AX, DX
+	JLT          vector1451
+
+vectors1452:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1453:
+	CMPQ        BX, 16(CX)
+	JGE         passed1455
+	MOVQ        ku+184(FP), SI
+	CMPQ        SI, $0x08
+	JNE         general1456
+	MOVQ        kv+192(FP), SI
+	CMPQ        SI, $0x08
+	JNE         general1456
+	VXORPD      Y0, Y0, Y0
+	MOVQ        tables_base+144(FP), SI
+	MOVQ        32(AX), DI
+	LEAQ        (SI)(DI*8), DI
+	VMOVUPD     64(DX), Y1
+	VMOVUPD     96(DX), Y2
+	VMULPD      (DI), Y1, Y3
+	VFMADD231PD 32(DI), Y2, Y3
+	VMULPD      64(DI), Y1, Y4
+	VFMADD231PD 96(DI), Y2, Y4
+	VMULPD      128(DI), Y1, Y5
+	VFMADD231PD 160(DI), Y2, Y5
+	VMULPD      192(DI), Y1, Y6
+	VFMADD231PD 224(DI), Y2, Y6
+	VUNPCKHPD   Y4, Y3, Y7
+	VUNPCKLPD   Y4, Y3, Y3
+	VADDPD      Y7, Y3, Y3
+	VUNPCKHPD   Y6, Y5, Y4
+	VUNPCKLPD   Y6, Y5, Y5
+	VADDPD      Y4, Y5, Y5
+	VPERM2F128  $0x31, Y5, Y3, Y4
+	VPERM2F128  $0x20, Y5, Y3, Y3
+	VADDPD      Y4, Y3, Y3
+	VMULPD      256(DI), Y1, Y4
+	VFMADD231PD 288(DI), Y2, Y4
+	VMULPD      320(DI), Y1, Y5
+	VFMADD231PD 352(DI), Y2, Y5
+	VMULPD      384(DI), Y1, Y6
+	VFMADD231PD 416(DI), Y2, Y6
+	VMULPD      448(DI), Y1, Y1
+	VFMADD231PD 480(DI), Y2, Y1
+	VUNPCKHPD   Y5, Y4, Y2
+	VUNPCKLPD   Y5, Y4, Y4
+	VADDPD      Y2, Y4, Y4
+	VUNPCKHPD   Y1, Y6, Y2
+	VUNPCKLPD   Y1, Y6, Y6
+	VADDPD      Y2, Y6, Y6
+	VPERM2F128  $0x31, Y6, Y4, Y1
+	VPERM2F128  $0x20, Y6, Y4, Y4
+	VADDPD      Y1, Y4, Y4
+	VMOVUPD     128(DX), Y1
+	VXORPD      Y2, Y2, Y2
+	VFMADD231PD 4128(DX), Y3, Y0
+	VCMPPD      $0x01, (DX), Y2, Y2
+	VXORPD      Y5, Y5, Y5
+	VCMPPD      $0x01, Y3, Y5, Y5
+	VDIVPD      Y3, Y1, Y1
+	VMINPD      constants<>+2688(SB), Y1, Y1
+	VANDPD      Y5, Y1, Y1
+	VANDPD      Y2, Y1, Y1
+	VMOVUPD     Y1, 4128(DX)
+	VMOVUPD     160(DX), Y1
+	VXORPD      Y2, Y2, Y2
+	VFMADD231PD 4160(DX), Y4, Y0
+	VCMPPD      $0x01, 32(DX), Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VCMPPD      $0x01, Y4, Y3, Y3
+	VDIVPD      Y4, Y1, Y1
+	VMINPD      constants<>+2688(SB), Y1, Y1
+	VANDPD      Y3, Y1, Y1
+	VANDPD      Y2, Y1, Y1
+	VMOVUPD     Y1, 4160(DX)
+	VMOVUPD     Y0, 4320(DX)
+	JMP         shaped1457
+
+general1456:
+	VXORPD Y0, Y0, Y0
+	MOVQ   48(CX), SI
+	SHRQ   $0x01, SI
+	ADDQ   DX, SI
+	MOVQ   40(CX), DI
+	ADDQ   DX, DI
+	MOVQ   tables_base+144(FP), R8
+	MOVQ   32(AX), R9
+	LEAQ   (R8)(R9*8), R9
+	XORQ   R12, R12
+	MOVQ   kv+192(FP), R8
+	SHLQ   $0x03, R8
+	MOVQ   R8, R10
+	MOVQ   R10, 64(CX)
+	MOVQ   ku+184(FP), R8
+	MOVQ   R8, 72(CX)
+	DECQ   R8
+	IMULQ  R10, R8
+	ADDQ   R9, R8
+	MOVQ   R8, 56(CX)
+
+rows1458:
+	MOVQ        R9, R8
+	ADDQ        64(CX), R8
+	CMPQ        R8, 56(CX)
+	CMOVQHI     56(CX), R8
+	MOVQ        R8, R10
+	ADDQ        64(CX), R10
+	CMPQ        R10, 56(CX)
+	CMOVQHI     56(CX), R10
+	MOVQ        R10, R11
+	ADDQ        64(CX), R11
+	CMPQ        R11, 56(CX)
+	CMOVQHI     56(CX), R11
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	MOVQ        kv+192(FP), R13
+	CMPQ        R13, $0x08
+	JNE         wide1459
+	XORQ        R13, R13
+	VMOVUPD     (DI)(R13*8), Y5
+	VFMADD231PD (R9)(R13*8), Y5, Y1
+	VFMADD231PD (R8)(R13*8), Y5, Y2
+	VFMADD231PD (R10)(R13*8), Y5, Y3
+	VFMADD231PD (R11)(R13*8), Y5, Y4
+	VMOVUPD     32(DI)(R13*8), Y5
+	VFMADD231PD 32(R9)(R13*8), Y5, Y1
+	VFMADD231PD 32(R8)(R13*8), Y5, Y2
+	VFMADD231PD 32(R10)(R13*8), Y5, Y3
+	VFMADD231PD 32(R11)(R13*8), Y5, Y4
+	JMP         row1460
+
+wide1459:
+	XORQ R14, R14
+	CMPQ R13, $0x00000004
+	JLT  rest1462
+
+whole1461:
+	VMOVUPD     (DI)(R14*8), Y5
+	VFMADD231PD (R9)(R14*8), Y5, Y1
+	VFMADD231PD (R8)(R14*8), Y5, Y2
+	VFMADD231PD (R10)(R14*8), Y5, Y3
+	VFMADD231PD (R11)(R14*8), Y5, Y4
+	ADDQ        $0x00000004, R14
+	SUBQ        $0x00000004, R13
+	CMPQ        R13, $0x00000004
+	JGE         whole1461
+
+rest1462:
+	TESTQ       R13, R13
+	JZ          done1463
+	LEAQ        constants<>+672(SB), R15
+	NEGQ        R13
+	VMOVUPD     (R15)(R13*8), Y5
+	VMOVUPD     (DI)(R14*8), Y6
+	VMASKMOVPD  (R9)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y1
+	VMASKMOVPD  (R8)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMASKMOVPD  (R10)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y3
+	VMASKMOVPD  (R11)(R14*8), Y5, Y5
+	VFMADD231PD Y5, Y6, Y4
+
+done1463:
+row1460:
+	VUNPCKHPD   Y2, Y1, Y5
+	VUNPCKLPD   Y2, Y1, Y1
+	VADDPD      Y5, Y1, Y1
+	VUNPCKHPD   Y4, Y3, Y2
+	VUNPCKLPD   Y4, Y3, Y3
+	VADDPD      Y2, Y3, Y3
+	VPERM2F128  $0x31, Y3, Y1, Y2
+	VPERM2F128  $0x20, Y3, Y1, Y1
+	VADDPD      Y2, Y1, Y1
+	VMOVUPD     (SI)(R12*1), Y2
+	VXORPD      Y3, Y3, Y3
+	VFMADD231PD 4128(DX)(R12*1), Y1, Y0
+	VCMPPD      $0x01, (DX)(R12*1), Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	VCMPPD      $0x01, Y1, Y4, Y4
+	VDIVPD      Y1, Y2, Y2
+	VMINPD      constants<>+2688(SB), Y2, Y2
+	VANDPD      Y4, Y2, Y2
+	VANDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, 4128(DX)(R12*1)
+	MOVQ        R11, R9
+	ADDQ        64(CX), R9
+	ADDQ        $0x20, R12
+	SUBQ        $0x04, 72(CX)
+	JG          rows1458
+	ADDQ        40(CX), SI
+	VMOVUPD     Y0, 4128(SI)
+
+shaped1457:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1453
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1455:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1464:
+	CMPQ         BX, 16(CX)
+	JGE          passed1466
+	MOVQ         ku+184(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1467
+	MOVQ         kv+192(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1467
+	MOVQ         tables_base+144(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	VXORPD       Y0, Y0, Y0
+	VMOVUPD      4320(DX), Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VBROADCASTSD (DX), Y7
+	VBROADCASTSD 4128(DX), Y8
+	VMOVUPD      (DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      32(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 8(DX), Y7
+	VBROADCASTSD 4136(DX), Y8
+	VMOVUPD      64(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      96(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 16(DX), Y7
+	VBROADCASTSD 4144(DX), Y8
+	VMOVUPD      128(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      160(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 24(DX), Y7
+	VBROADCASTSD 4152(DX), Y8
+	VMOVUPD      192(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      224(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 32(DX), Y7
+	VBROADCASTSD 4160(DX), Y8
+	VMOVUPD      256(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      288(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 40(DX), Y7
+	VBROADCASTSD 4168(DX), Y8
+	VMOVUPD      320(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      352(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 48(DX), Y7
+	VBROADCASTSD 4176(DX), Y8
+	VMOVUPD      384(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      416(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VBROADCASTSD 56(DX), Y7
+	VBROADCASTSD 4184(DX), Y8
+	VMOVUPD      448(DI), Y9
+	VFMADD231PD  Y9, Y7, Y3
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      480(DI), Y9
+	VFMADD231PD  Y9, Y7, Y4
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPD      64(DX), Y7
+	VMOVUPD      192(DX), Y8
+	VFMADD231PD  4192(DX), Y3, Y1
+	VFMADD231PD  Y7, Y3, Y0
+	VMULPD       Y7, Y5, Y5
+	VMOVUPD      Y8, Y3
+	VSUBPD       Y5, Y8, Y8
+	VXORPD       Y9, Y9, Y9
+	VCMPPD       $0x01, Y5, Y9, Y9
+	VDIVPD       Y5, Y3, Y3
+	VMINPD       constants<>+2688(SB), Y3, Y3
+	VANDPD       Y9, Y3, Y3
+	VMINPD       constants<>+128(SB), Y3, Y3
+	VMULPD       Y3, Y7, Y7
+	VMOVUPD      Y7, 4192(DX)
+	VANDPD       constants<>+160(SB), Y8, Y5
+	VADDPD       Y5, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMAXPD       Y3, Y8, Y8
+	VMOVUPD      Y8, 192(DX)
+	VMOVUPD      96(DX), Y3
+	VMOVUPD      224(DX), Y5
+	VFMADD231PD  4224(DX), Y4, Y1
+	VFMADD231PD  Y3, Y4, Y0
+	VMULPD       Y3, Y6, Y6
+	VMOVUPD      Y5, Y4
+	VSUBPD       Y6, Y5, Y5
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x01, Y6, Y7, Y7
+	VDIVPD       Y6, Y4, Y4
+	VMINPD       constants<>+2688(SB), Y4, Y4
+	VANDPD       Y7, Y4, Y4
+	VMINPD       constants<>+128(SB), Y4, Y4
+	VMULPD       Y4, Y3, Y3
+	VMOVUPD      Y3, 4224(DX)
+	VANDPD       constants<>+160(SB), Y5, Y6
+	VADDPD       Y6, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMAXPD       Y3, Y5, Y5
+	VMOVUPD      Y5, 224(DX)
+	VHADDPD      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, 672(CX)(BX*8)
+	VMOVHPD      X0, 1216(CX)(BX*8)
+	VPERM2F128   $0x01, Y2, Y2, Y0
+	VADDPD       Y0, Y2, Y2
+	VPERMILPD    $0x05, Y2, Y0
+	VADDPD       Y0, Y2, Y2
+	MOVQ         off_base+72(FP), DI
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	VMOVSD       X2, (DI)(SI*8)
+	JMP          shaped1468
+
+general1467:
+	MOVQ    tables_base+144(FP), SI
+	MOVQ    32(AX), DI
+	LEAQ    (SI)(DI*8), DI
+	MOVQ    40(CX), SI
+	ADDQ    DX, SI
+	MOVQ    48(CX), R8
+	SHRQ    $0x01, R8
+	ADDQ    DX, R8
+	ADDQ    40(CX), R8
+	VXORPD  Y0, Y0, Y0
+	VMOVUPD 4128(R8), Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    kv+192(FP), R9
+	MOVQ    R9, R11
+	SHLQ    $0x03, R11
+	MOVQ    kv+192(FP), R9
+	XORQ    R12, R12
+	MOVQ    R9, R13
+	CMPQ    R13, $0x00000010
+	JLT     rest1470
+
+panel1469:
+	MOVQ   DX, R10
+	LEAQ   (DI)(R12*1), R9
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   ku+184(FP), R14
+	CMPQ   R14, $0x00000001
+	JLT    rows1473
+
+row1472:
+	VBROADCASTSD (R10), Y11
+	VBROADCASTSD 4128(R10), Y12
+	VMOVUPD      (R9), Y13
+	VFMADD231PD  Y13, Y11, Y3
+	VFMADD231PD  Y13, Y12, Y7
+	VMOVUPD      32(R9), Y13
+	VFMADD231PD  Y13, Y11, Y4
+	VFMADD231PD  Y13, Y12, Y8
+	VMOVUPD      64(R9), Y13
+	VFMADD231PD  Y13, Y11, Y5
+	VFMADD231PD  Y13, Y12, Y9
+	VMOVUPD      96(R9), Y13
+	VFMADD231PD  Y13, Y11, Y6
+	VFMADD231PD  Y13, Y12, Y10
+	ADDQ         $0x00000008, R10
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, R14
+	CMPQ         R14, $0x00000001
+	JGE          row1472
+
+rows1473:
+	VMOVUPD     (SI)(R12*1), Y11
+	VMOVUPD     (R8)(R12*1), Y12
+	VFMADD231PD 4128(SI)(R12*1), Y3, Y1
+	VFMADD231PD Y11, Y3, Y0
+	VMULPD      Y11, Y7, Y7
+	VMOVUPD     Y12, Y3
+	VSUBPD      Y7, Y12, Y12
+	VXORPD      Y13, Y13, Y13
+	VCMPPD      $0x01, Y7, Y13, Y13
+	VDIVPD      Y7, Y3, Y3
+	VMINPD      constants<>+2688(SB), Y3, Y3
+	VANDPD      Y13, Y3, Y3
+	VMINPD      constants<>+128(SB), Y3, Y3
+	VMULPD      Y3, Y11, Y11
+	VMOVUPD     Y11, 4128(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y12, Y7
+	VADDPD      Y7, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y12, Y12
+	VMOVUPD     Y12, (R8)(R12*1)
+	VMOVUPD     32(SI)(R12*1), Y3
+	VMOVUPD     32(R8)(R12*1), Y7
+	VFMADD231PD 4160(SI)(R12*1), Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	VMULPD      Y3, Y8, Y8
+	VMOVUPD     Y7, Y4
+	VSUBPD      Y8, Y7, Y7
+	VXORPD      Y11, Y11, Y11
+	VCMPPD      $0x01, Y8, Y11, Y11
+	VDIVPD      Y8, Y4, Y4
+	VMINPD      constants<>+2688(SB), Y4, Y4
+	VANDPD      Y11, Y4, Y4
+	VMINPD      constants<>+128(SB), Y4, Y4
+	VMULPD      Y4, Y3, Y3
+	VMOVUPD     Y3, 4160(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y7, Y8
+	VADDPD      Y8, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y7, Y7
+	VMOVUPD     Y7, 32(R8)(R12*1)
+	VMOVUPD     64(SI)(R12*1), Y3
+	VMOVUPD     64(R8)(R12*1), Y4
+	VFMADD231PD 4192(SI)(R12*1), Y5, Y1
+	VFMADD231PD Y3, Y5, Y0
+	VMULPD      Y3, Y9, Y9
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y9, Y4, Y4
+	VXORPD      Y7, Y7, Y7
+	VCMPPD      $0x01, Y9, Y7, Y7
+	VDIVPD      Y9, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y7, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4192(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y9
+	VADDPD      Y9, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 64(R8)(R12*1)
+	VMOVUPD     96(SI)(R12*1), Y3
+	VMOVUPD     96(R8)(R12*1), Y4
+	VFMADD231PD 4224(SI)(R12*1), Y6, Y1
+	VFMADD231PD Y3, Y6, Y0
+	VMULPD      Y3, Y10, Y10
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y10, Y4, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x01, Y10, Y6, Y6
+	VDIVPD      Y10, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4224(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y10
+	VADDPD      Y10, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 96(R8)(R12*1)
+	ADDQ        $0x00000080, R12
+	SUBQ        $0x00000010, R13
+	CMPQ        R13, $0x00000010
+	JGE         panel1469
+
+rest1470:
+	TESTQ   R13, R13
+	JZ      done1471
+	CMPQ    R13, $0x00000004
+	JGT     wider1474
+	LEAQ    constants<>+672(SB), R9
+	MOVQ    R13, R10
+	NEGQ    R10
+	VMOVUPD (R9)(R10*8), Y3
+	MOVQ    DX, R10
+	LEAQ    (DI)(R12*1), R9
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	MOVQ    ku+184(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1476
+
+row1475:
+	VBROADCASTSD (R10), Y6
+	VBROADCASTSD 4128(R10), Y7
+	VMASKMOVPD   (R9), Y3, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         $0x00000008, R10
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1475
+
+rows1476:
+	VMOVUPD     (SI)(R12*1), Y3
+	VMOVUPD     (R8)(R12*1), Y6
+	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	VMULPD      Y3, Y5, Y5
+	VMOVUPD     Y6, Y4
+	VSUBPD      Y5, Y6, Y6
+	VXORPD      Y7, Y7, Y7
+	VCMPPD      $0x01, Y5, Y7, Y7
+	VDIVPD      Y5, Y4, Y4
+	VMINPD      constants<>+2688(SB), Y4, Y4
+	VANDPD      Y7, Y4, Y4
+	VMINPD      constants<>+128(SB), Y4, Y4
+	VMULPD      Y4, Y3, Y3
+	VMOVUPD     Y3, 4128(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y6, Y5
+	VADDPD      Y5, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y6, Y6
+	VMOVUPD     Y6, (R8)(R12*1)
+	JMP         done1471
+
+wider1474:
+	CMPQ    R13, $0x00000008
+	JGT     wider1477
+	SUBQ    $0x00000004, R13
+	LEAQ    constants<>+672(SB), R9
+	MOVQ    R13, R10
+	NEGQ    R10
+	VMOVUPD (R9)(R10*8), Y3
+	MOVQ    DX, R10
+	LEAQ    (DI)(R12*1), R9
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	MOVQ    ku+184(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1479
+
+row1478:
+	VBROADCASTSD (R10), Y8
+	VBROADCASTSD 4128(R10), Y9
+	VMOVUPD      (R9), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y6
+	VMASKMOVPD   32(R9), Y3, Y10
+	VFMADD231PD  Y10, Y8, Y5
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000008, R10
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1478
+
+rows1479:
+	VMOVUPD     (SI)(R12*1), Y3
+	VMOVUPD     (R8)(R12*1), Y8
+	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	VMULPD      Y3, Y6, Y6
+	VMOVUPD     Y8, Y4
+	VSUBPD      Y6, Y8, Y8
+	VXORPD      Y9, Y9, Y9
+	VCMPPD      $0x01, Y6, Y9, Y9
+	VDIVPD      Y6, Y4, Y4
+	VMINPD      constants<>+2688(SB), Y4, Y4
+	VANDPD      Y9, Y4, Y4
+	VMINPD      constants<>+128(SB), Y4, Y4
+	VMULPD      Y4, Y3, Y3
+	VMOVUPD     Y3, 4128(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y8, Y6
+	VADDPD      Y6, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y8, Y8
+	VMOVUPD     Y8, (R8)(R12*1)
+	VMOVUPD     32(SI)(R12*1), Y3
+	VMOVUPD     32(R8)(R12*1), Y4
+	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
+	VFMADD231PD Y3, Y5, Y0
+	VMULPD      Y3, Y7, Y7
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y7, Y4, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x01, Y7, Y6, Y6
+	VDIVPD      Y7, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4160(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y7
+	VADDPD      Y7, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 32(R8)(R12*1)
+	JMP         done1471
+
+wider1477:
+	CMPQ    R13, $0x0000000c
+	JGT     wider1480
+	SUBQ    $0x00000008, R13
+	LEAQ    constants<>+672(SB), R9
+	MOVQ    R13, R10
+	NEGQ    R10
+	VMOVUPD (R9)(R10*8), Y3
+	MOVQ    DX, R10
+	LEAQ    (DI)(R12*1), R9
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	MOVQ    ku+184(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1482
+
+row1481:
+	VBROADCASTSD (R10), Y10
+	VBROADCASTSD 4128(R10), Y11
+	VMOVUPD      (R9), Y12
+	VFMADD231PD  Y12, Y10, Y4
+	VFMADD231PD  Y12, Y11, Y7
+	VMOVUPD      32(R9), Y12
+	VFMADD231PD  Y12, Y10, Y5
+	VFMADD231PD  Y12, Y11, Y8
+	VMASKMOVPD   64(R9), Y3, Y12
+	VFMADD231PD  Y12, Y10, Y6
+	VFMADD231PD  Y12, Y11, Y9
+	ADDQ         $0x00000008, R10
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1481
+
+rows1482:
+	VMOVUPD     (SI)(R12*1), Y3
+	VMOVUPD     (R8)(R12*1), Y10
+	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	VMULPD      Y3, Y7, Y7
+	VMOVUPD     Y10, Y4
+	VSUBPD      Y7, Y10, Y10
+	VXORPD      Y11, Y11, Y11
+	VCMPPD      $0x01, Y7, Y11, Y11
+	VDIVPD      Y7, Y4, Y4
+	VMINPD      constants<>+2688(SB), Y4, Y4
+	VANDPD      Y11, Y4, Y4
+	VMINPD      constants<>+128(SB), Y4, Y4
+	VMULPD      Y4, Y3, Y3
+	VMOVUPD     Y3, 4128(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y10, Y7
+	VADDPD      Y7, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y10, Y10
+	VMOVUPD     Y10, (R8)(R12*1)
+	VMOVUPD     32(SI)(R12*1), Y3
+	VMOVUPD     32(R8)(R12*1), Y4
+	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
+	VFMADD231PD Y3, Y5, Y0
+	VMULPD      Y3, Y8, Y8
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y8, Y4, Y4
+	VXORPD      Y7, Y7, Y7
+	VCMPPD      $0x01, Y8, Y7, Y7
+	VDIVPD      Y8, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y7, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4160(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y8
+	VADDPD      Y8, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 32(R8)(R12*1)
+	VMOVUPD     64(SI)(R12*1), Y3
+	VMOVUPD     64(R8)(R12*1), Y4
+	VFMADD231PD 4192(SI)(R12*1), Y6, Y1
+	VFMADD231PD Y3, Y6, Y0
+	VMULPD      Y3, Y9, Y9
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y9, Y4, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x01, Y9, Y6, Y6
+	VDIVPD      Y9, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4192(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y9
+	VADDPD      Y9, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 64(R8)(R12*1)
+	JMP         done1471
+
+wider1480:
+	SUBQ    $0x0000000c, R13
+	LEAQ    constants<>+672(SB), R9
+	MOVQ    R13, R10
+	NEGQ    R10
+	VMOVUPD (R9)(R10*8), Y3
+	MOVQ    DX, R10
+	LEAQ    (DI)(R12*1), R9
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y9, Y9, Y9
+	VXORPD  Y10, Y10, Y10
+	VXORPD  Y11, Y11, Y11
+	MOVQ    ku+184(FP), DI
+	CMPQ    DI, $0x00000001
+	JLT     rows1485
+
+row1484:
+	VBROADCASTSD (R10), Y12
+	VBROADCASTSD 4128(R10), Y13
+	VMOVUPD      (R9), Y14
+	VFMADD231PD  Y14, Y12, Y4
+	VFMADD231PD  Y14, Y13, Y8
+	VMOVUPD      32(R9), Y14
+	VFMADD231PD  Y14, Y12, Y5
+	VFMADD231PD  Y14, Y13, Y9
+	VMOVUPD      64(R9), Y14
+	VFMADD231PD  Y14, Y12, Y6
+	VFMADD231PD  Y14, Y13, Y10
+	VMASKMOVPD   96(R9), Y3, Y14
+	VFMADD231PD  Y14, Y12, Y7
+	VFMADD231PD  Y14, Y13, Y11
+	ADDQ         $0x00000008, R10
+	ADDQ         R11, R9
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row1484
+
+rows1485:
+	VMOVUPD     (SI)(R12*1), Y3
+	VMOVUPD     (R8)(R12*1), Y12
+	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
+	VFMADD231PD Y3, Y4, Y0
+	VMULPD      Y3, Y8, Y8
+	VMOVUPD     Y12, Y4
+	VSUBPD      Y8, Y12, Y12
+	VXORPD      Y13, Y13, Y13
+	VCMPPD      $0x01, Y8, Y13, Y13
+	VDIVPD      Y8, Y4, Y4
+	VMINPD      constants<>+2688(SB), Y4, Y4
+	VANDPD      Y13, Y4, Y4
+	VMINPD      constants<>+128(SB), Y4, Y4
+	VMULPD      Y4, Y3, Y3
+	VMOVUPD     Y3, 4128(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y12, Y8
+	VADDPD      Y8, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y12, Y12
+	VMOVUPD     Y12, (R8)(R12*1)
+	VMOVUPD     32(SI)(R12*1), Y3
+	VMOVUPD     32(R8)(R12*1), Y4
+	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
+	VFMADD231PD Y3, Y5, Y0
+	VMULPD      Y3, Y9, Y9
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y9, Y4, Y4
+	VXORPD      Y8, Y8, Y8
+	VCMPPD      $0x01, Y9, Y8, Y8
+	VDIVPD      Y9, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y8, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4160(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y9
+	VADDPD      Y9, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 32(R8)(R12*1)
+	VMOVUPD     64(SI)(R12*1), Y3
+	VMOVUPD     64(R8)(R12*1), Y4
+	VFMADD231PD 4192(SI)(R12*1), Y6, Y1
+	VFMADD231PD Y3, Y6, Y0
+	VMULPD      Y3, Y10, Y10
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y10, Y4, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x01, Y10, Y6, Y6
+	VDIVPD      Y10, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4192(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y10
+	VADDPD      Y10, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 64(R8)(R12*1)
+	VMOVUPD     96(SI)(R12*1), Y3
+	VMOVUPD     96(R8)(R12*1), Y4
+	VFMADD231PD 4224(SI)(R12*1), Y7, Y1
+	VFMADD231PD Y3, Y7, Y0
+	VMULPD      Y3, Y11, Y11
+	VMOVUPD     Y4, Y5
+	VSUBPD      Y11, Y4, Y4
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x01, Y11, Y6, Y6
+	VDIVPD      Y11, Y5, Y5
+	VMINPD      constants<>+2688(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMINPD      constants<>+128(SB), Y5, Y5
+	VMULPD      Y5, Y3, Y3
+	VMOVUPD     Y3, 4224(SI)(R12*1)
+	VANDPD      constants<>+160(SB), Y4, Y11
+	VADDPD      Y11, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VMAXPD      Y3, Y4, Y4
+	VMOVUPD     Y4, 96(R8)(R12*1)
+
+done1471:
+	VHADDPD      Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, 672(CX)(BX*8)
+	VMOVHPD      X0, 1216(CX)(BX*8)
+	VPERM2F128   $0x01, Y2, Y2, Y0
+	VADDPD       Y0, Y2, Y2
+	VPERMILPD    $0x05, Y2, Y0
+	VADDPD       Y0, Y2, Y2
+	MOVQ         off_base+72(FP), DI
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	VMOVSD       X2, (DI)(SI*8)
+
+shaped1468:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1464
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1466:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1486:
+	CMPQ         BX, 16(CX)
+	JGE          passed1488
+	MOVQ         ku+184(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1489
+	MOVQ         kv+192(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1489
+	MOVQ         off_base+72(FP), DI
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	VMOVSD       (DI)(SI*8), X0
+	VBROADCASTSD enough+200(FP), Y1
+	VUCOMISD     X0, X1
+	JCS          far1491
+	VXORPD       Y0, Y0, Y0
+	MOVQ         tables_base+144(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	VMOVUPD      4192(DX), Y1
+	VMOVUPD      4224(DX), Y2
+	VMULPD       (DI), Y1, Y3
+	VFMADD231PD  32(DI), Y2, Y3
+	VMULPD       64(DI), Y1, Y4
+	VFMADD231PD  96(DI), Y2, Y4
+	VMULPD       128(DI), Y1, Y5
+	VFMADD231PD  160(DI), Y2, Y5
+	VMULPD       192(DI), Y1, Y6
+	VFMADD231PD  224(DI), Y2, Y6
+	VUNPCKHPD    Y4, Y3, Y7
+	VUNPCKLPD    Y4, Y3, Y3
+	VADDPD       Y7, Y3, Y3
+	VUNPCKHPD    Y6, Y5, Y4
+	VUNPCKLPD    Y6, Y5, Y5
+	VADDPD       Y4, Y5, Y5
+	VPERM2F128   $0x31, Y5, Y3, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y3
+	VADDPD       Y4, Y3, Y3
+	VMULPD       256(DI), Y1, Y4
+	VFMADD231PD  288(DI), Y2, Y4
+	VMULPD       320(DI), Y1, Y5
+	VFMADD231PD  352(DI), Y2, Y5
+	VMULPD       384(DI), Y1, Y6
+	VFMADD231PD  416(DI), Y2, Y6
+	VMULPD       448(DI), Y1, Y1
+	VFMADD231PD  480(DI), Y2, Y1
+	VUNPCKHPD    Y5, Y4, Y2
+	VUNPCKLPD    Y5, Y4, Y4
+	VADDPD       Y2, Y4, Y4
+	VUNPCKHPD    Y1, Y6, Y2
+	VUNPCKLPD    Y1, Y6, Y6
+	VADDPD       Y2, Y6, Y6
+	VPERM2F128   $0x31, Y6, Y4, Y1
+	VPERM2F128   $0x20, Y6, Y4, Y4
+	VADDPD       Y1, Y4, Y4
+	VMOVUPD      128(DX), Y1
+	VFNMADD231PD 4128(DX), Y3, Y1
+	VXORPD       Y2, Y2, Y2
+	VMAXPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y1, 128(DX)
+	VMOVUPD      160(DX), Y1
+	VFNMADD231PD 4160(DX), Y4, Y1
+	VXORPD       Y2, Y2, Y2
+	VMAXPD       Y2, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y1, 160(DX)
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVSD       constants<>+2720(SB), X1
+	VDIVSD       X0, X1, X1
+	VMOVUPD      constants<>+2752(SB), Y2
+	VCMPPD       $0x01, X0, X2, X0
+	VANDPD       X0, X1, X1
+	VMOVSD       X1, 10016(CX)(BX*8)
+	JMP          near1492
+
+far1491:
+	VMOVUPD 64(DX), Y0
+	VMOVUPD Y0, 4192(DX)
+	VMOVUPD 96(DX), Y0
+	VMOVUPD Y0, 4224(DX)
+	XORQ    SI, SI
+	MOVQ    SI, 10016(CX)(BX*8)
+
+near1492:
+	JMP shaped1490
+
+general1489:
+	MOVQ         off_base+72(FP), DI
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	VMOVSD       (DI)(SI*8), X0
+	VBROADCASTSD enough+200(FP), Y1
+	VUCOMISD     X0, X1
+	JCS          far1493
+	VXORPD       Y0, Y0, Y0
+	MOVQ         40(CX), SI
+	ADDQ         DX, SI
+	MOVQ         48(CX), DI
+	SHRQ         $0x01, DI
+	ADDQ         DX, DI
+	ADDQ         $0x00001020, SI
+	MOVQ         tables_base+144(FP), R8
+	MOVQ         32(AX), R9
+	LEAQ         (R8)(R9*8), R9
+	XORQ         R12, R12
+	MOVQ         kv+192(FP), R8
+	SHLQ         $0x03, R8
+	MOVQ         R8, R10
+	MOVQ         R10, 64(CX)
+	MOVQ         ku+184(FP), R8
+	MOVQ         R8, 72(CX)
+	DECQ         R8
+	IMULQ        R10, R8
+	ADDQ         R9, R8
+	MOVQ         R8, 56(CX)
+
+rows1495:
+	MOVQ        R9, R8
+	ADDQ        64(CX), R8
+	CMPQ        R8, 56(CX)
+	CMOVQHI     56(CX), R8
+	MOVQ        R8, R10
+	ADDQ        64(CX), R10
+	CMPQ        R10, 56(CX)
+	CMOVQHI     56(CX), R10
+	MOVQ        R10, R11
+	ADDQ        64(CX), R11
+	CMPQ        R11, 56(CX)
+	CMOVQHI     56(CX), R11
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	VXORPD      Y4, Y4, Y4
+	MOVQ        kv+192(FP), R13
+	CMPQ        R13, $0x08
+	JNE         wide1496
+	XORQ        R13, R13
+	VMOVUPD     (SI)(R13*8), Y5
+	VFMADD231PD (R9)(R13*8), Y5, Y1
+	VFMADD231PD (R8)(R13*8), Y5, Y2
+	VFMADD231PD (R10)(R13*8), Y5, Y3
+	VFMADD231PD (R11)(R13*8), Y5, Y4
+	VMOVUPD     32(SI)(R13*8), Y5
+	VFMADD231PD 32(R9)(R13*8), Y5, Y1
+	VFMADD231PD 32(R8)(R13*8), Y5, Y2
+	VFMADD231PD 32(R10)(R13*8), Y5, Y3
+	VFMADD231PD 32(R11)(R13*8), Y5, Y4
+	JMP         row1497
+
+wide1496:
+	XORQ R14, R14
+	CMPQ R13, $0x00000004
+	JLT  rest1499
+
+whole1498:
+	VMOVUPD     (SI)(R14*8), Y5
+	VFMADD231PD (R9)(R14*8), Y5, Y1
+	VFMADD231PD (R8)(R14*8), Y5, Y2
+	VFMADD231PD (R10)(R14*8), Y5, Y3
+	VFMADD231PD (R11)(R14*8), Y5, Y4
+	ADDQ        $0x00000004, R14
+	SUBQ        $0x00000004, R13
+	CMPQ        R13, $0x00000004
+	JGE         whole1498
+
+rest1499:
+	TESTQ       R13, R13
+	JZ          done1500
+	LEAQ        constants<>+672(SB), R15
+	NEGQ        R13
+	VMOVUPD     (R15)(R13*8), Y5
+	VMOVUPD     (SI)(R14*8), Y6
+	VMASKMOVPD  (R9)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y1
+	VMASKMOVPD  (R8)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y2
+	VMASKMOVPD  (R10)(R14*8), Y5, Y7
+	VFMADD231PD Y7, Y6, Y3
+	VMASKMOVPD  (R11)(R14*8), Y5, Y5
+	VFMADD231PD Y5, Y6, Y4
+
+done1500:
+row1497:
+	VUNPCKHPD    Y2, Y1, Y5
+	VUNPCKLPD    Y2, Y1, Y1
+	VADDPD       Y5, Y1, Y1
+	VUNPCKHPD    Y4, Y3, Y2
+	VUNPCKLPD    Y4, Y3, Y3
+	VADDPD       Y2, Y3, Y3
+	VPERM2F128   $0x31, Y3, Y1, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      (DI)(R12*1), Y2
+	VFNMADD231PD 4128(DX)(R12*1), Y1, Y2
+	VXORPD       Y1, Y1, Y1
+	VMAXPD       Y1, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y2, (DI)(R12*1)
+	MOVQ         R11, R9
+	ADDQ         64(CX), R9
+	ADDQ         $0x20, R12
+	SUBQ         $0x04, 72(CX)
+	JG           rows1495
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVSD       constants<>+2720(SB), X1
+	VDIVSD       X0, X1, X1
+	VMOVUPD      constants<>+2752(SB), Y2
+	VCMPPD       $0x01, X0, X2, X0
+	VANDPD       X0, X1, X1
+	VMOVSD       X1, 10016(CX)(BX*8)
+	JMP          near1494
+
+far1493:
+	MOVQ 40(CX), SI
+	ADDQ DX, SI
+	XORQ DI, DI
+
+keep1501:
+	VMOVUPD (SI)(DI*8), Y0
+	VMOVUPD Y0, 4128(SI)(DI*8)
+	ADDQ    $0x04, DI
+	MOVQ    kv+192(FP), R8
+	CMPQ    DI, R8
+	JL      keep1501
+	XORQ    SI, SI
+	MOVQ    SI, 10016(CX)(BX*8)
+
+near1494:
+shaped1490:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1486
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1488:
+	MOVQ    16(CX), AX
+	VMOVUPD constants<>+128(SB), Y0
+	MOVQ    24(CX), DX
+	MOVQ    logZ_base+24(FP), BX
+	MOVQ    product_base+48(FP), SI
+	LEAQ    (BX)(DX*8), BX
+	LEAQ    (SI)(DX*8), SI
+	XORQ    DX, DX
+	CMPQ    AX, $0x00000004
+	JLT     rest1503
+
+whole1502:
+	VMOVUPD   672(CX)(DX*8), Y1
+	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
+	VORPD     Y3, Y2, Y2
+	VMOVMSKPD Y2, DI
+	TESTL     DI, DI
+	JZ        safe1504
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe1504
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe1504:
+	VDIVPD      Y1, Y0, Y2
+	VMOVUPD     Y2, 672(CX)(DX*8)
+	VMULPD      1216(CX)(DX*8), Y2, Y2
+	VMOVUPD     128(CX)(DX*8), Y3
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (SI)(DX*8)
+	VPADDQ      constants<>+704(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y2
+	VORPD       constants<>+736(SB), Y2, Y2
+	VSUBPD      constants<>+832(SB), Y2, Y2
+	VANDPD      constants<>+864(SB), Y1, Y1
+	VPADDQ      constants<>+896(SB), Y1, Y1
+	VSUBPD      constants<>+128(SB), Y1, Y1
+	VADDPD      constants<>+928(SB), Y1, Y4
+	VDIVPD      Y4, Y1, Y4
+	VMULPD      Y4, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMOVUPD     constants<>+960(SB), Y7
+	VFMADD213PD constants<>+992(SB), Y6, Y7
+	VFMADD213PD constants<>+1024(SB), Y6, Y7
+	VFMADD213PD constants<>+1056(SB), Y6, Y7
+	VMOVUPD     constants<>+1088(SB), Y8
+	VFMADD213PD constants<>+1120(SB), Y6, Y8
+	VFMADD213PD constants<>+1152(SB), Y6, Y8
+	VMULPD      constants<>+608(SB), Y1, Y9
+	VMULPD      Y1, Y9, Y9
+	VMOVUPD     Y9, Y10
+	VFMADD231PD Y8, Y6, Y10
+	VFMADD231PD Y7, Y5, Y10
+	VMULPD      constants<>+1184(SB), Y2, Y6
+	VFMADD231PD Y10, Y4, Y6
+	VSUBPD      Y6, Y9, Y9
+	VSUBPD      Y1, Y9, Y9
+	VFMSUB132PD constants<>+1216(SB), Y9, Y2
+	VADDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (BX)(DX*8)
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, AX
+	CMPQ        AX, $0x00000004
+	JGE         whole1502
+
+rest1503:
+	TESTQ     AX, AX
+	JZ        done1505
+	LEAQ      constants<>+672(SB), DI
+	MOVQ      AX, R8
+	NEGQ      R8
+	VMOVUPD   (DI)(R8*8), Y1
+	VMOVUPD   672(CX)(DX*8), Y1
+	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
+	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
+	VORPD     Y3, Y2, Y2
+	VMOVMSKPD Y2, DI
+	TESTL     DI, DI
+	JZ        safe1506
+	BSFL      DI, DI
+	ADDQ      DX, DI
+	CMPQ      DI, 16(CX)
+	JGE       safe1506
+	MOVQ      DI, 16(CX)
+	MOVQ      DI, 8(CX)
+
+safe1506:
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, 672(CX)(DX*8)
+	VMULPD  1216(CX)(DX*8), Y0, Y0
+	VMOVUPD 128(CX)(DX*8), Y2
+	VADDPD  Y2, Y0, Y0
+	CMPQ    AX, $0x04
+	JLT     partial1507
+	VMOVUPD Y0, (SI)(DX*8)
+	JMP     stored1509
+
+partial1507:
+	CMPQ         AX, $0x02
+	JLT          single1508
+	VMOVUPD      X0, (SI)(DX*8)
+	JEQ          stored1509
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(SI)(DX*8)
+	JMP          stored1509
+
+single1508:
+	VMOVSD X0, (SI)(DX*8)
+
+stored1509:
+	VPADDQ      constants<>+704(SB), Y1, Y1
+	VPSRLQ      $0x34, Y1, Y0
+	VORPD       constants<>+736(SB), Y0, Y0
+	VSUBPD      constants<>+832(SB), Y0, Y0
+	VANDPD      constants<>+864(SB), Y1, Y1
+	VPADDQ      constants<>+896(SB), Y1, Y1
+	VSUBPD      constants<>+128(SB), Y1, Y1
+	VADDPD      constants<>+928(SB), Y1, Y3
+	VDIVPD      Y3, Y1, Y3
+	VMULPD      Y3, Y3, Y4
+	VMULPD      Y4, Y4, Y5
+	VMOVUPD     constants<>+960(SB), Y6
+	VFMADD213PD constants<>+992(SB), Y5, Y6
+	VFMADD213PD constants<>+1024(SB), Y5, Y6
+	VFMADD213PD constants<>+1056(SB), Y5, Y6
+	VMOVUPD     constants<>+1088(SB), Y7
+	VFMADD213PD constants<>+1120(SB), Y5, Y7
+	VFMADD213PD constants<>+1152(SB), Y5, Y7
+	VMULPD      constants<>+608(SB), Y1, Y8
+	VMULPD      Y1, Y8, Y8
+	VMOVUPD     Y8, Y9
+	VFMADD231PD Y7, Y5, Y9
+	VFMADD231PD Y6, Y4, Y9
+	VMULPD      constants<>+1184(SB), Y0, Y5
+	VFMADD231PD Y9, Y3, Y5
+	VSUBPD      Y5, Y8, Y8
+	VSUBPD      Y1, Y8, Y8
+	VFMSUB132PD constants<>+1216(SB), Y8, Y0
+	VADDPD      Y2, Y0, Y0
+	CMPQ        AX, $0x04
+	JLT         partial1510
+	VMOVUPD     Y0, (BX)(DX*8)
+	JMP         stored1512
+
+partial1510:
+	CMPQ         AX, $0x02
+	JLT          single1511
+	VMOVUPD      X0, (BX)(DX*8)
+	JEQ          stored1512
+	VEXTRACTF128 $0x01, Y0, X0
+	VMOVSD       X0, 16(BX)(DX*8)
+	JMP          stored1512
+
+single1511:
+	VMOVSD X0, (BX)(DX*8)
+
+stored1512:
+done1505:
+	MOVQ (CX), AX
+	LEAQ 1760(CX), DX
+	XORQ BX, BX
+
+pass1513:
+	CMPQ         BX, 16(CX)
+	JGE          passed1515
+	MOVQ         ku+184(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1516
+	MOVQ         kv+192(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general1516
+	MOVQ         tables_base+144(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+184(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+192(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	VBROADCASTSD 10016(CX)(BX*8), Y0
+	VMOVUPD      4192(DX), Y1
+	VMULPD       192(DX), Y0, Y2
+	VMOVUPD      4224(DX), Y3
+	VMULPD       224(DX), Y0, Y0
+	VBROADCASTSD 4128(DX), Y4
+	VBROADCASTSD 128(DX), Y5
+	VMULPD       (DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, (SI)
+	VMULPD       32(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 32(SI)
+	VBROADCASTSD 4136(DX), Y4
+	VBROADCASTSD 136(DX), Y5
+	VMULPD       64(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 64(SI)
+	VMULPD       96(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 96(SI)
+	VBROADCASTSD 4144(DX), Y4
+	VBROADCASTSD 144(DX), Y5
+	VMULPD       128(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 128(SI)
+	VMULPD       160(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 160(SI)
+	VBROADCASTSD 4152(DX), Y4
+	VBROADCASTSD 152(DX), Y5
+	VMULPD       192(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 192(SI)
+	VMULPD       224(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 224(SI)
+	VBROADCASTSD 4160(DX), Y4
+	VBROADCASTSD 160(DX), Y5
+	VMULPD       256(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 256(SI)
+	VMULPD       288(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 288(SI)
+	VBROADCASTSD 4168(DX), Y4
+	VBROADCASTSD 168(DX), Y5
+	VMULPD       320(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 320(SI)
+	VMULPD       352(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 352(SI)
+	VBROADCASTSD 4176(DX), Y4
+	VBROADCASTSD 176(DX), Y5
+	VMULPD       384(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 384(SI)
+	VMULPD       416(DI), Y4, Y4
+	VMULPD       Y3, Y4, Y4
+	VFMADD231PD  Y0, Y5, Y4
+	VMOVUPD      Y4, 416(SI)
+	VBROADCASTSD 4184(DX), Y4
+	VBROADCASTSD 184(DX), Y5
+	VMULPD       448(DI), Y4, Y6
+	VMULPD       Y1, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 448(SI)
+	VMULPD       480(DI), Y4, Y1
+	VMULPD       Y3, Y1, Y1
+	VFMADD231PD  Y0, Y5, Y1
+	VMOVUPD      Y1, 480(SI)
+	JMP          shaped1517
+
+general1516:
+	MOVQ         40(CX), SI
+	ADDQ         DX, SI
+	MOVQ         48(CX), R8
+	SHRQ         $0x01, R8
+	LEAQ         (SI)(R8*1), DI
+	VBROADCASTSD 10016(CX)(BX*8), Y2
+	MOVQ         dst_base+0(FP), R10
+	MOVQ         dst_len+8(FP), R9
+	LEAQ         -32(R10)(R9*8), R9
+	MOVQ         R9, 56(CX)
+	MOVQ         kv+192(FP), R9
+	SHLQ         $0x03, R9
+	MOVQ         R9, 64(CX)
+	MOVQ         ku+184(FP), R9
+	MOVQ         R9, 72(CX)
+	MOVQ         kv+192(FP), R9
+	CMPQ         R9, $0x04
+	JLE          short1518
+	MOVQ         tables_base+144(FP), R9
+	MOVQ         32(AX), R10
+	LEAQ         (R9)(R10*8), R10
+	MOVQ         dst_base+0(FP), R11
+	MOVQ         24(CX), R9
+	ADDQ         BX, R9
+	MOVQ         ku+184(FP), R12
+	IMULQ        R12, R9
+	MOVQ         kv+192(FP), R12
+	IMULQ        R12, R9
+	LEAQ         (R11)(R9*8), R9
+	MOVQ         DX, R11
+
+row1520:
+	VBROADCASTSD 4128(R11), Y0
+	VBROADCASTSD (R11)(R8*1), Y1
+	VMULPD       Y2, Y1, Y1
+	MOVQ         kv+192(FP), R12
+	XORQ         R13, R13
+	CMPQ         R12, $0x00000004
+	JLT          rest1522
+
+whole1521:
+	VMOVUPD     (R10)(R13*8), Y3
+	VMULPD      4128(SI)(R13*8), Y3, Y3
+	VMULPD      Y0, Y3, Y3
+	VFMADD231PD (DI)(R13*8), Y1, Y3
+	VMOVUPD     Y3, (R9)(R13*8)
+	ADDQ        $0x00000004, R13
+	SUBQ        $0x00000004, R12
+	CMPQ        R12, $0x00000004
+	JGE         whole1521
+
+rest1522:
+	TESTQ       R12, R12
+	JZ          done1523
+	LEAQ        constants<>+672(SB), R14
+	MOVQ        R12, R15
+	NEGQ        R15
+	VMOVUPD     (R14)(R15*8), Y3
+	VMASKMOVPD  (R10)(R13*8), Y3, Y3
+	VMULPD      4128(SI)(R13*8), Y3, Y3
+	VMULPD      Y0, Y3, Y3
+	VFMADD231PD (DI)(R13*8), Y1, Y3
+	LEAQ        (R9)(R13*8), R13
+	CMPQ        R13, 56(CX)
+	JGT         pieces1524
+	VMOVUPD     Y3, (R13)
+	JMP         written1525
+
+pieces1524:
+	CMPQ    R12, $0x04
+	JLT     partial1526
+	VMOVUPD Y3, (R13)
+	JMP     stored1528
+
+partial1526:
+	CMPQ         R12, $0x02
+	JLT          single1527
+	VMOVUPD      X3, (R13)
+	JEQ          stored1528
+	VEXTRACTF128 $0x01, Y3, X0
+	VMOVSD       X0, 16(R13)
+	JMP          stored1528
+
+single1527:
+	VMOVSD X3, (R13)
+
+stored1528:
+written1525:
+done1523:
+	ADDQ $0x08, R11
+	ADDQ 64(CX), R10
+	ADDQ 64(CX), R9
+	DECQ 72(CX)
+	JNZ  row1520
+	JMP  done1519
+
+short1518:
+	MOVQ    kv+192(FP), R9
+	LEAQ    constants<>+672(SB), R10
+	MOVQ    R9, R11
+	NEGQ    R11
+	VMOVUPD (R10)(R11*8), Y3
+	XORQ    R10, R10
+	MOVQ    tables_base+144(FP), R11
+	MOVQ    32(AX), R12
+	LEAQ    (R11)(R12*8), R12
+	MOVQ    dst_base+0(FP), R13
+	MOVQ    24(CX), R11
+	ADDQ    BX, R11
+	MOVQ    ku+184(FP), R14
+	IMULQ   R14, R11
+	MOVQ    kv+192(FP), R14
+	IMULQ   R14, R11
+	LEAQ    (R13)(R11*8), R11
+	MOVQ    DX, R13
+
+row1529:
+	VBROADCASTSD 4128(R13), Y0
+	VBROADCASTSD (R13)(R8*1), Y1
+	VMULPD       Y2, Y1, Y1
+	VMASKMOVPD   (R12)(R10*8), Y3, Y4
+	VMULPD       4128(SI)(R10*8), Y4, Y4
+	VMULPD       Y0, Y4, Y4
+	VFMADD231PD  (DI)(R10*8), Y1, Y4
+	LEAQ         (R11)(R10*8), R14
+	CMPQ         R14, 56(CX)
+	JGT          pieces1530
+	VMOVUPD      Y4, (R14)
+	JMP          written1531
+
+pieces1530:
+	CMPQ    R9, $0x04
+	JLT     partial1532
+	VMOVUPD Y4, (R14)
+	JMP     stored1534
+
+partial1532:
+	CMPQ         R9, $0x02
+	JLT          single1533
+	VMOVUPD      X4, (R14)
+	JEQ          stored1534
+	VEXTRACTF128 $0x01, Y4, X0
+	VMOVSD       X0, 16(R14)
+	JMP          stored1534
+
+single1533:
+	VMOVSD X4, (R14)
+
+stored1534:
+written1531:
+	ADDQ $0x08, R13
+	ADDQ 64(CX), R12
+	ADDQ 64(CX), R11
+	DECQ 72(CX)
+	JNZ  row1529
+
+done1519:
+shaped1517:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass1513
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed1515:
+	MOVQ AX, (CX)
+	MOVQ 16(CX), AX
+	ADDQ AX, 24(CX)
+	SUBQ AX, 8(CX)
+	JMP  chunk1416
+
+done1418:
+	MOVQ 24(CX), AX
+	MOVQ AX, done+208(FP)
+	VZEROUPPER
+	RET
+
 // func interleave256(dst []float64, src []float64, n int)
 // Requires: AVX
 TEXT ·interleave256(SB), $0-56
@@ -16523,9 +18577,9 @@ TEXT ·interleave256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1417
+	JLT  blocks1536
 
-block1416:
+block1535:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(BX*1), Y1
 	VMOVUPD    (CX)(BX*2), Y2
@@ -16546,11 +18600,11 @@ block1416:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1416
+	JGE        block1535
 
-blocks1417:
+blocks1536:
 	TESTQ      DX, DX
-	JZ         rest1418
+	JZ         rest1537
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       DX, R8
 	NEGQ       R8
@@ -16569,17 +18623,17 @@ blocks1417:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       DX, $0x01
-	JLE        end1419
+	JLE        end1538
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       DX, $0x02
-	JLE        end1419
+	JLE        end1538
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       DX, $0x03
-	JLE        end1419
+	JLE        end1538
 	VMOVUPD    Y0, 96(AX)
 
-end1419:
-rest1418:
+end1538:
+rest1537:
 	VZEROUPPER
 	RET
 
@@ -16593,9 +18647,9 @@ TEXT ·separate256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1421
+	JLT  blocks1540
 
-block1420:
+block1539:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    32(CX), Y1
 	VMOVUPD    64(CX), Y2
@@ -16616,27 +18670,27 @@ block1420:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1420
+	JGE        block1539
 
-blocks1421:
+blocks1540:
 	TESTQ   DX, DX
-	JZ      rest1422
+	JZ      rest1541
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 	VMOVUPD (CX), Y0
 	CMPQ    DX, $0x01
-	JLE     end1423
+	JLE     end1542
 	VMOVUPD 32(CX), Y1
 	CMPQ    DX, $0x02
-	JLE     end1423
+	JLE     end1542
 	VMOVUPD 64(CX), Y2
 	CMPQ    DX, $0x03
-	JLE     end1423
+	JLE     end1542
 	VMOVUPD 96(CX), Y3
 
-end1423:
+end1542:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -16646,78 +18700,78 @@ end1423:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       DX, $0x04
-	JLT        partial1424
+	JLT        partial1543
 	VMOVUPD    Y6, (AX)
-	JMP        stored1426
+	JMP        stored1545
 
-partial1424:
+partial1543:
 	CMPQ         DX, $0x02
-	JLT          single1425
+	JLT          single1544
 	VMOVUPD      X6, (AX)
-	JEQ          stored1426
+	JEQ          stored1545
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(AX)
-	JMP          stored1426
+	JMP          stored1545
 
-single1425:
+single1544:
 	VMOVSD X6, (AX)
 
-stored1426:
+stored1545:
 	CMPQ    DX, $0x04
-	JLT     partial1427
+	JLT     partial1546
 	VMOVUPD Y2, (AX)(BX*1)
-	JMP     stored1429
+	JMP     stored1548
 
-partial1427:
+partial1546:
 	CMPQ         DX, $0x02
-	JLT          single1428
+	JLT          single1547
 	VMOVUPD      X2, (AX)(BX*1)
-	JEQ          stored1429
+	JEQ          stored1548
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(AX)(BX*1)
-	JMP          stored1429
+	JMP          stored1548
 
-single1428:
+single1547:
 	VMOVSD X2, (AX)(BX*1)
 
-stored1429:
+stored1548:
 	CMPQ    DX, $0x04
-	JLT     partial1430
+	JLT     partial1549
 	VMOVUPD Y4, (AX)(BX*2)
-	JMP     stored1432
+	JMP     stored1551
 
-partial1430:
+partial1549:
 	CMPQ         DX, $0x02
-	JLT          single1431
+	JLT          single1550
 	VMOVUPD      X4, (AX)(BX*2)
-	JEQ          stored1432
+	JEQ          stored1551
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*2)
-	JMP          stored1432
+	JMP          stored1551
 
-single1431:
+single1550:
 	VMOVSD X4, (AX)(BX*2)
 
-stored1432:
+stored1551:
 	CMPQ    DX, $0x04
-	JLT     partial1433
+	JLT     partial1552
 	VMOVUPD Y0, (AX)(SI*1)
-	JMP     stored1435
+	JMP     stored1554
 
-partial1433:
+partial1552:
 	CMPQ         DX, $0x02
-	JLT          single1434
+	JLT          single1553
 	VMOVUPD      X0, (AX)(SI*1)
-	JEQ          stored1435
+	JEQ          stored1554
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(SI*1)
-	JMP          stored1435
+	JMP          stored1554
 
-single1434:
+single1553:
 	VMOVSD X0, (AX)(SI*1)
 
-stored1435:
-rest1422:
+stored1554:
+rest1541:
 	VZEROUPPER
 	RET
 
@@ -16730,41 +18784,41 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ    right_base+96(FP), CX
 	XORQ    DX, DX
 
-vector1436:
+vector1555:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector1436
+	JL      vector1555
 	XORQ    CX, CX
 
-scaling1437:
+scaling1556:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1439:
+vector1558:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1439
+	JL      vector1558
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1440:
+vector1559:
 	MOVQ    rows_base+24(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	VXORPD  Y2, Y2, Y2
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1441:
+vector1560:
 	VMOVUPD     (BX)(R9*1), Y3
 	VFMADD231PD (R8)(R9*1), Y3, Y2
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector1441
+	JL          vector1560
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y2, Y3
 	VDIVPD      Y2, Y1, Y1
@@ -16774,22 +18828,22 @@ vector1441:
 	VMOVUPD     Y1, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1442:
+vector1561:
 	VMOVUPD      (DX)(R8*1), Y2
 	VFMADD231PD  (BX)(R8*1), Y1, Y2
 	VMOVUPD      Y2, (DX)(R8*1)
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1442
+	JL           vector1561
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1440
+	JL           vector1559
 	VBROADCASTSD enough+208(FP), Y1
 	VXORPD       Y2, Y2, Y2
 	XORQ         DX, DX
 
-vector1443:
+vector1562:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y3
 	MOVQ         right_base+96(FP), BX
@@ -16800,23 +18854,23 @@ vector1443:
 	VADDPD       Y3, Y2, Y2
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector1443
+	JL           vector1562
 	VCMPPD       $0x1e, Y1, Y2, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled1438
+	JZ           scaled1557
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled1438
+	JGE          scaled1557
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain1444
+	JLT          plain1563
 	CMPQ         CX, $0x14
-	JGE          plain1444
+	JGE          plain1563
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain1444
+	JZ           plain1563
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -16828,7 +18882,7 @@ vector1443:
 	MOVQ         right_base+96(FP), DI
 	XORQ         R8, R8
 
-vector1446:
+vector1565:
 	VMOVUPD (SI)(R8*1), Y3
 	VMULPD  (DI)(R8*1), Y3, Y3
 	MOVQ    columns_base+48(FP), R9
@@ -16836,25 +18890,25 @@ vector1446:
 	VSUBPD  Y3, Y4, Y4
 	VMOVUPD Y4, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1447
+	JZ      before1566
 	XORQ    R9, R9
 
-vector1448:
+vector1567:
 	VMULPD  (SI)(R9*1), Y3, Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (BX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, R8
-	JL      vector1448
+	JL      vector1567
 
-before1447:
+before1566:
 	VMOVAPD     Y3, Y4
 	VFMADD231PD Y3, Y3, Y4
 	VMOVUPD     Y4, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1446
+	JL          vector1565
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x02, DX
@@ -16866,7 +18920,7 @@ before1447:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1449:
+vector1568:
 	MOVQ    left_base+72(FP), R9
 	VMOVUPD (R9)(R8*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -16879,36 +18933,36 @@ vector1449:
 	VANDPD  Y5, Y3, Y3
 	XORQ    R9, R9
 
-vector1450:
+vector1569:
 	VMOVUPD (BX)(R9*1), Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (DX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, AX
-	JL      vector1450
+	JL      vector1569
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1451:
+vector1570:
 	VMULPD (DX)(R10*1), Y3, Y4
 	LEAQ   32(R10), R11
 	XORQ   R12, R12
 
-vector1452:
+vector1571:
 	VMOVUPD      (R9)(R12*1), Y5
 	VFNMADD231PD (DX)(R12*1), Y4, Y5
 	VMOVUPD      Y5, (R9)(R12*1)
 	ADDQ         $0x20, R12
 	CMPQ         R12, R11
-	JL           vector1452
+	JL           vector1571
 	ADDQ         AX, R9
 	ADDQ         $0x20, R10
 	CMPQ         R10, AX
-	JL           vector1451
+	JL           vector1570
 	ADDQ         AX, BX
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JL           vector1449
+	JL           vector1568
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x01, DX
@@ -16918,52 +18972,52 @@ vector1452:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1453:
+vector1572:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1454
+	JZ    before1573
 	XORQ  R8, R8
 
-vector1455:
+vector1574:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before1456
+	JZ      before1575
 	XORQ    R9, R9
 
-vector1457:
+vector1576:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector1457
+	JL           vector1576
 
-before1456:
+before1575:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector1455
+	JL      vector1574
 
-before1454:
+before1573:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before1458
+	JZ      before1577
 	XORQ    DI, DI
 
-vector1459:
+vector1578:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1459
+	JL           vector1578
 
-before1458:
+before1577:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
 	VMULPD  (DI)(SI*1), Y4, Y4
-	VMULPD  constants<>+2720(SB), Y4, Y4
+	VMULPD  constants<>+2784(SB), Y4, Y4
 	VCMPPD  $0x1e, Y4, Y3, Y4
 	VANDPD  Y4, Y2, Y2
 	VMOVUPD constants<>+128(SB), Y4
@@ -16973,7 +19027,7 @@ before1458:
 	ADDQ    AX, BX
 	ADDQ    $0x20, SI
 	CMPQ    SI, AX
-	JL      vector1453
+	JL      vector1572
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -16989,55 +19043,55 @@ before1458:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1460:
+vector1579:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before1461
+	JZ      before1580
 	XORQ    R8, R8
 
-vector1462:
+vector1581:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector1462
+	JL           vector1581
 
-before1461:
+before1580:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector1460
+	JL      vector1579
 	MOVQ    AX, DI
 
-back1463:
+back1582:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1464:
+below1583:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved1465
+	JGE          solved1584
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below1464
+	JMP          below1583
 
-solved1465:
+solved1584:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1463
-	JMP     scale1445
+	JNZ     back1582
+	JMP     scale1564
 
-plain1444:
+plain1563:
 	XORQ DX, DX
 
-vector1466:
+vector1585:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -17054,11 +19108,11 @@ vector1466:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector1466
+	JL        vector1585
 	INCQ      CX
-	JMP       scaling1437
+	JMP       scaling1556
 
-scale1445:
+scale1564:
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -17068,18 +19122,18 @@ scale1445:
 	VMOVUPD constants<>+128(SB), Y3
 	XORQ    BX, BX
 
-vector1467:
+vector1586:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+160(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1467
+	JL      vector1586
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+608(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector1468:
+vector1587:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -17102,14 +19156,14 @@ vector1468:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector1468
+	JL        vector1587
 	INCQ      CX
-	JMP       scaling1437
+	JMP       scaling1556
 
-scaled1438:
+scaled1557:
 	XORQ CX, CX
 
-vector1469:
+vector1588:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -17133,14 +19187,14 @@ vector1469:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector1469
+	JL      vector1588
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector1470:
+vector1589:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -17148,12 +19202,12 @@ vector1470:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1471:
+vector1590:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1471
+	JL           vector1590
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -17163,14 +19217,14 @@ vector1471:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector1470
+	JL           vector1589
 	VCMPPD       $0x1e, constants<>+2752(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent1472
+	JZ           silent1591
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -17179,14 +19233,14 @@ vector1471:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1474:
+vector1593:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector1475:
+vector1594:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -17224,16 +19278,16 @@ vector1475:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1475
+	JL           vector1594
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1474
+	JL           vector1593
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded1473
+	JMP          rounded1592
 
-silent1472:
+silent1591:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -17241,14 +19295,14 @@ silent1472:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector1476:
+vector1595:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector1477:
+vector1596:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -17256,13 +19310,13 @@ vector1477:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1477
+	JL          vector1596
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector1476
+	JL          vector1595
 
-rounded1473:
+rounded1592:
 	VZEROUPPER
 	RET
 
@@ -17603,12 +19657,13 @@ DATA constants<>+2688(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2696(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2704(SB)/8, $0x5f138d352e5096af
 DATA constants<>+2712(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2720(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2728(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2736(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2744(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2720(SB)/8, $0x3ff0000000000000
 DATA constants<>+2752(SB)/8, $0x3d3c25c268497682
 DATA constants<>+2760(SB)/8, $0x3d3c25c268497682
 DATA constants<>+2768(SB)/8, $0x3d3c25c268497682
 DATA constants<>+2776(SB)/8, $0x3d3c25c268497682
-GLOBL constants<>(SB), RODATA|NOPTR, $2784
+DATA constants<>+2784(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2792(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2800(SB)/8, $0x3e112e0be826d695
+DATA constants<>+2808(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $2816

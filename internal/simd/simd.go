@@ -24,17 +24,20 @@ type implementation struct {
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
 	edgeBeliefs    func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
-	cavities       func(weights, beliefs, messages []float64, list []Message)
-	products       func(out, weights, tables []float64, list []Message)
-	allSafe        func(x []float64) bool
-	absorbAll      func(messages, sums, out []float64, list []Message, damping float64) (residual float64)
-	shift          func(sums []float64, list []Node) (done int)
-	totals         func(totals, weights []float64, list []Node)
-	settle         func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
-	exponentials   func(tables []float64, size int, inverse []float64) (done int)
-	panels         *panelKernels // or none
-	uniform        uniform       // all or none
-	single         implementation32
+	// feasibleEdges leaves how far each edge was off before the rest was spread; none: edgeBeliefs and
+	// panels do its work.
+	feasibleEdges func(dst, logZ, product, off, beliefs, messages, tables []float64, edges []Edge, ku, kv int, enough float64) (done int)
+	cavities      func(weights, beliefs, messages []float64, list []Message)
+	products      func(out, weights, tables []float64, list []Message)
+	allSafe       func(x []float64) bool
+	absorbAll     func(messages, sums, out []float64, list []Message, damping float64) (residual float64)
+	shift         func(sums []float64, list []Node) (done int)
+	totals        func(totals, weights []float64, list []Node)
+	settle        func(beliefs, sums, logTotals []float64, list []Node) (residual float64)
+	exponentials  func(tables []float64, size int, inverse []float64) (done int)
+	panels        *panelKernels // or none
+	uniform       uniform       // all or none
+	single        implementation32
 }
 
 // active is chosen once, when the package is initialised.

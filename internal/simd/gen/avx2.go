@@ -25,6 +25,7 @@ func (g *generator) avx2() {
 	v.exponentiate256()
 	v.absorb256()
 	v.edgeBelief256()
+	v.feasibleEdges256()
 	v.interleave256()
 	v.separate256()
 	v.panels256Bits().consistent()

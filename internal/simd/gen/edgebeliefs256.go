@@ -61,30 +61,38 @@ func (g avx2) edgeBeliefs256() {
 	g.kernel("edgeBeliefs", "func(dst []NUMBER, logZ, product, beliefs, messages []float64, tables []NUMBER, edges *int, count, ku, kv int) (done int)",
 		"EdgeBeliefs", fmt.Sprintf(" for 1 to %d states, as far as edges are safe and inside the slices", maxStates512))
 	b := edgeBatch256{g, g.alignedScratch(batchBytes256), g.GP64(), g.GP64(), g.GP64()}
+	b.chunks(1, b.cavities, [][2]func(){{b.totalsOfEight, b.totals}}, [2]func(){b.beliefOfEight, b.belief})
+}
+
+// chunks emits the passes for chunks of edges: first fills in what exponentials are made of, so
+// many rows of each end of an edge; sums and write are for tables of 8×8, and for all.
+func (g edgeBatch256) chunks(rows int, first func(stop string), sums [][2]func(), write [2]func()) {
 	again, part, done := g.label("chunk"), g.label("part"), g.label("done")
-	b.begin(done)
+	g.begin(done, rows)
 	g.Label(again)
 	chunk := g.GP64()
-	g.MOVQ(b.slot(slotLeft), chunk)
+	g.MOVQ(g.slot(slotLeft), chunk)
 	g.TESTQ(chunk, chunk)
 	g.JLE(label(done))
-	g.CMPQ(chunk, b.slot(slotMost))
+	g.CMPQ(chunk, g.slot(slotMost))
 	g.JLE(label(part))
-	g.MOVQ(b.slot(slotMost), chunk)
+	g.MOVQ(g.slot(slotMost), chunk)
 	g.Label(part)
-	g.MOVQ(chunk, b.slot(slotChunk))
-	b.pass(b.cavities)
-	b.exponentials()
-	b.pass(func(string) { b.byShape(b.totalsOfEight, b.totals) })
-	b.results()
-	b.pass(func(string) { b.byShape(b.beliefOfEight, b.belief) })
-	g.MOVQ(b.edge, b.slot(slotList))
-	g.MOVQ(b.slot(slotChunk), chunk)
-	g.ADDQ(chunk, b.slot(slotDone))
-	g.SUBQ(chunk, b.slot(slotLeft))
+	g.MOVQ(chunk, g.slot(slotChunk))
+	g.pass(first)
+	g.exponentials()
+	for _, step := range sums {
+		g.pass(func(string) { g.byShape(step[0], step[1]) })
+	}
+	g.results()
+	g.pass(func(string) { g.byShape(write[0], write[1]) })
+	g.MOVQ(g.edge, g.slot(slotList))
+	g.MOVQ(g.slot(slotChunk), chunk)
+	g.ADDQ(chunk, g.slot(slotDone))
+	g.SUBQ(chunk, g.slot(slotLeft))
 	g.JMP(label(again))
 	g.Label(done)
-	g.MOVQ(b.slot(slotDone), chunk)
+	g.MOVQ(g.slot(slotDone), chunk)
 	g.Store(chunk, g.ReturnIndex(0))
 	g.end()
 }
@@ -101,7 +109,7 @@ var edgeParts256 = []struct {
 }
 
 // begin fills the slots. It jumps away where a slice is too short for any edge.
-func (g edgeBatch256) begin(none string) {
+func (g edgeBatch256) begin(none string, rows int) {
 	zero := g.zero()
 	g.MOVQ(zero, g.slot(slotDone))
 	g.MOVQ(g.intParam("count"), g.slot(slotLeft))
@@ -119,6 +127,9 @@ func (g edgeBatch256) begin(none string) {
 	right, stride, most := g.vectorBytes("ku"), g.vectorBytes("kv"), g.GP64()
 	g.ADDQ(right, stride)
 	g.MOVQ(right, g.slot(slotRight))
+	if rows > 1 {
+		g.IMUL3Q(operand.U8(rows), stride, stride)
+	}
 	g.MOVQ(stride, g.slot(slotStride))
 	// As many edges as have room.
 	few := g.label("few")
@@ -482,6 +493,20 @@ func (g edgeBatch256) beliefOfEight() {
 
 // belief writes the belief of edge n.
 func (g edgeBatch256) belief() {
+	right, scale, a := g.rightWeights(), g.YMM(), g.YMM()
+	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+	g.beliefOf(func(weight operand.Mem) {
+		g.broadcast(weight, a)
+		g.mul(scale, a, a)
+	}, func(z reg.VecVirtual, i reg.Register) {
+		g.mul(g.at(right, i, 0), z, z)
+		g.mul(a, z, z)
+	})
+}
+
+// beliefOf writes a belief of edge n: ofRow prepares for the row of a weight, and ofVector makes a
+// vector of the belief from one of the table.
+func (g edgeBatch256) beliefOf(ofRow func(weight operand.Mem), ofVector func(z reg.VecVirtual, i reg.Register)) {
 	short, done, last, dst := g.label("short"), g.label("done"), g.GP64(), g.base("dst")
 	g.MOVQ(g.length("dst"), last)
 	g.LEAQ(g.at(dst, last, -32), last)
@@ -490,33 +515,28 @@ func (g edgeBatch256) belief() {
 	g.MOVQ(g.intParam("ku"), g.slot(slotRows))
 	g.CMPQ(g.intParam("kv"), operand.U8(g.lanes()))
 	g.JLE(label(short))
-	g.beliefOf(func(body func(i reg.Register, rest *rest256)) {
+	g.beliefRows(ofRow, ofVector, func(body func(i reg.Register, rest *rest256)) {
 		g.loop256(g.intParam("kv"), 1, func(i reg.Register, _ int, rest *rest256) { body(i, rest) })
 	})
 	g.JMP(label(done))
 	g.Label(short)
 	// Rows of one vector, or less, have one mask.
 	rest, zero := g.rest256(g.intParam("kv")), g.zero()
-	g.beliefOf(func(body func(i reg.Register, rest *rest256)) { body(zero, rest) })
+	g.beliefRows(ofRow, ofVector, func(body func(i reg.Register, rest *rest256)) { body(zero, rest) })
 	g.Label(done)
 }
 
-// beliefOf emits the rows of a belief; eachVector emits body for those
-// of one row. A vector that holds
-// the end of a row is written whole, over what comes next, as long as it ends before dst
-// does.
-func (g edgeBatch256) beliefOf(eachVector func(body func(i reg.Register, rest *rest256))) {
-	row, to, right, scale, w, again := g.table(), g.to(), g.rightWeights(), g.YMM(), g.GP64(), g.label("row")
-	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+// beliefRows emits the rows of a belief; eachVector emits body for those of one row. A vector
+// that holds the end of a row is written whole, over what comes next, as long as it ends before
+// dst does.
+func (g edgeBatch256) beliefRows(ofRow func(weight operand.Mem), ofVector func(z reg.VecVirtual, i reg.Register), eachVector func(body func(i reg.Register, rest *rest256))) {
+	row, to, w, again := g.table(), g.to(), g.GP64(), g.label("row")
 	g.MOVQ(g.weights, w)
 	g.Label(again)
-	a := g.YMM()
-	g.broadcast(operand.Mem{Base: w}, a)
-	g.mul(scale, a, a)
+	ofRow(operand.Mem{Base: w})
 	eachVector(func(i reg.Register, rest *rest256) {
 		z := g.load256(g.at(row, i, 0), rest)
-		g.mul(g.at(right, i, 0), z, z)
-		g.mul(a, z, z)
+		ofVector(z, i)
 		if rest == nil {
 			g.move(z, g.at(to, i, 0))
 			return
