@@ -58,7 +58,6 @@ var avx2 = implementation{
 	multiplyMatrix: multiplyMatrix256,
 	scatterMatrix:  scatterMatrix256,
 	edgeBeliefs:    anyEdgeBeliefs256,
-	feasibleEdges:  anyFeasibleEdges256,
 	cavities:       anyCavities256,
 	products:       anyProducts256,
 	allSafe:        allSafe256,

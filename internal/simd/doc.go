@@ -3,7 +3,8 @@
 // and scatter of rows of features, and the kernels of which an iteration of learning
 // is made. These are MultiplyMatrix for the potentials, Exponentials for tables, the
 // steps of a batch from Cavities to Settle for messages and beliefs of nodes, and
-// EdgeBeliefs and ScatterMatrix for the gradient, Consistent for bounds. With AVX-512 a Uniform has fewer
+// EdgeBeliefs and ScatterMatrix for the gradient, Feasible for that of visits in double precision, of
+// which the kernel is AVX2 on both, and Consistent for bounds. With AVX-512 a Uniform has fewer
 // steps than a batch, for networks whose nodes all have the same number of states, up
 // to 16: offsets follow from the numbers of nodes and edges, so that nobody lists them,
 // and what is done to one message stays in registers.

@@ -5,9 +5,9 @@ import "github.com/blockbp/blockbp/internal/numeric"
 // Feasible makes beliefs of edges that are consistent with those of nodes. It carries the scratch
 // that this needs; one per goroutine. The zero value is ready.
 type Feasible struct {
-	off                    []float64 // how far the beliefs of edges are from consistent ones
-	tables, rows, columns  []float64 // of edges that are too far
-	logZ, product, scratch []float64
+	off                   []float64 // how far the beliefs of edges are from consistent ones
+	tables, rows, columns []float64 // of edges that are too far
+	scratch               []float64
 }
 
 // Edges is EdgeBeliefs, and then Consistent, with the sums of the beliefs of the nodes. Kernels scale
