@@ -98,7 +98,7 @@ type progress struct {
 // run counts the seconds since started.
 func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	before := l.progress.Seconds
-	if l.settings.Checkpoint == nil {
+	if l.settings.Checkpoint == nil && !l.replicated() {
 		l.stopped = ctx
 	}
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
@@ -138,6 +138,13 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	}
 }
 
+// replicated reports that several processes do all of the same work, each for itself. A clock or a
+// context of one may not end a visit there: its messages would be others than those of the rest.
+func (l *learner) replicated() bool {
+	_, whole := l.executor.(threads)
+	return whole && l.settings.size() > 1
+}
+
 // interrupted reports that a run that saves no state was.
 func (l *learner) interrupted() bool {
 	return l.stopped != nil && l.settings.any(l.stopped.Err() != nil)
@@ -155,7 +162,7 @@ func (l *learner) iterate() error {
 		}
 		v.limits, v.precision, v.bounds, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true, !l.exact // marginals are consistent
 	}
-	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() {
+	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))
 		defer stop()
 		v.until = until

@@ -1,6 +1,10 @@
 package learn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/internal/simd"
+)
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
 // with the same problem and settings but for Threads, and for what only one of them should do, such
@@ -65,29 +69,37 @@ func (l *learner) sameEverywhere() error {
 	if g.Size() > mostParts {
 		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each", g.Size(), mostParts)
 	}
-	is := l.identify()
-	var digests [4]digest
-	for i, text := range []string{is.Data, is.Partition, is.Counting} {
-		for _, b := range []byte(text) {
-			digests[i].add(uint64(b))
-		}
-	}
-	digests[3].addFloats(l.model.Weights)
-	digests[3].addFloats([]float64{l.problem.L2})
-	all, counts := make([]float64, len(digests)*g.Size()), make([]int, g.Size())
-	for i, d := range digests {
-		all[g.Rank()*len(digests)+i] = float64(uint32(d))
-	}
-	for r := range counts {
-		counts[r] = len(digests)
-	}
-	g.Gather(all, all[g.Rank()*len(digests):][:len(digests)], counts)
-	for r := range counts {
-		for i, what := range []string{"data", "blocks, whose sizes follow this machine's cache: name them with --blocks", "counting numbers", "initial weights or l2"} {
-			if all[i] != all[r*len(digests)+i] {
-				return fmt.Errorf("learn: process %d has other %s than process 0: all need the same files, options and version", r, what)
+	is, start := l.identify(), digest(0)
+	start.addFloats(l.model.Weights)
+	for _, x := range []struct{ what, has string }{
+		{"data", is.Data},
+		{"blocks, whose sizes follow the machine's cache: name them with --blocks", is.Partition},
+		{"counting numbers", is.Counting},
+		{"initial weights", start.String()},
+		{"options or version", l.settings.course(l.problem.L2)},
+		{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, as by GODEBUG=cpu.avx512f=off", simd.Name()},
+	} {
+		all := g.Bytes([]byte(x.has))
+		for r, has := range all {
+			if string(has) != string(all[0]) {
+				return fmt.Errorf("learn: process %d has other %s than process 0: all need the same files, options and version", r, x.what)
 			}
 		}
 	}
 	return nil
+}
+
+// course is what of the settings decides the course of a run, in words.
+func (s *Settings) course(l2 float64) string {
+	resume := ""
+	if s.Resume != nil {
+		resume = s.Resume.checksum + string(s.Resume.progress)
+	}
+	metric := ""
+	if s.EarlyStop != nil {
+		metric = fmt.Sprint(*s.EarlyStop)
+	}
+	return fmt.Sprint(stateFormat, l2, s.Method, s.stepName(), s.order(), s.Seed, s.Together, s.Pairs, s.precision(), s.InnerSweeps, s.InnerTolerance,
+		s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance, s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime,
+		s.Evaluate != nil, s.EvaluateEvery, metric, s.Checkpoint != nil, resume)
 }

@@ -166,6 +166,48 @@ func TestGroupErrors(t *testing.T) {
 	}
 }
 
+// Processes that would take other courses are told so, all of them.
+func TestGroupRefusesOthers(t *testing.T) {
+	p := problems(t)["plain"]
+	for name, change := range map[string]func(s *Settings){
+		"sweeps": func(s *Settings) { s.InnerSweeps = 5 },
+		"limit":  func(s *Settings) { s.MaxPasses = 7 },
+		"state":  func(s *Settings) { s.Resume = someState(t, p, Settings{Method: BBPL, Step: FirstOrder()}) },
+		"saving": func(s *Settings) { s.Checkpoint = func(*State) error { return nil } },
+	} {
+		errs := make([]error, 3)
+		processes(t, 3, func(g Group) {
+			s := Settings{Method: BBPL, Group: g, Step: FirstOrder()}
+			if g.Rank() == 1 {
+				change(&s)
+			}
+			_, errs[g.Rank()] = Fit(context.Background(), p, s)
+		})
+		for rank, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "process 1 has other options") {
+				t.Errorf("%s: process %d: error %v", name, rank, err)
+			}
+		}
+	}
+}
+
+// Where all processes do the same, as for small problems, a clock ends none of them within a visit.
+func TestGroupOfSmallProblems(t *testing.T) {
+	p := problems(t)["plain"]
+	for _, method := range []Method{Full, BBPL} {
+		results := make([]*Result, 3)
+		processes(t, 3, func(g Group) {
+			s := Settings{Method: method, Group: g, MaxTime: 20 * time.Millisecond, InnerTolerance: 1e-300, GradientTolerance: 1e-300, InnerSweeps: 300}
+			results[g.Rank()] = must(Fit(context.Background(), p, s))
+		})
+		for rank, r := range results {
+			if !slices.Equal(r.Model.Weights, results[0].Model.Weights) || r.Reason != results[0].Reason {
+				t.Errorf("%s: process %d ends otherwise than process 0: %s, %s", method, rank, r.Reason, results[0].Reason)
+			}
+		}
+	}
+}
+
 // What one process alone is told, by its context or its clock, all do.
 func TestGroupEndsTogether(t *testing.T) {
 	p := randomProblem(t, 11, problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/report"
@@ -136,7 +137,10 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if folder != nil {
 		defer folder.Close()
 	}
-	if err = t.together(err); err != nil {
+	if err = t.together(err); err != nil && t.follows() && errors.As(err, new(*distributed.RankError)) {
+		return nil // process 0 says it, and its exit code is that of the job
+	}
+	if err != nil {
 		return err
 	}
 	if t.follows() {

@@ -97,7 +97,11 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 	}
 	started := time.Now()
 	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(pathShare*float64(p.Settings.MaxTime)), p.Settings.Group)
-	if ctx.Err() != nil {
+	interrupted := ctx.Err() != nil
+	if g := p.Settings.Group; g != nil {
+		interrupted = g.Any(interrupted)
+	}
+	if interrupted {
 		text := "interrupted while node weights were learned without edges; nothing was written: start again"
 		if r.folder != nil {
 			text = fmt.Sprintf("interrupted while node weights were learned without edges; begin again with blockbp train %s --resume", r.files.Dir())

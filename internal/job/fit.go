@@ -27,7 +27,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
-	if err == nil && watch.Fitted != nil {
+	if err == nil && watch.Fitted != nil && fitted.Status != learn.Interrupted {
 		watch.Fitted()
 	}
 	if err == nil && r.folder != nil {

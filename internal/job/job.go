@@ -25,7 +25,7 @@ type Watch struct {
 	Checking func(passes int, residual float64)
 	// SaveNow is asked now and then whether to make a checkpoint, as learn.Settings.CheckpointNow.
 	SaveNow func() bool
-	// Fitted is told when the weights are learned.
+	// Fitted is told when the weights are learned, unless the training was interrupted.
 	Fitted func()
 	// Tried is told of every value of l2 that a path has come to.
 	Tried func(l2path.Point)
