@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -34,28 +35,27 @@ import (
 //
 // While visits pay, there is a step at each (early). Then joint descent takes over (joint).
 type auto struct {
+	autoState
 	firstOrder bool // without dense
 	problem    StepProblem
 	fisher     *fisher
 	dense      *dense
 	spans      []crf.Span // of all types: nodes, then edges
-	beliefs    []float64  // π of every type
 	labels     []float64  // frequencies of the (joint) states
 	curvature  *quasiNewton
 	early      *early
 	joint      *joint
 	lanczos    *lanczos
 
-	plain   []float64 // P⁻¹ g
-	first   []float64 // weights at the start
-	scalars []float64 // see the constants below
+	plain []float64 // P⁻¹ g
 }
 
-// Places in auto.scalars.
-const (
-	autoFirstValue = iota // objective at the start
-	autoScalars
-)
+// autoState is what a resumed run goes on from, with the states of its parts.
+type autoState struct {
+	beliefs    []float64 // π of every type
+	first      []float64 // weights at the start
+	firstValue float64   // objective there
+}
 
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
@@ -101,7 +101,7 @@ func (a *auto) Start(p StepProblem) error {
 	}
 	a.dense = newDense(&p)
 	a.beliefs, a.labels = make([]float64, states), p.statistics.frequencies()
-	a.plain, a.first, a.scalars = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, autoScalars)
+	a.plain, a.first = make([]float64, layout.Size), make([]float64, layout.Size)
 	a.curvature = newQuasiNewton(layout.Size, a.apply)
 	a.early = newEarly(&a.problem)
 	a.joint = newJoint(layout.Size, a.curvature)
@@ -116,34 +116,41 @@ func (a *auto) Start(p StepProblem) error {
 	return nil
 }
 
-// forget lets go of all but numbers that tell how the run went.
+// forget lets go of all but what tells how the run went.
 func (a *auto) forget() {
-	if a.scalars == nil {
+	if a.curvature == nil {
 		return // it did not start
 	}
 	*a = auto{
-		firstOrder: a.firstOrder, scalars: a.scalars, early: &early{scalars: a.early.scalars},
-		joint: &joint{scalars: a.joint.scalars}, dense: &dense{scalars: a.dense.scalars},
+		firstOrder: a.firstOrder, joint: &joint{jointState: jointState{jointProgress: a.joint.jointProgress}},
+		dense: &dense{denseState: denseState{has: a.dense.has}},
 	}
 }
 
-// Memory implements StepRule; after a run there is none.
-func (a *auto) Memory() [][]float64 {
+// State implements StepRule; after a run there is none.
+func (a *auto) State() any {
 	if a.curvature == nil {
 		return nil
 	}
-	memory := append([][]float64{a.scalars, a.beliefs, a.first, a.lanczos.scalars}, a.early.memory()...)
-	memory = append(append(memory, a.curvature.memory()...), a.joint.memory()...)
-	return append(memory, a.dense.memory()...)
+	return &struct {
+		auto  *autoState
+		early *earlyState
+		pairs *quasiNewtonState
+		joint *jointState
+		dense *denseState
+		probe *lanczosState
+	}{&a.autoState, &a.early.earlyState, &a.curvature.quasiNewtonState, &a.joint.jointState, &a.dense.denseState, &a.lanczos.lanczosState}
 }
+
+func (a *auto) possible() error { return errors.Join(a.curvature.possible(), a.lanczos.possible()) }
 
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
 	e := a.early
-	if e.scalars[earlyVisits] == 0 {
+	if e.visits == 0 {
 		a.measure()
 		copy(a.first, theta)
-		a.scalars[autoFirstValue] = a.problem.Objective()
+		a.firstValue = a.problem.Objective()
 		e.begin(theta, gradient)
 	}
 	e.visit(theta, gradient)
@@ -191,7 +198,7 @@ func (a *auto) leave(theta, gradient []float64) (size float64) {
 func (a *auto) best() []float64 {
 	switch {
 	case a.joint.on():
-		if best := a.joint.best(); !slices.Equal(best, a.first) || a.joint.scalars[jointAlpha] < 1 {
+		if best := a.joint.best(); !slices.Equal(best, a.first) || a.joint.alpha < 1 {
 			return best
 		}
 		// The best weights of visits, which a check will compare with the start.
@@ -221,7 +228,7 @@ func (a *auto) measure() {
 // descend starts joint descent at the best weights.
 func (a *auto) descend(theta []float64) {
 	copy(theta, a.early.best)
-	a.depart(theta, a.first, a.scalars[autoFirstValue])
+	a.depart(theta, a.first, a.firstValue)
 }
 
 // depart starts joint descent on the line from start, of that value, to theta.
@@ -246,7 +253,7 @@ func (a *auto) saddles() *lanczos {
 		return nil
 	}
 	if a.joint.on() && a.dense.definite() {
-		a.lanczos.scalars[lanczosSmallest] = math.NaN() // of an earlier point
+		a.lanczos.smallest = math.NaN() // of an earlier point
 		return nil
 	}
 	a.measure()
@@ -257,7 +264,7 @@ func (a *auto) saddles() *lanczos {
 func (a *auto) renew() bool {
 	renewed := a.dense.endPass()
 	if renewed {
-		if a.curvature.scalars[memoryScale] = 1; a.dense.exact {
+		if a.curvature.scale = 1; a.dense.exact {
 			a.curvature.reset(1)
 		}
 	}
@@ -284,7 +291,7 @@ func (a *auto) damping(promise float64) float64 {
 // held reports steps at visits of a large network, whose messages lag behind: where there is
 // little curvature, or gradients have shown less than P, they are as short as P alone has them.
 func (a *auto) held() bool {
-	return !a.firstOrder && a.problem.exact == nil && !a.joint.on() && a.early.scalars[earlyHeld] > 0
+	return !a.firstOrder && a.problem.exact == nil && !a.joint.on() && a.early.held
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

@@ -24,28 +24,28 @@ const (
 
 // checkProgress is where a check stands.
 type checkProgress struct {
-	Active  bool         `json:"active"`
-	Purpose checkPurpose `json:"purpose"`
-	Next    int          `json:"next"` // of checkSchedule
-	Passes  int          `json:"passes"`
+	Active  bool
+	Purpose checkPurpose
+	Next    int // of checkSchedule
+	Passes  int
 	// Exact: the messages are those of the weights already, and no sweep is made.
-	Exact bool `json:"exact"`
+	Exact bool
 	// Again: a claim that was found true is only made again, after a look for saddles.
-	Again bool `json:"again"`
+	Again bool
 	// Settled: what is left of the inference is too little to matter.
-	Settled bool `json:"settled"`
+	Settled bool
 	// Change and ChangeBefore are those of the gradient in the last two passes.
-	Change       float64 `json:"-" bits:"check_change"`
-	ChangeBefore float64 `json:"-" bits:"check_change_before"`
+	Change       float64
+	ChangeBefore float64
 	// Residual is the largest change of a message in the first sweeps of the last pass with
 	// sweeps, and Current that of the pass at work so far, seen in visit WorstAt.
-	Residual   float64 `json:"-" bits:"check_residual"`
-	Current    float64 `json:"-" bits:"check_current"`
-	WorstAt    int     `json:"worst_at"`
-	Smallest   float64 `json:"-" bits:"check_smallest"`
-	SmallestAt int     `json:"smallest_at"`
-	Damping    float64 `json:"-" bits:"check_damping"`
-	Gap        float64 `json:"-" bits:"check_gap"` // of the inference: see endWholePass
+	Residual   float64
+	Current    float64
+	WorstAt    int
+	Smallest   float64
+	SmallestAt int
+	Damping    float64
+	Gap        float64 // of the inference: see endWholePass
 }
 
 // The bounds of checks, all in one place.

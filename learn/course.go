@@ -85,29 +85,65 @@ func (c *course) record(e Event) error {
 	return c.settings.Recorder(e)
 }
 
-// state is what a checkpoint has of the run, given its slices.
-func (c *course) state(blocks int, is fingerprint, random []byte, arrays []array) (*State, error) {
-	text, err := json.Marshal(c.saved(blocks, is, random))
+// ruleName begins the names of what a step rule has in a checkpoint.
+const ruleName = "step"
+
+// state is what a checkpoint has of the run, given what a rule goes on from and other slices.
+func (c *course) state(blocks int, is fingerprint, random []byte, rule any, others []array) (*State, error) {
+	s, p := c.settings, &c.progress
+	out := &saved{
+		Format: stateFormat, Random: random,
+		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: c.problem.L2,
+		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
+	}
+	if s.EarlyStop != nil {
+		out.Metric = s.EarlyStop.Metric
+	}
+	if s.RandomOrder || s.unlabelled != nil {
+		out.Seed = &s.Seed
+	}
+	var arrays []array
+	var err error
+	if out.Progress, _, err = encode("", p); err != nil {
+		return nil, err
+	}
+	if out.Rule, arrays, err = encode(ruleName, rule); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(out)
 	if err != nil {
 		return nil, err
 	}
-	return &State{Iteration: c.progress.Iterations, progress: text, arrays: arrays}, nil
+	return &State{Iteration: p.Iterations, progress: text, arrays: c.allArrays(append(arrays, others...))}, nil
 }
 
-// arrays begins the list of the slices of the state: the weights, some others, the best
-// weights, and the memory of what makes the steps.
-func (c *course) arrays(withBest bool, memory [][]float64, others ...array) []array {
-	a := append([]array{{"weights", c.model.Weights}}, others...)
-	if withBest {
-		if c.best == nil {
-			c.best = c.model.Clone()
-		}
+// allArrays begins the list of the slices of a state with the weights, also the best ones.
+func (c *course) allArrays(others []array) []array {
+	a := []array{{"weights", c.model.Weights}}
+	if c.best != nil {
 		a = append(a, array{"best", c.best.Weights})
 	}
-	for i, x := range memory {
-		a = append(a, array{fmt.Sprintf("step.%d", i), x})
+	return append(a, others...)
+}
+
+// restoreProgress takes the progress of a saved state.
+func (c *course) restoreProgress(in *saved) error {
+	return in.Progress.decode("", &c.progress)
+}
+
+// restoreArrays fills what a rule goes on from, and all slices.
+func (c *course) restoreArrays(in *saved, state *State, rule any, others []array) error {
+	if err := in.Rule.decode(ruleName, rule); err != nil {
+		return err
 	}
-	return a
+	_, arrays, err := encode(ruleName, rule)
+	if err != nil {
+		return err
+	}
+	if in.HasBest {
+		c.best = c.model.Clone()
+	}
+	return state.fill(c.allArrays(append(arrays, others...)))
 }
 
 // result is what the progress tells of a run that has ended.

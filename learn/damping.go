@@ -10,11 +10,11 @@ import "github.com/blockbp/blockbp/internal/bp"
 // them, because its gradients make no sense, any residual that does not fall is the
 // messages' own doing. They are damped from then on.
 type stalling struct {
-	Passes     int     `json:"passes"` // since the residual was smallest
-	Iterations int     `json:"iterations"`
-	Moved      bool    `json:"moved"`                      // the weights, in this pass
-	Current    float64 `json:"-" bits:"stalling_current"`  // largest residual of this pass so far
-	Smallest   float64 `json:"-" bits:"stalling_smallest"` // of the passes; 0: none yet
+	Passes     int // since the residual was smallest
+	Iterations int
+	Moved      bool    // the weights, in this pass
+	Current    float64 // largest residual of this pass so far
+	Smallest   float64 // of the passes; 0: none yet
 }
 
 // circling is a change of a log-message that weights on their way to an optimum do

@@ -13,6 +13,7 @@ import (
 // of passes grows, and costs a share of them at most. For small problems it is the Hessian
 // itself (response), renewed at each step of joint descent, which makes that Newton's method.
 type dense struct {
+	denseState
 	measure           func(dst []float64) error                            // nil: not used
 	damped            func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
 	each              eachThread
@@ -22,20 +23,18 @@ type dense struct {
 	size              int
 	passWork          float64
 	renewal, solution float64   // work of one
-	factor            []float64 // [size*size] L of H = L Lᵀ in the lower triangle
 	fresh             []float64 // [size*size] scratch
 	measured          []float64 // [size*size] the Hessian
-	scalars           []float64 // see the constants below
 }
 
-// Places in dense.scalars.
-const (
-	denseOn     = iota // 1 where there is a factor
-	densePasses        // made
-	denseDue           // passes to be made before the next renewal
-	denseSpent         // work on renewals
-	denseScalars
-)
+// denseState is what a resumed run goes on from.
+type denseState struct {
+	has    bool      // a factor
+	passes int       // made
+	due    float64   // passes to be made before the next renewal
+	spent  float64   // work on renewals
+	factor []float64 // [size*size] L of H = L Lᵀ in the lower triangle
+}
 
 const (
 	// maxDense is the largest number of weights with a dense Hessian.
@@ -67,16 +66,16 @@ const (
 // newDense prepares it, unused where the data are small beside the weights.
 func newDense(p *StepProblem) *dense {
 	n := float64(p.Model.Layout.Size)
-	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork, scalars: make([]float64, denseScalars)}
+	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork}
 	if p.exact != nil {
-		d.exact, d.free, d.scalars[denseDue] = true, freeExact, math.Inf(1)
+		d.exact, d.free, d.due = true, freeExact, math.Inf(1)
 		d.take(p)
 		return d
 	}
 	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
-	d.free, d.scalars[denseDue] = freeRenewals, firstRenewal
+	d.free, d.due = freeRenewals, firstRenewal
 	d.take(p)
 	return d
 }
@@ -96,27 +95,24 @@ func (d *dense) take(p *StepProblem) {
 }
 
 // on reports whether there is a factor.
-func (d *dense) on() bool { return d.scalars[denseOn] > 0 }
-
-func (d *dense) memory() [][]float64 { return [][]float64{d.scalars, d.factor} }
+func (d *dense) on() bool { return d.has }
 
 // endPass renews the factor if it is time, and reports whether it did. A Hessian that
 // cannot be measured or factorised leaves the last one in place.
 func (d *dense) endPass() bool {
-	c := d.scalars
-	c[densePasses]++
-	if d.measure == nil || c[densePasses] < c[denseDue] || !d.affords(d.renewal) {
+	d.passes++
+	if d.measure == nil || float64(d.passes) < d.due || !d.affords(d.renewal) {
 		return false
 	}
-	c[denseSpent] += d.renewal
+	d.spent += d.renewal
 	if !d.exact {
-		c[denseDue] = renewalGrowth * c[densePasses]
+		d.due = renewalGrowth * float64(d.passes)
 	}
 	if d.measure(d.measured) != nil || !d.decompose() {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
-	c[denseOn] = 1
+	d.has = true
 	return true
 }
 
@@ -131,15 +127,14 @@ func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
-	d.scalars[denseOn] = 1
+	d.has = true
 	d.solve(direction, gradient)
 	return finite(direction)
 }
 
 // affords reports whether work may be spent.
 func (d *dense) affords(work float64) bool {
-	c := d.scalars
-	return c[denseSpent]+work <= renewalShare*c[densePasses]*d.passWork+d.free
+	return d.spent+work <= renewalShare*float64(d.passes)*d.passWork+d.free
 }
 
 // decompose writes the Cholesky factor of what was measured to d.fresh. Where rounding has
@@ -161,7 +156,7 @@ func (d *dense) decompose() bool {
 	if !d.exact || d.convex || !d.affords(work) {
 		return false
 	}
-	d.scalars[denseSpent] += work
+	d.spent += work
 	copy(d.fresh, d.measured)
 	h, places := coupled(d.measured, d.size)
 	if !absolute(d.fresh, d.size, h, places) {
@@ -176,7 +171,7 @@ func (d *dense) definite() bool {
 	if !d.exact || !d.affords(d.renewal) || d.measure(d.measured) != nil {
 		return false
 	}
-	d.scalars[denseSpent] += d.renewal
+	d.spent += d.renewal
 	copy(d.fresh, d.measured)
 	stiffen(d.fresh, d.size, stiffness)
 	return factorise(d.fresh, d.size, d.each)
@@ -246,7 +241,7 @@ func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
 // hasten asks for the first renewal at the end of the next pass.
 func (d *dense) hasten() {
 	if !d.on() {
-		d.scalars[denseDue] = min(d.scalars[denseDue], d.scalars[densePasses])
+		d.due = min(d.due, float64(d.passes))
 	}
 }
 

@@ -23,36 +23,40 @@ import (
 // Such a step knows nothing of messages that have not arrived. The phase
 // ends, for good, where the norm ḡᵀP⁻¹ḡ at pass ends grows, or falls too slowly.
 type early struct {
+	earlyState
 	problem *StepProblem
 	tied    []crf.Span
 	shares  [][]VisitShare
 
-	mean, gradient         []float64 // θ̄ and ḡ
-	visited                []float64 // [visits of a pass][tied weights] θ_b
-	order                  []float64 // [visits of a pass] when each was made last
-	lastMean, lastGradient []float64 // at the last pass end
-	best                   []float64 // θ̄ at the pass end with the smallest norm
-	scalars                []float64 // see the constants below
-
+	gradient  []float64       // ḡ
 	direction []float64       // H⁻¹ḡ
 	from      []float64       // [visits of a pass] share of the gradient that a visit renews of another
 	theta     []float64       // of the moment
 	renew     func(at, n int) // takes weights of the moment over into θ̄
 }
 
-// Places in early.scalars.
-const (
-	earlyVisits = iota // made
-	earlyInPass        // of them, in this pass
-	earlyNorm          // ḡᵀP⁻¹ḡ at the last visit
-	earlyBest          // the smallest at a pass end, or at the start
-	earlyMark          // what it has to fall below, for the phase to go on
-	earlySince         // passes since that was set
-	earlyLag           // the largest change of a message in this pass, in nats
-	earlyHeld          // 1 where that was large, or in the pass before
-	earlyFree          // 1 once a pass got nearer that was not held
-	earlyScalars
-)
+// earlyState is what a resumed run goes on from.
+type earlyState struct {
+	earlyProgress
+	mean                   []float64 // θ̄
+	visited                []float64 // [visits of a pass][tied weights] θ_b
+	order                  []float64 // [visits of a pass] when each was made last
+	lastMean, lastGradient []float64 // θ̄ and ḡ at the last pass end
+	best                   []float64 // θ̄ at the pass end with the smallest norm
+}
+
+// earlyProgress is where the phase stands.
+type earlyProgress struct {
+	visits   int     // made
+	inPass   int     // of them, in this pass
+	norm     float64 // ḡᵀP⁻¹ḡ at the last visit
+	smallest float64 // at a pass end, or at the start
+	mark     float64 // what it has to fall below, for the phase to go on
+	since    int     // passes since that was set
+	lag      float64 // the largest change of a message in this pass, in nats
+	held     bool    // that was large, or in the pass before
+	free     bool    // a pass got nearer that was not held
+}
 
 const (
 	// tolerableGrowth of ḡᵀP⁻¹ḡ over its best ends the phase at a pass end: steps have
@@ -69,11 +73,8 @@ const (
 
 func newEarly(p *StepProblem) *early {
 	layout := &p.Model.Layout
-	e := &early{
-		problem: p, tied: tiedSpans(layout), shares: p.Shares(),
-		visited: make([]float64, p.PerPass*layout.TiedSize), order: make([]float64, p.PerPass),
-		from: make([]float64, p.PerPass), scalars: make([]float64, earlyScalars),
-	}
+	e := &early{problem: p, tied: tiedSpans(layout), shares: p.Shares(), from: make([]float64, p.PerPass)}
+	e.visited, e.order = make([]float64, p.PerPass*layout.TiedSize), make([]float64, p.PerPass)
 	for _, x := range []*[]float64{&e.mean, &e.gradient, &e.lastMean, &e.lastGradient, &e.best, &e.direction} {
 		*x = make([]float64, layout.Size)
 	}
@@ -91,10 +92,6 @@ func tiedSpans(layout *crf.Layout) (tied []crf.Span) {
 	return tied
 }
 
-func (e *early) memory() [][]float64 {
-	return [][]float64{e.scalars, e.mean, e.visited, e.order, e.lastMean, e.lastGradient, e.best}
-}
-
 // begin starts a pass with a gradient that is of these weights alone.
 func (e *early) begin(theta, gradient []float64) {
 	size := e.problem.Model.Layout.TiedSize
@@ -106,13 +103,13 @@ func (e *early) begin(theta, gradient []float64) {
 	copy(e.mean, theta)
 	copy(e.lastMean, theta)
 	copy(e.lastGradient, gradient)
-	e.scalars[earlyInPass] = 0
+	e.inPass = 0
 }
 
 // again begins anew at other weights, where visits did not pay.
 func (e *early) again(theta, gradient []float64) {
 	e.begin(theta, gradient)
-	e.scalars[earlyBest], e.scalars[earlyMark], e.scalars[earlySince] = math.Inf(1), math.Inf(1), 0
+	e.smallest, e.mark, e.since = math.Inf(1), math.Inf(1), 0
 }
 
 // visit renews θ̄ and ḡ, given the weights of a visit and the gradient after it. Parts
@@ -145,15 +142,15 @@ func (e *early) visit(theta, gradient []float64) {
 	if e.theta = theta; len(e.tied) < len(p.Model.Layout.Node)+len(p.Model.Layout.Edge) {
 		p.EachUntied(visit, e.renew)
 	}
-	if lag := p.lag(); !(lag <= e.scalars[earlyLag]) {
-		e.scalars[earlyLag] = lag
+	if lag := p.lag(); !(lag <= e.lag) {
+		e.lag = lag
 	}
-	if !(e.scalars[earlyLag] <= lagging) {
-		e.scalars[earlyHeld] = 1
+	if !(e.lag <= lagging) {
+		e.held = true
 	}
-	e.scalars[earlyVisits]++
-	e.scalars[earlyInPass]++
-	e.order[visit] = e.scalars[earlyVisits]
+	e.visits++
+	e.inPass++
+	e.order[visit] = float64(e.visits)
 	for j, g := range gradient {
 		e.gradient[j] = g - p.L2*(theta[j]-e.mean[j])
 	}
@@ -161,19 +158,18 @@ func (e *early) visit(theta, gradient []float64) {
 
 // step moves theta to the minimum of the model, or reports that visits no longer pay.
 func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
-	c := e.scalars
 	norm := a.norm(e.gradient)
-	first, passEnds := c[earlyVisits] == 1, int(c[earlyInPass]) == e.problem.PerPass
+	first, passEnds := e.visits == 1, e.inPass == e.problem.PerPass
 	tolerable := tolerableGrowth
 	if !passEnds {
 		tolerable *= tolerableGrowth
 	}
 	if first {
-		c[earlyBest], c[earlyMark] = norm, norm
+		e.smallest, e.mark = norm, norm
 		copy(e.best, theta)
 	}
-	c[earlyNorm] = norm
-	if !(norm <= tolerable*c[earlyBest]) {
+	e.norm = norm
+	if !(norm <= tolerable*e.smallest) {
 		return 0, false
 	}
 	if passEnds {
@@ -183,7 +179,7 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 	}
 	a.curvature.direct(e.direction, e.gradient)
 	promise := simd.Dot(e.direction, e.gradient)
-	if size = a.damping(promise); e.scalars[earlyFree] == 0 && size*promise > norm {
+	if size = a.damping(promise); !e.free && size*promise > norm {
 		size = norm / promise // while messages lag behind, gradients show less curvature than there is
 	}
 	for j, d := range e.direction {
@@ -195,7 +191,6 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 // endPass learns from a pass, and returns the norm by the P of the next one, and whether
 // passes pay.
 func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
-	c := e.scalars
 	s, y := a.curvature.next()
 	for j, g := range e.gradient {
 		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
@@ -203,30 +198,30 @@ func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
 	a.curvature.store()
 	copy(e.lastMean, e.mean)
 	copy(e.lastGradient, e.gradient)
-	if norm <= c[earlyBest] {
-		c[earlyBest] = norm
+	if norm <= e.smallest {
+		e.smallest = norm
 		copy(e.best, e.mean)
-		c[earlyFree] = max(c[earlyFree], float64(oneIf(!a.held())))
+		e.free = e.free || !a.held()
 	}
-	if c[earlySince]++; c[earlyBest] <= slowestFall*c[earlyMark] {
-		c[earlyMark], c[earlySince] = c[earlyBest], 0
+	if e.since++; e.smallest <= slowestFall*e.mark {
+		e.mark, e.since = e.smallest, 0
 	}
-	c[earlyInPass] = 0
-	c[earlyHeld], c[earlyLag] = float64(oneIf(!(c[earlyLag] <= lagging))), 0
+	e.inPass = 0
+	e.held, e.lag = !(e.lag <= lagging), 0
 	a.measure()
 	if renewed = norm; a.renew() {
 		renewed = a.norm(e.gradient)
 	}
 	if norm > 0 {
-		c[earlyBest] *= renewed / norm
-		c[earlyMark] *= renewed / norm
+		e.smallest *= renewed / norm
+		e.mark *= renewed / norm
 	}
-	return renewed, c[earlySince] <= patientPasses
+	return renewed, e.since <= patientPasses
 }
 
 // worse reports that weights of the moment are of a step that went wrong.
 func (e *early) worse() bool {
-	return e.scalars[earlyVisits] > 0 && e.scalars[earlyNorm] > tolerableGrowth*e.scalars[earlyBest]
+	return e.visits > 0 && e.norm > tolerableGrowth*e.smallest
 }
 
 // earlyMemory lists what newEarly takes, with the vectors of auto.

@@ -48,51 +48,50 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 }
 
 // progress is where a run stands: with the weights, messages and contributions,
-// all that a resumed run needs. Numbers that may be NaN or infinite are saved by their
-// bits, under the name of the tag.
+// all that a resumed run needs.
 type progress struct {
-	Iterations     int     `json:"iterations"`
-	Passes         float64 `json:"passes"`
-	CheckPasses    float64 `json:"check_passes"`
-	GradientPasses float64 `json:"gradient_passes"`
-	Seconds        float64 `json:"seconds"` // before the last start
-	CheckSeconds   float64 `json:"check_seconds"`
+	Iterations     int
+	Passes         float64
+	CheckPasses    float64
+	GradientPasses float64
+	Seconds        float64 // before the last start
+	CheckSeconds   float64
 
-	First          float64 `json:"-" bits:"first"` // ‖∇L‖₂ at the start
-	FirstObjective float64 `json:"-" bits:"first_objective"`
-	FirstResidual  float64 `json:"-" bits:"first_residual"` // of the inference there
-	LastObjective  float64 `json:"-" bits:"last_objective"` // at the last pass end
-	Change         float64 `json:"-" bits:"change"`         // of the objective over the last pass
-	Objective      float64 `json:"-" bits:"objective"`
-	GradientNorm   float64 `json:"-" bits:"gradient_norm"`
-	Upper          float64 `json:"-" bits:"upper"`  // F, NaN where blocks were visited at different weights
-	Lower          float64 `json:"-" bits:"lower"`  // bound of the smallest objective
-	Held           float64 `json:"-" bits:"held"`   // Upper a pass ago, NaN where the weights were others
-	Waiting        int     `json:"waiting"`         // passes of joint descent at these weights
-	Visits         int     `json:"visits"`          // since weights moved, where they move after whole passes
-	Infeasible     bool    `json:"infeasible"`      // consistent beliefs of this pass take a forbidden state
-	Watched        bool    `json:"watched"`         // learner.watched is of these weights
-	Momentum       int     `json:"momentum"`        // whole passes in a row, fewer where F has risen
-	Before         float64 `json:"-" bits:"before"` // Upper at the begin of the last of them
-	Missing        string  `json:"missing"`         // what the last claim of convergence lacked
-	Worse          int     `json:"worse"`           // pass ends in a row above the first objective
-	LastCheck      int     `json:"last_check"`
-	FailedChecks   int     `json:"failed_checks"`
-	Halvings       int     `json:"-"`       // of the way back to the start, in the final checks
-	Refined        bool    `json:"refined"` // from single to double precision
+	First          float64 // ‖∇L‖₂ at the start
+	FirstObjective float64
+	FirstResidual  float64 // of the inference there
+	LastObjective  float64 // at the last pass end
+	Change         float64 // of the objective over the last pass
+	Objective      float64
+	GradientNorm   float64
+	Upper          float64 // F, NaN where blocks were visited at different weights
+	Lower          float64 // bound of the smallest objective
+	Held           float64 // Upper a pass ago, NaN where the weights were others
+	Waiting        int     // passes of joint descent at these weights
+	Visits         int     // since weights moved, where they move after whole passes
+	Infeasible     bool    // consistent beliefs of this pass take a forbidden state
+	Watched        bool    // learner.watched is of these weights
+	Momentum       int     // whole passes in a row, fewer where F has risen
+	Before         float64 // Upper at the begin of the last of them
+	Missing        string  // what the last claim of convergence lacked
+	Worse          int     // pass ends in a row above the first objective
+	LastCheck      int
+	FailedChecks   int
+	Halvings       int  // of the way back to the start, in the final checks
+	Refined        bool // from single to double precision
 
-	NextEvaluation float64 `json:"next_evaluation"` // passes
-	BestValue      float64 `json:"-" bits:"best_value"`
-	SinceBest      int     `json:"since_best"`
+	NextEvaluation float64 // passes
+	BestValue      float64
+	SinceBest      int
 
 	// Damping of the messages, for inference that need not converge without, and what
 	// decides it.
-	Damping  float64  `json:"-" bits:"damping"`
-	Stalling stalling `json:"stalling"`
+	Damping  float64
+	Stalling stalling
 
-	Check  checkProgress `json:"check"`
-	Status Status        `json:"status"`
-	Reason string        `json:"reason"`
+	Check  checkProgress
+	Status Status
+	Reason string
 }
 
 // run counts the seconds since started.

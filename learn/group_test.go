@@ -98,7 +98,7 @@ func TestGroup(t *testing.T) {
 // timeless is progress without what depends on the clock.
 func timeless(progress []byte) string {
 	text := string(progress)
-	for _, name := range []string{`"seconds":`, `"check_seconds":`} {
+	for _, name := range []string{`"Seconds":`, `"CheckSeconds":`} {
 		if i := strings.Index(text, name); i >= 0 {
 			n := strings.IndexAny(text[i:], ",}")
 			text = text[:i] + text[i+n:]

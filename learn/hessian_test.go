@@ -164,7 +164,7 @@ func TestDenseSolve(t *testing.T) {
 		}
 		h[i*n+i] += 0.1
 	}
-	d := &dense{size: n, factor: slices.Clone(h)}
+	d := &dense{size: n, denseState: denseState{factor: slices.Clone(h)}}
 	if !factorise(d.factor, n, oneThread) {
 		t.Fatal("not factorised")
 	}

@@ -23,41 +23,44 @@ import (
 // The line to the first point comes from the start of the run, whose objective the first
 // check has found: what the visits of single blocks have done is one step to be judged.
 type joint struct {
+	jointState
 	curvature *quasiNewton
-
-	origin    []float64 // weights at the start of the line
-	first     []float64 // gradient there
-	lately    []float64 // gradient at the point at hand a pass ago
-	direction []float64 // the line is origin − α·direction
-	scalars   []float64 // see the constants below
 
 	// step finds a damped step of weights and messages, and the gradient that it is for, and
 	// begins its line; nil: there are none.
 	step  func(direction, gradient []float64, damping float64) bool
 	lean  func(direction []float64, damping float64) bool // see StepProblem
 	place func(along float64)
-	line  [][]float64
 	// patience is how many passes messages have to take at a point for the next line to be
 	// one of theirs, too.
 	patience float64
 }
 
-// Places in joint.scalars.
-const (
-	jointOn      = iota // 1 in this phase
-	jointValue          // F at the origin
-	jointSlope          // φ'(0) ≤ 0 of the line
-	jointAlpha          // α of the point at hand; 0 at the origin
-	jointBefore         // F at this point a pass ago, NaN where there was none
-	jointHeld           // passes at this point
-	jointDoubt          // what F at the origin may still change by, where it is no bound
-	jointLongest        // first α of the next line
-	jointLine           // 1: messages have a line, too
-	jointChange         // of the gradient in the last pass at this point, NaN where that is not known
-	jointDamping        // of the next step
-	jointGrowth         // by which it grows where that is not taken
-	jointScalars
-)
+// jointState is what a resumed run goes on from.
+type jointState struct {
+	jointProgress
+	origin    []float64   // weights at the start of the line
+	first     []float64   // gradient there
+	lately    []float64   // gradient at the point at hand a pass ago
+	direction []float64   // the line is origin − α·direction
+	line      [][]float64 // that of the messages
+}
+
+// jointProgress is where the phase stands.
+type jointProgress struct {
+	began   bool    // it has
+	value   float64 // F at the origin
+	slope   float64 // φ'(0) ≤ 0 of the line
+	alpha   float64 // α of the point at hand; 0 at the origin
+	before  float64 // F at this point a pass ago, NaN where there was none
+	held    int     // passes at this point
+	doubt   float64 // what F at the origin may still change by, where it is no bound
+	longest float64 // first α of the next line
+	both    bool    // messages have a line, too
+	change  float64 // of the gradient in the last pass at this point, NaN where that is not known
+	damping float64 // of the next step
+	growth  float64 // by which it grows where that is not taken
+}
 
 const (
 	// enoughFall is the share of the fall promised by the slope that a step has to keep.
@@ -86,22 +89,18 @@ const (
 )
 
 func newJoint(size int, curvature *quasiNewton) *joint {
-	j := &joint{curvature: curvature, scalars: make([]float64, jointScalars)}
+	j := &joint{curvature: curvature}
 	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction} {
 		*x = make([]float64, size)
 	}
 	return j
 }
 
-func (j *joint) memory() [][]float64 {
-	return append([][]float64{j.scalars, j.origin, j.first, j.lately, j.direction}, j.line...)
-}
-
-func (j *joint) on() bool { return j.scalars[jointOn] > 0 }
+func (j *joint) on() bool { return j.began }
 
 // best returns the weights of the lowest F so far, nil where they are those at hand.
 func (j *joint) best() []float64 {
-	if j.scalars[jointAlpha] > 0 {
+	if j.alpha > 0 {
 		return j.origin
 	}
 	return nil
@@ -110,16 +109,14 @@ func (j *joint) best() []float64 {
 // begin starts the phase: theta is the first point to be judged, against start, of the
 // objective value.
 func (j *joint) begin(theta, start []float64, value float64) {
-	clear(j.scalars)
-	j.scalars[jointOn], j.scalars[jointValue], j.scalars[jointBefore], j.scalars[jointLongest] = 1, value, math.NaN(), 1
+	j.jointProgress = jointProgress{began: true, value: value, before: math.NaN(), longest: 1, damping: 1, growth: 2}
 	copy(j.origin, start)
 	for i, x := range theta {
 		j.direction[i] = start[i] - x
 	}
 	if simd.Dot(j.direction, j.direction) > 0 {
-		j.scalars[jointAlpha] = 1
+		j.alpha = 1
 	}
-	j.scalars[jointDamping], j.scalars[jointGrowth] = 1, 2
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
@@ -127,18 +124,17 @@ func (j *joint) begin(theta, start []float64, value float64) {
 // tell. gap is how far above the objective value is at most, sure says that value is a bound,
 // and monotone that sweeps can only lower it.
 func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
-	s := j.scalars
-	before := s[jointBefore]
-	s[jointBefore] = value
-	s[jointHeld]++
-	lacks := value - s[jointValue] - enoughFall*s[jointAlpha]*s[jointSlope]
+	before := j.before
+	j.before = value
+	j.held++
+	lacks := value - j.value - enoughFall*j.alpha*j.slope
 	rounding := meritRounding * (1 + math.Abs(value))
 	finite := math.Abs(value) <= math.MaxFloat64
 	fell := before - value
-	if finite && sure && !monotone && s[jointAlpha] > 0 {
+	if finite && sure && !monotone && j.alpha > 0 {
 		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap)
 	}
-	if s[jointAlpha] > 0 && s[jointLine] > 0 && j.step != nil {
+	if j.alpha > 0 && j.both && j.step != nil {
 		return j.judgeDamped(theta, gradient, value, rounding)
 	}
 	doubt := 0.0
@@ -148,23 +144,23 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	// What is no bound is believed once it changes little against what it decides, and against
 	// what was promised: a larger fall is one of messages that have not followed yet.
 	decisive := math.Abs(lacks)
-	if promised := -s[jointSlope] * s[jointAlpha]; lacks < 0 && promised > 0 {
+	if promised := -j.slope * j.alpha; lacks < 0 && promised > 0 {
 		decisive = min(decisive, promised)
 	}
 	switch {
-	case finite && !sure && !(math.Abs(fell) <= undecided*decisive+rounding) && s[jointHeld] < longestHold:
+	case finite && !sure && !(math.Abs(fell) <= undecided*decisive+rounding) && j.held < longestHold:
 		return false, false
-	case finite && s[jointAlpha] > 0 && math.Abs(value-s[jointValue]) <= rounding:
+	case finite && j.alpha > 0 && math.Abs(value-j.value) <= rounding:
 		// F tells no more. The slope does: where it is negative F has fallen, and where it is
 		// smaller than the first was the minimum is between (Hager and Zhang 2005).
-		accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]
-	case finite && lacks <= rounding+doubt+s[jointDoubt]:
+		accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+	case finite && lacks <= rounding+doubt+j.doubt:
 		accepted = true
-	case s[jointAlpha] == 0:
+	case j.alpha == 0:
 		// At the origin again, with messages that had been taken elsewhere: sweeps bring F
 		// back to what it was. Where it is no bound, it may be another fixed point.
-		if accepted = finite && (math.Abs(fell) <= rounding || s[jointHeld] >= longestHold); accepted {
-			s[jointValue], s[jointDoubt] = value, doubt
+		if accepted = finite && (math.Abs(fell) <= rounding || j.held >= longestHold); accepted {
+			j.value, j.doubt = value, doubt
 		}
 		return accepted, false
 	}
@@ -173,18 +169,17 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 		return false, true
 	}
 	j.accept(theta, gradient, value)
-	s[jointDoubt] = doubt
+	j.doubt = doubt
 	return true, false
 }
 
 // judgeDamped judges a damped step by what it gained of what it promised, and adjusts the
 // damping (Nielsen 1999).
 func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
-	s := j.scalars
-	gain := s[jointValue] - value
-	ratio := gain / (-s[jointSlope] / 2)
+	gain := j.value - value
+	ratio := gain / (-j.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
-		ratio = float64(oneIf(-simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]))
+		ratio = float64(oneIf(-simd.Dot(gradient, j.direction) <= -flatEnough*j.slope))
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, j.origin)
@@ -194,31 +189,29 @@ func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) 
 		return false, true
 	}
 	shrink := 2*min(ratio, 1) - 1
-	s[jointDamping], s[jointGrowth] = max(leastDamping, s[jointDamping]*max(0.1, 1-shrink*shrink*shrink)), 2
+	j.damping, j.growth = max(leastDamping, j.damping*max(0.1, 1-shrink*shrink*shrink)), 2
 	j.accept(theta, gradient, value)
 	return true, false
 }
 
 // harder raises the damping.
 func (j *joint) harder() {
-	s := j.scalars
-	s[jointDamping] = max(leastDamping, s[jointDamping]*s[jointGrowth])
-	s[jointGrowth] *= 2
+	j.damping = max(leastDamping, j.damping*j.growth)
+	j.growth *= 2
 }
 
 // try takes a damped step of weights and messages from theta, the origin. Where none can be
 // found messages go on by themselves.
 func (j *joint) try(theta []float64) float64 {
 	copy(j.origin, theta)
-	s := j.scalars
-	for s[jointGrowth] <= mostGrowth {
-		if j.step(j.direction, j.first, s[jointDamping]) {
-			s[jointSlope], s[jointLine] = -simd.Dot(j.first, j.direction), 1
+	for j.growth <= mostGrowth {
+		if j.step(j.direction, j.first, j.damping) {
+			j.slope, j.both = -simd.Dot(j.first, j.direction), true
 			return j.move(theta, 1)
 		}
 		j.harder()
 	}
-	s[jointDamping], s[jointGrowth], s[jointLine] = 1, 2, 0
+	j.damping, j.growth, j.both = 1, 2, false
 	return j.move(theta, 0)
 }
 
@@ -227,32 +220,31 @@ func (j *joint) try(theta []float64) float64 {
 // gradient decides, once it is known well enough: by the changes that are still to come if
 // they go on to shrink as they do.
 func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float64) (accepted, moved bool) {
-	s := j.scalars
 	change := math.NaN() // since the last pass here
-	if s[jointHeld] > 1 {
+	if j.held > 1 {
 		change = 0
 		for i, g := range gradient {
 			change += (g - j.lately[i]) * (g - j.lately[i])
 		}
 		change = math.Sqrt(change)
 	}
-	ratio := change / s[jointChange]
+	ratio := change / j.change
 	if math.IsNaN(ratio) {
 		ratio = usualSettling
 	}
 	ratio = min(max(ratio, fastestSettling), slowestSettling)
-	s[jointChange] = change
+	j.change = change
 	copy(j.lately, gradient)
 	known := change*ratio/(1-ratio) <= unknownGradient*math.Sqrt(simd.Dot(gradient, gradient))
-	settled := math.IsInf(gap, 1) || gap <= unknownGradient*(s[jointValue]-value)
+	settled := math.IsInf(gap, 1) || gap <= unknownGradient*(j.value-value)
 	switch {
 	case gap < lacks:
 	case lacks <= 0 && settled:
 		accepted = true
-	case s[jointSlope] < 0 && !known && s[jointHeld] < longestHold:
+	case j.slope < 0 && !known && j.held < longestHold:
 		return false, false
 	default:
-		accepted = lacks <= 0 || -simd.Dot(gradient, j.direction) <= -flatEnough*s[jointSlope]
+		accepted = lacks <= 0 || -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
 	}
 	if !accepted {
 		j.shorten(theta, lacks, true)
@@ -264,25 +256,23 @@ func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float6
 
 // accept makes theta the origin.
 func (j *joint) accept(theta, gradient []float64, value float64) {
-	s := j.scalars
 	if j.step == nil {
 		j.remember(theta, gradient)
 	}
 	copy(j.origin, theta)
-	if s[jointAlpha] > 0 {
-		s[jointLongest] = min(1, lineGrowth*s[jointAlpha])
+	if j.alpha > 0 {
+		j.longest = min(1, lineGrowth*j.alpha)
 	}
-	s[jointValue], s[jointAlpha] = value, 0
+	j.value, j.alpha = value, 0
 }
 
 // shorten goes back on the line: to the minimum of the parabola through F and its slope
 // at the origin and F here, between a tenth and half of the length.
 func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
-	s := j.scalars
-	alpha := s[jointAlpha]
+	alpha := j.alpha
 	next := 0.1 * alpha
 	if finite {
-		promised := -s[jointSlope] * alpha
+		promised := -j.slope * alpha
 		next = alpha * min(max(promised/(2*(promised+lacks)), 0.1), 0.5)
 	}
 	if next < smallestAlpha {
@@ -294,7 +284,7 @@ func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
 
 // remember keeps the pair of the line's start and its end.
 func (j *joint) remember(theta, gradient []float64) {
-	if j.scalars[jointAlpha] == 0 || j.scalars[jointSlope] == 0 {
+	if j.alpha == 0 || j.slope == 0 {
 		return // no step, or the line from the start: no gradient is known there
 	}
 	ds, dy := j.curvature.next()
@@ -309,32 +299,31 @@ func (j *joint) leave(theta, gradient []float64) float64 {
 	copy(j.origin, theta)
 	copy(j.first, gradient)
 	j.curvature.direct(j.direction, gradient)
-	s := j.scalars
-	s[jointSlope] = -simd.Dot(gradient, j.direction)
-	s[jointAlpha] = 0
-	if s[jointLine] = 0; j.lean != nil && s[jointHeld] >= j.patience {
+	j.slope = -simd.Dot(gradient, j.direction)
+	j.alpha = 0
+	if j.both = false; j.lean != nil && float64(j.held) >= j.patience {
 		j.lean(j.direction, 0)
-		s[jointLine] = 1
+		j.both = true
 	}
-	return j.move(theta, s[jointLongest])
+	return j.move(theta, j.longest)
 }
 
 func (j *joint) move(theta []float64, alpha float64) float64 {
 	for i, x := range j.origin {
 		theta[i] = x - alpha*j.direction[i]
 	}
-	if j.scalars[jointLine] > 0 {
+	if j.both {
 		j.place(-alpha)
 	}
-	j.scalars[jointAlpha], j.scalars[jointBefore], j.scalars[jointHeld] = alpha, math.NaN(), 0
-	j.scalars[jointChange] = math.NaN()
+	j.alpha, j.before, j.held = alpha, math.NaN(), 0
+	j.change = math.NaN()
 	return alpha
 }
 
 // refreshed tells of what a check has found at the origin.
 func (j *joint) refreshed(gradient []float64, value float64) {
 	copy(j.first, gradient)
-	j.scalars[jointValue], j.scalars[jointBefore], j.scalars[jointHeld] = value, value, 0
+	j.value, j.before, j.held = value, value, 0
 }
 
 // jointMemory lists what newJoint takes, when the phase begins that writes to it.

@@ -17,28 +17,27 @@ import (
 // j = k and 0 elsewhere, and to P v_k; in the last place to θ and to the gradient there, or
 // the way to leave. What they had is forgotten.
 type lanczos struct {
-	q       *quasiNewton
-	scalars []float64 // see the constants below
+	lanczosState
+	q *quasiNewton
 }
 
-// Places in lanczos.scalars.
-const (
-	lanczosTaken    = iota // products taken
-	lanczosSide            // of the point at hand: 1, or −1 of the second to leave to
-	lanczosLength          // of the step to it
-	lanczosUnit            // its length where curvature is that of P
-	lanczosAway            // 1: the points are where to leave to
-	lanczosThere           // objective at the first of them
-	lanczosSmallest        // curvature found last; NaN: none was
-	lanczosLargest         // the largest in size
-	lanczosHere            // objective at θ
-	lanczosLast            // that of the last probe that came to its end, +Inf before
-	lanczosSlope           // largest change of the gradient, by length
-	lanczosNoise           // largest share of it that a product may be wrong by
-	lanczosDiagonal        // v_kᵀ H v_k from here on
-	lanczosBeside   = lanczosDiagonal + lanczosSteps
-	lanczosScalars  = lanczosBeside + lanczosSteps
-)
+// lanczosState is what a resumed run goes on from.
+type lanczosState struct {
+	taken    int                   // products
+	second   bool                  // the point at hand is the second to leave to, on the other side
+	distance float64               // to the point at hand
+	unit     float64               // distance where curvature is that of P
+	away     bool                  // the points are where to leave to
+	there    float64               // objective at the first of them
+	smallest float64               // curvature found last; NaN: none was
+	largest  float64               // the largest in size
+	here     float64               // objective at θ
+	last     float64               // that of the last probe that came to its end, +Inf before
+	slope    float64               // largest change of the gradient, by length
+	noise    float64               // largest share of it that a product may be wrong by
+	diagonal [lanczosSteps]float64 // v_kᵀ H v_k
+	beside   [lanczosSteps]float64
+}
 
 const (
 	// lanczosSteps is how many products there are at most: the room that pairs have, but
@@ -65,27 +64,31 @@ const (
 	lowerSaddle = 1e-6
 )
 
+// possible refuses a state that no run can have kept.
+func (z *lanczosState) possible() error {
+	if !(0 <= z.taken && z.taken <= lanczosSteps) {
+		return stateErrorf("%d products with the Hessian: the file is damaged", z.taken)
+	}
+	return nil
+}
+
 func newLanczos(q *quasiNewton) *lanczos {
-	z := &lanczos{q: q, scalars: make([]float64, lanczosScalars)}
-	z.scalars[lanczosSmallest], z.scalars[lanczosLast] = math.NaN(), math.Inf(1)
-	return z
+	return &lanczos{q: q, lanczosState: lanczosState{smallest: math.NaN(), last: math.Inf(1)}}
 }
 
 // due reports whether curvature is to be measured before a claim at a point of that value.
 func (z *lanczos) due(value float64) bool {
-	last := z.scalars[lanczosLast]
-	return !(value >= last-lowerSaddle*(1+math.Abs(last)))
+	return !(value >= z.last-lowerSaddle*(1+math.Abs(z.last)))
 }
 
 // begin starts at theta, with gradient and value there, and with points as far away. start
 // is of the range and scale of gradients.
 func (z *lanczos) begin(theta, gradient, start []float64, value, length float64) {
-	s := z.scalars
 	z.q.reset(1)
 	copy(z.theta(), theta)
 	copy(z.scratch(), gradient)
 	copy(z.q.y[0], start)
-	s[lanczosTaken], s[lanczosSide], s[lanczosLength], s[lanczosUnit], s[lanczosAway], s[lanczosHere], s[lanczosSlope], s[lanczosNoise] = 0, 1, length, length, 0, value, 0, 0
+	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, last: z.last}
 	z.normalise(0)
 }
 
@@ -111,80 +114,81 @@ func (z *lanczos) normalise(k int) float64 {
 
 // point writes the weights at which the objective and its gradient are wanted next.
 func (z *lanczos) point(dst []float64) {
-	s := z.scalars
 	direction := z.scratch()
-	if s[lanczosAway] == 0 {
-		direction = z.q.s[int(s[lanczosTaken])]
+	if !z.away {
+		direction = z.q.s[z.taken]
+	}
+	distance := z.distance
+	if z.second {
+		distance = -distance
 	}
 	for i, x := range z.theta() {
-		dst[i] = x + s[lanczosSide]*s[lanczosLength]*direction[i]
+		dst[i] = x + distance*direction[i]
 	}
 }
 
 // length returns how long a step of a product is along directions of a curvature.
 func (z *lanczos) length(curvature float64) float64 {
-	return z.scalars[lanczosUnit] / math.Sqrt(max(1, math.Abs(curvature)))
+	return z.unit / math.Sqrt(max(1, math.Abs(curvature)))
 }
 
 // take takes objective and gradient at the point, and reports whether another is wanted.
 func (z *lanczos) take(gradient []float64, value float64) (more bool) {
-	s := z.scalars
-	if !z.leaves() {
+	if !z.away {
 		return z.product(gradient)
 	}
-	if s[lanczosSide] > 0 {
-		s[lanczosThere], s[lanczosSide] = value, -1
+	if !z.second {
+		z.there, z.second = value, true
 		return true
 	}
-	if !(value < s[lanczosThere]) {
-		value, s[lanczosSide] = s[lanczosThere], 1
+	if !(value < z.there) {
+		value, z.second = z.there, false
 	}
-	if value < s[lanczosHere]+enoughOfCurve/2*s[lanczosSmallest]*s[lanczosLength]*s[lanczosLength] {
-		s[lanczosLast] = s[lanczosHere]
+	if value < z.here+enoughOfCurve/2*z.smallest*z.distance*z.distance {
+		z.last = z.here
 		return false // that is the way
 	}
-	if s[lanczosLength], s[lanczosSide] = s[lanczosLength]/departures, 1; s[lanczosLength] < z.length(s[lanczosLargest]) {
-		s[lanczosAway], s[lanczosLast] = 0, s[lanczosHere]
-		s[lanczosSmallest] = math.NaN() // the objective has none of it
+	if z.distance, z.second = z.distance/departures, false; z.distance < z.length(z.largest) {
+		z.away, z.last = false, z.here
+		z.smallest = math.NaN() // the objective has none of it
 	}
-	return z.leaves()
+	return z.away
 }
 
 // product takes a gradient, and so H v_k. It reports whether more points are wanted: for
 // another product, or to leave to.
 func (z *lanczos) product(gradient []float64) (more bool) {
-	s := z.scalars
-	k := int(s[lanczosTaken])
+	k := z.taken
 	w := z.q.y[k+1] // where the next P v_k goes
 	for i, before := range z.scratch() {
-		w[i] = (gradient[i] - before) / s[lanczosLength]
+		w[i] = (gradient[i] - before) / z.distance
 	}
-	s[lanczosDiagonal+k] = simd.Dot(z.q.s[k], w)
-	s[lanczosBeside+k] = 0
+	z.diagonal[k] = simd.Dot(z.q.s[k], w)
+	z.beside[k] = 0
 	if k+1 < lanczosSteps {
 		for range 2 { // the second time for what rounding has left
 			for j := range k + 1 {
 				simd.AddScaled(w, z.q.y[j], -simd.Dot(z.q.s[j], w))
 			}
 		}
-		s[lanczosBeside+k] = z.normalise(k + 1)
+		z.beside[k] = z.normalise(k + 1)
 	}
-	s[lanczosTaken]++
+	z.taken++
 	smallest, largest, shares := z.ritz(k + 1)
-	s[lanczosSmallest], s[lanczosLargest] = smallest, largest
-	ended := k+1 == lanczosSteps || !(s[lanczosBeside+k] > productShare*largest)
-	if smallest < min(clearlyNegative, -s[lanczosNoise])*largest && (ended || s[lanczosBeside+k]*math.Abs(shares[k]) < -surelyNegative*smallest) {
+	z.smallest, z.largest = smallest, largest
+	ended := k+1 == lanczosSteps || !(z.beside[k] > productShare*largest)
+	if smallest < min(clearlyNegative, -z.noise)*largest && (ended || z.beside[k]*math.Abs(shares[k]) < -surelyNegative*smallest) {
 		way := z.scratch()
 		clear(way)
 		for j, y := range shares {
 			simd.AddScaled(way, z.q.s[j], y)
 		}
-		s[lanczosAway], s[lanczosLength] = 1, z.length(smallest)*departure/productStep
+		z.away, z.distance = true, z.length(smallest)*departure/productStep
 		return true
 	}
-	s[lanczosLength] = z.length(largest)
+	z.distance = z.length(largest)
 	if ended {
-		s[lanczosLast] = s[lanczosHere]
+		z.last = z.here
 	}
 	return !ended
 }
@@ -194,9 +198,9 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 func (z *lanczos) ritz(n int) (smallest, largest float64, shares []float64) {
 	t := mat.NewSymDense(n, nil)
 	for k := range n {
-		t.SetSym(k, k, z.scalars[lanczosDiagonal+k])
+		t.SetSym(k, k, z.diagonal[k])
 		if k > 0 {
-			t.SetSym(k-1, k, z.scalars[lanczosBeside+k-1])
+			t.SetSym(k-1, k, z.beside[k-1])
 		}
 	}
 	var eigen mat.EigenSym
@@ -211,7 +215,7 @@ func (z *lanczos) ritz(n int) (smallest, largest float64, shares []float64) {
 
 // text says what is known of the curvature, for a claim.
 func (z *lanczos) text() string {
-	if x := z.scalars[lanczosSmallest] / z.scalars[lanczosLargest]; math.Abs(x) > z.scalars[lanczosNoise] {
+	if x := z.smallest / z.largest; math.Abs(x) > z.noise {
 		return fmt.Sprintf(", smallest curvature found %.2g of the largest", x)
 	}
 	return ""
@@ -220,20 +224,19 @@ func (z *lanczos) text() string {
 // settled reports whether a gradient, which the last pass has changed by so much, is near
 // enough for a product, beside the largest of them. last says that it is taken anyway.
 func (z *lanczos) settled(gradient []float64, change float64, last bool) bool {
-	s := z.scalars
-	if !z.leaves() {
+	if !z.away {
 		square := 0.0
 		for i, before := range z.scratch() {
 			square += (gradient[i] - before) * (gradient[i] - before)
 		}
-		s[lanczosSlope] = max(s[lanczosSlope], math.Sqrt(square)/s[lanczosLength])
+		z.slope = max(z.slope, math.Sqrt(square)/z.distance)
 	}
-	largest := s[lanczosSlope] * s[lanczosLength]
+	largest := z.slope * z.distance
 	if last && change > productShare*largest {
-		s[lanczosNoise] = max(s[lanczosNoise], change/largest)
+		z.noise = max(z.noise, change/largest)
 	}
 	return change <= productShare*largest
 }
 
 // leaves reports whether the way that was looked for leads away from a saddle.
-func (z *lanczos) leaves() bool { return z.scalars[lanczosAway] > 0 }
+func (z *lanczos) leaves() bool { return z.away }

@@ -80,7 +80,7 @@ func TestLanczos(t *testing.T) {
 		for z.point(x); z.take(gradient(x), value(x)); z.point(x) {
 			points++
 		}
-		found := z.scalars[lanczosSmallest]
+		found := z.smallest
 		if n < lanczosSteps && !z.leaves() && !near(found, smallest, 1e-6) || found < smallest-1e-6 {
 			t.Errorf("seed %d: smallest curvature %v of %d dimensions, want %v", seed, found, n, smallest)
 		}

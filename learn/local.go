@@ -297,7 +297,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 	l.curvature.direct(l.direction, l.gradient)
 	first := 1.0
-	if l.curvature.scalars[memoryPairs] == 0 {
+	if l.curvature.pairs == 0 {
 		first = min(1, 1/math.Sqrt(simd.Dot(l.gradient, l.gradient))) // no scale is known yet: a step of length 1
 	}
 	search := lineSearch{value: l.value, slope: -simd.Dot(l.direction, l.gradient)}
@@ -315,7 +315,7 @@ func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case step == 0 && l.curvature.scalars[memoryPairs] > 0:
+	case step == 0 && l.curvature.pairs > 0:
 		l.curvature.reset(1) // what was learned of the curvature may be at fault
 		return l.iterate(ctx)
 	case step == 0:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -310,9 +311,13 @@ func TestLocalStates(t *testing.T) {
 		"variational":      {p, Full, func(*State) {}},
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
-		"no gradient":      {p, Pseudo, func(s *State) { s.arrays = slices.Delete(s.arrays, 1, 2) }},
-		"no JSON":          {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
-		"wild memory":      {p, Pseudo, func(s *State) { s.arrays[2].values[memoryNext] = pairsKept }},
+		"no gradient": {p, Pseudo, func(s *State) {
+			s.arrays = slices.DeleteFunc(s.arrays, func(a array) bool { return a.name == "gradient" })
+		}},
+		"no JSON": {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
+		"wild memory": {p, Pseudo, func(s *State) {
+			s.progress = []byte(strings.Replace(string(s.progress), `"step.pairs.place":`, `"step.pairs.place":1`, 1))
+		}},
 	} {
 		damaged := state.clone()
 		test.change(damaged)

@@ -1,21 +1,28 @@
 package learn
 
+import "errors"
+
 // checkpoint saves the state of the last iteration.
 func (l *localLearner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	state, err := l.state(1, l.identify(), nil, l.arrays(l.best != nil))
+	state, err := l.state(1, l.identify(), nil, l.steps(), l.arrays())
 	if err != nil {
 		return err
 	}
 	return l.settings.Checkpoint(state)
 }
 
-// arrays lists every slice of the state, in a fixed order.
-func (l *localLearner) arrays(withBest bool) []array {
-	return l.course.arrays(withBest, append(l.curvature.memory(), l.lanczos.scalars), array{"gradient", l.gradient})
+// steps returns what makes them goes on from.
+func (l *localLearner) steps() any {
+	return &struct {
+		pairs *quasiNewtonState
+		probe *lanczosState
+	}{&l.curvature.quasiNewtonState, &l.lanczos.lanczosState}
 }
+
+func (l *localLearner) arrays() []array { return []array{{"gradient", l.gradient}} }
 
 // restore puts a saved state in the place of the fresh one.
 func (l *localLearner) restore(state *State) error {
@@ -26,27 +33,18 @@ func (l *localLearner) restore(state *State) error {
 	if err := l.sameRun(in, 1, l.identify()); err != nil {
 		return err
 	}
-	if in.Progress.Iterations < 0 || !(in.Progress.Passes >= 1) {
-		return stateErrorf("%d iterations and %v passes: the file is damaged", in.Progress.Iterations, in.Progress.Passes)
-	}
-	if err := state.fill(l.arrays(in.HasBest)); err != nil {
+	if err := l.restoreProgress(in); err != nil {
 		return err
 	}
-	if l.progress, err = in.restored(); err != nil {
+	if l.progress.Iterations < 0 || !(l.progress.Passes >= 1) {
+		return stateErrorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
+	}
+	if err := l.restoreArrays(in, state, l.steps(), l.arrays()); err != nil {
 		return err
 	}
 	l.value = l.progress.Objective
 	l.progress.Status, l.progress.Reason = "", ""
-	return l.possibleMemory()
-}
-
-// possibleMemory refuses curvature that no run can have kept.
-func (l *localLearner) possibleMemory() error {
-	c := l.curvature.scalars
-	if pairs, next := c[memoryPairs], c[memoryNext]; !(pairs >= 0 && pairs <= pairsKept && next >= 0 && next < pairsKept) {
-		return stateErrorf("%v pairs of curvature, the next in place %v: the file is damaged", pairs, next)
-	}
-	return nil
+	return errors.Join(l.curvature.possible(), l.lanczos.possible())
 }
 
 // identify returns the fingerprint of data and class weights. There are no blocks, and counting

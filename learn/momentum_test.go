@@ -74,7 +74,8 @@ func TestMomentumResumes(t *testing.T) {
 	want, _ := settings(2).until(t, nil, math.MaxInt)
 	for _, rounds := range []int{4*momentumFrom + 4, 4*momentumFrom + 6, 4*momentumFrom + 15} {
 		_, state := settings(2).until(t, nil, rounds)
-		if in := must(state.parse()); in.Progress.Momentum < momentumFrom {
+		var at progress
+		if err := must(state.parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {

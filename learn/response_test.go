@@ -175,7 +175,7 @@ func TestAbsolute(t *testing.T) {
 		2, 0, 1, 0,
 		0, 0, 0, 2,
 	}
-	d := &dense{size: n, exact: true, each: oneThread, free: math.Inf(1), fresh: make([]float64, n*n), measured: h, scalars: make([]float64, denseScalars)}
+	d := &dense{size: n, exact: true, each: oneThread, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
 	if !d.decompose() {
 		t.Fatal("no factor")
 	}

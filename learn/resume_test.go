@@ -432,14 +432,17 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":8`, `"format":3`),
-		"a number gone":             progress(`"objective":`, `"objektive":`),
+		"another format":            progress(`"format":9`, `"format":3`),
+		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
-		"check beyond all blocks":   progress(`"next":0`, `"next":99`),
-		"check before the first":    progress(`"next":0`, `"next":-1`),
-		"check for an unknown end":  progress(`"active":false,"purpose":"initial"`, `"active":true,"purpose":"final!"`),
-		"fewer than no iterations":  progress(`"iterations":`, `"iterations":-`),
-		"check after the last step": progress(`"last_check":0`, `"last_check":1000000`),
+		"check beyond all blocks":   progress(`"Check.Next":0`, `"Check.Next":99`),
+		"check before the first":    progress(`"Check.Next":0`, `"Check.Next":-1`),
+		"check for an unknown end":  progress(`"Check.Active":false`, `"Check.Active":true,"Check.Purpose":"final!","Old":0`),
+		"fewer than no iterations":  progress(`"Iterations":`, `"Iterations":-`),
+		"check after the last step": progress(`"LastCheck":0`, `"LastCheck":1000000`),
+		"a number too many":         progress(`"Iterations":`, `"Iteration":1,"Iterations":`),
+		"a number that is a word":   progress(`"Upper":`, `"Upper":"x","U":`),
+		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":1`),
 		"no arrays":                 func(s *State) { s.arrays = nil },
 		"weights gone":              func(s *State) { s.arrays[0].name = "waits" },
 		"step rule gone": func(s *State) {
@@ -501,7 +504,7 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 		Checkpoint: func(s *State) error {
 			saved++
 			at := s.Iteration
-			if at%4 != 0 || !strings.Contains(string(s.progress), `"worse":0`) {
+			if at%4 != 0 || !strings.Contains(string(s.progress), `"Worse":0`) {
 				t.Errorf("a state of iteration %d was saved: %s", at, s.progress)
 			}
 			return nil

@@ -76,12 +76,12 @@ func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
 		z.point(l.model.Weights)
-		l.recovering.depart(l.model.Weights, z.theta(), z.scalars[lanczosHere])
+		l.recovering.depart(l.model.Weights, z.theta(), z.here)
 	} else {
 		copy(l.model.Weights, z.theta())
 		l.startCheck(checkConvergence)
 		l.progress.Check.Again = true
-		z.scalars[lanczosLast] = z.scalars[lanczosHere]
+		z.last = z.here
 	}
 	l.progress.Held, l.progress.Watched = math.NaN(), false
 }

@@ -52,7 +52,7 @@ func TestProbeResumes(t *testing.T) {
 				stop = rounds - long
 			}
 			r, state := run.until(t, nil, stop)
-			if method.Method != Exact && strings.Contains(string(state.progress), `"active":true,"purpose":"curvature"`) {
+			if method.Method != Exact && inProbe(state) {
 				if probes++; before == nil || probes > 1 && stop > rounds/2 && !last {
 					before, last = r.Model.Weights, stop > rounds/2 // of the first probe, or the second
 				}
@@ -68,4 +68,10 @@ func TestProbeResumes(t *testing.T) {
 			t.Errorf("%s: no probe was interrupted", name)
 		}
 	}
+}
+
+// inProbe reports that a state is of a run that looks for a way down from a saddle.
+func inProbe(state *State) bool {
+	text := string(state.progress)
+	return strings.Contains(text, `"Check.Active":true`) && strings.Contains(text, `"Check.Purpose":"curvature"`)
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"reflect"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -35,48 +33,32 @@ type array struct {
 	values []float64
 }
 
-// saved is what State.progress holds. Floats that may be NaN or infinite are kept by
-// their bits, so that nothing is lost.
+// saved is what State.progress holds.
 type saved struct {
-	Format    int               `json:"format"`
-	Progress  progress          `json:"progress"`
-	Bits      map[string]uint64 `json:"bits"`
-	Random    []byte            `json:"random"`
-	Method    Method            `json:"method"`
-	Step      string            `json:"step"`
-	Order     string            `json:"order"`
-	Blocks    int               `json:"blocks"`
-	Together  int               `json:"together"`
-	Precision bp.Precision      `json:"precision"`
-	Pairs     bool              `json:"pairs"`
-	L2        float64           `json:"l2"`
-	Sweeps    int               `json:"inner_sweeps"`
-	Inner     float64           `json:"inner_tolerance"`
-	Metric    string            `json:"metric"` // of early stopping; empty: none
-	HasBest   bool              `json:"has_best"`
+	Format    int          `json:"format"`
+	Progress  values       `json:"progress"`
+	Rule      values       `json:"rule"` // of what makes the steps
+	Random    []byte       `json:"random"`
+	Method    Method       `json:"method"`
+	Step      string       `json:"step"`
+	Order     string       `json:"order"`
+	Blocks    int          `json:"blocks"`
+	Together  int          `json:"together"`
+	Precision bp.Precision `json:"precision"`
+	Pairs     bool         `json:"pairs"`
+	L2        float64      `json:"l2"`
+	Sweeps    int          `json:"inner_sweeps"`
+	Inner     float64      `json:"inner_tolerance"`
+	Metric    string       `json:"metric"` // of early stopping; empty: none
+	HasBest   bool         `json:"has_best"`
 	// Seed is that of a random order, or start, nil in states of v0.1.0: what is left of the
 	// source alone does not tell where it began.
 	Seed *uint64 `json:"seed,omitempty"`
 	fingerprint
 }
 
-// stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
-// several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
-// watch the gradient, 5 since the step rule has a Hessian, 6 since weights and messages
-// descend together, 7 since joint descent damps, and 8 since whole passes have momentum.
-const stateFormat = 8
-
-// eachByBits calls do for every number of a struct that is saved by its bits.
-func eachByBits(of reflect.Value, do func(name string, x *float64)) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		if name := of.Type().Field(i).Tag.Get("bits"); name != "" {
-			do(name, field.Addr().Interface().(*float64))
-		} else if field.Kind() == reflect.Struct {
-			eachByBits(field, do)
-		}
-	}
-}
+// stateFormat grows with every change of what a state has; a state has one codec since 9.
+const stateFormat = 9
 
 func (l *learner) snapshot() (*State, error) {
 	l.executor.gather(true)
@@ -84,30 +66,12 @@ func (l *learner) snapshot() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.state(l.blocks, l.identify(), random, l.arrays(l.best != nil))
+	return l.state(l.blocks, l.identify(), random, l.settings.Step.State(), l.arrays())
 }
 
-// saved returns what is kept of a run beside its arrays.
-func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
-	s, p := c.settings, &c.progress
-	out := &saved{
-		Format: stateFormat, Progress: *p, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: c.problem.L2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
-	}
-	if s.EarlyStop != nil {
-		out.Metric = s.EarlyStop.Metric
-	}
-	if s.RandomOrder || s.unlabelled != nil {
-		out.Seed = &s.Seed
-	}
-	eachByBits(reflect.ValueOf(p).Elem(), func(name string, x *float64) { out.Bits[name] = math.Float64bits(*x) })
-	return out
-}
-
-// arrays lists every slice of the state, in a fixed order.
-func (l *learner) arrays(withBest bool) []array {
-	a := l.course.arrays(withBest, l.settings.Step.Memory(), array{"total", l.total}, array{"moments", l.moments}, array{"watched", l.watched})
+// arrays lists the slices of the state that this run alone has, in a fixed order.
+func (l *learner) arrays() []array {
+	a := []array{{"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
 	for i, b := range l.bundles {
 		a = append(a, array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
 		for j, u := range b.units {
@@ -140,14 +104,19 @@ func (l *learner) restore(state *State) error {
 	if err := l.sameRun(in, l.blocks, l.identify()); err != nil {
 		return err
 	}
-	if err := l.possible(&in.Progress); err != nil {
+	if err := l.restoreProgress(in); err != nil {
 		return err
 	}
-	if l.progress, err = in.restored(); err != nil {
+	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if err := state.fill(l.arrays(in.HasBest)); err != nil {
+	if err := l.restoreArrays(in, state, l.settings.Step.State(), l.arrays()); err != nil {
 		return err
+	}
+	if l.recovering != nil {
+		if err := l.recovering.possible(); err != nil {
+			return err
+		}
 	}
 	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {
 		l.goOn()
@@ -201,19 +170,6 @@ func wrongArray(name string, has, want int) error {
 	return stateErrorf("array %q has %d values, want %d: it belongs to other data or another model", name, has, want)
 }
 
-// restored returns the saved progress with the numbers that are kept by their bits.
-func (in *saved) restored() (p progress, err error) {
-	p = in.Progress
-	eachByBits(reflect.ValueOf(&p).Elem(), func(name string, x *float64) {
-		bits, ok := in.Bits[name]
-		if !ok {
-			err = stateErrorf("no value %q", name)
-		}
-		*x = math.Float64frombits(bits)
-	})
-	return p, err
-}
-
 // possible refuses progress that no run of this problem can have made.
 func (l *learner) possible(p *progress) error {
 	c := &p.Check
@@ -237,6 +193,7 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
+	l.progress.Halvings = 0
 	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)

@@ -74,7 +74,11 @@ func newState(f *safetensors.File) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Iteration = in.Progress.Iterations
+	var at progress
+	if err := in.Progress.decode("", &at); err != nil {
+		return nil, err
+	}
+	s.Iteration = at.Iterations
 	for _, t := range f.Tensors() {
 		if t.DType != safetensors.F64 {
 			return nil, fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, safetensors.F64)

@@ -19,9 +19,10 @@ type StepRule interface {
 	// Step changes theta, given g = ∇L of (8), partly stale, and returns the size
 	// of the step for the record. It must not keep or change gradient.
 	Step(theta, gradient []float64) float64
-	// Memory returns the slices that a resumed run must find as they were. Their
-	// lengths are fixed after Start.
-	Memory() [][]float64
+	// State returns a pointer to a struct, every field of which a resumed run must find as it
+	// was: int, float64, bool and string, []float64 of a length that is fixed after Start, and
+	// arrays and structs of these. nil: there is nothing to keep.
+	State() any
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.
 	Guarded() bool
@@ -33,6 +34,8 @@ type StepRule interface {
 // Recovery is a rule's second phase, in which weights move after whole passes only, and where
 // a run can go back to.
 type Recovery interface {
+	// possible refuses a state, just restored, that no run can have kept.
+	possible() error
 	// curved reports that the rule asks for exact Hessians of small problems.
 	curved() bool
 	// memory lists what the rule takes, given a plan: nothing of the run is allocated yet.
@@ -170,8 +173,8 @@ func (f *fixedStep) Step(theta, gradient []float64) float64 {
 	return f.alpha
 }
 
-// Memory implements StepRule: there is nothing to remember.
-func (f *fixedStep) Memory() [][]float64 { return nil }
+// State implements StepRule: there is nothing to remember.
+func (f *fixedStep) State() any { return nil }
 
 // inverseTimeStep is θ ← θ − α/(1+p) ∇L/(mean number of variables), p being the
 // passes begun before this one.
@@ -180,7 +183,7 @@ type inverseTimeStep struct {
 	alpha   float64
 	scale   float64
 	perPass int
-	count   [1]float64 // steps taken
+	count   int // steps taken
 }
 
 // String implements StepRule.
@@ -188,22 +191,22 @@ func (r *inverseTimeStep) String() string { return fmt.Sprintf("invt:%v", r.alph
 
 // Start implements StepRule.
 func (r *inverseTimeStep) Start(p StepProblem) error {
-	r.scale, r.perPass, r.count = 1/p.Variables, p.PerPass, [1]float64{}
+	r.scale, r.perPass, r.count = 1/p.Variables, p.PerPass, 0
 	return nil
 }
 
 // Step implements StepRule.
 func (r *inverseTimeStep) Step(theta, gradient []float64) float64 {
-	alpha := r.alpha / (1 + math.Floor(r.count[0]/float64(r.perPass)))
-	r.count[0]++
+	alpha := r.alpha / float64(1+r.count/r.perPass)
+	r.count++
 	for i, g := range gradient {
 		theta[i] -= alpha * r.scale * g
 	}
 	return alpha
 }
 
-// Memory implements StepRule.
-func (r *inverseTimeStep) Memory() [][]float64 { return [][]float64{r.count[:]} }
+// State implements StepRule.
+func (r *inverseTimeStep) State() any { return &struct{ count *int }{&r.count} }
 
 // adaGradStep divides each coordinate's step by the root of its summed squared
 // gradients (Duchi, Hazan and Singer 2011), as the authors' code does.
@@ -237,5 +240,5 @@ func (r *adaGradStep) Step(theta, gradient []float64) float64 {
 	return r.alpha
 }
 
-// Memory implements StepRule.
-func (r *adaGradStep) Memory() [][]float64 { return [][]float64{r.squares} }
+// State implements StepRule.
+func (r *adaGradStep) State() any { return &struct{ squares []float64 }{r.squares} }

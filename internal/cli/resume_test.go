@@ -356,7 +356,7 @@ func TestResumeRefused(t *testing.T) {
 	writeFile(t, filepath.Join(unconfigured, "config.json"), "{")
 	writeFile(t, filepath.Join(unlisted, "data.json"), "[{]")
 	counter, edited := copyFolder(t, interrupted, filepath.Join(folder, "counter")), copyFolder(t, interrupted, filepath.Join(folder, "edited"))
-	writeFile(t, filepath.Join(counter, state), strings.Replace(readFile(t, counter, state), `\"since_best\":0`, `\"since_best\":1`, 1))
+	writeFile(t, filepath.Join(counter, state), strings.Replace(readFile(t, counter, state), `\"SinceBest\":0`, `\"SinceBest\":1`, 1))
 	writeFile(t, filepath.Join(edited, "config.json"), strings.Replace(readFile(t, edited, "config.json"), `"value": 0.5`, `"value": 0.4`, 1))
 	longer, covered := copyFolder(t, interrupted, filepath.Join(folder, "longer")), copyFolder(t, interrupted, filepath.Join(folder, "covered"))
 	writeFile(t, filepath.Join(longer, "config.json"), readFile(t, longer, "config.json")+"\n")

@@ -38,8 +38,8 @@ func (q *quasiNewton) Guarded() bool { return true }
 // Recovery implements learn.StepRule: the optimiser has none to tell of.
 func (q *quasiNewton) Recovery() learn.Recovery { return nil }
 
-// Memory implements learn.StepRule. A run with this rule cannot be resumed.
-func (q *quasiNewton) Memory() [][]float64 { return nil }
+// State implements learn.StepRule. A run with this rule cannot be resumed.
+func (q *quasiNewton) State() any { return nil }
 
 var errQuit = errors.New("study: the run has ended")
 

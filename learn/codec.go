@@ -1,0 +1,120 @@
+package learn
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// What a run goes on from is in structs, of which every field is saved. Their numbers and texts are
+// values, of the field's name, and slices of numbers are arrays.
+
+// values are JSON by name. Numbers that JSON has not, NaN and the infinite ones, are texts.
+type values map[string]json.RawMessage
+
+// eachField calls do for every number, text and slice of numbers in what is a struct, or a pointer
+// to one, with a name: that of its field, after those of the structs and arrays around it.
+func eachField(name string, of reflect.Value, do func(name string, field reflect.Value) error) error {
+	within := func(part string) string {
+		if name == "" {
+			return part
+		}
+		return name + "." + part
+	}
+	switch kind := of.Kind(); {
+	case kind == reflect.Pointer && !of.IsNil():
+		return eachField(name, of.Elem(), do)
+	case !of.CanAddr():
+		return fmt.Errorf("learn: a %v cannot be resumed: want a pointer to a struct", of.Type())
+	case kind == reflect.Struct:
+		for i := range of.NumField() {
+			field, is := of.Field(i), of.Type().Field(i)
+			path := within(is.Name)
+			if is.Anonymous {
+				path = name
+			}
+			// Reflection reads fields of other packages, but sets them by their address alone.
+			if err := eachField(path, reflect.NewAt(is.Type, field.Addr().UnsafePointer()).Elem(), do); err != nil {
+				return err
+			}
+		}
+		return nil
+	case kind == reflect.Array || kind == reflect.Slice && of.Type().Elem().Kind() == reflect.Slice:
+		for i := range of.Len() {
+			if err := eachField(within(strconv.Itoa(i)), of.Index(i), do); err != nil {
+				return err
+			}
+		}
+		return nil
+	case kind == reflect.Int || kind == reflect.Float64 || kind == reflect.Bool || kind == reflect.String || of.Type() == reflect.TypeFor[[]float64]():
+		return do(name, of)
+	}
+	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays and structs of these", name, of.Type())
+}
+
+// encode returns what a struct has; nil has nothing.
+func encode(name string, state any) (values, []array, error) {
+	v, arrays := values{}, []array(nil)
+	if state == nil {
+		return v, nil, nil
+	}
+	err := eachField(name, reflect.ValueOf(state), func(name string, field reflect.Value) (err error) {
+		switch field.Kind() {
+		case reflect.Slice:
+			arrays = append(arrays, array{name, field.Interface().([]float64)})
+		case reflect.Float64:
+			if x := field.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
+				v[name], err = json.Marshal(strconv.FormatFloat(x, 'g', -1, 64))
+				return err
+			}
+			fallthrough
+		default:
+			v[name], err = json.Marshal(field.Interface())
+		}
+		return err
+	})
+	return v, arrays, err
+}
+
+// decode writes values where encode found them. Those of other names are none of this struct.
+func (v values) decode(name string, state any) error {
+	left := len(v)
+	if state == nil {
+		return v.strangers(left)
+	}
+	err := eachField(name, reflect.ValueOf(state), func(name string, field reflect.Value) error {
+		if field.Kind() == reflect.Slice {
+			return nil
+		}
+		text, ok := v[name]
+		if !ok {
+			return stateErrorf("no value %q", name)
+		}
+		left--
+		var word string
+		if field.Kind() == reflect.Float64 && json.Unmarshal(text, &word) == nil {
+			text = nil
+			if x, err := strconv.ParseFloat(word, 64); err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+				field.SetFloat(x)
+				return nil
+			}
+		}
+		if string(text) == "null" || json.Unmarshal(text, field.Addr().Interface()) != nil {
+			return stateErrorf("value %q is %s, want a %v", name, v[name], field.Kind())
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.strangers(left)
+}
+
+func (v values) strangers(left int) error {
+	if left > 0 {
+		return stateErrorf("%d values more than this version knows", left)
+	}
+	return nil
+}

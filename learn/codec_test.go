@@ -1,0 +1,99 @@
+package learn
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+type keptInner struct {
+	Worst float64
+	Names [2]string
+}
+
+// kept has a field of each kind.
+type kept struct {
+	keptInner
+	count  int
+	done   bool
+	status Status
+	points [3]float64
+	inner  *keptInner
+	vector []float64
+	lines  [][]float64
+	pairs  [2][]float64
+}
+
+// TestCodec: every field comes back by its bits, and vectors are arrays with names.
+func TestCodec(t *testing.T) {
+	full := func() *kept {
+		return &kept{
+			keptInner{math.Inf(-1), [2]string{"a", `"b"`}}, math.MinInt, true, Converged,
+			[3]float64{math.Copysign(0, -1), math.NaN(), 5e-324}, &keptInner{Worst: 1.0 / 3},
+			[]float64{1, math.NaN()}, [][]float64{{2}, {3, 4}}, [2][]float64{{5}, {6}},
+		}
+	}
+	v, arrays, err := encode("kept", full())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, a := range arrays {
+		names += a.name + " "
+	}
+	if names != "kept.vector kept.lines.0 kept.lines.1 kept.pairs.0 kept.pairs.1 " {
+		t.Error(names)
+	}
+	var text values
+	if err := json.Unmarshal(must(json.Marshal(v)), &text); err != nil {
+		t.Fatal(err)
+	}
+	into := &kept{inner: &keptInner{}}
+	if err := text.decode("kept", into); err != nil {
+		t.Fatal(err)
+	}
+	want := full()
+	want.vector, want.lines, want.pairs = nil, nil, [2][]float64{}
+	bits := func(k *kept) (b []uint64) {
+		for _, x := range append(k.points[:], k.Worst, k.inner.Worst) {
+			b = append(b, math.Float64bits(x))
+		}
+		return b
+	}
+	got := bits(into)
+	if got[1] = bits(want)[1]; !math.IsNaN(into.points[1]) || !reflect.DeepEqual(got, bits(want)) {
+		t.Errorf("%v, want %v", into.points, want.points)
+	}
+	if into.count != want.count || into.done != want.done || into.status != want.status || into.Names != want.Names {
+		t.Errorf("%+v, want %+v", into, want)
+	}
+
+	for name, change := range map[string]func(values){
+		"no value":   func(v values) { delete(v, "kept.count") },
+		"more than":  func(v values) { v["kept.other"] = v["kept.count"] },
+		"want a int": func(v values) { v["kept.count"] = json.RawMessage("1.5") },
+		"value \"kept.points.0\" is \"1\", want a float64": func(v values) { v["kept.points.0"] = json.RawMessage(`"1"`) },
+		"is null":  func(v values) { v["kept.Worst"] = json.RawMessage("null") },
+		"is 1e999": func(v values) { v["kept.Worst"] = json.RawMessage("1e999") },
+	} {
+		v, _, _ := encode("kept", full())
+		change(v)
+		if err := v.decode("kept", &kept{inner: &keptInner{}}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for want, state := range map[string]any{
+		"want a pointer to a struct": kept{},
+		"step.f, a func()":           &struct{ f func() }{},
+	} {
+		if _, _, err := encode("step", state); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if v, arrays, err := encode("step", nil); len(v)+len(arrays) > 0 || err != nil {
+		t.Errorf("%v %v %v", v, arrays, err)
+	}
+}
