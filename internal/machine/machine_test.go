@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,26 +62,52 @@ func TestParseSize(t *testing.T) {
 }
 
 func TestAvailableMemory(t *testing.T) {
-	folder := t.TempDir()
-	memory := write(t, filepath.Join(folder, "meminfo"), "MemTotal:  9000 kB\nMemAvailable:    4000 kB\n")
-	used := write(t, filepath.Join(folder, "used"), "1024000\n")
-	for limit, want := range map[string]int64{
-		"max":     4000 << 10,
-		"2048000": 1024000,    // the container's own bound, less what it uses
-		"9000000": 4000 << 10, // a bound larger than what is free
-		"1000":    0,          // more is used than allowed
-		"":        4000 << 10, // no number
-	} {
-		if got := availableMemory(memory, write(t, filepath.Join(folder, "limit"), limit), used); got != want {
-			t.Errorf("limit %q: %d bytes, want %d", limit, got, want)
-		}
-	}
-	none := filepath.Join(folder, "none")
-	if got := availableMemory(none, none, none); got != assumedMemory {
-		t.Errorf("where nothing is known: %d bytes, want %d", got, assumedMemory)
-	}
 	if AvailableMemory() <= 0 {
 		t.Error("this machine has no memory")
+	}
+}
+
+// TestGroupMemory: the least of what control groups of either version leave counts, with what the
+// system can take back of files, wherever the bound is.
+func TestGroupMemory(t *testing.T) {
+	folder, groups := t.TempDir(), "0::/job/step\n7:cpu,cpuacct:/job\n5:hugetlb,memory:/slurm/job_1\n"
+	membership := write(t, filepath.Join(folder, "cgroup"), groups)
+	within := func(want int64, name string) {
+		t.Helper()
+		if got := groupMemory(membership, folder); got != want {
+			t.Errorf("%s: %d bytes, want %d", name, got, want)
+		}
+	}
+	set := func(group, limit, used string) {
+		at := filepath.Join(folder, group)
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		version1 := strings.HasPrefix(group, "memory/")
+		if version1 {
+			write(t, filepath.Join(at, "memory.limit_in_bytes"), limit)
+			write(t, filepath.Join(at, "memory.usage_in_bytes"), used)
+			write(t, filepath.Join(at, "memory.stat"), "cache 77\ninactive_file 1\ntotal_inactive_file 100\n")
+			return
+		}
+		write(t, filepath.Join(at, "memory.max"), limit)
+		write(t, filepath.Join(at, "memory.current"), used)
+	}
+	within(math.MaxInt64, "no files")
+	set("job/step", "max", "500")
+	within(math.MaxInt64, "no bound")
+	set("job", "5000", "1000")
+	within(4000, "the group above")
+	set("job/step", "3000", "500")
+	within(2500, "its own")
+	set("memory/slurm", "2000", "500")
+	within(1600, "version 1, above, with files in memory")
+	set("memory/slurm/job_1", "9223372036854771712", "50")
+	within(1600, "the largest number is none")
+	set("memory/slurm/job_1", "700", "900")
+	within(0, "more is used than allowed")
+	if got := groupMemory(filepath.Join(folder, "none"), folder); got != math.MaxInt64 {
+		t.Errorf("no groups: %d", got)
 	}
 }
 

@@ -3,7 +3,9 @@ package machine
 import (
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,10 +13,10 @@ import (
 const (
 	// memoryFile is where Linux says how much memory is free or can be freed.
 	memoryFile = "/proc/meminfo"
-	// limitFile and usedFile are where a container of Linux (cgroup 2) finds its own
-	// bound and what it uses.
-	limitFile = "/sys/fs/cgroup/memory.max"
-	usedFile  = "/sys/fs/cgroup/memory.current"
+	// groupFile is where Linux says which control groups this process is in, as containers and
+	// jobs of clusters are, and groupFolder where these are.
+	groupFile   = "/proc/self/cgroup"
+	groupFolder = "/sys/fs/cgroup"
 	// limitsFile is where Linux says what this process may take, as set by ulimit -d and
 	// ulimit -v, and statusFile what it has taken.
 	limitsFile = "/proc/self/limits"
@@ -31,7 +33,11 @@ const (
 // out of memory: as Linux says it, within the bounds of a container and of the process
 // itself; 2 GiB where nothing is known.
 func AvailableMemory() int64 {
-	return min(availableMemory(memoryFile, limitFile, usedFile), processMemory(limitsFile, statusFile))
+	free, ok := readKilobytes(memoryFile, "MemAvailable:")
+	if !ok {
+		free = assumedMemory
+	}
+	return min(free, groupMemory(groupFile, groupFolder), processMemory(limitsFile, statusFile))
 }
 
 // processMemory is what this process may still take within its own limits, the largest
@@ -60,20 +66,51 @@ func readLimit(path, name string) (bytes int64, ok bool) {
 	return 0, false
 }
 
-func availableMemory(memory, limit, used string) int64 {
-	available, ok := readKilobytes(memory, "MemAvailable:")
-	if !ok {
-		available = assumedMemory
+// groupMemory is what the control groups of this process, and all above them, leave: the largest
+// number where they have no bounds. Files are in a folder a controller in version 1, and in one for
+// all in version 2.
+func groupMemory(membership, folder string) int64 {
+	left := int64(math.MaxInt64)
+	for line := range strings.Lines(readWord(membership)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		root, limit, used, cache := folder, "memory.max", "memory.current", "inactive_file"
+		if slices.Contains(strings.Split(fields[1], ","), "memory") {
+			root, limit, used, cache = filepath.Join(folder, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+		} else if fields[1] != "" {
+			continue
+		}
+		for group := filepath.Join("/", fields[2]); ; group = filepath.Dir(group) {
+			at := filepath.Join(root, group)
+			most, limited := readNumber(filepath.Join(at, limit))
+			taken, known := readNumber(filepath.Join(at, used))
+			if limited && known {
+				left = min(left, max(0, most-max(0, taken-readStatistic(filepath.Join(at, "memory.stat"), cache))))
+			}
+			if group == "/" {
+				break
+			}
+		}
 	}
-	bound, err := strconv.ParseInt(readWord(limit), 10, 64)
-	if err != nil {
-		return available // no container, or "max"
+	return left
+}
+
+// readNumber reads a file of one number.
+func readNumber(path string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(readWord(path), 10, 64)
+	return n, err == nil
+}
+
+// readStatistic reads the line "name N" of a file, 0 where there is none.
+func readStatistic(path, name string) (n int64) {
+	for line := range strings.Lines(readWord(path)) {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == name {
+			n, _ = strconv.ParseInt(fields[1], 10, 64) // 0 where it is none
+		}
 	}
-	taken, err := strconv.ParseInt(readWord(used), 10, 64)
-	if err != nil {
-		return available
-	}
-	return max(0, min(available, bound-taken))
+	return n
 }
 
 // PeakMemory returns the most bytes that this process has had in memory at a time,
