@@ -11,6 +11,11 @@ type executor interface {
 	// parts that a visit of the bundle touches, of which p.own are here.
 	has(b *bundle, part int32) bool
 	sum(b *bundle, p *parts)
+	// owns reports whether blocks of a part are visited here. share returns the numbers of all
+	// processes, one after another, in dst or as they are; own, which may be its place in dst, are
+	// those of this one. So what each makes of its own parts is in the order of the parts.
+	owns(part int32) bool
+	share(dst, own []float64) []float64
 	// gather makes messages and beliefs of all blocks those of the last visits, here, and, if all
 	// is asked for, contributions. Between visits an executor may have no more of them than visits
 	// need.
@@ -33,5 +38,9 @@ func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 func (threads) has(*bundle, int32) bool { return true }
 
 func (threads) sum(_ *bundle, p *parts) { p.tree.Sum(p.total, p.own) }
+
+func (threads) owns(int32) bool { return true }
+
+func (threads) share(_, own []float64) []float64 { return own }
 
 func (threads) gather(bool) {}

@@ -95,6 +95,58 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// Each process draws the sample of the Hessian from its own blocks, where messages of others are
+// unknown to it: together they have the bits of one.
+func TestGroupHessian(t *testing.T) {
+	missing := problemOptions{rows: 24, cols: 24, states: 5, nodeDim: 6, edgeDim: 3, l2: 3, missing: 0.2, samples: 2}
+	instances := problemOptions{rows: 9, cols: 8, states: 4, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}
+	for name, c := range map[string]struct {
+		problem  Problem
+		settings Settings
+	}{
+		"grid":        {randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 8, nodeDim: 6, edgeDim: 3, l2: 3}), Settings{Together: 7, Cut: Cut{Blocks: 40}}},
+		"hidden":      {randomProblem(t, 2, missing), Settings{Together: 5, Cut: Cut{Blocks: 20}}},
+		"instances":   {randomProblem(t, 3, instances), Settings{Cut: Cut{Blocks: 3}}},
+		"pairs":       {randomProblem(t, 4, instances), Settings{Cut: Cut{Blocks: 3}, Pairs: true}},
+		"mixed types": {problems(t)["mixed types"], Settings{Assign: blocksOf(5)}},
+		"binned":      {problems(t)["binned"], Settings{Assign: blocksOf(3)}},
+	} {
+		p := c.problem.startingAt(c.problem.randomWeights(5, 0.3))
+		n := p.Model.Layout.Size
+		measured := func(g Group) []float64 {
+			s := c.settings
+			s.Method, s.Group, s.Threads, s.Step = BBPL, g, 2, FirstOrder()
+			s = s.Resolved()
+			l := must(newLearner(&p, &s))
+			defer l.close()
+			if g != nil {
+				l.executor = newRanks(l, g)
+			}
+			for _, t := range l.schedule {
+				must(l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, limits: l.innerLimits(), contribute: true}))
+			}
+			h, both := newHessian(l), make([]float64, 2*n*n)
+			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
+				h.most = most
+				if err := h.measure(both[i*n*n:][:n*n]); err != nil {
+					t.Error(err)
+				}
+			}
+			return both
+		}
+		one := measured(nil)
+		for size := 2; size <= 4; size++ {
+			all := make([][]float64, size)
+			processes(t, size, func(g Group) { all[g.Rank()] = measured(g) })
+			for rank, h := range all {
+				if !slices.Equal(h, one) {
+					t.Errorf("%s: process %d of %d has another Hessian", name, rank, size)
+				}
+			}
+		}
+	}
+}
+
 // timeless is progress without what depends on the clock.
 func timeless(progress []byte) string {
 	text := string(progress)

@@ -357,10 +357,7 @@ func (l *learner) stepProblem() StepProblem {
 	default:
 		if h := newHessian(l); h != nil {
 			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = func(dst []float64) error {
-				l.executor.gather(false)
-				return h.measure(dst)
-			}
+			p.Hessian = h.measure
 		}
 	}
 	if l.model.Layout.Symmetric() {

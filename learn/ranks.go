@@ -74,6 +74,29 @@ func (r *ranks) owner(part int32) int { return int(part) * r.group.Size() / most
 // has implements executor.
 func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owner(part) == r.me }
 
+// owns implements executor.
+func (r *ranks) owns(part int32) bool { return r.owner(part) == r.me }
+
+// share implements executor.
+func (r *ranks) share(dst, own []float64) []float64 {
+	r.heads = numeric.Resize(r.heads, r.group.Size())
+	for i := range r.counts {
+		r.counts[i] = 1
+	}
+	r.heads[r.me] = float64(len(own))
+	r.gatherAll(r.heads)
+	total := 0
+	for i, n := range r.heads {
+		r.counts[i] = int(n)
+		total += int(n)
+	}
+	dst = numeric.Resize(dst, total)
+	if total > 0 {
+		r.group.Gather(dst, own, r.counts)
+	}
+	return dst
+}
+
 // sum implements executor.
 func (r *ranks) sum(b *bundle, p *parts) {
 	if !b.alone() {
