@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -143,6 +144,39 @@ func TestGroupHessian(t *testing.T) {
 					t.Errorf("%s: process %d of %d has another Hessian", name, rank, size)
 				}
 			}
+		}
+	}
+}
+
+// Passes with momentum begin where those of one process do. Their checkpoint is that of one, and any
+// number of processes goes on from it.
+func TestGroupMomentum(t *testing.T) {
+	p := crawling(t, 10)
+	run := func(size, rounds int, from *State) (result *Result, state *State) {
+		results := make([]*Result, size)
+		processes(t, size, func(g Group) {
+			s := Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6, Group: g, Resume: from}
+			s.Checkpoint = func(x *State) error {
+				if g.Rank() == 0 {
+					state = x.clone()
+				}
+				return nil
+			}
+			results[g.Rank()] = must(Fit(&countdown{context.Background(), rounds}, p, s))
+		})
+		return results[size-1], state
+	}
+	_, want := run(1, 4*momentumFrom+6, nil)
+	if in := must(want.parse()); in.Progress.Momentum < momentumFrom {
+		t.Fatal("no momentum")
+	}
+	end, _ := run(1, math.MaxInt, want)
+	for size := 2; size <= 3; size++ {
+		if _, state := run(size, 4*momentumFrom+6, nil); fmt.Sprint(state.arrays) != fmt.Sprint(want.arrays) {
+			t.Errorf("%d processes save another state than one", size)
+		}
+		if r, _ := run(size, math.MaxInt, want); !sameBits(end, r) {
+			t.Errorf("%d processes go on to %v, one to %v", size, r.Objective, end.Objective)
 		}
 	}
 }

@@ -60,6 +60,15 @@ func newRanks(l *learner, g Group) *ranks {
 	return r
 }
 
+// begin implements executor.
+func (r *ranks) begin() {
+	r.pieces(func(u *unit, p piece) {
+		if p.belief { // of one node
+			bp.Even(p.of(nil, u.state.LogBelief))
+		}
+	})
+}
+
 // job is a block of a unit.
 type job struct{ bundle, block, unit int }
 
@@ -450,6 +459,42 @@ func (h *halo) eachPiece(u *unit, do func([]float64)) {
 	}
 }
 
+// pieces implements executor.
+func (r *ranks) pieces(do func(u *unit, p piece)) {
+	for i, b := range r.l.bundles {
+		r.l.each(len(b.part), func(_, at int) {
+			u, x := b.units[at%len(b.units)], at/len(b.units)
+			if r.owner(b.part[at]) == r.me {
+				eachOfBlock(u, x, func(p piece) { do(u, p) })
+				return
+			}
+			for _, h := range r.halos[i][at] { // of others, those are for this process
+				for _, m := range h.messages {
+					do(u, piece{m, false})
+				}
+				for _, m := range h.beliefs {
+					do(u, piece{m, true})
+				}
+			}
+		})
+	}
+}
+
+// eachOfBlock calls do for the beliefs of a block's nodes, and for the messages into them.
+func eachOfBlock(u *unit, x int, do func(p piece)) {
+	block := &u.part.Blocks[x]
+	for _, s := range block.Nodes {
+		if at := u.net.BeliefAt(s); at >= 0 {
+			do(piece{stretchOf{at, u.in.States(s)}, true})
+		}
+	}
+	for _, d := range block.In {
+		if at := u.net.MessageAt(d); at >= 0 {
+			do(piece{stretchOf{at, u.in.States(u.in.Graph.Target(d))}, false})
+		}
+	}
+}
+
 // gathered is how many numbers of messages and beliefs go to all processes at a time.
 const gathered = 1 << 20
 
@@ -513,15 +558,9 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
-	for _, s := range block.Nodes {
-		if at := u.net.BeliefAt(s); at >= 0 {
-			do(u.state.LogBelief[at:][:u.in.States(s)])
-		}
-	}
-	for _, d := range block.In {
-		if at := u.net.MessageAt(d); at >= 0 {
-			do(u.state.LogMessage[at:][:u.in.States(u.in.Graph.Target(d))])
-		}
+	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
+	if r.all && u.before != nil {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.beforeMessages(), u.beforeBeliefs())) })
 	}
 	for i, g := range block.Groups {
 		if u.slots[x][i] == isSparse && int(g.Other) > x {
