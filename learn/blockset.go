@@ -22,9 +22,12 @@ type blockSet struct {
 func (l *learner) blockSets(most int) []blockSet {
 	var all []blockSet
 	for i, b := range l.bundles {
-		d := blockSetBuilder{bundle: i, most: max(1, most), of: make([]int, l.blocks)}
+		most := max(1, most)
+		sets := (l.blocks + most - 1) / most
+		// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
+		// network would fill it, and the last sets have the end of the network alone.
+		d := blockSetBuilder{bundle: i, most: (l.blocks + sets - 1) / sets, of: make([]int, l.blocks)}
 		neighbours := b.neighbours()
-		sets := (l.blocks + d.most - 1) / d.most
 		for set := range sets {
 			for block := set; block < l.blocks; block += sets {
 				if b.hasNodes(block) {

@@ -40,7 +40,7 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 		s.Cut.Blocks = 1
 		return s, fmt.Sprintf("whole networks: blocks pay where more than %d of them would each fill %s of cache, and the largest network, of %d nodes and %d edges, would fill %d",
 			defaultBlocks, memory.Text(share), largest.Graph.NumNodes(), largest.Graph.NumEdges(), blocks), nil
-	case cutsMuch(largest.Graph, defaultBlocks):
+	case cutsMuch(largest, defaultBlocks):
 		s.Cut.Blocks = 1
 		return s, fmt.Sprintf("whole networks: %d blocks of the largest would have more than %.0f %% of its %d edges between them, and do their work twice",
 			defaultBlocks, 100*mostCut, largest.Graph.NumEdges()), nil

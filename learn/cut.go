@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"weak"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -275,14 +278,13 @@ func blocksNeeded(m *crf.Model, data []*crf.Instance, cache float64) (blocks int
 // sizeFor returns into how many blocks networks are cut where the user does not say:
 // into defaultBlocks, or into more where a visit of a block would not fit the
 // second-level cache; and how many of these an iteration visits, so that a pass has
-// about defaultBlocks iterations again. Where breadth-first growth into more blocks
-// would cut more than a quarter of the edges, as of graphs with hubs, there are no
-// more: the two blocks of a cut edge both do its work. blocks is at most the number of
-// nodes of the largest network.
+// about defaultBlocks iterations again. Where more blocks would cut more than a quarter
+// of the edges, as of graphs with hubs, there are no more: the two blocks of a cut edge
+// both do its work. blocks is at most the number of nodes of the largest network.
 func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
 	blocks, largest := blocksNeeded(m, data, cache)
 	blocks = max(1, min(largest.Graph.NumNodes(), max(defaultBlocks, blocks)))
-	if blocks > defaultBlocks && cutsMuch(largest.Graph, blocks) {
+	if blocks > defaultBlocks && cutsMuch(largest, blocks) {
 		blocks = defaultBlocks
 	}
 	together = (blocks + defaultBlocks/2) / defaultBlocks
@@ -295,20 +297,44 @@ func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, togethe
 // mostCut is the share of edges between blocks above which more blocks do not pay.
 const mostCut = 0.25
 
-// cutsMuch reports whether so many blocks would cut more than mostCut of the edges.
-func cutsMuch(g *graph.Graph, blocks int) bool {
-	of, err := partition.BreadthFirst(g, blocks)
-	if err != nil {
-		return true // more blocks than nodes
+// cutsMuch reports whether so many blocks, tiles of a grid or grown breadth-first, would cut more
+// than mostCut of the edges.
+func cutsMuch(in *crf.Instance, blocks int) bool {
+	g := in.Graph
+	asked := cutQuestion{weak.Make(g), in.Rows, in.Cols, blocks}
+	if known, ok := cutAnswers.Load(asked); ok {
+		return known.(bool)
 	}
-	cut := 0
-	u, v := g.Ends()
-	for e := range u {
-		if of[u[e]] != of[v[e]] {
-			cut++
+	cut, much := 0, true // where there are more blocks than nodes
+	if of, err := usualBlocks(in, blocks); err == nil {
+		u, v := g.Ends()
+		for e := range u {
+			cut += oneIf(of[u[e]] != of[v[e]])
 		}
+		much = float64(cut) > mostCut*float64(len(u))
 	}
-	return float64(cut) > mostCut*float64(len(u))
+	cutAnswers.Store(asked, much)
+	runtime.AddCleanup(g, func(asked cutQuestion) { cutAnswers.Delete(asked) }, asked)
+	return much
+}
+
+// usualBlocks are those of a network that is cut into so many where nobody says how.
+func usualBlocks(in *crf.Instance, blocks int) (of []int32, err error) {
+	if largestGrid([]*crf.Instance{in}) != nil {
+		rows, cols := tilesFor(blocks, in)
+		of, _, err = partition.Tiles(in.Rows, in.Cols, rows, cols)
+		return of, err
+	}
+	return partition.BreadthFirst(in.Graph, blocks)
+}
+
+// cutAnswers are those of cutsMuch, of graphs in use: it takes longer than all else before a run
+// of a large graph, and is asked whenever a problem is prepared, weighed and begun.
+var cutAnswers sync.Map // cutQuestion to bool
+
+type cutQuestion struct {
+	graph              weak.Pointer[graph.Graph]
+	rows, cols, blocks int
 }
 
 // secondLevel returns the size of the second-level cache in bytes.

@@ -1,8 +1,12 @@
 package learn
 
+import "github.com/blockbp/blockbp/internal/bp"
+
 // executor does the jobs of visits, wherever that is: the loop takes their results in the order
 // of the jobs, and gives the same numbers whoever did them.
 type executor interface {
+	// begin makes the beliefs uniform that are in use here.
+	begin()
 	// visit does n jobs of v, from v.first on, and returns their results, good until the next
 	// call, and how they went. Where the tally says that v.until has ended the visit, some have
 	// contributed nothing.
@@ -11,6 +15,14 @@ type executor interface {
 	// parts that a visit of the bundle touches, of which p.own are here.
 	has(b *bundle, part int32) bool
 	sum(b *bundle, p *parts)
+	// owns reports whether blocks of a part are visited here. share returns the numbers of all
+	// processes, one after another, in dst or as they are; own, which may be its place in dst, are
+	// those of this one. So what each makes of its own parts is in the order of the parts.
+	owns(part int32) bool
+	share(dst, own []float64) []float64
+	// pieces calls do for pieces of all messages and beliefs that are in use here: of blocks that are
+	// visited here, and what these see of others. Several goroutines do so, and no piece comes twice.
+	pieces(do func(u *unit, p piece))
 	// gather makes messages and beliefs of all blocks those of the last visits, here, and, if all
 	// is asked for, contributions. Between visits an executor may have no more of them than visits
 	// need.
@@ -19,6 +31,13 @@ type executor interface {
 
 // threads is the executor of one process.
 type threads struct{ l *learner }
+
+func (e threads) begin() {
+	e.l.each(len(e.l.units), func(_, i int) {
+		u := e.l.units[i]
+		u.state = bp.NewStateIn(u.net, u.state.LogMessage, u.state.LogBelief)
+	})
+}
 
 func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 	e.l.pool.run(v, n)
@@ -33,5 +52,41 @@ func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 func (threads) has(*bundle, int32) bool { return true }
 
 func (threads) sum(_ *bundle, p *parts) { p.tree.Sum(p.total, p.own) }
+
+func (threads) owns(int32) bool { return true }
+
+func (threads) share(_, own []float64) []float64 { return own }
+
+// pieceNumbers are as many as goroutines that go through an array take at a time.
+const pieceNumbers = 1 << 16
+
+func (e threads) pieces(do func(u *unit, p piece)) {
+	for _, u := range e.l.units {
+		messages, beliefs := u.net.Messages(), u.net.Beliefs()
+		first := (messages + pieceNumbers - 1) / pieceNumbers
+		e.l.each(first+(beliefs+pieceNumbers-1)/pieceNumbers, func(_, i int) {
+			p := piece{stretchOf{i * pieceNumbers, min(pieceNumbers, messages-i*pieceNumbers)}, false}
+			if i >= first {
+				i -= first
+				p = piece{stretchOf{i * pieceNumbers, min(pieceNumbers, beliefs-i*pieceNumbers)}, true}
+			}
+			do(u, p)
+		})
+	}
+}
+
+// piece is some of a unit's messages, or of its beliefs.
+type piece struct {
+	stretchOf
+	belief bool
+}
+
+// of returns the piece of messages or beliefs.
+func (p piece) of(messages, beliefs []float64) []float64 {
+	if p.belief {
+		messages = beliefs
+	}
+	return messages[p.at:][:p.n]
+}
 
 func (threads) gather(bool) {}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,91 @@ func TestGroup(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each process draws the sample of the Hessian from its own blocks, where messages of others are
+// unknown to it: together they have the bits of one.
+func TestGroupHessian(t *testing.T) {
+	missing := problemOptions{rows: 24, cols: 24, states: 5, nodeDim: 6, edgeDim: 3, l2: 3, missing: 0.2, samples: 2}
+	instances := problemOptions{rows: 9, cols: 8, states: 4, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}
+	for name, c := range map[string]struct {
+		problem  Problem
+		settings Settings
+	}{
+		"grid":        {randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 8, nodeDim: 6, edgeDim: 3, l2: 3}), Settings{Together: 7, Cut: Cut{Blocks: 40}}},
+		"hidden":      {randomProblem(t, 2, missing), Settings{Together: 5, Cut: Cut{Blocks: 20}}},
+		"instances":   {randomProblem(t, 3, instances), Settings{Cut: Cut{Blocks: 3}}},
+		"pairs":       {randomProblem(t, 4, instances), Settings{Cut: Cut{Blocks: 3}, Pairs: true}},
+		"mixed types": {problems(t)["mixed types"], Settings{Assign: blocksOf(5)}},
+		"binned":      {problems(t)["binned"], Settings{Assign: blocksOf(3)}},
+	} {
+		p := c.problem.startingAt(c.problem.randomWeights(5, 0.3))
+		n := p.Model.Layout.Size
+		measured := func(g Group) []float64 {
+			s := c.settings
+			s.Method, s.Group, s.Threads, s.Step = BBPL, g, 2, FirstOrder()
+			s = s.Resolved()
+			l := must(newLearner(&p, &s))
+			defer l.close()
+			if g != nil {
+				l.executor = newRanks(l, g)
+			}
+			for _, t := range l.schedule {
+				must(l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, limits: l.innerLimits(), contribute: true}))
+			}
+			h, both := newHessian(l), make([]float64, 2*n*n)
+			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
+				h.most = most
+				if err := h.measure(both[i*n*n:][:n*n]); err != nil {
+					t.Error(err)
+				}
+			}
+			return both
+		}
+		one := measured(nil)
+		for size := 2; size <= 4; size++ {
+			all := make([][]float64, size)
+			processes(t, size, func(g Group) { all[g.Rank()] = measured(g) })
+			for rank, h := range all {
+				if !slices.Equal(h, one) {
+					t.Errorf("%s: process %d of %d has another Hessian", name, rank, size)
+				}
+			}
+		}
+	}
+}
+
+// Passes with momentum begin where those of one process do. Their checkpoint is that of one, and any
+// number of processes goes on from it.
+func TestGroupMomentum(t *testing.T) {
+	p := crawling(t, 10)
+	run := func(size, rounds int, from *State) (result *Result, state *State) {
+		results := make([]*Result, size)
+		processes(t, size, func(g Group) {
+			s := Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6, Group: g, Resume: from}
+			s.Checkpoint = func(x *State) error {
+				if g.Rank() == 0 {
+					state = x.clone()
+				}
+				return nil
+			}
+			results[g.Rank()] = must(Fit(&countdown{context.Background(), rounds}, p, s))
+		})
+		return results[size-1], state
+	}
+	_, want := run(1, 4*momentumFrom+6, nil)
+	if in := must(want.parse()); in.Progress.Momentum < momentumFrom {
+		t.Fatal("no momentum")
+	}
+	end, _ := run(1, math.MaxInt, want)
+	for size := 2; size <= 3; size++ {
+		if _, state := run(size, 4*momentumFrom+6, nil); fmt.Sprint(state.arrays) != fmt.Sprint(want.arrays) {
+			t.Errorf("%d processes save another state than one", size)
+		}
+		if r, _ := run(size, math.MaxInt, want); !sameBits(end, r) {
+			t.Errorf("%d processes go on to %v, one to %v", size, r.Objective, end.Objective)
+		}
 	}
 }
 

@@ -1,15 +1,14 @@
 package learn
 
 import (
+	"cmp"
+	"errors"
 	"math"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -28,47 +27,58 @@ import (
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The
 // sums are over a sample of the nodes and of the edges.
 //
-// Beliefs of some elements are found one after another, as they lie in one workspace. What
-// they come to is then computed on all threads, and added up by rows of H, of which each is
-// of one thread: in the order of the elements, whatever the threads.
+// The sample is drawn from each part (parts.go), and beliefs of what was drawn found there, one
+// after another, as they lie in one workspace. All processes are told these. What they come to is
+// then computed on all threads, and added up by rows of H, of which each is of one process and
+// thread: in the order of the elements, whatever the processes and threads.
 type hessian struct {
 	l        *learner
-	samples  []hessianSample
+	units    []*unit         // free ones
+	samples  []hessianSample // of each part, in its units: in the order of the parts
 	leverage *leverage
 	space    bp.Workspace
 	size     int // weights
+	lo, hi   int // rows that are added up here
 
 	most       int     // elements of a type that are looked at, 0: as many as sampleSize says
 	labelShare float64 // of a belief that is taken from the label
 
+	unsure [][]float32 // [units][nodes]
+	told   []float64   // of all samples: how many elements of a type there are, and what they tell
+	points []float64   // places in the sum of what elements tell, of those that are drawn
+
+	// nodeTold and edgeTold are what is known of the nodes and edges that were drawn, one after
+	// another: see tellNode and tellEdge. The other two are those of this process.
+	nodeTold, edgeTold, ownNodes, ownEdges []float64
+
 	workers []hessianWorker
-	beliefs []float64 // of the elements at hand
-	nodes   []hessianNode
+	nodes   []hessianNode // at hand
 	edges   []hessianEdge
 	// rests [edges][states²] are covariances of what is left of functions of the states, times
 	// the scales, and features [edges][features] those of the edges at hand.
 	rests, features []float64
-	// roots [rootsTogether][size] are those of the terms of nodes; the first full of them
-	// belong to nodes that are done, of which used lists those that are not zero.
+	// roots [rootsTogether][size] are those of the terms of nodes, of which used lists those that
+	// are not zero.
 	roots []float64
-	full  int
 	used  []int32
 }
 
-// hessianNode is a node at hand: its belief, then those of its edges, begin at.
+// hessianNode is a node at hand.
 type hessianNode struct {
+	in    *crf.Instance
 	node  int32
-	at    int
-	root  int // its first
-	count int // of them
 	scale float64
+	told  []float64 // its belief, and those of its edges
+	root  int       // its first
+	count int       // of them
 }
 
 // hessianEdge is an edge at hand.
 type hessianEdge struct {
-	edge  int32
-	at    int
-	scale float64
+	in     *crf.Instance
+	edge   int32
+	scale  float64
+	belief []float64
 }
 
 // hessianWorker is the scratch of one thread.
@@ -82,18 +92,6 @@ type hessianWorker struct {
 	// columns [rootsTogether][rowsOfPart] and rows [rootsTogether][size] are of the roots that
 	// are not zero, and sum [rowsOfPart][size] of their products.
 	columns, rows, sum []float64
-}
-
-// hessianSample is the sample in one unit, with the edges of its nodes.
-type hessianSample struct {
-	u     *unit
-	block partition.Block
-	// nodeScale and edgeScale say how many nodes and edges each one drawn stands for: 0
-	// for edges that only belong to a node that was.
-	nodeScale, edgeScale []float64
-	place                map[int32]int // position in the block, by edge
-	unsure               []float32     // [nodes]
-	tells                []float32     // [nodes or edges] what each tells, −1 if it is of another type
 }
 
 const (
@@ -127,7 +125,9 @@ func newHessian(l *learner) *hessian {
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
 		return nil
 	}
-	return &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
+	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
+	c.deal()
+	return c
 }
 
 // each calls do for all i < n, on all threads where there are any yet.
@@ -207,180 +207,52 @@ func (c *hessian) edgeWork(in *crf.Instance, e int32) float64 {
 	return joint*joint + float64(c.l.usedFeatures(e, in))*joint*states
 }
 
-// draw chooses the sample: elements whose beliefs of the moment are less sure, and those
-// with features that few have, are drawn more often, and count less. Most of a model that
-// is sure of itself has no covariance worth the work.
-func (c *hessian) draw() {
-	layout := &c.l.model.Layout
-	if c.leverage == nil {
-		c.leverage = newLeverage(c.l)
-	}
-	c.samples = c.samples[:0]
-	for _, u := range c.l.units {
-		if u.isFree() {
-			c.samples = append(c.samples, hessianSample{u: u, place: map[int32]int{}})
-		}
-	}
-	c.l.each(len(c.samples), func(worker, i int) { c.samples[i].unsure = c.unsure(&c.workers[worker], c.samples[i].u) })
-	rng := rand.New(rand.NewPCG(1, 3))
-	for a, span := range layout.Node {
-		c.pick(rng, c.sampleSize(span), a, true)
-	}
-	for b, span := range layout.Edge {
-		c.pick(rng, c.sampleSize(span), b, false)
-	}
-	for i := range c.samples {
-		c.samples[i].complete()
-	}
-	c.samples = slices.DeleteFunc(c.samples, func(s hessianSample) bool { return len(s.block.Nodes)+len(s.block.Edges) == 0 })
-}
-
-// complete adds the edges of the nodes that were drawn, and sorts the edges.
-func (s *hessianSample) complete() {
-	drawn := s.block.Edges
-	s.block.Edges = slices.Clone(drawn)
-	for _, node := range s.block.Nodes {
-		for _, d := range s.u.in.Graph.Incoming(node) {
-			s.block.Edges = append(s.block.Edges, d>>1)
-		}
-	}
-	slices.Sort(s.block.Edges)
-	s.block.Edges = slices.Compact(s.block.Edges)
-	for q, e := range s.block.Edges {
-		s.place[e] = q
-	}
-	s.unsure, s.tells = nil, nil
-	scales := s.edgeScale
-	s.edgeScale = make([]float64, len(s.block.Edges))
-	for i, e := range drawn {
-		s.edgeScale[s.place[e]] = scales[i]
-	}
-}
-
-// sampleSize returns how many elements of a type are to be looked at.
-func (c *hessian) sampleSize(span crf.Span) int {
-	if c.most > 0 {
-		return c.most
-	}
-	return max(leastSampled, int(nodesPerWeight*float64(c.size)/float64(max(1, span.States-1))))
-}
-
-// pick draws nodes (or edges) of type t in proportion to what they tell, one from each of
-// so many stretches of equal sums, and notes for each how many it stands for.
-func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
-	c.l.each(len(c.samples), func(_, i int) { c.samples[i].tell(c.leverage, t, nodes) })
-	count, total := 0, 0.0
-	c.eachTelling(func(_ *hessianSample, _ int32, tells float64) {
-		count++
-		total += tells
-	})
-	if count == 0 {
-		return
-	}
-	all := wanted >= count
-	floor := leastTold
-	if total > 0 {
-		floor = leastTold * total / float64(count)
-	}
-	stretch := (total + floor*float64(count)) / float64(wanted)
-	sum, next := 0.0, stretch*rng.Float64()
-	drawn := 0
-	c.eachTelling(func(s *hessianSample, i int32, tells float64) {
-		scale := 1.0
-		if !all {
-			sum += tells + floor
-			times := 0.0
-			for sum > next && drawn < wanted {
-				times++
-				drawn++
-				next = stretch * (float64(drawn) + rng.Float64())
-			}
-			if times == 0 {
-				return
-			}
-			scale = times * stretch / (tells + floor)
-		}
-		if nodes {
-			s.block.Nodes, s.nodeScale = append(s.block.Nodes, i), append(s.nodeScale, scale)
-		} else {
-			s.block.Edges, s.edgeScale = append(s.block.Edges, i), append(s.edgeScale, scale)
-		}
-	})
-}
-
-// eachTelling calls f for all elements of the type at hand, with what each tells.
-func (c *hessian) eachTelling(f func(s *hessianSample, i int32, tells float64)) {
-	for k := range c.samples {
-		s := &c.samples[k]
-		for i, tells := range s.tells {
-			if tells >= 0 {
-				f(s, int32(i), float64(tells))
-			}
-		}
-	}
-}
-
-// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they
-// are, the probability of all states of a node but one, or of the end of an edge that is
-// surer.
-func (s *hessianSample) tell(v *leverage, t int, nodes bool) {
-	in := s.u.in
-	if nodes {
-		of := v.ofNodes(in, t)
-		s.tells = numeric.Resize(s.tells, in.Graph.NumNodes())
-		for i := range int32(len(s.tells)) {
-			s.tells[i] = -1
-			if in.NodeType(i) == t && s.u.nodeCurvature(i) > 0 {
-				s.tells[i] = float32(float64(s.unsure[i]) * of(in.NodeRow(i)))
-			}
-		}
-		return
-	}
-	of := v.ofEdges(in, t)
-	s.tells = numeric.Resize(s.tells, in.Graph.NumEdges())
-	for e := range int32(len(s.tells)) {
-		s.tells[e] = -1
-		if in.EdgeType(e) == t && s.u.edgeCurvature(e) > 0 {
-			s.tells[e] = float32(float64(min(s.unsure[in.Graph.U(e)], s.unsure[in.Graph.V(e)])) * of(in.EdgeRow(e)))
-		}
-	}
-}
-
-// unsure returns, for each node, the probability of all states but the likeliest, with
-// the label's share.
-func (c *hessian) unsure(w *hessianWorker, u *unit) []float32 {
-	unsure := make([]float32, u.in.Graph.NumNodes())
-	for i := range unsure {
-		w.node = numeric.Resize(w.node, u.in.States(int32(i)))
-		u.net.Belief(w.node, u.state, int32(i))
-		c.mixNode(w.node, u.in, int32(i))
-		unsure[i] = float32(1 - slices.Max(w.node))
-	}
-	return unsure
-}
-
 // measure writes H into dst [size*size], row-major, of which only the lower triangle
 // counts.
 func (c *hessian) measure(dst []float64) error {
 	clear(dst)
 	c.makeScratch()
-	c.full, c.used = 0, c.used[:0] // what a measurement that failed has left
 	c.draw()
+	err := c.tellSample()
+	if c.l.settings.any(err != nil) {
+		return cmp.Or(err, errElsewhere)
+	}
+	c.nodeTold, c.edgeTold = c.l.executor.share(c.nodeTold, c.ownNodes), c.l.executor.share(c.edgeTold, c.ownEdges)
+	for t := range c.l.model.Layout.Edge {
+		c.addEdges(dst, t)
+	}
+	c.addNodes(dst)
+	c.l.executor.share(dst, dst[c.lo*c.size:c.hi*c.size])
+	for i := range c.size {
+		dst[i*c.size+i] += c.l.problem.L2
+	}
+	return nil
+}
+
+// errElsewhere stands for the error of another process.
+var errElsewhere = errors.New("learn: another process cannot measure its part of the Hessian")
+
+// tellSample finds beliefs of what was drawn, and tells all processes.
+func (c *hessian) tellSample() error {
+	c.ownNodes, c.ownEdges = c.ownNodes[:0], c.ownEdges[:0]
 	for i := range c.samples {
 		s := &c.samples[i]
+		if len(s.block.Edges)+len(s.block.Nodes) == 0 {
+			continue
+		}
 		if err := c.space.Ground(c.l.model, s.u.in, s.u.net, &s.block); err != nil {
 			return err
 		}
-		if err := c.addEdges(dst, s); err != nil {
-			return err
+		for q := range s.block.Edges {
+			if err := c.tellEdge(s, q); err != nil {
+				return err
+			}
 		}
-		if err := c.addNodes(dst, s); err != nil {
-			return err
+		for p := range s.block.Nodes {
+			if err := c.tellNode(s, p); err != nil {
+				return err
+			}
 		}
-	}
-	c.flush(dst)
-	for i := range c.size {
-		dst[i*c.size+i] += c.l.problem.L2
 	}
 	return nil
 }
@@ -400,28 +272,78 @@ func (c *hessian) makeScratch() {
 	}
 }
 
-// addEdges adds the interactions of a sample's edges, some of one type at a time.
-func (c *hessian) addEdges(dst []float64, s *hessianSample) error {
-	layout := &c.l.model.Layout
-	for t := range layout.Edge {
-		span := &layout.Edge[t]
-		most := restsAtATime(span)
-		c.edges, c.beliefs = c.edges[:0], c.beliefs[:0]
-		for q, e := range s.block.Edges {
-			if s.edgeScale[q] == 0 || s.u.in.EdgeType(e) != t {
-				continue
-			}
-			c.edges = append(c.edges, hessianEdge{e, len(c.beliefs), s.u.edgeCurvature(e) * s.edgeScale[q] / s.u.net.Counting.Edge[e]})
-			if err := c.addEdgeBelief(s, q); err != nil {
-				return err
-			}
-			if len(c.edges) == most {
-				c.addInteractions(dst, s, span)
-			}
-		}
-		c.addInteractions(dst, s, span)
+// told numbers of an element: its unit, its number and what it counts.
+const headNumbers = 3
+
+// tellEdge tells of the q-th edge of a sample, if it was drawn itself: its head and its belief.
+func (c *hessian) tellEdge(s *hessianSample, q int) (err error) {
+	if s.edgeScale[q] == 0 {
+		return nil
 	}
+	e := s.block.Edges[q]
+	c.ownEdges = append(c.ownEdges, float64(s.unit), float64(e), s.u.edgeCurvature(e)*s.edgeScale[q]/s.u.net.Counting.Edge[e])
+	c.ownEdges, err = c.appendEdgeBelief(c.ownEdges, s, q)
+	return err
+}
+
+// tellNode tells of the p-th node of a sample: its head and its belief, and those of its edges.
+func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
+	in, node := s.u.in, s.block.Nodes[p]
+	x := append(c.ownNodes, float64(s.unit), float64(node), s.u.nodeCurvature(node)*s.nodeScale[p]/s.u.net.Counting.Rho[node])
+	at := len(x)
+	x = append(x, make([]float64, in.States(node))...)
+	c.space.NodeBelief(x[at:], s.u.net, s.u.state, &s.block, p)
+	c.mixNode(x[at:], in, node)
+	for _, d := range in.Graph.Incoming(node) {
+		if x, err = c.appendEdgeBelief(x, s, s.place[d>>1]); err != nil {
+			return err
+		}
+	}
+	c.ownNodes = x
 	return nil
+}
+
+// appendEdgeBelief appends the belief of the q-th edge of a sample.
+func (c *hessian) appendEdgeBelief(x []float64, s *hessianSample, q int) ([]float64, error) {
+	e := s.block.Edges[q]
+	u, v := s.u.in.Graph.U(e), s.u.in.Graph.V(e)
+	kv, at := s.u.in.States(v), len(x)
+	x = append(x, make([]float64, s.u.in.States(u)*kv)...)
+	if _, err := c.space.EdgeBeliefs(x[at:], nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
+		return x, err
+	}
+	c.mixEdge(x[at:], s.u.in, u, v, kv)
+	return x, nil
+}
+
+// head takes apart the beginning of what was told of an element.
+func (c *hessian) head(told []float64) (in *crf.Instance, element int32, scale float64, rest []float64) {
+	return c.units[int(told[0])].in, int32(told[1]), told[2], told[headNumbers:]
+}
+
+// addEdges adds the interactions of the edges of a type, some of them at a time.
+func (c *hessian) addEdges(dst []float64, t int) {
+	span := &c.l.model.Layout.Edge[t]
+	most := restsAtATime(span)
+	c.edges = c.edges[:0]
+	for told := c.edgeTold; len(told) > 0; {
+		e := hessianEdge{}
+		e.in, e.edge, e.scale, told = c.head(told)
+		n := edgeStates(e.in, e.edge)
+		e.belief, told = told[:n], told[n:]
+		if e.in.EdgeType(e.edge) != t {
+			continue
+		}
+		if c.edges = append(c.edges, e); len(c.edges) == most {
+			c.addInteractions(dst, span)
+		}
+	}
+	c.addInteractions(dst, span)
+}
+
+// edgeStates is the length of the belief of an edge.
+func edgeStates(in *crf.Instance, e int32) int {
+	return in.States(in.Graph.U(e)) * in.States(in.Graph.V(e))
 }
 
 // restsAtATime returns how many edges of a type are added up together.
@@ -429,60 +351,46 @@ func restsAtATime(span *crf.Span) int {
 	return max(1, restsTogether/max(span.States*span.States, span.Features))
 }
 
-// addNodes lists the terms of a sample's nodes, as many at a time as there is room for.
-func (c *hessian) addNodes(dst []float64, s *hessianSample) error {
-	in, next := s.u.in, c.full
-	c.nodes, c.beliefs = c.nodes[:0], c.beliefs[:0]
-	for p, node := range s.block.Nodes {
-		states := in.States(node)
+// addNodes adds the terms of the nodes, of as many at a time as there is room for.
+func (c *hessian) addNodes(dst []float64) {
+	next := 0
+	c.nodes, c.used = c.nodes[:0], c.used[:0]
+	for told := c.nodeTold; len(told) > 0; {
+		n := hessianNode{}
+		n.in, n.node, n.scale, told = c.head(told)
+		states, length := n.in.States(n.node), 0
+		for _, d := range n.in.Graph.Incoming(n.node) {
+			length += edgeStates(n.in, d>>1)
+		}
+		length += states
+		n.told, told = told[:length], told[length:]
 		if next+states > len(c.roots)/c.size {
-			c.list(s, next)
+			c.list()
 			c.flush(dst)
 			next = 0
 		}
-		c.nodes = append(c.nodes, hessianNode{node: node, at: len(c.beliefs), root: next, scale: s.u.nodeCurvature(node) * s.nodeScale[p] / s.u.net.Counting.Rho[node]})
+		n.root = next
+		c.nodes = append(c.nodes, n)
 		next += states
-		at := len(c.beliefs)
-		c.beliefs = append(c.beliefs, make([]float64, states)...)
-		c.space.NodeBelief(c.beliefs[at:], s.u.net, s.u.state, &s.block, p)
-		c.mixNode(c.beliefs[at:], in, node)
-		for _, d := range in.Graph.Incoming(node) {
-			if err := c.addEdgeBelief(s, s.place[d>>1]); err != nil {
-				return err
-			}
-		}
 	}
-	c.list(s, next)
-	return nil
+	c.list()
+	c.flush(dst)
 }
 
-// addEdgeBelief appends the belief of the q-th edge of the sample to those at hand.
-func (c *hessian) addEdgeBelief(s *hessianSample, q int) error {
-	e := s.block.Edges[q]
-	u, v := s.u.in.Graph.U(e), s.u.in.Graph.V(e)
-	kv, at := s.u.in.States(v), len(c.beliefs)
-	c.beliefs = append(c.beliefs, make([]float64, s.u.in.States(u)*kv)...)
-	if _, err := c.space.EdgeBeliefs(c.beliefs[at:], nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
-		return err
-	}
-	c.mixEdge(c.beliefs[at:], s.u.in, u, v, kv)
-	return nil
-}
-
-// list computes the roots of the nodes at hand, which then are done up to a number of roots.
-func (c *hessian) list(s *hessianSample, full int) {
-	c.l.each(len(c.nodes), func(worker, i int) { c.rootsOf(&c.workers[worker], s, &c.nodes[i]) })
+// list computes the roots of the nodes at hand, which then are done.
+func (c *hessian) list() {
+	c.l.each(len(c.nodes), func(worker, i int) { c.rootsOf(&c.workers[worker], &c.nodes[i]) })
 	for _, n := range c.nodes {
 		for i := range n.count {
 			c.used = append(c.used, int32(n.root+i))
 		}
 	}
-	c.nodes, c.beliefs, c.full = c.nodes[:0], c.beliefs[:0], full
+	c.nodes = c.nodes[:0]
 }
 
 // rootsOf computes the roots of a node.
-func (c *hessian) rootsOf(w *hessianWorker, s *hessianSample, n *hessianNode) {
-	layout, in := &c.l.model.Layout, s.u.in
+func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
+	layout, in := &c.l.model.Layout, n.in
 	t := in.NodeType(n.node)
 	span := &layout.Node[t]
 	w.feature = numeric.Resize(w.feature, span.Features)
@@ -494,13 +402,12 @@ func (c *hessian) rootsOf(w *hessianWorker, s *hessianSample, n *hessianNode) {
 			}
 		}
 	}
-	belief := c.beliefs[n.at:][:span.States]
-	at := n.at + span.States
+	belief, told := n.told[:span.States], n.told[span.States:]
 	for _, d := range in.Graph.Incoming(n.node) {
 		e := d >> 1
 		ku, kv := in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
-		w.coupling.of(c.beliefs[at:][:ku*kv], ku, kv)
-		at += ku * kv
+		w.coupling.of(told[:ku*kv], ku, kv)
+		told = told[ku*kv:]
 		w.addAnswers(&layout.Edge[in.EdgeType(e)], in, e, in.Graph.U(e) == n.node, span.States)
 	}
 	n.count = c.addRoots(w, belief, n.root, n.scale)
@@ -572,11 +479,11 @@ func dotShort(a, b []float64) (sum float64) {
 
 // flush adds the products of all roots to dst. Parts with long rows come first.
 func (c *hessian) flush(dst []float64) {
-	parts := (c.size + rowsOfPart - 1) / rowsOfPart
+	parts := (c.hi - c.lo + rowsOfPart - 1) / rowsOfPart
 	if len(c.used) > 0 {
-		c.l.each(parts, func(worker, i int) { c.addPart(dst, &c.workers[worker], (parts-1-i)*rowsOfPart) })
+		c.l.each(parts, func(worker, i int) { c.addPart(dst, &c.workers[worker], c.lo+(parts-1-i)*rowsOfPart) })
 	}
-	c.full, c.used = 0, c.used[:0]
+	c.used = c.used[:0]
 }
 
 // addPart adds the products of all roots to rowsOfPart rows of dst, from lo on.
@@ -598,16 +505,16 @@ func (c *hessian) addPart(dst []float64, w *hessianWorker, lo int) {
 
 // addInteractions adds Cov⊥(τ_uv), times the features, of the edges at hand, all of one type,
 // to dst, and forgets them.
-func (c *hessian) addInteractions(dst []float64, s *hessianSample, span *crf.Span) {
+func (c *hessian) addInteractions(dst []float64, span *crf.Span) {
 	if len(c.edges) == 0 {
 		return
 	}
-	in, n := s.u.in, span.States*span.States
+	n := span.States * span.States
 	c.rests, c.features = numeric.Resize(c.rests, len(c.edges)*n), numeric.Resize(c.features, len(c.edges)*span.Features)
 	c.l.each(len(c.edges), func(worker, i int) {
 		e, w := &c.edges[i], &c.workers[worker]
-		in.EdgeFeatures(in.EdgeType(e.edge)).Row(c.features[i*span.Features:][:span.Features], in.EdgeRow(e.edge))
-		w.coupling.of(c.beliefs[e.at:][:span.States], in.States(in.Graph.U(e.edge)), in.States(in.Graph.V(e.edge)))
+		e.in.EdgeFeatures(e.in.EdgeType(e.edge)).Row(c.features[i*span.Features:][:span.Features], e.in.EdgeRow(e.edge))
+		w.coupling.of(e.belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
 		for x := range span.States {
 			row := c.rests[i*n+x*span.States:][:span.States]
 			for y, rest := range w.coupling.rest(x) {
@@ -617,20 +524,22 @@ func (c *hessian) addInteractions(dst []float64, s *hessianSample, span *crf.Spa
 	})
 	// Features with many before them come first.
 	c.l.each(span.Features, func(_, i int) { c.addFeature(dst, span, span.Features-1-i) })
-	c.edges, c.beliefs = c.edges[:0], c.beliefs[:0]
+	c.edges = c.edges[:0]
 }
 
-// addFeature adds what the edges at hand have to the rows of dst of the j-th feature.
+// addFeature adds what the edges at hand have to the rows of dst of the j-th feature, as far as they
+// are added up here.
 func (c *hessian) addFeature(dst []float64, span *crf.Span, j int) {
-	n := span.States * span.States
+	n, first := span.States*span.States, span.At+j*span.States
+	lo, hi := max(0, c.lo-first), min(span.States, c.hi-first)
 	for i := range c.edges {
 		features := c.features[i*span.Features:][:j+1]
 		if features[j] == 0 {
 			continue
 		}
-		for x := range span.States {
+		for x := lo; x < hi; x++ {
 			row := c.rests[i*n+x*span.States:][:span.States]
-			out := dst[(span.At+j*span.States+x)*c.size+span.At:]
+			out := dst[(first+x)*c.size+span.At:]
 			for k, y := range features {
 				if y != 0 {
 					simd.AddScaled(out[k*span.States:][:span.States], row, features[j]*y)
@@ -692,15 +601,20 @@ func hessianMemory(m *Memory, l *learner) {
 		}
 	}
 	c := hessian{size: layout.Size}
-	sampled, joined, table := 0.0, 0.0, float64(largestTable(layout.Edge))
+	sampled, drawn, table := 0.0, 0.0, float64(largestTable(layout.Edge))
 	for _, span := range layout.Node {
 		sampled += float64(c.sampleSize(span))
 	}
 	for _, span := range layout.Edge {
-		joined += float64(c.sampleSize(span))
+		drawn += float64(c.sampleSize(span))
 	}
-	sampled = min(sampled, nodes)
-	joined = min(edges, joined+sampled*2*edges/max(1, nodes))
+	sampled, drawn = min(sampled, nodes), min(drawn, edges)
+	around := sampled * 2 * edges / max(1, nodes) // edges of nodes, those of two nodes twice
+	joined := min(edges, drawn+around)
+	told := sampled*states + (drawn+around)*table
+	if l.settings.size() > 1 {
+		told *= 2 // what this process tells, and what all do
+	}
 	if ground.SharesTables(l.units[0].in) {
 		table = 0
 	}
@@ -712,8 +626,8 @@ func hessianMemory(m *Memory, l *learner) {
 			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
 			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
 		}
-		m.perhaps("scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests),
-			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads", layout.Size, roots, threads)
+		m.perhaps("scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests+told),
+			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)
 		m.perhaps("potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, where steps go wrong or after %d passes", joined/units, firstRenewal)
 	}
 }

@@ -157,7 +157,8 @@ func (l *learner) allocate() (err error) {
 	}
 	l.course.allocate()
 	l.makeRoom()
-	if l.space == nil { // large pages of a file would all be read now
+	// Large pages of a file would all be read now, and so would those that other processes work on.
+	if _, whole := l.executor.(threads); whole && l.space == nil {
 		l.useLargePages()
 	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
@@ -274,7 +275,7 @@ func (l *learner) makeRoom() {
 		u.allocate(layout, l.space)
 	}
 	l.findReach()
-	l.each(len(l.units), func(_, i int) { l.units[i].fill() })
+	l.executor.begin()
 	l.makeResults()
 	l.parts.allocate(l.stride)
 }
@@ -357,10 +358,7 @@ func (l *learner) stepProblem() StepProblem {
 	default:
 		if h := newHessian(l); h != nil {
 			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = func(dst []float64) error {
-				l.executor.gather(false)
-				return h.measure(dst)
-			}
+			p.Hessian = h.measure
 		}
 	}
 	if l.model.Layout.Symmetric() {

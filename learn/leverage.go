@@ -38,13 +38,11 @@ func newLeverage(l *learner) *leverage {
 	return v
 }
 
-// ofNodes and ofEdges return the leverage of rows of features of a type in an instance, for one
-// goroutine.
-func (v *leverage) ofNodes(in *crf.Instance, t int) func(row int) float64 {
-	return leverageOf(in.NodeFeatures(t), v.nodes[t])
-}
-
-func (v *leverage) ofEdges(in *crf.Instance, t int) func(row int) float64 {
+// of returns the leverage of rows of features of a type in an instance, for one goroutine.
+func (v *leverage) of(in *crf.Instance, t int, nodes bool) func(row int) float64 {
+	if nodes {
+		return leverageOf(in.NodeFeatures(t), v.nodes[t])
+	}
 	return leverageOf(in.EdgeFeatures(t), v.edges[t])
 }
 

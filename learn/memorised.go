@@ -50,24 +50,23 @@ func (l *learner) memorised() bool {
 	if l.problem.L2 > 0 {
 		return false
 	}
-	l.executor.gather(false)
-	belief, labelled := make([]float64, largestTable(allSpans(&l.model.Layout))), false
-	for _, u := range l.units {
-		if !u.isFree() {
-			continue
-		}
-		for _, labels := range u.in.Samples() {
-			for s, y := range labels {
-				if y == crf.Unobserved {
-					continue
-				}
-				node := belief[:u.in.States(int32(s))]
-				u.net.Belief(node, u.state, int32(s))
-				if labelled = true; !(node[y] > 0.5) {
-					return false
+	belief, labelled, other := make([]float64, largestTable(allSpans(&l.model.Layout))), false, false
+	for _, b := range l.bundles {
+		for at, part := range b.part {
+			u := b.units[at%len(b.units)]
+			if !u.isFree() || !l.executor.owns(part) {
+				continue
+			}
+			for _, s := range u.part.Blocks[at/len(b.units)].Nodes {
+				node := belief[:u.in.States(s)]
+				u.net.Belief(node, u.state, s)
+				for _, labels := range u.in.Samples() {
+					if y := labels[s]; y != crf.Unobserved {
+						labelled, other = true, other || !(node[y] > 0.5)
+					}
 				}
 			}
 		}
 	}
-	return labelled
+	return l.settings.any(labelled) && !l.settings.any(other)
 }

@@ -45,18 +45,19 @@ func (l *learner) beginWholePass() {
 		l.keepBefore()
 	}
 	beta := min(passMomentum, bp.Momentum(p.Momentum-momentumFrom))
-	l.each(len(l.units), func(_, i int) {
-		u := l.units[i]
-		messages := u.before[:len(u.state.LogMessage)]
+	l.executor.pieces(func(u *unit, at piece) {
+		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.beforeMessages(), u.beforeBeliefs())
 		if p.Momentum == momentumFrom {
-			copy(messages, u.state.LogMessage)
-			copy(u.before[len(messages):], u.state.LogBelief)
+			copy(before, x)
 			return
 		}
-		simd.Extrapolate(u.state.LogMessage, messages, beta)
-		simd.Extrapolate(u.state.LogBelief, u.before[len(messages):], beta)
+		simd.Extrapolate(x, before, beta)
 	})
 }
+
+// beforeMessages and beforeBeliefs are the two parts of before.
+func (u *unit) beforeMessages() []float64 { return u.before[:u.net.Messages()] }
+func (u *unit) beforeBeliefs() []float64  { return u.before[u.net.Messages():] }
 
 // keepBefore makes the memory of messages and beliefs at the beginning of the pass before.
 func (l *learner) keepBefore() {

@@ -32,8 +32,8 @@ type parts struct {
 // blocks.
 func (b *bundle) alone() bool { return len(b.units) == 1 }
 
-// planParts divides each set of a pass, in its order, by the work of sweeps. Parts with the same
-// number lie beside each other in networks whose sets follow each other.
+// planParts divides each set of a pass, in the order of the blocks, by the work of sweeps. As each
+// set stands for the whole network, parts with the same number lie beside each other.
 func (l *learner) planParts() {
 	type job struct {
 		part *int32
@@ -56,7 +56,7 @@ func (l *learner) planParts() {
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
 		var jobs []job
-		for _, block := range t.blocks {
+		for _, block := range slices.Sorted(slices.Values(t.blocks)) {
 			for i, u := range b.units {
 				jobs = append(jobs, job{&b.part[block*len(b.units)+i], float64(1 + u.part.Blocks[block].Work())})
 			}

@@ -60,6 +60,15 @@ func newRanks(l *learner, g Group) *ranks {
 	return r
 }
 
+// begin implements executor.
+func (r *ranks) begin() {
+	r.pieces(func(u *unit, p piece) {
+		if p.belief { // of one node
+			bp.Even(p.of(nil, u.state.LogBelief))
+		}
+	})
+}
+
 // job is a block of a unit.
 type job struct{ bundle, block, unit int }
 
@@ -73,6 +82,29 @@ func (r *ranks) owner(part int32) int { return int(part) * r.group.Size() / most
 
 // has implements executor.
 func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owner(part) == r.me }
+
+// owns implements executor.
+func (r *ranks) owns(part int32) bool { return r.owner(part) == r.me }
+
+// share implements executor.
+func (r *ranks) share(dst, own []float64) []float64 {
+	r.heads = numeric.Resize(r.heads, r.group.Size())
+	for i := range r.counts {
+		r.counts[i] = 1
+	}
+	r.heads[r.me] = float64(len(own))
+	r.gatherAll(r.heads)
+	total := 0
+	for i, n := range r.heads {
+		r.counts[i] = int(n)
+		total += int(n)
+	}
+	dst = numeric.Resize(dst, total)
+	if total > 0 {
+		r.group.Gather(dst, own, r.counts)
+	}
+	return dst
+}
 
 // sum implements executor.
 func (r *ranks) sum(b *bundle, p *parts) {
@@ -427,6 +459,42 @@ func (h *halo) eachPiece(u *unit, do func([]float64)) {
 	}
 }
 
+// pieces implements executor.
+func (r *ranks) pieces(do func(u *unit, p piece)) {
+	for i, b := range r.l.bundles {
+		r.l.each(len(b.part), func(_, at int) {
+			u, x := b.units[at%len(b.units)], at/len(b.units)
+			if r.owner(b.part[at]) == r.me {
+				eachOfBlock(u, x, func(p piece) { do(u, p) })
+				return
+			}
+			for _, h := range r.halos[i][at] { // of others, those are for this process
+				for _, m := range h.messages {
+					do(u, piece{m, false})
+				}
+				for _, m := range h.beliefs {
+					do(u, piece{m, true})
+				}
+			}
+		})
+	}
+}
+
+// eachOfBlock calls do for the beliefs of a block's nodes, and for the messages into them.
+func eachOfBlock(u *unit, x int, do func(p piece)) {
+	block := &u.part.Blocks[x]
+	for _, s := range block.Nodes {
+		if at := u.net.BeliefAt(s); at >= 0 {
+			do(piece{stretchOf{at, u.in.States(s)}, true})
+		}
+	}
+	for _, d := range block.In {
+		if at := u.net.MessageAt(d); at >= 0 {
+			do(piece{stretchOf{at, u.in.States(u.in.Graph.Target(d))}, false})
+		}
+	}
+}
+
 // gathered is how many numbers of messages and beliefs go to all processes at a time.
 const gathered = 1 << 20
 
@@ -490,15 +558,9 @@ func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
 func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
-	for _, s := range block.Nodes {
-		if at := u.net.BeliefAt(s); at >= 0 {
-			do(u.state.LogBelief[at:][:u.in.States(s)])
-		}
-	}
-	for _, d := range block.In {
-		if at := u.net.MessageAt(d); at >= 0 {
-			do(u.state.LogMessage[at:][:u.in.States(u.in.Graph.Target(d))])
-		}
+	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
+	if r.all && u.before != nil {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.beforeMessages(), u.beforeBeliefs())) })
 	}
 	for i, g := range block.Groups {
 		if u.slots[x][i] == isSparse && int(g.Other) > x {

@@ -227,9 +227,6 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space) {
 	u.keptBeliefs = spill.Zeros[float64](space, u.sparseEdges.numbers)
 }
 
-// fill makes beliefs uniform, in memory that allocate has made.
-func (u *unit) fill() { u.state = bp.NewStateIn(u.net, u.state.LogMessage, u.state.LogBelief) }
-
 // unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
 func (l *learner) unitsMemory(m *Memory) {
 	var messages, beliefs, kept, untied float64

@@ -180,6 +180,13 @@ func (st *State) evenBeliefs(net *Net) {
 	}
 }
 
+// Even makes the log-belief of a node uniform.
+func Even(belief []float64) {
+	for i := range belief {
+		belief[i] = -logOf(len(belief))
+	}
+}
+
 // Bytes returns the memory that a state of this shape takes.
 func (n *Net) Bytes() int { return 8 * (n.numMessages + n.numBeliefs) }
 
