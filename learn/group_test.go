@@ -167,7 +167,8 @@ func TestGroupMomentum(t *testing.T) {
 		return results[size-1], state
 	}
 	_, want := run(1, 4*momentumFrom+6, nil)
-	if in := must(want.parse()); in.Progress.Momentum < momentumFrom {
+	var at progress
+	if err := must(want.parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
 		t.Fatal("no momentum")
 	}
 	end, _ := run(1, math.MaxInt, want)
