@@ -432,7 +432,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":8`, `"format":3`),
+		"another format":            progress(`"format":9`, `"format":3`),
 		"a number gone":             progress(`"objective":`, `"objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"check beyond all blocks":   progress(`"next":0`, `"next":99`),
@@ -518,7 +518,7 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 func TestStateFile(t *testing.T) {
 	p := problems(t)["plain"]
 	path := filepath.Join(t.TempDir(), "state")
-	settings := Settings{Assign: blocksOf(3), MaxIterations: 7, RelativeTolerance: 1e-9, SinglePrecision: true}
+	settings := Settings{Assign: blocksOf(3), MaxIterations: 7, RelativeTolerance: 1e-9}
 	long := settings
 	long.MaxIterations = 30
 	want := fit(t, p, long)

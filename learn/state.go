@@ -8,7 +8,6 @@ import (
 	"math"
 	"reflect"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -38,22 +37,21 @@ type array struct {
 // saved is what State.progress holds. Floats that may be NaN or infinite are kept by
 // their bits, so that nothing is lost.
 type saved struct {
-	Format    int               `json:"format"`
-	Progress  progress          `json:"progress"`
-	Bits      map[string]uint64 `json:"bits"`
-	Random    []byte            `json:"random"`
-	Method    Method            `json:"method"`
-	Step      string            `json:"step"`
-	Order     string            `json:"order"`
-	Blocks    int               `json:"blocks"`
-	Together  int               `json:"together"`
-	Precision bp.Precision      `json:"precision"`
-	Pairs     bool              `json:"pairs"`
-	L2        float64           `json:"l2"`
-	Sweeps    int               `json:"inner_sweeps"`
-	Inner     float64           `json:"inner_tolerance"`
-	Metric    string            `json:"metric"` // of early stopping; empty: none
-	HasBest   bool              `json:"has_best"`
+	Format   int               `json:"format"`
+	Progress progress          `json:"progress"`
+	Bits     map[string]uint64 `json:"bits"`
+	Random   []byte            `json:"random"`
+	Method   Method            `json:"method"`
+	Step     string            `json:"step"`
+	Order    string            `json:"order"`
+	Blocks   int               `json:"blocks"`
+	Together int               `json:"together"`
+	Pairs    bool              `json:"pairs"`
+	L2       float64           `json:"l2"`
+	Sweeps   int               `json:"inner_sweeps"`
+	Inner    float64           `json:"inner_tolerance"`
+	Metric   string            `json:"metric"` // of early stopping; empty: none
+	HasBest  bool              `json:"has_best"`
 	// Seed is that of a random order, or start, nil in states of v0.1.0: what is left of the
 	// source alone does not tell where it began.
 	Seed *uint64 `json:"seed,omitempty"`
@@ -63,8 +61,9 @@ type saved struct {
 // stateFormat is 2 since states have a fingerprint of their data, 3 since checks visit
 // several blocks at a time and edges of sparse pairs have their beliefs kept, 4 since checks
 // watch the gradient, 5 since the step rule has a Hessian, 6 since weights and messages
-// descend together, 7 since joint descent damps, and 8 since whole passes have momentum.
-const stateFormat = 8
+// descend together, 7 since joint descent damps, 8 since whole passes have momentum, and 9
+// since all is in double precision.
+const stateFormat = 9
 
 // eachByBits calls do for every number of a struct that is saved by its bits.
 func eachByBits(of reflect.Value, do func(name string, x *float64)) {
@@ -92,7 +91,7 @@ func (c *course) saved(blocks int, is fingerprint, random []byte) *saved {
 	s, p := c.settings, &c.progress
 	out := &saved{
 		Format: stateFormat, Progress: *p, Bits: map[string]uint64{}, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: c.problem.L2,
+		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Pairs: s.Pairs, L2: c.problem.L2,
 		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
 	}
 	if s.EarlyStop != nil {
@@ -267,7 +266,6 @@ func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
 		{"step", in.Step, s.stepName()},
 		{"order", in.Order, s.order()},
 		{"number of blocks", in.Blocks, blocks},
-		{"precision", in.Precision, s.precision()},
 		{"blocks together", in.Together, s.Together},
 		{"pairs", in.Pairs, s.Pairs},
 		{"l2", in.L2, c.problem.L2},

@@ -26,8 +26,8 @@ func tinyRuns() map[string]func() Settings {
 		return map[string]float64{"size@dev": norm(m.Weights)}, nil
 	}
 	return map[string]func() Settings{
-		"bbpl in single precision": func() Settings { return Settings{Assign: blocksOf(2), SinglePrecision: true} },
-		"full":                     func() Settings { return Settings{Method: Full} },
+		"bbpl": func() Settings { return Settings{Assign: blocksOf(2)} },
+		"full": func() Settings { return Settings{Method: Full} },
 		"pseudo, with a best model": func() Settings {
 			return Settings{Method: Pseudo, Evaluate: best, EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 99}}
 		},
@@ -92,7 +92,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 // to do.
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
-	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(), "format 5, this version reads 8: start a new run, to which --init") {
+	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(), "format 5, this version reads 9: start a new run, to which --init") {
 		t.Errorf("error is %v", err)
 	}
 }
