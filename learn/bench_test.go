@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -18,15 +17,14 @@ func BenchmarkIteration(b *testing.B) {
 		symmetric := p.turned(b, nil)
 		for _, run := range []struct {
 			method    Method
-			precision bp.Precision
 			symmetric string
-		}{{InnerDual, bp.Double, ""}, {BBPL, bp.Double, ""}, {BBPL, bp.Double, "/symmetric"}, {BBPL, bp.Single, ""}} {
+		}{{InnerDual, ""}, {BBPL, ""}, {BBPL, "/symmetric"}} {
 			p := p
 			if run.symmetric != "" {
 				p = symmetric
 			}
-			b.Run(fmt.Sprintf("states=%d/%s/%s%s", k, run.method, run.precision, run.symmetric), func(b *testing.B) {
-				s := Settings{Method: run.method, SinglePrecision: run.precision == bp.Single, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
+			b.Run(fmt.Sprintf("states=%d/%s%s", k, run.method, run.symmetric), func(b *testing.B) {
+				s := Settings{Method: run.method, Step: &fixedStep{alpha: 0.01}, RelativeTolerance: 1e-300, InnerSweeps: 1, Assign: tiles(4, 5)}
 				s = s.Resolved()
 				l, err := newLearner(&p, &s)
 				if err != nil {

@@ -126,26 +126,13 @@ func (u *unit) crossNodes(nodes []int32, free float64) (sum float64) {
 	return sum
 }
 
-// Beliefs below smallestBelief, or smallestBelief32 in single precision, may have
-// underflowed: their logarithms are found without them.
-const (
-	smallestBelief   = 1e-290
-	smallestBelief32 = 1e-30
-)
+// Beliefs below smallestBelief may have underflowed: their logarithms are found without them.
+const smallestBelief = 1e-290
 
 // crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given
 // their beliefs and free energy. It leaves each edge's part in w.logs, where there are labels.
 // Without bounds it is 0.
-func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64, free float64) (float64, error) {
-	return crossOf(w, u, block, lo, hi, beliefs, smallestBelief, free)
-}
-
-// crossEdges32 is crossEdges of beliefs in single precision.
-func (w *worker) crossEdges32(u *unit, block *partition.Block, lo, hi int, beliefs []float32, free float64) (float64, error) {
-	return crossOf(w, u, block, lo, hi, beliefs, smallestBelief32, free)
-}
-
-func crossOf[T float32 | float64](w *worker, u *unit, block *partition.Block, lo, hi int, beliefs []T, smallest T, free float64) (sum float64, err error) {
+func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
 	n := hi - lo
 	w.logs = numeric.Resize(w.logs, n)
 	if !w.bounds {
@@ -160,11 +147,11 @@ func crossOf[T float32 | float64](w *worker, u *unit, block *partition.Block, lo
 	small := false
 	for i, e := range block.Edges[lo:hi] {
 		x := beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])]
-		w.logs[i], small = float64(x), small || !(x >= smallest)
+		w.logs[i], small = x, small || !(x >= smallestBelief)
 	}
 	simd.Log(w.logs, w.logs)
 	for i, e := range block.Edges[lo:hi] {
-		if small && !(beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])] >= smallest) {
+		if small && !(beliefs[i*states:][int(u.labels[us[e]])*int(u.net.Card[vs[e]])+int(u.labels[vs[e]])] >= smallestBelief) {
 			if w.logs[i], err = w.space.LogPair(u.net, u.state, block, lo+i, u.labels[us[e]], u.labels[vs[e]]); err != nil {
 				return 0, err
 			}

@@ -155,7 +155,7 @@ func TestClassWeightsOfMethods(t *testing.T) {
 	for name, p := range map[string]Problem{"tree": tree, "apart": apart} {
 		exact := fit(t, p, Settings{Method: Exact, RelativeTolerance: 1e-10})
 		for what, settings := range map[string]Settings{
-			"inner-dual": {Method: InnerDual}, "full": {Method: Full}, "bbpl": {Method: BBPL, Assign: blocksOf(4)}, "f32": {Method: BBPL, Assign: blocksOf(3), SinglePrecision: true},
+			"inner-dual": {Method: InnerDual}, "full": {Method: Full}, "bbpl": {Method: BBPL, Assign: blocksOf(4)},
 			"pseudo": {Method: Pseudo}, "piecewise": {Method: Piecewise},
 		} {
 			if settings.Method.Local() && name == "tree" {

@@ -93,7 +93,7 @@ func (c *course) state(blocks int, is fingerprint, random []byte, rule any, othe
 	s, p := c.settings, &c.progress
 	out := &saved{
 		Format: stateFormat, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Precision: s.precision(), Pairs: s.Pairs, L2: c.problem.L2,
+		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Pairs: s.Pairs, L2: c.problem.L2,
 		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
 	}
 	if s.EarlyStop != nil {

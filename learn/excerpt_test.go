@@ -18,7 +18,7 @@ func TestMeasureTimes(t *testing.T) {
 		for _, method := range Methods {
 			turn++
 			name, step := names[turn%len(names)], stepRules()[turn%len(stepRules())]
-			s := Settings{Method: method, Cut: Cut{Blocks: 4}, Step: must(ParseStep(step)), SinglePrecision: turn%2 == 0, Threads: 1 + turn%3}
+			s := Settings{Method: method, Cut: Cut{Blocks: 4}, Step: must(ParseStep(step)), Threads: 1 + turn%3}
 			q := p.with(name).startingAt(p.randomWeights(1, 1))
 			before := slices.Clone(q.Model.Weights)
 			sizes, err := Measure(q, s)

@@ -77,8 +77,7 @@ type progress struct {
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
-	Halvings       int  // of the way back to the start, in the final checks
-	Refined        bool // from single to double precision
+	Halvings       int // of the way back to the start, in the final checks
 
 	NextEvaluation float64 // passes
 	BestValue      float64
@@ -154,12 +153,12 @@ func (l *learner) interrupted() bool {
 func (l *learner) iterate() error {
 	whole := l.inWholePasses()
 	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), precision: l.precision(), contribute: true, nearly: l.consistent && !l.exact, until: l.stopped}
+	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), contribute: true, nearly: l.consistent && !l.exact, until: l.stopped}
 	if whole {
 		if l.progress.Visits == 0 {
 			l.beginWholePass()
 		}
-		v.limits, v.precision, v.bounds, v.certify = l.wholeLimits(l.progress.Damping), bp.Double, true, !l.exact // marginals are consistent
+		v.limits, v.bounds, v.certify = l.wholeLimits(l.progress.Damping), true, !l.exact // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))
@@ -213,7 +212,6 @@ func (l *learner) iterate() error {
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
-	l.refine()
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
 		l.startCheck(checkConvergence)
 		return 0, nil

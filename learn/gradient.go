@@ -18,17 +18,16 @@ const resultsAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space    bp.Workspace
-	adjoint  *ground.Adjoint
-	belief   []float64 // of nodes or edges computed together
-	belief32 []float32
-	logs     []float64 // beliefs of labels, then their logarithms
-	places   []int32   // of edges of sparse pairs
-	certify  bool      // the beliefs of edges are made consistent with those of nodes, for bounds
-	nearly   bool      // they are made nearly so, for the gradient
-	rough    bool      // messages lag too much for nearer ones to pay
-	bounds   bool      // parts of the upper bound are found beside
-	split    bool      // what a split adds to the bound is found beside
+	space   bp.Workspace
+	adjoint *ground.Adjoint
+	belief  []float64 // of nodes or edges computed together
+	logs    []float64 // beliefs of labels, then their logarithms
+	places  []int32   // of edges of sparse pairs
+	certify bool      // the beliefs of edges are made consistent with those of nodes, for bounds
+	nearly  bool      // they are made nearly so, for the gradient
+	rough   bool      // messages lag too much for nearer ones to pay
+	bounds  bool      // parts of the upper bound are found beside
+	split   bool      // what a split adds to the bound is found beside
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -114,9 +113,7 @@ func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
 		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
-		if w.space.Potentials.Reserve(room); l.settings.SinglePrecision && !room.Shared {
-			w.space.Potentials.ReserveSingle(room)
-		}
+		w.space.Potentials.Reserve(room)
 		l.workers = append(l.workers, w)
 	}
 }
@@ -138,7 +135,7 @@ func (l *learner) workersMemory(m *Memory) {
 		for _, u := range b.units {
 			for x := range u.part.Blocks {
 				block := &u.part.Blocks[x]
-				potentials = max(potentials, bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block, l.settings.precision()))
+				potentials = max(potentials, bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block))
 			}
 		}
 	}
@@ -150,10 +147,9 @@ func (l *learner) workersMemory(m *Memory) {
 // visit is one visit of some blocks, of which no two share an edge, in all units of
 // a bundle.
 type visit struct {
-	bundle    *bundle
-	blocks    []int
-	limits    bp.Limits
-	precision bp.Precision
+	bundle *bundle
+	blocks []int
+	limits bp.Limits
 	// contribute: replace the gradient contributions after the sweeps.
 	contribute bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
@@ -315,7 +311,6 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		l.resumSparse(w, s, u, blockIndex)
 		return
 	}
-	w.space.Precision = v.precision
 	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 		return
 	}
@@ -429,9 +424,6 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
 	w.adjoint.PrefetchEdges(u.in, edges)
-	if w.space.InSingle() && !span.Untied {
-		return l.contributeEdges32(w, u, contribution, block, lo, hi)
-	}
 	beliefs := w.belief[:len(edges)*span.States]
 	moment := moments(contribution, l.edgeMoment[t], span)
 	if w.certify || w.nearly {
@@ -494,30 +486,6 @@ func moments(contribution []float64, at int, span *crf.Span) []float64 {
 	}
 	return contribution[at:][:span.States]
 }
-
-// contributeEdges32 is contributeEdges in single precision, for a tied type.
-func (l *learner) contributeEdges32(w *worker, u *unit, contribution []float64, block *partition.Block, lo, hi int) error {
-	edges := block.Edges[lo:hi]
-	t := u.in.EdgeType(edges[0])
-	span := &l.model.Layout.Edge[t]
-	w.belief32 = numeric.Resize(w.belief32, len(edges)*span.States)
-	free, err := w.space.EdgeBeliefs32(w.belief32, u.net, u.state, block, lo, hi)
-	if err != nil {
-		return err
-	}
-	contribution[l.entropyAt()] += free
-	cross, err := w.crossEdges32(u, block, lo, hi, w.belief32, free)
-	if err != nil {
-		return err
-	}
-	contribution[l.crossAt()] += cross
-	w.adjoint.ScatterEdges32(contribution[span.Part:][:span.Len], u.in, edges, w.belief32)
-	simd.ScatterMatrix32(contribution[l.edgeMoment[t]:], ones32[:], w.belief32, len(edges), 1, span.States)
-	return nil
-}
-
-// ones32 sums the rows of a matrix.
-var ones32 = [ground.RowsPerBatch]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // beliefsTogether bounds how many numbers the beliefs of edges have that are
 // computed in one call: 32 KiB stay in the nearest cache, or in the second one.

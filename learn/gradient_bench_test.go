@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // BenchmarkGradient is the gradient phase of a visit alone, of one block of 12×12 nodes: the
@@ -14,40 +12,37 @@ import (
 func BenchmarkGradient(b *testing.B) {
 	for _, k := range []int{2, 8, 16, 21} {
 		for _, bins := range []bool{false, true} {
-			for _, precision := range []bp.Precision{bp.Double, bp.Single} {
-				b.Run(fmt.Sprintf("states=%d/bins=%v/%s", k, bins, precision), func(b *testing.B) {
-					p := randomProblem(b, 1, problemOptions{rows: 48, cols: 48, states: k, nodeDim: 20, edgeDim: 10, bins: bins, l2: 1})
-					s := Settings{Method: BBPL, SinglePrecision: precision == bp.Single, RelativeTolerance: 1e-300, Assign: tiles(4, 4)}
-					s = s.Resolved()
-					l := must(newLearner(&p, &s))
-					defer l.pool.close()
-					for l.progress.Check.Active {
-						must(l.checkStep())
-					}
-					for range 3 * l.perPass() {
-						if err := l.iterate(); err != nil {
-							b.Fatal(err)
-						}
-					}
-					w, u, bundle := l.workers[0], l.units[0], l.bundles[0]
-					block := &u.part.Blocks[0]
-					w.space.Precision = precision
-					if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
+			b.Run(fmt.Sprintf("states=%d/bins=%v", k, bins), func(b *testing.B) {
+				p := randomProblem(b, 1, problemOptions{rows: 48, cols: 48, states: k, nodeDim: 20, edgeDim: 10, bins: bins, l2: 1})
+				s := Settings{Method: BBPL, RelativeTolerance: 1e-300, Assign: tiles(4, 4)}
+				s = s.Resolved()
+				l := must(newLearner(&p, &s))
+				defer l.pool.close()
+				for l.progress.Check.Active {
+					must(l.checkStep())
+				}
+				for range 3 * l.perPass() {
+					if err := l.iterate(); err != nil {
 						b.Fatal(err)
 					}
-					must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))
-					w.certify, w.rough, w.split, w.nearly = false, false, false, l.consistent
-					least := math.Inf(1)
-					for b.Loop() {
-						start := time.Now()
-						if err := l.contribute(w, &l.results[0], bundle, u, 0); err != nil {
-							b.Fatal(err)
-						}
-						least = min(least, float64(time.Since(start).Nanoseconds()))
+				}
+				w, u, bundle := l.workers[0], l.units[0], l.bundles[0]
+				block := &u.part.Blocks[0]
+				if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
+					b.Fatal(err)
+				}
+				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))
+				w.certify, w.rough, w.split, w.nearly = false, false, false, l.consistent
+				least := math.Inf(1)
+				for b.Loop() {
+					start := time.Now()
+					if err := l.contribute(w, &l.results[0], bundle, u, 0); err != nil {
+						b.Fatal(err)
 					}
-					b.ReportMetric(least/float64(len(block.Edges)), "least-ns/edge")
-				})
-			}
+					least = min(least, float64(time.Since(start).Nanoseconds()))
+				}
+				b.ReportMetric(least/float64(len(block.Edges)), "least-ns/edge")
+			})
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (s *Settings) course(l2 float64) string {
 	if s.EarlyStop != nil {
 		metric = fmt.Sprint(*s.EarlyStop)
 	}
-	return fmt.Sprint(stateFormat, l2, s.Method, s.stepName(), s.order(), s.Seed, s.Together, s.Pairs, s.precision(), s.InnerSweeps, s.InnerTolerance,
+	return fmt.Sprint(stateFormat, l2, s.Method, s.stepName(), s.order(), s.Seed, s.Together, s.Pairs, s.InnerSweeps, s.InnerTolerance,
 		s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance, s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime,
 		s.Evaluate != nil, s.EvaluateEvery, metric, s.Checkpoint != nil, resume)
 }

@@ -214,7 +214,7 @@ func groupCases(t *testing.T) map[string]groupCase {
 	missing.missing, missing.samples = 0.2, 2
 	cases["grid"] = groupCase{randomProblem(t, 11, grid), Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}}, "auto"}
 	cases["grid, trw"] = groupCase{randomProblem(t, 12, grid).with("trw"), Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}}, "auto"}
-	cases["grid, hidden"] = groupCase{randomProblem(t, 13, missing), Settings{Method: BBPL, Together: 5, Cut: Cut{Blocks: 20}, SinglePrecision: true}, "auto"}
+	cases["grid, hidden"] = groupCase{randomProblem(t, 13, missing), Settings{Method: BBPL, Together: 5, Cut: Cut{Blocks: 20}}, "auto"}
 	cases["grid, whole"] = groupCase{randomProblem(t, 14, problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}), Settings{Method: InnerDual}, "auto"}
 	scaleFree := shape{graph: must(gen.BarabasiAlbert(600, 2, source(5))), l2: 1, schema: crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(6), Features: 5}},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -156,26 +155,6 @@ func TestMaskedMethods(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// TestMaskInSinglePrecision: tables with hard zeros are left to double precision,
-// both those that edges share and those of each edge's own.
-func TestMaskInSinglePrecision(t *testing.T) {
-	s := mixedShape(t, must(gen.Tree(12, source(4))))
-	s.instances = 2
-	for name, p := range map[string]Problem{"own": maskedProblem(t, s, 4), "shared": chainOf(t, 12, 3, 7)} {
-		var weights [2][]float64
-		for i, precision := range []bp.Precision{bp.Double, bp.Single} {
-			r := fit(t, p, Settings{SinglePrecision: precision == bp.Single, Assign: blocksOf(3), RelativeTolerance: 1e-4})
-			if !r.Status.Stationary() {
-				t.Errorf("%s, %s: %s: %s", name, precision, r.Status, r.Reason)
-			}
-			weights[i] = r.Model.Weights
-		}
-		if d := distance(weights[0], weights[1]) / norm(weights[0]); !(d <= 1e-2) {
-			t.Errorf("%s: relative distance %g between the precisions", name, d)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	}
 	defer x.pool.close()
 	visits, err := l.timed(func() error {
-		_, err := x.visitBlocks(visit{bundle: x.bundles[0], blocks: x.schedule[0].blocks, limits: limits, precision: s.precision(), contribute: true})
+		_, err := x.visitBlocks(visit{bundle: x.bundles[0], blocks: x.schedule[0].blocks, limits: limits, contribute: true})
 		return err
 	})
 	if err != nil {

@@ -10,23 +10,21 @@ import (
 // TestPhaseTimes: every visit is in the times, and a run with them goes as without.
 func TestPhaseTimes(t *testing.T) {
 	for kind, p := range problems(t) {
-		for _, precision := range []bp.Precision{bp.Double, bp.Single} {
-			s := Settings{MaxIterations: 7, SinglePrecision: precision == bp.Single, GradientTolerance: 1e-300}
-			plain := fit(t, p, s)
-			s.PhaseTimes = &PhaseTimes{}
-			timed := fit(t, p, s)
-			if !sameBits(plain, timed) {
-				t.Errorf("%s, %v: times change the result", kind, precision)
+		s := Settings{MaxIterations: 7, GradientTolerance: 1e-300}
+		plain := fit(t, p, s)
+		s.PhaseTimes = &PhaseTimes{}
+		timed := fit(t, p, s)
+		if !sameBits(plain, timed) {
+			t.Errorf("%s: times change the result", kind)
+		}
+		for phase, spent := range s.PhaseTimes.Spent {
+			if s.PhaseTimes.Count[phase] == 0 || spent < 0 {
+				t.Errorf("%s: %d phases of %v took %v", kind, s.PhaseTimes.Count[phase], bp.Phase(phase), spent)
 			}
-			for phase, spent := range s.PhaseTimes.Spent {
-				if s.PhaseTimes.Count[phase] == 0 || spent < 0 {
-					t.Errorf("%s, %v: %d phases of %v took %v", kind, precision, s.PhaseTimes.Count[phase], bp.Phase(phase), spent)
-				}
-			}
-			s.Threads = 2
-			if err := s.Validate(&p); err == nil || !strings.Contains(err.Error(), "Threads is 1 with PhaseTimes") {
-				t.Errorf("times on two threads: %v", err)
-			}
+		}
+		s.Threads = 2
+		if err := s.Validate(&p); err == nil || !strings.Contains(err.Error(), "Threads is 1 with PhaseTimes") {
+			t.Errorf("times on two threads: %v", err)
 		}
 	}
 }

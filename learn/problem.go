@@ -98,10 +98,6 @@ type Settings struct {
 	// Pairs updates one (instance, block) pair per iteration instead of the same
 	// block in every instance.
 	Pairs bool
-	// SinglePrecision has tables, messages and beliefs of edges in float32 in
-	// iterations. Weights, gradients and sums are float64, and so is everything in checks
-	// and near the optimum, where rounding could decide something.
-	SinglePrecision bool
 	// Seed is that of RandomOrder, and of the weights that states which no label tells
 	// apart begin with: see Result.Seeded.
 	Seed       uint64

@@ -296,7 +296,7 @@ func (r *response) listMemory(m *Memory) {
 		lines += 2 * float64(s.net.Messages()+s.net.Beliefs())
 		indices += 2*float64(s.size) + float64(len(s.at)+2*len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
 		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
-		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block, bp.Double))
+		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block))
 		if r.large {
 			system += float64(s.large.numbers() + 5*len(s.block.Edges))
 			continue

@@ -521,7 +521,7 @@ func TestBadStatesAreNotSaved(t *testing.T) {
 func TestStateFile(t *testing.T) {
 	p := problems(t)["plain"]
 	path := filepath.Join(t.TempDir(), "state")
-	settings := Settings{Assign: blocksOf(3), MaxIterations: 7, RelativeTolerance: 1e-9, SinglePrecision: true}
+	settings := Settings{Assign: blocksOf(3), MaxIterations: 7, RelativeTolerance: 1e-9}
 	long := settings
 	long.MaxIterations = 30
 	want := fit(t, p, long)

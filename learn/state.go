@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -35,22 +34,21 @@ type array struct {
 
 // saved is what State.progress holds.
 type saved struct {
-	Format    int          `json:"format"`
-	Progress  values       `json:"progress"`
-	Rule      values       `json:"rule"` // of what makes the steps
-	Random    []byte       `json:"random"`
-	Method    Method       `json:"method"`
-	Step      string       `json:"step"`
-	Order     string       `json:"order"`
-	Blocks    int          `json:"blocks"`
-	Together  int          `json:"together"`
-	Precision bp.Precision `json:"precision"`
-	Pairs     bool         `json:"pairs"`
-	L2        float64      `json:"l2"`
-	Sweeps    int          `json:"inner_sweeps"`
-	Inner     float64      `json:"inner_tolerance"`
-	Metric    string       `json:"metric"` // of early stopping; empty: none
-	HasBest   bool         `json:"has_best"`
+	Format   int     `json:"format"`
+	Progress values  `json:"progress"`
+	Rule     values  `json:"rule"` // of what makes the steps
+	Random   []byte  `json:"random"`
+	Method   Method  `json:"method"`
+	Step     string  `json:"step"`
+	Order    string  `json:"order"`
+	Blocks   int     `json:"blocks"`
+	Together int     `json:"together"`
+	Pairs    bool    `json:"pairs"`
+	L2       float64 `json:"l2"`
+	Sweeps   int     `json:"inner_sweeps"`
+	Inner    float64 `json:"inner_tolerance"`
+	Metric   string  `json:"metric"` // of early stopping; empty: none
+	HasBest  bool    `json:"has_best"`
 	// Seed is that of a random order, or start, nil in states of v0.1.0: what is left of the
 	// source alone does not tell where it began.
 	Seed *uint64 `json:"seed,omitempty"`
@@ -224,7 +222,6 @@ func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
 		{"step", in.Step, s.stepName()},
 		{"order", in.Order, s.order()},
 		{"number of blocks", in.Blocks, blocks},
-		{"precision", in.Precision, s.precision()},
 		{"blocks together", in.Together, s.Together},
 		{"pairs", in.Pairs, s.Pairs},
 		{"l2", in.L2, c.problem.L2},

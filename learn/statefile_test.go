@@ -26,8 +26,8 @@ func tinyRuns() map[string]func() Settings {
 		return map[string]float64{"size@dev": norm(m.Weights)}, nil
 	}
 	return map[string]func() Settings{
-		"bbpl in single precision": func() Settings { return Settings{Assign: blocksOf(2), SinglePrecision: true} },
-		"full":                     func() Settings { return Settings{Method: Full} },
+		"bbpl": func() Settings { return Settings{Assign: blocksOf(2)} },
+		"full": func() Settings { return Settings{Method: Full} },
 		"pseudo, with a best model": func() Settings {
 			return Settings{Method: Pseudo, Evaluate: best, EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "size@dev", Patience: 99}}
 		},

@@ -57,7 +57,6 @@ func TestStretchedFeatures(t *testing.T) {
 	for name, s := range map[string]Settings{
 		"bbpl":      {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12},
 		"fixed":     {Method: BBPL, Cut: Cut{Blocks: 5}, MaxPasses: 12, Step: must(ParseStep("fixed:0.001"))},
-		"single":    {Method: BBPL, Cut: Cut{Blocks: 3}, MaxPasses: 12, SinglePrecision: true},
 		"full":      {Method: Full, MaxPasses: 40},
 		"pseudo":    {Method: Pseudo, MaxPasses: 10},
 		"piecewise": {Method: Piecewise, MaxPasses: 10},
@@ -67,12 +66,8 @@ func TestStretchedFeatures(t *testing.T) {
 			return must(Fit(context.Background(), Problem{Model: model, Data: data, L2: 0.1}, s)).Model.Weights
 		}
 		want, got := fit(dense, 2), fit(stretched, 2)
-		tolerance := 1e-8
-		if s.SinglePrecision {
-			tolerance = 1e-4
-		}
 		for i := range want {
-			if !(math.Abs(got[i]-want[i]) <= tolerance*(1+math.Abs(want[i]))) {
+			if !(math.Abs(got[i]-want[i]) <= 1e-8*(1+math.Abs(want[i]))) {
 				t.Errorf("%s: weight %d is %v, want %v", name, i, got[i], want[i])
 			}
 		}

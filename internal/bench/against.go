@@ -27,7 +27,6 @@ type Comparison struct {
 type ComparedPhase struct {
 	Graph       string  `json:"graph" table:"graph"`
 	States      int     `json:"states" table:"states"`
-	Precision   string  `json:"precision" table:"precision"`
 	Name        string  `json:"name" table:"phase"`
 	NsPerEdge   float64 `json:"ns_per_edge" table:"ns;%.1f"`
 	OtherNs     float64 `json:"against_ns_per_edge" table:"other ns;%.1f"`
@@ -61,7 +60,7 @@ func Against(ctx context.Context, this, other string, turns int, say func(stage 
 	}
 	logs, iterations := 0.0, 0
 	for _, p := range here[0] {
-		next := ComparedPhase{Graph: p.Graph, States: p.States, Precision: p.Precision, Name: p.NameText(), NsPerEdge: math.Inf(1), OtherNs: math.Inf(1), WorstFaster: math.Inf(1)}
+		next := ComparedPhase{Graph: p.Graph, States: p.States, Name: p.NameText(), NsPerEdge: math.Inf(1), OtherNs: math.Inf(1), WorstFaster: math.Inf(1)}
 		for turn := range turns {
 			ours, theirs := p.in(here[turn]), p.in(there[turn])
 			next.NsPerEdge, next.OtherNs = min(next.NsPerEdge, ours), min(next.OtherNs, theirs)
@@ -82,10 +81,11 @@ func Against(ctx context.Context, this, other string, turns int, say func(stage 
 	return c, nil
 }
 
-// in returns the time of the same phase among others, +Inf if none of them is it.
+// in returns the time of the same phase among others, +Inf if none of them is it: of the first,
+// as a build that measures single precision too begins with double.
 func (p PhaseSpeed) in(others []PhaseSpeed) float64 {
 	for _, o := range others {
-		if o.Graph == p.Graph && o.States == p.States && o.Precision == p.Precision && o.Name == p.Name && o.Sweeps == p.Sweeps && o.NsPerEdge > 0 {
+		if o.Graph == p.Graph && o.States == p.States && o.Name == p.Name && o.Sweeps == p.Sweeps && o.NsPerEdge > 0 {
 			return o.NsPerEdge
 		}
 	}

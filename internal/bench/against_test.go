@@ -15,9 +15,9 @@ func build(t *testing.T, name string, sweep, iteration []float64) string {
 	t.Helper()
 	folder := t.TempDir()
 	for i := range sweep {
-		text := fmt.Sprintf(`{"quick":true,"phases":[{"graph":"grid 2×2","states":8,"precision":"f64","name":"sweep","ns_per_edge":%g},
-{"graph":"grid 2×2","states":8,"precision":"f64","name":"iteration","sweeps":2,"ns_per_edge":%g},
-{"graph":"grid 2×2","states":8,"precision":"%s","name":"exp","ns_per_edge":3}]}`, sweep[i], iteration[i], name)
+		text := fmt.Sprintf(`{"quick":true,"phases":[{"graph":"grid 2×2","states":8,"name":"sweep","ns_per_edge":%g},
+{"graph":"grid 2×2","states":8,"name":"iteration","sweeps":2,"ns_per_edge":%g},
+{"graph":"%s","states":8,"name":"exp","ns_per_edge":3}]}`, sweep[i], iteration[i], name)
 		if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -52,12 +52,8 @@ func disturbanceNotes(disturbance float64) []string {
 
 // Summary ends what people read, after so many seconds of measuring.
 func (s *Speed) Summary(seconds float64) string {
-	single := ""
-	if s.SpeedupVsPlainGoSingle != 0 {
-		single = fmt.Sprintf(", in single precision %.3g times", s.SpeedupVsPlainGoSingle)
-	}
-	return fmt.Sprintf("%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go%s; %.0f s in all\n%s",
-		s.MessagesPerS/1e6, s.SpeedupVsPlainGo, single, seconds, explained)
+	return fmt.Sprintf("%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go; %.0f s in all\n%s",
+		s.MessagesPerS/1e6, s.SpeedupVsPlainGo, seconds, explained)
 }
 
 // Summary ends what people read, after so many seconds of measuring.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
@@ -49,7 +48,7 @@ func (p *ScalePlan) ba(nodes int) scaleCase {
 		assign: func(g *graph.Graph) ([]int32, error) { return partition.BreadthFirst(g, blocks) },
 	}
 	// Where there are so many pairs of blocks that beliefs take less, they are kept.
-	m := speedShape(c.states, bp.Double)
+	m := speedShape(c.states)
 	if pairs := blocks * (blocks - 1) / 2; m.contribution()*float64(pairs) < m.perKeptEdge()*float64(c.edges) {
 		c.groups = blocks + pairs
 	} else {
@@ -76,7 +75,7 @@ const (
 
 // needBytes is about how much memory learning on this network takes.
 func (c *scaleCase) needBytes() float64 {
-	m := speedShape(c.states, bp.Double)
+	m := speedShape(c.states)
 	nodes, edges := float64(c.nodes), float64(c.edges)
 	return networkBytes(m, nodes, edges) + topologyPerNode*nodes + topologyPerEdge*edges + numberBytes*(m.contribution()*float64(c.groups)+m.perKeptEdge()*float64(c.keptEdges))
 }

@@ -2,18 +2,13 @@ package bench
 
 import (
 	"context"
-	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 )
 
 // Ceilings are what the machine can do at most; see Speed.
 type Ceilings = machine.Ceilings
-
-// Double names double precision in results.
-const Double = machine.Double
 
 // SpeedPlan says what MeasureSpeed measures. QuickSpeedPlan and FullSpeedPlan are
 // the ones to use; docs/explanation/performance.md describes them.
@@ -22,11 +17,10 @@ type SpeedPlan struct {
 	// Barabási–Albert graph whose phases are measured, cut as training cuts them by
 	// default.
 	Grid, BA int
-	// States are the numbers of states to measure with, and SingleStates those of them
-	// to measure with in single precision too. ReferenceStates, one of them, is that of
-	// everything that is measured with one number only.
-	States, SingleStates []int
-	ReferenceStates      int
+	// States are the numbers of states to measure with. ReferenceStates, one of them, is
+	// that of everything that is measured with one number only.
+	States          []int
+	ReferenceStates int
 	// SizeSides are the sides of grids of growing size, cut into tiles of SizeTile ×
 	// SizeTile nodes, which divides them all.
 	SizeSides []int
@@ -53,19 +47,11 @@ type SpeedPlan struct {
 	MostMemory int64
 }
 
-// precisions returns those to measure with at so many states.
-func (p *SpeedPlan) precisions(states int) []bp.Precision {
-	if slices.Contains(p.SingleStates, states) {
-		return []bp.Precision{bp.Double, bp.Single}
-	}
-	return []bp.Precision{bp.Double}
-}
-
 // QuickSpeedPlan takes about 20 seconds on a machine with vector kernels, and less
 // than 40 where other work halves its speed.
 func QuickSpeedPlan() SpeedPlan {
 	p := FullSpeedPlan()
-	p.States, p.SingleStates = []int{2, 8, 16}, []int{8}
+	p.States = []int{2, 8, 16}
 	p.SizeSides = []int{100, 200, 300}
 	p.ThreadGrid, p.ThreadSide = 50, 200
 	p.MethodGrids = []int{30}
@@ -78,10 +64,9 @@ func QuickSpeedPlan() SpeedPlan {
 
 // FullSpeedPlan takes a few minutes.
 func FullSpeedPlan() SpeedPlan {
-	states := []int{2, 3, 4, 8, 16, 21, 32, 64}
 	return SpeedPlan{
 		Grid: 200, BA: 20_000,
-		States: states, SingleStates: states, ReferenceStates: 8,
+		States: []int{2, 3, 4, 8, 16, 21, 32, 64}, ReferenceStates: 8,
 		SizeSides: []int{100, 200, 300, 600, 1000}, SizeTile: 50,
 		ThreadInstances: 8, ThreadGrid: 100, ThreadSide: 500,
 		MethodGrids: []int{30, 50, 100}, MethodTolerance: 1e-6, MethodRepeats: 3, TileRows: 4, TileCols: 5,
@@ -98,19 +83,16 @@ type Speed struct {
 	// Phases are the phases of an iteration, and the whole of it.
 	Phases []PhaseSpeed `json:"phases"`
 	// MessagesPerS is that of the phase sweep on the grid with the reference number
-	// of states, in double precision, as is SpeedupVsPlainGo.
+	// of states.
 	MessagesPerS float64 `json:"messages_per_s"`
 	// SpeedupVsPlainGo is how many times as fast a whole iteration is as with the plain
 	// Go twins of the kernels, on the grid with the reference number of states.
-	SpeedupVsPlainGo float64 `json:"speedup_vs_plain_go"`
-	// SpeedupVsPlainGoSingle is the same in single precision, over plain Go in single
-	// precision.
-	SpeedupVsPlainGoSingle float64       `json:"speedup_vs_plain_go_f32,omitempty"`
-	Kernels                []KernelSpeed `json:"kernels"`
-	Sweeps                 []SweepSpeed  `json:"sweeps"`
-	Threads                []ThreadSpeed `json:"threads"`
-	Sizes                  []SizeSpeed   `json:"sizes"`
-	Methods                []MethodSpeed `json:"methods"`
+	SpeedupVsPlainGo float64       `json:"speedup_vs_plain_go"`
+	Kernels          []KernelSpeed `json:"kernels"`
+	Sweeps           []SweepSpeed  `json:"sweeps"`
+	Threads          []ThreadSpeed `json:"threads"`
+	Sizes            []SizeSpeed   `json:"sizes"`
+	Methods          []MethodSpeed `json:"methods"`
 	// Disturbance is how much longer than the best the median repetition took, in the
 	// median over everything that was repeated: near 0 on a machine that is left alone.
 	Disturbance float64 `json:"disturbance"`

@@ -19,7 +19,6 @@ const Iteration = "iteration"
 type PhaseSpeed struct {
 	Graph           string  `json:"graph"`
 	States          int     `json:"states" table:"states"`
-	Precision       string  `json:"precision" table:"precision"` // of tables: f64 or f32
 	Blocks          int     `json:"blocks" table:"blocks"`
 	BlocksAtATime   int     `json:"blocks_at_a_time"`   // of an iteration, at most
 	Name            string  `json:"name" table:"phase"` // ground, exp, sweep, gradient, iteration
@@ -30,7 +29,6 @@ type PhaseSpeed struct {
 	MessagesPerS float64 `json:"messages_per_s,omitempty" table:"messages/µs;millions;"`
 	// What the phase has to do at least, by the formulas of docs/explanation/performance.md.
 	BytesPerEdge float64 `json:"bytes_per_edge" table:"bytes;%.0f"`
-	// Flops, exponentials and logarithms are in whatever precision.
 	FlopsPerEdge float64 `json:"flops_per_edge" table:"flops;%.0f"`
 	ExpsPerEdge  float64 `json:"exps_per_edge" table:"exp, log"`
 	LogsPerEdge  float64 `json:"logs_per_edge"`
@@ -54,16 +52,14 @@ func (r *speedRun) phases() error {
 			return err
 		}
 		for _, states := range r.plan.States {
-			for _, precision := range r.plan.precisions(states) {
-				r.say(fmt.Sprintf("phases: %s, %d states, %v", n.name, states, precision))
-				if err := r.phasesOf(n, states, precision); err != nil {
-					return err
-				}
+			r.say(fmt.Sprintf("phases: %s, %d states", n.name, states))
+			if err := r.phasesOf(n, states); err != nil {
+				return err
 			}
 		}
 	}
 	for _, p := range r.speed.Phases {
-		if p.Name == bp.PhaseSweep.String() && p.Graph == nameOf(specs[0]) && p.States == r.plan.ReferenceStates && p.Precision == Double {
+		if p.Name == bp.PhaseSweep.String() && p.Graph == nameOf(specs[0]) && p.States == r.plan.ReferenceStates {
 			r.speed.MessagesPerS = p.MessagesPerS
 		}
 	}
@@ -73,7 +69,7 @@ func (r *speedRun) phases() error {
 // phasesOf measures one network with one number of states. Passes of learning with
 // laps and without take turns: reading the clock between the phases takes time, so
 // that the whole iteration is measured without.
-func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision) error {
+func (r *speedRun) phasesOf(n *speedNetwork, states int) error {
 	p, err := n.problem(states)
 	if err != nil {
 		return err
@@ -82,10 +78,9 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int, precision bp.Precision)
 		return err
 	}
 	settings := n.settings()
-	settings.SinglePrecision = precision == bp.Single
-	count := newPhaseCount(n, states, precision, settings.Resolved().InnerSweeps)
+	count := newPhaseCount(n, states, settings.Resolved().InnerSweeps)
 	if need := count.memory(); need > float64(r.plan.MostMemory) {
-		r.leave(fmt.Sprintf("phases of %s with %d states, %v: they need about %.0f MB", n.name, states, precision, need/1e6))
+		r.leave(fmt.Sprintf("phases of %s with %d states: they need about %.0f MB", n.name, states, need/1e6))
 		return nil
 	}
 	whole := newPasses(r.ctx, p, settings)
@@ -154,8 +149,8 @@ type phaseCount struct {
 	largest                float64            // bytes of tables of a block
 }
 
-func newPhaseCount(n *speedNetwork, states int, precision bp.Precision, sweeps int) *phaseCount {
-	c := &phaseCount{network: n, shape: speedShape(states, precision), sweeps: sweeps, edges: float64(n.graph.NumEdges())}
+func newPhaseCount(n *speedNetwork, states, sweeps int) *phaseCount {
+	c := &phaseCount{network: n, shape: speedShape(states), sweeps: sweeps, edges: float64(n.graph.NumEdges())}
 	blocks := c.shape.shapesOf(n.part)
 	for _, b := range blocks {
 		for phase, w := range [bp.NumPhases]Work{
@@ -196,13 +191,12 @@ func (c *phaseCount) iteration() Work {
 
 // speed holds the time of a phase of a pass against its work.
 func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Timing) PhaseSpeed {
-	roof, bound := roofline(ceilings, c.shape.precision, w, c.blockBytes, c.totalBytes)
-	all := w.Own.plus(w.Double)
+	roof, bound := roofline(ceilings, w, c.blockBytes, c.totalBytes)
 	p := PhaseSpeed{
-		Name: name, Graph: c.network.name, States: int(c.shape.states), Precision: c.shape.precision.String(),
+		Name: name, Graph: c.network.name, States: int(c.shape.states),
 		Blocks: len(c.network.part.Blocks), BlocksAtATime: max(1, c.network.together),
 		NsPerEdge: giga * t.Minimum / c.edges, NsPerEdgeMedian: giga * t.Median / c.edges,
-		BytesPerEdge: w.bytes() / c.edges, FlopsPerEdge: all.Flops / c.edges, ExpsPerEdge: all.Exps / c.edges, LogsPerEdge: all.Logs / c.edges,
+		BytesPerEdge: w.bytes() / c.edges, FlopsPerEdge: w.Flops / c.edges, ExpsPerEdge: w.Exps / c.edges, LogsPerEdge: w.Logs / c.edges,
 		BlockBytes: c.blockBytes, NetworkBytes: c.totalBytes, Level: ceilings.Level(c.blockBytes),
 		Bound: bound, RooflineNsPerEdge: giga * roof / c.edges, RooflineFraction: roof / t.Minimum,
 	}

@@ -131,43 +131,37 @@ func TestLabelsFollowFeatures(t *testing.T) {
 // TestSweeper: as many sweeps as are needed to be timed, each as long as it is.
 func TestSweeper(t *testing.T) {
 	n := must(tiledNetwork(4, 1, 1))
-	for _, precision := range []bp.Precision{bp.Double, bp.Single} {
-		s := must(newSweeper(n, 2, precision))
-		if seconds := must(s.Run()); !(seconds > 0) || s.repeat < 1 || s.space.InSingle() != (precision == bp.Single) {
-			t.Errorf("%v: %d sweeps of %v s", precision, s.repeat, seconds)
-		}
-		// 8 states: about 2·64 numbers of tables per node, and half as many bytes in single.
-		m := speedShape(8, precision)
-		side := gridSide(m, 1e6)
-		if low := 24 + 8*int(precision); side < low || side > low+8 {
-			t.Errorf("%v: a grid of %d×%d for a megabyte", precision, side, side)
-		}
+	s := must(newSweeper(n, 2))
+	if seconds := must(s.Run()); !(seconds > 0) || s.repeat < 1 {
+		t.Errorf("%d sweeps of %v s", s.repeat, seconds)
+	}
+	// 8 states: about 2·64 numbers of tables per node.
+	if side := gridSide(speedShape(8), 1e6); side < 24 || side > 32 {
+		t.Errorf("a grid of %d×%d for a megabyte", side, side)
 	}
 	// 2·4·3 edges of 3 ns each.
 	c := &Ceilings{
-		Compute: []machine.Compute{{Precision: Double, FMA: 100, Exp: 0.5, Log: 2}, {Precision: machine.Single, FMA: 200, Exp: 0.25, Log: 1}},
+		Compute: machine.Compute{FMA: 100, Exp: 0.5, Log: 2},
 		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}},
 	}
-	for _, precision := range []bp.Precision{bp.Double, bp.Single} {
-		m := speedShape(2, precision)
-		got := sweepSpeed(c, "L2", n, m, machine.Timing{Minimum: 72e-9, Median: 96e-9, Repeats: 3})
-		bytes := sweepsWork(m, m.shapesOf(n.part)[0], 1).bytes()
-		if got.Edges != 24 || math.Abs(got.NsPerEdge-3) > 1e-9 || math.Abs(got.NsPerEdgeMedian-4) > 1e-9 || math.Abs(got.MessagesPerS-48/72e-9) > 1 ||
-			math.Abs(got.GBPerS-bytes/72) > 1e-9 || math.Abs(got.BandwidthFraction-bytes/72/50) > 1e-9 || got.Precision != precision.String() {
-			t.Errorf("%+v", got)
-		}
+	m := speedShape(2)
+	got := sweepSpeed(c, "L2", n, m, machine.Timing{Minimum: 72e-9, Median: 96e-9, Repeats: 3})
+	bytes := sweepsWork(m, m.shapesOf(n.part)[0], 1).bytes()
+	if got.Edges != 24 || math.Abs(got.NsPerEdge-3) > 1e-9 || math.Abs(got.NsPerEdgeMedian-4) > 1e-9 || math.Abs(got.MessagesPerS-48/72e-9) > 1 ||
+		math.Abs(got.GBPerS-bytes/72) > 1e-9 || math.Abs(got.BandwidthFraction-bytes/72/50) > 1e-9 {
+		t.Errorf("%+v", got)
 	}
 }
 
 // TestSpeedOfPhase: rates from times.
 func TestSpeedOfPhase(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2))
-	c := newPhaseCount(n, 3, bp.Double, 2)
+	c := newPhaseCount(n, 3, 2)
 	ceilings := &Ceilings{
-		Compute: []machine.Compute{{Precision: Double, FMA: 10, Exp: 1, Log: 1}},
+		Compute: machine.Compute{FMA: 10, Exp: 1, Log: 1},
 		Curve:   []machine.Point{{Bytes: 1000, Rate: 1000}},
 	}
-	w := Work{Own: Operations{Flops: 2000}, Double: Operations{Flops: 640}} // 10 per edge: 1 ns
+	w := Work{Operations: Operations{Flops: 2640}} // 10 per edge: 1 ns
 	p := c.speed(ceilings, "exp", w, machine.Timing{Minimum: 264 * 4e-9, Median: 264 * 8e-9, Repeats: 1})
 	if math.Abs(p.NsPerEdge-4) > 1e-9 || math.Abs(p.NsPerEdgeMedian-8) > 1e-9 || math.Abs(p.RooflineNsPerEdge-1) > 1e-9 ||
 		math.Abs(p.RooflineFraction-0.25) > 1e-9 || p.Bound != BoundOperations || p.MessagesPerS != 0 || p.FlopsPerEdge != 10 {

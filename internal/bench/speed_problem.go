@@ -8,7 +8,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -128,8 +127,8 @@ func (n *speedNetwork) cut(p learn.Problem) error {
 }
 
 // speedShape is that of a model for so many states.
-func speedShape(states int, precision bp.Precision) modelShape {
-	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures, precision}
+func speedShape(states int) modelShape {
+	return modelShape{float64(states), speedNodeFeatures, speedEdgeFeatures}
 }
 
 // instance returns a model with random weights and the network with labels that are

@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -148,7 +147,7 @@ func (r *speedRun) sizes() error {
 // and beliefs, and as much again for labels, graph and partition.
 func sizeBytes(side, states int) float64 {
 	nodes := float64(side * side)
-	return 2 * networkBytes(speedShape(states, bp.Double), nodes, 2*nodes)
+	return 2 * networkBytes(speedShape(states), nodes, 2*nodes)
 }
 
 // sizeSpeed takes rates from the times of stretches.

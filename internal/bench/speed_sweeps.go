@@ -17,7 +17,6 @@ type SweepSpeed struct {
 	Level           string  `json:"level" table:"tables in"`
 	WorkingSet      float64 `json:"working_set_bytes" table:"memory;bytes"` // tables, messages and beliefs
 	States          int     `json:"states" table:"states"`
-	Precision       string  `json:"precision" table:"precision"`
 	Edges           int     `json:"edges"`
 	NsPerEdge       float64 `json:"ns_per_edge" table:"ns per edge;%.1f"`
 	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
@@ -37,24 +36,22 @@ func (r *speedRun) sweeps() error {
 	for _, m := range r.speed.Ceilings.Memory[1:] {
 		// A sweep needs features besides, of which grounding makes the tables.
 		bytes := min(float64(m.Bytes), float64(r.plan.MostMemory)/4)
-		for _, precision := range r.plan.precisions(r.plan.ReferenceStates) {
-			r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB, %v", m.Level, bytes/1e6, precision))
-			if err := r.sweepsIn(m.Level, bytes, precision); err != nil {
-				return err
-			}
+		r.say(fmt.Sprintf("sweeps: tables in %s, %.3g MB", m.Level, bytes/1e6))
+		if err := r.sweepsIn(m.Level, bytes); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // sweepsIn measures sweeps over a grid that takes about so many bytes.
-func (r *speedRun) sweepsIn(level string, bytes float64, precision bp.Precision) error {
-	m := speedShape(r.plan.ReferenceStates, precision)
+func (r *speedRun) sweepsIn(level string, bytes float64) error {
+	m := speedShape(r.plan.ReferenceStates)
 	n, err := tiledNetwork(gridSide(m, bytes), 1, 1)
 	if err != nil {
 		return err
 	}
-	s, err := newSweeper(n, r.plan.ReferenceStates, precision)
+	s, err := newSweeper(n, r.plan.ReferenceStates)
 	if err != nil {
 		return err
 	}
@@ -77,9 +74,9 @@ func sweepSpeed(c *Ceilings, level string, n *speedNetwork, m modelShape, t mach
 	set := sweepBytes(m, b)
 	// In the long run every sweep finds things as the one before left them.
 	w := sweepsWork(m, b, 2).plus(sweepsWork(m, b, 1).times(-1))
-	roof, bound := roofline(c, m.precision, w, set, set)
+	roof, bound := roofline(c, w, set, set)
 	s := SweepSpeed{
-		Level: level, States: int(m.states), Precision: m.precision.String(), Edges: n.graph.NumEdges(), WorkingSet: set,
+		Level: level, States: int(m.states), Edges: n.graph.NumEdges(), WorkingSet: set,
 		NsPerEdge: giga * t.Minimum / b.edges, NsPerEdgeMedian: giga * t.Median / b.edges, MessagesPerS: b.messages / t.Minimum,
 		GBPerS: w.bytes() / t.Minimum / giga, CeilingGBPerS: c.RateAt(set), Bound: bound, RooflineFraction: roof / t.Minimum,
 	}
@@ -99,7 +96,7 @@ type sweeper struct {
 // sweepTime is about how long a measurement of sweeps over little is made to take.
 const sweepTime = 2 * time.Millisecond
 
-func newSweeper(n *speedNetwork, states int, precision bp.Precision) (*sweeper, error) {
+func newSweeper(n *speedNetwork, states int) (*sweeper, error) {
 	model, in, err := n.instance(states)
 	if err != nil {
 		return nil, err
@@ -108,12 +105,9 @@ func newSweeper(n *speedNetwork, states int, precision bp.Precision) (*sweeper, 
 	if err != nil {
 		return nil, err
 	}
-	s := &sweeper{net: net, state: bp.NewState(net), block: &n.part.Blocks[0], space: bp.Workspace{Precision: precision}, repeat: 1}
+	s := &sweeper{net: net, state: bp.NewState(net), block: &n.part.Blocks[0], repeat: 1}
 	if err := s.space.Ground(model, in, net, s.block); err != nil {
 		return nil, err
-	}
-	if s.space.InSingle() != (precision == bp.Single) {
-		return nil, fmt.Errorf("potentials of %s are too large for %v", n.name, precision)
 	}
 	for {
 		seconds, err := s.Run()

@@ -18,7 +18,7 @@ import (
 func tinyPlan() SpeedPlan {
 	p := QuickSpeedPlan()
 	p.Grid, p.BA, p.TileRows, p.TileCols = 8, 60, 2, 2
-	p.States, p.SingleStates, p.ReferenceStates = []int{2, 3}, []int{3}, 3
+	p.States, p.ReferenceStates = []int{2, 3}, 3
 	p.SizeSides, p.SizeTile = []int{4, 8}, 4
 	p.ThreadInstances, p.ThreadGrid, p.ThreadSide = 3, 6, 7
 	p.MethodGrids, p.MethodTolerance, p.MethodRepeats = []int{4}, 1e-4, 1
@@ -62,14 +62,13 @@ func TestMeasureSpeed(t *testing.T) {
 			t.Errorf("%s is %v", what, x)
 		}
 	}
-	const cases = 2 * 3 // networks; states and precisions
+	const cases = 2 * 2 // networks; states
 	if want := cases * (bp.NumPhases + 1); len(s.Phases) != want {
 		t.Errorf("%d phases, want %d", len(s.Phases), want)
 	}
 	for i, p := range s.Phases {
 		name := []string{"ground", "exp", "sweep", "gradient", Iteration}[i%(bp.NumPhases+1)]
-		precision := []string{"f64", "f64", "f32"}[i/(bp.NumPhases+1)%3]
-		if p.Name != name || p.Precision != precision || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != 20 || p.BlocksAtATime != 1 {
+		if p.Name != name || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != 20 || p.BlocksAtATime != 1 {
 			t.Errorf("phase %d: %+v", i, p)
 		}
 		for what, x := range map[string]float64{"ns": p.NsPerEdge, "fraction": p.RooflineFraction, "roofline": p.RooflineNsPerEdge, "bytes": p.BytesPerEdge, "flops": p.FlopsPerEdge} {
@@ -78,28 +77,24 @@ func TestMeasureSpeed(t *testing.T) {
 	}
 	good("messages per second", s.MessagesPerS)
 	good("speed-up", s.SpeedupVsPlainGo)
-	good("speed-up in single precision", s.SpeedupVsPlainGoSingle)
 	names := simd.Names()
-	if len(s.Kernels) != 2*len(names) {
-		t.Fatalf("%d kernels, want those of %q twice", len(s.Kernels), names)
+	if len(s.Kernels) != len(names) {
+		t.Fatalf("%d kernels, want those of %q", len(s.Kernels), names)
 	}
 	for i, k := range s.Kernels {
-		if k.Name != names[i%len(names)] || k.Precision != []string{"f64", "f32"}[i/len(names)] || (k.Name == "plain" && k.Speedup != 1) {
+		if k.Name != names[i] || (k.Name == "plain" && k.Speedup != 1) {
 			t.Errorf("kernels %+v", k)
 		}
 	}
-	if s.SpeedupVsPlainGo != s.Kernels[0].Speedup || s.SpeedupVsPlainGoSingle != s.Kernels[len(names)].Speedup {
-		t.Errorf("speed-ups %v and %v are not those of %+v", s.SpeedupVsPlainGo, s.SpeedupVsPlainGoSingle, s.Kernels)
+	if s.SpeedupVsPlainGo != s.Kernels[0].Speedup {
+		t.Errorf("the speed-up %v is not that of %+v", s.SpeedupVsPlainGo, s.Kernels)
 	}
-	if len(s.Sweeps) != 2*(len(s.Ceilings.Memory)-1) || s.Sweeps[len(s.Sweeps)-1].Level != machine.DRAM {
+	if len(s.Sweeps) != len(s.Ceilings.Memory)-1 || s.Sweeps[len(s.Sweeps)-1].Level != machine.DRAM {
 		t.Errorf("sweeps %+v", s.Sweeps)
 	}
-	for i, x := range s.Sweeps {
+	for _, x := range s.Sweeps {
 		good("sweep", x.NsPerEdge)
 		good("fraction of bandwidth", x.BandwidthFraction)
-		if x.Precision != []string{"f64", "f32"}[i%2] {
-			t.Errorf("sweep %d is in %s", i, x.Precision)
-		}
 	}
 	for i, x := range s.Threads {
 		first := x.Threads == 1

@@ -1,15 +1,12 @@
 package bench
 
 import (
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// numberBytes are the bytes of everything but the tables of edges: features,
-// potentials of nodes, messages, beliefs and contributions are float64 whatever the
-// precision; singleBytes are those of tables in single precision.
-const numberBytes, singleBytes = 8, 4
+// numberBytes are the bytes of a number, all of which are float64.
+const numberBytes = 8
 
 // giga is 10⁹, such as nanoseconds in a second, and milli the milliseconds.
 const giga, milli = 1e9, 1e3
@@ -38,19 +35,17 @@ type Work struct {
 	// once: of arrays that the block at hand has used before in the same visit, and
 	// of those it uses for the first time since the visit before.
 	BlockBytes, NetworkBytes float64
-	// Own are operations in the precision that is asked for, Double those on what is
-	// float64 always.
-	Own, Double Operations
+	Operations
 }
 
 // plus adds two phases that follow each other.
 func (w Work) plus(o Work) Work {
-	return Work{w.BlockBytes + o.BlockBytes, w.NetworkBytes + o.NetworkBytes, w.Own.plus(o.Own), w.Double.plus(o.Double)}
+	return Work{w.BlockBytes + o.BlockBytes, w.NetworkBytes + o.NetworkBytes, w.Operations.plus(o.Operations)}
 }
 
 // times repeats a phase, or takes a part of it.
 func (w Work) times(n float64) Work {
-	return Work{n * w.BlockBytes, n * w.NetworkBytes, w.Own.times(n), w.Double.times(n)}
+	return Work{n * w.BlockBytes, n * w.NetworkBytes, w.Operations.times(n)}
 }
 
 // bytes is all that is read and written.
@@ -60,16 +55,11 @@ func (w Work) bytes() float64 { return w.BlockBytes + w.NetworkBytes }
 type modelShape struct {
 	states                     float64
 	nodeFeatures, edgeFeatures float64
-	precision                  bp.Precision // of tables of edges
 }
 
 // tableBytes returns the bytes of the tables of so many edges.
 func (m modelShape) tableBytes(edges float64) float64 {
-	entries := m.states * m.states * edges
-	if m.precision == bp.Single {
-		return singleBytes * entries
-	}
-	return numberBytes * entries
+	return numberBytes * m.states * m.states * edges
 }
 
 // weights returns the number of weights.
@@ -128,12 +118,11 @@ func (m modelShape) shapesOf(p *partition.Partition) []blockShape {
 }
 
 // groundWork: θ_s = W f_s and θ_uv = W f_uv. Features are read for the first time in
-// this visit; potentials are written. Those of nodes are double.
+// this visit; potentials are written.
 func groundWork(m modelShape, b blockShape) Work {
 	k := m.states
 	return Work{
-		Own:          Operations{Flops: 2 * m.edgeFeatures * k * k * b.edges},
-		Double:       Operations{Flops: 2 * m.nodeFeatures * k * b.nodes},
+		Operations:   Operations{Flops: 2*m.edgeFeatures*k*k*b.edges + 2*m.nodeFeatures*k*b.nodes},
 		NetworkBytes: numberBytes * (m.nodeFeatures*b.nodes + m.edgeFeatures*b.edges),
 		BlockBytes:   numberBytes*k*b.nodes + m.tableBytes(b.edges),
 	}
@@ -143,23 +132,21 @@ func groundWork(m modelShape, b blockShape) Work {
 // multiplication and an exponential per entry.
 func expWork(m modelShape, b blockShape) Work {
 	entries := m.states * m.states * b.edges
-	return Work{Own: Operations{Flops: 3 * entries, Exps: entries}, BlockBytes: 2 * m.tableBytes(b.edges)}
+	return Work{Operations: Operations{Flops: 3 * entries, Exps: entries}, BlockBytes: 2 * m.tableBytes(b.edges)}
 }
 
 // messageWork is what equation (5) takes for a message of k states: the product of a
-// vector and a table, and nine operations per state around it. Four of these, the
-// maxima and shifts before the exponential and after the logarithm, are in the
-// precision of the tables; five are on what is double always: the cavity, the
-// difference to the old message and its maximum, and a multiply-add into the sum of
-// (4).
+// vector and a table, and nine operations per state around it: the cavity, maxima and
+// shifts before the exponential and after the logarithm, the difference to the old message
+// and its maximum, and a multiply-add into the sum of (4).
 func messageWork(k float64) Work {
-	return Work{Own: Operations{Flops: 2*k*k + 4*k, Exps: k, Logs: k}, Double: Operations{Flops: 5 * k}}
+	return Work{Operations: Operations{Flops: 2*k*k + 9*k, Exps: k, Logs: k}}
 }
 
 // beliefWork is what (4) takes per node of k states besides: maximum, shift,
 // division by ρ, exponential, sum and subtraction of its logarithm.
 func beliefWork(k float64) Work {
-	return Work{Double: Operations{Flops: 5 * k, Exps: k, Logs: 1}}
+	return Work{Operations: Operations{Flops: 5 * k, Exps: k, Logs: 1}}
 }
 
 // sweepsWork: sweeps sweeps over a block. The first meets messages and beliefs that
@@ -179,7 +166,7 @@ func sweepsWork(m modelShape, b blockShape, sweeps float64) Work {
 // gradientWork: the beliefs (6) of nodes and edges, their free energies, and M τ.
 // Per entry of an edge's belief: two multiplications, a row sum, a column sum, the
 // normalisation, the sum of beliefs, and a multiply-add per feature; per state of
-// each of its ends: cavity, which is double, maximum, shift, exponential and a
+// each of its ends: cavity, maximum, shift, exponential and a
 // multiply-add into the free energy. Per state of a node: exponential, four
 // operations for the free energy, the sum of beliefs and a multiply-add per feature.
 // All that is read was used in the same visit; a contribution per group is written,
@@ -189,8 +176,10 @@ func gradientWork(m modelShape, b blockShape) Work {
 	read := numberBytes*((m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+ // features, potentials and beliefs
 		(m.edgeFeatures+2*k)*b.edges) + m.tableBytes(b.edges) // features, messages and tables
 	return Work{
-		Own:          Operations{Flops: ((2*m.edgeFeatures+6)*k*k + 8*k) * b.edges, Exps: 2 * k * b.edges},
-		Double:       Operations{Flops: 2*k*b.edges + (2*m.nodeFeatures+5)*k*b.nodes, Exps: k * b.nodes, Logs: b.edges},
+		Operations: Operations{
+			Flops: ((2*m.edgeFeatures+6)*k*k+10*k)*b.edges + (2*m.nodeFeatures+5)*k*b.nodes,
+			Exps:  2*k*b.edges + k*b.nodes, Logs: b.edges,
+		},
 		BlockBytes:   read + numberBytes*m.contribution()*b.groups,
 		NetworkBytes: numberBytes * m.perKeptEdge() * b.keptEdges,
 	}
@@ -226,9 +215,9 @@ const (
 // bandwidth of the levels where they live, and the operations over their measured
 // rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes
 // come back to.
-func roofline(c *machine.Ceilings, precision bp.Precision, w Work, blockSet, networkSet float64) (seconds float64, bound string) {
+func roofline(c *machine.Ceilings, w Work, blockSet, networkSet float64) (seconds float64, bound string) {
 	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
-	computing := w.Own.seconds(c.Of(precision.String())) + w.Double.seconds(c.Of(machine.Double))
+	computing := w.seconds(&c.Compute)
 	if moving >= computing {
 		return moving, BoundBytes
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -14,68 +13,63 @@ import (
 // an edge with one feature, with pencil and paper.
 func TestWorkByHand(t *testing.T) {
 	g := must(graph.FromEdges(2, []int32{0}, []int32{1}))
-	for _, precision := range []bp.Precision{bp.Double, bp.Single} {
-		m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 1, precision: precision}
-		b := m.shapesOf(partition.Whole(g))[0]
-		if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0, groups: 1}); b != want {
-			t.Fatalf("shape %+v, want %+v", b, want)
+	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 1}
+	b := m.shapesOf(partition.Whole(g))[0]
+	if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0, groups: 1}); b != want {
+		t.Fatalf("shape %+v, want %+v", b, want)
+	}
+	// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
+	// of beliefs and an entropy.
+	if m.weights() != 10 || m.contribution() != 17 || m.perKeptEdge() != 5 {
+		t.Errorf("%v weights, %v numbers per contribution, %v per edge", m.weights(), m.contribution(), m.perKeptEdge())
+	}
+	table := 4 * 8.0 // bytes
+	for _, c := range []struct {
+		name      string
+		got, want Work
+	}{
+		// 4 node potentials of 3 products and 3 sums, 4 entries of 1 and 1. 7 features
+		// are read, 4 potentials and a table written.
+		{"ground", groundWork(m, b), Work{Operations: Operations{Flops: 4*6 + 4*2}, NetworkBytes: 7 * 8, BlockBytes: 4*8 + table}},
+		// 4 entries, each read and written.
+		{"exp", expWork(m, b), Work{Operations: Operations{Flops: 4 * 3, Exps: 4}, BlockBytes: 2 * table}},
+		// A message: 4 products and 4 sums, for each of 2 states 9 operations, an
+		// exponential and a logarithm. A belief: for each of 2 states 5 operations and an
+		// exponential, then a logarithm. Read: a table and 4 node potentials; 2 messages of
+		// 2 numbers and 2 beliefs, which are written too.
+		{"one sweep", sweepsWork(m, b, 1), Work{
+			Operations: Operations{2*(8+18) + 2*10, 2*2 + 2*2, 2*2 + 2},
+			BlockBytes: table + 4*8, NetworkBytes: 2 * 8 * 8,
+		}},
+		// The second sweep finds messages and beliefs where the tables are.
+		{"two sweeps", sweepsWork(m, b, 2), Work{
+			Operations: Operations{2 * (52 + 20), 16, 12},
+			BlockBytes: 2*(table+4*8) + 2*8*8, NetworkBytes: 2 * 8 * 8,
+		}},
+		// The edge: 4 entries with 2 products, 2 sums by row and column, a division, a
+		// sum of beliefs, and a product and a sum for the feature; 2 ends with 2 states
+		// of 5 operations and an exponential; a logarithm. A node: 2
+		// states with an exponential, 4 operations for the free energy, a sum, and 3
+		// products and sums. Read: 7 features, 4 node potentials, a table, 4 beliefs, 4
+		// numbers of messages. Written: 17 numbers.
+		{"gradient", gradientWork(m, b), Work{
+			Operations: Operations{Flops: 4*8 + 2*2*5 + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1},
+			BlockBytes: table + 8*(7+4+4+4+17),
+		}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, c.got, c.want)
 		}
-		// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
-		// of beliefs and an entropy.
-		if m.weights() != 10 || m.contribution() != 17 || m.perKeptEdge() != 5 {
-			t.Errorf("%v weights, %v numbers per contribution, %v per edge", m.weights(), m.contribution(), m.perKeptEdge())
-		}
-		table := 4 * 8.0 // bytes
-		if precision == bp.Single {
-			table = 4 * 4
-		}
-		for _, c := range []struct {
-			name      string
-			got, want Work
-		}{
-			// 4 node potentials of 3 products and 3 sums, 4 entries of 1 and 1. 7 features
-			// are read, 4 potentials and a table written.
-			{"ground", groundWork(m, b), Work{Double: Operations{Flops: 4 * 6}, Own: Operations{Flops: 4 * 2}, NetworkBytes: 7 * 8, BlockBytes: 4*8 + table}},
-			// 4 entries, each read and written.
-			{"exp", expWork(m, b), Work{Own: Operations{Flops: 4 * 3, Exps: 4}, BlockBytes: 2 * table}},
-			// A message: 4 products and 4 sums, for each of 2 states 4 operations, an
-			// exponential, a logarithm, and 5 operations on what is double. A belief: for each
-			// of 2 states 5 operations and an exponential, then a logarithm. Read: a table and
-			// 4 node potentials; 2 messages of 2 numbers and 2 beliefs, which are written too.
-			{"one sweep", sweepsWork(m, b, 1), Work{
-				Own: Operations{2 * (8 + 8), 2 * 2, 2 * 2}, Double: Operations{2*10 + 2*10, 2 * 2, 2},
-				BlockBytes: table + 4*8, NetworkBytes: 2 * 8 * 8,
-			}},
-			// The second sweep finds messages and beliefs where the tables are.
-			{"two sweeps", sweepsWork(m, b, 2), Work{
-				Own: Operations{2 * 32, 8, 8}, Double: Operations{2 * 40, 8, 4},
-				BlockBytes: 2*(table+4*8) + 2*8*8, NetworkBytes: 2 * 8 * 8,
-			}},
-			// The edge: 4 entries with 2 products, 2 sums by row and column, a division, a
-			// sum of beliefs, and a product and a sum for the feature; 2 ends with 2 states
-			// of a double operation, 4 others and an exponential; a logarithm. A node: 2
-			// states with an exponential, 4 operations for the free energy, a sum, and 3
-			// products and sums. Read: 7 features, 4 node potentials, a table, 4 beliefs, 4
-			// numbers of messages. Written: 17 numbers.
-			{"gradient", gradientWork(m, b), Work{
-				Own: Operations{Flops: 4*8 + 2*2*4, Exps: 4}, Double: Operations{Flops: 2*2 + 2*2*(4+1+6), Exps: 4, Logs: 1},
-				BlockBytes: table + 8*(7+4+4+4+17),
-			}},
-		} {
-			if c.got != c.want {
-				t.Errorf("%v, %s: %+v, want %+v", precision, c.name, c.got, c.want)
-			}
-		}
-		// 10 weights and the 17 numbers of the contribution beside those of the gradient.
-		if got := visitBytes(m, b); got != table+8*(19+10+17) {
-			t.Errorf("a visit touches %v bytes", got)
-		}
-		if got := sweepBytes(m, b); got != table+8*12 {
-			t.Errorf("a sweep touches %v bytes", got)
-		}
-		if got := networkBytes(m, 2, 1); got != 8*(7+4+4) {
-			t.Errorf("the network has %v bytes", got)
-		}
+	}
+	// 10 weights and the 17 numbers of the contribution beside those of the gradient.
+	if got := visitBytes(m, b); got != table+8*(19+10+17) {
+		t.Errorf("a visit touches %v bytes", got)
+	}
+	if got := sweepBytes(m, b); got != table+8*12 {
+		t.Errorf("a sweep touches %v bytes", got)
+	}
+	if got := networkBytes(m, 2, 1); got != 8*(7+4+4) {
+		t.Errorf("the network has %v bytes", got)
 	}
 }
 
@@ -83,7 +77,7 @@ func TestWorkByHand(t *testing.T) {
 // does, and of others, and of blocks themselves, a contribution.
 func TestKeptEdges(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2)) // pairs with 4 edges side by side and 6 above each other
-	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3, precision: bp.Double}
+	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3}
 	// A contribution has 6 + 12 + 6 + 1 = 25 numbers, an edge 5: 4 edges are kept one by one.
 	b := m.shapesOf(n.part)[0]
 	if b.groups != 2 || b.keptEdges != 4 {
@@ -128,7 +122,7 @@ func (a touched) bytes(k int) float64 {
 // and counts what it touches.
 func TestSweepTraffic(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2))
-	m := speedShape(3, bp.Double)
+	m := speedShape(3)
 	of := n.part.Of
 	for id, shape := range m.shapesOf(n.part) {
 		block := &n.part.Blocks[id]
@@ -158,7 +152,7 @@ func TestSweepTraffic(t *testing.T) {
 		if int(shape.outside) != len(outside) || int(shape.messages) != messages {
 			t.Errorf("block %d: %d nodes outside and %d messages, the shape says %v and %v", id, len(outside), messages, shape.outside, shape.messages)
 		}
-		if flops := float64(messages)*(2*9+9*3) + float64(len(block.Nodes))*5*3; w.Own.Flops+w.Double.Flops != flops {
+		if flops := float64(messages)*(2*9+9*3) + float64(len(block.Nodes))*5*3; w.Flops != flops {
 			t.Errorf("block %d: %v operations, the formula says %+v", id, flops, w)
 		}
 	}
@@ -167,36 +161,29 @@ func TestSweepTraffic(t *testing.T) {
 // TestRoofline: the larger of the two times, with every rate where it belongs.
 func TestRoofline(t *testing.T) {
 	c := &Ceilings{
-		Compute: []machine.Compute{{Precision: Double, FMA: 100, Exp: 0.5, Log: 2}, {Precision: machine.Single, FMA: 200, Exp: 0.25, Log: 1}},
+		Compute: machine.Compute{FMA: 100, Exp: 0.5, Log: 2},
 		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
 	}
 	// 100 bytes at 50 and 30 at 10 GB/s: 5 ns. 200 operations at 100 GFLOP/s, 2
-	// exponentials and 1 logarithm: 2 + 1 + 2 = 5 ns; in single precision half of it.
-	w := Work{BlockBytes: 100, NetworkBytes: 30, Own: Operations{Flops: 150, Exps: 1.5, Logs: 0.5}, Double: Operations{Flops: 50, Exps: 0.5, Logs: 0.5}}
+	// exponentials and 1 logarithm: 2 + 1 + 2 = 5 ns.
+	w := Work{BlockBytes: 100, NetworkBytes: 30, Operations: Operations{Flops: 200, Exps: 2, Logs: 1}}
 	for _, step := range []struct {
-		precision bp.Precision
-		more      Work
-		seconds   float64
-		bound     string
+		more    Work
+		seconds float64
+		bound   string
 	}{
-		{bp.Double, Work{NetworkBytes: 10}, 6e-9, BoundBytes},
-		{bp.Double, Work{BlockBytes: 50}, 6e-9, BoundBytes},
-		{bp.Double, Work{Own: Operations{Flops: 300}}, 8e-9, BoundOperations},
-		{bp.Double, Work{Own: Operations{Exps: 2}}, 6e-9, BoundOperations},
-		{bp.Double, Work{Double: Operations{Logs: 1}}, 7e-9, BoundOperations},
-		{bp.Single, Work{BlockBytes: 50}, 6e-9, BoundBytes},
-		// 1.625 + 1.75 ns of w itself
-		{bp.Single, Work{Own: Operations{Flops: 1000}}, 8.375e-9, BoundOperations},
-		{bp.Single, Work{Own: Operations{Exps: 20}}, 8.375e-9, BoundOperations},
-		{bp.Single, Work{Own: Operations{Logs: 5}}, 8.375e-9, BoundOperations},
-		{bp.Single, Work{Double: Operations{Flops: 500}}, 8.375e-9, BoundOperations},
+		{Work{NetworkBytes: 10}, 6e-9, BoundBytes},
+		{Work{BlockBytes: 50}, 6e-9, BoundBytes},
+		{Work{Operations: Operations{Flops: 300}}, 8e-9, BoundOperations},
+		{Work{Operations: Operations{Exps: 2}}, 6e-9, BoundOperations},
+		{Work{Operations: Operations{Logs: 1}}, 7e-9, BoundOperations},
 	} {
-		got, bound := roofline(c, step.precision, w.plus(step.more), 1000, 1e6)
+		got, bound := roofline(c, w.plus(step.more), 1000, 1e6)
 		if math.Abs(got-step.seconds) > 1e-15 || bound != step.bound {
-			t.Errorf("%v with %+v: %v s by %s, want %v s by %s", step.precision, step.more, got, bound, step.seconds, step.bound)
+			t.Errorf("with %+v: %v s by %s, want %v s by %s", step.more, got, bound, step.seconds, step.bound)
 		}
 	}
-	if got, _ := roofline(c, bp.Double, w.times(3), 1000, 1e6); math.Abs(got-15e-9) > 1e-15 {
+	if got, _ := roofline(c, w.times(3), 1000, 1e6); math.Abs(got-15e-9) > 1e-15 {
 		t.Errorf("three times the work takes %v s", got)
 	}
 }
@@ -204,15 +191,14 @@ func TestRoofline(t *testing.T) {
 // TestIterationWork: a pass is the phases of all blocks, with all of its sweeps.
 func TestIterationWork(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2))
-	c := newPhaseCount(n, 3, bp.Single, 2)
+	c := newPhaseCount(n, 3, 2)
 	want := Work{}
 	for _, b := range c.shape.shapesOf(n.part) {
 		want = want.plus(groundWork(c.shape, b)).plus(expWork(c.shape, b)).plus(sweepsWork(c.shape, b, 2)).plus(gradientWork(c.shape, b))
 	}
 	got := c.iteration()
 	for what, pair := range map[string][2]float64{
-		"flops": {got.Own.Flops, want.Own.Flops}, "exps": {got.Own.Exps, want.Own.Exps}, "logs": {got.Own.Logs, want.Own.Logs},
-		"double flops": {got.Double.Flops, want.Double.Flops}, "double exps": {got.Double.Exps, want.Double.Exps}, "double logs": {got.Double.Logs, want.Double.Logs},
+		"flops": {got.Flops, want.Flops}, "exps": {got.Exps, want.Exps}, "logs": {got.Logs, want.Logs},
 		"block bytes": {got.BlockBytes, want.BlockBytes}, "network bytes": {got.NetworkBytes, want.NetworkBytes},
 	} {
 		if math.Abs(pair[0]-pair[1]) > 1e-9*pair[1] {

@@ -45,11 +45,10 @@ func ceilingsTable(c *Ceilings) report.Table {
 	row := func(what, format string, best, median float64, unit, with string) {
 		t.Rows = append(t.Rows, []string{what, fmt.Sprintf(format, best), fmt.Sprintf(format, median), unit, with})
 	}
-	for _, k := range c.Compute {
-		row("multiply-add, "+k.Precision, "%.1f", k.FMA, k.FMAMedian, "GFLOP/s", c.Kernels)
-		row("exp, "+k.Precision, "%.3f", k.Exp, k.ExpMedian, "ns", "an array in L1")
-		row("log, "+k.Precision, "%.3f", k.Log, k.LogMedian, "ns", "an array in L1")
-	}
+	k := &c.Compute
+	row("multiply-add", "%.1f", k.FMA, k.FMAMedian, "GFLOP/s", c.Kernels)
+	row("exp", "%.3f", k.Exp, k.ExpMedian, "ns", "an array in L1")
+	row("log", "%.3f", k.Log, k.LogMedian, "ns", "an array in L1")
 	for _, m := range c.Memory {
 		with := report.Bytes(float64(m.Bytes))
 		if m.CacheBytes > 0 {

@@ -134,11 +134,7 @@ func (w *Workspace) addMessages(net *Net, block *partition.Block, lo, hi, sum, s
 // absorb recomputes the listed messages and adds them to the sums of their nodes.
 func (w *Workspace) absorb(net *Net, st *State, block *partition.Block, damping float64) error {
 	b := &w.batch
-	if len(b.messages) > 0 && w.single.on {
-		if err := w.absorbSingle(net, st, block, damping); err != nil {
-			return err
-		}
-	} else if len(b.messages) > 0 {
+	if len(b.messages) > 0 {
 		weights, out := b.weights[:b.weightsUsed], b.out[:b.outUsed]
 		simd.Cavities(b.weights, st.LogBelief, st.LogMessage, b.messages)
 		simd.Exp(weights, weights)

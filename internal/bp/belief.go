@@ -120,15 +120,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		return freeEnergy, nil
 	}
 	dst = dst[:(hi-lo)*ku*kv]
-	if w.single.on {
-		w.single.beliefs = numeric.Resize(w.single.beliefs, len(dst))
-		freeEnergy, err = w.EdgeBeliefs32(w.single.beliefs, net, st, block, lo, hi)
-		for i, x := range w.single.beliefs {
-			dst[i] = float64(x)
-		}
-	} else {
-		freeEnergy, err = listedEdges(w, dst, w.arena, simd.EdgeBeliefs, (*Workspace).EdgeBelief, net, st, block, lo, hi)
-	}
+	freeEnergy, err = w.listedEdges(dst, simd.EdgeBeliefs, (*Workspace).EdgeBelief, net, st, block, lo, hi)
 	AddRows(sum, dst)
 	return freeEnergy, err
 }
@@ -145,9 +137,9 @@ func AddRows(sum, matrix []float64) {
 
 var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
-// listedEdges is EdgeBeliefs with a list of the edges for a kernel, which takes them from
-// tables of its precision, up to one that needs logarithms: that is left to alone.
-func listedEdges[T float32 | float64](w *Workspace, dst, tables []T, kernel func(dst []T, logZ, product, beliefs, messages []float64, tables []T, edges []simd.Edge, ku, kv int) int,
+// listedEdges is EdgeBeliefs with a list of the edges for a kernel, which takes them up to one
+// that needs logarithms: that is left to alone.
+func (w *Workspace) listedEdges(dst []float64, kernel func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) int,
 	alone func(w *Workspace, dst []float64, net *Net, st *State, block *partition.Block, q int) (float64, error), net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
@@ -155,21 +147,17 @@ func listedEdges[T float32 | float64](w *Workspace, dst, tables []T, kernel func
 		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
 		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-		n = kernel(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, tables, w.together, ku, kv)
+		n = kernel(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
 		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n
 		if q == hi {
 			break
 		}
-		pair := w.pair[:ku*kv]
-		value, err := alone(w, pair, net, st, block, q)
+		value, err := alone(w, dst[:ku*kv], net, st, block, q)
 		if err != nil {
 			return freeEnergy, err
 		}
 		freeEnergy += value
-		for i, x := range pair {
-			dst[i] = T(x)
-		}
 		dst = dst[ku*kv:]
 	}
 	return freeEnergy, nil
@@ -316,20 +304,12 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 // nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient
 // alone. Forbidden states of masked tables get zero.
 func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, err error) {
-	if w.single.on {
-		if freeEnergy, err = w.EdgeBeliefs(dst, nil, net, st, block, lo, hi); err != nil {
-			return freeEnergy, err
-		}
-		dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
-		w.makeConsistent(dst, nil, net, st, block.Edges[lo:hi], atVisits)
-	} else {
-		dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
-		kernel := func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) (done int) {
-			return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, atVisits)
-		}
-		if freeEnergy, err = listedEdges(w, dst, w.arena, kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi); err != nil {
-			return freeEnergy, err
-		}
+	dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
+	kernel := func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) (done int) {
+		return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, atVisits)
+	}
+	if freeEnergy, err = w.listedEdges(dst, kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi); err != nil {
+		return freeEnergy, err
 	}
 	if masked {
 		w.forbid(dst, lo, hi)

@@ -50,7 +50,7 @@ type relay struct {
 
 // relays reports whether sweeps over a block may be made at once.
 func (w *Workspace) relays(net *Net, block *partition.Block, moves bool) bool {
-	if len(block.Nodes) < leastStretches*partition.WindowNodes || net.held != nil && !w.unheld || w.single.on {
+	if len(block.Nodes) < leastStretches*partition.WindowNodes || net.held != nil && !w.unheld {
 		return false
 	}
 	w.planRelay(net, block, moves)

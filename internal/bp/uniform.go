@@ -32,7 +32,6 @@ func (w *Workspace) fitUniform(net *Net, st *State, block *partition.Block) bool
 	u := &w.uniform.parts
 	u.States = net.uniform
 	u.Beliefs, u.Messages, u.Tables, u.At = st.LogBelief, st.LogMessage, w.arena, w.at
-	u.Tables32 = w.single.arena
 	u.Potentials, u.RhoNode, u.Count = w.Potentials.Node, w.sweepRho(net), net.Counting.Node
 	u.PerEdge, u.Rho = -1, net.Counting.Edge
 	if w.uniform.rho[0] = net.same; w.uniform.rho[0] != 0 {
@@ -49,10 +48,10 @@ func (w *Workspace) beginUniform(damping float64) {
 	u := &w.uniform.parts
 	if n := simd.UniformRow(u.States) * (uniformMessages + simd.UniformPadding); len(u.Rows) < n {
 		u.Rows, u.Sums = make([]float64, n), make([]float64, n)
-		u.Totals, u.Rows32 = make([]float64, uniformMessages+simd.UniformPadding), make([]float32, n)
+		u.Totals = make([]float64, uniformMessages+simd.UniformPadding)
 	}
 	u.Damping, u.Far = damping, 0
-	if !w.single.on && len(u.Tables) > nearTables || w.single.on && len(u.Tables32) > 2*nearTables {
+	if len(u.Tables) > nearTables {
 		u.Far = 1
 	}
 	u.Cold = 1
@@ -94,16 +93,10 @@ func (w *Workspace) updateUniform(net *Net, st *State, block *partition.Block, l
 func (w *Workspace) uniformBatch(block *partition.Block, lo, hi int) (residual float64, absorbed, done bool) {
 	u := &w.uniform.parts
 	from, to := int(block.InStart[lo]), int(block.InStart[hi])
-	switch {
-	case lo == hi || from == to:
-		return 0, false, false
-	case w.single.on && u.Products32(from, to):
-		residual = u.Absorb32(from, to)
-	case !w.single.on && u.Products(from, to):
-		residual = u.Absorb(from, to)
-	default:
+	if lo == hi || from == to || !u.Products(from, to) {
 		return 0, false, false
 	}
+	residual = u.Absorb(from, to)
 	if u.Shift(lo, hi) < hi-lo {
 		return 0, true, false
 	}
@@ -115,7 +108,7 @@ func (w *Workspace) uniformBatch(block *partition.Block, lo, hi int) (residual f
 // uniformEdges is EdgeBeliefs without lists. It reports false where that can't be done:
 // a table has a shift, or an edge is far from even.
 func (w *Workspace) uniformEdges(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, done bool) {
-	if len(w.forms) > 0 || w.single.on || net.uniform > simd.UniformEdgeStates() || !w.fitUniform(net, st, block) {
+	if len(w.forms) > 0 || net.uniform > simd.UniformEdgeStates() || !w.fitUniform(net, st, block) {
 		return 0, false
 	}
 	u := &w.uniform.parts

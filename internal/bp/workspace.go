@@ -26,8 +26,6 @@ type Workspace struct {
 	// Potentials are ground by the caller before Prepare, which may overwrite the
 	// edge tables with exponentials: ground them anew for each Prepare.
 	Potentials ground.Potentials
-	// Precision is what Ground asks for; Double is the zero value.
-	Precision Precision
 	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not
 	// depend on it.
 	Threads int
@@ -35,7 +33,6 @@ type Workspace struct {
 	Times *PhaseTimes
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
-	single   single    // and in its place, in single precision
 	at       []int     // [block edges] where in the arena each edge's table begins
 	forms    []form    // [block edges], or empty if all are zero
 	inverse  []float64 // 1/ρ of edges whose tables are exponentiated in one call
@@ -94,10 +91,10 @@ type form struct {
 // WorkspaceBytes returns what a workspace takes that has seen the block, at most: its
 // potentials, what they are exponentiated to where edges share tables, forms, and what a
 // dual value needs.
-func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block, precision Precision) float64 {
-	const double, float, place, formBytes, edgeBytes = 8.0, 4.0, 8.0, 16.0, 40.0
+func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block) float64 {
+	const double, place, formBytes, edgeBytes = 8.0, 8.0, 16.0, 40.0
 	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
-	bytes := r.Bytes(precision == Single) + double*(6*k+3*k*k)
+	bytes := r.Bytes() + double*(6*k+3*k*k)
 	// Edges that are made consistent together; slices that grow take more than is asked for.
 	few := min(16, net.maxCard) // states for which scratch is largest
 	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
@@ -108,11 +105,7 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
 	}
 	if r.Shared {
-		entries := expansionRoom(net, r) * k * k
-		bytes += double*entries + place*r.Edges
-		if precision == Single {
-			bytes += float * entries
-		}
+		bytes += double*expansionRoom(net, r)*k*k + place*r.Edges
 	}
 	if layout.Masked {
 		bytes += formBytes * r.Edges
@@ -167,14 +160,12 @@ func (e *NumericalError) Error() string {
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
 	w.Times.Begin()
-	if w.Precision == Single {
-		done, err := w.groundSingle(m, in, net, block)
-		if done || err != nil {
-			return err
-		}
-	}
 	if ground.SharesTables(in) {
-		return w.groundShared(m, in, net, block)
+		w.Potentials.Ground(m, in, block)
+		w.Times.End(PhaseGround)
+		err := w.Prepare(net, block)
+		w.Times.End(PhaseExp)
+		return err
 	}
 	w.Potentials.GroundNodes(m, in, block)
 	w.Times.End(PhaseGround)
@@ -193,15 +184,6 @@ func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *part
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
 	return nil
-}
-
-// groundShared is Ground where edges may share their tables.
-func (w *Workspace) groundShared(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
-	w.Potentials.Ground(m, in, block)
-	w.Times.End(PhaseGround)
-	err := w.Prepare(net, block)
-	w.Times.End(PhaseExp)
-	return err
 }
 
 // Prepare divides the ground edge tables of the block by ρ_uv and exponentiates
@@ -231,7 +213,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard, net.maxPair)
-	w.forms, w.wide, w.logarithms, w.swept, w.single.on = w.forms[:0], w.Potentials.Forbidding, false, false, false
+	w.forms, w.wide, w.logarithms, w.swept = w.forms[:0], w.Potentials.Forbidding, false, false
 	return w.checkNodes(block)
 }
 
@@ -413,17 +395,11 @@ func tableTrouble(theta []float64) error {
 // values returns the n entries of the table of the q-th edge; valid until the next
 // call.
 func (w *Workspace) values(q int32, n int) []float64 {
-	if w.single.on {
-		return w.single.values(w.at[q], n)
-	}
 	return w.arena[w.at[q]:][:n]
 }
 
 // logAt returns log of entry i of the table of the q-th edge, without the shift.
 func (w *Workspace) logAt(q int32, i int) float64 {
-	if w.single.on {
-		return math.Log(float64(w.single.arena[w.at[q]+i]))
-	}
 	x := w.arena[w.at[q]+i]
 	if w.form(q).log {
 		return x

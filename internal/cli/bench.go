@@ -26,9 +26,9 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Measure the speed of learning on this machine, beside what the machine can do",
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
-whole of it in double and in single precision, with the share of the roofline that
-each reaches, what the vector kernels bring over plain Go, threads, growing
-networks, and the time that the three methods take to the optimum.
+whole of it, with the share of the roofline that each reaches, what the vector
+kernels bring over plain Go, threads, growing networks, and the time that the three
+methods take to the optimum.
 docs/explanation/performance.md explains every number.
 
 With --scale it measures instead how cost grows with the network: building,

@@ -25,7 +25,7 @@ func measureLittle(t *testing.T) (quick *[]bool) {
 		*quick = append(*quick, q)
 		p := before(q)
 		p.Grid, p.BA, p.TileRows, p.TileCols = 6, 40, 2, 2
-		p.States, p.SingleStates, p.ReferenceStates = []int{2, 8}, []int{8}, 8
+		p.States, p.ReferenceStates = []int{2, 8}, 8
 		p.SizeSides, p.SizeTile = []int{4, 8, 120}, 4
 		p.ThreadInstances, p.ThreadGrid, p.ThreadSide = 2, 4, 6
 		p.MethodGrids, p.MethodTolerance, p.MethodRepeats = []int{4}, 1e-3, 1
@@ -41,11 +41,10 @@ type benchJSON struct {
 	Quick    bool `json:"quick"`
 	Ceilings struct {
 		Kernels string `json:"kernels"`
-		Compute []struct {
-			Precision string  `json:"precision"`
-			FMA       float64 `json:"fma_gflops"`
-			Exp       float64 `json:"exp_ns"`
-			Log       float64 `json:"log_ns"`
+		Compute struct {
+			FMA float64 `json:"fma_gflops"`
+			Exp float64 `json:"exp_ns"`
+			Log float64 `json:"log_ns"`
 		} `json:"compute"`
 		Memory []struct {
 			Level string  `json:"level"`
@@ -54,15 +53,13 @@ type benchJSON struct {
 		} `json:"memory"`
 	} `json:"ceilings"`
 	Phases []struct {
-		Name      string  `json:"name"`
-		States    int     `json:"states"`
-		Precision string  `json:"precision"`
-		Ns        float64 `json:"ns_per_edge"`
-		Fraction  float64 `json:"roofline_fraction"`
+		Name     string  `json:"name"`
+		States   int     `json:"states"`
+		Ns       float64 `json:"ns_per_edge"`
+		Fraction float64 `json:"roofline_fraction"`
 	} `json:"phases"`
 	Messages float64          `json:"messages_per_s"`
 	Speedup  float64          `json:"speedup_vs_plain_go"`
-	Single   float64          `json:"speedup_vs_plain_go_f32"`
 	Methods  []map[string]any `json:"methods"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -86,35 +83,34 @@ func TestBenchJSON(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range r.Ceilings.Compute {
-		positive("a rate of arithmetic", k.FMA, k.Exp, k.Log)
-	}
+	k := &r.Ceilings.Compute
+	positive("a rate of arithmetic", k.FMA, k.Exp, k.Log)
 	var levels []string
 	for _, m := range r.Ceilings.Memory {
 		levels = append(levels, m.Level)
 		positive("a rate of reading", m.Rate, float64(m.Bytes))
 	}
-	if len(levels) < 2 || levels[0] != "L1" || levels[len(levels)-1] != "DRAM" || len(r.Ceilings.Compute) != 2 || r.Ceilings.Compute[0].Precision != "f64" || r.Ceilings.Compute[1].Precision != "f32" {
+	if len(levels) < 2 || levels[0] != "L1" || levels[len(levels)-1] != "DRAM" {
 		t.Errorf("ceilings %+v", r.Ceilings)
 	}
 	var names []string
 	for _, p := range r.Phases[:5] {
 		names = append(names, p.Name)
 	}
-	if !slices.Equal(names, []string{"ground", "exp", "sweep", "gradient", "iteration"}) || len(r.Phases) != 2*3*5 {
+	if !slices.Equal(names, []string{"ground", "exp", "sweep", "gradient", "iteration"}) || len(r.Phases) != 2*2*5 {
 		t.Errorf("%d phases, the first are %q", len(r.Phases), names)
 	}
 	for i, p := range r.Phases {
 		positive("a phase", p.Ns, p.Fraction)
-		if p.Precision != []string{"f64", "f64", "f32"}[i/5%3] || p.States != []int{2, 8, 8}[i/5%3] {
+		if p.States != []int{2, 8}[i/5%2] {
 			t.Errorf("phase %+v", p)
 		}
 	}
-	positive("messages per second, speed-up or seconds", r.Messages, r.Speedup, r.Single, r.Seconds)
+	positive("messages per second, speed-up or seconds", r.Messages, r.Speedup, r.Seconds)
 	if len(r.Methods) != 3 {
 		t.Errorf("%d methods", len(r.Methods))
 	}
-	for _, stage := range []string{"ceilings:", "phases: grid 6×6, 2 states, f64", "phases: grid 6×6, 8 states, f32", "threads: grid 6×6, instances: 1", "methods:", "note: left out a network of 14400 nodes"} {
+	for _, stage := range []string{"ceilings:", "phases: grid 6×6, 2 states", "phases: grid 6×6, 8 states", "threads: grid 6×6, instances: 1", "methods:", "note: left out a network of 14400 nodes"} {
 		if !strings.Contains(o.stderr, stage) {
 			t.Errorf("stderr does not say %q:\n%s", stage, o.stderr)
 		}
@@ -129,10 +125,10 @@ func TestBenchTables(t *testing.T) {
 		t.Errorf("the plans asked for are quick: %v", *asked)
 	}
 	for _, part := range []string{
-		"Ceilings of one core", "multiply-add, f64", "multiply-add, f32", "exp, f32", "reading from L1", "reading from DRAM",
+		"Ceilings of one core", "multiply-add", "exp", "reading from L1", "reading from DRAM",
 		"Phases of an iteration on grid 6×6", "Phases of an iteration on BA 40", "iteration, 2 sweeps", "of the roofline",
 		"Sweeps again and again", "by kernels", "plain", "by threads", "by size of the network", "The three methods", "BBPL", "inner-dual", "full BP",
-		"million messages per second", "blocks at a time", "in single precision", "docs/explanation/performance.md",
+		"million messages per second", "blocks at a time", "docs/explanation/performance.md",
 	} {
 		if !strings.Contains(o.stdout, part) {
 			t.Errorf("the output does not contain %q:\n%s", part, o.stdout)
@@ -160,7 +156,7 @@ func TestBenchAgainst(t *testing.T) {
 	builds := map[string]string{}
 	for name, ns := range map[string]string{"new": "80", "old": "100"} {
 		builds[name] = writeFile(t, filepath.Join(t.TempDir(), name),
-			"#!/bin/sh\necho '{\"phases\":[{\"graph\":\"BA 9\",\"states\":8,\"precision\":\"f64\",\"name\":\"iteration\",\"ns_per_edge\":"+ns+"}]}'\n")
+			"#!/bin/sh\necho '{\"phases\":[{\"graph\":\"BA 9\",\"states\":8,\"name\":\"iteration\",\"ns_per_edge\":"+ns+"}]}'\n")
 		if err := os.Chmod(builds[name], 0o700); err != nil {
 			t.Fatal(err)
 		}

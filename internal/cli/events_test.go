@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 		return keys, last
 	}
 	dir := filepath.Join(t.TempDir(), "run")
-	keys, last := events(0, "train", data, "-o", dir, "--plots=false", "--no-edges", "--precision", "f64", "--max-passes", "1000")
+	keys, last := events(0, "train", data, "-o", dir, "--plots=false", "--no-edges", "--max-passes", "1000")
 	if !slices.Equal(keys[:1], []string{"version"}) || !slices.Contains(keys, "progress") || last["total"] != 1000.0 && last["note"] == nil {
 		t.Errorf("events %q, the last %v", keys, last)
 	}

@@ -36,7 +36,7 @@ var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps", "edge-features", "bins"}},
 	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "counting", "no-edges", "edges", "class-weights", "init"}},
-	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "precision", "seed", "memory", "spill"}},
+	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "memory", "spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},
 	{"When to stop", []string{"rtol", "tol", "gap", "obj-tol", "max-passes", "max-iter", "max-time", "early-stop", "require-convergence"}},

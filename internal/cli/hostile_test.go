@@ -164,7 +164,7 @@ func TestHostileNames(t *testing.T) {
 			{evil}, {"train" + evil}, {"train", data, "--opt" + evil}, {"train", data, "--l2", evil}, {"train", data, "--threads", "1" + evil}, {"train", data, "--states", "a" + evil + ",b"},
 			{"train", data, "--method", evil}, {"train", data, "--step", evil}, {"train", data, "--blocks", evil}, {"train", data, "--partition", evil}, {"train", data, "--order", evil},
 			{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
-			{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--precision", evil},
+			{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
 			{"train", "none" + evil}, {"generate", "-o", at("g"), "--graph", evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
 			{"reproduce", evil}, {"reproduce", "fig4", "--scale", evil}, {"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
 		} {

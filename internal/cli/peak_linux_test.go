@@ -140,7 +140,7 @@ func TestForecastIsRight(t *testing.T) {
 		{"hidden labels", false, peakProblem{graph: grid(120), states: 16, nodes: 20, edges: 10, hidden: true}, ""},
 		{"dense features of edges", false, peakProblem{graph: grid(120), states: 6, nodes: 20, edges: 100}, ""},
 		{"masked states", false, peakProblem{graph: grid(150), states: 12, nodes: 20, edges: 10, manifest: mask}, ""},
-		{"single precision", true, large, "--precision f32"},
+		{"large grid", true, large, ""},
 		{"full", true, peakProblem{graph: grid(100), states: 21, nodes: 20, edges: 10}, "--method full --inner-sweeps 3"},
 		{"inner-dual", false, large, "--method inner-dual"},
 		{"pseudo", true, large, "--method pseudo"},

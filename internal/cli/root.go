@@ -232,7 +232,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		message = fmt.Sprintf("unknown option --%s; %s", name, nearest.Suggestion(name, names, "--"))
+		message = fmt.Sprintf("unknown option --%s; %s", name, insteadOf(name, names, "--"))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):
@@ -244,6 +244,17 @@ func flagError(cmd *cobra.Command, err error) error {
 		message = cmd.Name() + ": " + message
 	}
 	return usagef("%s (%s --help lists all options)", message, cmd.CommandPath())
+}
+
+// removed are options of earlier versions, and what to do without them.
+var removed = map[string]string{"precision": "all is in double precision: leave it out"}
+
+// insteadOf says what to write in the place of an option that does not exist.
+func insteadOf(name string, names []string, dashes string) string {
+	if advice, ok := removed[name]; ok {
+		return advice
+	}
+	return nearest.Suggestion(name, names, dashes)
 }
 
 // intOption is an option with the least value that makes sense.

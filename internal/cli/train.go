@@ -81,7 +81,6 @@ terms without inference.`,
 	fl.Lookup("standardise").DefValue = "" // the text tells it
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
-	fl.StringVar(&o.Precision, "precision", "f64", "of edge tables and messages: f64, or f32, which is faster and stops short of the last digits")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic or random")
 	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
@@ -237,7 +236,7 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	if i := slices.IndexFunc(data, func(path string) bool { return path == "bootstrap" || strings.HasPrefix(path, "bootstrap:") }); i >= 0 && o.Errors != "" {
 		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
 	}
-	for _, name := range []string{"method", "counting", "step", "precision", "order", "edges"} {
+	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
 		}

@@ -180,25 +180,3 @@ func (a *Adjoint) scatterRows(w []float64, f *matrix, rows []int32, t []float64)
 		f.scatter(w, t[i*k:][:k], int(r), &a.scratch)
 	}
 }
-
-// ScatterEdges32 is ScatterEdges for beliefs in single precision. The sums over
-// batches stay in double precision.
-func (a *Adjoint) ScatterEdges32(dst []float64, in *crf.Instance, edges []int32, beliefs []float32) {
-	f, rows, k := edgeFeatures(in, in.EdgeType(edges[0])), edgeRows(in, edges, &a.scratch.rows), len(beliefs)/len(edges)
-	if f.dense() {
-		simd.ScatterMatrix32(dst, f.singles(rows, &a.scratch), beliefs, len(rows), f.Dim, k)
-		return
-	}
-	if f.Bins != nil {
-		one := [1]float32{1}
-		for i, r := range rows {
-			simd.ScatterMatrix32(dst[int(f.Bins[r])*k:][:k], one[:], beliefs[i*k:][:k], 1, 1, k)
-		}
-		return
-	}
-	a.scratch.table = numeric.Resize(a.scratch.table, k)
-	for i, r := range rows {
-		widen(a.scratch.table, beliefs[i*k:])
-		f.scatter(dst, a.scratch.table, int(r), &a.scratch)
-	}
-}

@@ -25,7 +25,7 @@ func LocalBytes(layout *crf.Layout, in *crf.Instance, piecewise bool) float64 {
 	const double, slice = 8.0, 24.0
 	whole := &partition.Block{Nodes: numbered(in.Graph.NumNodes()), Edges: numbered(in.Graph.NumEdges())}
 	r := RoomOf(layout, in, whole)
-	bytes := r.Bytes(false)
+	bytes := r.Bytes()
 	if piecewise {
 		return bytes + double*(r.Tables+r.NumTables) + slice*r.NumTables // tables and logSums
 	}

@@ -18,8 +18,6 @@ type scratch struct {
 	rows   [RowsPerBatch]int32 // of the batch at hand
 	next   [RowsPerBatch]int32 // of the batch to come
 	double []float64           // rows of features
-	single []float32           // the same in single precision
-	table  []float64           // of one edge
 	cells  []float32           // of a map
 	patch  stretch.Patch       // potentials at cells
 }
@@ -157,32 +155,22 @@ func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
 // doubles returns rows of dense features, one behind the other: the features
 // themselves where the rows are neighbours, else a copy in s.
 func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
-	return gathered(f.Double, f.Single, widen, rows, f.Dim, &s.double)
-}
-
-// singles is doubles in single precision.
-func (f *matrix) singles(rows []int32, s *scratch) []float32 {
-	return gathered(f.Single, f.Double, simd.Narrow, rows, f.Dim, &s.single)
-}
-
-// gathered returns the rows from own, or else converted from other.
-func gathered[T, O float32 | float64](own []T, other []O, convert func([]T, []O), rows []int32, d int, scratch *[]T) []T {
-	n := len(rows)
-	if own != nil && neighbours(rows) == n {
-		return own[int(rows[0])*d:][:n*d]
+	n, d := len(rows), f.Dim
+	if f.Double != nil && neighbours(rows) == n {
+		return f.Double[int(rows[0])*d:][:n*d]
 	}
-	*scratch = numeric.Resize(*scratch, n*d)
-	for to := *scratch; len(rows) > 0; {
+	s.double = numeric.Resize(s.double, n*d)
+	for to := s.double; len(rows) > 0; {
 		end := neighbours(rows)
 		first, size := int(rows[0])*d, end*d
-		if own != nil {
-			copy(to, own[first:][:size])
+		if f.Double != nil {
+			copy(to, f.Double[first:][:size])
 		} else {
-			convert(to[:size], other[first:][:size])
+			widen(to[:size], f.Single[first:])
 		}
 		to, rows = to[size:], rows[end:]
 	}
-	return *scratch
+	return s.double
 }
 
 // neighbours returns how many rows at the beginning follow each other without a gap.

@@ -21,8 +21,6 @@ type Potentials struct {
 	// have equal features may share one.
 	Table  []float64
 	EdgeAt []int
-	// Table32 holds the tables instead, where they are ground in single precision.
-	Table32 []float32
 	// TableID numbers the distinct tables: the q-th edge has number TableID[q],
 	// below NumTables. Edges with equal numbers share their table.
 	TableID   []int32
@@ -32,7 +30,6 @@ type Potentials struct {
 	Forbidding bool
 
 	scratch scratch
-	weights [][]float32 // [edge types] of tied types, rounded; empty: not yet for this block
 	// shared has, by type and bin, the position of the first edge of the block with that
 	// table, or −1; type t begins at sharedAt[t].
 	shared   []int32
@@ -50,7 +47,6 @@ type Room struct {
 	Features       float64 // of the elements with the most dense ones
 	Cells          float64 // of the largest map that is stretched
 	CellValues     float64 // potentials of the cells that the block's nodes lie on
-	Rounded        float64 // tied weights of edges, in single precision
 }
 
 // RoomOf counts, without grounding anything. Shared tables are counted once each.
@@ -88,8 +84,6 @@ func RoomOf(layout *crf.Layout, in *crf.Instance, block *partition.Block) Room {
 		span, f := &layout.Edge[t], edgeFeatures(in, t)
 		if distinct := f.tables(); distinct > 0 && !span.Untied {
 			n = min(n, float64(distinct))
-		} else if !span.Untied {
-			r.Rounded += float64(span.Len)
 		}
 		r.NumTables += n
 		r.Tables += n * float64(span.States)
@@ -109,22 +103,18 @@ func (r Room) Max(o Room) Room {
 	return Room{
 		Nodes: max(r.Nodes, o.Nodes), Edges: max(r.Edges, o.Edges), NodePotentials: max(r.NodePotentials, o.NodePotentials),
 		Tables: max(r.Tables, o.Tables), NumTables: max(r.NumTables, o.NumTables), Shared: r.Shared || o.Shared,
-		Features: max(r.Features, o.Features), Cells: max(r.Cells, o.Cells), CellValues: max(r.CellValues, o.CellValues), Rounded: max(r.Rounded, o.Rounded),
+		Features: max(r.Features, o.Features), Cells: max(r.Cells, o.Cells), CellValues: max(r.CellValues, o.CellValues),
 	}
 }
 
-// Bytes returns what the potentials take: in single precision, if that is asked for, too,
-// as checks are in double precision always.
-func (r Room) Bytes(single bool) float64 {
+// Bytes returns what the potentials take.
+func (r Room) Bytes() float64 {
 	const double, float, index, place = 8.0, 4.0, 4.0, 8.0
 	// Cells have their potentials, and the beliefs that are held for them: in slices that grow
 	// by a quarter at least.
 	const patches, growth = 2, 1.25
 	bytes := patches*(growth*double*r.CellValues+index*(1+growth)*r.Cells) + float*RowsPerBatch*r.Features
 	bytes += double*(r.NodePotentials+r.Tables) + place*(r.Nodes+1+r.Edges) + index*r.Edges + double*RowsPerBatch*r.Features
-	if single && !r.Shared {
-		bytes += float * (r.Tables + r.Rounded + RowsPerBatch*r.Features)
-	}
 	return bytes
 }
 
@@ -136,11 +126,6 @@ func (pot *Potentials) Reserve(r Room) {
 	reserve(&pot.NodeAt, r.Nodes+1)
 	reserve(&pot.EdgeAt, r.Edges)
 	reserve(&pot.TableID, r.Edges)
-}
-
-// ReserveSingle does the same for tables in single precision.
-func (pot *Potentials) ReserveSingle(r Room) {
-	reserve(&pot.Table32, r.Tables)
 }
 
 // reserve gives a slice the capacity n, if it has less. What was in it is forgotten.
@@ -210,22 +195,6 @@ func (pot *Potentials) GroundEdges(m *crf.Model, in *crf.Instance, block *partit
 	return lo + len(rows)
 }
 
-// GroundEdges32 is GroundEdges in single precision: the tables go to Table32, each
-// edge's own. No edge may share its table (SharesTables).
-func (pot *Potentials) GroundEdges32(m *crf.Model, in *crf.Instance, block *partition.Block, lo int) (hi int) {
-	t, f, rows := pot.edgeBatch(in, block, lo)
-	span, at := &m.Layout.Edge[t], len(pot.Table32)
-	pot.Table32 = numeric.Resize(pot.Table32, at+len(rows)*span.States)
-	pot.multiply32(pot.Table32[at:], m, t, f, rows)
-	for range rows {
-		pot.EdgeAt = append(pot.EdgeAt, at)
-		at += span.States
-	}
-	pot.NumTables = lo + len(rows)
-	forbidPairs(m, pot.Table32, pot.EdgeAt[lo:], t)
-	return lo + len(rows)
-}
-
 // edgeBatch returns the type of the block's lo-th edge, its features, and the rows of
 // the edges of that type that follow; it asks for the features of the batch after.
 func (pot *Potentials) edgeBatch(in *crf.Instance, block *partition.Block, lo int) (t int, f *matrix, rows []int32) {
@@ -272,43 +241,10 @@ func (pot *Potentials) multiply(dst []float64, m *crf.Model, span *crf.Span, f *
 	}
 }
 
-// multiply32 is multiply in single precision.
-func (pot *Potentials) multiply32(dst []float32, m *crf.Model, edgeType int, f *matrix, rows []int32) {
-	span := &m.Layout.Edge[edgeType]
-	k := span.States
-	if f.dense() && !span.Untied {
-		simd.MultiplyMatrix32(dst, f.singles(rows, &pot.scratch), pot.rounded(m, edgeType), len(rows), f.Dim, k)
-		return
-	}
-	table := numeric.Resize(pot.scratch.table, k)
-	pot.scratch.table = table
-	for i, r := range rows {
-		f.multiply(table, copyOf(span, m.Weights, int(r)), int(r), &pot.scratch)
-		simd.Narrow(dst[i*k:][:k], table)
-	}
-}
-
-// rounded returns the weights of a tied edge type in single precision.
-func (pot *Potentials) rounded(m *crf.Model, edgeType int) []float32 {
-	for len(pot.weights) <= edgeType {
-		pot.weights = append(pot.weights, nil)
-	}
-	w := &pot.weights[edgeType]
-	if len(*w) == 0 {
-		span := &m.Layout.Edge[edgeType]
-		*w = numeric.Resize(*w, span.Len)
-		simd.Narrow(*w, m.Weights[span.At:][:span.Len])
-	}
-	return *w
-}
-
 func (pot *Potentials) reset(m *crf.Model, in *crf.Instance) {
-	pot.Node, pot.Table, pot.Table32 = pot.Node[:0], pot.Table[:0], pot.Table32[:0]
+	pot.Node, pot.Table = pot.Node[:0], pot.Table[:0]
 	pot.NodeAt, pot.EdgeAt = append(pot.NodeAt[:0], 0), pot.EdgeAt[:0]
 	pot.TableID, pot.NumTables = pot.TableID[:0], 0
-	for t := range pot.weights {
-		pot.weights[t] = pot.weights[t][:0]
-	}
 	pot.shared, pot.sharedAt = pot.shared[:0], pot.sharedAt[:0]
 	for t := range m.Layout.Edge {
 		pot.sharedAt = append(pot.sharedAt, len(pot.shared))
@@ -329,7 +265,7 @@ func (pot *Potentials) forbidNodes(m *crf.Model, in *crf.Instance, nodes []int32
 }
 
 // forbidPairs does the same in the tables at some places, which are of one type.
-func forbidPairs[T float32 | float64](m *crf.Model, tables []T, places []int, edgeType int) {
+func forbidPairs(m *crf.Model, tables []float64, places []int, edgeType int) {
 	t := &m.Schema.EdgeTypes[edgeType]
 	if len(t.Forbidden) == 0 {
 		return
@@ -337,7 +273,7 @@ func forbidPairs[T float32 | float64](m *crf.Model, tables []T, places []int, ed
 	columns := m.Schema.NodeStates(t.V)
 	for _, at := range places {
 		for _, x := range t.Forbidden {
-			tables[at+x[0]*columns+x[1]] = T(math.Inf(-1))
+			tables[at+x[0]*columns+x[1]] = math.Inf(-1)
 		}
 	}
 }

@@ -299,7 +299,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{Options{MaxTime: -1}, "--max-time"},
 		{Options{Threads: -1}, "--threads -1"},
 		{Options{Step: "fixed"}, "--step"},
-		{Options{Precision: "f16"}, `--precision "f16"`},
+		{Options{Order: "any"}, `--order "any"`},
 		{Options{Counting: "convexe"}, "did you mean convex?"},
 		{Options{Method: learn.Pseudo, ClassWeights: "of=2"}, `there is no state "of"; did you mean off?`},
 		{Options{EarlyStop: "acuracy@dev"}, "did you mean accuracy@dev?"},

@@ -8,15 +8,11 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // hints say which choices will not do what they seem to.
 func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
-	if o.Precision == bp.Single.String() && !bp.SingleIsFaster() {
-		texts = append(texts, "--precision f32 is slower than f64 here: without AVX2 or AVX-512 it runs in plain Go")
-	}
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/learn"
@@ -49,7 +48,6 @@ type Options struct {
 	InnerTolerance float64
 	Counting       string // auto, convex, cover, trw, bethe or a file; "": auto
 	Step           string // auto, fixed:A, invt:A or adagrad:A; "": auto
-	Precision      string // f64 or f32; "": f64
 	Seed           uint64 // 0 is one like any other; the command's default is 1
 	Threads        int    // 0: as many as the machine has; results do not depend on it
 	NoEdges        bool   // node features alone
@@ -99,7 +97,7 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
 	o.Edges = cmp.Or(o.Edges, edgesAuto)
-	o.Step, o.Precision, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Precision, bp.Double.String()), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
 		o.Prior = 1
 	}
@@ -175,7 +173,6 @@ func (o Options) Validate() error {
 	}{
 		{"method", string(o.Method), methods},
 		{"order", o.Order, []string{orderCyclic, orderRandom}},
-		{"precision", o.Precision, []string{bp.Double.String(), bp.Single.String()}},
 	} {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
@@ -223,7 +220,7 @@ func (o *Options) countingFor(set *dataset.Set) string {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, SinglePrecision: o.Precision == bp.Single.String(), Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
+		RandomOrder: o.Order == orderRandom, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
@@ -240,7 +237,7 @@ func (o *Options) settings() (learn.Settings, error) {
 
 // blockOptions are the options that methods without blocks and messages have no use
 // for. --counting is used all the same: evaluations and predictions need it.
-var blockOptions = []string{"blocks", "partition", "together", "precision", "inner-sweeps", "inner-tol", "order", "pairs", "step"}
+var blockOptions = []string{"blocks", "partition", "together", "inner-sweeps", "inner-tol", "order", "pairs", "step"}
 
 // Unused returns the names of the options that a method has no use for.
 func Unused(method learn.Method) []string {

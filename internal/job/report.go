@@ -201,7 +201,6 @@ var settingsShown = []struct{ option, key string }{
 	{"partition", "partition"},
 	{"inner-sweeps", "inner sweeps, at most"},
 	{"order", "order of blocks"},
-	{"precision", "precision of messages"},
 	{"pairs", "pairs"},
 	{"no-edges", "no edges"},
 	{"seed", "seed"},

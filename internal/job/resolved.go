@@ -30,7 +30,6 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "errors", o.Errors)
 	put(options, "step", o.Step)
 	put(options, "order", o.Order)
-	put(options, "precision", o.Precision)
 	put(options, "pairs", o.Pairs)
 	put(options, "seed", o.Seed)
 	put(options, "no-edges", o.NoEdges)

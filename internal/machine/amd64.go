@@ -3,9 +3,8 @@
 package machine
 
 // vectorized are the kernels in assembly. The entries are those of the generator's
-// accumulators, vectors times width; with single precision twice as many fit a vector.
-// The last words are those of the vectors that a step reads.
+// accumulators, vectors times width. The last words are those of the vectors that a step reads.
 var vectorized = []kernels{
-	{"avx512", multiplyAdd512, 24 * 8, multiplyAdd32x512, 24 * 16, readAll512, 8 * 8},
-	{"avx2", multiplyAdd256, 12 * 4, multiplyAdd32x256, 12 * 8, readAll256, 8 * 4},
+	{"avx512", multiplyAdd512, 24 * 8, readAll512, 8 * 8},
+	{"avx2", multiplyAdd256, 12 * 4, readAll256, 8 * 4},
 }

@@ -11,18 +11,12 @@ import (
 	"time"
 )
 
-// Double and Single name the precisions of Ceilings.Compute.
-const (
-	Double = "f64"
-	Single = "f32"
-)
-
 // Ceilings are what one core of this machine can do at most. Every rate is that of
 // the best repetition; the Median beside it tells how disturbed the machine was.
 type Ceilings struct {
 	// Kernels names the implementation that measured: avx512, avx2 or plain.
-	Kernels string    `json:"kernels"`
-	Compute []Compute `json:"compute"`
+	Kernels string  `json:"kernels"`
+	Compute Compute `json:"compute"`
 	// Memory are the levels of memory, the nearest first. The last is the main
 	// memory.
 	Memory []Memory `json:"memory"`
@@ -33,10 +27,9 @@ type Ceilings struct {
 	CachesKnown bool `json:"caches_known"`
 }
 
-// Compute are the rates of arithmetic in one precision, with the data in registers
-// or in the first-level cache.
+// Compute are the rates of arithmetic, with the data in registers or in the first-level
+// cache.
 type Compute struct {
-	Precision string `json:"precision"`
 	// FMA is the peak of multiply-adds, each of which counts as two operations.
 	FMA       float64 `json:"fma_gflops"`
 	FMAMedian float64 `json:"fma_gflops_median"`
@@ -99,15 +92,6 @@ func (c *Ceilings) RateAt(bytes float64) float64 {
 // can be read as fast at least, whatever disturbed its measurement.
 func (c *Ceilings) rateFrom(i int) float64 {
 	return slices.MaxFunc(c.Curve[i:], func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
-}
-
-// Of returns the rates of arithmetic in a precision, which must have been measured.
-func (c *Ceilings) Of(precision string) *Compute {
-	i := slices.IndexFunc(c.Compute, func(k Compute) bool { return k.Precision == precision })
-	if i < 0 {
-		panic("machine: no ceilings in precision " + precision)
-	}
-	return &c.Compute[i]
 }
 
 const (

@@ -14,16 +14,6 @@ func multiplyAdd512(rounds int, x float64, y float64) (total float64)
 //go:noescape
 func multiplyAdd256(rounds int, x float64, y float64) (total float64)
 
-// multiplyAdd32x512 makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.
-//
-//go:noescape
-func multiplyAdd32x512(rounds int, x float32, y float32) (total float32)
-
-// multiplyAdd32x256 makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.
-//
-//go:noescape
-func multiplyAdd32x256(rounds int, x float32, y float32) (total float32)
-
 // readAll512 reads x, whose length is a multiple of 64, and returns the exclusive or of its last 64 words.
 //
 //go:noescape

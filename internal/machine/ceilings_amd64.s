@@ -152,158 +152,6 @@ done4:
 	VZEROUPPER
 	RET
 
-// func multiplyAdd32x512(rounds int, x float32, y float32) (total float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·multiplyAdd32x512(SB), $0-20
-	MOVQ         rounds+0(FP), AX
-	VBROADCASTSS x+8(FP), Z0
-	VBROADCASTSS y+12(FP), Z1
-	VPXORQ       Z2, Z2, Z2
-	VPXORQ       Z3, Z3, Z3
-	VPXORQ       Z4, Z4, Z4
-	VPXORQ       Z5, Z5, Z5
-	VPXORQ       Z6, Z6, Z6
-	VPXORQ       Z7, Z7, Z7
-	VPXORQ       Z8, Z8, Z8
-	VPXORQ       Z9, Z9, Z9
-	VPXORQ       Z10, Z10, Z10
-	VPXORQ       Z11, Z11, Z11
-	VPXORQ       Z12, Z12, Z12
-	VPXORQ       Z13, Z13, Z13
-	VPXORQ       Z14, Z14, Z14
-	VPXORQ       Z15, Z15, Z15
-	VPXORQ       Z16, Z16, Z16
-	VPXORQ       Z17, Z17, Z17
-	VPXORQ       Z18, Z18, Z18
-	VPXORQ       Z19, Z19, Z19
-	VPXORQ       Z20, Z20, Z20
-	VPXORQ       Z21, Z21, Z21
-	VPXORQ       Z22, Z22, Z22
-	VPXORQ       Z23, Z23, Z23
-	VPXORQ       Z24, Z24, Z24
-	VPXORQ       Z25, Z25, Z25
-	TESTQ        AX, AX
-	JLE          done6
-
-again5:
-	VFMADD213PS Z1, Z0, Z2
-	VFMADD213PS Z1, Z0, Z3
-	VFMADD213PS Z1, Z0, Z4
-	VFMADD213PS Z1, Z0, Z5
-	VFMADD213PS Z1, Z0, Z6
-	VFMADD213PS Z1, Z0, Z7
-	VFMADD213PS Z1, Z0, Z8
-	VFMADD213PS Z1, Z0, Z9
-	VFMADD213PS Z1, Z0, Z10
-	VFMADD213PS Z1, Z0, Z11
-	VFMADD213PS Z1, Z0, Z12
-	VFMADD213PS Z1, Z0, Z13
-	VFMADD213PS Z1, Z0, Z14
-	VFMADD213PS Z1, Z0, Z15
-	VFMADD213PS Z1, Z0, Z16
-	VFMADD213PS Z1, Z0, Z17
-	VFMADD213PS Z1, Z0, Z18
-	VFMADD213PS Z1, Z0, Z19
-	VFMADD213PS Z1, Z0, Z20
-	VFMADD213PS Z1, Z0, Z21
-	VFMADD213PS Z1, Z0, Z22
-	VFMADD213PS Z1, Z0, Z23
-	VFMADD213PS Z1, Z0, Z24
-	VFMADD213PS Z1, Z0, Z25
-	DECQ        AX
-	JNZ         again5
-
-done6:
-	VADDPS        Z3, Z2, Z2
-	VADDPS        Z4, Z2, Z2
-	VADDPS        Z5, Z2, Z2
-	VADDPS        Z6, Z2, Z2
-	VADDPS        Z7, Z2, Z2
-	VADDPS        Z8, Z2, Z2
-	VADDPS        Z9, Z2, Z2
-	VADDPS        Z10, Z2, Z2
-	VADDPS        Z11, Z2, Z2
-	VADDPS        Z12, Z2, Z2
-	VADDPS        Z13, Z2, Z2
-	VADDPS        Z14, Z2, Z2
-	VADDPS        Z15, Z2, Z2
-	VADDPS        Z16, Z2, Z2
-	VADDPS        Z17, Z2, Z2
-	VADDPS        Z18, Z2, Z2
-	VADDPS        Z19, Z2, Z2
-	VADDPS        Z20, Z2, Z2
-	VADDPS        Z21, Z2, Z2
-	VADDPS        Z22, Z2, Z2
-	VADDPS        Z23, Z2, Z2
-	VADDPS        Z24, Z2, Z2
-	VADDPS        Z25, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y0
-	VADDPS        Y0, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VHADDPS       X2, X2, X2
-	VHADDPS       X2, X2, X2
-	MOVSS         X2, total+16(FP)
-	VZEROUPPER
-	RET
-
-// func multiplyAdd32x256(rounds int, x float32, y float32) (total float32)
-// Requires: AVX, AVX2, FMA3, SSE
-TEXT ·multiplyAdd32x256(SB), $0-20
-	MOVQ         rounds+0(FP), AX
-	VBROADCASTSS x+8(FP), Y0
-	VBROADCASTSS y+12(FP), Y1
-	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	VPXOR        Y6, Y6, Y6
-	VPXOR        Y7, Y7, Y7
-	VPXOR        Y8, Y8, Y8
-	VPXOR        Y9, Y9, Y9
-	VPXOR        Y10, Y10, Y10
-	VPXOR        Y11, Y11, Y11
-	VPXOR        Y12, Y12, Y12
-	VPXOR        Y13, Y13, Y13
-	TESTQ        AX, AX
-	JLE          done8
-
-again7:
-	VFMADD213PS Y1, Y0, Y2
-	VFMADD213PS Y1, Y0, Y3
-	VFMADD213PS Y1, Y0, Y4
-	VFMADD213PS Y1, Y0, Y5
-	VFMADD213PS Y1, Y0, Y6
-	VFMADD213PS Y1, Y0, Y7
-	VFMADD213PS Y1, Y0, Y8
-	VFMADD213PS Y1, Y0, Y9
-	VFMADD213PS Y1, Y0, Y10
-	VFMADD213PS Y1, Y0, Y11
-	VFMADD213PS Y1, Y0, Y12
-	VFMADD213PS Y1, Y0, Y13
-	DECQ        AX
-	JNZ         again7
-
-done8:
-	VADDPS       Y3, Y2, Y2
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y6, Y2, Y2
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y8, Y2, Y2
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y10, Y2, Y2
-	VADDPS       Y11, Y2, Y2
-	VADDPS       Y12, Y2, Y2
-	VADDPS       Y13, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X0, X2, X2
-	VHADDPS      X2, X2, X2
-	VHADDPS      X2, X2, X2
-	MOVSS        X2, total+16(FP)
-	VZEROUPPER
-	RET
-
 // func readAll512(x []float64) (parity uint64)
 // Requires: AVX, AVX2, AVX512F
 TEXT ·readAll512(SB), $0-32
@@ -319,9 +167,9 @@ TEXT ·readAll512(SB), $0-32
 	VPXORQ Z7, Z7, Z7
 	SHLQ   $0x03, CX
 	CMPQ   CX, $0x00000200
-	JLT    done10
+	JLT    done6
 
-again9:
+again5:
 	VMOVDQU64 (AX), Z0
 	VMOVDQU64 64(AX), Z1
 	VMOVDQU64 128(AX), Z2
@@ -333,9 +181,9 @@ again9:
 	ADDQ      $0x00000200, AX
 	SUBQ      $0x00000200, CX
 	CMPQ      CX, $0x00000200
-	JGE       again9
+	JGE       again5
 
-done10:
+done6:
 	VPXORQ        Z1, Z0, Z0
 	VPXORQ        Z2, Z0, Z0
 	VPXORQ        Z3, Z0, Z0
@@ -369,9 +217,9 @@ TEXT ·readAll256(SB), $0-32
 	VPXOR Y7, Y7, Y7
 	SHLQ  $0x03, CX
 	CMPQ  CX, $0x00000100
-	JLT   done12
+	JLT   done8
 
-again11:
+again7:
 	VMOVDQU (AX), Y0
 	VMOVDQU 32(AX), Y1
 	VMOVDQU 64(AX), Y2
@@ -383,9 +231,9 @@ again11:
 	ADDQ    $0x00000100, AX
 	SUBQ    $0x00000100, CX
 	CMPQ    CX, $0x00000100
-	JGE     again11
+	JGE     again7
 
-done12:
+done8:
 	VPXOR        Y1, Y0, Y0
 	VPXOR        Y2, Y0, Y0
 	VPXOR        Y3, Y0, Y0

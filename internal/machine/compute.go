@@ -17,18 +17,16 @@ const elements = 1024
 const tables = elements / 64
 
 // computeTasks returns the tasks that measure arithmetic, and how many units, such
-// as operations or elements, one run of each has: multiply-adds, exponentials and
-// logarithms in double precision, and exponentials of tables, then the same in single.
+// as operations or elements, one run of each has: multiply-adds, exponentials,
+// logarithms, and exponentials of tables.
 func computeTasks() (tasks []Task, perRun []float64) {
 	negative, positive, out := make([]float64, elements), make([]float64, elements), make([]float64, elements)
-	negative32, positive32, out32 := make([]float32, elements), make([]float32, elements), make([]float32, elements)
-	table, table32, inverse := make([]float64, elements), make([]float32, elements), slices.Repeat([]float64{0.3}, tables)
+	table, inverse := make([]float64, elements), slices.Repeat([]float64{0.3}, tables)
 	rng := rand.New(rand.NewPCG(2, 1))
 	for i := range negative {
 		// As in messages: differences to a largest logarithm, and sums up to the number
 		// of states.
 		negative[i], positive[i] = -20*rng.Float64(), 1e-3+10*rng.Float64()
-		negative32[i], positive32[i] = float32(negative[i]), float32(positive[i])
 	}
 	again := func(call func()) func(n int) {
 		return func(n int) {
@@ -48,10 +46,6 @@ func computeTasks() (tasks []Task, perRun []float64) {
 		{elements, 1, again(func() { simd.Log(out, positive) })},
 		// In place x ← e^(0.3 x) goes to 1.63.
 		{elements, 1, again(func() { simd.Exponentials(table, elements/tables, inverse) })},
-		{2 * float64(active.entries32), 1000, func(n int) { active.multiplyAdd32(n, 0.5, 1) }},
-		{elements, 1, again(func() { simd.Exp32(out32, negative32) })},
-		{elements, 1, again(func() { simd.Log32(out32, positive32) })},
-		{elements, 1, again(func() { simd.Exponentials32(table32, elements/tables, inverse) })},
 	} {
 		n := calibrate(unit.start, unit.call)
 		tasks = append(tasks, TaskFunc(func() { unit.call(n) }))
@@ -72,24 +66,16 @@ func calibrate(n int, call func(n int)) int {
 	}
 }
 
-// tasksPerPrecision is how many tasks of computeTasks each precision has.
-const tasksPerPrecision = 4
-
 // computeRates turns the timings of computeTasks into rates, with the faster of the two
 // kernels for exponentials: a ceiling that the program beats is none.
-func computeRates(t []Timing, perRun []float64) (rates []Compute) {
-	for _, precision := range []string{Double, Single} {
-		exp := 1
-		if last := tasksPerPrecision - 1; t[last].Minimum*perRun[1] < t[1].Minimum*perRun[last] {
-			exp = last
-		}
-		rates = append(rates, Compute{
-			Precision: precision,
-			FMA:       perRun[0] / t[0].Minimum / giga, FMAMedian: perRun[0] / t[0].Median / giga,
-			Exp: giga * t[exp].Minimum / perRun[exp], ExpMedian: giga * t[exp].Median / perRun[exp],
-			Log: giga * t[2].Minimum / perRun[2], LogMedian: giga * t[2].Median / perRun[2],
-		})
-		t, perRun = t[tasksPerPrecision:], perRun[tasksPerPrecision:]
+func computeRates(t []Timing, perRun []float64) Compute {
+	exp, tables := 1, 3
+	if t[tables].Minimum*perRun[exp] < t[exp].Minimum*perRun[tables] {
+		exp = tables
 	}
-	return rates
+	return Compute{
+		FMA: perRun[0] / t[0].Minimum / giga, FMAMedian: perRun[0] / t[0].Median / giga,
+		Exp: giga * t[exp].Minimum / perRun[exp], ExpMedian: giga * t[exp].Median / perRun[exp],
+		Log: giga * t[2].Minimum / perRun[2], LogMedian: giga * t[2].Median / perRun[2],
+	}
 }

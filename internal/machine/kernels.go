@@ -13,9 +13,6 @@ type kernels struct {
 	// many entries, all independent, and returns their sum.
 	multiplyAdd func(rounds int, x, y float64) (total float64)
 	entries     int
-	// multiplyAdd32 is multiplyAdd in single precision, of entries32 entries.
-	multiplyAdd32 func(rounds int, x, y float32) (total float32)
-	entries32     int
 	// readAll reads x, whose length is a multiple of readStep, and returns the
 	// exclusive or of its last words, so many; 0 stands for all of them.
 	readAll func(x []float64) (parity uint64)

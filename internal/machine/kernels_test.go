@@ -21,28 +21,6 @@ func TestMultiplyAdd(t *testing.T) {
 	}
 }
 
-// TestMultiplyAdd32: the same in single precision. Sums of up to 384 = 3·2⁷ entries
-// are exact while an entry has 15 bits, and when it has come to 2.
-func TestMultiplyAdd32(t *testing.T) {
-	for _, k := range supported() {
-		for n := range 40 {
-			entry := 2 - math.Ldexp(1, 1-n)
-			if n > 25 {
-				entry = 2
-			} else if n > 14 {
-				continue
-			}
-			want := float32(float64(k.entries32) * entry)
-			if got := k.multiplyAdd32(n, 0.5, 1); got != want {
-				t.Errorf("%s: %d rounds give %v, want %v", k.name, n, got, want)
-			}
-		}
-		if got := k.multiplyAdd32(-1, 0.5, 1); got != 0 {
-			t.Errorf("%s: a negative number of rounds gives %v", k.name, got)
-		}
-	}
-}
-
 // TestReadAll: reading goes to the end, and not beyond.
 func TestReadAll(t *testing.T) {
 	for _, k := range supported() {

@@ -34,7 +34,6 @@ var avx512 = implementation{
 	exponentials:   anyExponentials512,
 	panels:         &panels512,
 	uniform:        uniform512,
-	single:         single512,
 }
 
 var avx2 = implementation{
@@ -67,7 +66,6 @@ var avx2 = implementation{
 	settle:         anySettle256,
 	exponentials:   anyExponentials256,
 	panels:         &panels256,
-	single:         single256,
 }
 
 // supported returns the implementations this machine can run, the best first.

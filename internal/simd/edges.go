@@ -27,11 +27,6 @@ func (e *Edge) slices(beliefs, messages, tables []float64, ku, kv int) (beliefU,
 	return beliefs[e.BeliefU:][:ku], messages[e.MessageU:][:ku], beliefs[e.BeliefV:][:kv], messages[e.MessageV:][:kv], tables[e.Table:][:ku*kv]
 }
 
-// slices32 is slices for a table of float32.
-func (e *Edge) slices32(beliefs, messages []float64, tables []float32, ku, kv int) (beliefU, messageU, beliefV, messageV []float64, values []float32) {
-	return beliefs[e.BeliefU:][:ku], messages[e.MessageU:][:ku], beliefs[e.BeliefV:][:kv], messages[e.MessageV:][:kv], tables[e.Table:][:ku*kv]
-}
-
 func plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
 	for q := range edges {
 		beliefU, messageU, beliefV, messageV, values := edges[q].slices(beliefs, messages, tables, ku, kv)

@@ -24,12 +24,12 @@ func vectorTable256(out []float64, weight []float64, values []float64)
 //go:noescape
 func tableVector256(out []float64, weight []float64, values []float64)
 
-// multiplyMatrix256 is MultiplyMatrix for float64.
+// multiplyMatrix256 is MultiplyMatrix.
 //
 //go:noescape
 func multiplyMatrix256(dst []float64, f []float64, w []float64, rows int, d int, k int)
 
-// scatterMatrix256 is ScatterMatrix for float64.
+// scatterMatrix256 is ScatterMatrix.
 //
 //go:noescape
 func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k int)
@@ -74,75 +74,10 @@ func totals256(totals []float64, weights []float64, list *int, count int)
 //go:noescape
 func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 
-// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
+// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices
 //
 //go:noescape
 func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
-
-// exp32x256 is Exp32.
-//
-//go:noescape
-func exp32x256(dst []float32, x []float32)
-
-// log32x256 is Log32.
-//
-//go:noescape
-func log32x256(dst []float32, x []float32)
-
-// vectorTable32x256 is plainVectorTable32.
-//
-//go:noescape
-func vectorTable32x256(out []float32, weight []float32, values []float32)
-
-// tableVector32x256 is plainTableVector32.
-//
-//go:noescape
-func tableVector32x256(out []float32, weight []float32, values []float32)
-
-// multiplyMatrix32x256 is MultiplyMatrix for float32.
-//
-//go:noescape
-func multiplyMatrix32x256(dst []float32, f []float32, w []float32, rows int, d int, k int)
-
-// scatterMatrix32x256 is ScatterMatrix for float32.
-//
-//go:noescape
-func scatterMatrix32x256(w []float64, f []float32, t []float32, rows int, d int, k int)
-
-// cavities32x256 is Cavities32.
-//
-//go:noescape
-func cavities32x256(weights []float32, beliefs []float64, messages []float64, list *int, count int)
-
-// products32x256 is Products32 as far as rows of tables have up to 16 entries; left counts those that are not done.
-//
-//go:noescape
-func products32x256(out []float32, weights []float32, tables []float32, list *int, count int) (left int)
-
-// allSafe32x256 is AllSafe32.
-//
-//go:noescape
-func allSafe32x256(x []float32) bool
-
-// absorbAll32x256 is AbsorbAll32.
-//
-//go:noescape
-func absorbAll32x256(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
-
-// exponentials32x256 is Exponentials32; left counts the tables that are not done.
-//
-//go:noescape
-func exponentials32x256(tables []float32, size int, inverse []float64) (left int)
-
-// edgeBeliefs32x256 is EdgeBeliefs32 for 1 to 64 states, as far as edges are safe and inside the slices.
-//
-//go:noescape
-func edgeBeliefs32x256(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
-
-// narrow256 is Narrow.
-//
-//go:noescape
-func narrow256(dst []float32, x []float64)
 
 // expShift256 is ExpShift.
 //

@@ -6142,7194 +6142,6 @@ done448:
 	VZEROUPPER
 	RET
 
-// func exp32x256(dst []float32, x []float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·exp32x256(SB), $0-48
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    x_base+24(FP), CX
-	MOVQ    x_len+32(FP), DX
-	VMOVUPS constants<>+1504(SB), Y0
-	VMOVUPS constants<>+1536(SB), Y1
-	VMOVUPS constants<>+1568(SB), Y2
-	VMOVUPS constants<>+1600(SB), Y3
-	VMOVUPS constants<>+1632(SB), Y4
-	VMOVUPS constants<>+1664(SB), Y5
-	XORQ    BX, BX
-	CMPQ    DX, $0x00000010
-	JLT     rest533
-
-whole532:
-	VMOVUPS      (CX)(BX*4), Y6
-	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+1696(SB), Y7, Y7
-	VMOVMSKPS    Y7, SI
-	TESTL        SI, SI
-	JNZ          slow534
-	VMOVUPS      Y0, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VSUBPS       Y0, Y7, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+1728(SB), Y10
-	VFMADD231PS  constants<>+1760(SB), Y6, Y10
-	VMOVUPS      constants<>+1792(SB), Y11
-	VFMADD231PS  constants<>+1824(SB), Y6, Y11
-	VMOVUPS      constants<>+1856(SB), Y12
-	VFMADD231PS  Y11, Y8, Y10
-	VFMADD231PS  Y12, Y9, Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VMOVUPS      Y6, Y6
-	JMP          done535
-
-slow534:
-	VCMPPS       $0x05, constants<>+1888(SB), Y6, Y7
-	VMOVUPS      constants<>+1920(SB), Y8
-	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+1952(SB), Y8
-	VMINPS       Y6, Y8, Y6
-	VMOVUPS      Y0, Y8
-	VFMADD231PS  Y1, Y6, Y8
-	VSUBPS       Y0, Y8, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+1728(SB), Y11
-	VFMADD231PS  constants<>+1760(SB), Y6, Y11
-	VMOVUPS      constants<>+1792(SB), Y12
-	VFMADD231PS  constants<>+1824(SB), Y6, Y12
-	VMOVUPS      constants<>+1856(SB), Y13
-	VFMADD231PS  Y12, Y9, Y11
-	VFMADD231PS  Y13, Y10, Y11
-	VFMADD231PS  Y11, Y9, Y6
-	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+1984(SB), Y8, Y9
-	VROUNDPS     $0x01, Y9, Y9
-	VSUBPS       Y9, Y8, Y8
-	VADDPS       Y0, Y9, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       Y4, Y9, Y9
-	VADDPS       Y0, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VANDPS       Y7, Y6, Y6
-
-done535:
-	VMOVUPS      Y6, (AX)(BX*4)
-	VMOVUPS      32(CX)(BX*4), Y6
-	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+1696(SB), Y7, Y7
-	VMOVMSKPS    Y7, SI
-	TESTL        SI, SI
-	JNZ          slow536
-	VMOVUPS      Y0, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VSUBPS       Y0, Y7, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+1728(SB), Y10
-	VFMADD231PS  constants<>+1760(SB), Y6, Y10
-	VMOVUPS      constants<>+1792(SB), Y11
-	VFMADD231PS  constants<>+1824(SB), Y6, Y11
-	VMOVUPS      constants<>+1856(SB), Y12
-	VFMADD231PS  Y11, Y8, Y10
-	VFMADD231PS  Y12, Y9, Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VMOVUPS      Y6, Y6
-	JMP          done537
-
-slow536:
-	VCMPPS       $0x05, constants<>+1888(SB), Y6, Y7
-	VMOVUPS      constants<>+1920(SB), Y8
-	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+1952(SB), Y8
-	VMINPS       Y6, Y8, Y6
-	VMOVUPS      Y0, Y8
-	VFMADD231PS  Y1, Y6, Y8
-	VSUBPS       Y0, Y8, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+1728(SB), Y11
-	VFMADD231PS  constants<>+1760(SB), Y6, Y11
-	VMOVUPS      constants<>+1792(SB), Y12
-	VFMADD231PS  constants<>+1824(SB), Y6, Y12
-	VMOVUPS      constants<>+1856(SB), Y13
-	VFMADD231PS  Y12, Y9, Y11
-	VFMADD231PS  Y13, Y10, Y11
-	VFMADD231PS  Y11, Y9, Y6
-	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+1984(SB), Y8, Y9
-	VROUNDPS     $0x01, Y9, Y9
-	VSUBPS       Y9, Y8, Y8
-	VADDPS       Y0, Y9, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       Y4, Y9, Y9
-	VADDPS       Y0, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VANDPS       Y7, Y6, Y6
-
-done537:
-	VMOVUPS Y6, 32(AX)(BX*4)
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     whole532
-
-rest533:
-	CMPQ DX, $0x00000008
-	JLT  rest539
-
-whole538:
-	VMOVUPS      (CX)(BX*4), Y6
-	VANDPS       Y5, Y6, Y7
-	VCMPPS       $0x06, constants<>+1696(SB), Y7, Y7
-	VMOVMSKPS    Y7, SI
-	TESTL        SI, SI
-	JNZ          slow540
-	VMOVUPS      Y0, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VSUBPS       Y0, Y7, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constants<>+1728(SB), Y10
-	VFMADD231PS  constants<>+1760(SB), Y6, Y10
-	VMOVUPS      constants<>+1792(SB), Y11
-	VFMADD231PS  constants<>+1824(SB), Y6, Y11
-	VMOVUPS      constants<>+1856(SB), Y12
-	VFMADD231PS  Y11, Y8, Y10
-	VFMADD231PS  Y12, Y9, Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       Y7, Y6, Y6
-	VMOVUPS      Y6, Y6
-	JMP          done541
-
-slow540:
-	VCMPPS       $0x05, constants<>+1888(SB), Y6, Y7
-	VMOVUPS      constants<>+1920(SB), Y8
-	VMAXPS       Y6, Y8, Y6
-	VMOVUPS      constants<>+1952(SB), Y8
-	VMINPS       Y6, Y8, Y6
-	VMOVUPS      Y0, Y8
-	VFMADD231PS  Y1, Y6, Y8
-	VSUBPS       Y0, Y8, Y8
-	VFNMADD231PS Y2, Y8, Y6
-	VFNMADD231PS Y3, Y8, Y6
-	VMULPS       Y6, Y6, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constants<>+1728(SB), Y11
-	VFMADD231PS  constants<>+1760(SB), Y6, Y11
-	VMOVUPS      constants<>+1792(SB), Y12
-	VFMADD231PS  constants<>+1824(SB), Y6, Y12
-	VMOVUPS      constants<>+1856(SB), Y13
-	VFMADD231PS  Y12, Y9, Y11
-	VFMADD231PS  Y13, Y10, Y11
-	VFMADD231PS  Y11, Y9, Y6
-	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+1984(SB), Y8, Y9
-	VROUNDPS     $0x01, Y9, Y9
-	VSUBPS       Y9, Y8, Y8
-	VADDPS       Y0, Y9, Y9
-	VPSLLD       $0x17, Y9, Y9
-	VPADDD       Y4, Y9, Y9
-	VADDPS       Y0, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VPADDD       Y4, Y8, Y8
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VANDPS       Y7, Y6, Y6
-
-done541:
-	VMOVUPS Y6, (AX)(BX*4)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole538
-
-rest539:
-	TESTQ        DX, DX
-	JZ           done542
-	LEAQ         constants<>+672(SB), SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	VMOVUPS      (SI)(DI*4), Y6
-	VMASKMOVPS   (CX)(BX*4), Y6, Y6
-	VANDPS       Y5, Y6, Y5
-	VCMPPS       $0x06, constants<>+1696(SB), Y5, Y5
-	VMOVMSKPS    Y5, CX
-	TESTL        CX, CX
-	JNZ          slow543
-	VMOVUPS      Y0, Y5
-	VFMADD231PS  Y1, Y6, Y5
-	VSUBPS       Y0, Y5, Y0
-	VFNMADD231PS Y2, Y0, Y6
-	VFNMADD231PS Y3, Y0, Y6
-	VMULPS       Y6, Y6, Y0
-	VMULPS       Y0, Y0, Y1
-	VMOVUPS      constants<>+1728(SB), Y2
-	VFMADD231PS  constants<>+1760(SB), Y6, Y2
-	VMOVUPS      constants<>+1792(SB), Y3
-	VFMADD231PS  constants<>+1824(SB), Y6, Y3
-	VMOVUPS      constants<>+1856(SB), Y7
-	VFMADD231PS  Y3, Y0, Y2
-	VFMADD231PS  Y7, Y1, Y2
-	VFMADD231PS  Y2, Y0, Y6
-	VADDPS       Y4, Y6, Y6
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y6, Y6
-	VMOVUPS      Y6, Y0
-	JMP          done544
-
-slow543:
-	VCMPPS       $0x05, constants<>+1888(SB), Y6, Y5
-	VMOVUPS      constants<>+1920(SB), Y7
-	VMAXPS       Y6, Y7, Y6
-	VMOVUPS      constants<>+1952(SB), Y7
-	VMINPS       Y6, Y7, Y6
-	VMOVUPS      Y0, Y7
-	VFMADD231PS  Y1, Y6, Y7
-	VSUBPS       Y0, Y7, Y1
-	VFNMADD231PS Y2, Y1, Y6
-	VFNMADD231PS Y3, Y1, Y6
-	VMULPS       Y6, Y6, Y2
-	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constants<>+1728(SB), Y7
-	VFMADD231PS  constants<>+1760(SB), Y6, Y7
-	VMOVUPS      constants<>+1792(SB), Y8
-	VFMADD231PS  constants<>+1824(SB), Y6, Y8
-	VMOVUPS      constants<>+1856(SB), Y9
-	VFMADD231PS  Y8, Y2, Y7
-	VFMADD231PS  Y9, Y3, Y7
-	VFMADD231PS  Y7, Y2, Y6
-	VADDPS       Y4, Y6, Y6
-	VMULPS       constants<>+1984(SB), Y1, Y2
-	VROUNDPS     $0x01, Y2, Y2
-	VSUBPS       Y2, Y1, Y1
-	VADDPS       Y0, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       Y4, Y2, Y2
-	VADDPS       Y0, Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y4, Y1, Y1
-	VMULPS       Y2, Y6, Y6
-	VMULPS       Y1, Y6, Y0
-	VANDPS       Y5, Y0, Y0
-
-done544:
-	CMPQ    DX, $0x08
-	JLT     partial545
-	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored546
-
-partial545:
-	LEAQ         (AX)(BX*4), AX
-	VMOVAPS      X0, X1
-	TESTQ        $0x00000004, DX
-	JZ           without547
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $0x00000010, AX
-
-without547:
-	TESTQ     $0x00000002, DX
-	JZ        without548
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, AX
-
-without548:
-	TESTQ  $0x00000001, DX
-	JZ     without549
-	VMOVSS X1, (AX)
-
-without549:
-stored546:
-done542:
-	VZEROUPPER
-	RET
-
-// func log32x256(dst []float32, x []float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·log32x256(SB), $0-48
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    x_base+24(FP), CX
-	MOVQ    x_len+32(FP), DX
-	VMOVUPS constants<>+2016(SB), Y0
-	VMOVUPS constants<>+2048(SB), Y1
-	VMOVUPS constants<>+1632(SB), Y2
-	VMOVUPS constants<>+1984(SB), Y3
-	XORQ    BX, BX
-	CMPQ    DX, $0x00000010
-	JLT     rest551
-
-whole550:
-	VMOVUPS     (CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+2112(SB), Y4, Y6
-	VORPS       Y6, Y5, Y5
-	VMOVMSKPS   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow552
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y5
-	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+2144(SB), Y5, Y5
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y7
-	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+2272(SB), Y9
-	VFMADD213PS constants<>+2304(SB), Y8, Y9
-	VMOVUPS     constants<>+2336(SB), Y10
-	VMULPS      Y3, Y4, Y11
-	VMULPS      Y4, Y11, Y11
-	VMOVUPS     Y11, Y12
-	VFMADD231PS Y10, Y8, Y12
-	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+2368(SB), Y5, Y8
-	VFMADD231PS Y12, Y6, Y8
-	VSUBPS      Y8, Y11, Y11
-	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+2400(SB), Y11, Y5
-	VMOVUPS     Y5, Y4
-	JMP         done553
-
-slow552:
-	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y7
-	VMULPS      constants<>+2432(SB), Y4, Y6
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+2464(SB), Y7, Y6
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y7
-	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+2144(SB), Y7, Y7
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VADDPS      Y6, Y7, Y7
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y8
-	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+2272(SB), Y10
-	VFMADD213PS constants<>+2304(SB), Y9, Y10
-	VMOVUPS     constants<>+2336(SB), Y11
-	VMULPS      Y3, Y4, Y12
-	VMULPS      Y4, Y12, Y12
-	VMOVUPS     Y12, Y13
-	VFMADD231PS Y11, Y9, Y13
-	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+2368(SB), Y7, Y9
-	VFMADD231PS Y13, Y6, Y9
-	VSUBPS      Y9, Y12, Y12
-	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+2400(SB), Y12, Y7
-	VMOVUPS     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2496(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+2528(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+2528(SB), Y4, Y4
-	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2560(SB), Y4, Y4
-
-done553:
-	VMOVUPS     Y4, (AX)(BX*4)
-	VMOVUPS     32(CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+2112(SB), Y4, Y6
-	VORPS       Y6, Y5, Y5
-	VMOVMSKPS   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow554
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y5
-	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+2144(SB), Y5, Y5
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y7
-	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+2272(SB), Y9
-	VFMADD213PS constants<>+2304(SB), Y8, Y9
-	VMOVUPS     constants<>+2336(SB), Y10
-	VMULPS      Y3, Y4, Y11
-	VMULPS      Y4, Y11, Y11
-	VMOVUPS     Y11, Y12
-	VFMADD231PS Y10, Y8, Y12
-	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+2368(SB), Y5, Y8
-	VFMADD231PS Y12, Y6, Y8
-	VSUBPS      Y8, Y11, Y11
-	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+2400(SB), Y11, Y5
-	VMOVUPS     Y5, Y4
-	JMP         done555
-
-slow554:
-	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y7
-	VMULPS      constants<>+2432(SB), Y4, Y6
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+2464(SB), Y7, Y6
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y7
-	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+2144(SB), Y7, Y7
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VADDPS      Y6, Y7, Y7
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y8
-	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+2272(SB), Y10
-	VFMADD213PS constants<>+2304(SB), Y9, Y10
-	VMOVUPS     constants<>+2336(SB), Y11
-	VMULPS      Y3, Y4, Y12
-	VMULPS      Y4, Y12, Y12
-	VMOVUPS     Y12, Y13
-	VFMADD231PS Y11, Y9, Y13
-	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+2368(SB), Y7, Y9
-	VFMADD231PS Y13, Y6, Y9
-	VSUBPS      Y9, Y12, Y12
-	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+2400(SB), Y12, Y7
-	VMOVUPS     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2496(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+2528(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+2528(SB), Y4, Y4
-	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2560(SB), Y4, Y4
-
-done555:
-	VMOVUPS Y4, 32(AX)(BX*4)
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, DX
-	CMPQ    DX, $0x00000010
-	JGE     whole550
-
-rest551:
-	CMPQ DX, $0x00000008
-	JLT  rest557
-
-whole556:
-	VMOVUPS     (CX)(BX*4), Y4
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y5
-	VCMPPS      $0x1e, constants<>+2112(SB), Y4, Y6
-	VORPS       Y6, Y5, Y5
-	VMOVMSKPS   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow558
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y5
-	VORPS       Y1, Y5, Y5
-	VSUBPS      constants<>+2144(SB), Y5, Y5
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y7
-	VMULPS      Y7, Y7, Y8
-	VMOVUPS     constants<>+2272(SB), Y9
-	VFMADD213PS constants<>+2304(SB), Y8, Y9
-	VMOVUPS     constants<>+2336(SB), Y10
-	VMULPS      Y3, Y4, Y11
-	VMULPS      Y4, Y11, Y11
-	VMOVUPS     Y11, Y12
-	VFMADD231PS Y10, Y8, Y12
-	VFMADD231PS Y9, Y7, Y12
-	VMULPS      constants<>+2368(SB), Y5, Y8
-	VFMADD231PS Y12, Y6, Y8
-	VSUBPS      Y8, Y11, Y11
-	VSUBPS      Y4, Y11, Y11
-	VFMSUB132PS constants<>+2400(SB), Y11, Y5
-	VMOVUPS     Y5, Y4
-	JMP         done559
-
-slow558:
-	VMOVUPS     Y4, Y5
-	VCMPPS      $0x19, constants<>+2080(SB), Y4, Y7
-	VMULPS      constants<>+2432(SB), Y4, Y6
-	VBLENDVPS   Y7, Y6, Y4, Y4
-	VANDPS      constants<>+2464(SB), Y7, Y6
-	VPADDD      Y0, Y4, Y4
-	VPSRLD      $0x17, Y4, Y7
-	VORPS       Y1, Y7, Y7
-	VSUBPS      constants<>+2144(SB), Y7, Y7
-	VANDPS      constants<>+2176(SB), Y4, Y4
-	VPADDD      constants<>+2208(SB), Y4, Y4
-	VADDPS      Y6, Y7, Y7
-	VSUBPS      Y2, Y4, Y4
-	VADDPS      constants<>+2240(SB), Y4, Y6
-	VDIVPS      Y6, Y4, Y6
-	VMULPS      Y6, Y6, Y8
-	VMULPS      Y8, Y8, Y9
-	VMOVUPS     constants<>+2272(SB), Y10
-	VFMADD213PS constants<>+2304(SB), Y9, Y10
-	VMOVUPS     constants<>+2336(SB), Y11
-	VMULPS      Y3, Y4, Y12
-	VMULPS      Y4, Y12, Y12
-	VMOVUPS     Y12, Y13
-	VFMADD231PS Y11, Y9, Y13
-	VFMADD231PS Y10, Y8, Y13
-	VMULPS      constants<>+2368(SB), Y7, Y9
-	VFMADD231PS Y13, Y6, Y9
-	VSUBPS      Y9, Y12, Y12
-	VSUBPS      Y4, Y12, Y12
-	VFMSUB132PS constants<>+2400(SB), Y12, Y7
-	VMOVUPS     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPS      $0x00, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2496(SB), Y4, Y4
-	VCMPPS      $0x00, constants<>+2528(SB), Y5, Y7
-	VBLENDVPS   Y7, constants<>+2528(SB), Y4, Y4
-	VCMPPS      $0x19, Y6, Y5, Y7
-	VBLENDVPS   Y7, constants<>+2560(SB), Y4, Y4
-
-done559:
-	VMOVUPS Y4, (AX)(BX*4)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole556
-
-rest557:
-	TESTQ       DX, DX
-	JZ          done560
-	LEAQ        constants<>+672(SB), SI
-	MOVQ        DX, DI
-	NEGQ        DI
-	VMOVUPS     (SI)(DI*4), Y4
-	VMASKMOVPS  (CX)(BX*4), Y4, Y5
-	VMOVUPS     Y2, Y6
-	VBLENDVPS   Y4, Y5, Y6, Y5
-	VCMPPS      $0x19, constants<>+2080(SB), Y5, Y4
-	VCMPPS      $0x1e, constants<>+2112(SB), Y5, Y6
-	VORPS       Y6, Y4, Y4
-	VMOVMSKPS   Y4, CX
-	TESTL       CX, CX
-	JNZ         slow561
-	VPADDD      Y0, Y5, Y5
-	VPSRLD      $0x17, Y5, Y0
-	VORPS       Y1, Y0, Y0
-	VSUBPS      constants<>+2144(SB), Y0, Y0
-	VANDPS      constants<>+2176(SB), Y5, Y5
-	VPADDD      constants<>+2208(SB), Y5, Y5
-	VSUBPS      Y2, Y5, Y5
-	VADDPS      constants<>+2240(SB), Y5, Y1
-	VDIVPS      Y1, Y5, Y1
-	VMULPS      Y1, Y1, Y2
-	VMULPS      Y2, Y2, Y4
-	VMOVUPS     constants<>+2272(SB), Y6
-	VFMADD213PS constants<>+2304(SB), Y4, Y6
-	VMOVUPS     constants<>+2336(SB), Y7
-	VMULPS      Y3, Y5, Y3
-	VMULPS      Y5, Y3, Y3
-	VMOVUPS     Y3, Y8
-	VFMADD231PS Y7, Y4, Y8
-	VFMADD231PS Y6, Y2, Y8
-	VMULPS      constants<>+2368(SB), Y0, Y4
-	VFMADD231PS Y8, Y1, Y4
-	VSUBPS      Y4, Y3, Y3
-	VSUBPS      Y5, Y3, Y3
-	VFMSUB132PS constants<>+2400(SB), Y3, Y0
-	VMOVUPS     Y0, Y0
-	JMP         done562
-
-slow561:
-	VMOVUPS     Y5, Y4
-	VCMPPS      $0x19, constants<>+2080(SB), Y5, Y7
-	VMULPS      constants<>+2432(SB), Y5, Y6
-	VBLENDVPS   Y7, Y6, Y5, Y5
-	VANDPS      constants<>+2464(SB), Y7, Y6
-	VPADDD      Y0, Y5, Y5
-	VPSRLD      $0x17, Y5, Y0
-	VORPS       Y1, Y0, Y0
-	VSUBPS      constants<>+2144(SB), Y0, Y0
-	VANDPS      constants<>+2176(SB), Y5, Y5
-	VPADDD      constants<>+2208(SB), Y5, Y5
-	VADDPS      Y6, Y0, Y0
-	VSUBPS      Y2, Y5, Y5
-	VADDPS      constants<>+2240(SB), Y5, Y1
-	VDIVPS      Y1, Y5, Y1
-	VMULPS      Y1, Y1, Y2
-	VMULPS      Y2, Y2, Y6
-	VMOVUPS     constants<>+2272(SB), Y7
-	VFMADD213PS constants<>+2304(SB), Y6, Y7
-	VMOVUPS     constants<>+2336(SB), Y8
-	VMULPS      Y3, Y5, Y3
-	VMULPS      Y5, Y3, Y3
-	VMOVUPS     Y3, Y9
-	VFMADD231PS Y8, Y6, Y9
-	VFMADD231PS Y7, Y2, Y9
-	VMULPS      constants<>+2368(SB), Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	VSUBPS      Y6, Y3, Y3
-	VSUBPS      Y5, Y3, Y3
-	VFMSUB132PS constants<>+2400(SB), Y3, Y0
-	VMOVUPS     Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VCMPPS      $0x00, Y1, Y4, Y7
-	VBLENDVPS   Y7, constants<>+2496(SB), Y0, Y0
-	VCMPPS      $0x00, constants<>+2528(SB), Y4, Y7
-	VBLENDVPS   Y7, constants<>+2528(SB), Y0, Y0
-	VCMPPS      $0x19, Y1, Y4, Y7
-	VBLENDVPS   Y7, constants<>+2560(SB), Y0, Y0
-
-done562:
-	CMPQ    DX, $0x08
-	JLT     partial563
-	VMOVUPS Y0, (AX)(BX*4)
-	JMP     stored564
-
-partial563:
-	LEAQ         (AX)(BX*4), AX
-	VMOVAPS      X0, X1
-	TESTQ        $0x00000004, DX
-	JZ           without565
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $0x00000010, AX
-
-without565:
-	TESTQ     $0x00000002, DX
-	JZ        without566
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, AX
-
-without566:
-	TESTQ  $0x00000001, DX
-	JZ     without567
-	VMOVSS X1, (AX)
-
-without567:
-stored564:
-done560:
-	VZEROUPPER
-	RET
-
-// func vectorTable32x256(out []float32, weight []float32, values []float32)
-// Requires: AVX, FMA3
-TEXT ·vectorTable32x256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ CX, DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	XORQ R9, R9
-	MOVQ CX, R11
-	CMPQ R11, $0x00000040
-	JLT  rest569
-
-panel568:
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   BX, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows572
-
-row571:
-	VBROADCASTSS (CX), Y8
-	VFMADD231PS  (R10), Y8, Y0
-	VFMADD231PS  32(R10), Y8, Y1
-	VFMADD231PS  64(R10), Y8, Y2
-	VFMADD231PS  96(R10), Y8, Y3
-	VFMADD231PS  128(R10), Y8, Y4
-	VFMADD231PS  160(R10), Y8, Y5
-	VFMADD231PS  192(R10), Y8, Y6
-	VFMADD231PS  224(R10), Y8, Y7
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row571
-
-rows572:
-	VMOVUPS Y0, (AX)(R9*1)
-	VMOVUPS Y1, 32(AX)(R9*1)
-	VMOVUPS Y2, 64(AX)(R9*1)
-	VMOVUPS Y3, 96(AX)(R9*1)
-	VMOVUPS Y4, 128(AX)(R9*1)
-	VMOVUPS Y5, 160(AX)(R9*1)
-	VMOVUPS Y6, 192(AX)(R9*1)
-	VMOVUPS Y7, 224(AX)(R9*1)
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000040, R11
-	CMPQ    R11, $0x00000040
-	JGE     panel568
-
-rest569:
-	TESTQ   R11, R11
-	JZ      done570
-	CMPQ    R11, $0x00000008
-	JGT     wider573
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPS (CX)(R10*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows575
-
-row574:
-	VBROADCASTSS (CX), Y5
-	VMASKMOVPS   (R10), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS 4(CX), Y5
-	VMASKMOVPS   (R10)(DI*1), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VBROADCASTSS 8(CX), Y5
-	VMASKMOVPS   (R10)(DI*2), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VBROADCASTSS 12(CX), Y5
-	VMASKMOVPS   (R10)(R8*1), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row574
-
-rows575:
-	CMPQ DX, $0x00000001
-	JLT  rows577
-
-row576:
-	VBROADCASTSS (CX), Y5
-	VMASKMOVPS   (R10), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y1
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row576
-
-rows577:
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y4, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	CMPQ    R11, $0x08
-	JLT     partial578
-	VMOVUPS Y1, (AX)(R9*1)
-	JMP     stored579
-
-partial578:
-	LEAQ         (AX)(R9*1), AX
-	VMOVAPS      X1, X0
-	TESTQ        $0x00000004, R11
-	JZ           without580
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y1, X0
-	ADDQ         $0x00000010, AX
-
-without580:
-	TESTQ     $0x00000002, R11
-	JZ        without581
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without581:
-	TESTQ  $0x00000001, R11
-	JZ     without582
-	VMOVSS X0, (AX)
-
-without582:
-stored579:
-	JMP done570
-
-wider573:
-	CMPQ    R11, $0x00000010
-	JGT     wider583
-	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPS (CX)(R10*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows585
-
-row584:
-	VBROADCASTSS (CX), Y9
-	VFMADD231PS  (R10), Y9, Y1
-	VMASKMOVPS   32(R10), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y2
-	VBROADCASTSS 4(CX), Y9
-	VFMADD231PS  (R10)(DI*1), Y9, Y3
-	VMASKMOVPS   32(R10)(DI*1), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y4
-	VBROADCASTSS 8(CX), Y9
-	VFMADD231PS  (R10)(DI*2), Y9, Y5
-	VMASKMOVPS   32(R10)(DI*2), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y6
-	VBROADCASTSS 12(CX), Y9
-	VFMADD231PS  (R10)(R8*1), Y9, Y7
-	VMASKMOVPS   32(R10)(R8*1), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y8
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row584
-
-rows585:
-	CMPQ DX, $0x00000001
-	JLT  rows587
-
-row586:
-	VBROADCASTSS (CX), Y9
-	VFMADD231PS  (R10), Y9, Y1
-	VMASKMOVPS   32(R10), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y2
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row586
-
-rows587:
-	VADDPS  Y5, Y1, Y1
-	VADDPS  Y6, Y2, Y2
-	VADDPS  Y7, Y3, Y3
-	VADDPS  Y8, Y4, Y4
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y4, Y2, Y2
-	VMOVUPS Y1, (AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial588
-	VMOVUPS Y2, 32(AX)(R9*1)
-	JMP     stored589
-
-partial588:
-	LEAQ         32(AX)(R9*1), AX
-	VMOVAPS      X2, X0
-	TESTQ        $0x00000004, R11
-	JZ           without590
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y2, X0
-	ADDQ         $0x00000010, AX
-
-without590:
-	TESTQ     $0x00000002, R11
-	JZ        without591
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without591:
-	TESTQ  $0x00000001, R11
-	JZ     without592
-	VMOVSS X0, (AX)
-
-without592:
-stored589:
-	JMP done570
-
-wider583:
-	CMPQ    R11, $0x00000018
-	JGT     wider593
-	SUBQ    $0x00000010, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows595
-
-row594:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VMASKMOVPS   64(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y3
-	VBROADCASTSS 4(CX), Y7
-	VFMADD231PS  (R10)(DI*1), Y7, Y4
-	VFMADD231PS  32(R10)(DI*1), Y7, Y5
-	VMASKMOVPS   64(R10)(DI*1), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         $0x00000008, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row594
-
-rows595:
-	CMPQ DX, $0x00000001
-	JLT  rows597
-
-row596:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VMASKMOVPS   64(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y3
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row596
-
-rows597:
-	VADDPS  Y4, Y1, Y1
-	VADDPS  Y5, Y2, Y2
-	VADDPS  Y6, Y3, Y3
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial598
-	VMOVUPS Y3, 64(AX)(R9*1)
-	JMP     stored599
-
-partial598:
-	LEAQ         64(AX)(R9*1), AX
-	VMOVAPS      X3, X0
-	TESTQ        $0x00000004, R11
-	JZ           without600
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y3, X0
-	ADDQ         $0x00000010, AX
-
-without600:
-	TESTQ     $0x00000002, R11
-	JZ        without601
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without601:
-	TESTQ  $0x00000001, R11
-	JZ     without602
-	VMOVSS X0, (AX)
-
-without602:
-stored599:
-	JMP done570
-
-wider593:
-	CMPQ    R11, $0x00000020
-	JGT     wider603
-	SUBQ    $0x00000018, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows605
-
-row604:
-	VBROADCASTSS (CX), Y9
-	VFMADD231PS  (R10), Y9, Y1
-	VFMADD231PS  32(R10), Y9, Y2
-	VFMADD231PS  64(R10), Y9, Y3
-	VMASKMOVPS   96(R10), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y4
-	VBROADCASTSS 4(CX), Y9
-	VFMADD231PS  (R10)(DI*1), Y9, Y5
-	VFMADD231PS  32(R10)(DI*1), Y9, Y6
-	VFMADD231PS  64(R10)(DI*1), Y9, Y7
-	VMASKMOVPS   96(R10)(DI*1), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y8
-	ADDQ         $0x00000008, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row604
-
-rows605:
-	CMPQ DX, $0x00000001
-	JLT  rows607
-
-row606:
-	VBROADCASTSS (CX), Y9
-	VFMADD231PS  (R10), Y9, Y1
-	VFMADD231PS  32(R10), Y9, Y2
-	VFMADD231PS  64(R10), Y9, Y3
-	VMASKMOVPS   96(R10), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y4
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row606
-
-rows607:
-	VADDPS  Y5, Y1, Y1
-	VADDPS  Y6, Y2, Y2
-	VADDPS  Y7, Y3, Y3
-	VADDPS  Y8, Y4, Y4
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial608
-	VMOVUPS Y4, 96(AX)(R9*1)
-	JMP     stored609
-
-partial608:
-	LEAQ         96(AX)(R9*1), AX
-	VMOVAPS      X4, X0
-	TESTQ        $0x00000004, R11
-	JZ           without610
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y4, X0
-	ADDQ         $0x00000010, AX
-
-without610:
-	TESTQ     $0x00000002, R11
-	JZ        without611
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without611:
-	TESTQ  $0x00000001, R11
-	JZ     without612
-	VMOVSS X0, (AX)
-
-without612:
-stored609:
-	JMP done570
-
-wider603:
-	CMPQ    R11, $0x00000028
-	JGT     wider613
-	SUBQ    $0x00000020, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows615
-
-row614:
-	VBROADCASTSS (CX), Y6
-	VFMADD231PS  (R10), Y6, Y1
-	VFMADD231PS  32(R10), Y6, Y2
-	VFMADD231PS  64(R10), Y6, Y3
-	VFMADD231PS  96(R10), Y6, Y4
-	VMASKMOVPS   128(R10), Y0, Y7
-	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row614
-
-rows615:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial616
-	VMOVUPS Y5, 128(AX)(R9*1)
-	JMP     stored617
-
-partial616:
-	LEAQ         128(AX)(R9*1), AX
-	VMOVAPS      X5, X0
-	TESTQ        $0x00000004, R11
-	JZ           without618
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y5, X0
-	ADDQ         $0x00000010, AX
-
-without618:
-	TESTQ     $0x00000002, R11
-	JZ        without619
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without619:
-	TESTQ  $0x00000001, R11
-	JZ     without620
-	VMOVSS X0, (AX)
-
-without620:
-stored617:
-	JMP done570
-
-wider613:
-	CMPQ    R11, $0x00000030
-	JGT     wider621
-	SUBQ    $0x00000028, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows623
-
-row622:
-	VBROADCASTSS (CX), Y7
-	VFMADD231PS  (R10), Y7, Y1
-	VFMADD231PS  32(R10), Y7, Y2
-	VFMADD231PS  64(R10), Y7, Y3
-	VFMADD231PS  96(R10), Y7, Y4
-	VFMADD231PS  128(R10), Y7, Y5
-	VMASKMOVPS   160(R10), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row622
-
-rows623:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	VMOVUPS Y5, 128(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial624
-	VMOVUPS Y6, 160(AX)(R9*1)
-	JMP     stored625
-
-partial624:
-	LEAQ         160(AX)(R9*1), AX
-	VMOVAPS      X6, X0
-	TESTQ        $0x00000004, R11
-	JZ           without626
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y6, X0
-	ADDQ         $0x00000010, AX
-
-without626:
-	TESTQ     $0x00000002, R11
-	JZ        without627
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without627:
-	TESTQ  $0x00000001, R11
-	JZ     without628
-	VMOVSS X0, (AX)
-
-without628:
-stored625:
-	JMP done570
-
-wider621:
-	CMPQ    R11, $0x00000038
-	JGT     wider629
-	SUBQ    $0x00000030, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows631
-
-row630:
-	VBROADCASTSS (CX), Y8
-	VFMADD231PS  (R10), Y8, Y1
-	VFMADD231PS  32(R10), Y8, Y2
-	VFMADD231PS  64(R10), Y8, Y3
-	VFMADD231PS  96(R10), Y8, Y4
-	VFMADD231PS  128(R10), Y8, Y5
-	VFMADD231PS  160(R10), Y8, Y6
-	VMASKMOVPS   192(R10), Y0, Y9
-	VFMADD231PS  Y9, Y8, Y7
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row630
-
-rows631:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	VMOVUPS Y5, 128(AX)(R9*1)
-	VMOVUPS Y6, 160(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial632
-	VMOVUPS Y7, 192(AX)(R9*1)
-	JMP     stored633
-
-partial632:
-	LEAQ         192(AX)(R9*1), AX
-	VMOVAPS      X7, X0
-	TESTQ        $0x00000004, R11
-	JZ           without634
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y7, X0
-	ADDQ         $0x00000010, AX
-
-without634:
-	TESTQ     $0x00000002, R11
-	JZ        without635
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without635:
-	TESTQ  $0x00000001, R11
-	JZ     without636
-	VMOVSS X0, (AX)
-
-without636:
-stored633:
-	JMP done570
-
-wider629:
-	SUBQ    $0x00000038, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPS (CX)(R8*4), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows639
-
-row638:
-	VBROADCASTSS (CX), Y9
-	VFMADD231PS  (R10), Y9, Y1
-	VFMADD231PS  32(R10), Y9, Y2
-	VFMADD231PS  64(R10), Y9, Y3
-	VFMADD231PS  96(R10), Y9, Y4
-	VFMADD231PS  128(R10), Y9, Y5
-	VFMADD231PS  160(R10), Y9, Y6
-	VFMADD231PS  192(R10), Y9, Y7
-	VMASKMOVPS   224(R10), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y8
-	ADDQ         $0x00000004, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row638
-
-rows639:
-	VMOVUPS Y1, (AX)(R9*1)
-	VMOVUPS Y2, 32(AX)(R9*1)
-	VMOVUPS Y3, 64(AX)(R9*1)
-	VMOVUPS Y4, 96(AX)(R9*1)
-	VMOVUPS Y5, 128(AX)(R9*1)
-	VMOVUPS Y6, 160(AX)(R9*1)
-	VMOVUPS Y7, 192(AX)(R9*1)
-	CMPQ    R11, $0x08
-	JLT     partial640
-	VMOVUPS Y8, 224(AX)(R9*1)
-	JMP     stored641
-
-partial640:
-	LEAQ         224(AX)(R9*1), AX
-	VMOVAPS      X8, X0
-	TESTQ        $0x00000004, R11
-	JZ           without642
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y8, X0
-	ADDQ         $0x00000010, AX
-
-without642:
-	TESTQ     $0x00000002, R11
-	JZ        without643
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without643:
-	TESTQ  $0x00000001, R11
-	JZ     without644
-	VMOVSS X0, (AX)
-
-without644:
-stored641:
-done570:
-	VZEROUPPER
-	RET
-
-// func tableVector32x256(out []float32, weight []float32, values []float32)
-// Requires: AVX, FMA3
-TEXT ·tableVector32x256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x02, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	LEAQ (R8)(DI*4), R10
-	CMPQ CX, $0x00000008
-	JLT  rest646
-
-block645:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   R13, R13
-	MOVQ   BX, R14
-	CMPQ   R14, $0x00000008
-	JLT    rest649
-
-whole648:
-	VMOVUPS     (R11), Y8
-	VFMADD231PS (R12), Y8, Y0
-	VFMADD231PS (R12)(DI*1), Y8, Y1
-	VFMADD231PS (R12)(DI*2), Y8, Y2
-	VFMADD231PS (R12)(R8*1), Y8, Y3
-	VFMADD231PS (R12)(DI*4), Y8, Y4
-	VFMADD231PS (R12)(R9*1), Y8, Y5
-	VFMADD231PS (R12)(R8*2), Y8, Y6
-	VFMADD231PS (R12)(R10*1), Y8, Y7
-	ADDQ        $0x00000020, R11
-	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000008, R13
-	SUBQ        $0x00000008, R14
-	CMPQ        R14, $0x00000008
-	JGE         whole648
-
-rest649:
-	TESTQ       R14, R14
-	JZ          done651
-	LEAQ        constants<>+672(SB), R13
-	NEGQ        R14
-	VMOVUPS     (R13)(R14*4), Y8
-	VMASKMOVPS  (R11), Y8, Y9
-	VMASKMOVPS  (R12), Y8, Y10
-	VFMADD231PS Y10, Y9, Y0
-	VMASKMOVPS  (R12)(DI*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y1
-	VMASKMOVPS  (R12)(DI*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y2
-	VMASKMOVPS  (R12)(R8*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y3
-	VMASKMOVPS  (R12)(DI*4), Y8, Y10
-	VFMADD231PS Y10, Y9, Y4
-	VMASKMOVPS  (R12)(R9*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y5
-	VMASKMOVPS  (R12)(R8*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y6
-	VMASKMOVPS  (R12)(R10*1), Y8, Y8
-	VFMADD231PS Y8, Y9, Y7
-
-done651:
-	VUNPCKLPS  Y1, Y0, Y8
-	VUNPCKHPS  Y1, Y0, Y0
-	VADDPS     Y0, Y8, Y8
-	VUNPCKLPS  Y3, Y2, Y0
-	VUNPCKHPS  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y5, Y4, Y1
-	VUNPCKHPS  Y5, Y4, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y7, Y6, Y2
-	VUNPCKHPS  Y7, Y6, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPD  Y0, Y8, Y3
-	VUNPCKHPD  Y0, Y8, Y0
-	VADDPS     Y0, Y3, Y3
-	VUNPCKLPD  Y2, Y1, Y0
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y3, Y1
-	VPERM2F128 $0x20, Y0, Y3, Y3
-	VADDPS     Y1, Y3, Y3
-	VMOVUPS    Y3, (AX)
-	ADDQ       $0x00000020, AX
-	LEAQ       (SI)(DI*8), SI
-	SUBQ       $0x00000008, CX
-	CMPQ       CX, $0x00000008
-	JGE        block645
-
-rest646:
-	TESTQ  CX, CX
-	JZ     done647
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   DX, DX
-	CMPQ   BX, $0x00000008
-	JLT    rest654
-
-whole653:
-	VMOVUPS     (R11), Y8
-	VFMADD231PS (R12), Y8, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column655
-	VFMADD231PS (R12)(DI*1), Y8, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column655
-	VFMADD231PS (R12)(DI*2), Y8, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column655
-	VFMADD231PS (R12)(R8*1), Y8, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column655
-	VFMADD231PS (R12)(DI*4), Y8, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column655
-	VFMADD231PS (R12)(R9*1), Y8, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column655
-	VFMADD231PS (R12)(R8*2), Y8, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column655
-	VFMADD231PS (R12)(R10*1), Y8, Y7
-
-column655:
-	ADDQ $0x00000020, R11
-	ADDQ $0x00000020, R12
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000008, BX
-	CMPQ BX, $0x00000008
-	JGE  whole653
-
-rest654:
-	TESTQ       BX, BX
-	JZ          done656
-	LEAQ        constants<>+672(SB), DX
-	NEGQ        BX
-	VMOVUPS     (DX)(BX*4), Y8
-	VMASKMOVPS  (R11), Y8, Y9
-	VMASKMOVPS  (R12), Y8, Y10
-	VFMADD231PS Y10, Y9, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column657
-	VMASKMOVPS  (R12)(DI*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column657
-	VMASKMOVPS  (R12)(DI*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column657
-	VMASKMOVPS  (R12)(R8*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column657
-	VMASKMOVPS  (R12)(DI*4), Y8, Y10
-	VFMADD231PS Y10, Y9, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column657
-	VMASKMOVPS  (R12)(R9*1), Y8, Y10
-	VFMADD231PS Y10, Y9, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column657
-	VMASKMOVPS  (R12)(R8*2), Y8, Y10
-	VFMADD231PS Y10, Y9, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column657
-	VMASKMOVPS  (R12)(R10*1), Y8, Y8
-	VFMADD231PS Y8, Y9, Y7
-
-column657:
-done656:
-	VUNPCKLPS  Y1, Y0, Y8
-	VUNPCKHPS  Y1, Y0, Y0
-	VADDPS     Y0, Y8, Y8
-	VUNPCKLPS  Y3, Y2, Y0
-	VUNPCKHPS  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y5, Y4, Y1
-	VUNPCKHPS  Y5, Y4, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y7, Y6, Y2
-	VUNPCKHPS  Y7, Y6, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPD  Y0, Y8, Y3
-	VUNPCKHPD  Y0, Y8, Y0
-	VADDPS     Y0, Y3, Y3
-	VUNPCKLPD  Y2, Y1, Y0
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y3, Y1
-	VPERM2F128 $0x20, Y0, Y3, Y3
-	VADDPS     Y1, Y3, Y3
-	CMPQ       CX, $0x08
-	JLT        partial658
-	VMOVUPS    Y3, (AX)
-	JMP        stored659
-
-partial658:
-	LEAQ         (AX), AX
-	VMOVAPS      X3, X0
-	TESTQ        $0x00000004, CX
-	JZ           without660
-	VMOVUPS      X0, (AX)
-	VEXTRACTF128 $0x01, Y3, X0
-	ADDQ         $0x00000010, AX
-
-without660:
-	TESTQ     $0x00000002, CX
-	JZ        without661
-	VMOVSD    X0, (AX)
-	VPERMILPD $0x01, X0, X0
-	ADDQ      $0x00000008, AX
-
-without661:
-	TESTQ  $0x00000001, CX
-	JZ     without662
-	VMOVSS X0, (AX)
-
-without662:
-stored659:
-done647:
-	VZEROUPPER
-	RET
-
-// func multiplyMatrix32x256(dst []float32, f []float32, w []float32, rows int, d int, k int)
-// Requires: AVX, FMA3
-TEXT ·multiplyMatrix32x256(SB), $0-96
-	MOVQ k+88(FP), AX
-	SHLQ $0x02, AX
-	MOVQ d+80(FP), CX
-	SHLQ $0x02, CX
-	MOVQ k+88(FP), DX
-	XORQ R8, R8
-	MOVQ DX, R9
-	CMPQ R9, $0x00000010
-	JLT  rest664
-
-panel663:
-	MOVQ f_base+24(FP), DX
-	MOVQ dst_base+0(FP), DI
-	ADDQ R8, DI
-	MOVQ rows+72(FP), R10
-	CMPQ R10, $0x00000006
-	JLT  tiles667
-
-tile666:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done669
-
-again668:
-	VMOVUPS      (BX), Y12
-	VMOVUPS      32(BX), Y13
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again668
-
-done669:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y2, (DI)
-	VMOVUPS Y3, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y4, (DI)
-	VMOVUPS Y5, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y6, (DI)
-	VMOVUPS Y7, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y8, (DI)
-	VMOVUPS Y9, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y10, (DI)
-	VMOVUPS Y11, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000006, R10
-	CMPQ    R10, $0x00000006
-	JGE     tile666
-
-tiles667:
-	CMPQ R10, $0x00000002
-	JLT  tiles671
-
-tile670:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done673
-
-again672:
-	VMOVUPS      (BX), Y4
-	VMOVUPS      32(BX), Y5
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again672
-
-done673:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	ADDQ    AX, DI
-	VMOVUPS Y2, (DI)
-	VMOVUPS Y3, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000002, R10
-	CMPQ    R10, $0x00000002
-	JGE     tile670
-
-tiles671:
-	CMPQ R10, $0x00000001
-	JLT  tiles675
-
-tile674:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done677
-
-again676:
-	VMOVUPS      (BX), Y2
-	VMOVUPS      32(BX), Y3
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again676
-
-done677:
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	ADDQ    AX, DI
-	SUBQ    $0x00000001, R10
-	CMPQ    R10, $0x00000001
-	JGE     tile674
-
-tiles675:
-	ADDQ $0x00000040, R8
-	SUBQ $0x00000010, R9
-	CMPQ R9, $0x00000010
-	JGE  panel663
-
-rest664:
-	TESTQ   R9, R9
-	JZ      done665
-	CMPQ    R9, $0x00000008
-	JGT     wider678
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPS (DX)(BX*4), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    dst_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    rows+72(FP), R10
-	CMPQ    R10, $0x00000006
-	JLT     tiles680
-
-tile679:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done682
-
-again681:
-	VMASKMOVPS   (BX), Y0, Y7
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y8
-	VFMADD231PS  Y7, Y8, Y6
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again681
-
-done682:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x08
-	JLT     partial683
-	VMOVUPS Y1, (DI)
-	JMP     stored684
-
-partial683:
-	LEAQ         (DI), BX
-	VMOVAPS      X1, X7
-	TESTQ        $0x00000004, R9
-	JZ           without685
-	VMOVUPS      X7, (BX)
-	VEXTRACTF128 $0x01, Y1, X7
-	ADDQ         $0x00000010, BX
-
-without685:
-	TESTQ     $0x00000002, R9
-	JZ        without686
-	VMOVSD    X7, (BX)
-	VPERMILPD $0x01, X7, X7
-	ADDQ      $0x00000008, BX
-
-without686:
-	TESTQ  $0x00000001, R9
-	JZ     without687
-	VMOVSS X7, (BX)
-
-without687:
-stored684:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial688
-	VMOVUPS Y2, (DI)
-	JMP     stored689
-
-partial688:
-	LEAQ         (DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without690
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without690:
-	TESTQ     $0x00000002, R9
-	JZ        without691
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without691:
-	TESTQ  $0x00000001, R9
-	JZ     without692
-	VMOVSS X1, (BX)
-
-without692:
-stored689:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial693
-	VMOVUPS Y3, (DI)
-	JMP     stored694
-
-partial693:
-	LEAQ         (DI), BX
-	VMOVAPS      X3, X1
-	TESTQ        $0x00000004, R9
-	JZ           without695
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y3, X1
-	ADDQ         $0x00000010, BX
-
-without695:
-	TESTQ     $0x00000002, R9
-	JZ        without696
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without696:
-	TESTQ  $0x00000001, R9
-	JZ     without697
-	VMOVSS X1, (BX)
-
-without697:
-stored694:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial698
-	VMOVUPS Y4, (DI)
-	JMP     stored699
-
-partial698:
-	LEAQ         (DI), BX
-	VMOVAPS      X4, X1
-	TESTQ        $0x00000004, R9
-	JZ           without700
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $0x00000010, BX
-
-without700:
-	TESTQ     $0x00000002, R9
-	JZ        without701
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without701:
-	TESTQ  $0x00000001, R9
-	JZ     without702
-	VMOVSS X1, (BX)
-
-without702:
-stored699:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial703
-	VMOVUPS Y5, (DI)
-	JMP     stored704
-
-partial703:
-	LEAQ         (DI), BX
-	VMOVAPS      X5, X1
-	TESTQ        $0x00000004, R9
-	JZ           without705
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y5, X1
-	ADDQ         $0x00000010, BX
-
-without705:
-	TESTQ     $0x00000002, R9
-	JZ        without706
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without706:
-	TESTQ  $0x00000001, R9
-	JZ     without707
-	VMOVSS X1, (BX)
-
-without707:
-stored704:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial708
-	VMOVUPS Y6, (DI)
-	JMP     stored709
-
-partial708:
-	LEAQ         (DI), BX
-	VMOVAPS      X6, X1
-	TESTQ        $0x00000004, R9
-	JZ           without710
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
-	ADDQ         $0x00000010, BX
-
-without710:
-	TESTQ     $0x00000002, R9
-	JZ        without711
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without711:
-	TESTQ  $0x00000001, R9
-	JZ     without712
-	VMOVSS X1, (BX)
-
-without712:
-stored709:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile679
-
-tiles680:
-	CMPQ R10, $0x00000002
-	JLT  tiles714
-
-tile713:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done716
-
-again715:
-	VMASKMOVPS   (BX), Y0, Y3
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again715
-
-done716:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	CMPQ    R9, $0x08
-	JLT     partial717
-	VMOVUPS Y1, (DI)
-	JMP     stored718
-
-partial717:
-	LEAQ         (DI), BX
-	VMOVAPS      X1, X3
-	TESTQ        $0x00000004, R9
-	JZ           without719
-	VMOVUPS      X3, (BX)
-	VEXTRACTF128 $0x01, Y1, X3
-	ADDQ         $0x00000010, BX
-
-without719:
-	TESTQ     $0x00000002, R9
-	JZ        without720
-	VMOVSD    X3, (BX)
-	VPERMILPD $0x01, X3, X3
-	ADDQ      $0x00000008, BX
-
-without720:
-	TESTQ  $0x00000001, R9
-	JZ     without721
-	VMOVSS X3, (BX)
-
-without721:
-stored718:
-	ADDQ    AX, DI
-	CMPQ    R9, $0x08
-	JLT     partial722
-	VMOVUPS Y2, (DI)
-	JMP     stored723
-
-partial722:
-	LEAQ         (DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without724
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without724:
-	TESTQ     $0x00000002, R9
-	JZ        without725
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without725:
-	TESTQ  $0x00000001, R9
-	JZ     without726
-	VMOVSS X1, (BX)
-
-without726:
-stored723:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile713
-
-tiles714:
-	CMPQ R10, $0x00000001
-	JLT  tiles728
-
-tile727:
-	VXORPD Y1, Y1, Y1
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done730
-
-again729:
-	VMASKMOVPS   (BX), Y0, Y2
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         CX
-	JNZ          again729
-
-done730:
-	CMPQ    R9, $0x08
-	JLT     partial731
-	VMOVUPS Y1, (DI)
-	JMP     stored732
-
-partial731:
-	LEAQ         (DI), CX
-	VMOVAPS      X1, X2
-	TESTQ        $0x00000004, R9
-	JZ           without733
-	VMOVUPS      X2, (CX)
-	VEXTRACTF128 $0x01, Y1, X2
-	ADDQ         $0x00000010, CX
-
-without733:
-	TESTQ     $0x00000002, R9
-	JZ        without734
-	VMOVSD    X2, (CX)
-	VPERMILPD $0x01, X2, X2
-	ADDQ      $0x00000008, CX
-
-without734:
-	TESTQ  $0x00000001, R9
-	JZ     without735
-	VMOVSS X2, (CX)
-
-without735:
-stored732:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile727
-
-tiles728:
-	JMP done665
-
-wider678:
-	SUBQ    $0x00000008, R9
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R9, BX
-	NEGQ    BX
-	VMOVUPS (DX)(BX*4), Y0
-	MOVQ    f_base+24(FP), DX
-	MOVQ    dst_base+0(FP), DI
-	ADDQ    R8, DI
-	MOVQ    rows+72(FP), R10
-	CMPQ    R10, $0x00000006
-	JLT     tiles738
-
-tile737:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	VXORPD Y11, Y11, Y11
-	VXORPD Y12, Y12, Y12
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done740
-
-again739:
-	VMOVUPS      (BX), Y13
-	VMASKMOVPS   32(BX), Y0, Y14
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y1
-	VFMADD231PS  Y14, Y15, Y2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y3
-	VFMADD231PS  Y14, Y15, Y4
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y5
-	VFMADD231PS  Y14, Y15, Y6
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y7
-	VFMADD231PS  Y14, Y15, Y8
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y9
-	VFMADD231PS  Y14, Y15, Y10
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y15
-	VFMADD231PS  Y13, Y15, Y11
-	VFMADD231PS  Y14, Y15, Y12
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again739
-
-done740:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial741
-	VMOVUPS Y2, 32(DI)
-	JMP     stored742
-
-partial741:
-	LEAQ         32(DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without743
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without743:
-	TESTQ     $0x00000002, R9
-	JZ        without744
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without744:
-	TESTQ  $0x00000001, R9
-	JZ     without745
-	VMOVSS X1, (BX)
-
-without745:
-stored742:
-	ADDQ    AX, DI
-	VMOVUPS Y3, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial746
-	VMOVUPS Y4, 32(DI)
-	JMP     stored747
-
-partial746:
-	LEAQ         32(DI), BX
-	VMOVAPS      X4, X1
-	TESTQ        $0x00000004, R9
-	JZ           without748
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $0x00000010, BX
-
-without748:
-	TESTQ     $0x00000002, R9
-	JZ        without749
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without749:
-	TESTQ  $0x00000001, R9
-	JZ     without750
-	VMOVSS X1, (BX)
-
-without750:
-stored747:
-	ADDQ    AX, DI
-	VMOVUPS Y5, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial751
-	VMOVUPS Y6, 32(DI)
-	JMP     stored752
-
-partial751:
-	LEAQ         32(DI), BX
-	VMOVAPS      X6, X1
-	TESTQ        $0x00000004, R9
-	JZ           without753
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y6, X1
-	ADDQ         $0x00000010, BX
-
-without753:
-	TESTQ     $0x00000002, R9
-	JZ        without754
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without754:
-	TESTQ  $0x00000001, R9
-	JZ     without755
-	VMOVSS X1, (BX)
-
-without755:
-stored752:
-	ADDQ    AX, DI
-	VMOVUPS Y7, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial756
-	VMOVUPS Y8, 32(DI)
-	JMP     stored757
-
-partial756:
-	LEAQ         32(DI), BX
-	VMOVAPS      X8, X1
-	TESTQ        $0x00000004, R9
-	JZ           without758
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y8, X1
-	ADDQ         $0x00000010, BX
-
-without758:
-	TESTQ     $0x00000002, R9
-	JZ        without759
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without759:
-	TESTQ  $0x00000001, R9
-	JZ     without760
-	VMOVSS X1, (BX)
-
-without760:
-stored757:
-	ADDQ    AX, DI
-	VMOVUPS Y9, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial761
-	VMOVUPS Y10, 32(DI)
-	JMP     stored762
-
-partial761:
-	LEAQ         32(DI), BX
-	VMOVAPS      X10, X1
-	TESTQ        $0x00000004, R9
-	JZ           without763
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y10, X1
-	ADDQ         $0x00000010, BX
-
-without763:
-	TESTQ     $0x00000002, R9
-	JZ        without764
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without764:
-	TESTQ  $0x00000001, R9
-	JZ     without765
-	VMOVSS X1, (BX)
-
-without765:
-stored762:
-	ADDQ    AX, DI
-	VMOVUPS Y11, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial766
-	VMOVUPS Y12, 32(DI)
-	JMP     stored767
-
-partial766:
-	LEAQ         32(DI), BX
-	VMOVAPS      X12, X1
-	TESTQ        $0x00000004, R9
-	JZ           without768
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y12, X1
-	ADDQ         $0x00000010, BX
-
-without768:
-	TESTQ     $0x00000002, R9
-	JZ        without769
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without769:
-	TESTQ  $0x00000001, R9
-	JZ     without770
-	VMOVSS X1, (BX)
-
-without770:
-stored767:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile737
-
-tiles738:
-	CMPQ R10, $0x00000002
-	JLT  tiles772
-
-tile771:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done774
-
-again773:
-	VMOVUPS      (BX), Y5
-	VMASKMOVPS   32(BX), Y0, Y6
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	ADDQ         CX, SI
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again773
-
-done774:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial775
-	VMOVUPS Y2, 32(DI)
-	JMP     stored776
-
-partial775:
-	LEAQ         32(DI), BX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without777
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, BX
-
-without777:
-	TESTQ     $0x00000002, R9
-	JZ        without778
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without778:
-	TESTQ  $0x00000001, R9
-	JZ     without779
-	VMOVSS X1, (BX)
-
-without779:
-stored776:
-	ADDQ    AX, DI
-	VMOVUPS Y3, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial780
-	VMOVUPS Y4, 32(DI)
-	JMP     stored781
-
-partial780:
-	LEAQ         32(DI), BX
-	VMOVAPS      X4, X1
-	TESTQ        $0x00000004, R9
-	JZ           without782
-	VMOVUPS      X1, (BX)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $0x00000010, BX
-
-without782:
-	TESTQ     $0x00000002, R9
-	JZ        without783
-	VMOVSD    X1, (BX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, BX
-
-without783:
-	TESTQ  $0x00000001, R9
-	JZ     without784
-	VMOVSS X1, (BX)
-
-without784:
-stored781:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile771
-
-tiles772:
-	CMPQ R10, $0x00000001
-	JLT  tiles786
-
-tile785:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done788
-
-again787:
-	VMOVUPS      (BX), Y3
-	VMASKMOVPS   32(BX), Y0, Y4
-	MOVQ         DX, SI
-	VBROADCASTSS (SI), Y5
-	VFMADD231PS  Y3, Y5, Y1
-	VFMADD231PS  Y4, Y5, Y2
-	ADDQ         $0x04, DX
-	ADDQ         AX, BX
-	DECQ         CX
-	JNZ          again787
-
-done788:
-	VMOVUPS Y1, (DI)
-	CMPQ    R9, $0x08
-	JLT     partial789
-	VMOVUPS Y2, 32(DI)
-	JMP     stored790
-
-partial789:
-	LEAQ         32(DI), CX
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R9
-	JZ           without791
-	VMOVUPS      X1, (CX)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, CX
-
-without791:
-	TESTQ     $0x00000002, R9
-	JZ        without792
-	VMOVSD    X1, (CX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, CX
-
-without792:
-	TESTQ  $0x00000001, R9
-	JZ     without793
-	VMOVSS X1, (CX)
-
-without793:
-stored790:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile785
-
-tiles786:
-done665:
-	VZEROUPPER
-	RET
-
-// func scatterMatrix32x256(w []float64, f []float32, t []float32, rows int, d int, k int)
-// Requires: AVX, FMA3
-TEXT ·scatterMatrix32x256(SB), $0-96
-	MOVQ k+88(FP), AX
-	SHLQ $0x02, AX
-	MOVQ d+80(FP), CX
-	SHLQ $0x02, CX
-	MOVQ k+88(FP), DX
-	SHLQ $0x03, DX
-	MOVQ k+88(FP), BX
-	XORQ R9, R9
-	MOVQ BX, R10
-	CMPQ R10, $0x00000010
-	JLT  rest795
-
-panel794:
-	MOVQ f_base+24(FP), BX
-	MOVQ w_base+0(FP), R8
-	ADDQ R9, R8
-	ADDQ R9, R8
-	MOVQ d+80(FP), R11
-	CMPQ R11, $0x00000005
-	JLT  tiles798
-
-tile797:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done800
-
-again799:
-	VMOVUPS      (DI), Y10
-	VMOVUPS      32(DI), Y11
-	VBROADCASTSS (SI), Y12
-	VFMADD231PS  Y10, Y12, Y0
-	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS 4(SI), Y12
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS 8(SI), Y12
-	VFMADD231PS  Y10, Y12, Y4
-	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS 12(SI), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS 16(SI), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again799
-
-done800:
-	VCVTPS2PD    X0, Y10
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, Y0
-	VMOVUPD      (R8), Y11
-	VADDPD       Y11, Y10, Y10
-	VMOVUPD      Y10, (R8)
-	VMOVUPD      32(R8), Y10
-	VADDPD       Y10, Y0, Y0
-	VMOVUPD      Y0, 32(R8)
-	VCVTPS2PD    X1, Y0
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y10
-	VADDPD       Y10, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y0
-	VEXTRACTF128 $0x01, Y2, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      32(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X3, Y0
-	VEXTRACTF128 $0x01, Y3, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	VCVTPS2PD    X4, Y0
-	VEXTRACTF128 $0x01, Y4, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      32(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X5, Y0
-	VEXTRACTF128 $0x01, Y5, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	VCVTPS2PD    X6, Y0
-	VEXTRACTF128 $0x01, Y6, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      32(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X7, Y0
-	VEXTRACTF128 $0x01, Y7, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	VCVTPS2PD    X8, Y0
-	VEXTRACTF128 $0x01, Y8, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      32(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X9, Y0
-	VEXTRACTF128 $0x01, Y9, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	ADDQ         $0x00000014, BX
-	SUBQ         $0x00000005, R11
-	CMPQ         R11, $0x00000005
-	JGE          tile797
-
-tiles798:
-	CMPQ R11, $0x00000002
-	JLT  tiles802
-
-tile801:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done804
-
-again803:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
-	VBROADCASTSS (SI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 4(SI), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again803
-
-done804:
-	VCVTPS2PD    X0, Y4
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, Y0
-	VMOVUPD      (R8), Y5
-	VADDPD       Y5, Y4, Y4
-	VMOVUPD      Y4, (R8)
-	VMOVUPD      32(R8), Y4
-	VADDPD       Y4, Y0, Y0
-	VMOVUPD      Y0, 32(R8)
-	VCVTPS2PD    X1, Y0
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y4
-	VADDPD       Y4, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y0
-	VEXTRACTF128 $0x01, Y2, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      32(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X3, Y0
-	VEXTRACTF128 $0x01, Y3, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000002, R11
-	CMPQ         R11, $0x00000002
-	JGE          tile801
-
-tiles802:
-	CMPQ R11, $0x00000001
-	JLT  tiles806
-
-tile805:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done808
-
-again807:
-	VMOVUPS      (DI), Y2
-	VMOVUPS      32(DI), Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again807
-
-done808:
-	VCVTPS2PD    X0, Y2
-	VEXTRACTF128 $0x01, Y0, X0
-	VCVTPS2PD    X0, Y0
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y2, Y2
-	VMOVUPD      Y2, (R8)
-	VMOVUPD      32(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(R8)
-	VCVTPS2PD    X1, Y0
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      64(R8), Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 64(R8)
-	VMOVUPD      96(R8), Y0
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, 96(R8)
-	ADDQ         DX, R8
-	ADDQ         $0x00000004, BX
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          tile805
-
-tiles806:
-	ADDQ $0x00000040, R9
-	SUBQ $0x00000010, R10
-	CMPQ R10, $0x00000010
-	JGE  panel794
-
-rest795:
-	TESTQ   R10, R10
-	JZ      done796
-	CMPQ    R10, $0x00000008
-	JGT     wider809
-	LEAQ    constants<>+672(SB), BX
-	MOVQ    R10, SI
-	NEGQ    SI
-	VMOVUPS (BX)(SI*4), Y0
-	MOVQ    f_base+24(FP), BX
-	MOVQ    w_base+0(FP), R8
-	ADDQ    R9, R8
-	ADDQ    R9, R8
-	MOVQ    d+80(FP), R11
-	CMPQ    R11, $0x00000005
-	JLT     tiles811
-
-tile810:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done813
-
-again812:
-	VMASKMOVPS   (DI), Y0, Y6
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y6, Y7, Y1
-	VBROADCASTSS 4(SI), Y7
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS 8(SI), Y7
-	VFMADD231PS  Y6, Y7, Y3
-	VBROADCASTSS 12(SI), Y7
-	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS 16(SI), Y7
-	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again812
-
-done813:
-	VCVTPS2PD    X1, Y6
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few814
-	VMOVUPD      (R8), Y7
-	VADDPD       Y7, Y6, Y6
-	VMOVUPD      Y6, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y6
-	VMASKMOVPD   32(R8), Y6, Y6
-	VADDPD       Y6, Y1, Y1
-	CMPQ         SI, $0x04
-	JLT          partial816
-	VMOVUPD      Y1, 32(R8)
-	JMP          stored818
-
-partial816:
-	CMPQ         SI, $0x02
-	JLT          single817
-	VMOVUPD      X1, 32(R8)
-	JEQ          stored818
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored818
-
-single817:
-	VMOVSD X1, 32(R8)
-
-stored818:
-	JMP added815
-
-few814:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y1
-	VMASKMOVPD (R8), Y1, Y1
-	VADDPD     Y1, Y6, Y6
-	CMPQ       SI, $0x04
-	JLT        partial819
-	VMOVUPD    Y6, (R8)
-	JMP        stored821
-
-partial819:
-	CMPQ         SI, $0x02
-	JLT          single820
-	VMOVUPD      X6, (R8)
-	JEQ          stored821
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored821
-
-single820:
-	VMOVSD X6, (R8)
-
-stored821:
-added815:
-	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few822
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial824
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored826
-
-partial824:
-	CMPQ         SI, $0x02
-	JLT          single825
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored826
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored826
-
-single825:
-	VMOVSD X2, 32(R8)
-
-stored826:
-	JMP added823
-
-few822:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial827
-	VMOVUPD    Y1, (R8)
-	JMP        stored829
-
-partial827:
-	CMPQ         SI, $0x02
-	JLT          single828
-	VMOVUPD      X1, (R8)
-	JEQ          stored829
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored829
-
-single828:
-	VMOVSD X1, (R8)
-
-stored829:
-added823:
-	ADDQ         DX, R8
-	VCVTPS2PD    X3, Y1
-	VEXTRACTF128 $0x01, Y3, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few830
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial832
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored834
-
-partial832:
-	CMPQ         SI, $0x02
-	JLT          single833
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored834
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored834
-
-single833:
-	VMOVSD X2, 32(R8)
-
-stored834:
-	JMP added831
-
-few830:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial835
-	VMOVUPD    Y1, (R8)
-	JMP        stored837
-
-partial835:
-	CMPQ         SI, $0x02
-	JLT          single836
-	VMOVUPD      X1, (R8)
-	JEQ          stored837
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored837
-
-single836:
-	VMOVSD X1, (R8)
-
-stored837:
-added831:
-	ADDQ         DX, R8
-	VCVTPS2PD    X4, Y1
-	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few838
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial840
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored842
-
-partial840:
-	CMPQ         SI, $0x02
-	JLT          single841
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored842
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored842
-
-single841:
-	VMOVSD X2, 32(R8)
-
-stored842:
-	JMP added839
-
-few838:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial843
-	VMOVUPD    Y1, (R8)
-	JMP        stored845
-
-partial843:
-	CMPQ         SI, $0x02
-	JLT          single844
-	VMOVUPD      X1, (R8)
-	JEQ          stored845
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored845
-
-single844:
-	VMOVSD X1, (R8)
-
-stored845:
-added839:
-	ADDQ         DX, R8
-	VCVTPS2PD    X5, Y1
-	VEXTRACTF128 $0x01, Y5, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few846
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial848
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored850
-
-partial848:
-	CMPQ         SI, $0x02
-	JLT          single849
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored850
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored850
-
-single849:
-	VMOVSD X2, 32(R8)
-
-stored850:
-	JMP added847
-
-few846:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial851
-	VMOVUPD    Y1, (R8)
-	JMP        stored853
-
-partial851:
-	CMPQ         SI, $0x02
-	JLT          single852
-	VMOVUPD      X1, (R8)
-	JEQ          stored853
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored853
-
-single852:
-	VMOVSD X1, (R8)
-
-stored853:
-added847:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile810
-
-tiles811:
-	CMPQ R11, $0x00000002
-	JLT  tiles855
-
-tile854:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done857
-
-again856:
-	VMASKMOVPS   (DI), Y0, Y3
-	VBROADCASTSS (SI), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VBROADCASTSS 4(SI), Y4
-	VFMADD231PS  Y3, Y4, Y2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again856
-
-done857:
-	VCVTPS2PD    X1, Y3
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few858
-	VMOVUPD      (R8), Y4
-	VADDPD       Y4, Y3, Y3
-	VMOVUPD      Y3, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y3
-	VMASKMOVPD   32(R8), Y3, Y3
-	VADDPD       Y3, Y1, Y1
-	CMPQ         SI, $0x04
-	JLT          partial860
-	VMOVUPD      Y1, 32(R8)
-	JMP          stored862
-
-partial860:
-	CMPQ         SI, $0x02
-	JLT          single861
-	VMOVUPD      X1, 32(R8)
-	JEQ          stored862
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored862
-
-single861:
-	VMOVSD X1, 32(R8)
-
-stored862:
-	JMP added859
-
-few858:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y1
-	VMASKMOVPD (R8), Y1, Y1
-	VADDPD     Y1, Y3, Y3
-	CMPQ       SI, $0x04
-	JLT        partial863
-	VMOVUPD    Y3, (R8)
-	JMP        stored865
-
-partial863:
-	CMPQ         SI, $0x02
-	JLT          single864
-	VMOVUPD      X3, (R8)
-	JEQ          stored865
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored865
-
-single864:
-	VMOVSD X3, (R8)
-
-stored865:
-added859:
-	ADDQ         DX, R8
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few866
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   32(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial868
-	VMOVUPD      Y2, 32(R8)
-	JMP          stored870
-
-partial868:
-	CMPQ         SI, $0x02
-	JLT          single869
-	VMOVUPD      X2, 32(R8)
-	JEQ          stored870
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored870
-
-single869:
-	VMOVSD X2, 32(R8)
-
-stored870:
-	JMP added867
-
-few866:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD (R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial871
-	VMOVUPD    Y1, (R8)
-	JMP        stored873
-
-partial871:
-	CMPQ         SI, $0x02
-	JLT          single872
-	VMOVUPD      X1, (R8)
-	JEQ          stored873
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored873
-
-single872:
-	VMOVSD X1, (R8)
-
-stored873:
-added867:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile854
-
-tiles855:
-	CMPQ R11, $0x00000001
-	JLT  tiles875
-
-tile874:
-	VXORPD Y1, Y1, Y1
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done877
-
-again876:
-	VMASKMOVPS   (DI), Y0, Y2
-	VBROADCASTSS (SI), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again876
-
-done877:
-	VCVTPS2PD    X1, Y2
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few878
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y2, Y2
-	VMOVUPD      Y2, (R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y2
-	VMASKMOVPD   32(R8), Y2, Y2
-	VADDPD       Y2, Y1, Y1
-	CMPQ         SI, $0x04
-	JLT          partial880
-	VMOVUPD      Y1, 32(R8)
-	JMP          stored882
-
-partial880:
-	CMPQ         SI, $0x02
-	JLT          single881
-	VMOVUPD      X1, 32(R8)
-	JEQ          stored882
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 48(R8)
-	JMP          stored882
-
-single881:
-	VMOVSD X1, 32(R8)
-
-stored882:
-	JMP added879
-
-few878:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y1
-	VMASKMOVPD (R8), Y1, Y1
-	VADDPD     Y1, Y2, Y2
-	CMPQ       SI, $0x04
-	JLT        partial883
-	VMOVUPD    Y2, (R8)
-	JMP        stored885
-
-partial883:
-	CMPQ         SI, $0x02
-	JLT          single884
-	VMOVUPD      X2, (R8)
-	JEQ          stored885
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(R8)
-	JMP          stored885
-
-single884:
-	VMOVSD X2, (R8)
-
-stored885:
-added879:
-	ADDQ DX, R8
-	ADDQ $0x00000004, BX
-	SUBQ $0x00000001, R11
-	CMPQ R11, $0x00000001
-	JGE  tile874
-
-tiles875:
-	JMP done796
-
-wider809:
-	SUBQ    $0x00000008, R10
-	LEAQ    constants<>+672(SB), BX
-	MOVQ    R10, SI
-	NEGQ    SI
-	VMOVUPS (BX)(SI*4), Y0
-	MOVQ    f_base+24(FP), BX
-	MOVQ    w_base+0(FP), R8
-	ADDQ    R9, R8
-	ADDQ    R9, R8
-	MOVQ    d+80(FP), R11
-	CMPQ    R11, $0x00000005
-	JLT     tiles888
-
-tile887:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done890
-
-again889:
-	VMOVUPS      (DI), Y11
-	VMASKMOVPS   32(DI), Y0, Y12
-	VBROADCASTSS (SI), Y13
-	VFMADD231PS  Y11, Y13, Y1
-	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS 4(SI), Y13
-	VFMADD231PS  Y11, Y13, Y3
-	VFMADD231PS  Y12, Y13, Y4
-	VBROADCASTSS 8(SI), Y13
-	VFMADD231PS  Y11, Y13, Y5
-	VFMADD231PS  Y12, Y13, Y6
-	VBROADCASTSS 12(SI), Y13
-	VFMADD231PS  Y11, Y13, Y7
-	VFMADD231PS  Y12, Y13, Y8
-	VBROADCASTSS 16(SI), Y13
-	VFMADD231PS  Y11, Y13, Y9
-	VFMADD231PS  Y12, Y13, Y10
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again889
-
-done890:
-	VCVTPS2PD    X1, Y11
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y12
-	VADDPD       Y12, Y11, Y11
-	VMOVUPD      Y11, (R8)
-	VMOVUPD      32(R8), Y11
-	VADDPD       Y11, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few891
-	VMOVUPD      64(R8), Y11
-	VADDPD       Y11, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial893
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored895
-
-partial893:
-	CMPQ         SI, $0x02
-	JLT          single894
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored895
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored895
-
-single894:
-	VMOVSD X2, 96(R8)
-
-stored895:
-	JMP added892
-
-few891:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial896
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored898
-
-partial896:
-	CMPQ         SI, $0x02
-	JLT          single897
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored898
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored898
-
-single897:
-	VMOVSD X1, 64(R8)
-
-stored898:
-added892:
-	ADDQ         DX, R8
-	VCVTPS2PD    X3, Y1
-	VEXTRACTF128 $0x01, Y3, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X4, Y1
-	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few899
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial901
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored903
-
-partial901:
-	CMPQ         SI, $0x02
-	JLT          single902
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored903
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored903
-
-single902:
-	VMOVSD X2, 96(R8)
-
-stored903:
-	JMP added900
-
-few899:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial904
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored906
-
-partial904:
-	CMPQ         SI, $0x02
-	JLT          single905
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored906
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored906
-
-single905:
-	VMOVSD X1, 64(R8)
-
-stored906:
-added900:
-	ADDQ         DX, R8
-	VCVTPS2PD    X5, Y1
-	VEXTRACTF128 $0x01, Y5, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X6, Y1
-	VEXTRACTF128 $0x01, Y6, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few907
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial909
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored911
-
-partial909:
-	CMPQ         SI, $0x02
-	JLT          single910
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored911
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored911
-
-single910:
-	VMOVSD X2, 96(R8)
-
-stored911:
-	JMP added908
-
-few907:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial912
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored914
-
-partial912:
-	CMPQ         SI, $0x02
-	JLT          single913
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored914
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored914
-
-single913:
-	VMOVSD X1, 64(R8)
-
-stored914:
-added908:
-	ADDQ         DX, R8
-	VCVTPS2PD    X7, Y1
-	VEXTRACTF128 $0x01, Y7, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X8, Y1
-	VEXTRACTF128 $0x01, Y8, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few915
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial917
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored919
-
-partial917:
-	CMPQ         SI, $0x02
-	JLT          single918
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored919
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored919
-
-single918:
-	VMOVSD X2, 96(R8)
-
-stored919:
-	JMP added916
-
-few915:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial920
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored922
-
-partial920:
-	CMPQ         SI, $0x02
-	JLT          single921
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored922
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored922
-
-single921:
-	VMOVSD X1, 64(R8)
-
-stored922:
-added916:
-	ADDQ         DX, R8
-	VCVTPS2PD    X9, Y1
-	VEXTRACTF128 $0x01, Y9, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X10, Y1
-	VEXTRACTF128 $0x01, Y10, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few923
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial925
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored927
-
-partial925:
-	CMPQ         SI, $0x02
-	JLT          single926
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored927
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored927
-
-single926:
-	VMOVSD X2, 96(R8)
-
-stored927:
-	JMP added924
-
-few923:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial928
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored930
-
-partial928:
-	CMPQ         SI, $0x02
-	JLT          single929
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored930
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored930
-
-single929:
-	VMOVSD X1, 64(R8)
-
-stored930:
-added924:
-	ADDQ DX, R8
-	ADDQ $0x00000014, BX
-	SUBQ $0x00000005, R11
-	CMPQ R11, $0x00000005
-	JGE  tile887
-
-tiles888:
-	CMPQ R11, $0x00000002
-	JLT  tiles932
-
-tile931:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done934
-
-again933:
-	VMOVUPS      (DI), Y5
-	VMASKMOVPS   32(DI), Y0, Y6
-	VBROADCASTSS (SI), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS 4(SI), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again933
-
-done934:
-	VCVTPS2PD    X1, Y5
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y5, Y5
-	VMOVUPD      Y5, (R8)
-	VMOVUPD      32(R8), Y5
-	VADDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few935
-	VMOVUPD      64(R8), Y5
-	VADDPD       Y5, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial937
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored939
-
-partial937:
-	CMPQ         SI, $0x02
-	JLT          single938
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored939
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored939
-
-single938:
-	VMOVSD X2, 96(R8)
-
-stored939:
-	JMP added936
-
-few935:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial940
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored942
-
-partial940:
-	CMPQ         SI, $0x02
-	JLT          single941
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored942
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored942
-
-single941:
-	VMOVSD X1, 64(R8)
-
-stored942:
-added936:
-	ADDQ         DX, R8
-	VCVTPS2PD    X3, Y1
-	VEXTRACTF128 $0x01, Y3, X2
-	VCVTPS2PD    X2, Y2
-	VMOVUPD      (R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, (R8)
-	VMOVUPD      32(R8), Y1
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, 32(R8)
-	VCVTPS2PD    X4, Y1
-	VEXTRACTF128 $0x01, Y4, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few943
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial945
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored947
-
-partial945:
-	CMPQ         SI, $0x02
-	JLT          single946
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored947
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored947
-
-single946:
-	VMOVSD X2, 96(R8)
-
-stored947:
-	JMP added944
-
-few943:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial948
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored950
-
-partial948:
-	CMPQ         SI, $0x02
-	JLT          single949
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored950
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored950
-
-single949:
-	VMOVSD X1, 64(R8)
-
-stored950:
-added944:
-	ADDQ DX, R8
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000002, R11
-	CMPQ R11, $0x00000002
-	JGE  tile931
-
-tiles932:
-	CMPQ R11, $0x00000001
-	JLT  tiles952
-
-tile951:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	MOVQ   t_base+48(FP), DI
-	ADDQ   R9, DI
-	MOVQ   BX, SI
-	MOVQ   rows+72(FP), R12
-	TESTQ  R12, R12
-	JLE    done954
-
-again953:
-	VMOVUPS      (DI), Y3
-	VMASKMOVPS   32(DI), Y0, Y4
-	VBROADCASTSS (SI), Y5
-	VFMADD231PS  Y3, Y5, Y1
-	VFMADD231PS  Y4, Y5, Y2
-	ADDQ         CX, SI
-	ADDQ         AX, DI
-	DECQ         R12
-	JNZ          again953
-
-done954:
-	VCVTPS2PD    X1, Y3
-	VEXTRACTF128 $0x01, Y1, X1
-	VCVTPS2PD    X1, Y1
-	VMOVUPD      (R8), Y4
-	VADDPD       Y4, Y3, Y3
-	VMOVUPD      Y3, (R8)
-	VMOVUPD      32(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 32(R8)
-	VCVTPS2PD    X2, Y1
-	VEXTRACTF128 $0x01, Y2, X2
-	VCVTPS2PD    X2, Y2
-	MOVQ         R10, SI
-	CMPQ         SI, $0x04
-	JLE          few955
-	VMOVUPD      64(R8), Y3
-	VADDPD       Y3, Y1, Y1
-	VMOVUPD      Y1, 64(R8)
-	SUBQ         $0x04, SI
-	LEAQ         constants<>+672(SB), DI
-	MOVQ         SI, R12
-	NEGQ         R12
-	VMOVUPD      (DI)(R12*8), Y1
-	VMASKMOVPD   96(R8), Y1, Y1
-	VADDPD       Y1, Y2, Y2
-	CMPQ         SI, $0x04
-	JLT          partial957
-	VMOVUPD      Y2, 96(R8)
-	JMP          stored959
-
-partial957:
-	CMPQ         SI, $0x02
-	JLT          single958
-	VMOVUPD      X2, 96(R8)
-	JEQ          stored959
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 112(R8)
-	JMP          stored959
-
-single958:
-	VMOVSD X2, 96(R8)
-
-stored959:
-	JMP added956
-
-few955:
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (DI)(R12*8), Y2
-	VMASKMOVPD 64(R8), Y2, Y2
-	VADDPD     Y2, Y1, Y1
-	CMPQ       SI, $0x04
-	JLT        partial960
-	VMOVUPD    Y1, 64(R8)
-	JMP        stored962
-
-partial960:
-	CMPQ         SI, $0x02
-	JLT          single961
-	VMOVUPD      X1, 64(R8)
-	JEQ          stored962
-	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 80(R8)
-	JMP          stored962
-
-single961:
-	VMOVSD X1, 64(R8)
-
-stored962:
-added956:
-	ADDQ DX, R8
-	ADDQ $0x00000004, BX
-	SUBQ $0x00000001, R11
-	CMPQ R11, $0x00000001
-	JGE  tile951
-
-tiles952:
-done796:
-	VZEROUPPER
-	RET
-
-// func cavities32x256(weights []float32, beliefs []float64, messages []float64, list *int, count int)
-// Requires: AVX
-TEXT ·cavities32x256(SB), $0-88
-	MOVQ    weights_base+0(FP), AX
-	MOVQ    beliefs_base+24(FP), CX
-	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1312(SB), Y0
-	MOVQ    list+72(FP), BX
-	MOVQ    count+80(FP), SI
-	TESTQ   SI, SI
-	JLE     done964
-
-item963:
-	MOVLQSX    40(BX), DI
-	LEAQ       (AX)(DI*4), DI
-	MOVQ       (BX), R8
-	LEAQ       (CX)(R8*8), R8
-	MOVQ       8(BX), R9
-	LEAQ       (DX)(R9*8), R9
-	MOVLQSX    52(BX), R10
-	CMPQ       R10, $0x08
-	JNE        wide965
-	XORQ       R10, R10
-	VMOVUPD    (R8)(R10*8), Y1
-	VMOVUPD    (R9)(R10*8), Y2
-	VCMPPD     $0x00, Y0, Y2, Y3
-	VSUBPD     Y2, Y1, Y1
-	VBLENDVPD  Y3, Y0, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, (DI)(R10*4)
-	VMOVUPD    32(R8)(R10*8), Y1
-	VMOVUPD    32(R9)(R10*8), Y2
-	VCMPPD     $0x00, Y0, Y2, Y3
-	VSUBPD     Y2, Y1, Y1
-	VBLENDVPD  Y3, Y0, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, 16(DI)(R10*4)
-	JMP        row966
-
-wide965:
-	XORQ R11, R11
-	CMPQ R10, $0x00000004
-	JLT  rest968
-
-whole967:
-	VMOVUPD    (R8)(R11*8), Y1
-	VMOVUPD    (R9)(R11*8), Y2
-	VCMPPD     $0x00, Y0, Y2, Y3
-	VSUBPD     Y2, Y1, Y1
-	VBLENDVPD  Y3, Y0, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, (DI)(R11*4)
-	ADDQ       $0x00000004, R11
-	SUBQ       $0x00000004, R10
-	CMPQ       R10, $0x00000004
-	JGE        whole967
-
-rest968:
-	TESTQ      R10, R10
-	JZ         done969
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R10
-	VMOVUPD    (R12)(R10*8), Y1
-	VMASKMOVPD (R8)(R11*8), Y1, Y2
-	VMASKMOVPD (R9)(R11*8), Y1, Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VCVTPD2PSY Y2, X1
-	VMOVUPS    X1, (DI)(R11*4)
-
-done969:
-row966:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item963
-
-done964:
-	VZEROUPPER
-	RET
-
-// func products32x256(out []float32, weights []float32, tables []float32, list *int, count int) (left int)
-// Requires: AVX, FMA3
-TEXT ·products32x256(SB), $0-96
-	MOVQ  out_base+0(FP), AX
-	MOVQ  weights_base+24(FP), CX
-	MOVQ  tables_base+48(FP), DX
-	MOVQ  list+72(FP), BX
-	MOVQ  count+80(FP), SI
-	TESTQ SI, SI
-	JLE   done972
-
-item970:
-	MOVLQSX 44(BX), DI
-	LEAQ    (AX)(DI*4), DI
-	MOVLQSX 40(BX), R8
-	LEAQ    (CX)(R8*4), R8
-	MOVQ    24(BX), R9
-	LEAQ    (DX)(R9*4), R9
-	MOVLQSX 52(BX), R10
-	MOVLQSX 56(BX), R11
-	MOVQ    $0x0000000200000002, R12
-	CMPQ    R12, 52(BX)
-	JEQ     these974
-	MOVQ    $0x0000000800000008, R12
-	CMPQ    R12, 52(BX)
-	JEQ     these975
-	CMPL    60(BX), $0x00
-	JNE     backward973
-	CMPQ    R11, $0x00000010
-	JLT     part976
-	JG      done972
-	SHLQ    $0x02, R11
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows979
-
-row978:
-	VBROADCASTSS (R8), Y4
-	VFMADD231PS  (R9), Y4, Y0
-	VFMADD231PS  32(R9), Y4, Y1
-	VBROADCASTSS 4(R8), Y4
-	VFMADD231PS  (R9)(R11*1), Y4, Y2
-	VFMADD231PS  32(R9)(R11*1), Y4, Y3
-	ADDQ         $0x00000008, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row978
-
-rows979:
-	CMPQ R10, $0x00000001
-	JLT  rows981
-
-row980:
-	VBROADCASTSS (R8), Y4
-	VFMADD231PS  (R9), Y4, Y0
-	VFMADD231PS  32(R9), Y4, Y1
-	ADDQ         $0x00000004, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row980
-
-rows981:
-	VADDPS  Y2, Y0, Y0
-	VMOVUPS Y0, (DI)
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS Y1, 32(DI)
-	JMP     next971
-
-part976:
-	MOVQ    R11, R12
-	SUBQ    $0x08, R12
-	JLE     fewer977
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPS (R13)(R12*4), Y0
-	SHLQ    $0x02, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows983
-
-row982:
-	VBROADCASTSS (R8), Y5
-	VFMADD231PS  (R9), Y5, Y1
-	VMASKMOVPS   32(R9), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	VBROADCASTSS 4(R8), Y5
-	VFMADD231PS  (R9)(R11*1), Y5, Y3
-	VMASKMOVPS   32(R9)(R11*1), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         $0x00000008, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row982
-
-rows983:
-	CMPQ R10, $0x00000001
-	JLT  rows985
-
-row984:
-	VBROADCASTSS (R8), Y5
-	VFMADD231PS  (R9), Y5, Y1
-	VMASKMOVPS   32(R9), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y2
-	ADDQ         $0x00000004, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row984
-
-rows985:
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS Y1, (DI)
-	VADDPS  Y4, Y2, Y2
-	VMOVUPS Y2, 32(DI)
-	JMP     next971
-
-fewer977:
-	CMPQ   R11, $0x00000008
-	JLT    part986
-	SHLQ   $0x02, R11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   R9, R9
-	CMPQ   R10, $0x00000002
-	JLT    rows989
-
-row988:
-	VBROADCASTSS (R8), Y2
-	VFMADD231PS  (R9), Y2, Y0
-	VBROADCASTSS 4(R8), Y2
-	VFMADD231PS  (R9)(R11*1), Y2, Y1
-	ADDQ         $0x00000008, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row988
-
-rows989:
-	CMPQ R10, $0x00000001
-	JLT  rows991
-
-row990:
-	VBROADCASTSS (R8), Y2
-	VFMADD231PS  (R9), Y2, Y0
-	ADDQ         $0x00000004, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row990
-
-rows991:
-	VADDPS  Y1, Y0, Y0
-	VMOVUPS Y0, (DI)
-	JMP     next971
-
-part986:
-	MOVQ    R11, R12
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPS (R13)(R12*4), Y0
-	SHLQ    $0x02, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows993
-
-row992:
-	VBROADCASTSS (R8), Y3
-	VMASKMOVPS   (R9), Y0, Y4
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 4(R8), Y3
-	VMASKMOVPS   (R9)(R11*1), Y0, Y4
-	VFMADD231PS  Y4, Y3, Y2
-	ADDQ         $0x00000008, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row992
-
-rows993:
-	CMPQ R10, $0x00000001
-	JLT  rows995
-
-row994:
-	VBROADCASTSS (R8), Y3
-	VMASKMOVPS   (R9), Y0, Y4
-	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $0x00000004, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row994
-
-rows995:
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (DI)
-	JMP     next971
-
-backward973:
-	CMPQ    R10, $0x00000010
-	JLT     part996
-	JG      done972
-	SHLQ    $0x02, R10
-	LEAQ    (R10)(R10*2), R12
-	LEAQ    (R10)(R10*4), R13
-	LEAQ    (R12)(R10*4), R14
-	VMOVUPS (R8), Y0
-	VMOVUPS 32(R8), Y1
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x08
-	JLT     few999
-
-rows998:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VMULPS      (R8), Y0, Y2
-	VFMADD231PS 32(R8), Y1, Y2
-	VMULPS      (R8)(R10*1), Y0, Y3
-	VFMADD231PS 32(R8)(R10*1), Y1, Y3
-	VMULPS      (R8)(R10*2), Y0, Y4
-	VFMADD231PS 32(R8)(R10*2), Y1, Y4
-	VMULPS      (R8)(R12*1), Y0, Y5
-	VFMADD231PS 32(R8)(R12*1), Y1, Y5
-	VMULPS      (R8)(R10*4), Y0, Y6
-	VFMADD231PS 32(R8)(R10*4), Y1, Y6
-	VMULPS      (R8)(R13*1), Y0, Y7
-	VFMADD231PS 32(R8)(R13*1), Y1, Y7
-	VMULPS      (R8)(R12*2), Y0, Y8
-	VFMADD231PS 32(R8)(R12*2), Y1, Y8
-	VMULPS      (R8)(R14*1), Y0, Y9
-	VFMADD231PS 32(R8)(R14*1), Y1, Y9
-	VUNPCKLPS   Y3, Y2, Y10
-	VUNPCKHPS   Y3, Y2, Y2
-	VADDPS      Y2, Y10, Y10
-	VUNPCKLPS   Y5, Y4, Y2
-	VUNPCKHPS   Y5, Y4, Y3
-	VADDPS      Y3, Y2, Y2
-	VUNPCKLPS   Y7, Y6, Y3
-	VUNPCKHPS   Y7, Y6, Y4
-	VADDPS      Y4, Y3, Y3
-	VUNPCKLPS   Y9, Y8, Y4
-	VUNPCKHPS   Y9, Y8, Y5
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPD   Y2, Y10, Y5
-	VUNPCKHPD   Y2, Y10, Y2
-	VADDPS      Y2, Y5, Y5
-	VUNPCKLPD   Y4, Y3, Y2
-	VUNPCKHPD   Y4, Y3, Y3
-	VADDPS      Y3, Y2, Y2
-	VPERM2F128  $0x31, Y2, Y5, Y3
-	VPERM2F128  $0x20, Y2, Y5, Y5
-	VADDPS      Y3, Y5, Y5
-	VMOVUPS     Y5, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*8), R8
-	SUBQ        $0x08, R9
-	CMPQ        R9, $0x08
-	JGE         rows998
-	TESTQ       R9, R9
-	JZ          products1000
-
-few999:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VMULPS      (R8), Y0, Y2
-	VFMADD231PS 32(R8), Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end1002
-	VMULPS      (R8)(R10*1), Y0, Y3
-	VFMADD231PS 32(R8)(R10*1), Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end1002
-	VMULPS      (R8)(R10*2), Y0, Y4
-	VFMADD231PS 32(R8)(R10*2), Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end1002
-	VMULPS      (R8)(R12*1), Y0, Y5
-	VFMADD231PS 32(R8)(R12*1), Y1, Y5
-	CMPQ        R9, $0x00000004
-	JLE         end1002
-	VMULPS      (R8)(R10*4), Y0, Y6
-	VFMADD231PS 32(R8)(R10*4), Y1, Y6
-	CMPQ        R9, $0x00000005
-	JLE         end1002
-	VMULPS      (R8)(R13*1), Y0, Y7
-	VFMADD231PS 32(R8)(R13*1), Y1, Y7
-	CMPQ        R9, $0x00000006
-	JLE         end1002
-	VMULPS      (R8)(R12*2), Y0, Y8
-	VFMADD231PS 32(R8)(R12*2), Y1, Y8
-	CMPQ        R9, $0x00000007
-	JLE         end1002
-	VMULPS      (R8)(R14*1), Y0, Y9
-	VFMADD231PS 32(R8)(R14*1), Y1, Y9
-
-end1002:
-	VUNPCKLPS  Y3, Y2, Y0
-	VUNPCKHPS  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y5, Y4, Y1
-	VUNPCKHPS  Y5, Y4, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y7, Y6, Y2
-	VUNPCKHPS  Y7, Y6, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y9, Y8, Y3
-	VUNPCKHPS  Y9, Y8, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPD  Y1, Y0, Y4
-	VUNPCKHPD  Y1, Y0, Y0
-	VADDPS     Y0, Y4, Y4
-	VUNPCKLPD  Y3, Y2, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y4, Y1
-	VPERM2F128 $0x20, Y0, Y4, Y4
-	VADDPS     Y1, Y4, Y4
-	VMOVUPS    Y4, (DI)
-
-products1000:
-	JMP next971
-
-part996:
-	MOVQ       R10, R12
-	SUBQ       $0x08, R12
-	JLE        fewer997
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPS    (R13)(R12*4), Y0
-	SHLQ       $0x02, R10
-	LEAQ       (R10)(R10*2), R12
-	LEAQ       (R10)(R10*4), R13
-	LEAQ       (R12)(R10*4), R14
-	VMOVUPS    (R8), Y1
-	VMASKMOVPS 32(R8), Y0, Y2
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x08
-	JLT        few1004
-
-rows1003:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VXORPD      Y10, Y10, Y10
-	VMULPS      (R8), Y1, Y3
-	VMASKMOVPS  32(R8), Y0, Y4
-	VFMADD231PS Y4, Y2, Y3
-	VMULPS      (R8)(R10*1), Y1, Y4
-	VMASKMOVPS  32(R8)(R10*1), Y0, Y5
-	VFMADD231PS Y5, Y2, Y4
-	VMULPS      (R8)(R10*2), Y1, Y5
-	VMASKMOVPS  32(R8)(R10*2), Y0, Y6
-	VFMADD231PS Y6, Y2, Y5
-	VMULPS      (R8)(R12*1), Y1, Y6
-	VMASKMOVPS  32(R8)(R12*1), Y0, Y7
-	VFMADD231PS Y7, Y2, Y6
-	VMULPS      (R8)(R10*4), Y1, Y7
-	VMASKMOVPS  32(R8)(R10*4), Y0, Y8
-	VFMADD231PS Y8, Y2, Y7
-	VMULPS      (R8)(R13*1), Y1, Y8
-	VMASKMOVPS  32(R8)(R13*1), Y0, Y9
-	VFMADD231PS Y9, Y2, Y8
-	VMULPS      (R8)(R12*2), Y1, Y9
-	VMASKMOVPS  32(R8)(R12*2), Y0, Y10
-	VFMADD231PS Y10, Y2, Y9
-	VMULPS      (R8)(R14*1), Y1, Y10
-	VMASKMOVPS  32(R8)(R14*1), Y0, Y11
-	VFMADD231PS Y11, Y2, Y10
-	VUNPCKLPS   Y4, Y3, Y11
-	VUNPCKHPS   Y4, Y3, Y3
-	VADDPS      Y3, Y11, Y11
-	VUNPCKLPS   Y6, Y5, Y3
-	VUNPCKHPS   Y6, Y5, Y4
-	VADDPS      Y4, Y3, Y3
-	VUNPCKLPS   Y8, Y7, Y4
-	VUNPCKHPS   Y8, Y7, Y5
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y10, Y9, Y5
-	VUNPCKHPS   Y10, Y9, Y6
-	VADDPS      Y6, Y5, Y5
-	VUNPCKLPD   Y3, Y11, Y6
-	VUNPCKHPD   Y3, Y11, Y3
-	VADDPS      Y3, Y6, Y6
-	VUNPCKLPD   Y5, Y4, Y3
-	VUNPCKHPD   Y5, Y4, Y4
-	VADDPS      Y4, Y3, Y3
-	VPERM2F128  $0x31, Y3, Y6, Y4
-	VPERM2F128  $0x20, Y3, Y6, Y6
-	VADDPS      Y4, Y6, Y6
-	VMOVUPS     Y6, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*8), R8
-	SUBQ        $0x08, R9
-	CMPQ        R9, $0x08
-	JGE         rows1003
-	TESTQ       R9, R9
-	JZ          products1005
-
-few1004:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VXORPD      Y10, Y10, Y10
-	VMULPS      (R8), Y1, Y3
-	VMASKMOVPS  32(R8), Y0, Y11
-	VFMADD231PS Y11, Y2, Y3
-	CMPQ        R9, $0x00000001
-	JLE         end1007
-	VMULPS      (R8)(R10*1), Y1, Y4
-	VMASKMOVPS  32(R8)(R10*1), Y0, Y11
-	VFMADD231PS Y11, Y2, Y4
-	CMPQ        R9, $0x00000002
-	JLE         end1007
-	VMULPS      (R8)(R10*2), Y1, Y5
-	VMASKMOVPS  32(R8)(R10*2), Y0, Y11
-	VFMADD231PS Y11, Y2, Y5
-	CMPQ        R9, $0x00000003
-	JLE         end1007
-	VMULPS      (R8)(R12*1), Y1, Y6
-	VMASKMOVPS  32(R8)(R12*1), Y0, Y11
-	VFMADD231PS Y11, Y2, Y6
-	CMPQ        R9, $0x00000004
-	JLE         end1007
-	VMULPS      (R8)(R10*4), Y1, Y7
-	VMASKMOVPS  32(R8)(R10*4), Y0, Y11
-	VFMADD231PS Y11, Y2, Y7
-	CMPQ        R9, $0x00000005
-	JLE         end1007
-	VMULPS      (R8)(R13*1), Y1, Y8
-	VMASKMOVPS  32(R8)(R13*1), Y0, Y11
-	VFMADD231PS Y11, Y2, Y8
-	CMPQ        R9, $0x00000006
-	JLE         end1007
-	VMULPS      (R8)(R12*2), Y1, Y9
-	VMASKMOVPS  32(R8)(R12*2), Y0, Y11
-	VFMADD231PS Y11, Y2, Y9
-	CMPQ        R9, $0x00000007
-	JLE         end1007
-	VMULPS      (R8)(R14*1), Y1, Y10
-	VMASKMOVPS  32(R8)(R14*1), Y0, Y0
-	VFMADD231PS Y0, Y2, Y10
-
-end1007:
-	VUNPCKLPS  Y4, Y3, Y0
-	VUNPCKHPS  Y4, Y3, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y6, Y5, Y1
-	VUNPCKHPS  Y6, Y5, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y8, Y7, Y2
-	VUNPCKHPS  Y8, Y7, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y10, Y9, Y3
-	VUNPCKHPS  Y10, Y9, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPD  Y1, Y0, Y4
-	VUNPCKHPD  Y1, Y0, Y0
-	VADDPS     Y0, Y4, Y4
-	VUNPCKLPD  Y3, Y2, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y4, Y1
-	VPERM2F128 $0x20, Y0, Y4, Y4
-	VADDPS     Y1, Y4, Y4
-	VMOVUPS    Y4, (DI)
-
-products1005:
-	JMP next971
-
-fewer997:
-	CMPQ    R10, $0x00000008
-	JLT     part1008
-	SHLQ    $0x02, R10
-	LEAQ    (R10)(R10*2), R12
-	LEAQ    (R10)(R10*4), R13
-	LEAQ    (R12)(R10*4), R14
-	VMOVUPS (R8), Y0
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x08
-	JLT     few1011
-
-rows1010:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VMULPS     (R8), Y0, Y1
-	VMULPS     (R8)(R10*1), Y0, Y2
-	VMULPS     (R8)(R10*2), Y0, Y3
-	VMULPS     (R8)(R12*1), Y0, Y4
-	VMULPS     (R8)(R10*4), Y0, Y5
-	VMULPS     (R8)(R13*1), Y0, Y6
-	VMULPS     (R8)(R12*2), Y0, Y7
-	VMULPS     (R8)(R14*1), Y0, Y8
-	VUNPCKLPS  Y2, Y1, Y9
-	VUNPCKHPS  Y2, Y1, Y1
-	VADDPS     Y1, Y9, Y9
-	VUNPCKLPS  Y4, Y3, Y1
-	VUNPCKHPS  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y6, Y5, Y2
-	VUNPCKHPS  Y6, Y5, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y8, Y7, Y3
-	VUNPCKHPS  Y8, Y7, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPD  Y1, Y9, Y4
-	VUNPCKHPD  Y1, Y9, Y1
-	VADDPS     Y1, Y4, Y4
-	VUNPCKLPD  Y3, Y2, Y1
-	VUNPCKHPD  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y4, Y2
-	VPERM2F128 $0x20, Y1, Y4, Y4
-	VADDPS     Y2, Y4, Y4
-	VMOVUPS    Y4, (DI)
-	ADDQ       $0x20, DI
-	LEAQ       (R8)(R10*8), R8
-	SUBQ       $0x08, R9
-	CMPQ       R9, $0x08
-	JGE        rows1010
-	TESTQ      R9, R9
-	JZ         products1012
-
-few1011:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VMULPS (R8), Y0, Y1
-	CMPQ   R9, $0x00000001
-	JLE    end1014
-	VMULPS (R8)(R10*1), Y0, Y2
-	CMPQ   R9, $0x00000002
-	JLE    end1014
-	VMULPS (R8)(R10*2), Y0, Y3
-	CMPQ   R9, $0x00000003
-	JLE    end1014
-	VMULPS (R8)(R12*1), Y0, Y4
-	CMPQ   R9, $0x00000004
-	JLE    end1014
-	VMULPS (R8)(R10*4), Y0, Y5
-	CMPQ   R9, $0x00000005
-	JLE    end1014
-	VMULPS (R8)(R13*1), Y0, Y6
-	CMPQ   R9, $0x00000006
-	JLE    end1014
-	VMULPS (R8)(R12*2), Y0, Y7
-	CMPQ   R9, $0x00000007
-	JLE    end1014
-	VMULPS (R8)(R14*1), Y0, Y8
-
-end1014:
-	VUNPCKLPS  Y2, Y1, Y0
-	VUNPCKHPS  Y2, Y1, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y4, Y3, Y1
-	VUNPCKHPS  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y6, Y5, Y2
-	VUNPCKHPS  Y6, Y5, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y8, Y7, Y3
-	VUNPCKHPS  Y8, Y7, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPD  Y1, Y0, Y4
-	VUNPCKHPD  Y1, Y0, Y0
-	VADDPS     Y0, Y4, Y4
-	VUNPCKLPD  Y3, Y2, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y4, Y1
-	VPERM2F128 $0x20, Y0, Y4, Y4
-	VADDPS     Y1, Y4, Y4
-	VMOVUPS    Y4, (DI)
-
-products1012:
-	JMP next971
-
-part1008:
-	MOVQ       R10, R12
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPS    (R13)(R12*4), Y0
-	SHLQ       $0x02, R10
-	LEAQ       (R10)(R10*2), R12
-	LEAQ       (R10)(R10*4), R13
-	LEAQ       (R12)(R10*4), R14
-	VMASKMOVPS (R8), Y0, Y1
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x08
-	JLT        few1016
-
-rows1015:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VMASKMOVPS  (R8), Y0, Y10
-	VFMADD231PS Y10, Y1, Y2
-	VMASKMOVPS  (R8)(R10*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y3
-	VMASKMOVPS  (R8)(R10*2), Y0, Y10
-	VFMADD231PS Y10, Y1, Y4
-	VMASKMOVPS  (R8)(R12*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y5
-	VMASKMOVPS  (R8)(R10*4), Y0, Y10
-	VFMADD231PS Y10, Y1, Y6
-	VMASKMOVPS  (R8)(R13*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y7
-	VMASKMOVPS  (R8)(R12*2), Y0, Y10
-	VFMADD231PS Y10, Y1, Y8
-	VMASKMOVPS  (R8)(R14*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y9
-	VUNPCKLPS   Y3, Y2, Y10
-	VUNPCKHPS   Y3, Y2, Y2
-	VADDPS      Y2, Y10, Y10
-	VUNPCKLPS   Y5, Y4, Y2
-	VUNPCKHPS   Y5, Y4, Y3
-	VADDPS      Y3, Y2, Y2
-	VUNPCKLPS   Y7, Y6, Y3
-	VUNPCKHPS   Y7, Y6, Y4
-	VADDPS      Y4, Y3, Y3
-	VUNPCKLPS   Y9, Y8, Y4
-	VUNPCKHPS   Y9, Y8, Y5
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPD   Y2, Y10, Y5
-	VUNPCKHPD   Y2, Y10, Y2
-	VADDPS      Y2, Y5, Y5
-	VUNPCKLPD   Y4, Y3, Y2
-	VUNPCKHPD   Y4, Y3, Y3
-	VADDPS      Y3, Y2, Y2
-	VPERM2F128  $0x31, Y2, Y5, Y3
-	VPERM2F128  $0x20, Y2, Y5, Y5
-	VADDPS      Y3, Y5, Y5
-	VMOVUPS     Y5, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*8), R8
-	SUBQ        $0x08, R9
-	CMPQ        R9, $0x08
-	JGE         rows1015
-	TESTQ       R9, R9
-	JZ          products1017
-
-few1016:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VXORPD      Y8, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VMASKMOVPS  (R8), Y0, Y10
-	VFMADD231PS Y10, Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end1019
-	VMASKMOVPS  (R8)(R10*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end1019
-	VMASKMOVPS  (R8)(R10*2), Y0, Y10
-	VFMADD231PS Y10, Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end1019
-	VMASKMOVPS  (R8)(R12*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y5
-	CMPQ        R9, $0x00000004
-	JLE         end1019
-	VMASKMOVPS  (R8)(R10*4), Y0, Y10
-	VFMADD231PS Y10, Y1, Y6
-	CMPQ        R9, $0x00000005
-	JLE         end1019
-	VMASKMOVPS  (R8)(R13*1), Y0, Y10
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        R9, $0x00000006
-	JLE         end1019
-	VMASKMOVPS  (R8)(R12*2), Y0, Y10
-	VFMADD231PS Y10, Y1, Y8
-	CMPQ        R9, $0x00000007
-	JLE         end1019
-	VMASKMOVPS  (R8)(R14*1), Y0, Y0
-	VFMADD231PS Y0, Y1, Y9
-
-end1019:
-	VUNPCKLPS  Y3, Y2, Y0
-	VUNPCKHPS  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPS  Y5, Y4, Y1
-	VUNPCKHPS  Y5, Y4, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y7, Y6, Y2
-	VUNPCKHPS  Y7, Y6, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y9, Y8, Y3
-	VUNPCKHPS  Y9, Y8, Y4
-	VADDPS     Y4, Y3, Y3
-	VUNPCKLPD  Y1, Y0, Y4
-	VUNPCKHPD  Y1, Y0, Y0
-	VADDPS     Y0, Y4, Y4
-	VUNPCKLPD  Y3, Y2, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VADDPS     Y1, Y0, Y0
-	VPERM2F128 $0x31, Y0, Y4, Y1
-	VPERM2F128 $0x20, Y0, Y4, Y4
-	VADDPS     Y1, Y4, Y4
-	VMOVUPS    Y4, (DI)
-
-products1017:
-next971:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item970
-
-done972:
-	MOVQ SI, left+88(FP)
-	VZEROUPPER
-	RET
-
-these974:
-	CMPL      60(BX), $0x00
-	JNE       backward1020
-	VMOVSD    (R8), X0
-	VUNPCKLPS X0, X0, X0
-	VMULPS    (R9), X0, X0
-	VPERMILPD $0x01, X0, X1
-	VADDPS    X1, X0, X1
-	VMOVUPS   X1, (DI)
-	JMP       next971
-
-backward1020:
-	VMOVDDUP (R8), X0
-	VMULPS   (R9), X0, X0
-	VHADDPS  X0, X0, X0
-	VMOVUPS  X0, (DI)
-	JMP      next971
-
-these975:
-	CMPL         60(BX), $0x00
-	JNE          backward1021
-	VBROADCASTSS (R8), Y0
-	VMULPS       (R9), Y0, Y0
-	VBROADCASTSS 4(R8), Y1
-	VMULPS       32(R9), Y1, Y1
-	VBROADCASTSS 8(R8), Y2
-	VMULPS       64(R9), Y2, Y2
-	VBROADCASTSS 12(R8), Y3
-	VMULPS       96(R9), Y3, Y3
-	VBROADCASTSS 16(R8), Y4
-	VFMADD231PS  128(R9), Y4, Y0
-	VBROADCASTSS 20(R8), Y4
-	VFMADD231PS  160(R9), Y4, Y1
-	VBROADCASTSS 24(R8), Y4
-	VFMADD231PS  192(R9), Y4, Y2
-	VBROADCASTSS 28(R8), Y4
-	VFMADD231PS  224(R9), Y4, Y3
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y1, Y0, Y0
-	VMOVUPS      Y0, (DI)
-	JMP          next971
-
-backward1021:
-	VMOVUPS    (R8), Y0
-	VMULPS     (R9), Y0, Y1
-	VMULPS     32(R9), Y0, Y2
-	VMULPS     64(R9), Y0, Y3
-	VMULPS     96(R9), Y0, Y4
-	VMULPS     128(R9), Y0, Y5
-	VMULPS     160(R9), Y0, Y6
-	VMULPS     192(R9), Y0, Y7
-	VMULPS     224(R9), Y0, Y0
-	VUNPCKLPS  Y2, Y1, Y8
-	VUNPCKHPS  Y2, Y1, Y1
-	VADDPS     Y1, Y8, Y8
-	VUNPCKLPS  Y4, Y3, Y1
-	VUNPCKHPS  Y4, Y3, Y2
-	VADDPS     Y2, Y1, Y1
-	VUNPCKLPS  Y6, Y5, Y2
-	VUNPCKHPS  Y6, Y5, Y3
-	VADDPS     Y3, Y2, Y2
-	VUNPCKLPS  Y0, Y7, Y3
-	VUNPCKHPS  Y0, Y7, Y0
-	VADDPS     Y0, Y3, Y3
-	VUNPCKLPD  Y1, Y8, Y0
-	VUNPCKHPD  Y1, Y8, Y1
-	VADDPS     Y1, Y0, Y0
-	VUNPCKLPD  Y3, Y2, Y1
-	VUNPCKHPD  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x31, Y1, Y0, Y2
-	VPERM2F128 $0x20, Y1, Y0, Y0
-	VADDPS     Y2, Y0, Y0
-	VMOVUPS    Y0, (DI)
-	JMP        next971
-
-// func allSafe32x256(x []float32) bool
-// Requires: AVX
-TEXT ·allSafe32x256(SB), $0-25
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VMOVUPS constants<>+2592(SB), Y8
-	XORQ    DX, DX
-	CMPQ    CX, $0x00000020
-	JLT     rest1023
-
-whole1022:
-	VMOVUPS (AX)(DX*4), Y9
-	VMAXPS  Y9, Y0, Y0
-	VCMPPS  $0x19, Y8, Y9, Y9
-	VORPS   Y9, Y4, Y4
-	VMOVUPS 32(AX)(DX*4), Y9
-	VMAXPS  Y9, Y1, Y1
-	VCMPPS  $0x19, Y8, Y9, Y9
-	VORPS   Y9, Y5, Y5
-	VMOVUPS 64(AX)(DX*4), Y9
-	VMAXPS  Y9, Y2, Y2
-	VCMPPS  $0x19, Y8, Y9, Y9
-	VORPS   Y9, Y6, Y6
-	VMOVUPS 96(AX)(DX*4), Y9
-	VMAXPS  Y9, Y3, Y3
-	VCMPPS  $0x19, Y8, Y9, Y9
-	VORPS   Y9, Y7, Y7
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000020, CX
-	CMPQ    CX, $0x00000020
-	JGE     whole1022
-
-rest1023:
-	CMPQ CX, $0x00000008
-	JLT  rest1025
-
-whole1024:
-	VMOVUPS (AX)(DX*4), Y9
-	VMAXPS  Y9, Y0, Y0
-	VCMPPS  $0x19, Y8, Y9, Y9
-	VORPS   Y9, Y4, Y4
-	ADDQ    $0x00000008, DX
-	SUBQ    $0x00000008, CX
-	CMPQ    CX, $0x00000008
-	JGE     whole1024
-
-rest1025:
-	TESTQ      CX, CX
-	JZ         done1026
-	LEAQ       constants<>+672(SB), BX
-	NEGQ       CX
-	VMOVUPS    (BX)(CX*4), Y9
-	VMASKMOVPS (AX)(DX*4), Y9, Y10
-	VBLENDVPS  Y9, Y10, Y8, Y10
-	VMAXPS     Y10, Y0, Y0
-	VCMPPS     $0x19, Y8, Y10, Y8
-	VORPS      Y8, Y4, Y4
-
-done1026:
-	VCMPPS    $0x1e, constants<>+2112(SB), Y0, Y0
-	VORPS     Y0, Y4, Y4
-	VORPS     Y4, Y4, Y4
-	VCMPPS    $0x1e, constants<>+2112(SB), Y1, Y0
-	VORPS     Y0, Y4, Y4
-	VORPS     Y5, Y4, Y4
-	VCMPPS    $0x1e, constants<>+2112(SB), Y2, Y0
-	VORPS     Y0, Y4, Y4
-	VORPS     Y6, Y4, Y4
-	VCMPPS    $0x1e, constants<>+2112(SB), Y3, Y0
-	VORPS     Y0, Y4, Y4
-	VORPS     Y7, Y4, Y4
-	VMOVMSKPS Y4, AX
-	TESTL     AX, AX
-	JNZ       unsafe1027
-	MOVB      $0x01, AL
-	MOVB      AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-unsafe1027:
-	MOVB $0x00, AL
-	MOVB AL, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func absorbAll32x256(messages []float64, sums []float64, out []float32, list *int, count int, damping float64) (residual float64)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·absorbAll32x256(SB), $0-104
-	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+128(SB), Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	XORQ         AX, AX
-	XORQ         CX, CX
-	VSUBPD       Y0, Y1, Y1
-	MOVQ         list+72(FP), DX
-	MOVQ         count+80(FP), BX
-	TESTQ        BX, BX
-	JLE          done1029
-
-item1028:
-	MOVQ         messages_base+0(FP), SI
-	MOVQ         16(DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         sums_base+24(FP), SI
-	MOVLQSX      48(DX), R8
-	LEAQ         (SI)(R8*8), R8
-	MOVQ         out_base+48(FP), SI
-	MOVLQSX      44(DX), R9
-	LEAQ         (SI)(R9*4), R9
-	MOVLQSX      56(DX), SI
-	VMOVUPD      constants<>+1312(SB), Y5
-	VBROADCASTSD 32(DX), Y6
-	CMPQ         SI, $0x04
-	JG           long1030
-	LEAQ         constants<>+672(SB), R10
-	MOVQ         SI, R11
-	NEGQ         R11
-	VMOVUPD      (R10)(R11*8), Y7
-	CMPQ         R8, AX
-	JEQ          same1031
-	TESTQ        AX, AX
-	JZ           none1033
-	CMPQ         CX, $0x04
-	JLT          partial1034
-	VMOVUPD      Y4, (AX)
-	JMP          stored1036
-
-partial1034:
-	CMPQ         CX, $0x02
-	JLT          single1035
-	VMOVUPD      X4, (AX)
-	JEQ          stored1036
-	VEXTRACTF128 $0x01, Y4, X4
-	VMOVSD       X4, 16(AX)
-	JMP          stored1036
-
-single1035:
-	VMOVSD X4, (AX)
-
-stored1036:
-none1033:
-	MOVQ       R8, AX
-	MOVQ       SI, CX
-	VMASKMOVPD (R8), Y7, Y4
-
-same1031:
-	VCVTPS2PD  (R9), Y8
-	VMOVAPD    Y8, Y5
-	VMOVUPD    constants<>+1312(SB), Y9
-	VBLENDVPD  Y7, Y5, Y9, Y5
-	VPERM2F128 $0x01, Y5, Y5, Y9
-	VMAXPD     Y9, Y5, Y5
-	VPERMILPD  $0x05, Y5, Y9
-	VMAXPD     Y9, Y5, Y5
-	VMASKMOVPD (DI), Y7, Y9
-	VSUBPD     Y5, Y8, Y8
-	VANDPD     Y7, Y8, Y8
-	VUCOMISD   X2, X0
-	JE         undamped1037
-	VCMPPD     $0x04, Y9, Y8, Y10
-	VMULPD     Y0, Y9, Y5
-	VMULPD     Y1, Y8, Y7
-	VADDPD     Y5, Y7, Y7
-	VBLENDVPD  Y10, Y7, Y8, Y8
-
-undamped1037:
-	VCMPPD    $0x04, Y9, Y8, Y5
-	VSUBPD    Y9, Y8, Y7
-	VANDPD    constants<>+160(SB), Y7, Y7
-	VANDPD    Y5, Y7, Y7
-	VPCMPGTQ  Y3, Y7, Y5
-	VBLENDVPD Y5, Y7, Y3, Y3
-	CMPQ      SI, $0x04
-	JLT       partial1038
-	VMOVUPD   Y8, (DI)
-	JMP       stored1040
-
-partial1038:
-	CMPQ         SI, $0x02
-	JLT          single1039
-	VMOVUPD      X8, (DI)
-	JEQ          stored1040
-	VEXTRACTF128 $0x01, Y8, X5
-	VMOVSD       X5, 16(DI)
-	JMP          stored1040
-
-single1039:
-	VMOVSD X8, (DI)
-
-stored1040:
-	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed1032
-
-long1030:
-	TESTQ   AX, AX
-	JZ      none1041
-	CMPQ    CX, $0x04
-	JLT     partial1042
-	VMOVUPD Y4, (AX)
-	JMP     stored1044
-
-partial1042:
-	CMPQ         CX, $0x02
-	JLT          single1043
-	VMOVUPD      X4, (AX)
-	JEQ          stored1044
-	VEXTRACTF128 $0x01, Y4, X7
-	VMOVSD       X7, 16(AX)
-	JMP          stored1044
-
-single1043:
-	VMOVSD X4, (AX)
-
-stored1044:
-none1041:
-	XORQ      AX, AX
-	CMPQ      SI, $0x08
-	JNE       wide1045
-	XORQ      R10, R10
-	VCVTPS2PD (R9)(R10*4), Y7
-	VMAXPD    Y7, Y5, Y5
-	VCVTPS2PD 16(R9)(R10*4), Y7
-	VMAXPD    Y7, Y5, Y5
-	JMP       row1046
-
-wide1045:
-	XORQ R10, R10
-	MOVQ SI, R11
-	CMPQ R11, $0x00000004
-	JLT  rest1048
-
-whole1047:
-	VCVTPS2PD (R9)(R10*4), Y7
-	VMAXPD    Y7, Y5, Y5
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, R11
-	CMPQ      R11, $0x00000004
-	JGE       whole1047
-
-rest1048:
-	TESTQ     R11, R11
-	JZ        done1049
-	LEAQ      constants<>+672(SB), R12
-	NEGQ      R11
-	VMOVUPD   (R12)(R11*8), Y7
-	VCVTPS2PD (R9)(R10*4), Y8
-	VMOVUPD   constants<>+1312(SB), Y9
-	VBLENDVPD Y7, Y8, Y9, Y8
-	VMAXPD    Y8, Y5, Y5
-
-done1049:
-row1046:
-	VPERM2F128 $0x01, Y5, Y5, Y7
-	VMAXPD     Y7, Y5, Y5
-	VPERMILPD  $0x05, Y5, Y7
-	VMAXPD     Y7, Y5, Y5
-	CMPQ       SI, $0x08
-	JNE        wide1050
-	XORQ       SI, SI
-	VCVTPS2PD  (R9)(SI*4), Y7
-	VMOVUPD    (DI)(SI*8), Y8
-	VSUBPD     Y5, Y7, Y7
-	VUCOMISD   X2, X0
-	JE         undamped1052
-	VCMPPD     $0x04, Y8, Y7, Y11
-	VMULPD     Y0, Y8, Y9
-	VMULPD     Y1, Y7, Y10
-	VADDPD     Y9, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y7, Y7
-
-undamped1052:
-	VCMPPD      $0x04, Y8, Y7, Y9
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
-	VANDPD      Y9, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y9
-	VBLENDVPD   Y9, Y8, Y3, Y3
-	VMOVUPD     Y7, (DI)(SI*8)
-	VMOVUPD     (R8)(SI*8), Y8
-	VFMADD231PD Y7, Y6, Y8
-	VMOVUPD     Y8, (R8)(SI*8)
-	VCVTPS2PD   16(R9)(SI*4), Y7
-	VMOVUPD     32(DI)(SI*8), Y8
-	VSUBPD      Y5, Y7, Y7
-	VUCOMISD    X2, X0
-	JE          undamped1053
-	VCMPPD      $0x04, Y8, Y7, Y10
-	VMULPD      Y0, Y8, Y5
-	VMULPD      Y1, Y7, Y9
-	VADDPD      Y5, Y9, Y9
-	VBLENDVPD   Y10, Y9, Y7, Y7
-
-undamped1053:
-	VCMPPD      $0x04, Y8, Y7, Y5
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
-	VANDPD      Y5, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y5
-	VBLENDVPD   Y5, Y8, Y3, Y3
-	VMOVUPD     Y7, 32(DI)(SI*8)
-	VMOVUPD     32(R8)(SI*8), Y5
-	VFMADD231PD Y7, Y6, Y5
-	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row1051
-
-wide1050:
-	XORQ R10, R10
-	CMPQ SI, $0x00000004
-	JLT  rest1055
-
-whole1054:
-	VCVTPS2PD (R9)(R10*4), Y7
-	VMOVUPD   (DI)(R10*8), Y8
-	VSUBPD    Y5, Y7, Y7
-	VUCOMISD  X2, X0
-	JE        undamped1056
-	VCMPPD    $0x04, Y8, Y7, Y11
-	VMULPD    Y0, Y8, Y9
-	VMULPD    Y1, Y7, Y10
-	VADDPD    Y9, Y10, Y10
-	VBLENDVPD Y11, Y10, Y7, Y7
-
-undamped1056:
-	VCMPPD      $0x04, Y8, Y7, Y9
-	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
-	VANDPD      Y9, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y9
-	VBLENDVPD   Y9, Y8, Y3, Y3
-	VMOVUPD     Y7, (DI)(R10*8)
-	VMOVUPD     (R8)(R10*8), Y8
-	VFMADD231PD Y7, Y6, Y8
-	VMOVUPD     Y8, (R8)(R10*8)
-	ADDQ        $0x00000004, R10
-	SUBQ        $0x00000004, SI
-	CMPQ        SI, $0x00000004
-	JGE         whole1054
-
-rest1055:
-	TESTQ      SI, SI
-	JZ         done1057
-	LEAQ       constants<>+672(SB), R11
-	MOVQ       SI, R12
-	NEGQ       R12
-	VMOVUPD    (R11)(R12*8), Y7
-	VCVTPS2PD  (R9)(R10*4), Y8
-	VMASKMOVPD (DI)(R10*8), Y7, Y9
-	VSUBPD     Y5, Y8, Y8
-	VANDPD     Y7, Y8, Y8
-	VUCOMISD   X2, X0
-	JE         undamped1058
-	VCMPPD     $0x04, Y9, Y8, Y11
-	VMULPD     Y0, Y9, Y5
-	VMULPD     Y1, Y8, Y10
-	VADDPD     Y5, Y10, Y10
-	VBLENDVPD  Y11, Y10, Y8, Y8
-
-undamped1058:
-	VCMPPD    $0x04, Y9, Y8, Y5
-	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+160(SB), Y9, Y9
-	VANDPD    Y5, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y5
-	VBLENDVPD Y5, Y9, Y3, Y3
-	CMPQ      SI, $0x04
-	JLT       partial1059
-	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored1061
-
-partial1059:
-	CMPQ         SI, $0x02
-	JLT          single1060
-	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored1061
-	VEXTRACTF128 $0x01, Y8, X5
-	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored1061
-
-single1060:
-	VMOVSD X8, (DI)(R10*8)
-
-stored1061:
-	VMASKMOVPD  (R8)(R10*8), Y7, Y5
-	VFMADD231PD Y8, Y6, Y5
-	CMPQ        SI, $0x04
-	JLT         partial1062
-	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored1064
-
-partial1062:
-	CMPQ         SI, $0x02
-	JLT          single1063
-	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored1064
-	VEXTRACTF128 $0x01, Y5, X5
-	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored1064
-
-single1063:
-	VMOVSD X5, (R8)(R10*8)
-
-stored1064:
-done1057:
-row1051:
-absorbed1032:
-	ADDQ $0x00000040, DX
-	DECQ BX
-	JNZ  item1028
-
-done1029:
-	TESTQ   AX, AX
-	JZ      none1065
-	CMPQ    CX, $0x04
-	JLT     partial1066
-	VMOVUPD Y4, (AX)
-	JMP     stored1068
-
-partial1066:
-	CMPQ         CX, $0x02
-	JLT          single1067
-	VMOVUPD      X4, (AX)
-	JEQ          stored1068
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 16(AX)
-	JMP          stored1068
-
-single1067:
-	VMOVSD X4, (AX)
-
-stored1068:
-none1065:
-	VPERM2F128 $0x01, Y3, Y3, Y0
-	VPCMPGTQ   Y3, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y3, Y3
-	VPERMILPD  $0x05, Y3, Y0
-	VPCMPGTQ   Y3, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y3, Y3
-	MOVSD      X3, residual+96(FP)
-	VZEROUPPER
-	RET
-
-// func exponentials32x256(tables []float32, size int, inverse []float64) (left int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·exponentials32x256(SB), $0-64
-	MOVQ    tables_base+0(FP), AX
-	MOVQ    size+24(FP), CX
-	MOVQ    inverse_base+32(FP), DX
-	MOVQ    inverse_len+40(FP), BX
-	VMOVUPS constants<>+1504(SB), Y0
-	VMOVUPS constants<>+1632(SB), Y1
-	VMOVUPS constants<>+1664(SB), Y2
-	TESTQ   BX, BX
-	JLE     done1070
-
-table1069:
-	VXORPD       Y4, Y4, Y4
-	VCVTSD2SS    (DX), X4, X3
-	VBROADCASTSS X3, Y3
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x00000010
-	JLT          rest1072
-
-whole1071:
-	VMOVUPS (AX)(SI*4), Y5
-	VMULPS  Y3, Y5, Y5
-	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+2624(SB), Y5, Y5
-	VORPS   Y5, Y4, Y4
-	VMOVUPS 32(AX)(SI*4), Y5
-	VMULPS  Y3, Y5, Y5
-	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+2624(SB), Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000010, SI
-	SUBQ    $0x00000010, DI
-	CMPQ    DI, $0x00000010
-	JGE     whole1071
-
-rest1072:
-	CMPQ DI, $0x00000008
-	JLT  rest1074
-
-whole1073:
-	VMOVUPS (AX)(SI*4), Y5
-	VMULPS  Y3, Y5, Y5
-	VANDPS  Y2, Y5, Y5
-	VCMPPS  $0x06, constants<>+2624(SB), Y5, Y5
-	VORPS   Y5, Y4, Y4
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole1073
-
-rest1074:
-	TESTQ      DI, DI
-	JZ         done1075
-	LEAQ       constants<>+672(SB), R8
-	NEGQ       DI
-	VMOVUPS    (R8)(DI*4), Y5
-	VMASKMOVPS (AX)(SI*4), Y5, Y6
-	VMULPS     Y3, Y6, Y6
-	VANDPS     Y5, Y6, Y6
-	VANDPS     Y2, Y6, Y6
-	VCMPPS     $0x06, constants<>+2624(SB), Y6, Y6
-	VORPS      Y6, Y4, Y4
-
-done1075:
-	VMOVMSKPS Y4, SI
-	TESTL     SI, SI
-	JNZ       done1070
-	XORQ      SI, SI
-	MOVQ      CX, DI
-	CMPQ      DI, $0x00000010
-	JLT       rest1077
-
-whole1076:
-	VMOVUPS      (AX)(SI*4), Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+1536(SB), Y4, Y5
-	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+1568(SB), Y6, Y4
-	VFNMADD231PS constants<>+1600(SB), Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+1728(SB), Y8
-	VFMADD231PS  constants<>+1760(SB), Y4, Y8
-	VMOVUPS      constants<>+1792(SB), Y9
-	VFMADD231PS  constants<>+1824(SB), Y4, Y9
-	VMOVUPS      constants<>+1856(SB), Y10
-	VFMADD231PS  Y9, Y6, Y8
-	VFMADD231PS  Y10, Y7, Y8
-	VFMADD231PS  Y8, Y6, Y4
-	VADDPS       Y1, Y4, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      Y4, (AX)(SI*4)
-	VMOVUPS      32(AX)(SI*4), Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+1536(SB), Y4, Y5
-	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+1568(SB), Y6, Y4
-	VFNMADD231PS constants<>+1600(SB), Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+1728(SB), Y8
-	VFMADD231PS  constants<>+1760(SB), Y4, Y8
-	VMOVUPS      constants<>+1792(SB), Y9
-	VFMADD231PS  constants<>+1824(SB), Y4, Y9
-	VMOVUPS      constants<>+1856(SB), Y10
-	VFMADD231PS  Y9, Y6, Y8
-	VFMADD231PS  Y10, Y7, Y8
-	VFMADD231PS  Y8, Y6, Y4
-	VADDPS       Y1, Y4, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      Y4, 32(AX)(SI*4)
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000010, DI
-	CMPQ         DI, $0x00000010
-	JGE          whole1076
-
-rest1077:
-	CMPQ DI, $0x00000008
-	JLT  rest1079
-
-whole1078:
-	VMOVUPS      (AX)(SI*4), Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y0, Y5
-	VFMADD231PS  constants<>+1536(SB), Y4, Y5
-	VSUBPS       Y0, Y5, Y6
-	VFNMADD231PS constants<>+1568(SB), Y6, Y4
-	VFNMADD231PS constants<>+1600(SB), Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMULPS       Y6, Y6, Y7
-	VMOVUPS      constants<>+1728(SB), Y8
-	VFMADD231PS  constants<>+1760(SB), Y4, Y8
-	VMOVUPS      constants<>+1792(SB), Y9
-	VFMADD231PS  constants<>+1824(SB), Y4, Y9
-	VMOVUPS      constants<>+1856(SB), Y10
-	VFMADD231PS  Y9, Y6, Y8
-	VFMADD231PS  Y10, Y7, Y8
-	VFMADD231PS  Y8, Y6, Y4
-	VADDPS       Y1, Y4, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      Y4, (AX)(SI*4)
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole1078
-
-rest1079:
-	TESTQ        DI, DI
-	JZ           done1080
-	LEAQ         constants<>+672(SB), R8
-	MOVQ         DI, R9
-	NEGQ         R9
-	VMOVUPS      (R8)(R9*4), Y4
-	VMASKMOVPS   (AX)(SI*4), Y4, Y4
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y0, Y3
-	VFMADD231PS  constants<>+1536(SB), Y4, Y3
-	VSUBPS       Y0, Y3, Y5
-	VFNMADD231PS constants<>+1568(SB), Y5, Y4
-	VFNMADD231PS constants<>+1600(SB), Y5, Y4
-	VMULPS       Y4, Y4, Y5
-	VMULPS       Y5, Y5, Y6
-	VMOVUPS      constants<>+1728(SB), Y7
-	VFMADD231PS  constants<>+1760(SB), Y4, Y7
-	VMOVUPS      constants<>+1792(SB), Y8
-	VFMADD231PS  constants<>+1824(SB), Y4, Y8
-	VMOVUPS      constants<>+1856(SB), Y9
-	VFMADD231PS  Y8, Y5, Y7
-	VFMADD231PS  Y9, Y6, Y7
-	VFMADD231PS  Y7, Y5, Y4
-	VADDPS       Y1, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       Y3, Y4, Y4
-	CMPQ         DI, $0x08
-	JLT          partial1081
-	VMOVUPS      Y4, (AX)(SI*4)
-	JMP          stored1082
-
-partial1081:
-	LEAQ         (AX)(SI*4), SI
-	VMOVAPS      X4, X3
-	TESTQ        $0x00000004, DI
-	JZ           without1083
-	VMOVUPS      X3, (SI)
-	VEXTRACTF128 $0x01, Y4, X3
-	ADDQ         $0x00000010, SI
-
-without1083:
-	TESTQ     $0x00000002, DI
-	JZ        without1084
-	VMOVSD    X3, (SI)
-	VPERMILPD $0x01, X3, X3
-	ADDQ      $0x00000008, SI
-
-without1084:
-	TESTQ  $0x00000001, DI
-	JZ     without1085
-	VMOVSS X3, (SI)
-
-without1085:
-stored1082:
-done1080:
-	LEAQ (AX)(CX*4), AX
-	ADDQ $0x08, DX
-	DECQ BX
-	JNZ  table1069
-
-done1070:
-	MOVQ BX, left+56(FP)
-	VZEROUPPER
-	RET
-
-// func edgeBeliefs32x256(dst []float32, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float32, edges *int, count int, ku int, kv int) (done int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·edgeBeliefs32x256(SB), $10080-184
-	LEAQ  63(SP), CX
-	ANDQ  $-64, CX
-	XORQ  AX, AX
-	MOVQ  AX, 24(CX)
-	MOVQ  count+152(FP), AX
-	MOVQ  AX, 8(CX)
-	MOVQ  edges+144(FP), AX
-	MOVQ  AX, (CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done1088
-	MOVQ  AX, 80(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  ku+160(FP), DX
-	SUBQ  DX, AX
-	JLT   done1088
-	MOVQ  AX, 88(CX)
-	MOVQ  beliefs_len+80(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done1088
-	MOVQ  AX, 96(CX)
-	MOVQ  messages_len+104(FP), AX
-	MOVQ  kv+168(FP), DX
-	SUBQ  DX, AX
-	JLT   done1088
-	MOVQ  AX, 104(CX)
-	MOVQ  tables_len+128(FP), AX
-	MOVQ  ku+160(FP), DX
-	MOVQ  kv+168(FP), BX
-	IMULQ BX, DX
-	SUBQ  DX, AX
-	JLT   done1088
-	MOVQ  AX, 112(CX)
-	MOVQ  ku+160(FP), AX
-	SHLQ  $0x02, AX
-	ADDQ  $0x1f, AX
-	ANDQ  $-32, AX
-	MOVQ  kv+168(FP), DX
-	SHLQ  $0x02, DX
-	MOVQ  DX, BX
-	ADDQ  $0x1f, BX
-	ANDQ  $-32, BX
-	ADDQ  AX, BX
-	MOVQ  AX, 40(CX)
-	MOVQ  BX, 48(CX)
-	MOVL  $0x00001000, AX
-	XORL  DX, DX
-	DIVL  BX
-	CMPQ  AX, $0x40
-	JLE   few1089
-	MOVQ  $0x00000040, AX
-
-few1089:
-	MOVQ AX, 32(CX)
-
-chunk1086:
-	MOVQ  8(CX), AX
-	TESTQ AX, AX
-	JLE   done1088
-	CMPQ  AX, 32(CX)
-	JLE   part1087
-	MOVQ  32(CX), AX
-
-part1087:
-	MOVQ AX, 16(CX)
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass1090:
-	CMPQ       BX, 16(CX)
-	JGE        passed1092
-	MOVQ       (AX), SI
-	CMPQ       SI, 80(CX)
-	JHI        stop1091
-	MOVQ       8(AX), SI
-	CMPQ       SI, 88(CX)
-	JHI        stop1091
-	MOVQ       16(AX), SI
-	CMPQ       SI, 96(CX)
-	JHI        stop1091
-	MOVQ       24(AX), SI
-	CMPQ       SI, 104(CX)
-	JHI        stop1091
-	MOVQ       32(AX), SI
-	CMPQ       SI, 112(CX)
-	JHI        stop1091
-	MOVQ       beliefs_base+72(FP), SI
-	MOVQ       (AX), DI
-	LEAQ       (SI)(DI*8), DI
-	MOVQ       messages_base+96(FP), SI
-	MOVQ       8(AX), R8
-	LEAQ       (SI)(R8*8), R8
-	MOVQ       ku+160(FP), SI
-	VMOVUPD    constants<>+1312(SB), Y0
-	CMPQ       SI, $0x08
-	JNE        few1093
-	VMOVUPD    (DI), Y2
-	VMOVUPD    (R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VMOVUPD    32(DI), Y3
-	VMOVUPD    32(R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y4
-	VSUBPD     Y1, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVAPD    Y2, Y1
-	VMAXPD     Y3, Y1, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VCVTPD2PSY Y2, X0
-	VMOVUPS    X0, (DX)
-	VSUBPD     Y1, Y3, Y3
-	VCVTPD2PSY Y3, X0
-	VMOVUPS    X0, 16(DX)
-	JMP        cavity1095
-
-few1093:
-	CMPQ       SI, $0x04
-	JG         many1094
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       SI
-	VMOVUPD    (R9)(SI*8), Y1
-	VMASKMOVPD (DI), Y1, Y2
-	VMASKMOVPD (R8), Y1, Y3
-	VCMPPD     $0x00, Y0, Y3, Y4
-	VSUBPD     Y3, Y2, Y2
-	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVUPD    constants<>+1312(SB), Y3
-	VBLENDVPD  Y1, Y2, Y3, Y2
-	VMOVAPD    Y2, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y3
-	VMAXPD     Y3, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y3
-	VMAXPD     Y3, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VCVTPD2PSY Y2, X2
-	VMOVUPS    X2, (DX)
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 16(DX)
-	JMP        cavity1095
-
-many1094:
-	VMOVAPD Y0, Y1
-	XORQ    R9, R9
-	MOVQ    SI, R10
-	CMPQ    R10, $0x00000004
-	JLT     rest1097
-
-whole1096:
-	VMOVUPD   (DI)(R9*8), Y2
-	VMOVUPD   (R8)(R9*8), Y3
-	VCMPPD    $0x00, Y0, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y0, Y2, Y2
-	VMAXPD    Y2, Y1, Y1
-	ADDQ      $0x00000004, R9
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole1096
-
-rest1097:
-	TESTQ      R10, R10
-	JZ         done1098
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y1, Y1
-
-done1098:
-	VPERM2F128 $0x01, Y1, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	XORQ       R9, R9
-	MOVQ       SI, R10
-	CMPQ       R10, $0x00000004
-	JLT        rest1100
-
-whole1099:
-	VMOVUPD    (DI)(R9*8), Y2
-	VMOVUPD    (R8)(R9*8), Y3
-	VCMPPD     $0x00, Y0, Y3, Y4
-	VSUBPD     Y3, Y2, Y2
-	VBLENDVPD  Y4, Y0, Y2, Y2
-	VSUBPD     Y1, Y2, Y2
-	VCVTPD2PSY Y2, X2
-	VMOVUPS    X2, (DX)(R9*4)
-	ADDQ       $0x00000004, R9
-	SUBQ       $0x00000004, R10
-	CMPQ       R10, $0x00000004
-	JGE        whole1099
-
-rest1100:
-	TESTQ      R10, R10
-	JZ         done1101
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VSUBPD     Y1, Y3, Y3
-	VCVTPD2PSY Y3, X2
-	VMOVUPS    X2, (DX)(R9*4)
-
-done1101:
-	LEAQ       3(SI), SI
-	ANDQ       $-4, SI
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, (DX)(SI*4)
-
-cavity1095:
-	MOVQ       40(CX), SI
-	ADDQ       DX, SI
-	MOVQ       beliefs_base+72(FP), DI
-	MOVQ       16(AX), R8
-	LEAQ       (DI)(R8*8), R8
-	MOVQ       messages_base+96(FP), DI
-	MOVQ       24(AX), R9
-	LEAQ       (DI)(R9*8), R9
-	MOVQ       kv+168(FP), DI
-	VMOVUPD    constants<>+1312(SB), Y0
-	CMPQ       DI, $0x08
-	JNE        few1102
-	VMOVUPD    (R8), Y3
-	VMOVUPD    (R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y4
-	VSUBPD     Y2, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVUPD    32(R8), Y4
-	VMOVUPD    32(R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y5
-	VSUBPD     Y2, Y4, Y4
-	VBLENDVPD  Y5, Y0, Y4, Y4
-	VMOVAPD    Y3, Y2
-	VMAXPD     Y4, Y2, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VCVTPD2PSY Y3, X0
-	VMOVUPS    X0, (SI)
-	VSUBPD     Y2, Y4, Y4
-	VCVTPD2PSY Y4, X0
-	VMOVUPS    X0, 16(SI)
-	JMP        cavity1104
-
-few1102:
-	CMPQ       DI, $0x04
-	JG         many1103
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       DI
-	VMOVUPD    (R10)(DI*8), Y2
-	VMASKMOVPD (R8), Y2, Y3
-	VMASKMOVPD (R9), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMOVAPD    Y3, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y4
-	VMAXPD     Y4, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y4
-	VMAXPD     Y4, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VCVTPD2PSY Y3, X3
-	VMOVUPS    X3, (SI)
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, 16(SI)
-	JMP        cavity1104
-
-many1103:
-	VMOVAPD Y0, Y2
-	XORQ    R10, R10
-	MOVQ    DI, R11
-	CMPQ    R11, $0x00000004
-	JLT     rest1106
-
-whole1105:
-	VMOVUPD   (R8)(R10*8), Y3
-	VMOVUPD   (R9)(R10*8), Y4
-	VCMPPD    $0x00, Y0, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y0, Y3, Y3
-	VMAXPD    Y3, Y2, Y2
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, R11
-	CMPQ      R11, $0x00000004
-	JGE       whole1105
-
-rest1106:
-	TESTQ      R11, R11
-	JZ         done1107
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y5
-	VBLENDVPD  Y3, Y4, Y5, Y4
-	VMAXPD     Y4, Y2, Y2
-
-done1107:
-	VPERM2F128 $0x01, Y2, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
-	XORQ       R10, R10
-	MOVQ       DI, R11
-	CMPQ       R11, $0x00000004
-	JLT        rest1109
-
-whole1108:
-	VMOVUPD    (R8)(R10*8), Y3
-	VMOVUPD    (R9)(R10*8), Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VSUBPD     Y2, Y3, Y3
-	VCVTPD2PSY Y3, X3
-	VMOVUPS    X3, (SI)(R10*4)
-	ADDQ       $0x00000004, R10
-	SUBQ       $0x00000004, R11
-	CMPQ       R11, $0x00000004
-	JGE        whole1108
-
-rest1109:
-	TESTQ      R11, R11
-	JZ         done1110
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y5
-	VBLENDVPD  Y3, Y4, Y5, Y4
-	VSUBPD     Y2, Y4, Y4
-	VCVTPD2PSY Y4, X3
-	VMOVUPS    X3, (SI)(R10*4)
-
-done1110:
-	LEAQ       3(DI), DI
-	ANDQ       $-4, DI
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, (SI)(DI*4)
-
-cavity1104:
-	VADDSD X2, X1, X1
-	VMOVSD X1, 128(CX)(BX*8)
-	ADDQ   $0x00000028, AX
-	ADDQ   48(CX), DX
-	INCQ   BX
-	JMP    pass1090
-
-stop1091:
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed1092:
-	MOVQ  16(CX), DX
-	IMULQ 48(CX), DX
-	LEAQ  1760(CX), AX
-	ADDQ  AX, DX
-	CMPQ  AX, DX
-	JGE   vectors1112
-
-vector1111:
-	VMOVUPS      (AX), Y0
-	VMOVUPS      Y0, Y1
-	VMOVUPS      constants<>+1888(SB), Y2
-	VCMPPS       $0x05, Y2, Y0, Y3
-	VMAXPS       Y0, Y2, Y0
-	VMOVUPS      constants<>+1504(SB), Y2
-	VFMADD231PS  constants<>+1536(SB), Y0, Y2
-	VSUBPS       constants<>+1504(SB), Y2, Y4
-	VFNMADD231PS constants<>+1568(SB), Y4, Y0
-	VFNMADD231PS constants<>+1600(SB), Y4, Y0
-	VMULPS       Y0, Y0, Y4
-	VMULPS       Y4, Y4, Y5
-	VMOVUPS      constants<>+1728(SB), Y6
-	VFMADD231PS  constants<>+1760(SB), Y0, Y6
-	VMOVUPS      constants<>+1792(SB), Y7
-	VFMADD231PS  constants<>+1824(SB), Y0, Y7
-	VMOVUPS      constants<>+1856(SB), Y8
-	VFMADD231PS  Y7, Y4, Y6
-	VFMADD231PS  Y8, Y5, Y6
-	VFMADD231PS  Y6, Y4, Y0
-	VADDPS       constants<>+1632(SB), Y0, Y0
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constants<>+1632(SB), Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VANDPS       Y3, Y0, Y0
-	VANDPS       Y3, Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 4128(AX)
-	ADDQ         $0x20, AX
-	CMPQ         AX, DX
-	JLT          vector1111
-
-vectors1112:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass1113:
-	CMPQ         BX, 16(CX)
-	JGE          passed1115
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general1116
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general1116
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*4), DI
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4128(DX), Y1
-	VMOVUPS      (DI), Y2
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	VBROADCASTSS 4(DX), Y2
-	VBROADCASTSS 4132(DX), Y3
-	VMOVUPS      32(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 4136(DX), Y3
-	VMOVUPS      64(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 12(DX), Y2
-	VBROADCASTSS 4140(DX), Y3
-	VMOVUPS      96(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 16(DX), Y2
-	VBROADCASTSS 4144(DX), Y3
-	VMOVUPS      128(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 20(DX), Y2
-	VBROADCASTSS 4148(DX), Y3
-	VMOVUPS      160(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 24(DX), Y2
-	VBROADCASTSS 4152(DX), Y3
-	VMOVUPS      192(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VBROADCASTSS 28(DX), Y2
-	VBROADCASTSS 4156(DX), Y3
-	VMOVUPS      224(DI), Y4
-	VFMADD231PS  Y4, Y2, Y0
-	VFMADD231PS  Y4, Y3, Y1
-	VMULPS       32(DX), Y0, Y2
-	VMULPS       32(DX), Y1, Y1
-	VFMADD231PS  4160(DX), Y0, Y1
-	VHADDPS      Y1, Y2, Y2
-	VHADDPS      Y2, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X0, X2, X2
-	VMOVSS       X2, 672(CX)(BX*4)
-	VEXTRACTPS   $0x01, X2, 1216(CX)(BX*4)
-	JMP          shaped1117
-
-general1116:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   tables_base+120(FP), SI
-	MOVQ   32(AX), DI
-	LEAQ   (SI)(DI*4), DI
-	MOVQ   40(CX), SI
-	ADDQ   DX, SI
-	MOVQ   kv+168(FP), R8
-	MOVQ   R8, R10
-	SHLQ   $0x02, R10
-	MOVQ   kv+168(FP), R8
-	XORQ   R11, R11
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000020
-	JLT    rest1119
-
-panel1118:
-	MOVQ   DX, R9
-	LEAQ   (DI)(R11*1), R8
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	MOVQ   ku+160(FP), R13
-	CMPQ   R13, $0x00000001
-	JLT    rows1122
-
-row1121:
-	VBROADCASTSS (R9), Y10
-	VBROADCASTSS 4128(R9), Y11
-	VMOVUPS      (R8), Y12
-	VFMADD231PS  Y12, Y10, Y2
-	VFMADD231PS  Y12, Y11, Y6
-	VMOVUPS      32(R8), Y12
-	VFMADD231PS  Y12, Y10, Y3
-	VFMADD231PS  Y12, Y11, Y7
-	VMOVUPS      64(R8), Y12
-	VFMADD231PS  Y12, Y10, Y4
-	VFMADD231PS  Y12, Y11, Y8
-	VMOVUPS      96(R8), Y12
-	VFMADD231PS  Y12, Y10, Y5
-	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         $0x00000004, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row1121
-
-rows1122:
-	VFMADD231PS (SI)(R11*1), Y2, Y0
-	VFMADD231PS (SI)(R11*1), Y6, Y1
-	VFMADD231PS 4128(SI)(R11*1), Y2, Y1
-	VFMADD231PS 32(SI)(R11*1), Y3, Y0
-	VFMADD231PS 32(SI)(R11*1), Y7, Y1
-	VFMADD231PS 4160(SI)(R11*1), Y3, Y1
-	VFMADD231PS 64(SI)(R11*1), Y4, Y0
-	VFMADD231PS 64(SI)(R11*1), Y8, Y1
-	VFMADD231PS 4192(SI)(R11*1), Y4, Y1
-	VFMADD231PS 96(SI)(R11*1), Y5, Y0
-	VFMADD231PS 96(SI)(R11*1), Y9, Y1
-	VFMADD231PS 4224(SI)(R11*1), Y5, Y1
-	ADDQ        $0x00000080, R11
-	SUBQ        $0x00000020, R12
-	CMPQ        R12, $0x00000020
-	JGE         panel1118
-
-rest1119:
-	TESTQ   R12, R12
-	JZ      done1120
-	CMPQ    R12, $0x00000008
-	JGT     wider1123
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPS (R8)(R9*4), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000002
-	JLT     rows1125
-
-row1124:
-	VBROADCASTSS (R9), Y7
-	VBROADCASTSS 4128(R9), Y8
-	VMASKMOVPS   (R8), Y2, Y9
-	VFMADD231PS  Y9, Y7, Y3
-	VFMADD231PS  Y9, Y8, Y5
-	VBROADCASTSS 4(R9), Y7
-	VBROADCASTSS 4132(R9), Y8
-	VMASKMOVPS   (R8)(R10*1), Y2, Y9
-	VFMADD231PS  Y9, Y7, Y4
-	VFMADD231PS  Y9, Y8, Y6
-	ADDQ         $0x00000008, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row1124
-
-rows1125:
-	CMPQ DI, $0x00000001
-	JLT  rows1127
-
-row1126:
-	VBROADCASTSS (R9), Y7
-	VBROADCASTSS 4128(R9), Y8
-	VMASKMOVPS   (R8), Y2, Y9
-	VFMADD231PS  Y9, Y7, Y3
-	VFMADD231PS  Y9, Y8, Y5
-	ADDQ         $0x00000004, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row1126
-
-rows1127:
-	VADDPS      Y4, Y3, Y3
-	VADDPS      Y6, Y5, Y5
-	VFMADD231PS (SI)(R11*1), Y3, Y0
-	VFMADD231PS (SI)(R11*1), Y5, Y1
-	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	JMP         done1120
-
-wider1123:
-	CMPQ    R12, $0x00000010
-	JGT     wider1128
-	SUBQ    $0x00000008, R12
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPS (R8)(R9*4), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000002
-	JLT     rows1130
-
-row1129:
-	VBROADCASTSS (R9), Y11
-	VBROADCASTSS 4128(R9), Y12
-	VMOVUPS      (R8), Y13
-	VFMADD231PS  Y13, Y11, Y3
-	VFMADD231PS  Y13, Y12, Y7
-	VMASKMOVPS   32(R8), Y2, Y13
-	VFMADD231PS  Y13, Y11, Y4
-	VFMADD231PS  Y13, Y12, Y8
-	VBROADCASTSS 4(R9), Y11
-	VBROADCASTSS 4132(R9), Y12
-	VMOVUPS      (R8)(R10*1), Y13
-	VFMADD231PS  Y13, Y11, Y5
-	VFMADD231PS  Y13, Y12, Y9
-	VMASKMOVPS   32(R8)(R10*1), Y2, Y13
-	VFMADD231PS  Y13, Y11, Y6
-	VFMADD231PS  Y13, Y12, Y10
-	ADDQ         $0x00000008, R9
-	LEAQ         (R8)(R10*2), R8
-	SUBQ         $0x00000002, DI
-	CMPQ         DI, $0x00000002
-	JGE          row1129
-
-rows1130:
-	CMPQ DI, $0x00000001
-	JLT  rows1132
-
-row1131:
-	VBROADCASTSS (R9), Y11
-	VBROADCASTSS 4128(R9), Y12
-	VMOVUPS      (R8), Y13
-	VFMADD231PS  Y13, Y11, Y3
-	VFMADD231PS  Y13, Y12, Y7
-	VMASKMOVPS   32(R8), Y2, Y13
-	VFMADD231PS  Y13, Y11, Y4
-	VFMADD231PS  Y13, Y12, Y8
-	ADDQ         $0x00000004, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row1131
-
-rows1132:
-	VADDPS      Y5, Y3, Y3
-	VADDPS      Y9, Y7, Y7
-	VFMADD231PS (SI)(R11*1), Y3, Y0
-	VFMADD231PS (SI)(R11*1), Y7, Y1
-	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	VADDPS      Y6, Y4, Y4
-	VADDPS      Y10, Y8, Y8
-	VFMADD231PS 32(SI)(R11*1), Y4, Y0
-	VFMADD231PS 32(SI)(R11*1), Y8, Y1
-	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	JMP         done1120
-
-wider1128:
-	CMPQ    R12, $0x00000018
-	JGT     wider1133
-	SUBQ    $0x00000010, R12
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPS (R8)(R9*4), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows1135
-
-row1134:
-	VBROADCASTSS (R9), Y9
-	VBROADCASTSS 4128(R9), Y10
-	VMOVUPS      (R8), Y11
-	VFMADD231PS  Y11, Y9, Y3
-	VFMADD231PS  Y11, Y10, Y6
-	VMOVUPS      32(R8), Y11
-	VFMADD231PS  Y11, Y9, Y4
-	VFMADD231PS  Y11, Y10, Y7
-	VMASKMOVPS   64(R8), Y2, Y11
-	VFMADD231PS  Y11, Y9, Y5
-	VFMADD231PS  Y11, Y10, Y8
-	ADDQ         $0x00000004, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row1134
-
-rows1135:
-	VFMADD231PS (SI)(R11*1), Y3, Y0
-	VFMADD231PS (SI)(R11*1), Y6, Y1
-	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	VFMADD231PS 32(SI)(R11*1), Y4, Y0
-	VFMADD231PS 32(SI)(R11*1), Y7, Y1
-	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	VFMADD231PS 64(SI)(R11*1), Y5, Y0
-	VFMADD231PS 64(SI)(R11*1), Y8, Y1
-	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	JMP         done1120
-
-wider1133:
-	SUBQ    $0x00000018, R12
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    R12, R9
-	NEGQ    R9
-	VMOVUPS (R8)(R9*4), Y2
-	MOVQ    DX, R9
-	LEAQ    (DI)(R11*1), R8
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	MOVQ    ku+160(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows1138
-
-row1137:
-	VBROADCASTSS (R9), Y11
-	VBROADCASTSS 4128(R9), Y12
-	VMOVUPS      (R8), Y13
-	VFMADD231PS  Y13, Y11, Y3
-	VFMADD231PS  Y13, Y12, Y7
-	VMOVUPS      32(R8), Y13
-	VFMADD231PS  Y13, Y11, Y4
-	VFMADD231PS  Y13, Y12, Y8
-	VMOVUPS      64(R8), Y13
-	VFMADD231PS  Y13, Y11, Y5
-	VFMADD231PS  Y13, Y12, Y9
-	VMASKMOVPS   96(R8), Y2, Y13
-	VFMADD231PS  Y13, Y11, Y6
-	VFMADD231PS  Y13, Y12, Y10
-	ADDQ         $0x00000004, R9
-	ADDQ         R10, R8
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row1137
-
-rows1138:
-	VFMADD231PS (SI)(R11*1), Y3, Y0
-	VFMADD231PS (SI)(R11*1), Y7, Y1
-	VFMADD231PS 4128(SI)(R11*1), Y3, Y1
-	VFMADD231PS 32(SI)(R11*1), Y4, Y0
-	VFMADD231PS 32(SI)(R11*1), Y8, Y1
-	VFMADD231PS 4160(SI)(R11*1), Y4, Y1
-	VFMADD231PS 64(SI)(R11*1), Y5, Y0
-	VFMADD231PS 64(SI)(R11*1), Y9, Y1
-	VFMADD231PS 4192(SI)(R11*1), Y5, Y1
-	VFMADD231PS 96(SI)(R11*1), Y6, Y0
-	VFMADD231PS 96(SI)(R11*1), Y10, Y1
-	VFMADD231PS 4224(SI)(R11*1), Y6, Y1
-
-done1120:
-	VHADDPS      Y1, Y0, Y0
-	VHADDPS      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMOVSS       X0, 672(CX)(BX*4)
-	VEXTRACTPS   $0x01, X0, 1216(CX)(BX*4)
-
-shaped1117:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass1113
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed1115:
-	MOVQ    16(CX), AX
-	VMOVUPS constants<>+1632(SB), Y0
-	MOVQ    24(CX), DX
-	MOVQ    logZ_base+24(FP), BX
-	MOVQ    product_base+48(FP), SI
-	LEAQ    (BX)(DX*8), BX
-	LEAQ    (SI)(DX*8), SI
-	XORQ    DX, DX
-	CMPQ    AX, $0x00000004
-	JLT     rest1140
-
-whole1139:
-	VMOVUPS   672(CX)(DX*4), X1
-	VCMPPS    $0x19, constants<>+2592(SB), X1, X2
-	VCMPPS    $0x1e, constants<>+2112(SB), X1, X3
-	VORPS     X3, X2, X2
-	VMOVMSKPS X2, DI
-	TESTL     DI, DI
-	JZ        safe1141
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe1141
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
-
-safe1141:
-	VDIVPS      X1, X0, X2
-	VMOVUPS     X2, 672(CX)(DX*4)
-	VMULPS      1216(CX)(DX*4), X2, X2
-	VCVTPS2PD   X1, Y1
-	VCVTPS2PD   X2, Y2
-	VMOVUPD     128(CX)(DX*8), Y3
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (SI)(DX*8)
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+736(SB), Y2, Y2
-	VSUBPD      constants<>+832(SB), Y2, Y2
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y5
-	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+960(SB), Y7
-	VFMADD213PD constants<>+992(SB), Y6, Y7
-	VFMADD213PD constants<>+1024(SB), Y6, Y7
-	VFMADD213PD constants<>+1056(SB), Y6, Y7
-	VMOVUPD     constants<>+1088(SB), Y8
-	VFMADD213PD constants<>+1120(SB), Y6, Y8
-	VFMADD213PD constants<>+1152(SB), Y6, Y8
-	VMULPD      constants<>+608(SB), Y1, Y9
-	VMULPD      Y1, Y9, Y9
-	VMOVUPD     Y9, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+1184(SB), Y2, Y6
-	VFMADD231PD Y10, Y4, Y6
-	VSUBPD      Y6, Y9, Y9
-	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+1216(SB), Y9, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (BX)(DX*8)
-	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000004, AX
-	CMPQ        AX, $0x00000004
-	JGE         whole1139
-
-rest1140:
-	TESTQ     AX, AX
-	JZ        done1142
-	LEAQ      constants<>+672(SB), DI
-	MOVQ      AX, R8
-	NEGQ      R8
-	VMOVUPD   (DI)(R8*8), Y1
-	VMOVUPS   672(CX)(DX*4), X1
-	VCMPPS    $0x19, constants<>+2592(SB), X1, X2
-	VCMPPS    $0x1e, constants<>+2112(SB), X1, X3
-	VORPS     X3, X2, X2
-	VMOVMSKPS X2, DI
-	TESTL     DI, DI
-	JZ        safe1143
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe1143
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
-
-safe1143:
-	VDIVPS    X1, X0, X0
-	VMOVUPS   X0, 672(CX)(DX*4)
-	VMULPS    1216(CX)(DX*4), X0, X0
-	VCVTPS2PD X1, Y1
-	VCVTPS2PD X0, Y0
-	VMOVUPD   128(CX)(DX*8), Y2
-	VADDPD    Y2, Y0, Y0
-	CMPQ      AX, $0x04
-	JLT       partial1144
-	VMOVUPD   Y0, (SI)(DX*8)
-	JMP       stored1146
-
-partial1144:
-	CMPQ         AX, $0x02
-	JLT          single1145
-	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1146
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1146
-
-single1145:
-	VMOVSD X0, (SI)(DX*8)
-
-stored1146:
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y0
-	VORPD       constants<>+736(SB), Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y3
-	VDIVPD      Y3, Y1, Y3
-	VMULPD      Y3, Y3, Y4
-	VMULPD      Y4, Y4, Y5
-	VMOVUPD     constants<>+960(SB), Y6
-	VFMADD213PD constants<>+992(SB), Y5, Y6
-	VFMADD213PD constants<>+1024(SB), Y5, Y6
-	VFMADD213PD constants<>+1056(SB), Y5, Y6
-	VMOVUPD     constants<>+1088(SB), Y7
-	VFMADD213PD constants<>+1120(SB), Y5, Y7
-	VFMADD213PD constants<>+1152(SB), Y5, Y7
-	VMULPD      constants<>+608(SB), Y1, Y8
-	VMULPD      Y1, Y8, Y8
-	VMOVUPD     Y8, Y9
-	VFMADD231PD Y7, Y5, Y9
-	VFMADD231PD Y6, Y4, Y9
-	VMULPD      constants<>+1184(SB), Y0, Y5
-	VFMADD231PD Y9, Y3, Y5
-	VSUBPD      Y5, Y8, Y8
-	VSUBPD      Y1, Y8, Y8
-	VFMSUB132PD constants<>+1216(SB), Y8, Y0
-	VADDPD      Y2, Y0, Y0
-	CMPQ        AX, $0x04
-	JLT         partial1147
-	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1149
-
-partial1147:
-	CMPQ         AX, $0x02
-	JLT          single1148
-	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1149
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1149
-
-single1148:
-	VMOVSD X0, (BX)(DX*8)
-
-stored1149:
-done1142:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass1150:
-	CMPQ         BX, 16(CX)
-	JGE          passed1152
-	MOVQ         ku+160(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general1153
-	MOVQ         kv+168(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general1153
-	MOVQ         tables_base+120(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*4), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+160(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+168(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*4), SI
-	VBROADCASTSS 672(CX)(BX*4), Y0
-	VMULPS       32(DX), Y0, Y0
-	VBROADCASTSS (DX), Y1
-	VMULPS       (DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, (SI)
-	VBROADCASTSS 4(DX), Y1
-	VMULPS       32(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 32(SI)
-	VBROADCASTSS 8(DX), Y1
-	VMULPS       64(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 64(SI)
-	VBROADCASTSS 12(DX), Y1
-	VMULPS       96(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 96(SI)
-	VBROADCASTSS 16(DX), Y1
-	VMULPS       128(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 128(SI)
-	VBROADCASTSS 20(DX), Y1
-	VMULPS       160(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 160(SI)
-	VBROADCASTSS 24(DX), Y1
-	VMULPS       192(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 192(SI)
-	VBROADCASTSS 28(DX), Y1
-	VMULPS       224(DI), Y1, Y1
-	VMULPS       Y0, Y1, Y1
-	VMOVUPS      Y1, 224(SI)
-	JMP          shaped1154
-
-general1153:
-	MOVQ         40(CX), SI
-	ADDQ         DX, SI
-	VBROADCASTSS 672(CX)(BX*4), Y0
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         dst_len+8(FP), DI
-	LEAQ         -32(R8)(DI*4), DI
-	MOVQ         DI, 56(CX)
-	MOVQ         kv+168(FP), DI
-	SHLQ         $0x02, DI
-	MOVQ         DI, 64(CX)
-	MOVQ         ku+160(FP), DI
-	MOVQ         DI, 72(CX)
-	MOVQ         kv+168(FP), DI
-	CMPQ         DI, $0x08
-	JLE          short1155
-	MOVQ         tables_base+120(FP), DI
-	MOVQ         32(AX), R8
-	LEAQ         (DI)(R8*4), R8
-	MOVQ         dst_base+0(FP), R9
-	MOVQ         24(CX), DI
-	ADDQ         BX, DI
-	MOVQ         ku+160(FP), R10
-	IMULQ        R10, DI
-	MOVQ         kv+168(FP), R10
-	IMULQ        R10, DI
-	LEAQ         (R9)(DI*4), DI
-	MOVQ         DX, R9
-
-row1157:
-	VBROADCASTSS (R9), Y1
-	VMULPS       Y0, Y1, Y1
-	MOVQ         kv+168(FP), R10
-	XORQ         R11, R11
-	CMPQ         R10, $0x00000008
-	JLT          rest1159
-
-whole1158:
-	VMOVUPS (R8)(R11*4), Y2
-	VMULPS  (SI)(R11*4), Y2, Y2
-	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, (DI)(R11*4)
-	ADDQ    $0x00000008, R11
-	SUBQ    $0x00000008, R10
-	CMPQ    R10, $0x00000008
-	JGE     whole1158
-
-rest1159:
-	TESTQ      R10, R10
-	JZ         done1160
-	LEAQ       constants<>+672(SB), R12
-	MOVQ       R10, R13
-	NEGQ       R13
-	VMOVUPS    (R12)(R13*4), Y2
-	VMASKMOVPS (R8)(R11*4), Y2, Y2
-	VMULPS     (SI)(R11*4), Y2, Y2
-	VMULPS     Y1, Y2, Y2
-	LEAQ       (DI)(R11*4), R11
-	CMPQ       R11, 56(CX)
-	JGT        pieces1161
-	VMOVUPS    Y2, (R11)
-	JMP        written1162
-
-pieces1161:
-	CMPQ    R10, $0x08
-	JLT     partial1163
-	VMOVUPS Y2, (R11)
-	JMP     stored1164
-
-partial1163:
-	LEAQ         (R11), R11
-	VMOVAPS      X2, X1
-	TESTQ        $0x00000004, R10
-	JZ           without1165
-	VMOVUPS      X1, (R11)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $0x00000010, R11
-
-without1165:
-	TESTQ     $0x00000002, R10
-	JZ        without1166
-	VMOVSD    X1, (R11)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, R11
-
-without1166:
-	TESTQ  $0x00000001, R10
-	JZ     without1167
-	VMOVSS X1, (R11)
-
-without1167:
-stored1164:
-written1162:
-done1160:
-	ADDQ $0x04, R9
-	ADDQ 64(CX), R8
-	ADDQ 64(CX), DI
-	DECQ 72(CX)
-	JNZ  row1157
-	JMP  done1156
-
-short1155:
-	MOVQ    kv+168(FP), DI
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    DI, R9
-	NEGQ    R9
-	VMOVUPS (R8)(R9*4), Y2
-	XORQ    R8, R8
-	MOVQ    tables_base+120(FP), R9
-	MOVQ    32(AX), R10
-	LEAQ    (R9)(R10*4), R10
-	MOVQ    dst_base+0(FP), R11
-	MOVQ    24(CX), R9
-	ADDQ    BX, R9
-	MOVQ    ku+160(FP), R12
-	IMULQ   R12, R9
-	MOVQ    kv+168(FP), R12
-	IMULQ   R12, R9
-	LEAQ    (R11)(R9*4), R9
-	MOVQ    DX, R11
-
-row1168:
-	VBROADCASTSS (R11), Y1
-	VMULPS       Y0, Y1, Y1
-	VMASKMOVPS   (R10)(R8*4), Y2, Y3
-	VMULPS       (SI)(R8*4), Y3, Y3
-	VMULPS       Y1, Y3, Y3
-	LEAQ         (R9)(R8*4), R12
-	CMPQ         R12, 56(CX)
-	JGT          pieces1169
-	VMOVUPS      Y3, (R12)
-	JMP          written1170
-
-pieces1169:
-	CMPQ    DI, $0x08
-	JLT     partial1171
-	VMOVUPS Y3, (R12)
-	JMP     stored1172
-
-partial1171:
-	LEAQ         (R12), R12
-	VMOVAPS      X3, X1
-	TESTQ        $0x00000004, DI
-	JZ           without1173
-	VMOVUPS      X1, (R12)
-	VEXTRACTF128 $0x01, Y3, X1
-	ADDQ         $0x00000010, R12
-
-without1173:
-	TESTQ     $0x00000002, DI
-	JZ        without1174
-	VMOVSD    X1, (R12)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, R12
-
-without1174:
-	TESTQ  $0x00000001, DI
-	JZ     without1175
-	VMOVSS X1, (R12)
-
-without1175:
-stored1172:
-written1170:
-	ADDQ $0x04, R11
-	ADDQ 64(CX), R10
-	ADDQ 64(CX), R9
-	DECQ 72(CX)
-	JNZ  row1168
-
-done1156:
-shaped1154:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass1150
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed1152:
-	MOVQ AX, (CX)
-	MOVQ 16(CX), AX
-	ADDQ AX, 24(CX)
-	SUBQ AX, 8(CX)
-	JMP  chunk1086
-
-done1088:
-	MOVQ 24(CX), AX
-	MOVQ AX, done+176(FP)
-	VZEROUPPER
-	RET
-
-// func narrow256(dst []float32, x []float64)
-// Requires: AVX
-TEXT ·narrow256(SB), $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ x_len+32(FP), DX
-	XORQ BX, BX
-	CMPQ DX, $0x00000008
-	JLT  rest1177
-
-whole1176:
-	VCVTPD2PSY  (CX)(BX*8), X0
-	VCVTPD2PSY  32(CX)(BX*8), X1
-	VINSERTF128 $0x01, X1, Y0, Y1
-	VMOVUPS     Y1, (AX)(BX*4)
-	ADDQ        $0x00000008, BX
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         whole1176
-
-rest1177:
-	TESTQ      DX, DX
-	JZ         done1180
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       DX, DI
-	NEGQ       DI
-	VMOVUPS    (SI)(DI*4), Y1
-	CMPQ       DX, $0x04
-	JL         few1181
-	VCVTPD2PSY (CX)(BX*8), X0
-	VMOVUPS    X0, (AX)(BX*4)
-	ADDQ       $0x04, BX
-	SUBQ       $0x04, DX
-	JZ         narrow1182
-
-few1181:
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       DX, DI
-	NEGQ       DI
-	VMOVUPD    (SI)(DI*8), Y1
-	VMASKMOVPD (CX)(BX*8), Y1, Y1
-	VCVTPD2PSY Y1, X0
-	CMPQ       DX, $0x08
-	JLT        partial1183
-	VMOVUPS    Y0, (AX)(BX*4)
-	JMP        stored1184
-
-partial1183:
-	LEAQ         (AX)(BX*4), AX
-	VMOVAPS      X0, X1
-	TESTQ        $0x00000004, DX
-	JZ           without1185
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $0x00000010, AX
-
-without1185:
-	TESTQ     $0x00000002, DX
-	JZ        without1186
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $0x00000008, AX
-
-without1186:
-	TESTQ  $0x00000001, DX
-	JZ     without1187
-	VMOVSS X1, (AX)
-
-without1187:
-stored1184:
-narrow1182:
-done1180:
-	VZEROUPPER
-	RET
-
 // func expShift256(dst []float64, x []float64, shift float64) (total float64)
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·expShift256(SB), $0-64
@@ -13340,16 +6152,16 @@ TEXT ·expShift256(SB), $0-64
 	VXORPD       Y1, Y1, Y1
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000004
-	JLT          rest1189
+	JLT          rest533
 
-whole1188:
+whole532:
 	VMOVUPD      (CX)(BX*8), Y2
 	VSUBPD       Y0, Y2, Y2
 	VANDPD       constants<>+160(SB), Y2, Y3
 	VCMPPD       $0x06, constants<>+192(SB), Y3, Y3
 	VMOVMSKPD    Y3, SI
 	TESTL        SI, SI
-	JNZ          slow1190
+	JNZ          slow534
 	VMOVUPD      constants<>+0(SB), Y3
 	VFMADD231PD  constants<>+32(SB), Y2, Y3
 	VSUBPD       constants<>+0(SB), Y3, Y4
@@ -13376,9 +6188,9 @@ whole1188:
 	VPSLLQ       $0x34, Y3, Y3
 	VPADDQ       Y3, Y2, Y2
 	VMOVUPD      Y2, Y2
-	JMP          done1191
+	JMP          done535
 
-slow1190:
+slow534:
 	VMOVUPD      constants<>+544(SB), Y3
 	VMAXPD       Y2, Y3, Y2
 	VMOVUPD      constants<>+576(SB), Y3
@@ -13418,17 +6230,17 @@ slow1190:
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y3, Y2, Y2
 
-done1191:
+done535:
 	VMOVUPD Y2, (AX)(BX*8)
 	VADDPD  Y2, Y1, Y1
 	ADDQ    $0x00000004, BX
 	SUBQ    $0x00000004, DX
 	CMPQ    DX, $0x00000004
-	JGE     whole1188
+	JGE     whole532
 
-rest1189:
+rest533:
 	TESTQ        DX, DX
-	JZ           done1192
+	JZ           done536
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -13440,7 +6252,7 @@ rest1189:
 	VCMPPD       $0x06, constants<>+192(SB), Y0, Y0
 	VMOVMSKPD    Y0, CX
 	TESTL        CX, CX
-	JNZ          slow1193
+	JNZ          slow537
 	VMOVUPD      constants<>+0(SB), Y0
 	VFMADD231PD  constants<>+32(SB), Y3, Y0
 	VSUBPD       constants<>+0(SB), Y0, Y4
@@ -13467,9 +6279,9 @@ rest1189:
 	VPSLLQ       $0x34, Y0, Y0
 	VPADDQ       Y0, Y3, Y3
 	VMOVUPD      Y3, Y0
-	JMP          done1194
+	JMP          done538
 
-slow1193:
+slow537:
 	VMOVUPD      constants<>+544(SB), Y0
 	VMAXPD       Y3, Y0, Y3
 	VMOVUPD      constants<>+576(SB), Y0
@@ -13509,29 +6321,29 @@ slow1193:
 	VMULPD       Y4, Y3, Y3
 	VMULPD       Y0, Y3, Y0
 
-done1194:
+done538:
 	CMPQ    DX, $0x04
-	JLT     partial1195
+	JLT     partial539
 	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored1197
+	JMP     stored541
 
-partial1195:
+partial539:
 	CMPQ         DX, $0x02
-	JLT          single1196
+	JLT          single540
 	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored1197
+	JEQ          stored541
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored1197
+	JMP          stored541
 
-single1196:
+single540:
 	VMOVSD X0, (AX)(BX*8)
 
-stored1197:
+stored541:
 	VANDPD Y2, Y0, Y0
 	VADDPD Y0, Y1, Y1
 
-done1192:
+done536:
 	VPERM2F128 $0x01, Y1, Y1, Y0
 	VADDPD     Y0, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y0
@@ -13549,9 +6361,9 @@ TEXT ·max256(SB), $0-32
 	VXORPD  Y1, Y1, Y1
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000004
-	JLT     rest1199
+	JLT     rest543
 
-whole1198:
+whole542:
 	VMOVUPD (AX)(DX*8), Y2
 	VMAXPD  Y2, Y0, Y0
 	VCMPPD  $0x03, Y2, Y2, Y2
@@ -13559,11 +6371,11 @@ whole1198:
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole1198
+	JGE     whole542
 
-rest1199:
+rest543:
 	TESTQ      CX, CX
-	JZ         done1200
+	JZ         done544
 	LEAQ       constants<>+672(SB), BX
 	NEGQ       CX
 	VMOVUPD    (BX)(CX*8), Y2
@@ -13574,17 +6386,17 @@ rest1199:
 	VCMPPD     $0x03, Y3, Y3, Y3
 	VORPD      Y3, Y1, Y1
 
-done1200:
+done544:
 	VPERM2F128 $0x01, Y0, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y2
 	VMAXPD     Y2, Y0, Y0
 	VMOVMSKPD  Y1, AX
 	TESTL      AX, AX
-	JZ         numbers1201
+	JZ         numbers545
 	VMOVUPD    constants<>+1376(SB), Y0
 
-numbers1201:
+numbers545:
 	MOVSD X0, ret+24(FP)
 	VZEROUPPER
 	RET
@@ -13598,9 +6410,9 @@ TEXT ·addScaled256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000010
-	JLT          rest1203
+	JLT          rest547
 
-whole1202:
+whole546:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
@@ -13616,24 +6428,24 @@ whole1202:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1202
+	JGE         whole546
 
-rest1203:
+rest547:
 	CMPQ DX, $0x00000004
-	JLT  rest1205
+	JLT  rest549
 
-whole1204:
+whole548:
 	VMOVUPD     (AX)(BX*8), Y1
 	VFMADD231PD (CX)(BX*8), Y0, Y1
 	VMOVUPD     Y1, (AX)(BX*8)
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1204
+	JGE         whole548
 
-rest1205:
+rest549:
 	TESTQ       DX, DX
-	JZ          done1206
+	JZ          done550
 	LEAQ        constants<>+672(SB), SI
 	MOVQ        DX, DI
 	NEGQ        DI
@@ -13642,24 +6454,24 @@ rest1205:
 	VMASKMOVPD  (CX)(BX*8), Y1, Y1
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        DX, $0x04
-	JLT         partial1207
+	JLT         partial551
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1209
+	JMP         stored553
 
-partial1207:
+partial551:
 	CMPQ         DX, $0x02
-	JLT          single1208
+	JLT          single552
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1209
+	JEQ          stored553
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1209
+	JMP          stored553
 
-single1208:
+single552:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1209:
-done1206:
+stored553:
+done550:
 	VZEROUPPER
 	RET
 
@@ -13672,9 +6484,9 @@ TEXT ·extrapolate256(SB), $0-56
 	VBROADCASTSD a+48(FP), Y0
 	XORQ         BX, BX
 	CMPQ         CX, $0x00000010
-	JLT          rest1211
+	JLT          rest555
 
-whole1210:
+whole554:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (DX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -13714,13 +6526,13 @@ whole1210:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, CX
 	CMPQ        CX, $0x00000010
-	JGE         whole1210
+	JGE         whole554
 
-rest1211:
+rest555:
 	CMPQ CX, $0x00000004
-	JLT  rest1213
+	JLT  rest557
 
-whole1212:
+whole556:
 	VMOVUPD     (AX)(BX*8), Y1
 	VMOVUPD     (DX)(BX*8), Y2
 	VSUBPD      Y2, Y1, Y2
@@ -13733,11 +6545,11 @@ whole1212:
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, CX
 	CMPQ        CX, $0x00000004
-	JGE         whole1212
+	JGE         whole556
 
-rest1213:
+rest557:
 	TESTQ      CX, CX
-	JZ         done1214
+	JZ         done558
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       CX, DI
 	NEGQ       DI
@@ -13749,43 +6561,43 @@ rest1213:
 	VCMPPD     $0x07, Y3, Y3, Y3
 	VANDPD     Y1, Y3, Y1
 	CMPQ       CX, $0x04
-	JLT        partial1215
+	JLT        partial559
 	VMOVUPD    Y2, (DX)(BX*8)
-	JMP        stored1217
+	JMP        stored561
 
-partial1215:
+partial559:
 	CMPQ         CX, $0x02
-	JLT          single1216
+	JLT          single560
 	VMOVUPD      X2, (DX)(BX*8)
-	JEQ          stored1217
+	JEQ          stored561
 	VEXTRACTF128 $0x01, Y2, X3
 	VMOVSD       X3, 16(DX)(BX*8)
-	JMP          stored1217
+	JMP          stored561
 
-single1216:
+single560:
 	VMOVSD X2, (DX)(BX*8)
 
-stored1217:
+stored561:
 	VFMADD231PD Y1, Y0, Y2
 	CMPQ        CX, $0x04
-	JLT         partial1218
+	JLT         partial562
 	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored1220
+	JMP         stored564
 
-partial1218:
+partial562:
 	CMPQ         CX, $0x02
-	JLT          single1219
+	JLT          single563
 	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored1220
+	JEQ          stored564
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored1220
+	JMP          stored564
 
-single1219:
+single563:
 	VMOVSD X2, (AX)(BX*8)
 
-stored1220:
-done1214:
+stored564:
+done558:
 	VZEROUPPER
 	RET
 
@@ -13801,9 +6613,9 @@ TEXT ·dot256(SB), $0-56
 	VXORPD Y3, Y3, Y3
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000010
-	JLT    rest1222
+	JLT    rest566
 
-whole1221:
+whole565:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -13819,24 +6631,24 @@ whole1221:
 	ADDQ        $0x00000010, BX
 	SUBQ        $0x00000010, DX
 	CMPQ        DX, $0x00000010
-	JGE         whole1221
+	JGE         whole565
 
-rest1222:
+rest566:
 	CMPQ DX, $0x00000004
-	JLT  rest1224
+	JLT  rest568
 
-whole1223:
+whole567:
 	VMOVUPD     (CX)(BX*8), Y4
 	VMOVUPD     (AX)(BX*8), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000004, BX
 	SUBQ        $0x00000004, DX
 	CMPQ        DX, $0x00000004
-	JGE         whole1223
+	JGE         whole567
 
-rest1224:
+rest568:
 	TESTQ       DX, DX
-	JZ          done1225
+	JZ          done569
 	LEAQ        constants<>+672(SB), SI
 	NEGQ        DX
 	VMOVUPD     (SI)(DX*8), Y4
@@ -13844,7 +6656,7 @@ rest1224:
 	VMASKMOVPD  (AX)(BX*8), Y4, Y4
 	VFMADD231PD Y5, Y4, Y0
 
-done1225:
+done569:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -13868,9 +6680,9 @@ TEXT ·entropy256(SB), $0-32
 	VXORPD  Y4, Y4, Y4
 	XORQ    DX, DX
 	CMPQ    CX, $0x00000008
-	JLT     rest1227
+	JLT     rest571
 
-whole1226:
+whole570:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+768(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
@@ -13878,7 +6690,7 @@ whole1226:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow1228
+	JNZ         slow572
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -13908,9 +6720,9 @@ whole1226:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+1216(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done1229
+	JMP         done573
 
-slow1228:
+slow572:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -13954,7 +6766,7 @@ slow1228:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1229:
+done573:
 	VFNMADD231PD Y5, Y6, Y4
 	VMOVUPD      32(AX)(DX*8), Y5
 	VMAXPD       constants<>+768(SB), Y5, Y6
@@ -13963,7 +6775,7 @@ done1229:
 	VORPD        Y8, Y7, Y7
 	VMOVMSKPD    Y7, BX
 	TESTL        BX, BX
-	JNZ          slow1230
+	JNZ          slow574
 	VPADDQ       Y0, Y6, Y6
 	VPSRLQ       $0x34, Y6, Y7
 	VORPD        Y1, Y7, Y7
@@ -13993,9 +6805,9 @@ done1229:
 	VSUBPD       Y6, Y13, Y13
 	VFMSUB132PD  constants<>+1216(SB), Y13, Y7
 	VMOVUPD      Y7, Y6
-	JMP          done1231
+	JMP          done575
 
-slow1230:
+slow574:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -14039,18 +6851,18 @@ slow1230:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1231:
+done575:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000008, DX
 	SUBQ         $0x00000008, CX
 	CMPQ         CX, $0x00000008
-	JGE          whole1226
+	JGE          whole570
 
-rest1227:
+rest571:
 	CMPQ CX, $0x00000004
-	JLT  rest1233
+	JLT  rest577
 
-whole1232:
+whole576:
 	VMOVUPD     (AX)(DX*8), Y5
 	VMAXPD      constants<>+768(SB), Y5, Y6
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
@@ -14058,7 +6870,7 @@ whole1232:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, BX
 	TESTL       BX, BX
-	JNZ         slow1234
+	JNZ         slow578
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y7
 	VORPD       Y1, Y7, Y7
@@ -14088,9 +6900,9 @@ whole1232:
 	VSUBPD      Y6, Y13, Y13
 	VFMSUB132PD constants<>+1216(SB), Y13, Y7
 	VMOVUPD     Y7, Y6
-	JMP         done1235
+	JMP         done579
 
-slow1234:
+slow578:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -14134,16 +6946,16 @@ slow1234:
 	VCMPPD      $0x19, Y8, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
 
-done1235:
+done579:
 	VFNMADD231PD Y5, Y6, Y4
 	ADDQ         $0x00000004, DX
 	SUBQ         $0x00000004, CX
 	CMPQ         CX, $0x00000004
-	JGE          whole1232
+	JGE          whole576
 
-rest1233:
+rest577:
 	TESTQ       CX, CX
-	JZ          done1236
+	JZ          done580
 	LEAQ        constants<>+672(SB), BX
 	NEGQ        CX
 	VMOVUPD     (BX)(CX*8), Y5
@@ -14154,7 +6966,7 @@ rest1233:
 	VORPD       Y8, Y7, Y7
 	VMOVMSKPD   Y7, AX
 	TESTL       AX, AX
-	JNZ         slow1237
+	JNZ         slow581
 	VPADDQ      Y0, Y6, Y6
 	VPSRLQ      $0x34, Y6, Y0
 	VORPD       Y1, Y0, Y0
@@ -14184,9 +6996,9 @@ rest1233:
 	VSUBPD      Y6, Y3, Y3
 	VFMSUB132PD constants<>+1216(SB), Y3, Y0
 	VMOVUPD     Y0, Y0
-	JMP         done1238
+	JMP         done582
 
-slow1237:
+slow581:
 	VMOVUPD     Y6, Y7
 	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
 	VMULPD      constants<>+1248(SB), Y6, Y8
@@ -14230,10 +7042,10 @@ slow1237:
 	VCMPPD      $0x19, Y1, Y7, Y9
 	VBLENDVPD   Y9, constants<>+1376(SB), Y0, Y0
 
-done1238:
+done582:
 	VFNMADD231PD Y5, Y0, Y4
 
-done1236:
+done580:
 	VEXTRACTF128 $0x01, Y4, X0
 	VADDPD       X0, X4, X0
 	VPERMILPD    $0x01, X0, X1
@@ -14255,9 +7067,9 @@ TEXT ·scatterRows256(SB), $0-72
 	XORQ R8, R8
 	MOVQ SI, R10
 	CMPQ R10, $0x00000020
-	JLT  rest1240
+	JLT  rest584
 
-panel1239:
+panel583:
 	MOVQ    CX, SI
 	LEAQ    (AX)(R8*1), R9
 	VMOVUPD (BX)(R8*1), Y0
@@ -14270,9 +7082,9 @@ panel1239:
 	VMOVUPD 224(BX)(R8*1), Y7
 	MOVQ    DX, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1243
+	JLT     rows587
 
-row1242:
+row586:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
@@ -14302,19 +7114,19 @@ row1242:
 	ADDQ         DI, R9
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1242
+	JGE          row586
 
-rows1243:
+rows587:
 	ADDQ $0x00000100, R8
 	SUBQ $0x00000020, R10
 	CMPQ R10, $0x00000020
-	JGE  panel1239
+	JGE  panel583
 
-rest1240:
+rest584:
 	TESTQ      R10, R10
-	JZ         done1241
+	JZ         done585
 	CMPQ       R10, $0x00000004
-	JGT        wider1244
+	JGT        wider588
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
 	NEGQ       R9
@@ -14324,50 +7136,50 @@ rest1240:
 	VMASKMOVPD (BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1246
+	JLT        rows590
 
-row1245:
+row589:
 	VBROADCASTSD (SI), Y1
 	CMPQ         R10, $0x04
-	JLT          partial1247
+	JLT          partial591
 	VMOVUPD      (R9), Y2
 	VFMADD231PD  Y0, Y1, Y2
 	VMOVUPD      Y2, (R9)
-	JMP          added1249
+	JMP          added593
 
-partial1247:
+partial591:
 	VMOVAPD      X0, X2
 	CMPQ         R10, $0x02
-	JLT          single1248
+	JLT          single592
 	VMOVUPD      (R9), X2
 	VFMADD231PD  X0, X1, X2
 	VMOVUPD      X2, (R9)
 	CMPQ         R10, $0x02
-	JEQ          added1249
+	JEQ          added593
 	VEXTRACTF128 $0x01, Y0, X2
 	VMOVSD       16(R9), X3
 	VFMADD231SD  X2, X1, X3
 	VMOVSD       X3, 16(R9)
-	JMP          added1249
+	JMP          added593
 
-single1248:
+single592:
 	VMOVSD      (R9), X3
 	VFMADD231SD X2, X1, X3
 	VMOVSD      X3, (R9)
 
-added1249:
+added593:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1245
+	JGE  row589
 
-rows1246:
-	JMP done1241
+rows590:
+	JMP done585
 
-wider1244:
+wider588:
 	CMPQ       R10, $0x00000008
-	JGT        wider1250
+	JGT        wider594
 	SUBQ       $0x00000004, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14379,53 +7191,53 @@ wider1244:
 	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1252
+	JLT        rows596
 
-row1251:
+row595:
 	VBROADCASTSD (SI), Y2
 	VMOVUPD      (R9), Y3
 	VFMADD231PD  Y1, Y2, Y3
 	VMOVUPD      Y3, (R9)
 	CMPQ         R10, $0x04
-	JLT          partial1253
+	JLT          partial597
 	VMOVUPD      32(R9), Y3
 	VFMADD231PD  Y0, Y2, Y3
 	VMOVUPD      Y3, 32(R9)
-	JMP          added1255
+	JMP          added599
 
-partial1253:
+partial597:
 	VMOVAPD      X0, X3
 	CMPQ         R10, $0x02
-	JLT          single1254
+	JLT          single598
 	VMOVUPD      32(R9), X3
 	VFMADD231PD  X0, X2, X3
 	VMOVUPD      X3, 32(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1255
+	JEQ          added599
 	VEXTRACTF128 $0x01, Y0, X3
 	VMOVSD       48(R9), X4
 	VFMADD231SD  X3, X2, X4
 	VMOVSD       X4, 48(R9)
-	JMP          added1255
+	JMP          added599
 
-single1254:
+single598:
 	VMOVSD      32(R9), X4
 	VFMADD231SD X3, X2, X4
 	VMOVSD      X4, 32(R9)
 
-added1255:
+added599:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1251
+	JGE  row595
 
-rows1252:
-	JMP done1241
+rows596:
+	JMP done585
 
-wider1250:
+wider594:
 	CMPQ       R10, $0x0000000c
-	JGT        wider1256
+	JGT        wider600
 	SUBQ       $0x00000008, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14438,9 +7250,9 @@ wider1250:
 	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1258
+	JLT        rows602
 
-row1257:
+row601:
 	VBROADCASTSD (SI), Y3
 	VMOVUPD      (R9), Y4
 	VFMADD231PD  Y1, Y3, Y4
@@ -14449,45 +7261,45 @@ row1257:
 	VFMADD231PD  Y2, Y3, Y4
 	VMOVUPD      Y4, 32(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1259
+	JLT          partial603
 	VMOVUPD      64(R9), Y4
 	VFMADD231PD  Y0, Y3, Y4
 	VMOVUPD      Y4, 64(R9)
-	JMP          added1261
+	JMP          added605
 
-partial1259:
+partial603:
 	VMOVAPD      X0, X4
 	CMPQ         R10, $0x02
-	JLT          single1260
+	JLT          single604
 	VMOVUPD      64(R9), X4
 	VFMADD231PD  X0, X3, X4
 	VMOVUPD      X4, 64(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1261
+	JEQ          added605
 	VEXTRACTF128 $0x01, Y0, X4
 	VMOVSD       80(R9), X5
 	VFMADD231SD  X4, X3, X5
 	VMOVSD       X5, 80(R9)
-	JMP          added1261
+	JMP          added605
 
-single1260:
+single604:
 	VMOVSD      64(R9), X5
 	VFMADD231SD X4, X3, X5
 	VMOVSD      X5, 64(R9)
 
-added1261:
+added605:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1257
+	JGE  row601
 
-rows1258:
-	JMP done1241
+rows602:
+	JMP done585
 
-wider1256:
+wider600:
 	CMPQ       R10, $0x00000010
-	JGT        wider1262
+	JGT        wider606
 	SUBQ       $0x0000000c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14501,9 +7313,9 @@ wider1256:
 	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1264
+	JLT        rows608
 
-row1263:
+row607:
 	VBROADCASTSD (SI), Y4
 	VMOVUPD      (R9), Y5
 	VFMADD231PD  Y1, Y4, Y5
@@ -14515,45 +7327,45 @@ row1263:
 	VFMADD231PD  Y3, Y4, Y5
 	VMOVUPD      Y5, 64(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1265
+	JLT          partial609
 	VMOVUPD      96(R9), Y5
 	VFMADD231PD  Y0, Y4, Y5
 	VMOVUPD      Y5, 96(R9)
-	JMP          added1267
+	JMP          added611
 
-partial1265:
+partial609:
 	VMOVAPD      X0, X5
 	CMPQ         R10, $0x02
-	JLT          single1266
+	JLT          single610
 	VMOVUPD      96(R9), X5
 	VFMADD231PD  X0, X4, X5
 	VMOVUPD      X5, 96(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1267
+	JEQ          added611
 	VEXTRACTF128 $0x01, Y0, X5
 	VMOVSD       112(R9), X6
 	VFMADD231SD  X5, X4, X6
 	VMOVSD       X6, 112(R9)
-	JMP          added1267
+	JMP          added611
 
-single1266:
+single610:
 	VMOVSD      96(R9), X6
 	VFMADD231SD X5, X4, X6
 	VMOVSD      X6, 96(R9)
 
-added1267:
+added611:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1263
+	JGE  row607
 
-rows1264:
-	JMP done1241
+rows608:
+	JMP done585
 
-wider1262:
+wider606:
 	CMPQ       R10, $0x00000014
-	JGT        wider1268
+	JGT        wider612
 	SUBQ       $0x00000010, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14568,9 +7380,9 @@ wider1262:
 	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1270
+	JLT        rows614
 
-row1269:
+row613:
 	VBROADCASTSD (SI), Y5
 	VMOVUPD      (R9), Y6
 	VFMADD231PD  Y1, Y5, Y6
@@ -14585,45 +7397,45 @@ row1269:
 	VFMADD231PD  Y4, Y5, Y6
 	VMOVUPD      Y6, 96(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1271
+	JLT          partial615
 	VMOVUPD      128(R9), Y6
 	VFMADD231PD  Y0, Y5, Y6
 	VMOVUPD      Y6, 128(R9)
-	JMP          added1273
+	JMP          added617
 
-partial1271:
+partial615:
 	VMOVAPD      X0, X6
 	CMPQ         R10, $0x02
-	JLT          single1272
+	JLT          single616
 	VMOVUPD      128(R9), X6
 	VFMADD231PD  X0, X5, X6
 	VMOVUPD      X6, 128(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1273
+	JEQ          added617
 	VEXTRACTF128 $0x01, Y0, X6
 	VMOVSD       144(R9), X7
 	VFMADD231SD  X6, X5, X7
 	VMOVSD       X7, 144(R9)
-	JMP          added1273
+	JMP          added617
 
-single1272:
+single616:
 	VMOVSD      128(R9), X7
 	VFMADD231SD X6, X5, X7
 	VMOVSD      X7, 128(R9)
 
-added1273:
+added617:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1269
+	JGE  row613
 
-rows1270:
-	JMP done1241
+rows614:
+	JMP done585
 
-wider1268:
+wider612:
 	CMPQ       R10, $0x00000018
-	JGT        wider1274
+	JGT        wider618
 	SUBQ       $0x00000014, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14639,9 +7451,9 @@ wider1268:
 	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1276
+	JLT        rows620
 
-row1275:
+row619:
 	VBROADCASTSD (SI), Y6
 	VMOVUPD      (R9), Y7
 	VFMADD231PD  Y1, Y6, Y7
@@ -14659,45 +7471,45 @@ row1275:
 	VFMADD231PD  Y5, Y6, Y7
 	VMOVUPD      Y7, 128(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1277
+	JLT          partial621
 	VMOVUPD      160(R9), Y7
 	VFMADD231PD  Y0, Y6, Y7
 	VMOVUPD      Y7, 160(R9)
-	JMP          added1279
+	JMP          added623
 
-partial1277:
+partial621:
 	VMOVAPD      X0, X7
 	CMPQ         R10, $0x02
-	JLT          single1278
+	JLT          single622
 	VMOVUPD      160(R9), X7
 	VFMADD231PD  X0, X6, X7
 	VMOVUPD      X7, 160(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1279
+	JEQ          added623
 	VEXTRACTF128 $0x01, Y0, X7
 	VMOVSD       176(R9), X8
 	VFMADD231SD  X7, X6, X8
 	VMOVSD       X8, 176(R9)
-	JMP          added1279
+	JMP          added623
 
-single1278:
+single622:
 	VMOVSD      160(R9), X8
 	VFMADD231SD X7, X6, X8
 	VMOVSD      X8, 160(R9)
 
-added1279:
+added623:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1275
+	JGE  row619
 
-rows1276:
-	JMP done1241
+rows620:
+	JMP done585
 
-wider1274:
+wider618:
 	CMPQ       R10, $0x0000001c
-	JGT        wider1280
+	JGT        wider624
 	SUBQ       $0x00000018, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14714,9 +7526,9 @@ wider1274:
 	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1282
+	JLT        rows626
 
-row1281:
+row625:
 	VBROADCASTSD (SI), Y7
 	VMOVUPD      (R9), Y8
 	VFMADD231PD  Y1, Y7, Y8
@@ -14737,43 +7549,43 @@ row1281:
 	VFMADD231PD  Y6, Y7, Y8
 	VMOVUPD      Y8, 160(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1283
+	JLT          partial627
 	VMOVUPD      192(R9), Y8
 	VFMADD231PD  Y0, Y7, Y8
 	VMOVUPD      Y8, 192(R9)
-	JMP          added1285
+	JMP          added629
 
-partial1283:
+partial627:
 	VMOVAPD      X0, X8
 	CMPQ         R10, $0x02
-	JLT          single1284
+	JLT          single628
 	VMOVUPD      192(R9), X8
 	VFMADD231PD  X0, X7, X8
 	VMOVUPD      X8, 192(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1285
+	JEQ          added629
 	VEXTRACTF128 $0x01, Y0, X8
 	VMOVSD       208(R9), X9
 	VFMADD231SD  X8, X7, X9
 	VMOVSD       X9, 208(R9)
-	JMP          added1285
+	JMP          added629
 
-single1284:
+single628:
 	VMOVSD      192(R9), X9
 	VFMADD231SD X8, X7, X9
 	VMOVSD      X9, 192(R9)
 
-added1285:
+added629:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1281
+	JGE  row625
 
-rows1282:
-	JMP done1241
+rows626:
+	JMP done585
 
-wider1280:
+wider624:
 	SUBQ       $0x0000001c, R10
 	LEAQ       constants<>+672(SB), SI
 	MOVQ       R10, R9
@@ -14791,9 +7603,9 @@ wider1280:
 	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
 	MOVQ       DX, AX
 	CMPQ       AX, $0x00000001
-	JLT        rows1288
+	JLT        rows632
 
-row1287:
+row631:
 	VBROADCASTSD (SI), Y8
 	VMOVUPD      (R9), Y9
 	VFMADD231PD  Y1, Y8, Y9
@@ -14817,41 +7629,41 @@ row1287:
 	VFMADD231PD  Y7, Y8, Y9
 	VMOVUPD      Y9, 192(R9)
 	CMPQ         R10, $0x04
-	JLT          partial1289
+	JLT          partial633
 	VMOVUPD      224(R9), Y9
 	VFMADD231PD  Y0, Y8, Y9
 	VMOVUPD      Y9, 224(R9)
-	JMP          added1291
+	JMP          added635
 
-partial1289:
+partial633:
 	VMOVAPD      X0, X9
 	CMPQ         R10, $0x02
-	JLT          single1290
+	JLT          single634
 	VMOVUPD      224(R9), X9
 	VFMADD231PD  X0, X8, X9
 	VMOVUPD      X9, 224(R9)
 	CMPQ         R10, $0x02
-	JEQ          added1291
+	JEQ          added635
 	VEXTRACTF128 $0x01, Y0, X9
 	VMOVSD       240(R9), X10
 	VFMADD231SD  X9, X8, X10
 	VMOVSD       X10, 240(R9)
-	JMP          added1291
+	JMP          added635
 
-single1290:
+single634:
 	VMOVSD      224(R9), X10
 	VFMADD231SD X9, X8, X10
 	VMOVSD      X10, 224(R9)
 
-added1291:
+added635:
 	ADDQ $0x00000008, SI
 	ADDQ DI, R9
 	SUBQ $0x00000001, AX
 	CMPQ AX, $0x00000001
-	JGE  row1287
+	JGE  row631
 
-rows1288:
-done1241:
+rows632:
+done585:
 	VZEROUPPER
 	RET
 
@@ -14870,9 +7682,9 @@ TEXT ·pairProduct256(SB), $0-104
 	XORQ   R9, R9
 	MOVQ   DI, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest1293
+	JLT    rest637
 
-panel1292:
+panel636:
 	MOVQ    DX, DI
 	LEAQ    (CX)(R9*1), R10
 	LEAQ    (AX)(R9*1), R11
@@ -14886,9 +7698,9 @@ panel1292:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    BX, R13
 	CMPQ    R13, $0x00000002
-	JLT     rows1296
+	JLT     rows640
 
-row1295:
+row639:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14928,13 +7740,13 @@ row1295:
 	LEAQ         (R11)(R8*2), R11
 	SUBQ         $0x00000002, R13
 	CMPQ         R13, $0x00000002
-	JGE          row1295
+	JGE          row639
 
-rows1296:
+rows640:
 	CMPQ R13, $0x00000001
-	JLT  rows1298
+	JLT  rows642
 
-row1297:
+row641:
 	VBROADCASTSD (DI), Y9
 	VMULPD       (R10), Y9, Y10
 	VMULPD       Y1, Y10, Y10
@@ -14957,9 +7769,9 @@ row1297:
 	ADDQ         R8, R11
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1297
+	JGE          row641
 
-rows1298:
+rows642:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
@@ -14967,13 +7779,13 @@ rows1298:
 	ADDQ   $0x00000080, R9
 	SUBQ   $0x00000010, R12
 	CMPQ   R12, $0x00000010
-	JGE    panel1292
+	JGE    panel636
 
-rest1293:
+rest637:
 	TESTQ      R12, R12
-	JZ         done1294
+	JZ         done638
 	CMPQ       R12, $0x00000004
-	JGT        wider1299
+	JGT        wider643
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
 	NEGQ       R10
@@ -14986,31 +7798,31 @@ rest1293:
 	VXORPD     Y4, Y4, Y4
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1301
+	JLT        rows645
 
-row1300:
+row644:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1302
+	JLT          partial646
 	VMOVUPD      Y5, (R11)
-	JMP          stored1304
+	JMP          stored648
 
-partial1302:
+partial646:
 	CMPQ         R12, $0x02
-	JLT          single1303
+	JLT          single647
 	VMOVUPD      X5, (R11)
-	JEQ          stored1304
+	JEQ          stored648
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1304
+	JMP          stored648
 
-single1303:
+single647:
 	VMOVSD X5, (R11)
 
-stored1304:
+stored648:
 	VANDPD       Y1, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VBROADCASTSD 8(DI), Y5
@@ -15018,23 +7830,23 @@ stored1304:
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1305
+	JLT          partial649
 	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored1307
+	JMP          stored651
 
-partial1305:
+partial649:
 	CMPQ         R12, $0x02
-	JLT          single1306
+	JLT          single650
 	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored1307
+	JEQ          stored651
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored1307
+	JMP          stored651
 
-single1306:
+single650:
 	VMOVSD X5, (R11)(R8*1)
 
-stored1307:
+stored651:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y4, Y4
 	ADDQ   $0x00000010, DI
@@ -15042,35 +7854,35 @@ stored1307:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1300
+	JGE    row644
 
-rows1301:
+rows645:
 	CMPQ AX, $0x00000001
-	JLT  rows1309
+	JLT  rows653
 
-row1308:
+row652:
 	VBROADCASTSD (DI), Y5
 	VMASKMOVPD   (R10), Y1, Y6
 	VMULPD       Y6, Y5, Y5
 	VMULPD       Y2, Y5, Y5
 	CMPQ         R12, $0x04
-	JLT          partial1310
+	JLT          partial654
 	VMOVUPD      Y5, (R11)
-	JMP          stored1312
+	JMP          stored656
 
-partial1310:
+partial654:
 	CMPQ         R12, $0x02
-	JLT          single1311
+	JLT          single655
 	VMOVUPD      X5, (R11)
-	JEQ          stored1312
+	JEQ          stored656
 	VEXTRACTF128 $0x01, Y5, X6
 	VMOVSD       X6, 16(R11)
-	JMP          stored1312
+	JMP          stored656
 
-single1311:
+single655:
 	VMOVSD X5, (R11)
 
-stored1312:
+stored656:
 	VANDPD Y1, Y5, Y5
 	VADDPD Y5, Y3, Y3
 	ADDQ   $0x00000008, DI
@@ -15078,16 +7890,16 @@ stored1312:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1308
+	JGE    row652
 
-rows1309:
+rows653:
 	VADDPD Y3, Y0, Y0
 	VADDPD Y4, Y0, Y0
-	JMP    done1294
+	JMP    done638
 
-wider1299:
+wider643:
 	CMPQ       R12, $0x00000008
-	JGT        wider1313
+	JGT        wider657
 	SUBQ       $0x00000004, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15102,9 +7914,9 @@ wider1299:
 	VXORPD     Y5, Y5, Y5
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1315
+	JLT        rows659
 
-row1314:
+row658:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15114,23 +7926,23 @@ row1314:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1316
+	JLT          partial660
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1318
+	JMP          stored662
 
-partial1316:
+partial660:
 	CMPQ         R12, $0x02
-	JLT          single1317
+	JLT          single661
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1318
+	JEQ          stored662
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1318
+	JMP          stored662
 
-single1317:
+single661:
 	VMOVSD X6, 32(R11)
 
-stored1318:
+stored662:
 	VANDPD       Y1, Y6, Y6
 	VADDPD       Y6, Y5, Y5
 	VBROADCASTSD 8(DI), Y6
@@ -15142,23 +7954,23 @@ stored1318:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1319
+	JLT          partial663
 	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored1321
+	JMP          stored665
 
-partial1319:
+partial663:
 	CMPQ         R12, $0x02
-	JLT          single1320
+	JLT          single664
 	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored1321
+	JEQ          stored665
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored1321
+	JMP          stored665
 
-single1320:
+single664:
 	VMOVSD X6, 32(R11)(R8*1)
 
-stored1321:
+stored665:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000010, DI
@@ -15166,13 +7978,13 @@ stored1321:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1314
+	JGE    row658
 
-rows1315:
+rows659:
 	CMPQ AX, $0x00000001
-	JLT  rows1323
+	JLT  rows667
 
-row1322:
+row666:
 	VBROADCASTSD (DI), Y6
 	VMULPD       (R10), Y6, Y7
 	VMULPD       Y2, Y7, Y7
@@ -15182,23 +7994,23 @@ row1322:
 	VMULPD       Y7, Y6, Y6
 	VMULPD       Y3, Y6, Y6
 	CMPQ         R12, $0x04
-	JLT          partial1324
+	JLT          partial668
 	VMOVUPD      Y6, 32(R11)
-	JMP          stored1326
+	JMP          stored670
 
-partial1324:
+partial668:
 	CMPQ         R12, $0x02
-	JLT          single1325
+	JLT          single669
 	VMOVUPD      X6, 32(R11)
-	JEQ          stored1326
+	JEQ          stored670
 	VEXTRACTF128 $0x01, Y6, X7
 	VMOVSD       X7, 48(R11)
-	JMP          stored1326
+	JMP          stored670
 
-single1325:
+single669:
 	VMOVSD X6, 32(R11)
 
-stored1326:
+stored670:
 	VANDPD Y1, Y6, Y6
 	VADDPD Y6, Y5, Y5
 	ADDQ   $0x00000008, DI
@@ -15206,16 +8018,16 @@ stored1326:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1322
+	JGE    row666
 
-rows1323:
+rows667:
 	VADDPD Y4, Y0, Y0
 	VADDPD Y5, Y0, Y0
-	JMP    done1294
+	JMP    done638
 
-wider1313:
+wider657:
 	CMPQ       R12, $0x0000000c
-	JGT        wider1327
+	JGT        wider671
 	SUBQ       $0x00000008, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15232,9 +8044,9 @@ wider1313:
 	VXORPD     Y7, Y7, Y7
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1329
+	JLT        rows673
 
-row1328:
+row672:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15248,23 +8060,23 @@ row1328:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1330
+	JLT          partial674
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1332
+	JMP          stored676
 
-partial1330:
+partial674:
 	CMPQ         R12, $0x02
-	JLT          single1331
+	JLT          single675
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1332
+	JEQ          stored676
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1332
+	JMP          stored676
 
-single1331:
+single675:
 	VMOVSD X8, 64(R11)
 
-stored1332:
+stored676:
 	VANDPD       Y1, Y8, Y8
 	VADDPD       Y8, Y7, Y7
 	VBROADCASTSD 8(DI), Y8
@@ -15280,23 +8092,23 @@ stored1332:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1333
+	JLT          partial677
 	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored1335
+	JMP          stored679
 
-partial1333:
+partial677:
 	CMPQ         R12, $0x02
-	JLT          single1334
+	JLT          single678
 	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored1335
+	JEQ          stored679
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored1335
+	JMP          stored679
 
-single1334:
+single678:
 	VMOVSD X8, 64(R11)(R8*1)
 
-stored1335:
+stored679:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000010, DI
@@ -15304,13 +8116,13 @@ stored1335:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1328
+	JGE    row672
 
-rows1329:
+rows673:
 	CMPQ AX, $0x00000001
-	JLT  rows1337
+	JLT  rows681
 
-row1336:
+row680:
 	VBROADCASTSD (DI), Y8
 	VMULPD       (R10), Y8, Y9
 	VMULPD       Y2, Y9, Y9
@@ -15324,23 +8136,23 @@ row1336:
 	VMULPD       Y9, Y8, Y8
 	VMULPD       Y4, Y8, Y8
 	CMPQ         R12, $0x04
-	JLT          partial1338
+	JLT          partial682
 	VMOVUPD      Y8, 64(R11)
-	JMP          stored1340
+	JMP          stored684
 
-partial1338:
+partial682:
 	CMPQ         R12, $0x02
-	JLT          single1339
+	JLT          single683
 	VMOVUPD      X8, 64(R11)
-	JEQ          stored1340
+	JEQ          stored684
 	VEXTRACTF128 $0x01, Y8, X9
 	VMOVSD       X9, 80(R11)
-	JMP          stored1340
+	JMP          stored684
 
-single1339:
+single683:
 	VMOVSD X8, 64(R11)
 
-stored1340:
+stored684:
 	VANDPD Y1, Y8, Y8
 	VADDPD Y8, Y7, Y7
 	ADDQ   $0x00000008, DI
@@ -15348,15 +8160,15 @@ stored1340:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1336
+	JGE    row680
 
-rows1337:
+rows681:
 	VADDPD Y5, Y0, Y0
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
-	JMP    done1294
+	JMP    done638
 
-wider1327:
+wider671:
 	SUBQ       $0x0000000c, R12
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       R12, R10
@@ -15375,9 +8187,9 @@ wider1327:
 	VXORPD     Y9, Y9, Y9
 	MOVQ       BX, AX
 	CMPQ       AX, $0x00000002
-	JLT        rows1343
+	JLT        rows687
 
-row1342:
+row686:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15395,23 +8207,23 @@ row1342:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1344
+	JLT          partial688
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1346
+	JMP          stored690
 
-partial1344:
+partial688:
 	CMPQ         R12, $0x02
-	JLT          single1345
+	JLT          single689
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1346
+	JEQ          stored690
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1346
+	JMP          stored690
 
-single1345:
+single689:
 	VMOVSD X10, 96(R11)
 
-stored1346:
+stored690:
 	VANDPD       Y1, Y10, Y10
 	VADDPD       Y10, Y9, Y9
 	VBROADCASTSD 8(DI), Y10
@@ -15431,23 +8243,23 @@ stored1346:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1347
+	JLT          partial691
 	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored1349
+	JMP          stored693
 
-partial1347:
+partial691:
 	CMPQ         R12, $0x02
-	JLT          single1348
+	JLT          single692
 	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored1349
+	JEQ          stored693
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored1349
+	JMP          stored693
 
-single1348:
+single692:
 	VMOVSD X10, 96(R11)(R8*1)
 
-stored1349:
+stored693:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000010, DI
@@ -15455,13 +8267,13 @@ stored1349:
 	LEAQ   (R11)(R8*2), R11
 	SUBQ   $0x00000002, AX
 	CMPQ   AX, $0x00000002
-	JGE    row1342
+	JGE    row686
 
-rows1343:
+rows687:
 	CMPQ AX, $0x00000001
-	JLT  rows1351
+	JLT  rows695
 
-row1350:
+row694:
 	VBROADCASTSD (DI), Y10
 	VMULPD       (R10), Y10, Y11
 	VMULPD       Y2, Y11, Y11
@@ -15479,23 +8291,23 @@ row1350:
 	VMULPD       Y11, Y10, Y10
 	VMULPD       Y5, Y10, Y10
 	CMPQ         R12, $0x04
-	JLT          partial1352
+	JLT          partial696
 	VMOVUPD      Y10, 96(R11)
-	JMP          stored1354
+	JMP          stored698
 
-partial1352:
+partial696:
 	CMPQ         R12, $0x02
-	JLT          single1353
+	JLT          single697
 	VMOVUPD      X10, 96(R11)
-	JEQ          stored1354
+	JEQ          stored698
 	VEXTRACTF128 $0x01, Y10, X11
 	VMOVSD       X11, 112(R11)
-	JMP          stored1354
+	JMP          stored698
 
-single1353:
+single697:
 	VMOVSD X10, 96(R11)
 
-stored1354:
+stored698:
 	VANDPD Y1, Y10, Y10
 	VADDPD Y10, Y9, Y9
 	ADDQ   $0x00000008, DI
@@ -15503,15 +8315,15 @@ stored1354:
 	ADDQ   R8, R11
 	SUBQ   $0x00000001, AX
 	CMPQ   AX, $0x00000001
-	JGE    row1350
+	JGE    row694
 
-rows1351:
+rows695:
 	VADDPD Y6, Y0, Y0
 	VADDPD Y7, Y0, Y0
 	VADDPD Y8, Y0, Y0
 	VADDPD Y9, Y0, Y0
 
-done1294:
+done638:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15534,9 +8346,9 @@ TEXT ·exponentiate256(SB), $0-73
 	XORQ    BX, BX
 	MOVQ    DX, SI
 	CMPQ    SI, $0x00000004
-	JLT     rest1356
+	JLT     rest700
 
-whole1355:
+whole699:
 	VMOVUPD   (CX)(BX*8), Y5
 	VCMPPD    $0x00, Y3, Y5, Y6
 	VMAXPD    Y5, Y0, Y0
@@ -15547,11 +8359,11 @@ whole1355:
 	ADDQ      $0x00000004, BX
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1355
+	JGE       whole699
 
-rest1356:
+rest700:
 	TESTQ      SI, SI
-	JZ         done1357
+	JZ         done701
 	LEAQ       constants<>+672(SB), DI
 	NEGQ       SI
 	VMOVUPD    (DI)(SI*8), Y5
@@ -15564,7 +8376,7 @@ rest1356:
 	VBLENDVPD  Y3, Y4, Y6, Y6
 	VMINPD     Y6, Y1, Y1
 
-done1357:
+done701:
 	VPERM2F128   $0x01, Y0, Y0, Y3
 	VMAXPD       Y3, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y3
@@ -15575,7 +8387,7 @@ done1357:
 	VMINPD       Y3, Y1, Y1
 	VMOVMSKPD    Y2, BX
 	TESTL        BX, BX
-	JNZ          nan1359
+	JNZ          nan703
 	VBROADCASTSD inverse+48(FP), Y2
 	VANDPD       constants<>+160(SB), Y0, Y3
 	VCMPPD       $0x1e, constants<>+800(SB), Y3, Y3
@@ -15586,14 +8398,14 @@ done1357:
 	VORPD        Y3, Y1, Y1
 	VMOVMSKPD    Y1, BX
 	TESTL        BX, BX
-	JNZ          unsafe1358
+	JNZ          unsafe702
 	VMOVUPD      constants<>+0(SB), Y1
 	VMOVUPD      constants<>+128(SB), Y3
 	XORQ         BX, BX
 	CMPQ         DX, $0x00000008
-	JLT          rest1361
+	JLT          rest705
 
-whole1360:
+whole704:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15665,13 +8477,13 @@ whole1360:
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	CMPQ         DX, $0x00000008
-	JGE          whole1360
+	JGE          whole704
 
-rest1361:
+rest705:
 	CMPQ DX, $0x00000004
-	JLT  rest1363
+	JLT  rest707
 
-whole1362:
+whole706:
 	VMOVUPD      (CX)(BX*8), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMULPD       Y2, Y4, Y4
@@ -15709,11 +8521,11 @@ whole1362:
 	ADDQ         $0x00000004, BX
 	SUBQ         $0x00000004, DX
 	CMPQ         DX, $0x00000004
-	JGE          whole1362
+	JGE          whole706
 
-rest1363:
+rest707:
 	TESTQ        DX, DX
-	JZ           done1364
+	JZ           done708
 	LEAQ         constants<>+672(SB), SI
 	MOVQ         DX, DI
 	NEGQ         DI
@@ -15752,34 +8564,34 @@ rest1363:
 	VMULPD       Y2, Y4, Y4
 	VANDPD       Y5, Y4, Y4
 	CMPQ         DX, $0x04
-	JLT          partial1365
+	JLT          partial709
 	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored1367
+	JMP          stored711
 
-partial1365:
+partial709:
 	CMPQ         DX, $0x02
-	JLT          single1366
+	JLT          single710
 	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored1367
+	JEQ          stored711
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored1367
+	JMP          stored711
 
-single1366:
+single710:
 	VMOVSD X4, (AX)(BX*8)
 
-stored1367:
-done1364:
+stored711:
+done708:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x01, AL
 	MOVB  AL, safe+72(FP)
 	VZEROUPPER
 	RET
 
-nan1359:
+nan703:
 	VMOVUPD constants<>+1376(SB), Y0
 
-unsafe1358:
+unsafe702:
 	MOVSD X0, largest+64(FP)
 	MOVB  $0x00, AL
 	MOVB  AL, safe+72(FP)
@@ -15801,20 +8613,20 @@ TEXT ·absorb256(SB), $0-96
 	VXORPD       Y4, Y4, Y4
 	XORQ         SI, SI
 	CMPQ         BX, $0x00000004
-	JLT          rest1369
+	JLT          rest713
 
-whole1368:
+whole712:
 	VMOVUPD   (AX)(SI*8), Y5
 	VMOVUPD   (CX)(SI*8), Y6
 	VUCOMISD  X4, X1
-	JE        undamped1370
+	JE        undamped714
 	VCMPPD    $0x04, Y5, Y6, Y7
 	VMULPD    Y1, Y5, Y8
 	VMULPD    Y2, Y6, Y9
 	VADDPD    Y8, Y9, Y9
 	VBLENDVPD Y7, Y9, Y6, Y6
 
-undamped1370:
+undamped714:
 	VCMPPD      $0x04, Y5, Y6, Y7
 	VSUBPD      Y5, Y6, Y5
 	VANDPD      constants<>+160(SB), Y5, Y5
@@ -15828,11 +8640,11 @@ undamped1370:
 	ADDQ        $0x00000004, SI
 	SUBQ        $0x00000004, BX
 	CMPQ        BX, $0x00000004
-	JGE         whole1368
+	JGE         whole712
 
-rest1369:
+rest713:
 	TESTQ      BX, BX
-	JZ         done1371
+	JZ         done715
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       BX, R8
 	NEGQ       R8
@@ -15840,14 +8652,14 @@ rest1369:
 	VMASKMOVPD (AX)(SI*8), Y5, Y6
 	VMASKMOVPD (CX)(SI*8), Y5, Y7
 	VUCOMISD   X4, X1
-	JE         undamped1372
+	JE         undamped716
 	VCMPPD     $0x04, Y6, Y7, Y4
 	VMULPD     Y1, Y6, Y1
 	VMULPD     Y2, Y7, Y2
 	VADDPD     Y1, Y2, Y2
 	VBLENDVPD  Y4, Y2, Y7, Y7
 
-undamped1372:
+undamped716:
 	VCMPPD    $0x04, Y6, Y7, Y1
 	VSUBPD    Y6, Y7, Y2
 	VANDPD    constants<>+160(SB), Y2, Y2
@@ -15855,44 +8667,44 @@ undamped1372:
 	VPCMPGTQ  Y3, Y2, Y1
 	VBLENDVPD Y1, Y2, Y3, Y3
 	CMPQ      BX, $0x04
-	JLT       partial1373
+	JLT       partial717
 	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored1375
+	JMP       stored719
 
-partial1373:
+partial717:
 	CMPQ         BX, $0x02
-	JLT          single1374
+	JLT          single718
 	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored1375
+	JEQ          stored719
 	VEXTRACTF128 $0x01, Y7, X1
 	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored1375
+	JMP          stored719
 
-single1374:
+single718:
 	VMOVSD X7, (AX)(SI*8)
 
-stored1375:
+stored719:
 	VMASKMOVPD  (DX)(SI*8), Y5, Y1
 	VFMADD231PD Y7, Y0, Y1
 	CMPQ        BX, $0x04
-	JLT         partial1376
+	JLT         partial720
 	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored1378
+	JMP         stored722
 
-partial1376:
+partial720:
 	CMPQ         BX, $0x02
-	JLT          single1377
+	JLT          single721
 	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored1378
+	JEQ          stored722
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored1378
+	JMP          stored722
 
-single1377:
+single721:
 	VMOVSD X1, (DX)(SI*8)
 
-stored1378:
-done1371:
+stored722:
+done715:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
@@ -15921,9 +8733,9 @@ TEXT ·edgeBelief256(SB), $2112-161
 	XORQ    R11, R11
 	MOVQ    R8, R12
 	CMPQ    R12, $0x00000004
-	JLT     rest1381
+	JLT     rest725
 
-whole1380:
+whole724:
 	VMOVUPD   (CX)(R11*8), Y2
 	VMOVUPD   (DX)(R11*8), Y3
 	VCMPPD    $0x00, Y1, Y3, Y4
@@ -15934,11 +8746,11 @@ whole1380:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R12
 	CMPQ      R12, $0x00000004
-	JGE       whole1380
+	JGE       whole724
 
-rest1381:
+rest725:
 	TESTQ      R12, R12
-	JZ         done1382
+	JZ         done726
 	LEAQ       constants<>+672(SB), R13
 	NEGQ       R12
 	VMOVUPD    (R13)(R12*8), Y2
@@ -15951,7 +8763,7 @@ rest1381:
 	VMOVUPD    Y3, (R10)(R11*8)
 	VMAXPD     Y3, Y0, Y0
 
-done1382:
+done726:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VMAXPD     Y1, Y0, Y0
 	VPERMILPD  $0x05, Y0, Y1
@@ -15961,9 +8773,9 @@ done1382:
 	XORQ       CX, CX
 	MOVQ       R9, DX
 	CMPQ       DX, $0x00000004
-	JLT        rest1384
+	JLT        rest728
 
-whole1383:
+whole727:
 	VMOVUPD   (BX)(CX*8), Y3
 	VMOVUPD   (SI)(CX*8), Y4
 	VCMPPD    $0x00, Y2, Y4, Y5
@@ -15974,11 +8786,11 @@ whole1383:
 	ADDQ      $0x00000004, CX
 	SUBQ      $0x00000004, DX
 	CMPQ      DX, $0x00000004
-	JGE       whole1383
+	JGE       whole727
 
-rest1384:
+rest728:
 	TESTQ      DX, DX
-	JZ         done1385
+	JZ         done729
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DX
 	VMOVUPD    (R11)(DX*8), Y3
@@ -15991,14 +8803,14 @@ rest1384:
 	VMOVUPD    Y4, 1024(R10)(CX*8)
 	VMAXPD     Y4, Y1, Y1
 
-done1385:
+done729:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       CX, CX
 
-vector1386:
+vector730:
 	VMOVUPD      (R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
 	VSUBPD       Y0, Y2, Y2
@@ -16038,10 +8850,10 @@ vector1386:
 	VMOVUPD      Y2, 512(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R8
-	JLT          vector1386
+	JLT          vector730
 	XORQ         CX, CX
 
-vector1387:
+vector731:
 	VMOVUPD      1024(R10)(CX*8), Y2
 	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
 	VSUBPD       Y1, Y2, Y2
@@ -16081,7 +8893,7 @@ vector1387:
 	VMOVUPD      Y2, 1536(R10)(CX*8)
 	ADDQ         $0x04, CX
 	CMPQ         CX, R9
-	JLT          vector1387
+	JLT          vector731
 	VADDPD       Y1, Y0, Y0
 	VXORPD       Y1, Y1, Y1
 	VXORPD       Y2, Y2, Y2
@@ -16090,9 +8902,9 @@ vector1387:
 	XORQ         SI, SI
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000010
-	JLT          rest1389
+	JLT          rest733
 
-panel1388:
+panel732:
 	MOVQ   R10, DX
 	LEAQ   (DI)(SI*1), BX
 	VXORPD Y3, Y3, Y3
@@ -16105,9 +8917,9 @@ panel1388:
 	VXORPD Y10, Y10, Y10
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000001
-	JLT    rows1392
+	JLT    rows736
 
-row1391:
+row735:
 	VBROADCASTSD (DX), Y11
 	VBROADCASTSD 512(DX), Y12
 	VMOVUPD      (BX), Y13
@@ -16126,9 +8938,9 @@ row1391:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R12
 	CMPQ         R12, $0x00000001
-	JGE          row1391
+	JGE          row735
 
-rows1392:
+rows736:
 	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
@@ -16144,13 +8956,13 @@ rows1392:
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, R11
 	CMPQ        R11, $0x00000010
-	JGE         panel1388
+	JGE         panel732
 
-rest1389:
+rest733:
 	TESTQ   R11, R11
-	JZ      done1390
+	JZ      done734
 	CMPQ    R11, $0x00000004
-	JGT     wider1393
+	JGT     wider737
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
 	NEGQ    BX
@@ -16161,9 +8973,9 @@ rest1389:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1395
+	JLT     rows739
 
-row1394:
+row738:
 	VBROADCASTSD (DX), Y6
 	VBROADCASTSD 512(DX), Y7
 	VMASKMOVPD   (BX), Y3, Y8
@@ -16173,17 +8985,17 @@ row1394:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1394
+	JGE          row738
 
-rows1395:
+rows739:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done1390
+	JMP         done734
 
-wider1393:
+wider737:
 	CMPQ    R11, $0x00000008
-	JGT     wider1396
+	JGT     wider740
 	SUBQ    $0x00000004, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16197,9 +9009,9 @@ wider1393:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1398
+	JLT     rows742
 
-row1397:
+row741:
 	VBROADCASTSD (DX), Y8
 	VBROADCASTSD 512(DX), Y9
 	VMOVUPD      (BX), Y10
@@ -16212,20 +9024,20 @@ row1397:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1397
+	JGE          row741
 
-rows1398:
+rows742:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
 	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
 	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done1390
+	JMP         done734
 
-wider1396:
+wider740:
 	CMPQ    R11, $0x0000000c
-	JGT     wider1399
+	JGT     wider743
 	SUBQ    $0x00000008, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16241,9 +9053,9 @@ wider1396:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1401
+	JLT     rows745
 
-row1400:
+row744:
 	VBROADCASTSD (DX), Y10
 	VBROADCASTSD 512(DX), Y11
 	VMOVUPD      (BX), Y12
@@ -16259,9 +9071,9 @@ row1400:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1400
+	JGE          row744
 
-rows1401:
+rows745:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16271,9 +9083,9 @@ rows1401:
 	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
 	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
 	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done1390
+	JMP         done734
 
-wider1399:
+wider743:
 	SUBQ    $0x0000000c, R11
 	LEAQ    constants<>+672(SB), DX
 	MOVQ    R11, BX
@@ -16291,9 +9103,9 @@ wider1399:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    R8, R11
 	CMPQ    R11, $0x00000001
-	JLT     rows1404
+	JLT     rows748
 
-row1403:
+row747:
 	VBROADCASTSD (DX), Y12
 	VBROADCASTSD 512(DX), Y13
 	VMOVUPD      (BX), Y14
@@ -16312,9 +9124,9 @@ row1403:
 	ADDQ         CX, BX
 	SUBQ         $0x00000001, R11
 	CMPQ         R11, $0x00000001
-	JGE          row1403
+	JGE          row747
 
-rows1404:
+rows748:
 	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
 	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
 	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
@@ -16328,7 +9140,7 @@ rows1404:
 	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
 	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
 
-done1390:
+done734:
 	VPERM2F128  $0x01, Y1, Y1, Y3
 	VADDPD      Y3, Y1, Y1
 	VPERMILPD   $0x05, Y1, Y3
@@ -16337,11 +9149,11 @@ done1390:
 	VADDPD      Y3, Y2, Y2
 	VPERMILPD   $0x05, Y2, Y3
 	VADDPD      Y3, Y2, Y2
-	VUCOMISD    constants<>+2656(SB), X1
-	JCS         unsafe1379
+	VUCOMISD    constants<>+1504(SB), X1
+	JCS         unsafe723
 	VMOVUPD     constants<>+800(SB), Y3
 	VUCOMISD    X1, X3
-	JCS         unsafe1379
+	JCS         unsafe723
 	VMOVUPD     constants<>+128(SB), Y3
 	VDIVPD      Y1, Y3, Y3
 	VFMADD213PD Y0, Y3, Y2
@@ -16351,7 +9163,7 @@ done1390:
 	VORPD       Y4, Y2, Y2
 	VMOVMSKPD   Y2, DX
 	TESTL       DX, DX
-	JNZ         slow1405
+	JNZ         slow749
 	VPADDQ      constants<>+704(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y2
 	VORPD       constants<>+736(SB), Y2, Y2
@@ -16381,9 +9193,9 @@ done1390:
 	VSUBPD      Y1, Y9, Y9
 	VFMSUB132PD constants<>+1216(SB), Y9, Y2
 	VMOVUPD     Y2, Y1
-	JMP         done1406
+	JMP         done750
 
-slow1405:
+slow749:
 	VMOVUPD     Y1, Y2
 	VCMPPD      $0x19, constants<>+768(SB), Y1, Y5
 	VMULPD      constants<>+1248(SB), Y1, Y4
@@ -16427,7 +9239,7 @@ slow1405:
 	VCMPPD      $0x19, Y4, Y2, Y5
 	VBLENDVPD   Y5, constants<>+1376(SB), Y1, Y1
 
-done1406:
+done750:
 	VADDPD Y0, Y1, Y1
 	MOVSD  X1, logZ+144(FP)
 	MOVQ   R10, DX
@@ -16436,15 +9248,15 @@ done1406:
 	IMULQ  CX, SI
 	LEAQ   -32(AX)(SI*1), SI
 
-row1407:
+row751:
 	VBROADCASTSD (DX), Y0
 	VMULPD       Y3, Y0, Y0
 	XORQ         R8, R8
 	MOVQ         R9, R11
 	CMPQ         R11, $0x00000004
-	JLT          rest1409
+	JLT          rest753
 
-whole1408:
+whole752:
 	VMOVUPD (DI)(R8*8), Y1
 	VMULPD  1024(R10)(R8*8), Y1, Y1
 	VMULPD  Y0, Y1, Y1
@@ -16452,11 +9264,11 @@ whole1408:
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole1408
+	JGE     whole752
 
-rest1409:
+rest753:
 	TESTQ      R11, R11
-	JZ         done1410
+	JZ         done754
 	LEAQ       constants<>+672(SB), R12
 	MOVQ       R11, R13
 	NEGQ       R13
@@ -16466,42 +9278,42 @@ rest1409:
 	VMULPD     Y0, Y1, Y1
 	LEAQ       (AX)(R8*8), R8
 	CMPQ       R8, SI
-	JGT        pieces1411
+	JGT        pieces755
 	VMOVUPD    Y1, (R8)
-	JMP        written1412
+	JMP        written756
 
-pieces1411:
+pieces755:
 	CMPQ    R11, $0x04
-	JLT     partial1413
+	JLT     partial757
 	VMOVUPD Y1, (R8)
-	JMP     stored1415
+	JMP     stored759
 
-partial1413:
+partial757:
 	CMPQ         R11, $0x02
-	JLT          single1414
+	JLT          single758
 	VMOVUPD      X1, (R8)
-	JEQ          stored1415
+	JEQ          stored759
 	VEXTRACTF128 $0x01, Y1, X0
 	VMOVSD       X0, 16(R8)
-	JMP          stored1415
+	JMP          stored759
 
-single1414:
+single758:
 	VMOVSD X1, (R8)
 
-stored1415:
-written1412:
-done1410:
+stored759:
+written756:
+done754:
 	ADDQ $0x08, DX
 	ADDQ CX, DI
 	ADDQ CX, AX
 	DECQ BX
-	JNZ  row1407
+	JNZ  row751
 	MOVB $0x01, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
 	RET
 
-unsafe1379:
+unsafe723:
 	MOVB $0x00, AL
 	MOVB AL, safe+160(FP)
 	VZEROUPPER
@@ -16521,29 +9333,29 @@ TEXT ·feasibleEdges256(SB), $10592-216
 	MOVQ   beliefs_len+104(FP), AX
 	MOVQ   ku+184(FP), DX
 	SUBQ   DX, AX
-	JLT    done1418
+	JLT    done762
 	MOVQ   AX, 80(CX)
 	MOVQ   messages_len+128(FP), AX
 	MOVQ   ku+184(FP), DX
 	SUBQ   DX, AX
-	JLT    done1418
+	JLT    done762
 	MOVQ   AX, 88(CX)
 	MOVQ   beliefs_len+104(FP), AX
 	MOVQ   kv+192(FP), DX
 	SUBQ   DX, AX
-	JLT    done1418
+	JLT    done762
 	MOVQ   AX, 96(CX)
 	MOVQ   messages_len+128(FP), AX
 	MOVQ   kv+192(FP), DX
 	SUBQ   DX, AX
-	JLT    done1418
+	JLT    done762
 	MOVQ   AX, 104(CX)
 	MOVQ   tables_len+152(FP), AX
 	MOVQ   ku+184(FP), DX
 	MOVQ   kv+192(FP), BX
 	IMULQ  BX, DX
 	SUBQ   DX, AX
-	JLT    done1418
+	JLT    done762
 	MOVQ   AX, 112(CX)
 	MOVQ   ku+184(FP), AX
 	SHLQ   $0x03, AX
@@ -16562,44 +9374,44 @@ TEXT ·feasibleEdges256(SB), $10592-216
 	XORL   DX, DX
 	DIVL   BX
 	CMPQ   AX, $0x40
-	JLE    few1419
+	JLE    few763
 	MOVQ   $0x00000040, AX
 
-few1419:
+few763:
 	MOVQ AX, 32(CX)
 
-chunk1416:
+chunk760:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done1418
+	JLE   done762
 	CMPQ  AX, 32(CX)
-	JLE   part1417
+	JLE   part761
 	MOVQ  32(CX), AX
 
-part1417:
+part761:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1420:
+pass764:
 	CMPQ       BX, 16(CX)
-	JGE        passed1422
+	JGE        passed766
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop1421
+	JHI        stop765
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop1421
+	JHI        stop765
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop1421
+	JHI        stop765
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop1421
+	JHI        stop765
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop1421
+	JHI        stop765
 	MOVQ       beliefs_base+96(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -16609,7 +9421,7 @@ pass1420:
 	MOVQ       ku+184(FP), SI
 	VMOVUPD    constants<>+1312(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few1423
+	JNE        few767
 	VMOVUPD    (DI), Y2
 	VMOVUPD    (R8), Y1
 	VCMPPD     $0x00, Y0, Y1, Y3
@@ -16630,11 +9442,11 @@ pass1420:
 	VMOVUPD    Y2, (DX)
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, 32(DX)
-	JMP        cavity1425
+	JMP        cavity769
 
-few1423:
+few767:
 	CMPQ       SI, $0x04
-	JG         many1424
+	JG         many768
 	LEAQ       constants<>+672(SB), R9
 	NEGQ       SI
 	VMOVUPD    (R9)(SI*8), Y1
@@ -16652,16 +9464,16 @@ few1423:
 	VMAXPD     Y0, Y1, Y1
 	VSUBPD     Y1, Y2, Y2
 	VMOVUPD    Y2, (DX)
-	JMP        cavity1425
+	JMP        cavity769
 
-many1424:
+many768:
 	VMOVAPD Y0, Y1
 	XORQ    R9, R9
 	MOVQ    SI, R10
 	CMPQ    R10, $0x00000004
-	JLT     rest1427
+	JLT     rest771
 
-whole1426:
+whole770:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -16671,11 +9483,11 @@ whole1426:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole1426
+	JGE       whole770
 
-rest1427:
+rest771:
 	TESTQ      R10, R10
-	JZ         done1428
+	JZ         done772
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       R10
 	VMOVUPD    (R11)(R10*8), Y2
@@ -16688,16 +9500,16 @@ rest1427:
 	VBLENDVPD  Y2, Y3, Y4, Y3
 	VMAXPD     Y3, Y1, Y1
 
-done1428:
+done772:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	VPERMILPD  $0x05, Y1, Y2
 	VMAXPD     Y2, Y1, Y1
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest1430
+	JLT        rest774
 
-whole1429:
+whole773:
 	VMOVUPD   (DI)(R9*8), Y2
 	VMOVUPD   (R8)(R9*8), Y3
 	VCMPPD    $0x00, Y0, Y3, Y4
@@ -16708,11 +9520,11 @@ whole1429:
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole1429
+	JGE       whole773
 
-rest1430:
+rest774:
 	TESTQ      SI, SI
-	JZ         done1431
+	JZ         done775
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       SI
 	VMOVUPD    (R10)(SI*8), Y2
@@ -16726,8 +9538,8 @@ rest1430:
 	VSUBPD     Y1, Y3, Y3
 	VMOVUPD    Y3, (DX)(R9*8)
 
-done1431:
-cavity1425:
+done775:
+cavity769:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+96(FP), DI
@@ -16739,7 +9551,7 @@ cavity1425:
 	MOVQ       kv+192(FP), DI
 	VMOVUPD    constants<>+1312(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few1432
+	JNE        few776
 	VMOVUPD    (R8), Y3
 	VMOVUPD    (R9), Y2
 	VCMPPD     $0x00, Y0, Y2, Y4
@@ -16760,11 +9572,11 @@ cavity1425:
 	VMOVUPD    Y3, (SI)
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, 32(SI)
-	JMP        cavity1434
+	JMP        cavity778
 
-few1432:
+few776:
 	CMPQ       DI, $0x04
-	JG         many1433
+	JG         many777
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y2
@@ -16782,16 +9594,16 @@ few1432:
 	VMAXPD     Y0, Y2, Y2
 	VSUBPD     Y2, Y3, Y3
 	VMOVUPD    Y3, (SI)
-	JMP        cavity1434
+	JMP        cavity778
 
-many1433:
+many777:
 	VMOVAPD Y0, Y2
 	XORQ    R10, R10
 	MOVQ    DI, R11
 	CMPQ    R11, $0x00000004
-	JLT     rest1436
+	JLT     rest780
 
-whole1435:
+whole779:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -16801,11 +9613,11 @@ whole1435:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole1435
+	JGE       whole779
 
-rest1436:
+rest780:
 	TESTQ      R11, R11
-	JZ         done1437
+	JZ         done781
 	LEAQ       constants<>+672(SB), R12
 	NEGQ       R11
 	VMOVUPD    (R12)(R11*8), Y3
@@ -16818,16 +9630,16 @@ rest1436:
 	VBLENDVPD  Y3, Y4, Y5, Y4
 	VMAXPD     Y4, Y2, Y2
 
-done1437:
+done781:
 	VPERM2F128 $0x01, Y2, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	VPERMILPD  $0x05, Y2, Y3
 	VMAXPD     Y3, Y2, Y2
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest1439
+	JLT        rest783
 
-whole1438:
+whole782:
 	VMOVUPD   (R8)(R10*8), Y3
 	VMOVUPD   (R9)(R10*8), Y4
 	VCMPPD    $0x00, Y0, Y4, Y5
@@ -16838,11 +9650,11 @@ whole1438:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole1438
+	JGE       whole782
 
-rest1439:
+rest783:
 	TESTQ      DI, DI
-	JZ         done1440
+	JZ         done784
 	LEAQ       constants<>+672(SB), R11
 	NEGQ       DI
 	VMOVUPD    (R11)(DI*8), Y3
@@ -16856,8 +9668,8 @@ rest1439:
 	VSUBPD     Y2, Y4, Y4
 	VMOVUPD    Y4, (SI)(R10*8)
 
-done1440:
-cavity1434:
+done784:
+cavity778:
 	VADDSD  X2, X1, X1
 	VMOVSD  X1, 128(CX)(BX*8)
 	MOVQ    48(CX), SI
@@ -16868,30 +9680,30 @@ cavity1434:
 	LEAQ    (DI)(R8*8), R8
 	MOVQ    ku+184(FP), DI
 	CMPQ    DI, $0x08
-	JNE     wide1441
+	JNE     wide785
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Y0
 	VMOVUPD Y0, (SI)(DI*8)
 	VMOVUPD 32(R8)(DI*8), Y0
 	VMOVUPD Y0, 32(SI)(DI*8)
-	JMP     row1442
+	JMP     row786
 
-wide1441:
+wide785:
 	XORQ R9, R9
 	CMPQ DI, $0x00000004
-	JLT  rest1444
+	JLT  rest788
 
-whole1443:
+whole787:
 	VMOVUPD (R8)(R9*8), Y0
 	VMOVUPD Y0, (SI)(R9*8)
 	ADDQ    $0x00000004, R9
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1443
+	JGE     whole787
 
-rest1444:
+rest788:
 	TESTQ      DI, DI
-	JZ         done1445
+	JZ         done789
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y0
@@ -16900,38 +9712,38 @@ rest1444:
 	VBLENDVPD  Y0, Y1, Y2, Y1
 	VMOVUPD    Y1, (SI)(R9*8)
 
-done1445:
-row1442:
+done789:
+row786:
 	ADDQ    40(CX), SI
 	MOVQ    beliefs_base+96(FP), DI
 	MOVQ    16(AX), R8
 	LEAQ    (DI)(R8*8), R8
 	MOVQ    kv+192(FP), DI
 	CMPQ    DI, $0x08
-	JNE     wide1446
+	JNE     wide790
 	XORQ    DI, DI
 	VMOVUPD (R8)(DI*8), Y0
 	VMOVUPD Y0, (SI)(DI*8)
 	VMOVUPD 32(R8)(DI*8), Y0
 	VMOVUPD Y0, 32(SI)(DI*8)
-	JMP     row1447
+	JMP     row791
 
-wide1446:
+wide790:
 	XORQ R9, R9
 	CMPQ DI, $0x00000004
-	JLT  rest1449
+	JLT  rest793
 
-whole1448:
+whole792:
 	VMOVUPD (R8)(R9*8), Y0
 	VMOVUPD Y0, (SI)(R9*8)
 	ADDQ    $0x00000004, R9
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole1448
+	JGE     whole792
 
-rest1449:
+rest793:
 	TESTQ      DI, DI
-	JZ         done1450
+	JZ         done794
 	LEAQ       constants<>+672(SB), R10
 	NEGQ       DI
 	VMOVUPD    (R10)(DI*8), Y0
@@ -16940,26 +9752,26 @@ rest1449:
 	VBLENDVPD  Y0, Y1, Y2, Y1
 	VMOVUPD    Y1, (SI)(R9*8)
 
-done1450:
-row1447:
+done794:
+row791:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1420
+	JMP  pass764
 
-stop1421:
+stop765:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1422:
+passed766:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
 	LEAQ  1760(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors1452
+	JGE   vectors796
 
-vector1451:
+vector795:
 	VMOVUPD      (AX), Y0
 	VMOVUPD      Y0, Y1
 	VMOVUPD      constants<>+1472(SB), Y2
@@ -16998,22 +9810,22 @@ vector1451:
 	VMOVUPD      Y1, 4128(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector1451
+	JLT          vector795
 
-vectors1452:
+vectors796:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1453:
+pass797:
 	CMPQ        BX, 16(CX)
-	JGE         passed1455
+	JGE         passed799
 	MOVQ        ku+184(FP), SI
 	CMPQ        SI, $0x08
-	JNE         general1456
+	JNE         general800
 	MOVQ        kv+192(FP), SI
 	CMPQ        SI, $0x08
-	JNE         general1456
+	JNE         general800
 	VXORPD      Y0, Y0, Y0
 	MOVQ        tables_base+144(FP), SI
 	MOVQ        32(AX), DI
@@ -17061,7 +9873,7 @@ pass1453:
 	VXORPD      Y5, Y5, Y5
 	VCMPPD      $0x01, Y3, Y5, Y5
 	VDIVPD      Y3, Y1, Y1
-	VMINPD      constants<>+2688(SB), Y1, Y1
+	VMINPD      constants<>+1536(SB), Y1, Y1
 	VANDPD      Y5, Y1, Y1
 	VANDPD      Y2, Y1, Y1
 	VMOVUPD     Y1, 4128(DX)
@@ -17072,14 +9884,14 @@ pass1453:
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x01, Y4, Y3, Y3
 	VDIVPD      Y4, Y1, Y1
-	VMINPD      constants<>+2688(SB), Y1, Y1
+	VMINPD      constants<>+1536(SB), Y1, Y1
 	VANDPD      Y3, Y1, Y1
 	VANDPD      Y2, Y1, Y1
 	VMOVUPD     Y1, 4160(DX)
 	VMOVUPD     Y0, 4320(DX)
-	JMP         shaped1457
+	JMP         shaped801
 
-general1456:
+general800:
 	VXORPD Y0, Y0, Y0
 	MOVQ   48(CX), SI
 	SHRQ   $0x01, SI
@@ -17101,7 +9913,7 @@ general1456:
 	ADDQ   R9, R8
 	MOVQ   R8, 56(CX)
 
-rows1458:
+rows802:
 	MOVQ        R9, R8
 	ADDQ        64(CX), R8
 	CMPQ        R8, 56(CX)
@@ -17120,7 +9932,7 @@ rows1458:
 	VXORPD      Y4, Y4, Y4
 	MOVQ        kv+192(FP), R13
 	CMPQ        R13, $0x08
-	JNE         wide1459
+	JNE         wide803
 	XORQ        R13, R13
 	VMOVUPD     (DI)(R13*8), Y5
 	VFMADD231PD (R9)(R13*8), Y5, Y1
@@ -17132,14 +9944,14 @@ rows1458:
 	VFMADD231PD 32(R8)(R13*8), Y5, Y2
 	VFMADD231PD 32(R10)(R13*8), Y5, Y3
 	VFMADD231PD 32(R11)(R13*8), Y5, Y4
-	JMP         row1460
+	JMP         row804
 
-wide1459:
+wide803:
 	XORQ R14, R14
 	CMPQ R13, $0x00000004
-	JLT  rest1462
+	JLT  rest806
 
-whole1461:
+whole805:
 	VMOVUPD     (DI)(R14*8), Y5
 	VFMADD231PD (R9)(R14*8), Y5, Y1
 	VFMADD231PD (R8)(R14*8), Y5, Y2
@@ -17148,11 +9960,11 @@ whole1461:
 	ADDQ        $0x00000004, R14
 	SUBQ        $0x00000004, R13
 	CMPQ        R13, $0x00000004
-	JGE         whole1461
+	JGE         whole805
 
-rest1462:
+rest806:
 	TESTQ       R13, R13
-	JZ          done1463
+	JZ          done807
 	LEAQ        constants<>+672(SB), R15
 	NEGQ        R13
 	VMOVUPD     (R15)(R13*8), Y5
@@ -17166,8 +9978,8 @@ rest1462:
 	VMASKMOVPD  (R11)(R14*8), Y5, Y5
 	VFMADD231PD Y5, Y6, Y4
 
-done1463:
-row1460:
+done807:
+row804:
 	VUNPCKHPD   Y2, Y1, Y5
 	VUNPCKLPD   Y2, Y1, Y1
 	VADDPD      Y5, Y1, Y1
@@ -17184,7 +9996,7 @@ row1460:
 	VXORPD      Y4, Y4, Y4
 	VCMPPD      $0x01, Y1, Y4, Y4
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+2688(SB), Y2, Y2
+	VMINPD      constants<>+1536(SB), Y2, Y2
 	VANDPD      Y4, Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, 4128(DX)(R12*1)
@@ -17192,32 +10004,32 @@ row1460:
 	ADDQ        64(CX), R9
 	ADDQ        $0x20, R12
 	SUBQ        $0x04, 72(CX)
-	JG          rows1458
+	JG          rows802
 	ADDQ        40(CX), SI
 	VMOVUPD     Y0, 4128(SI)
 
-shaped1457:
+shaped801:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1453
+	JMP  pass797
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1455:
+passed799:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1464:
+pass808:
 	CMPQ         BX, 16(CX)
-	JGE          passed1466
+	JGE          passed810
 	MOVQ         ku+184(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1467
+	JNE          general811
 	MOVQ         kv+192(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1467
+	JNE          general811
 	MOVQ         tables_base+144(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -17302,7 +10114,7 @@ pass1464:
 	VXORPD       Y9, Y9, Y9
 	VCMPPD       $0x01, Y5, Y9, Y9
 	VDIVPD       Y5, Y3, Y3
-	VMINPD       constants<>+2688(SB), Y3, Y3
+	VMINPD       constants<>+1536(SB), Y3, Y3
 	VANDPD       Y9, Y3, Y3
 	VMINPD       constants<>+128(SB), Y3, Y3
 	VMULPD       Y3, Y7, Y7
@@ -17322,7 +10134,7 @@ pass1464:
 	VXORPD       Y7, Y7, Y7
 	VCMPPD       $0x01, Y6, Y7, Y7
 	VDIVPD       Y6, Y4, Y4
-	VMINPD       constants<>+2688(SB), Y4, Y4
+	VMINPD       constants<>+1536(SB), Y4, Y4
 	VANDPD       Y7, Y4, Y4
 	VMINPD       constants<>+128(SB), Y4, Y4
 	VMULPD       Y4, Y3, Y3
@@ -17345,9 +10157,9 @@ pass1464:
 	MOVQ         24(CX), SI
 	ADDQ         BX, SI
 	VMOVSD       X2, (DI)(SI*8)
-	JMP          shaped1468
+	JMP          shaped812
 
-general1467:
+general811:
 	MOVQ    tables_base+144(FP), SI
 	MOVQ    32(AX), DI
 	LEAQ    (SI)(DI*8), DI
@@ -17367,9 +10179,9 @@ general1467:
 	XORQ    R12, R12
 	MOVQ    R9, R13
 	CMPQ    R13, $0x00000010
-	JLT     rest1470
+	JLT     rest814
 
-panel1469:
+panel813:
 	MOVQ   DX, R10
 	LEAQ   (DI)(R12*1), R9
 	VXORPD Y3, Y3, Y3
@@ -17382,9 +10194,9 @@ panel1469:
 	VXORPD Y10, Y10, Y10
 	MOVQ   ku+184(FP), R14
 	CMPQ   R14, $0x00000001
-	JLT    rows1473
+	JLT    rows817
 
-row1472:
+row816:
 	VBROADCASTSD (R10), Y11
 	VBROADCASTSD 4128(R10), Y12
 	VMOVUPD      (R9), Y13
@@ -17403,9 +10215,9 @@ row1472:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, R14
 	CMPQ         R14, $0x00000001
-	JGE          row1472
+	JGE          row816
 
-rows1473:
+rows817:
 	VMOVUPD     (SI)(R12*1), Y11
 	VMOVUPD     (R8)(R12*1), Y12
 	VFMADD231PD 4128(SI)(R12*1), Y3, Y1
@@ -17416,7 +10228,7 @@ rows1473:
 	VXORPD      Y13, Y13, Y13
 	VCMPPD      $0x01, Y7, Y13, Y13
 	VDIVPD      Y7, Y3, Y3
-	VMINPD      constants<>+2688(SB), Y3, Y3
+	VMINPD      constants<>+1536(SB), Y3, Y3
 	VANDPD      Y13, Y3, Y3
 	VMINPD      constants<>+128(SB), Y3, Y3
 	VMULPD      Y3, Y11, Y11
@@ -17436,7 +10248,7 @@ rows1473:
 	VXORPD      Y11, Y11, Y11
 	VCMPPD      $0x01, Y8, Y11, Y11
 	VDIVPD      Y8, Y4, Y4
-	VMINPD      constants<>+2688(SB), Y4, Y4
+	VMINPD      constants<>+1536(SB), Y4, Y4
 	VANDPD      Y11, Y4, Y4
 	VMINPD      constants<>+128(SB), Y4, Y4
 	VMULPD      Y4, Y3, Y3
@@ -17456,7 +10268,7 @@ rows1473:
 	VXORPD      Y7, Y7, Y7
 	VCMPPD      $0x01, Y9, Y7, Y7
 	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17476,7 +10288,7 @@ rows1473:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x01, Y10, Y6, Y6
 	VDIVPD      Y10, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17489,13 +10301,13 @@ rows1473:
 	ADDQ        $0x00000080, R12
 	SUBQ        $0x00000010, R13
 	CMPQ        R13, $0x00000010
-	JGE         panel1469
+	JGE         panel813
 
-rest1470:
+rest814:
 	TESTQ   R13, R13
-	JZ      done1471
+	JZ      done815
 	CMPQ    R13, $0x00000004
-	JGT     wider1474
+	JGT     wider818
 	LEAQ    constants<>+672(SB), R9
 	MOVQ    R13, R10
 	NEGQ    R10
@@ -17506,9 +10318,9 @@ rest1470:
 	VXORPD  Y5, Y5, Y5
 	MOVQ    ku+184(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1476
+	JLT     rows820
 
-row1475:
+row819:
 	VBROADCASTSD (R10), Y6
 	VBROADCASTSD 4128(R10), Y7
 	VMASKMOVPD   (R9), Y3, Y8
@@ -17518,9 +10330,9 @@ row1475:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1475
+	JGE          row819
 
-rows1476:
+rows820:
 	VMOVUPD     (SI)(R12*1), Y3
 	VMOVUPD     (R8)(R12*1), Y6
 	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
@@ -17531,7 +10343,7 @@ rows1476:
 	VXORPD      Y7, Y7, Y7
 	VCMPPD      $0x01, Y5, Y7, Y7
 	VDIVPD      Y5, Y4, Y4
-	VMINPD      constants<>+2688(SB), Y4, Y4
+	VMINPD      constants<>+1536(SB), Y4, Y4
 	VANDPD      Y7, Y4, Y4
 	VMINPD      constants<>+128(SB), Y4, Y4
 	VMULPD      Y4, Y3, Y3
@@ -17541,11 +10353,11 @@ rows1476:
 	VXORPD      Y3, Y3, Y3
 	VMAXPD      Y3, Y6, Y6
 	VMOVUPD     Y6, (R8)(R12*1)
-	JMP         done1471
+	JMP         done815
 
-wider1474:
+wider818:
 	CMPQ    R13, $0x00000008
-	JGT     wider1477
+	JGT     wider821
 	SUBQ    $0x00000004, R13
 	LEAQ    constants<>+672(SB), R9
 	MOVQ    R13, R10
@@ -17559,9 +10371,9 @@ wider1474:
 	VXORPD  Y7, Y7, Y7
 	MOVQ    ku+184(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1479
+	JLT     rows823
 
-row1478:
+row822:
 	VBROADCASTSD (R10), Y8
 	VBROADCASTSD 4128(R10), Y9
 	VMOVUPD      (R9), Y10
@@ -17574,9 +10386,9 @@ row1478:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1478
+	JGE          row822
 
-rows1479:
+rows823:
 	VMOVUPD     (SI)(R12*1), Y3
 	VMOVUPD     (R8)(R12*1), Y8
 	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
@@ -17587,7 +10399,7 @@ rows1479:
 	VXORPD      Y9, Y9, Y9
 	VCMPPD      $0x01, Y6, Y9, Y9
 	VDIVPD      Y6, Y4, Y4
-	VMINPD      constants<>+2688(SB), Y4, Y4
+	VMINPD      constants<>+1536(SB), Y4, Y4
 	VANDPD      Y9, Y4, Y4
 	VMINPD      constants<>+128(SB), Y4, Y4
 	VMULPD      Y4, Y3, Y3
@@ -17607,7 +10419,7 @@ rows1479:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x01, Y7, Y6, Y6
 	VDIVPD      Y7, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17617,11 +10429,11 @@ rows1479:
 	VXORPD      Y3, Y3, Y3
 	VMAXPD      Y3, Y4, Y4
 	VMOVUPD     Y4, 32(R8)(R12*1)
-	JMP         done1471
+	JMP         done815
 
-wider1477:
+wider821:
 	CMPQ    R13, $0x0000000c
-	JGT     wider1480
+	JGT     wider824
 	SUBQ    $0x00000008, R13
 	LEAQ    constants<>+672(SB), R9
 	MOVQ    R13, R10
@@ -17637,9 +10449,9 @@ wider1477:
 	VXORPD  Y9, Y9, Y9
 	MOVQ    ku+184(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1482
+	JLT     rows826
 
-row1481:
+row825:
 	VBROADCASTSD (R10), Y10
 	VBROADCASTSD 4128(R10), Y11
 	VMOVUPD      (R9), Y12
@@ -17655,9 +10467,9 @@ row1481:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1481
+	JGE          row825
 
-rows1482:
+rows826:
 	VMOVUPD     (SI)(R12*1), Y3
 	VMOVUPD     (R8)(R12*1), Y10
 	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
@@ -17668,7 +10480,7 @@ rows1482:
 	VXORPD      Y11, Y11, Y11
 	VCMPPD      $0x01, Y7, Y11, Y11
 	VDIVPD      Y7, Y4, Y4
-	VMINPD      constants<>+2688(SB), Y4, Y4
+	VMINPD      constants<>+1536(SB), Y4, Y4
 	VANDPD      Y11, Y4, Y4
 	VMINPD      constants<>+128(SB), Y4, Y4
 	VMULPD      Y4, Y3, Y3
@@ -17688,7 +10500,7 @@ rows1482:
 	VXORPD      Y7, Y7, Y7
 	VCMPPD      $0x01, Y8, Y7, Y7
 	VDIVPD      Y8, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y7, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17708,7 +10520,7 @@ rows1482:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x01, Y9, Y6, Y6
 	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17718,9 +10530,9 @@ rows1482:
 	VXORPD      Y3, Y3, Y3
 	VMAXPD      Y3, Y4, Y4
 	VMOVUPD     Y4, 64(R8)(R12*1)
-	JMP         done1471
+	JMP         done815
 
-wider1480:
+wider824:
 	SUBQ    $0x0000000c, R13
 	LEAQ    constants<>+672(SB), R9
 	MOVQ    R13, R10
@@ -17738,9 +10550,9 @@ wider1480:
 	VXORPD  Y11, Y11, Y11
 	MOVQ    ku+184(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows1485
+	JLT     rows829
 
-row1484:
+row828:
 	VBROADCASTSD (R10), Y12
 	VBROADCASTSD 4128(R10), Y13
 	VMOVUPD      (R9), Y14
@@ -17759,9 +10571,9 @@ row1484:
 	ADDQ         R11, R9
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row1484
+	JGE          row828
 
-rows1485:
+rows829:
 	VMOVUPD     (SI)(R12*1), Y3
 	VMOVUPD     (R8)(R12*1), Y12
 	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
@@ -17772,7 +10584,7 @@ rows1485:
 	VXORPD      Y13, Y13, Y13
 	VCMPPD      $0x01, Y8, Y13, Y13
 	VDIVPD      Y8, Y4, Y4
-	VMINPD      constants<>+2688(SB), Y4, Y4
+	VMINPD      constants<>+1536(SB), Y4, Y4
 	VANDPD      Y13, Y4, Y4
 	VMINPD      constants<>+128(SB), Y4, Y4
 	VMULPD      Y4, Y3, Y3
@@ -17792,7 +10604,7 @@ rows1485:
 	VXORPD      Y8, Y8, Y8
 	VCMPPD      $0x01, Y9, Y8, Y8
 	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y8, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17812,7 +10624,7 @@ rows1485:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x01, Y10, Y6, Y6
 	VDIVPD      Y10, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17832,7 +10644,7 @@ rows1485:
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x01, Y11, Y6, Y6
 	VDIVPD      Y11, Y5, Y5
-	VMINPD      constants<>+2688(SB), Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMINPD      constants<>+128(SB), Y5, Y5
 	VMULPD      Y5, Y3, Y3
@@ -17843,7 +10655,7 @@ rows1485:
 	VMAXPD      Y3, Y4, Y4
 	VMOVUPD     Y4, 96(R8)(R12*1)
 
-done1471:
+done815:
 	VHADDPD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -17858,35 +10670,35 @@ done1471:
 	ADDQ         BX, SI
 	VMOVSD       X2, (DI)(SI*8)
 
-shaped1468:
+shaped812:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1464
+	JMP  pass808
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1466:
+passed810:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1486:
+pass830:
 	CMPQ         BX, 16(CX)
-	JGE          passed1488
+	JGE          passed832
 	MOVQ         ku+184(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1489
+	JNE          general833
 	MOVQ         kv+192(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1489
+	JNE          general833
 	MOVQ         off_base+72(FP), DI
 	MOVQ         24(CX), SI
 	ADDQ         BX, SI
 	VMOVSD       (DI)(SI*8), X0
 	VBROADCASTSD enough+200(FP), Y1
 	VUCOMISD     X0, X1
-	JCS          far1491
+	JCS          far835
 	VXORPD       Y0, Y0, Y0
 	MOVQ         tables_base+144(FP), SI
 	MOVQ         32(AX), DI
@@ -17943,15 +10755,15 @@ pass1486:
 	VADDPD       Y1, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVSD       constants<>+2720(SB), X1
+	VMOVSD       constants<>+1568(SB), X1
 	VDIVSD       X0, X1, X1
-	VMOVUPD      constants<>+2752(SB), Y2
+	VMOVUPD      constants<>+1600(SB), Y2
 	VCMPPD       $0x01, X0, X2, X0
 	VANDPD       X0, X1, X1
 	VMOVSD       X1, 10016(CX)(BX*8)
-	JMP          near1492
+	JMP          near836
 
-far1491:
+far835:
 	VMOVUPD 64(DX), Y0
 	VMOVUPD Y0, 4192(DX)
 	VMOVUPD 96(DX), Y0
@@ -17959,17 +10771,17 @@ far1491:
 	XORQ    SI, SI
 	MOVQ    SI, 10016(CX)(BX*8)
 
-near1492:
-	JMP shaped1490
+near836:
+	JMP shaped834
 
-general1489:
+general833:
 	MOVQ         off_base+72(FP), DI
 	MOVQ         24(CX), SI
 	ADDQ         BX, SI
 	VMOVSD       (DI)(SI*8), X0
 	VBROADCASTSD enough+200(FP), Y1
 	VUCOMISD     X0, X1
-	JCS          far1493
+	JCS          far837
 	VXORPD       Y0, Y0, Y0
 	MOVQ         40(CX), SI
 	ADDQ         DX, SI
@@ -17992,7 +10804,7 @@ general1489:
 	ADDQ         R9, R8
 	MOVQ         R8, 56(CX)
 
-rows1495:
+rows839:
 	MOVQ        R9, R8
 	ADDQ        64(CX), R8
 	CMPQ        R8, 56(CX)
@@ -18011,7 +10823,7 @@ rows1495:
 	VXORPD      Y4, Y4, Y4
 	MOVQ        kv+192(FP), R13
 	CMPQ        R13, $0x08
-	JNE         wide1496
+	JNE         wide840
 	XORQ        R13, R13
 	VMOVUPD     (SI)(R13*8), Y5
 	VFMADD231PD (R9)(R13*8), Y5, Y1
@@ -18023,14 +10835,14 @@ rows1495:
 	VFMADD231PD 32(R8)(R13*8), Y5, Y2
 	VFMADD231PD 32(R10)(R13*8), Y5, Y3
 	VFMADD231PD 32(R11)(R13*8), Y5, Y4
-	JMP         row1497
+	JMP         row841
 
-wide1496:
+wide840:
 	XORQ R14, R14
 	CMPQ R13, $0x00000004
-	JLT  rest1499
+	JLT  rest843
 
-whole1498:
+whole842:
 	VMOVUPD     (SI)(R14*8), Y5
 	VFMADD231PD (R9)(R14*8), Y5, Y1
 	VFMADD231PD (R8)(R14*8), Y5, Y2
@@ -18039,11 +10851,11 @@ whole1498:
 	ADDQ        $0x00000004, R14
 	SUBQ        $0x00000004, R13
 	CMPQ        R13, $0x00000004
-	JGE         whole1498
+	JGE         whole842
 
-rest1499:
+rest843:
 	TESTQ       R13, R13
-	JZ          done1500
+	JZ          done844
 	LEAQ        constants<>+672(SB), R15
 	NEGQ        R13
 	VMOVUPD     (R15)(R13*8), Y5
@@ -18057,8 +10869,8 @@ rest1499:
 	VMASKMOVPD  (R11)(R14*8), Y5, Y5
 	VFMADD231PD Y5, Y6, Y4
 
-done1500:
-row1497:
+done844:
+row841:
 	VUNPCKHPD    Y2, Y1, Y5
 	VUNPCKLPD    Y2, Y1, Y1
 	VADDPD       Y5, Y1, Y1
@@ -18078,44 +10890,44 @@ row1497:
 	ADDQ         64(CX), R9
 	ADDQ         $0x20, R12
 	SUBQ         $0x04, 72(CX)
-	JG           rows1495
+	JG           rows839
 	VPERM2F128   $0x01, Y0, Y0, Y1
 	VADDPD       Y1, Y0, Y0
 	VPERMILPD    $0x05, Y0, Y1
 	VADDPD       Y1, Y0, Y0
-	VMOVSD       constants<>+2720(SB), X1
+	VMOVSD       constants<>+1568(SB), X1
 	VDIVSD       X0, X1, X1
-	VMOVUPD      constants<>+2752(SB), Y2
+	VMOVUPD      constants<>+1600(SB), Y2
 	VCMPPD       $0x01, X0, X2, X0
 	VANDPD       X0, X1, X1
 	VMOVSD       X1, 10016(CX)(BX*8)
-	JMP          near1494
+	JMP          near838
 
-far1493:
+far837:
 	MOVQ 40(CX), SI
 	ADDQ DX, SI
 	XORQ DI, DI
 
-keep1501:
+keep845:
 	VMOVUPD (SI)(DI*8), Y0
 	VMOVUPD Y0, 4128(SI)(DI*8)
 	ADDQ    $0x04, DI
 	MOVQ    kv+192(FP), R8
 	CMPQ    DI, R8
-	JL      keep1501
+	JL      keep845
 	XORQ    SI, SI
 	MOVQ    SI, 10016(CX)(BX*8)
 
-near1494:
-shaped1490:
+near838:
+shaped834:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1486
+	JMP  pass830
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1488:
+passed832:
 	MOVQ    16(CX), AX
 	VMOVUPD constants<>+128(SB), Y0
 	MOVQ    24(CX), DX
@@ -18125,24 +10937,24 @@ passed1488:
 	LEAQ    (SI)(DX*8), SI
 	XORQ    DX, DX
 	CMPQ    AX, $0x00000004
-	JLT     rest1503
+	JLT     rest847
 
-whole1502:
+whole846:
 	VMOVUPD   672(CX)(DX*8), Y1
 	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
 	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1504
+	JZ        safe848
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1504
+	JGE       safe848
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1504:
+safe848:
 	VDIVPD      Y1, Y0, Y2
 	VMOVUPD     Y2, 672(CX)(DX*8)
 	VMULPD      1216(CX)(DX*8), Y2, Y2
@@ -18182,11 +10994,11 @@ safe1504:
 	ADDQ        $0x00000004, DX
 	SUBQ        $0x00000004, AX
 	CMPQ        AX, $0x00000004
-	JGE         whole1502
+	JGE         whole846
 
-rest1503:
+rest847:
 	TESTQ     AX, AX
-	JZ        done1505
+	JZ        done849
 	LEAQ      constants<>+672(SB), DI
 	MOVQ      AX, R8
 	NEGQ      R8
@@ -18197,38 +11009,38 @@ rest1503:
 	VORPD     Y3, Y2, Y2
 	VMOVMSKPD Y2, DI
 	TESTL     DI, DI
-	JZ        safe1506
+	JZ        safe850
 	BSFL      DI, DI
 	ADDQ      DX, DI
 	CMPQ      DI, 16(CX)
-	JGE       safe1506
+	JGE       safe850
 	MOVQ      DI, 16(CX)
 	MOVQ      DI, 8(CX)
 
-safe1506:
+safe850:
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, 672(CX)(DX*8)
 	VMULPD  1216(CX)(DX*8), Y0, Y0
 	VMOVUPD 128(CX)(DX*8), Y2
 	VADDPD  Y2, Y0, Y0
 	CMPQ    AX, $0x04
-	JLT     partial1507
+	JLT     partial851
 	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored1509
+	JMP     stored853
 
-partial1507:
+partial851:
 	CMPQ         AX, $0x02
-	JLT          single1508
+	JLT          single852
 	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored1509
+	JEQ          stored853
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored1509
+	JMP          stored853
 
-single1508:
+single852:
 	VMOVSD X0, (SI)(DX*8)
 
-stored1509:
+stored853:
 	VPADDQ      constants<>+704(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y0
 	VORPD       constants<>+736(SB), Y0, Y0
@@ -18259,37 +11071,37 @@ stored1509:
 	VFMSUB132PD constants<>+1216(SB), Y8, Y0
 	VADDPD      Y2, Y0, Y0
 	CMPQ        AX, $0x04
-	JLT         partial1510
+	JLT         partial854
 	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored1512
+	JMP         stored856
 
-partial1510:
+partial854:
 	CMPQ         AX, $0x02
-	JLT          single1511
+	JLT          single855
 	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored1512
+	JEQ          stored856
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored1512
+	JMP          stored856
 
-single1511:
+single855:
 	VMOVSD X0, (BX)(DX*8)
 
-stored1512:
-done1505:
+stored856:
+done849:
 	MOVQ (CX), AX
 	LEAQ 1760(CX), DX
 	XORQ BX, BX
 
-pass1513:
+pass857:
 	CMPQ         BX, 16(CX)
-	JGE          passed1515
+	JGE          passed859
 	MOVQ         ku+184(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1516
+	JNE          general860
 	MOVQ         kv+192(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general1516
+	JNE          general860
 	MOVQ         tables_base+144(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -18386,9 +11198,9 @@ pass1513:
 	VMULPD       Y3, Y1, Y1
 	VFMADD231PD  Y0, Y5, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped1517
+	JMP          shaped861
 
-general1516:
+general860:
 	MOVQ         40(CX), SI
 	ADDQ         DX, SI
 	MOVQ         48(CX), R8
@@ -18406,7 +11218,7 @@ general1516:
 	MOVQ         R9, 72(CX)
 	MOVQ         kv+192(FP), R9
 	CMPQ         R9, $0x04
-	JLE          short1518
+	JLE          short862
 	MOVQ         tables_base+144(FP), R9
 	MOVQ         32(AX), R10
 	LEAQ         (R9)(R10*8), R10
@@ -18420,16 +11232,16 @@ general1516:
 	LEAQ         (R11)(R9*8), R9
 	MOVQ         DX, R11
 
-row1520:
+row864:
 	VBROADCASTSD 4128(R11), Y0
 	VBROADCASTSD (R11)(R8*1), Y1
 	VMULPD       Y2, Y1, Y1
 	MOVQ         kv+192(FP), R12
 	XORQ         R13, R13
 	CMPQ         R12, $0x00000004
-	JLT          rest1522
+	JLT          rest866
 
-whole1521:
+whole865:
 	VMOVUPD     (R10)(R13*8), Y3
 	VMULPD      4128(SI)(R13*8), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -18438,11 +11250,11 @@ whole1521:
 	ADDQ        $0x00000004, R13
 	SUBQ        $0x00000004, R12
 	CMPQ        R12, $0x00000004
-	JGE         whole1521
+	JGE         whole865
 
-rest1522:
+rest866:
 	TESTQ       R12, R12
-	JZ          done1523
+	JZ          done867
 	LEAQ        constants<>+672(SB), R14
 	MOVQ        R12, R15
 	NEGQ        R15
@@ -18453,39 +11265,39 @@ rest1522:
 	VFMADD231PD (DI)(R13*8), Y1, Y3
 	LEAQ        (R9)(R13*8), R13
 	CMPQ        R13, 56(CX)
-	JGT         pieces1524
+	JGT         pieces868
 	VMOVUPD     Y3, (R13)
-	JMP         written1525
+	JMP         written869
 
-pieces1524:
+pieces868:
 	CMPQ    R12, $0x04
-	JLT     partial1526
+	JLT     partial870
 	VMOVUPD Y3, (R13)
-	JMP     stored1528
+	JMP     stored872
 
-partial1526:
+partial870:
 	CMPQ         R12, $0x02
-	JLT          single1527
+	JLT          single871
 	VMOVUPD      X3, (R13)
-	JEQ          stored1528
+	JEQ          stored872
 	VEXTRACTF128 $0x01, Y3, X0
 	VMOVSD       X0, 16(R13)
-	JMP          stored1528
+	JMP          stored872
 
-single1527:
+single871:
 	VMOVSD X3, (R13)
 
-stored1528:
-written1525:
-done1523:
+stored872:
+written869:
+done867:
 	ADDQ $0x08, R11
 	ADDQ 64(CX), R10
 	ADDQ 64(CX), R9
 	DECQ 72(CX)
-	JNZ  row1520
-	JMP  done1519
+	JNZ  row864
+	JMP  done863
 
-short1518:
+short862:
 	MOVQ    kv+192(FP), R9
 	LEAQ    constants<>+672(SB), R10
 	MOVQ    R9, R11
@@ -18505,7 +11317,7 @@ short1518:
 	LEAQ    (R13)(R11*8), R11
 	MOVQ    DX, R13
 
-row1529:
+row873:
 	VBROADCASTSD 4128(R13), Y0
 	VBROADCASTSD (R13)(R8*1), Y1
 	VMULPD       Y2, Y1, Y1
@@ -18515,53 +11327,53 @@ row1529:
 	VFMADD231PD  (DI)(R10*8), Y1, Y4
 	LEAQ         (R11)(R10*8), R14
 	CMPQ         R14, 56(CX)
-	JGT          pieces1530
+	JGT          pieces874
 	VMOVUPD      Y4, (R14)
-	JMP          written1531
+	JMP          written875
 
-pieces1530:
+pieces874:
 	CMPQ    R9, $0x04
-	JLT     partial1532
+	JLT     partial876
 	VMOVUPD Y4, (R14)
-	JMP     stored1534
+	JMP     stored878
 
-partial1532:
+partial876:
 	CMPQ         R9, $0x02
-	JLT          single1533
+	JLT          single877
 	VMOVUPD      X4, (R14)
-	JEQ          stored1534
+	JEQ          stored878
 	VEXTRACTF128 $0x01, Y4, X0
 	VMOVSD       X0, 16(R14)
-	JMP          stored1534
+	JMP          stored878
 
-single1533:
+single877:
 	VMOVSD X4, (R14)
 
-stored1534:
-written1531:
+stored878:
+written875:
 	ADDQ $0x08, R13
 	ADDQ 64(CX), R12
 	ADDQ 64(CX), R11
 	DECQ 72(CX)
-	JNZ  row1529
+	JNZ  row873
 
-done1519:
-shaped1517:
+done863:
+shaped861:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass1513
+	JMP  pass857
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed1515:
+passed859:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk1416
+	JMP  chunk760
 
-done1418:
+done762:
 	MOVQ 24(CX), AX
 	MOVQ AX, done+208(FP)
 	VZEROUPPER
@@ -18577,9 +11389,9 @@ TEXT ·interleave256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1536
+	JLT  blocks880
 
-block1535:
+block879:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    (CX)(BX*1), Y1
 	VMOVUPD    (CX)(BX*2), Y2
@@ -18600,11 +11412,11 @@ block1535:
 	ADDQ       $0x00000080, AX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1535
+	JGE        block879
 
-blocks1536:
+blocks880:
 	TESTQ      DX, DX
-	JZ         rest1537
+	JZ         rest881
 	LEAQ       constants<>+672(SB), DI
 	MOVQ       DX, R8
 	NEGQ       R8
@@ -18623,17 +11435,17 @@ blocks1536:
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
 	CMPQ       DX, $0x01
-	JLE        end1538
+	JLE        end882
 	VMOVUPD    Y2, 32(AX)
 	CMPQ       DX, $0x02
-	JLE        end1538
+	JLE        end882
 	VMOVUPD    Y4, 64(AX)
 	CMPQ       DX, $0x03
-	JLE        end1538
+	JLE        end882
 	VMOVUPD    Y0, 96(AX)
 
-end1538:
-rest1537:
+end882:
+rest881:
 	VZEROUPPER
 	RET
 
@@ -18647,9 +11459,9 @@ TEXT ·separate256(SB), $0-56
 	SHLQ $0x03, BX
 	LEAQ (BX)(BX*2), SI
 	CMPQ DX, $0x04
-	JLT  blocks1540
+	JLT  blocks884
 
-block1539:
+block883:
 	VMOVUPD    (CX), Y0
 	VMOVUPD    32(CX), Y1
 	VMOVUPD    64(CX), Y2
@@ -18670,27 +11482,27 @@ block1539:
 	ADDQ       $0x00000080, CX
 	SUBQ       $0x04, DX
 	CMPQ       DX, $0x04
-	JGE        block1539
+	JGE        block883
 
-blocks1540:
+blocks884:
 	TESTQ   DX, DX
-	JZ      rest1541
+	JZ      rest885
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
 	VMOVUPD (CX), Y0
 	CMPQ    DX, $0x01
-	JLE     end1542
+	JLE     end886
 	VMOVUPD 32(CX), Y1
 	CMPQ    DX, $0x02
-	JLE     end1542
+	JLE     end886
 	VMOVUPD 64(CX), Y2
 	CMPQ    DX, $0x03
-	JLE     end1542
+	JLE     end886
 	VMOVUPD 96(CX), Y3
 
-end1542:
+end886:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -18700,78 +11512,78 @@ end1542:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	CMPQ       DX, $0x04
-	JLT        partial1543
+	JLT        partial887
 	VMOVUPD    Y6, (AX)
-	JMP        stored1545
+	JMP        stored889
 
-partial1543:
+partial887:
 	CMPQ         DX, $0x02
-	JLT          single1544
+	JLT          single888
 	VMOVUPD      X6, (AX)
-	JEQ          stored1545
+	JEQ          stored889
 	VEXTRACTF128 $0x01, Y6, X1
 	VMOVSD       X1, 16(AX)
-	JMP          stored1545
+	JMP          stored889
 
-single1544:
+single888:
 	VMOVSD X6, (AX)
 
-stored1545:
+stored889:
 	CMPQ    DX, $0x04
-	JLT     partial1546
+	JLT     partial890
 	VMOVUPD Y2, (AX)(BX*1)
-	JMP     stored1548
+	JMP     stored892
 
-partial1546:
+partial890:
 	CMPQ         DX, $0x02
-	JLT          single1547
+	JLT          single891
 	VMOVUPD      X2, (AX)(BX*1)
-	JEQ          stored1548
+	JEQ          stored892
 	VEXTRACTF128 $0x01, Y2, X1
 	VMOVSD       X1, 16(AX)(BX*1)
-	JMP          stored1548
+	JMP          stored892
 
-single1547:
+single891:
 	VMOVSD X2, (AX)(BX*1)
 
-stored1548:
+stored892:
 	CMPQ    DX, $0x04
-	JLT     partial1549
+	JLT     partial893
 	VMOVUPD Y4, (AX)(BX*2)
-	JMP     stored1551
+	JMP     stored895
 
-partial1549:
+partial893:
 	CMPQ         DX, $0x02
-	JLT          single1550
+	JLT          single894
 	VMOVUPD      X4, (AX)(BX*2)
-	JEQ          stored1551
+	JEQ          stored895
 	VEXTRACTF128 $0x01, Y4, X1
 	VMOVSD       X1, 16(AX)(BX*2)
-	JMP          stored1551
+	JMP          stored895
 
-single1550:
+single894:
 	VMOVSD X4, (AX)(BX*2)
 
-stored1551:
+stored895:
 	CMPQ    DX, $0x04
-	JLT     partial1552
+	JLT     partial896
 	VMOVUPD Y0, (AX)(SI*1)
-	JMP     stored1554
+	JMP     stored898
 
-partial1552:
+partial896:
 	CMPQ         DX, $0x02
-	JLT          single1553
+	JLT          single897
 	VMOVUPD      X0, (AX)(SI*1)
-	JEQ          stored1554
+	JEQ          stored898
 	VEXTRACTF128 $0x01, Y0, X0
 	VMOVSD       X0, 16(AX)(SI*1)
-	JMP          stored1554
+	JMP          stored898
 
-single1553:
+single897:
 	VMOVSD X0, (AX)(SI*1)
 
-stored1554:
-rest1541:
+stored898:
+rest885:
 	VZEROUPPER
 	RET
 
@@ -18784,66 +11596,66 @@ TEXT ·consistent256(SB), $0-216
 	MOVQ    right_base+96(FP), CX
 	XORQ    DX, DX
 
-vector1555:
+vector899:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector1555
+	JL      vector899
 	XORQ    CX, CX
 
-scaling1556:
+scaling900:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1558:
+vector902:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1558
+	JL      vector902
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHLQ    $0x03, SI
 	XORQ    DI, DI
 
-vector1559:
+vector903:
 	MOVQ    rows_base+24(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	VXORPD  Y2, Y2, Y2
 	MOVQ    right_base+96(FP), R8
 	XORQ    R9, R9
 
-vector1560:
+vector904:
 	VMOVUPD     (BX)(R9*1), Y3
 	VFMADD231PD (R8)(R9*1), Y3, Y2
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector1560
+	JL          vector904
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y2, Y3
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+2688(SB), Y1, Y1
+	VMINPD      constants<>+1536(SB), Y1, Y1
 	VANDPD      Y3, Y1, Y1
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     Y1, (R8)(DI*1)
 	XORQ        R8, R8
 
-vector1561:
+vector905:
 	VMOVUPD      (DX)(R8*1), Y2
 	VFMADD231PD  (BX)(R8*1), Y1, Y2
 	VMOVUPD      Y2, (DX)(R8*1)
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1561
+	JL           vector905
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1559
+	JL           vector903
 	VBROADCASTSD enough+208(FP), Y1
 	VXORPD       Y2, Y2, Y2
 	XORQ         DX, DX
 
-vector1562:
+vector906:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y3
 	MOVQ         right_base+96(FP), BX
@@ -18854,23 +11666,23 @@ vector1562:
 	VADDPD       Y3, Y2, Y2
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector1562
+	JL           vector906
 	VCMPPD       $0x1e, Y1, Y2, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled1557
+	JZ           scaled901
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled1557
+	JGE          scaled901
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain1563
+	JLT          plain907
 	CMPQ         CX, $0x14
-	JGE          plain1563
+	JGE          plain907
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain1563
+	JZ           plain907
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x00, DX
@@ -18882,7 +11694,7 @@ vector1562:
 	MOVQ         right_base+96(FP), DI
 	XORQ         R8, R8
 
-vector1565:
+vector909:
 	VMOVUPD (SI)(R8*1), Y3
 	VMULPD  (DI)(R8*1), Y3, Y3
 	MOVQ    columns_base+48(FP), R9
@@ -18890,25 +11702,25 @@ vector1565:
 	VSUBPD  Y3, Y4, Y4
 	VMOVUPD Y4, (DX)(R8*1)
 	TESTQ   R8, R8
-	JZ      before1566
+	JZ      before910
 	XORQ    R9, R9
 
-vector1567:
+vector911:
 	VMULPD  (SI)(R9*1), Y3, Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (BX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, R8
-	JL      vector1567
+	JL      vector911
 
-before1566:
+before910:
 	VMOVAPD     Y3, Y4
 	VFMADD231PD Y3, Y3, Y4
 	VMOVUPD     Y4, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1565
+	JL          vector909
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x02, DX
@@ -18920,7 +11732,7 @@ before1566:
 	SHLQ        $0x03, SI
 	XORQ        R8, R8
 
-vector1568:
+vector912:
 	MOVQ    left_base+72(FP), R9
 	VMOVUPD (R9)(R8*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -18929,40 +11741,40 @@ vector1568:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+2688(SB), Y3, Y3
+	VMINPD  constants<>+1536(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	XORQ    R9, R9
 
-vector1569:
+vector913:
 	VMOVUPD (BX)(R9*1), Y4
 	VMULPD  (DI)(R9*1), Y4, Y4
 	VMOVUPD Y4, (DX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, AX
-	JL      vector1569
+	JL      vector913
 	MOVQ    system_base+144(FP), R9
 	XORQ    R10, R10
 
-vector1570:
+vector914:
 	VMULPD (DX)(R10*1), Y3, Y4
 	LEAQ   32(R10), R11
 	XORQ   R12, R12
 
-vector1571:
+vector915:
 	VMOVUPD      (R9)(R12*1), Y5
 	VFNMADD231PD (DX)(R12*1), Y4, Y5
 	VMOVUPD      Y5, (R9)(R12*1)
 	ADDQ         $0x20, R12
 	CMPQ         R12, R11
-	JL           vector1571
+	JL           vector915
 	ADDQ         AX, R9
 	ADDQ         $0x20, R10
 	CMPQ         R10, AX
-	JL           vector1570
+	JL           vector914
 	ADDQ         AX, BX
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JL           vector1568
+	JL           vector912
 	MOVQ         AX, DX
 	SHRQ         $0x05, DX
 	ADDQ         $0x01, DX
@@ -18972,52 +11784,52 @@ vector1571:
 	MOVQ         system_base+144(FP), BX
 	XORQ         SI, SI
 
-vector1572:
+vector916:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1573
+	JZ    before917
 	XORQ  R8, R8
 
-vector1574:
+vector918:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before1575
+	JZ      before919
 	XORQ    R9, R9
 
-vector1576:
+vector920:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector1576
+	JL           vector920
 
-before1575:
+before919:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector1574
+	JL      vector918
 
-before1573:
+before917:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before1577
+	JZ      before921
 	XORQ    DI, DI
 
-vector1578:
+vector922:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1578
+	JL           vector922
 
-before1577:
+before921:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
 	VMULPD  (DI)(SI*1), Y4, Y4
-	VMULPD  constants<>+2784(SB), Y4, Y4
+	VMULPD  constants<>+1632(SB), Y4, Y4
 	VCMPPD  $0x1e, Y4, Y3, Y4
 	VANDPD  Y4, Y2, Y2
 	VMOVUPD constants<>+128(SB), Y4
@@ -19027,7 +11839,7 @@ before1577:
 	ADDQ    AX, BX
 	ADDQ    $0x20, SI
 	CMPQ    SI, AX
-	JL      vector1572
+	JL      vector916
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -19043,55 +11855,55 @@ before1577:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1579:
+vector923:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before1580
+	JZ      before924
 	XORQ    R8, R8
 
-vector1581:
+vector925:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector1581
+	JL           vector925
 
-before1580:
+before924:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector1579
+	JL      vector923
 	MOVQ    AX, DI
 
-back1582:
+back926:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1583:
+below927:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved1584
+	JGE          solved928
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below1583
+	JMP          below927
 
-solved1584:
+solved928:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1582
-	JMP     scale1564
+	JNZ     back926
+	JMP     scale908
 
-plain1563:
+plain907:
 	XORQ DX, DX
 
-vector1585:
+vector929:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -19101,18 +11913,18 @@ vector1585:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+2688(SB), Y3, Y3
+	VMINPD    constants<>+1536(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector1585
+	JL        vector929
 	INCQ      CX
-	JMP       scaling1556
+	JMP       scaling900
 
-scale1564:
+scale908:
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -19122,18 +11934,18 @@ scale1564:
 	VMOVUPD constants<>+128(SB), Y3
 	XORQ    BX, BX
 
-vector1586:
+vector930:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+160(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector1586
+	JL      vector930
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+608(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector1587:
+vector931:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -19143,7 +11955,7 @@ vector1587:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+2688(SB), Y5, Y5
+	VMINPD    constants<>+1536(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -19156,14 +11968,14 @@ vector1587:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector1587
+	JL        vector931
 	INCQ      CX
-	JMP       scaling1556
+	JMP       scaling900
 
-scaled1557:
+scaled901:
 	XORQ CX, CX
 
-vector1588:
+vector932:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -19179,7 +11991,7 @@ vector1588:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+2688(SB), Y1, Y1
+	VMINPD  constants<>+1536(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
 	VMINPD  constants<>+128(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
@@ -19187,14 +11999,14 @@ vector1588:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector1588
+	JL      vector932
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector1589:
+vector933:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -19202,12 +12014,12 @@ vector1589:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1590:
+vector934:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1590
+	JL           vector934
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -19217,14 +12029,14 @@ vector1590:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector1589
-	VCMPPD       $0x1e, constants<>+2752(SB), Y0, Y1
+	JL           vector933
+	VCMPPD       $0x1e, constants<>+1600(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent1591
+	JZ           silent935
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -19233,14 +12045,14 @@ vector1590:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1593:
+vector937:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector1594:
+vector938:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -19278,16 +12090,16 @@ vector1594:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector1594
+	JL           vector938
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector1593
+	JL           vector937
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded1592
+	JMP          rounded936
 
-silent1591:
+silent935:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -19295,14 +12107,14 @@ silent1591:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector1595:
+vector939:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector1596:
+vector940:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -19310,13 +12122,13 @@ vector1596:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector1596
+	JL          vector940
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector1595
+	JL          vector939
 
-rounded1592:
+rounded936:
 	VZEROUPPER
 	RET
 
@@ -19508,162 +12320,18 @@ DATA constants<>+1472(SB)/8, $0xc086200000000000
 DATA constants<>+1480(SB)/8, $0xc086200000000000
 DATA constants<>+1488(SB)/8, $0xc086200000000000
 DATA constants<>+1496(SB)/8, $0xc086200000000000
-DATA constants<>+1504(SB)/8, $0x4b4000004b400000
-DATA constants<>+1512(SB)/8, $0x4b4000004b400000
-DATA constants<>+1520(SB)/8, $0x4b4000004b400000
-DATA constants<>+1528(SB)/8, $0x4b4000004b400000
-DATA constants<>+1536(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+1544(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+1552(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+1560(SB)/8, $0x3fb8aa3b3fb8aa3b
-DATA constants<>+1568(SB)/8, $0x3f3172183f317218
-DATA constants<>+1576(SB)/8, $0x3f3172183f317218
-DATA constants<>+1584(SB)/8, $0x3f3172183f317218
-DATA constants<>+1592(SB)/8, $0x3f3172183f317218
-DATA constants<>+1600(SB)/8, $0xb102e308b102e308
-DATA constants<>+1608(SB)/8, $0xb102e308b102e308
-DATA constants<>+1616(SB)/8, $0xb102e308b102e308
-DATA constants<>+1624(SB)/8, $0xb102e308b102e308
-DATA constants<>+1632(SB)/8, $0x3f8000003f800000
-DATA constants<>+1640(SB)/8, $0x3f8000003f800000
-DATA constants<>+1648(SB)/8, $0x3f8000003f800000
-DATA constants<>+1656(SB)/8, $0x3f8000003f800000
-DATA constants<>+1664(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+1672(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+1680(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+1688(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+1696(SB)/8, $0x42ae000042ae0000
-DATA constants<>+1704(SB)/8, $0x42ae000042ae0000
-DATA constants<>+1712(SB)/8, $0x42ae000042ae0000
-DATA constants<>+1720(SB)/8, $0x42ae000042ae0000
-DATA constants<>+1728(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+1736(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+1744(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+1752(SB)/8, $0x3efffffe3efffffe
-DATA constants<>+1760(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+1768(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+1776(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+1784(SB)/8, $0x3e2aaa493e2aaa49
-DATA constants<>+1792(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+1800(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+1808(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+1816(SB)/8, $0x3d2aac793d2aac79
-DATA constants<>+1824(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+1832(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+1840(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+1848(SB)/8, $0x3c091cf13c091cf1
-DATA constants<>+1856(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+1864(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+1872(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+1880(SB)/8, $0x3ab5121a3ab5121a
-DATA constants<>+1888(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+1896(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+1904(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+1912(SB)/8, $0xc2aeac4fc2aeac4f
-DATA constants<>+1920(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+1928(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+1936(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+1944(SB)/8, $0xc2dc0000c2dc0000
-DATA constants<>+1952(SB)/8, $0x42b4000042b40000
-DATA constants<>+1960(SB)/8, $0x42b4000042b40000
-DATA constants<>+1968(SB)/8, $0x42b4000042b40000
-DATA constants<>+1976(SB)/8, $0x42b4000042b40000
-DATA constants<>+1984(SB)/8, $0x3f0000003f000000
-DATA constants<>+1992(SB)/8, $0x3f0000003f000000
-DATA constants<>+2000(SB)/8, $0x3f0000003f000000
-DATA constants<>+2008(SB)/8, $0x3f0000003f000000
-DATA constants<>+2016(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+2024(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+2032(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+2040(SB)/8, $0x004afb0d004afb0d
-DATA constants<>+2048(SB)/8, $0x4b0000004b000000
-DATA constants<>+2056(SB)/8, $0x4b0000004b000000
-DATA constants<>+2064(SB)/8, $0x4b0000004b000000
-DATA constants<>+2072(SB)/8, $0x4b0000004b000000
-DATA constants<>+2080(SB)/8, $0x0080000000800000
-DATA constants<>+2088(SB)/8, $0x0080000000800000
-DATA constants<>+2096(SB)/8, $0x0080000000800000
-DATA constants<>+2104(SB)/8, $0x0080000000800000
-DATA constants<>+2112(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+2120(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+2128(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+2136(SB)/8, $0x7f7fffff7f7fffff
-DATA constants<>+2144(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+2152(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+2160(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+2168(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+2176(SB)/8, $0x007fffff007fffff
-DATA constants<>+2184(SB)/8, $0x007fffff007fffff
-DATA constants<>+2192(SB)/8, $0x007fffff007fffff
-DATA constants<>+2200(SB)/8, $0x007fffff007fffff
-DATA constants<>+2208(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+2216(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+2224(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+2232(SB)/8, $0x3f3504f33f3504f3
-DATA constants<>+2240(SB)/8, $0x4000000040000000
-DATA constants<>+2248(SB)/8, $0x4000000040000000
-DATA constants<>+2256(SB)/8, $0x4000000040000000
-DATA constants<>+2264(SB)/8, $0x4000000040000000
-DATA constants<>+2272(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+2280(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+2288(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+2296(SB)/8, $0x3e98f0703e98f070
-DATA constants<>+2304(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+2312(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+2320(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+2328(SB)/8, $0x3f2aaabd3f2aaabd
-DATA constants<>+2336(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+2344(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+2352(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+2360(SB)/8, $0x3eccaf683eccaf68
-DATA constants<>+2368(SB)/8, $0xb102e308b102e308
-DATA constants<>+2376(SB)/8, $0xb102e308b102e308
-DATA constants<>+2384(SB)/8, $0xb102e308b102e308
-DATA constants<>+2392(SB)/8, $0xb102e308b102e308
-DATA constants<>+2400(SB)/8, $0x3f3172183f317218
-DATA constants<>+2408(SB)/8, $0x3f3172183f317218
-DATA constants<>+2416(SB)/8, $0x3f3172183f317218
-DATA constants<>+2424(SB)/8, $0x3f3172183f317218
-DATA constants<>+2432(SB)/8, $0x4c0000004c000000
-DATA constants<>+2440(SB)/8, $0x4c0000004c000000
-DATA constants<>+2448(SB)/8, $0x4c0000004c000000
-DATA constants<>+2456(SB)/8, $0x4c0000004c000000
-DATA constants<>+2464(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+2472(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+2480(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+2488(SB)/8, $0xc1c80000c1c80000
-DATA constants<>+2496(SB)/8, $0xff800000ff800000
-DATA constants<>+2504(SB)/8, $0xff800000ff800000
-DATA constants<>+2512(SB)/8, $0xff800000ff800000
-DATA constants<>+2520(SB)/8, $0xff800000ff800000
-DATA constants<>+2528(SB)/8, $0x7f8000007f800000
-DATA constants<>+2536(SB)/8, $0x7f8000007f800000
-DATA constants<>+2544(SB)/8, $0x7f8000007f800000
-DATA constants<>+2552(SB)/8, $0x7f8000007f800000
-DATA constants<>+2560(SB)/8, $0x7fc000007fc00000
-DATA constants<>+2568(SB)/8, $0x7fc000007fc00000
-DATA constants<>+2576(SB)/8, $0x7fc000007fc00000
-DATA constants<>+2584(SB)/8, $0x7fc000007fc00000
-DATA constants<>+2592(SB)/8, $0x0da242600da24260
-DATA constants<>+2600(SB)/8, $0x0da242600da24260
-DATA constants<>+2608(SB)/8, $0x0da242600da24260
-DATA constants<>+2616(SB)/8, $0x0da242600da24260
-DATA constants<>+2624(SB)/8, $0x4220000042200000
-DATA constants<>+2632(SB)/8, $0x4220000042200000
-DATA constants<>+2640(SB)/8, $0x4220000042200000
-DATA constants<>+2648(SB)/8, $0x4220000042200000
-DATA constants<>+2656(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+2688(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2696(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2704(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2712(SB)/8, $0x5f138d352e5096af
-DATA constants<>+2720(SB)/8, $0x3ff0000000000000
-DATA constants<>+2752(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2760(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2768(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2776(SB)/8, $0x3d3c25c268497682
-DATA constants<>+2784(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2792(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2800(SB)/8, $0x3e112e0be826d695
-DATA constants<>+2808(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $2816
+DATA constants<>+1504(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1536(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1544(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1552(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1560(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1568(SB)/8, $0x3ff0000000000000
+DATA constants<>+1600(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1608(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1616(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1624(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1632(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1640(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1648(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1656(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $1664

@@ -79,12 +79,12 @@ func absorb512(old []float64, message []float64, sum []float64, rho float64, dam
 //go:noescape
 func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
-// multiplyMatrix512 is MultiplyMatrix for float64.
+// multiplyMatrix512 is MultiplyMatrix.
 //
 //go:noescape
 func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
 
-// scatterMatrix512 is ScatterMatrix for float64.
+// scatterMatrix512 is ScatterMatrix.
 //
 //go:noescape
 func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k int)

@@ -35,7 +35,6 @@ var plain = implementation{
 	totals:         plainTotals,
 	settle:         plainSettle,
 	exponentials:   plainExponentials,
-	single:         plain32,
 }
 
 func plainExp(dst, x []float64) {

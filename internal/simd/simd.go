@@ -37,7 +37,6 @@ type implementation struct {
 	exponentials  func(tables []float64, size int, inverse []float64) (done int)
 	panels        *panelKernels // or none
 	uniform       uniform       // all or none
-	single        implementation32
 }
 
 // active is chosen once, when the package is initialised.

@@ -31,9 +31,6 @@ type Uniform struct {
 	Edges, U, V []int32
 	Count       []float64 // c_s, by number of the node
 
-	// Tables32, and Rows32 of the same length as Rows, are for tables in single
-	// precision.
-	Tables32, Rows32 []float32
 	// Cold is 1 if messages and beliefs, and tables if they are far, should be asked
 	// for early, and 0 if they were used a moment ago.
 	Cold int
@@ -67,9 +64,7 @@ type uniform struct {
 	nodes    func(u *Uniform, dst, sum []float64, lo, hi int) (freeEnergy float64)
 	edges    func(u *Uniform, dst, sum []float64, lo, hi int) (freeEnergy float64, safe bool)
 
-	list       func(u *Uniform, list []Edge, lo, hi int)
-	products32 func(u *Uniform, lo, hi int) (safe bool)
-	absorb32   func(u *Uniform, lo, hi int) (residual float64)
+	list func(u *Uniform, list []Edge, lo, hi int)
 }
 
 // Products computes the sums of the messages lo ≤ i < hi of In: Cavities, Exp,
@@ -80,12 +75,6 @@ func (u *Uniform) Products(lo, hi int) (safe bool) { return active.uniform.produ
 // Absorb takes the sums over into the messages, as Log and AbsorbAll do, leaves the
 // new messages in Rows, and returns the residual.
 func (u *Uniform) Absorb(lo, hi int) (residual float64) { return active.uniform.absorb(u, lo, hi) }
-
-// Products32 is Products with Tables32, and sums in Rows32.
-func (u *Uniform) Products32(lo, hi int) (safe bool) { return active.uniform.products32(u, lo, hi) }
-
-// Absorb32 is Absorb of the sums in Rows32; it leaves the new messages in Rows.
-func (u *Uniform) Absorb32(lo, hi int) (residual float64) { return active.uniform.absorb32(u, lo, hi) }
 
 // Shift computes from the new messages the Sums and Totals of the nodes lo ≤ i < hi of
 // Order, as Shift, Exp and Totals of a batch do; Rows begin with the first message into the first
@@ -98,7 +87,7 @@ func (u *Uniform) Shift(lo, hi int) (done int) { return min(active.uniform.shift
 // the logarithms of their totals, which are in Totals, and returns the residual.
 func (u *Uniform) Settle(lo, hi int) (residual float64) { return active.uniform.settle(u, lo, hi) }
 
-// List writes the edges lo ≤ q < hi of Edges to list, for EdgeBeliefs32. There is at
+// List writes the edges lo ≤ q < hi of Edges to list, for EdgeBeliefs. There is at
 // least one; len(list) ≥ hi−lo.
 func (u *Uniform) List(list []Edge, lo, hi int) { active.uniform.list(u, list[:hi-lo], lo, hi) }
 

@@ -39,7 +39,7 @@ group4:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	JG         none8
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none8
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
@@ -553,7 +553,7 @@ rest5:
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
 	JG         none18
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none18
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
@@ -1103,7 +1103,7 @@ group27:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
 	JG         none31
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none31
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
@@ -1861,7 +1861,7 @@ rest28:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	JG         none53
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none53
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9
@@ -2651,7 +2651,7 @@ group76:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	JG         none80
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none80
 	MOVLQSX    48(SI)(AX*4), R9
 	ANDQ       $-2, R9
@@ -3781,7 +3781,7 @@ rest77:
 	LEAQ       15(AX), R8
 	CMPQ       R8, CX
 	JG         none102
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none102
 	MOVLQSX    48(SI)(AX*4), R8
 	ANDQ       $-2, R8
@@ -4946,7 +4946,7 @@ group123:
 	LEAQ       15(AX), R10
 	CMPQ       R10, CX
 	JG         none127
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none127
 	MOVLQSX    48(DI)(AX*4), R10
 	ANDQ       $-2, R10
@@ -6248,7 +6248,7 @@ rest124:
 	LEAQ       15(AX), R9
 	CMPQ       R9, CX
 	JG         none153
-	CMPQ       560(DX), $0x00
+	CMPQ       512(DX), $0x00
 	JEQ        none153
 	MOVLQSX    48(DI)(AX*4), R9
 	ANDQ       $-2, R9

@@ -21,8 +21,6 @@ var uniform512 = uniform{
 	list: func(u *Uniform, list []Edge, lo, hi int) {
 		uniformList(first(u), (*int)(unsafe.Pointer(unsafe.SliceData(list))), lo, hi)
 	},
-	products32: func(u *Uniform, lo, hi int) bool { return uniformProducts32x512(first(u), lo, hi) },
-	absorb32:   func(u *Uniform, lo, hi int) float64 { return uniformAbsorb32x512(first(u), lo, hi) },
 }
 
 // first is how the generator, which knows no types of ours, is given a Uniform.

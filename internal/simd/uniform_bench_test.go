@@ -16,8 +16,6 @@ func benchmarkUniform(k, nodes int) *Uniform {
 		InStart: []int32{0},
 	}
 	fillUniform(u.Tables, r)
-	u.Tables32, u.Rows32 = make([]float32, len(u.Tables)), make([]float32, len(u.Rows))
-	fillUniform32(u.Tables32, r)
 	for s := range int32(nodes) {
 		u.Nodes, u.Order, u.InStart = append(u.Nodes, s), append(u.Order, s), append(u.InStart, 4*(s+1))
 		u.RhoNode, u.Count = append(u.RhoNode, 5), append(u.Count, 1)
@@ -45,11 +43,6 @@ func BenchmarkUniform(b *testing.B) {
 			{"Absorb", func(u *Uniform) {
 				copy(u.Rows, u.Tables)
 				u.Absorb(0, 4*nodes)
-			}},
-			{"Products32", func(u *Uniform) { u.Products32(0, 4*nodes) }},
-			{"Absorb32", func(u *Uniform) {
-				copy(u.Rows32, u.Tables32)
-				u.Absorb32(0, 4*nodes)
 			}},
 			{"Shift", func(u *Uniform) { u.Shift(0, nodes) }},
 			{"Settle", func(u *Uniform) { u.Settle(0, nodes) }},

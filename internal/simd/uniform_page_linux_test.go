@@ -27,7 +27,7 @@ func moveTo[T any](p *pages, s *[]T, atEnd bool) {
 func TestUniformPageEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	var free []*pages
-	for range 26 {
+	for range 24 {
 		free = append(free, newPages(t, 60))
 	}
 	for i := range 600 {
@@ -44,14 +44,10 @@ func TestUniformPageEnds(t *testing.T) {
 			moveTo(page(), s, atEnd)
 		}
 		moveTo(page(), &u.At, atEnd)
-		moveTo(page(), &u.Tables32, atEnd)
-		moveTo(page(), &u.Rows32, atEnd)
 		lo, hi := some(r, len(u.Order))
 		if from, to := int(u.InStart[lo]), int(u.InStart[hi]); from < to {
 			u.Products(from, to)
 			u.Absorb(from, to)
-			u.Products32(from, to)
-			u.Absorb32(from, to)
 		}
 		if u.Shift(lo, hi) == hi-lo {
 			Log(u.Totals[:hi-lo], u.Totals[:hi-lo])

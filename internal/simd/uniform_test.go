@@ -53,10 +53,6 @@ func newUniform(t testing.TB, r *rand.Rand, k, visited, degree int, damping floa
 		*s.x, checks = x, append(checks, check)
 	}
 	fillUniform(u.Tables, r)
-	table32, check32 := guarded32(t, numTables, r.IntN(8))
-	rows32, checkRows := guarded32(t, len(u.Rows), r.IntN(8))
-	fillUniform32(table32, r)
-	u.Tables32, u.Rows32, checks = table32, rows32, append(checks, check32, checkRows)
 	if u.Rho = []float64{0.3 + r.Float64()}; r.IntN(2) == 0 {
 		u.PerEdge, u.Rho = -1, nil
 		for range edges {
@@ -99,7 +95,7 @@ func (c *uniformCase) listAll() {
 }
 
 // rows returns the first k entries of each of n rows of scratch.
-func rows[T float32 | float64](x []T, n, k int) (list []T) {
+func rows(x []float64, n, k int) (list []float64) {
 	for i := range n {
 		list = append(list, x[UniformRow(k)*i:][:k]...)
 	}
@@ -193,71 +189,6 @@ func TestUniformAbsorb(t *testing.T) {
 		active.log(out, out)
 		want := plainAbsorbAll(messages, sums, out, c.list, u.Damping)
 		got := with.absorb(u, 0, n)
-		c.check(what)
-		if !same(got, want, 1e-14, 1e-14) {
-			t.Fatalf("%s: residual %v, want %v", what, got, want)
-		}
-		compare(t, what, u.Messages, messages, 1e-14, 1e-14)
-		for i, m := range c.list {
-			compare(t, fmt.Sprintf("%s, row %d", what, i), u.Rows[UniformRow(k)*i:], messages[m.Old:][:k], 1e-14, 1e-14)
-		}
-	})
-}
-
-func TestUniformProducts32(t *testing.T) {
-	safe, unsafe := 0, 0
-	eachUniform(t, 77, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
-		u, k, n := c.u, c.u.States, len(c.list)
-		if r.IntN(2) == 0 {
-			spoil(u.Beliefs, r, -infinity, -1000)
-			spoil(u.Messages, r, -infinity)
-		}
-		switch r.IntN(8) {
-		case 0:
-			u.Tables32[r.IntN(len(u.Tables32))] = []float32{float32(nan), float32(infinity)}[r.IntN(2)]
-		case 1:
-			u.Messages[r.IntN(len(u.Messages))] = []float64{nan, -100}[r.IntN(2)]
-		case 2:
-			for i := range u.Tables32 {
-				u.Tables32[i] *= 1e-29
-			}
-		}
-		weights, out := make([]float32, n*k), make([]float32, n*k)
-		plainCavities32(weights, u.Beliefs, u.Messages, c.list)
-		plainExp32(weights, weights)
-		plainProducts32(out, weights, u.Tables32, c.list)
-		want, got := plainAllSafe32(out), with.products32(u, 0, n)
-		c.check(what)
-		if got != want {
-			t.Fatalf("%s: safe is %v, want %v", what, got, want)
-		}
-		if !got {
-			unsafe++
-			return
-		}
-		safe++
-		for i, x := range rows(u.Rows32, n, k) {
-			if !same(float64(x), float64(out[i]), 2e-6, 0) {
-				t.Fatalf("%s: sum %d is %v, want %v", what, i, x, out[i])
-			}
-		}
-	})
-	if UniformStates() > 0 && (safe < 50 || unsafe < 20) {
-		t.Errorf("%d cases are safe and %d are not: too few of either to tell", safe, unsafe)
-	}
-}
-
-func TestUniformAbsorb32(t *testing.T) {
-	eachUniform(t, 78, func(t *testing.T, what string, with uniform, r *rand.Rand, c *uniformCase) {
-		u, k, n := c.u, c.u.States, len(c.list)
-		spoil(u.Messages, r, -infinity, math.MaxFloat64)
-		for i := range u.Rows32 {
-			u.Rows32[i] = float32(math.Exp(5 * r.NormFloat64()))
-		}
-		out, messages, sums := rows(u.Rows32, n, k), slices.Clone(u.Messages), make([]float64, len(c.nodes)*k)
-		active.single.log(out, out)
-		want := plainAbsorbAll32(messages, sums, out, c.list, u.Damping)
-		got := with.absorb32(u, 0, n)
 		c.check(what)
 		if !same(got, want, 1e-14, 1e-14) {
 			t.Fatalf("%s: residual %v, want %v", what, got, want)

@@ -5,18 +5,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 emits the kernels of AVX2: those of both formats first.
+// avx2 emits the kernels of AVX2.
 func (g *generator) avx2() {
-	for _, v := range []avx2{g.doubles256(), g.singles256()} {
-		v.elementwise256()
-		v.vectorTable256()
-		v.tableVector256()
-		v.matrix256()
-		v.batch256()
-		v.edgeBeliefs256()
-	}
-	v := g.doubles256()
-	v.narrow256()
+	v := avx2{g}
+	v.elementwise256()
+	v.vectorTable256()
+	v.tableVector256()
+	v.matrix256()
+	v.batch256()
+	v.edgeBeliefs256()
 	v.reductions256()
 	v.dot256()
 	v.entropy256()
@@ -32,62 +29,29 @@ func (g *generator) avx2() {
 }
 
 func (g avx2) elementwise256() {
-	g.kernel("exp", "func(dst, x []NUMBER)", "Exp")
+	g.function("exp256", "func(dst, x []float64)", "is Exp.")
 	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
 	g.hoist("round1", "log2e", "expLn2High", "expLn2Low", "one", "magnitude")
 	g.loop256(n, 2, func(i reg.Register, offset int, rest *rest256) {
-		g.store256(g.exp256(g.load256(g.at(x, i, offset), rest)), g.at(dst, i, offset), rest)
+		g.store256(g.exp256(g.load256(at64(x, i, offset), rest)), at64(dst, i, offset), rest)
 	})
 	g.end()
 
-	g.kernel("log", "func(dst, x []NUMBER)", "Log")
+	g.function("log256", "func(dst, x []float64)", "is Log.")
 	dst, x, n = g.base("dst"), g.base("x"), g.length("x")
 	g.hoist("oneLessSqrtHalf", "integer", "one", "half")
 	g.loop256(n, 2, func(i reg.Register, offset int, rest *rest256) {
-		y := g.load256(g.at(x, i, offset), rest)
+		y := g.load256(at64(x, i, offset), rest)
 		if rest != nil {
 			// Ones after the end take the quick way.
-			g.blend(rest.mask, y, g.copyWide("one"), y)
+			g.VBLENDVPD(rest.mask, y, g.copyWide("one"), y)
 		}
-		g.store256(g.log256(y), g.at(dst, i, offset), rest)
+		g.store256(g.log256(y), at64(dst, i, offset), rest)
 	})
 	g.end()
 }
 
-// narrow256 takes eight numbers at a time.
-func (g avx2) narrow256() {
-	g.function("narrow256", "func(dst []float32, x []float64)", "is Narrow.")
-	s := g.singles256()
-	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
-	s.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) {
-		few, done := g.label("few"), g.label("narrow")
-		low, high, y := g.YMM(), g.XMM(), g.YMM()
-		if rest == nil {
-			g.VCVTPD2PSY(at64(x, i, 0), low.AsX())
-			g.VCVTPD2PSY(at64(x, i, 32), high)
-			g.VINSERTF128(operand.U8(1), high, low, y)
-			g.VMOVUPS(y, at32(dst, i, 0))
-			return
-		}
-		left := g.GP64()
-		g.MOVQ(rest.count, left)
-		g.CMPQ(left, operand.U8(4))
-		g.JL(label(few))
-		g.VCVTPD2PSY(at64(x, i, 0), low.AsX())
-		g.VMOVUPS(low.AsX(), at32(dst, i, 0))
-		g.ADDQ(operand.U8(4), i)
-		g.SUBQ(operand.U8(4), left)
-		g.JZ(label(done))
-		g.Label(few)
-		last := g.rest256(left)
-		g.VCVTPD2PSY(g.load256(at64(x, i, 0), last), low.AsX())
-		s.storeSingles256(low, at32(dst, i, 0), left)
-		g.Label(done)
-	})
-	g.end()
-}
-
-// reductions256 emits the kernels of one row that there are for float64 only.
+// reductions256 emits the other kernels of one row.
 func (g avx2) reductions256() {
 	g.function("expShift256", "func(dst, x []float64, shift float64) (total float64)", "is ExpShift.")
 	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
@@ -165,10 +129,10 @@ func (g avx2) reductions256() {
 }
 
 func (g avx2) vectorTable256() {
-	g.kernel("vectorTable", "func(out, weight, values []NUMBER)", "plainVectorTable")
+	g.function("vectorTable256", "func(out, weight, values []float64)", "is plainVectorTable.")
 	out, k := g.base("out"), g.length("out")
 	weight, n, values := g.base("weight"), g.length("weight"), g.base("values")
-	s := g.stridesOf(k, 4, g.entry)
+	s := g.strides(k, 4)
 	w, row := g.GP64(), g.GP64()
 	g.panels256(k, 8, func(offset reg.Register, vectors int, rest *rest256) {
 		g.MOVQ(weight, w)
@@ -177,17 +141,17 @@ func (g avx2) vectorTable256() {
 		sums := g.zeros256(unroll * vectors)
 		g.rows(n, unroll, func(u int) {
 			a := g.YMM()
-			g.broadcast(operand.Mem{Base: w, Disp: g.entry * u}, a)
+			g.VBROADCASTSD(operand.Mem{Base: w, Disp: 8 * u}, a)
 			for c := range vectors {
-				g.operate256(g.fma231, s.row(row, u, 32*c), last256(c, vectors, rest), a, sums[u*vectors+c])
+				g.operate256(g.VFMADD231PD, s.row(row, u, 32*c), last256(c, vectors, rest), a, sums[u*vectors+c])
 			}
 		}, func(rows int) {
-			g.ADDQ(operand.U32(g.entry*rows), w)
+			g.ADDQ(operand.U32(8*rows), w)
 			g.advance(s, row, rows)
 		})
 		for half := unroll / 2 * vectors; half >= vectors; half /= 2 {
 			for i := range half {
-				g.add(sums[half+i], sums[i], sums[i])
+				g.VADDPD(sums[half+i], sums[i], sums[i])
 			}
 		}
 		for c := range vectors {
@@ -199,10 +163,10 @@ func (g avx2) vectorTable256() {
 
 // tableVector256 takes eight rows at a time.
 func (g avx2) tableVector256() {
-	g.kernel("tableVector", "func(out, weight, values []NUMBER)", "plainTableVector")
+	g.function("tableVector256", "func(out, weight, values []float64)", "is plainTableVector.")
 	out, n := g.base("out"), g.length("out")
 	weight, k, row := g.base("weight"), g.length("weight"), g.base("values")
-	s := g.eightRowsOf(k, g.entry)
+	s := g.eightRows(k)
 	w, p := g.GP64(), g.GP64()
 	// block emits the products of eight rows, or of as many as left, as vectors.
 	block := func(left reg.Register) (products []reg.VecVirtual) {
@@ -217,7 +181,7 @@ func (g avx2) tableVector256() {
 					g.CMPQ(left, operand.U32(i))
 					g.JLE(label(end))
 				}
-				g.operate256(g.fma231, s.row(p, i), rest, y, sum)
+				g.operate256(g.VFMADD231PD, s.row(p, i), rest, y, sum)
 			}
 			g.Label(end)
 			if rest == nil {
@@ -225,8 +189,8 @@ func (g avx2) tableVector256() {
 				g.ADDQ(operand.U32(32), p)
 			}
 		})
-		for ; len(sums) > 0; sums = sums[g.lanes():] {
-			products = append(products, g.transposeSum256(sums[:g.lanes()]))
+		for ; len(sums) > 0; sums = sums[4:] {
+			products = append(products, g.transposeSum256(sums[:4]))
 		}
 		return products
 	}
@@ -235,9 +199,9 @@ func (g avx2) tableVector256() {
 	g.JLT(label(rest))
 	g.Label(again)
 	for i, y := range block(nil) {
-		g.move(y, operand.Mem{Base: out, Disp: 32 * i})
+		g.VMOVUPD(y, operand.Mem{Base: out, Disp: 32 * i})
 	}
-	g.ADDQ(operand.U32(8*g.entry), out)
+	g.ADDQ(operand.U32(64), out)
 	g.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: 8}, row)
 	g.SUBQ(operand.U32(8), n)
 	g.CMPQ(n, operand.U32(8))
@@ -249,11 +213,11 @@ func (g avx2) tableVector256() {
 	last := products[len(products)-1]
 	if len(products) > 1 {
 		few, end := g.label("few"), g.YMM()
-		g.move(products[0], end)
+		g.VMOVUPD(products[0], end)
 		g.CMPQ(n, operand.U32(4))
 		g.JLE(label(few))
-		g.move(end, operand.Mem{Base: out})
-		g.move(last, end)
+		g.VMOVUPD(end, operand.Mem{Base: out})
+		g.VMOVUPD(last, end)
 		g.ADDQ(operand.U32(32), out)
 		g.SUBQ(operand.U32(4), n)
 		g.Label(few)

@@ -251,7 +251,7 @@ func (g *generator) avx512() {
 	g.matrix512()
 	g.batch512()
 	g.edgeBeliefs512()
-	g.edgeGroups("edgeGroups512", "EdgeBeliefs", g.edgeSteps512())
+	g.edgeGroups512()
 	g.interleave512()
 	g.separate512()
 	g.panels512Bits().consistent()
@@ -424,12 +424,7 @@ func (g *generator) rows(n reg.Register, unroll int, body func(u int), advance f
 type strides struct{ one, three reg.Register }
 
 func (g *generator) strides(columns reg.Register, unroll int) strides {
-	return g.stridesOf(columns, unroll, 8)
-}
-
-// stridesOf is strides for rows of entries of so many bytes.
-func (g *generator) stridesOf(columns reg.Register, unroll, entry int) strides {
-	s := strides{one: g.rowBytes(columns, entry)}
+	s := strides{one: g.rowBytes(columns)}
 	if unroll > 3 {
 		s.three = g.GP64()
 		g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
@@ -521,11 +516,8 @@ func (g *generator) vectorTable512() {
 // eightRows holds what it takes to address eight rows.
 type eightRows struct{ one, three, five, seven reg.Register }
 
-func (g *generator) eightRows(columns reg.Register) eightRows { return g.eightRowsOf(columns, 8) }
-
-// eightRowsOf is eightRows for rows of entries of so many bytes.
-func (g *generator) eightRowsOf(columns reg.Register, entry int) eightRows {
-	s := eightRows{g.rowBytes(columns, entry), g.GP64(), g.GP64(), g.GP64()}
+func (g *generator) eightRows(columns reg.Register) eightRows {
+	s := eightRows{g.rowBytes(columns), g.GP64(), g.GP64(), g.GP64()}
 	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 2}, s.three)
 	g.LEAQ(operand.Mem{Base: s.one, Index: s.one, Scale: 4}, s.five)
 	g.LEAQ(operand.Mem{Base: s.three, Index: s.one, Scale: 4}, s.seven)

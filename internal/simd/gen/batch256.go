@@ -1,45 +1,40 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// batch256 is batch512 for vectors of 256 bits. Log-messages, log-beliefs and sums are float64
-// in both formats.
+// batch256 is batch512 for vectors of 256 bits.
 func (g avx2) batch256() {
 	g.cavities256()
 	g.products256()
 	g.allSafe256()
 	g.absorbAll256()
 	g.exponentials256()
-	if !g.single() {
-		g.shiftAll256()
-		g.totals256()
-		g.settle256()
-	}
+	g.shiftAll256()
+	g.totals256()
+	g.settle256()
 }
 
 // orInfinity256 is y where the mask is on, or everywhere, and −Inf elsewhere.
 func (g avx2) orInfinity256(y reg.VecVirtual, rest *rest256) reg.VecVirtual {
 	if rest != nil {
-		g.blend(rest.mask, y, g.copyWide("negativeInfinity"), y)
+		g.VBLENDVPD(rest.mask, y, g.copyWide("negativeInfinity"), y)
 	}
 	return y
 }
 
 // cavities256 stores whole vectors, as cavities512 does.
 func (g avx2) cavities256() {
-	g.kernel("cavities", "func(weights []NUMBER, beliefs, messages []float64, list *int, count int)", "Cavities")
-	weights, beliefs, messages, d := g.base("weights"), g.base("beliefs"), g.base("messages"), g.doubles256()
-	low := d.copyWide("negativeInfinity")
+	g.function("cavities256", "func(weights []float64, beliefs, messages []float64, list *int, count int)", "is Cavities.")
+	weights, beliefs, messages := g.base("weights"), g.base("beliefs"), g.base("messages")
+	low := g.copyWide("negativeInfinity")
 	g.items(messageSize, func(item reg.Register) {
-		w, b, m := g.shortPlaceOf(item, messageWeight, weights), g.place(item, messageBelief, beliefs), g.place(item, messageReverse, messages)
-		d.row256(g.short(item, messageSource), func(i reg.Register, offset int, rest *rest256) {
-			x := d.cavity256(at64(b, i, offset), at64(m, i, offset), low, rest)
-			g.storeDoubles(x, g.at(w, i, g.ofDoubles(offset)))
+		w, b, m := g.shortPlace(item, messageWeight, weights), g.place(item, messageBelief, beliefs), g.place(item, messageReverse, messages)
+		g.row256(g.short(item, messageSource), func(i reg.Register, offset int, rest *rest256) {
+			x := g.cavity256(at64(b, i, offset), at64(m, i, offset), low, rest)
+			g.VMOVUPD(x, at64(w, i, offset))
 		})
 	})
 	g.end()
@@ -48,68 +43,24 @@ func (g avx2) cavities256() {
 // cavity256 returns belief − message, −Inf where the message is.
 func (g avx2) cavity256(belief, message operand.Mem, low reg.VecVirtual, rest *rest256) reg.VecVirtual {
 	x, y, forbidden := g.load256(belief, rest), g.load256(message, rest), g.YMM()
-	g.compare(operand.U8(0), low, y, forbidden)
-	g.sub(y, x, x) // −Inf where the belief is, or a NaN if both are
-	g.blend(forbidden, low, x, x)
+	g.VCMPPD(operand.U8(0), low, y, forbidden)
+	g.VSUBPD(y, x, x) // −Inf where the belief is, or a NaN if both are
+	g.VBLENDVPD(forbidden, low, x, x)
 	return x
-}
-
-// ofDoubles is an offset in numbers of the format that belongs to one in float64.
-func (g avx2) ofDoubles(offset int) int { return offset / 8 * g.entry }
-
-// storeDoubles stores four float64 as numbers of the format.
-func (g avx2) storeDoubles(y reg.VecVirtual, m operand.Mem) {
-	if !g.single() {
-		g.VMOVUPD(y, m)
-		return
-	}
-	x := g.XMM()
-	g.VCVTPD2PSY(y, x)
-	g.VMOVUPS(x, m)
-}
-
-// loadDoubles reads four numbers of the format, of scratch, as float64; entries outside
-// the mask are anything. What is after the end of scratch may be read: see Padding32.
-func (g avx2) loadDoubles(m operand.Mem, rest *rest256) reg.VecVirtual {
-	if !g.single() {
-		return g.load256(m, rest)
-	}
-	y := g.YMM()
-	g.VCVTPS2PD(m, y)
-	return y
-}
-
-// shortPlaceOf is shortPlace for entries of the format.
-func (g avx2) shortPlaceOf(item reg.Register, field int, base reg.Register) reg.Register {
-	p := g.short(item, field)
-	g.LEAQ(g.at(base, p, 0), p)
-	return p
-}
-
-// placeOf is place for entries of the format.
-func (g avx2) placeOf(item reg.Register, field int, base reg.Register) reg.Register {
-	p := g.GP64()
-	g.MOVQ(operand.Mem{Base: item, Disp: field}, p)
-	g.LEAQ(g.at(base, p, 0), p)
-	return p
 }
 
 // products256 leaves a long vector times a table, or a table times one, to others.
 func (g avx2) products256() {
-	g.kernel("products", "func(out, weights, tables []NUMBER, list *int, count int) (left int)", "Products",
-		fmt.Sprintf(" as far as rows of tables have up to %d entries; left counts those that are not done", 2*g.lanes()))
+	g.function("products256", "func(out, weights, tables []float64, list *int, count int) (left int)", "is Products as far as rows of tables have up to 8 entries; left counts those that are not done.")
 	out, weights, tables := g.base("out"), g.base("weights"), g.base("tables")
 	item, left, again, next, done := g.intParam("list"), g.intParam("count"), g.label("item"), g.label("next"), g.label("done")
 	g.TESTQ(left, left)
 	g.JLE(label(done))
 	g.Label(again)
-	o, w, t := g.shortPlaceOf(item, messageOut, out), g.shortPlaceOf(item, messageWeight, weights), g.placeOf(item, messageTable, tables)
+	o, w, t := g.shortPlace(item, messageOut, out), g.shortPlace(item, messageWeight, weights), g.place(item, messageTable, tables)
 	source, target := g.short(item, messageSource), g.short(item, messageTarget)
 	backward := g.label("backward")
-	two, eight := g.ifStates(item, 2), ""
-	if g.single() {
-		eight = g.ifStates(item, 8)
-	}
+	two := g.ifTwoStates(item)
 	g.CMPL(operand.Mem{Base: item, Disp: messageBackward}, operand.U8(0))
 	g.JNE(label(backward))
 	g.shortRows256(target, next, done, func(vectors int, rest *rest256) { g.forward256(o, w, t, source, target, vectors, rest) })
@@ -123,16 +74,13 @@ func (g avx2) products256() {
 	g.Store(left, g.ReturnIndex(0))
 	g.end()
 	g.eitherWay(item, two, func() { g.twoForward256(o, w, t) }, func() { g.twoBackward256(o, w, t) }, next)
-	if g.single() {
-		g.eitherWay(item, eight, func() { g.eightForward256(o, w, t) }, func() { g.eightBackward256(o, w, t) }, next)
-	}
 }
 
-// ifStates jumps to a label, which it returns, from messages between so many states at both ends.
-func (g avx2) ifStates(item reg.Register, states uint64) (these string) {
+// ifTwoStates jumps to a label, which it returns, from messages between two states at both ends.
+func (g avx2) ifTwoStates(item reg.Register) (these string) {
 	these = g.label("these")
 	both := g.GP64()
-	g.MOVQ(operand.U64(states<<32|states), both)
+	g.MOVQ(operand.U64(2<<32|2), both)
 	g.CMPQ(both, operand.Mem{Base: item, Disp: messageSource}) // and the target
 	g.JEQ(label(these))
 	return these
@@ -154,65 +102,22 @@ func (g avx2) eitherWay(item reg.Register, at string, forward, backward func(), 
 // twoForward256 is forward256 for a table of 2×2, which is one vector.
 func (g avx2) twoForward256(o, w, t reg.Register) {
 	weight, high := g.YMM(), g.XMM()
-	if g.single() {
-		g.VMOVSD(operand.Mem{Base: w}, weight.AsX())
-		g.VUNPCKLPS(weight.AsX(), weight.AsX(), weight.AsX())
-		g.VMULPS(operand.Mem{Base: t}, weight.AsX(), weight.AsX())
-		g.VPERMILPD(operand.U8(1), weight.AsX(), high)
-		g.VADDPS(high, weight.AsX(), high)
-	} else {
-		g.VBROADCASTF128(operand.Mem{Base: w}, weight)
-		g.VPERMILPD(operand.U8(0x0c), weight, weight)
-		g.VMULPD(operand.Mem{Base: t}, weight, weight)
-		g.VEXTRACTF128(operand.U8(1), weight, high)
-		g.VADDPD(high, weight.AsX(), high)
-	}
-	g.move(high, operand.Mem{Base: o})
+	g.VBROADCASTF128(operand.Mem{Base: w}, weight)
+	g.VPERMILPD(operand.U8(0x0c), weight, weight)
+	g.VMULPD(operand.Mem{Base: t}, weight, weight)
+	g.VEXTRACTF128(operand.U8(1), weight, high)
+	g.VADDPD(high, weight.AsX(), high)
+	g.VMOVUPD(high, operand.Mem{Base: o})
 }
 
 // twoBackward256 is backward256 for a table of 2×2.
 func (g avx2) twoBackward256(o, w, t reg.Register) {
 	weight, high := g.YMM(), g.XMM()
-	if g.single() {
-		g.VMOVDDUP(operand.Mem{Base: w}, weight.AsX())
-		g.VMULPS(operand.Mem{Base: t}, weight.AsX(), weight.AsX())
-		g.VHADDPS(weight.AsX(), weight.AsX(), high)
-	} else {
-		g.VBROADCASTF128(operand.Mem{Base: w}, weight)
-		g.VMULPD(operand.Mem{Base: t}, weight, weight)
-		g.VEXTRACTF128(operand.U8(1), weight, high)
-		g.VHADDPD(high, weight.AsX(), high)
-	}
-	g.move(high, operand.Mem{Base: o})
-}
-
-// eightForward256 is forward256 for a table of 8×8 in single precision, without loops.
-func (g avx2) eightForward256(o, w, t reg.Register) {
-	sums := make([]reg.VecVirtual, 4)
-	for y := range 8 {
-		a, row := g.YMM(), operand.Mem{Base: t, Disp: 32 * y}
-		g.broadcast(operand.Mem{Base: w, Disp: 4 * y}, a)
-		if y < len(sums) {
-			g.mul(row, a, a)
-			sums[y] = a
-			continue
-		}
-		g.fma231(row, a, sums[y-len(sums)])
-	}
-	g.add(sums[2], sums[0], sums[0])
-	g.add(sums[3], sums[1], sums[1])
-	g.add(sums[1], sums[0], sums[0])
-	g.move(sums[0], operand.Mem{Base: o})
-}
-
-// eightBackward256 is backward256 for a table of 8×8 in single precision.
-func (g avx2) eightBackward256(o, w, t reg.Register) {
-	weight, products := g.load256(operand.Mem{Base: w}, nil), make([]reg.VecVirtual, 8)
-	for x := range products {
-		products[x] = g.YMM()
-		g.mul(operand.Mem{Base: t, Disp: 32 * x}, weight, products[x])
-	}
-	g.move(g.transposeSum256(products), operand.Mem{Base: o})
+	g.VBROADCASTF128(operand.Mem{Base: w}, weight)
+	g.VMULPD(operand.Mem{Base: t}, weight, weight)
+	g.VEXTRACTF128(operand.U8(1), weight, high)
+	g.VHADDPD(high, weight.AsX(), high)
+	g.VMOVUPD(high, operand.Mem{Base: o})
 }
 
 // shortRows256 emits body for rows of n entries, 1 to two vectors: those of just one or two
@@ -221,7 +126,7 @@ func (g avx2) eightBackward256(o, w, t reg.Register) {
 func (g avx2) shortRows256(n reg.Register, next, long string, body func(vectors int, rest *rest256)) {
 	for _, vectors := range []int{2, 1} {
 		part, fewer := g.label("part"), g.label("fewer")
-		g.CMPQ(n, operand.U32(g.lanes()*vectors))
+		g.CMPQ(n, operand.U32(4*vectors))
 		g.JLT(label(part))
 		if vectors == 2 {
 			g.JG(label(long))
@@ -232,7 +137,7 @@ func (g avx2) shortRows256(n reg.Register, next, long string, body func(vectors 
 		count := g.GP64()
 		g.MOVQ(n, count)
 		if vectors == 2 {
-			g.SUBQ(operand.U8(g.lanes()), count)
+			g.SUBQ(operand.U8(4), count)
 			g.JLE(label(fewer))
 		}
 		body(vectors, g.rest256(count))
@@ -246,31 +151,31 @@ func (g avx2) shortRows256(n reg.Register, next, long string, body func(vectors 
 // forward256 stores Σ_y w[y]·row y of a table with source rows of so many vectors.
 func (g avx2) forward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
 	const unroll = 2
-	s := g.stridesOf(target, unroll, g.entry)
+	s := g.strides(target, unroll)
 	sums := g.zeros256(unroll * vectors)
 	weight, row := g.GP64(), g.GP64()
 	g.MOVQ(w, weight)
 	g.MOVQ(t, row)
 	g.rows(source, unroll, func(u int) {
 		a := g.YMM()
-		g.broadcast(operand.Mem{Base: weight, Disp: g.entry * u}, a)
+		g.VBROADCASTSD(operand.Mem{Base: weight, Disp: 8 * u}, a)
 		for c := range vectors {
-			g.operate256(g.fma231, s.row(row, u, 32*c), last256(c, vectors, rest), a, sums[u*vectors+c])
+			g.operate256(g.VFMADD231PD, s.row(row, u, 32*c), last256(c, vectors, rest), a, sums[u*vectors+c])
 		}
 	}, func(rows int) {
-		g.ADDQ(operand.U32(g.entry*rows), weight)
+		g.ADDQ(operand.U32(8*rows), weight)
 		g.advance(s, row, rows)
 	})
 	for c := range vectors {
-		g.add(sums[vectors+c], sums[c], sums[c])
-		g.move(sums[c], operand.Mem{Base: o, Disp: 32 * c})
+		g.VADDPD(sums[vectors+c], sums[c], sums[c])
+		g.VMOVUPD(sums[c], operand.Mem{Base: o, Disp: 32 * c})
 	}
 }
 
 // backward256 stores the products of w with the target rows, of so many vectors, of
 // a table: as many rows at a time as make a vector.
 func (g avx2) backward256(o, w, t, source, target reg.Register, vectors int, rest *rest256) {
-	s := g.eightRowsOf(source, g.entry)
+	s := g.eightRows(source)
 	weight := make([]reg.VecVirtual, vectors)
 	for c := range weight {
 		weight[c] = g.load256(operand.Mem{Base: w, Disp: 32 * c}, last256(c, vectors, rest))
@@ -282,16 +187,16 @@ func (g avx2) backward256(o, w, t, source, target reg.Register, vectors int, res
 	again, few, done := g.label("rows"), g.label("few"), g.label("products")
 	// block emits the products of a vector of rows, or of as many as are left.
 	block := func(all bool) reg.VecVirtual {
-		sums, end := g.zeros256(g.lanes()), g.label("end")
+		sums, end := g.zeros256(4), g.label("end")
 		for x, sum := range sums {
 			if !all && x > 0 {
 				g.CMPQ(left, operand.U32(x))
 				g.JLE(label(end))
 			}
 			for c := range vectors {
-				op := g.fma231
+				op := g.VFMADD231PD
 				if c == 0 && (vectors > 1 || rest == nil) {
-					op = g.mul
+					op = g.VMULPD
 				}
 				g.operate256(op, s.row(row, x).Offset(32*c), last256(c, vectors, rest), weight[c], sum)
 			}
@@ -299,42 +204,42 @@ func (g avx2) backward256(o, w, t, source, target reg.Register, vectors int, res
 		g.Label(end)
 		return g.transposeSum256(sums)
 	}
-	g.CMPQ(left, operand.U8(g.lanes()))
+	g.CMPQ(left, operand.U8(4))
 	g.JLT(label(few))
 	g.Label(again)
-	g.move(block(true), operand.Mem{Base: to})
+	g.VMOVUPD(block(true), operand.Mem{Base: to})
 	g.ADDQ(operand.U8(32), to)
-	g.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: uint8(g.lanes())}, row)
-	g.SUBQ(operand.U8(g.lanes()), left)
-	g.CMPQ(left, operand.U8(g.lanes()))
+	g.LEAQ(operand.Mem{Base: row, Index: s.one, Scale: 4}, row)
+	g.SUBQ(operand.U8(4), left)
+	g.CMPQ(left, operand.U8(4))
 	g.JGE(label(again))
 	g.TESTQ(left, left)
 	g.JZ(label(done))
 	g.Label(few)
-	g.move(block(false), operand.Mem{Base: to})
+	g.VMOVUPD(block(false), operand.Mem{Base: to})
 	g.Label(done)
 }
 
 func (g avx2) allSafe256() {
-	g.kernel("allSafe", "func(x []NUMBER) bool", "AllSafe")
+	g.function("allSafe256", "func(x []float64) bool", "is AllSafe.")
 	x, n := g.base("x"), g.length("x")
 	// Sums of their own for each vector of a round: no chain to wait for.
 	const unroll = 4
 	largest, bad, least := g.zeros256(unroll), g.zeros256(unroll), g.copyWide("tooSmall")
 	g.loop256(n, unroll, func(i reg.Register, offset int, rest *rest256) {
-		chain, y, below := offset/32, g.load256(g.at(x, i, offset), rest), g.YMM()
+		chain, y, below := offset/32, g.load256(at64(x, i, offset), rest), g.YMM()
 		if rest != nil {
-			g.blend(rest.mask, y, least, y)
+			g.VBLENDVPD(rest.mask, y, least, y)
 		}
-		g.max(y, largest[chain], largest[chain])
-		g.compare(cmpNotAtLeast, least, y, below)
-		g.or(below, bad[chain], bad[chain])
+		g.VMAXPD(y, largest[chain], largest[chain])
+		g.VCMPPD(cmpNotAtLeast, least, y, below)
+		g.VORPD(below, bad[chain], bad[chain])
 	})
 	for chain := range unroll {
 		above := g.YMM()
-		g.compare(cmpGreater, g.wide("largest"), largest[chain], above)
-		g.or(above, bad[0], bad[0])
-		g.or(bad[chain], bad[0], bad[0])
+		g.VCMPPD(cmpGreater, g.wide("largest"), largest[chain], above)
+		g.VORPD(above, bad[0], bad[0])
+		g.VORPD(bad[chain], bad[0], bad[0])
 	}
 	unsafe := g.label("unsafe")
 	g.anySign(bad[0], unsafe)
@@ -350,53 +255,52 @@ type absorbing256 struct {
 }
 
 func (g avx2) absorbAll256() {
-	g.kernel("absorbAll", "func(messages, sums []float64, out []NUMBER, list *int, count int, damping float64) (residual float64)", "AbsorbAll")
-	d := g.doubles256()
-	a := absorbing256{d.broadcastParam256("damping"), d.copyWide("one"), g.zero256(), g.zero256(), g.zero256(), g.zero(), g.zero()}
+	g.function("absorbAll256", "func(messages, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)", "is AbsorbAll.")
+	a := absorbing256{g.broadcastParam256("damping"), g.copyWide("one"), g.zero256(), g.zero256(), g.zero256(), g.zero(), g.zero()}
 	g.VSUBPD(a.damping, a.keep, a.keep)
 	g.items(messageSize, func(item reg.Register) {
 		old, sum := g.place(item, messageOld, g.base("messages")), g.shortPlace(item, messageSum, g.base("sums"))
-		o, n := g.shortPlaceOf(item, messageOut, g.base("out")), g.short(item, messageTarget)
-		largest, rho := d.copyWide("negativeInfinity"), g.YMM()
+		o, n := g.shortPlace(item, messageOut, g.base("out")), g.short(item, messageTarget)
+		largest, rho := g.copyWide("negativeInfinity"), g.YMM()
 		g.VBROADCASTSD(operand.Mem{Base: item, Disp: messageRho}, rho)
 		long, same, done := g.label("long"), g.label("same"), g.label("absorbed")
 		g.CMPQ(n, operand.U8(4))
 		g.JG(label(long))
 		{
-			rest := d.rest256(n)
+			rest := g.rest256(n)
 			g.CMPQ(sum, a.node)
 			g.JEQ(label(same))
-			d.storeTotal256(a)
+			g.storeTotal256(a)
 			g.MOVQ(sum, a.node)
 			g.MOVQ(n, a.states)
 			g.VMASKMOVPD(operand.Mem{Base: sum}, rest.mask, a.total)
 			g.Label(same)
-			after := g.loadDoubles(operand.Mem{Base: o}, rest)
+			after := g.load256(operand.Mem{Base: o}, rest)
 			g.VMOVAPD(after, largest)
-			largest = d.orInfinity256(largest, rest)
-			d.spread256(g.VMAXPD, largest)
-			d.absorbed256(a, after, largest, operand.Mem{Base: old}, rest)
+			largest = g.orInfinity256(largest, rest)
+			g.spread256(g.VMAXPD, largest)
+			g.absorbed256(a, after, largest, operand.Mem{Base: old}, rest)
 			g.VFMADD231PD(after, rho, a.total)
 			g.JMP(label(done))
 		}
 		g.Label(long)
-		d.storeTotal256(a)
+		g.storeTotal256(a)
 		g.XORQ(a.node, a.node)
-		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
-			g.VMAXPD(d.orInfinity256(g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest), rest), largest, largest)
+		g.row256(n, func(i reg.Register, offset int, rest *rest256) {
+			g.VMAXPD(g.orInfinity256(g.load256(at64(o, i, offset), rest), rest), largest, largest)
 		})
-		d.spread256(g.VMAXPD, largest)
-		d.row256(n, func(i reg.Register, offset int, rest *rest256) {
-			after := g.loadDoubles(g.at(o, i, g.ofDoubles(offset)), rest)
-			d.absorbed256(a, after, largest, at64(old, i, offset), rest)
-			total := d.load256(at64(sum, i, offset), rest)
+		g.spread256(g.VMAXPD, largest)
+		g.row256(n, func(i reg.Register, offset int, rest *rest256) {
+			after := g.load256(at64(o, i, offset), rest)
+			g.absorbed256(a, after, largest, at64(old, i, offset), rest)
+			total := g.load256(at64(sum, i, offset), rest)
 			g.VFMADD231PD(after, rho, total)
-			d.store256(total, at64(sum, i, offset), rest)
+			g.store256(total, at64(sum, i, offset), rest)
 		})
 		g.Label(done)
 	})
-	d.storeTotal256(a)
-	d.storeResidual256(a.residual)
+	g.storeTotal256(a)
+	g.storeResidual256(a.residual)
 }
 
 // storeTotal256 is storeTotal512.
@@ -428,9 +332,9 @@ func (g avx2) absorbed256(a absorbing256, after, largest reg.VecVirtual, old ope
 
 // subtract256 is y −= a, 0 outside the mask.
 func (g avx2) subtract256(a, y reg.VecVirtual, rest *rest256) {
-	g.sub(a, y, y)
+	g.VSUBPD(a, y, y)
 	if rest != nil {
-		g.and(rest.mask, y, y)
+		g.VANDPD(rest.mask, y, y)
 	}
 }
 
@@ -523,7 +427,7 @@ func (g avx2) settle256() {
 
 // exponentials256 looks at a table first, as exponentials512 does.
 func (g avx2) exponentials256() {
-	g.kernel("exponentials", "func(tables []NUMBER, size int, inverse []float64) (left int)", "Exponentials", "; left counts the tables that are not done")
+	g.function("exponentials256", "func(tables []float64, size int, inverse []float64) (left int)", "is Exponentials; left counts the tables that are not done.")
 	table, size := g.base("tables"), g.intParam("size")
 	inverses, left := g.base("inverse"), g.length("inverse")
 	again, done := g.label("table"), g.label("done")
@@ -532,29 +436,24 @@ func (g avx2) exponentials256() {
 	g.JLE(label(done))
 	g.Label(again)
 	inverse, large := g.YMM(), g.zero256()
-	if g.single() {
-		g.VCVTSD2SS(operand.Mem{Base: inverses}, large.AsX(), inverse.AsX())
-		g.broadcast(inverse.AsX(), inverse)
-	} else {
-		g.broadcast(operand.Mem{Base: inverses}, inverse)
-	}
+	g.VBROADCASTSD(operand.Mem{Base: inverses}, inverse)
 	g.loop256(size, 2, func(i reg.Register, offset int, rest *rest256) {
-		x := g.load256(g.at(table, i, offset), rest)
-		g.mul(inverse, x, x)
+		x := g.load256(at64(table, i, offset), rest)
+		g.VMULPD(inverse, x, x)
 		if rest != nil {
-			g.and(rest.mask, x, x) // 0·Inf
+			g.VANDPD(rest.mask, x, x) // 0·Inf
 		}
-		g.and(g.wide("magnitude"), x, x)
-		g.compare(cmpNotLessEqual, g.wide("moderate"), x, x)
-		g.or(x, large, large)
+		g.VANDPD(g.wide("magnitude"), x, x)
+		g.VCMPPD(cmpNotLessEqual, g.wide("moderate"), x, x)
+		g.VORPD(x, large, large)
 	})
 	g.anySign(large, done)
 	g.loop256(size, 2, func(i reg.Register, offset int, rest *rest256) {
-		x := g.load256(g.at(table, i, offset), rest)
-		g.mul(inverse, x, x)
-		g.store256(g.moderateExp256(x), g.at(table, i, offset), rest)
+		x := g.load256(at64(table, i, offset), rest)
+		g.VMULPD(inverse, x, x)
+		g.store256(g.moderateExp256(x), at64(table, i, offset), rest)
 	})
-	g.LEAQ(g.at(table, size, 0), table)
+	g.LEAQ(at64(table, size, 0), table)
 	g.ADDQ(operand.U8(8), inverses)
 	g.DECQ(left)
 	g.JNZ(label(again))

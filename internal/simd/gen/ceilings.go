@@ -13,10 +13,8 @@ import (
 func (g *generator) ceilings() {
 	xor512 := func(m, a operand.Op) { g.VPXORQ(m, a, a) }
 	xor256 := func(m, a operand.Op) { g.VPXOR(m, a, a) }
-	g.multiplyAdd("multiplyAdd512", g.ZMM, xor512, accumulators512, g.doubles())
-	g.multiplyAdd("multiplyAdd256", g.YMM, xor256, accumulators256, g.doubles())
-	g.multiplyAdd("multiplyAdd32x512", g.ZMM, xor512, accumulators512, g.floats32())
-	g.multiplyAdd("multiplyAdd32x256", g.YMM, xor256, accumulators256, g.floats32())
+	g.multiplyAdd("multiplyAdd512", g.ZMM, xor512, accumulators512)
+	g.multiplyAdd("multiplyAdd256", g.YMM, xor256, accumulators256)
 	g.readAll("readAll512", g.ZMM, func(m, v operand.Op) { g.VMOVDQU64(m, v) }, xor512, 64)
 	g.readAll("readAll256", g.YMM, func(m, v operand.Op) { g.VMOVDQU(m, v) }, xor256, 32)
 }
@@ -31,49 +29,31 @@ const (
 	readUnroll = 8
 )
 
-// arithmetic is what multiplyAdd takes in one precision.
-type arithmetic struct {
-	number      string // of Go
-	broadcast   func(ops ...operand.Op)
-	multiplyAdd func(ops ...operand.Op)
-	add         func(ops ...operand.Op)
-	addPairs    func(b, a, sums operand.Op) // neighbours of a, then of b
-	perLane     int                         // entries in 16 bytes
-}
-
-func (g *generator) doubles() arithmetic {
-	return arithmetic{"float64", g.VBROADCASTSD, g.VFMADD213PD, g.VADDPD, g.VHADDPD, 2}
-}
-
-func (g *generator) floats32() arithmetic {
-	return arithmetic{"float32", g.VBROADCASTSS, g.VFMADD213PS, g.VADDPS, g.VHADDPS, 4}
-}
-
 // multiplyAdd emits rounds of acc = acc·x + y in every entry of a fixed number of
 // vectors, and returns the sum of the entries, so that a test can tell that every
 // multiply-add was made.
-func (g *generator) multiplyAdd(name string, vector func() reg.VecVirtual, xor func(m, a operand.Op), accumulators int, in arithmetic) {
-	g.function(name, fmt.Sprintf("func(rounds int, x, y %[1]s) (total %[1]s)", in.number),
+func (g *generator) multiplyAdd(name string, vector func() reg.VecVirtual, xor func(m, a operand.Op), accumulators int) {
+	g.function(name, "func(rounds int, x, y float64) (total float64)",
 		"makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.")
 	rounds := g.Load(g.Param("rounds"), g.GP64())
 	x, y := vector(), vector()
-	g.broadcastParamWith(in.broadcast, "x", x)
-	g.broadcastParamWith(in.broadcast, "y", y)
+	g.broadcastParam("x", x)
+	g.broadcastParam("y", y)
 	acc := zeros(accumulators, vector, xor)
 	again, done := g.label("again"), g.label("done")
 	g.TESTQ(rounds, rounds)
 	g.JLE(label(done))
 	g.Label(again)
 	for _, a := range acc {
-		in.multiplyAdd(y, x, a)
+		g.VFMADD213PD(y, x, a)
 	}
 	g.DECQ(rounds)
 	g.JNZ(label(again))
 	g.Label(done)
 	for _, a := range acc[1:] {
-		in.add(a, acc[0], acc[0])
+		g.VADDPD(a, acc[0], acc[0])
 	}
-	g.Store(g.sumOfEntries(acc[0], in), g.ReturnIndex(0))
+	g.Store(g.sumOfEntries(acc[0]), g.ReturnIndex(0))
 	g.end()
 }
 
@@ -89,30 +69,24 @@ func zeros(n int, vector func() reg.VecVirtual, xor func(m, a operand.Op)) []reg
 
 // broadcastParam puts a float64 parameter into every entry.
 func (g *generator) broadcastParam(name string, v reg.VecVirtual) {
-	g.broadcastParamWith(g.VBROADCASTSD, name, v)
-}
-
-func (g *generator) broadcastParamWith(broadcast func(ops ...operand.Op), name string, v reg.VecVirtual) {
 	address, err := g.Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
-	broadcast(address.Addr, v)
+	g.VBROADCASTSD(address.Addr, v)
 }
 
 // sumOfEntries returns the sum of the entries of z, which it changes.
-func (g *generator) sumOfEntries(z reg.VecVirtual, in arithmetic) reg.Register {
+func (g *generator) sumOfEntries(z reg.VecVirtual) reg.Register {
 	if z.Size() == 64 {
 		upper := g.YMM()
 		g.VEXTRACTF64X4(operand.U8(1), z, upper)
-		in.add(upper, z.AsY(), z.AsY())
+		g.VADDPD(upper, z.AsY(), z.AsY())
 	}
 	upper := g.XMM()
 	g.VEXTRACTF128(operand.U8(1), z.AsY(), upper)
-	in.add(upper, z.AsX(), z.AsX())
-	for entries := in.perLane; entries > 1; entries /= 2 {
-		in.addPairs(z.AsX(), z.AsX(), z.AsX())
-	}
+	g.VADDPD(upper, z.AsX(), z.AsX())
+	g.VHADDPD(z.AsX(), z.AsX(), z.AsX())
 	return z.AsX()
 }
 

@@ -59,7 +59,6 @@ type constants map[string][]uint64
 var known = sync.OnceValue(func() constants {
 	g := constants{}
 	g.doubles()
-	g.singlePrecision()
 	return g
 })
 

@@ -189,11 +189,6 @@ func (g *generator) edgeOfMany512(at edgeArguments, scratch reg.Register, unsafe
 	g.edgeWrite512(at, scratch, g.edgeResults512(total, weighted, top, unsafe))
 }
 
-// edgeSteps512 are the steps of edgeOfMany512.
-func (g *generator) edgeSteps512() edgeSteps {
-	return edgeSteps{"float64", 8, edgeBytes, g.edgeSides512, g.edgeSums512, g.edgeLogs512, g.VBROADCASTSD, g.edgeWrite512}
-}
-
 func (g *generator) edgeSides512(at edgeArguments, scratch reg.Register) (top reg.VecVirtual) {
 	v := g.fromMemory()
 	top = g.scratchCavity512(at.beliefU, at.messageU, at.ku, scratch, edgeA)

@@ -117,7 +117,7 @@ func (g *generator) edgeCavities512(s edgesState, first int) {
 	}
 }
 
-// edgeTotals512 does the steps sums and logs of edgeSteps for the edges of the group.
+// edgeTotals512 sums, and finds logarithms, for the edges of the group.
 func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 	sums := make([]reg.VecVirtual, 2*edgeGroup)
 	for i := range edgeGroup {
@@ -146,7 +146,9 @@ func (g *generator) edgeTotals512(s edgesState, unsafe string) {
 	g.edgeLogs512(s.q, operand.Mem{Base: s.scratch, Disp: groupShift}, operand.Mem{Base: s.scratch, Disp: groupScale}, sums, unsafe)
 }
 
-// edgeLogs512 is the step logs of edgeSteps.
+// edgeLogs512 stores log Z and the product of the four edges from the q-th on, from their
+// shifts and the vectors whose entries add up to their sums, all totals first, and stores
+// 1/total as scales. It jumps away where a total is not safe.
 func (g *generator) edgeLogs512(q reg.Register, shifts, scales operand.Mem, sums []reg.VecVirtual, unsafe string) {
 	totals := g.transposeSum(sums)
 	weighted := g.YMM()

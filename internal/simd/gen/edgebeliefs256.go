@@ -19,7 +19,7 @@ const (
 )
 
 // Offsets in the scratch of edgeBeliefs256: what does not find room in registers; of
-// each edge the shift (float64), the total, later 1/total, and the weighted sum, with room for one vector behind;
+// each edge the shift, the total, later 1/total, and the weighted sum, with room for one vector behind;
 // the weights a and c of all edges, and their products a·l and c·r.
 const (
 	slotList   = 8 * iota // the chunk's first entry of the list
@@ -52,14 +52,12 @@ type edgeBatch256 struct {
 
 func (g edgeBatch256) slot(i int) operand.Mem { return operand.Mem{Base: g.scratch, Disp: i} }
 
-// ofEdge is a number of edge n, one of those that are size bytes each.
-func (g edgeBatch256) ofEdge(offset, size int) operand.Mem {
-	return operand.Mem{Base: g.scratch, Index: g.n, Scale: uint8(size), Disp: offset}
-}
+// ofEdge is a number of edge n.
+func (g edgeBatch256) ofEdge(offset int) operand.Mem { return at64(g.scratch, g.n, offset) }
 
 func (g avx2) edgeBeliefs256() {
-	g.kernel("edgeBeliefs", "func(dst []NUMBER, logZ, product, beliefs, messages []float64, tables []NUMBER, edges *int, count, ku, kv int) (done int)",
-		"EdgeBeliefs", fmt.Sprintf(" for 1 to %d states, as far as edges are safe and inside the slices", maxStates512))
+	g.function("edgeBeliefs256", "func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, count, ku, kv int) (done int)",
+		fmt.Sprintf("is EdgeBeliefs for 1 to %d states, as far as edges are safe and inside the slices", maxStates512))
 	b := edgeBatch256{g, g.alignedScratch(batchBytes256), g.GP64(), g.GP64(), g.GP64()}
 	b.chunks(1, b.cavities, [][2]func(){{b.totalsOfEight, b.totals}}, [2]func(){b.beliefOfEight, b.belief})
 }
@@ -147,7 +145,7 @@ func (g edgeBatch256) begin(none string, rows int) {
 // vectorBytes returns the bytes of the whole vectors that hold so many numbers.
 func (g avx2) vectorBytes(states string) reg.GPVirtual {
 	r := g.GP64()
-	g.MOVQ(g.rowBytes(g.intParam(states), g.entry), r)
+	g.MOVQ(g.rowBytes(g.intParam(states)), r)
 	g.ADDQ(operand.U8(31), r)
 	g.ANDQ(operand.I32(-32), r)
 	return r
@@ -208,14 +206,13 @@ func (g edgeBatch256) cavities(stop string) {
 	g.ADDQ(g.weights, right)
 	topRight := g.cavity("kv", edgeBeliefV, edgeMessageV, right)
 	g.VADDSD(topRight.AsX(), top.AsX(), top.AsX())
-	g.VMOVSD(top.AsX(), g.ofEdge(batchShift, 8))
+	g.VMOVSD(top.AsX(), g.ofEdge(batchShift))
 }
 
 // cavity stores one cavity, −Inf up to whole vectors, and returns its largest entry.
 func (g edgeBatch256) cavity(states string, belief, message int, to reg.Register) (top reg.VecVirtual) {
-	d := g.doubles256()
 	b, m, n := g.place(g.edge, belief, g.base("beliefs")), g.place(g.edge, message, g.base("messages")), g.intParam(states)
-	low, few, many, done := d.copyWide("negativeInfinity"), g.label("few"), g.label("many"), g.label("cavity")
+	low, few, many, done := g.copyWide("negativeInfinity"), g.label("few"), g.label("many"), g.label("cavity")
 	top = g.YMM()
 	// of takes the largest entry of some vectors out of them, and stores them.
 	of := func(x ...reg.VecVirtual) {
@@ -223,46 +220,36 @@ func (g edgeBatch256) cavity(states string, belief, message int, to reg.Register
 		for _, more := range x[1:] {
 			g.VMAXPD(more, top, top)
 		}
-		d.spread256(g.VMAXPD, top)
+		g.spread256(g.VMAXPD, top)
 		for c := range x {
 			g.VSUBPD(top, x[c], x[c])
-			g.storeDoubles(x[c], operand.Mem{Base: to, Disp: 4 * g.entry * c})
+			g.VMOVUPD(x[c], operand.Mem{Base: to, Disp: 32 * c})
 		}
 	}
 	g.CMPQ(n, operand.U8(8))
 	g.JNE(label(few))
-	of(d.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, nil), d.cavity256(operand.Mem{Base: b, Disp: 32}, operand.Mem{Base: m, Disp: 32}, low, nil))
+	of(g.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, nil), g.cavity256(operand.Mem{Base: b, Disp: 32}, operand.Mem{Base: m, Disp: 32}, low, nil))
 	g.JMP(label(done))
 	g.Label(few)
 	g.CMPQ(n, operand.U8(4))
 	g.JG(label(many))
 	{
-		rest := d.rest256(n)
-		of(d.orInfinity256(d.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, rest), rest))
-		if g.single() {
-			g.storeDoubles(low, operand.Mem{Base: to, Disp: 16})
-		}
+		rest := g.rest256(n)
+		of(g.orInfinity256(g.cavity256(operand.Mem{Base: b}, operand.Mem{Base: m}, low, rest), rest))
 		g.JMP(label(done))
 	}
 	g.Label(many)
 	load := func(i reg.Register, rest *rest256) reg.VecVirtual {
-		return d.orInfinity256(d.cavity256(at64(b, i, 0), at64(m, i, 0), low, rest), rest)
+		return g.orInfinity256(g.cavity256(at64(b, i, 0), at64(m, i, 0), low, rest), rest)
 	}
 	g.VMOVAPD(low, top)
-	d.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) { g.VMAXPD(load(i, rest), top, top) })
-	d.spread256(g.VMAXPD, top)
-	d.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) {
+	g.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) { g.VMAXPD(load(i, rest), top, top) })
+	g.spread256(g.VMAXPD, top)
+	g.loop256(n, 1, func(i reg.Register, _ int, rest *rest256) {
 		x := load(i, rest)
 		g.VSUBPD(top, x, x)
-		g.storeDoubles(x, g.at(to, i, 0))
+		g.VMOVUPD(x, at64(to, i, 0))
 	})
-	if g.single() {
-		// Four more, which what is stored next may overwrite.
-		end := g.GP64()
-		g.LEAQ(operand.Mem{Base: n, Disp: 3}, end)
-		g.ANDQ(operand.I32(-4), end)
-		g.storeDoubles(low, g.at(to, end, 0))
-	}
 	g.Label(done)
 	return top
 }
@@ -279,12 +266,12 @@ func (g edgeBatch256) exponentials() {
 	g.Label(again)
 	l := g.load256(operand.Mem{Base: at}, nil)
 	product := g.YMM()
-	g.move(l, product)
+	g.VMOVUPD(l, product)
 	weight, normal := g.maskedExp256(l)
-	g.and(normal, product, product)
-	g.mul(weight, product, product)
-	g.move(weight, operand.Mem{Base: at})
-	g.move(product, operand.Mem{Base: at, Disp: batchProduct - batchWeight})
+	g.VANDPD(normal, product, product)
+	g.VMULPD(weight, product, product)
+	g.VMOVUPD(weight, operand.Mem{Base: at})
+	g.VMOVUPD(product, operand.Mem{Base: at, Disp: batchProduct - batchWeight})
 	g.ADDQ(operand.U8(32), at)
 	g.CMPQ(at, left)
 	g.JLT(label(again))
@@ -292,7 +279,7 @@ func (g edgeBatch256) exponentials() {
 }
 
 // table returns the address of the table of edge n.
-func (g edgeBatch256) table() reg.Register { return g.placeOf(g.edge, edgeTable, g.base("tables")) }
+func (g edgeBatch256) table() reg.Register { return g.place(g.edge, edgeTable, g.base("tables")) }
 
 // rightWeights returns the address of the weights c of edge n.
 func (g edgeBatch256) rightWeights() reg.Register {
@@ -310,35 +297,35 @@ func (g edgeBatch256) product(weight operand.Mem) operand.Mem {
 // totalsOfEight is totals for a table of 8×8.
 func (g edgeBatch256) totalsOfEight() {
 	row := g.table()
-	vectors := 8 / g.lanes()
+	vectors := 2
 	x, u := make([]reg.VecVirtual, vectors), make([]reg.VecVirtual, vectors)
 	for i := range 8 {
-		a, al, w := g.YMM(), g.YMM(), operand.Mem{Base: g.weights, Disp: g.entry * i}
-		g.broadcast(w, a)
-		g.broadcast(g.product(w), al)
+		a, al, w := g.YMM(), g.YMM(), operand.Mem{Base: g.weights, Disp: 8 * i}
+		g.VBROADCASTSD(w, a)
+		g.VBROADCASTSD(g.product(w), al)
 		for c := range vectors {
-			z := g.load256(operand.Mem{Base: row, Disp: 8*g.entry*i + 32*c}, nil)
+			z := g.load256(operand.Mem{Base: row, Disp: 64*i + 32*c}, nil)
 			if i == 0 {
 				x[c], u[c] = g.YMM(), g.YMM()
-				g.mul(z, a, x[c])
-				g.mul(z, al, u[c])
+				g.VMULPD(z, a, x[c])
+				g.VMULPD(z, al, u[c])
 				continue
 			}
-			g.fma231(z, a, x[c])
-			g.fma231(z, al, u[c])
+			g.VFMADD231PD(z, a, x[c])
+			g.VFMADD231PD(z, al, u[c])
 		}
 	}
 	total, weighted := g.YMM(), g.YMM()
 	for c := range vectors {
-		w := operand.Mem{Base: g.weights, Disp: 8*g.entry + 32*c}
+		w := operand.Mem{Base: g.weights, Disp: 64 + 32*c}
 		if c == 0 {
-			g.mul(w, x[c], total)
-			g.mul(w, u[c], weighted)
+			g.VMULPD(w, x[c], total)
+			g.VMULPD(w, u[c], weighted)
 		} else {
-			g.fma231(w, x[c], total)
-			g.fma231(w, u[c], weighted)
+			g.VFMADD231PD(w, x[c], total)
+			g.VFMADD231PD(w, u[c], weighted)
 		}
-		g.fma231(g.product(w), x[c], weighted)
+		g.VFMADD231PD(g.product(w), x[c], weighted)
 	}
 	g.storeTotals(total, weighted)
 }
@@ -347,34 +334,34 @@ func (g edgeBatch256) totalsOfEight() {
 func (g edgeBatch256) totals() {
 	total, weighted := g.zero256(), g.zero256()
 	table, right, row, w := g.table(), g.rightWeights(), g.GP64(), g.GP64()
-	s := g.stridesOf(g.intParam("kv"), 2, g.entry)
+	s := g.strides(g.intParam("kv"), 2)
 	g.panels256(g.intParam("kv"), edgePanel256, func(offset reg.Register, vectors int, rest *rest256) {
 		unroll := min(2, 4/vectors)
 		g.MOVQ(g.weights, w)
 		g.LEAQ(bytes(table, offset, 0), row)
 		x, u := g.zeros256(unroll*vectors), g.zeros256(unroll*vectors)
 		g.rows(g.intParam("ku"), unroll, func(i int) {
-			a, al, weight := g.YMM(), g.YMM(), operand.Mem{Base: w, Disp: g.entry * i}
-			g.broadcast(weight, a)
-			g.broadcast(g.product(weight), al)
+			a, al, weight := g.YMM(), g.YMM(), operand.Mem{Base: w, Disp: 8 * i}
+			g.VBROADCASTSD(weight, a)
+			g.VBROADCASTSD(g.product(weight), al)
 			for c := range vectors {
 				z := g.load256(s.row(row, i, 32*c), last256(c, vectors, rest))
-				g.fma231(z, a, x[i*vectors+c])
-				g.fma231(z, al, u[i*vectors+c])
+				g.VFMADD231PD(z, a, x[i*vectors+c])
+				g.VFMADD231PD(z, al, u[i*vectors+c])
 			}
 		}, func(rows int) {
-			g.ADDQ(operand.U32(g.entry*rows), w)
+			g.ADDQ(operand.U32(8*rows), w)
 			g.advance(s, row, rows)
 		})
 		for c := range vectors {
 			if unroll == 2 {
-				g.add(x[vectors+c], x[c], x[c])
-				g.add(u[vectors+c], u[c], u[c])
+				g.VADDPD(x[vectors+c], x[c], x[c])
+				g.VADDPD(u[vectors+c], u[c], u[c])
 			}
 			c32 := bytes(right, offset, 32*c)
-			g.fma231(c32, x[c], total)
-			g.fma231(c32, u[c], weighted)
-			g.fma231(g.product(c32), x[c], weighted)
+			g.VFMADD231PD(c32, x[c], total)
+			g.VFMADD231PD(c32, u[c], weighted)
+			g.VFMADD231PD(g.product(c32), x[c], weighted)
 		}
 	})
 	g.storeTotals(total, weighted)
@@ -383,73 +370,48 @@ func (g edgeBatch256) totals() {
 // storeTotals stores the sums of the entries of two vectors.
 func (g edgeBatch256) storeTotals(total, weighted reg.VecVirtual) {
 	high := g.XMM()
-	total2, sum2 := g.ofEdge(batchTotal, g.entry), g.ofEdge(batchSum, g.entry)
-	if g.single() {
-		g.VHADDPS(weighted, total, total)
-		g.VHADDPS(total, total, total)
-		g.VEXTRACTF128(operand.U8(1), total, high)
-		g.VADDPS(high, total.AsX(), total.AsX())
-		g.VMOVSS(total.AsX(), total2)
-		g.VEXTRACTPS(operand.U8(1), total.AsX(), sum2)
-		return
-	}
 	g.VHADDPD(weighted, total, total)
 	g.VEXTRACTF128(operand.U8(1), total, high)
 	g.VADDPD(high, total.AsX(), total.AsX())
-	g.VMOVSD(total.AsX(), total2)
-	g.VMOVHPD(total.AsX(), sum2)
+	g.VMOVSD(total.AsX(), g.ofEdge(batchTotal))
+	g.VMOVHPD(total.AsX(), g.ofEdge(batchSum))
 }
 
 // results stores log Z and the product of the edges of the chunk, and puts 1/total in
 // the place of the total. It ends the chunk before a total that is not safe.
 func (g edgeBatch256) results() {
-	d, chunk, first := g.doubles256(), g.GP64(), g.GP64()
+	chunk, first := g.GP64(), g.GP64()
 	g.MOVQ(g.slot(slotChunk), chunk)
 	ones := g.copyWide("one")
 	g.MOVQ(g.slot(slotDone), first)
 	logZ, product := g.base("logZ"), g.base("product")
 	g.LEAQ(at64(logZ, first, 0), logZ)
 	g.LEAQ(at64(product, first, 0), product)
-	d.loop256(chunk, 1, func(i reg.Register, _ int, rest *rest256) {
-		at := func(offset, size int) operand.Mem {
-			return operand.Mem{Base: g.scratch, Index: i, Scale: uint8(size), Disp: offset}
-		}
+	g.loop256(chunk, 1, func(i reg.Register, _ int, rest *rest256) {
+		at := func(offset int) operand.Mem { return at64(g.scratch, i, offset) }
 		totals, scale := g.YMM(), g.YMM()
-		g.move(at(batchTotal, g.entry), g.four(totals))
+		g.VMOVUPD(at(batchTotal), totals)
 		g.endBeforeUnsafe(totals, i)
-		g.div(g.four(totals), g.four(ones), g.four(scale))
-		g.move(g.four(scale), at(batchTotal, g.entry))
-		g.mul(at(batchSum, g.entry), g.four(scale), g.four(scale))
-		for _, x := range []reg.VecVirtual{totals, scale} {
-			if g.single() {
-				g.VCVTPS2PD(x.AsX(), x)
-			}
-		}
-		shift := d.load256(at(batchShift, 8), nil)
+		g.VDIVPD(totals, ones, scale)
+		g.VMOVUPD(scale, at(batchTotal))
+		g.VMULPD(at(batchSum), scale, scale)
+		shift := g.load256(at(batchShift), nil)
 		g.VADDPD(shift, scale, scale)
-		d.store256(scale, at64(product, i, 0), rest)
-		logs := d.safeLog256(totals)
+		g.store256(scale, at64(product, i, 0), rest)
+		logs := g.safeLog256(totals)
 		g.VADDPD(shift, logs, logs)
-		d.store256(logs, at64(logZ, i, 0), rest)
+		g.store256(logs, at64(logZ, i, 0), rest)
 	})
-}
-
-// four is the part of a vector that holds its first four numbers.
-func (g avx2) four(y reg.VecVirtual) reg.Register {
-	if g.single() {
-		return y.AsX()
-	}
-	return y
 }
 
 // endBeforeUnsafe ends the chunk before the first of four totals, of edges from i on, that
 // is below tooSmall, above largest or a NaN, unless it ends before that: so may the four.
 func (g edgeBatch256) endBeforeUnsafe(totals reg.VecVirtual, i reg.Register) {
 	bad, above, which, safe := g.YMM(), g.YMM(), g.GP64(), g.label("safe")
-	g.compare(cmpNotAtLeast, g.wide("tooSmall"), g.four(totals), g.four(bad))
-	g.compare(cmpGreater, g.wide("largest"), g.four(totals), g.four(above))
-	g.or(g.four(above), g.four(bad), g.four(bad))
-	g.signs(g.four(bad), which.As32())
+	g.VCMPPD(cmpNotAtLeast, g.wide("tooSmall"), totals, bad)
+	g.VCMPPD(cmpGreater, g.wide("largest"), totals, above)
+	g.VORPD(above, bad, bad)
+	g.VMOVMSKPD(bad, which.As32())
 	g.TESTL(which.As32(), which.As32())
 	g.JZ(label(safe))
 	g.BSFL(which.As32(), which.As32())
@@ -467,26 +429,26 @@ func (g edgeBatch256) to() reg.Register {
 	g.ADDQ(g.n, p)
 	g.IMULQ(g.intParam("ku"), p)
 	g.IMULQ(g.intParam("kv"), p)
-	g.LEAQ(g.at(dst, p, 0), p)
+	g.LEAQ(at64(dst, p, 0), p)
 	return p
 }
 
 // beliefOfEight is belief for a table of 8×8.
 func (g edgeBatch256) beliefOfEight() {
-	row, to, scale, c := g.table(), g.to(), g.YMM(), make([]reg.VecVirtual, 8/g.lanes())
-	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+	row, to, scale, c := g.table(), g.to(), g.YMM(), make([]reg.VecVirtual, 2)
+	g.VBROADCASTSD(g.ofEdge(batchTotal), scale)
 	for i := range c {
 		c[i] = g.YMM()
-		g.mul(operand.Mem{Base: g.weights, Disp: 8*g.entry + 32*i}, scale, c[i])
+		g.VMULPD(operand.Mem{Base: g.weights, Disp: 64 + 32*i}, scale, c[i])
 	}
 	for i := range 8 {
 		a := g.YMM()
-		g.broadcast(operand.Mem{Base: g.weights, Disp: g.entry * i}, a)
+		g.VBROADCASTSD(operand.Mem{Base: g.weights, Disp: 8 * i}, a)
 		for j, right := range c {
-			z, at := g.YMM(), 8*g.entry*i+32*j
-			g.mul(operand.Mem{Base: row, Disp: at}, a, z)
-			g.mul(right, z, z)
-			g.move(z, operand.Mem{Base: to, Disp: at})
+			z, at := g.YMM(), 64*i+32*j
+			g.VMULPD(operand.Mem{Base: row, Disp: at}, a, z)
+			g.VMULPD(right, z, z)
+			g.VMOVUPD(z, operand.Mem{Base: to, Disp: at})
 		}
 	}
 }
@@ -494,13 +456,13 @@ func (g edgeBatch256) beliefOfEight() {
 // belief writes the belief of edge n.
 func (g edgeBatch256) belief() {
 	right, scale, a := g.rightWeights(), g.YMM(), g.YMM()
-	g.broadcast(g.ofEdge(batchTotal, g.entry), scale)
+	g.VBROADCASTSD(g.ofEdge(batchTotal), scale)
 	g.beliefOf(func(weight operand.Mem) {
-		g.broadcast(weight, a)
-		g.mul(scale, a, a)
+		g.VBROADCASTSD(weight, a)
+		g.VMULPD(scale, a, a)
 	}, func(z reg.VecVirtual, i reg.Register) {
-		g.mul(g.at(right, i, 0), z, z)
-		g.mul(a, z, z)
+		g.VMULPD(at64(right, i, 0), z, z)
+		g.VMULPD(a, z, z)
 	})
 }
 
@@ -509,11 +471,11 @@ func (g edgeBatch256) belief() {
 func (g edgeBatch256) beliefOf(ofRow func(weight operand.Mem), ofVector func(z reg.VecVirtual, i reg.Register)) {
 	short, done, last, dst := g.label("short"), g.label("done"), g.GP64(), g.base("dst")
 	g.MOVQ(g.length("dst"), last)
-	g.LEAQ(g.at(dst, last, -32), last)
+	g.LEAQ(at64(dst, last, -32), last)
 	g.MOVQ(last, g.slot(slotEnd))
-	g.MOVQ(g.rowBytes(g.intParam("kv"), g.entry), g.slot(slotRow))
+	g.MOVQ(g.rowBytes(g.intParam("kv")), g.slot(slotRow))
 	g.MOVQ(g.intParam("ku"), g.slot(slotRows))
-	g.CMPQ(g.intParam("kv"), operand.U8(g.lanes()))
+	g.CMPQ(g.intParam("kv"), operand.U8(4))
 	g.JLE(label(short))
 	g.beliefRows(ofRow, ofVector, func(body func(i reg.Register, rest *rest256)) {
 		g.loop256(g.intParam("kv"), 1, func(i reg.Register, _ int, rest *rest256) { body(i, rest) })
@@ -535,23 +497,23 @@ func (g edgeBatch256) beliefRows(ofRow func(weight operand.Mem), ofVector func(z
 	g.Label(again)
 	ofRow(operand.Mem{Base: w})
 	eachVector(func(i reg.Register, rest *rest256) {
-		z := g.load256(g.at(row, i, 0), rest)
+		z := g.load256(at64(row, i, 0), rest)
 		ofVector(z, i)
 		if rest == nil {
-			g.move(z, g.at(to, i, 0))
+			g.VMOVUPD(z, at64(to, i, 0))
 			return
 		}
 		p, pieces, done := g.GP64(), g.label("pieces"), g.label("written")
-		g.LEAQ(g.at(to, i, 0), p)
+		g.LEAQ(at64(to, i, 0), p)
 		g.CMPQ(p, g.slot(slotEnd))
 		g.JGT(label(pieces))
-		g.move(z, operand.Mem{Base: p})
+		g.VMOVUPD(z, operand.Mem{Base: p})
 		g.JMP(label(done))
 		g.Label(pieces)
 		g.store256(z, operand.Mem{Base: p}, rest)
 		g.Label(done)
 	})
-	g.ADDQ(operand.U8(g.entry), w)
+	g.ADDQ(operand.U8(8), w)
 	g.ADDQ(g.slot(slotRow), row)
 	g.ADDQ(g.slot(slotRow), to)
 	g.DECQ(g.slot(slotRows))

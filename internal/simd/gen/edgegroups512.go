@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -23,43 +22,26 @@ const (
 	groupsEdges = groupsScale + 64
 )
 
-// edgeSteps are the steps of the belief of an edge in one precision.
-type edgeSteps struct {
-	number  string
-	entry   int // bytes of an entry of a table
-	scratch int // bytes
-	// sides puts weights and products of both ends into the scratch and returns the sum
-	// of the largest entries of their cavities.
-	sides func(at edgeArguments, scratch reg.Register) (top reg.VecVirtual)
-	// sums returns vectors whose entries add up to the total and, times that, to the
-	// product.
-	sums func(at edgeArguments, scratch reg.Register) (total, weighted reg.VecVirtual)
-	// logs stores log Z and the product of the four edges from the q-th on, from their
-	// shifts and what sums returned, all totals first, and stores 1/total as scales. It
-	// jumps away where a total is not safe.
-	logs func(q reg.Register, shifts, scales operand.Mem, sums []reg.VecVirtual, unsafe string)
-	// broadcast reads one of the scales.
-	broadcast func(...operand.Op)
-	// write writes the belief, scale being 1/total.
-	write func(at edgeArguments, scratch reg.Register, scale reg.VecVirtual)
-}
-
-// edgeGroups is where a kernel for groups of edges keeps things.
+// edgeGroups is where edgeGroups512 keeps things.
 type edgeGroups struct {
 	*generator
-	edgeSteps
 	at reg.Register // the scratch
 }
 
-// edgeGroups emits a kernel for groups of edges that take each step together: what
-// waits for the sums of one edge is then not alone.
-func (g *generator) edgeGroups(name, doc string, steps edgeSteps) {
-	g.function(name, strings.ReplaceAll("func(dst []NUMBER, logZ, product, beliefs, messages []float64, tables []NUMBER, edges *int, count, ku, kv int) (done int)", "NUMBER", steps.number),
-		fmt.Sprintf("is %s for 1 to %d states at both ends, as far as whole groups of four edges are safe and inside the slices.", doc, maxStates512))
-	total := steps.scratch
-	weighted := total + 64
-	stride := weighted + 64 + 64 // parts of two edges have not the same low bits
-	s := edgeGroups{g, steps, g.alignedScratch(groupsEdges + edgeGroup*stride)}
+// Offsets in the scratch of an edge behind what edgeBelief512 has there, and the bytes from
+// edge to edge: parts of two edges have not the same low bits.
+const (
+	groupsTotal    = edgeBytes
+	groupsWeighted = groupsTotal + 64
+	groupsStride   = groupsWeighted + 64 + 64
+)
+
+// edgeGroups512 emits the steps of edgeOfMany512 for groups of edges that take each step
+// together: what waits for the sums of one edge is then not alone.
+func (g *generator) edgeGroups512() {
+	g.function("edgeGroups512", "func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, count, ku, kv int) (done int)",
+		fmt.Sprintf("is EdgeBeliefs for 1 to %d states at both ends, as far as whole groups of four edges are safe and inside the slices.", maxStates512))
+	s := edgeGroups{g, g.alignedScratch(groupsEdges + edgeGroup*groupsStride)}
 	again, done := g.label("group"), g.label("done")
 	g.MOVQ(g.intParam("edges"), s.slot(groupsList))
 	g.MOVQ(g.zero(), s.slot(groupsDone))
@@ -67,35 +49,35 @@ func (g *generator) edgeGroups(name, doc string, steps edgeSteps) {
 	g.Label(again)
 	g.CMPQ(s.slot(groupsLeft), operand.U8(edgeGroup))
 	g.JLT(label(done))
-	s.each(stride, func(part reg.Register) {
+	s.each(func(part reg.Register) {
 		at := s.arguments()
 		s.inside(at, done)
-		g.VMOVSD(s.sides(at, part).AsX(), s.numberOf(groupsShift, 8))
+		g.VMOVSD(g.edgeSides512(at, part).AsX(), s.numberOf(groupsShift))
 	})
-	s.each(stride, func(part reg.Register) {
-		x, u := s.sums(s.arguments(), part)
-		g.VMOVUPD(x, operand.Mem{Base: part, Disp: total})
-		g.VMOVUPD(u, operand.Mem{Base: part, Disp: weighted})
+	s.each(func(part reg.Register) {
+		x, u := g.edgeSums512(s.arguments(), part)
+		g.VMOVUPD(x, operand.Mem{Base: part, Disp: groupsTotal})
+		g.VMOVUPD(u, operand.Mem{Base: part, Disp: groupsWeighted})
 	})
 	sums := make([]reg.VecVirtual, 2*edgeGroup)
 	for i := range edgeGroup {
-		part := operand.Mem{Base: s.at, Disp: groupsEdges + i*stride}
-		sums[i], sums[edgeGroup+i] = g.load512(part.Offset(total), nil), g.load512(part.Offset(weighted), nil)
+		part := operand.Mem{Base: s.at, Disp: groupsEdges + i*groupsStride}
+		sums[i], sums[edgeGroup+i] = g.load512(part.Offset(groupsTotal), nil), g.load512(part.Offset(groupsWeighted), nil)
 	}
 	q := g.GP64()
 	g.MOVQ(s.slot(groupsDone), q)
-	s.logs(q, s.slot(groupsShift), s.slot(groupsScale), sums, done)
-	s.each(stride, func(part reg.Register) {
+	g.edgeLogs512(q, s.slot(groupsShift), s.slot(groupsScale), sums, done)
+	s.each(func(part reg.Register) {
 		scale, at := g.ZMM(), s.arguments()
-		s.broadcast(s.numberOf(groupsScale, s.entry), scale)
+		g.VBROADCASTSD(s.numberOf(groupsScale), scale)
 		at.dst = g.GP64()
 		g.MOVQ(s.slot(groupsDone), at.dst)
 		g.ADDQ(s.slot(groupsEdge), at.dst)
 		g.IMULQ(at.ku, at.dst)
 		g.IMULQ(at.kv, at.dst)
-		g.SHLQ(operand.U8(s.entry/4+1), at.dst)
+		g.SHLQ(operand.U8(3), at.dst)
 		g.ADDQ(g.base("dst"), at.dst)
-		s.write(at, part, scale)
+		g.edgeWrite512(at, part, scale)
 	})
 	g.ADDQ(operand.U32(edgeGroup*edgeSize), s.slot(groupsList))
 	g.ADDQ(operand.U8(edgeGroup), s.slot(groupsDone))
@@ -110,16 +92,15 @@ func (g *generator) edgeGroups(name, doc string, steps edgeSteps) {
 
 func (s edgeGroups) slot(i int) operand.Mem { return operand.Mem{Base: s.at, Disp: i} }
 
-// numberOf is the entry of the edge at hand in a list of numbers of so many bytes.
-func (s edgeGroups) numberOf(list, size int) operand.Mem {
+// numberOf is the entry of the edge at hand in a list of numbers.
+func (s edgeGroups) numberOf(list int) operand.Mem {
 	n := s.GP64()
 	s.MOVQ(s.slot(groupsEdge), n)
-	return operand.Mem{Base: s.at, Index: n, Scale: uint8(size), Disp: list}
+	return at64(s.at, n, list)
 }
 
-// each emits body for the edges of a group, whose parts of the scratch are so many bytes
-// apart: it gets the address of the part.
-func (s edgeGroups) each(stride int, body func(part reg.Register)) {
+// each emits body for the edges of a group: it gets the address of its part of the scratch.
+func (s edgeGroups) each(body func(part reg.Register)) {
 	g, again, part := s.generator, s.label("edge"), s.GP64()
 	entry := g.GP64()
 	g.MOVQ(s.slot(groupsList), entry)
@@ -129,7 +110,7 @@ func (s edgeGroups) each(stride int, body func(part reg.Register)) {
 	g.Label(again)
 	body(part)
 	g.ADDQ(operand.U8(edgeSize), s.slot(groupsEntry))
-	g.ADDQ(operand.U32(stride), part)
+	g.ADDQ(operand.U32(groupsStride), part)
 	g.INCQ(s.slot(groupsEdge))
 	g.CMPQ(s.slot(groupsEdge), operand.U8(edgeGroup))
 	g.JLT(label(again))
@@ -161,7 +142,7 @@ func (s edgeGroups) arguments() edgeArguments {
 	part := func(field int, slice string) reg.Register { return s.place(entry, field, s.base(slice)) }
 	values := s.GP64()
 	s.MOVQ(operand.Mem{Base: entry, Disp: edgeTable}, values)
-	s.LEAQ(operand.Mem{Base: s.base("tables"), Index: values, Scale: uint8(s.entry)}, values)
+	s.LEAQ(at64(s.base("tables"), values, 0), values)
 	return edgeArguments{
 		beliefU: part(edgeBeliefU, "beliefs"), messageU: part(edgeMessageU, "messages"), beliefV: part(edgeBeliefV, "beliefs"), messageV: part(edgeMessageV, "messages"),
 		values: values, ku: s.intParam("ku"), kv: s.intParam("kv"),

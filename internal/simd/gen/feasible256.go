@@ -54,7 +54,7 @@ func (g feasible256) allCavities(stop string) {
 	}{{"ku", edgeBeliefU}, {"kv", edgeBeliefV}} {
 		belief := g.place(g.edge, end.field, g.base("beliefs"))
 		g.row256(g.intParam(end.states), func(i reg.Register, offset int, rest *rest256) {
-			g.move(g.orInfinity256(g.load256(at64(belief, i, offset), rest), rest), at64(to, i, offset))
+			g.VMOVUPD(g.orInfinity256(g.load256(at64(belief, i, offset), rest), rest), at64(to, i, offset))
 		})
 		if end.field == edgeBeliefU {
 			g.ADDQ(g.slot(slotRight), to)
@@ -65,21 +65,21 @@ func (g feasible256) allCavities(stop string) {
 // ratio replaces x by x/y, at most largestScale, and 0 where y is not positive.
 func (g feasible256) ratio(x, y reg.VecVirtual) {
 	positive := g.zero256()
-	g.compare(operand.U8(1), y, positive, positive)
-	g.div(y, x, x)
-	g.min(g.wide("largestScale"), x, x)
-	g.and(positive, x, x)
+	g.VCMPPD(operand.U8(1), y, positive, positive)
+	g.VDIVPD(y, x, x)
+	g.VMINPD(g.wide("largestScale"), x, x)
+	g.VANDPD(positive, x, x)
 }
 
 // scaleRows scales a vector of rows, whose sums are r, but for those that are forbidden, and adds to
 // the weighted sum. weight is where a is.
 func (g feasible256) scaleRows(weight, row operand.Mem, r, weighted reg.VecVirtual) {
 	l, possible := g.load256(row, nil), g.zero256()
-	g.fma231(g.product(weight), r, weighted)
-	g.compare(operand.U8(1), weight, possible, possible)
+	g.VFMADD231PD(g.product(weight), r, weighted)
+	g.VCMPPD(operand.U8(1), weight, possible, possible)
 	g.ratio(l, r)
-	g.and(possible, l, l)
-	g.move(l, g.product(weight))
+	g.VANDPD(possible, l, l)
+	g.VMOVUPD(l, g.product(weight))
 }
 
 // scaleColumns finds how far a vector of columns is off, and makes its factors: x and u are the
@@ -87,29 +87,29 @@ func (g feasible256) scaleRows(weight, row operand.Mem, r, weighted reg.VecVirtu
 func (g feasible256) scaleColumns(weight, column operand.Mem, x, u, total, weighted, distance reg.VecVirtual) {
 	c, lack := g.load256(weight, nil), g.load256(column, nil)
 	want := g.YMM()
-	g.fma231(g.product(weight), x, weighted)
-	g.fma231(c, x, total)
-	g.mul(c, u, u)
-	g.move(lack, want)
-	g.sub(u, lack, lack)
+	g.VFMADD231PD(g.product(weight), x, weighted)
+	g.VFMADD231PD(c, x, total)
+	g.VMULPD(c, u, u)
+	g.VMOVUPD(lack, want)
+	g.VSUBPD(u, lack, lack)
 	g.ratio(want, u)
-	g.min(g.wide("one"), want, want)
-	g.mul(want, c, c)
-	g.move(c, g.product(weight))
+	g.VMINPD(g.wide("one"), want, want)
+	g.VMULPD(want, c, c)
+	g.VMOVUPD(c, g.product(weight))
 	size := u
-	g.and(g.wide("magnitude"), lack, size)
-	g.add(size, distance, distance)
-	g.max(g.zero256(), lack, lack)
-	g.move(lack, column)
+	g.VANDPD(g.wide("magnitude"), lack, size)
+	g.VADDPD(size, distance, distance)
+	g.VMAXPD(g.zero256(), lack, lack)
+	g.VMOVUPD(lack, column)
 }
 
 // addMissing adds what a vector of rows lacks, whose sums are r.
 func (g feasible256) addMissing(left, row operand.Mem, r, sum reg.VecVirtual) {
 	lack := g.load256(row, nil)
-	g.fnma231(left, r, lack)
-	g.max(g.zero256(), lack, lack)
-	g.add(lack, sum, sum)
-	g.move(lack, row)
+	g.VFNMADD231PD(left, r, lack)
+	g.VMAXPD(g.zero256(), lack, lack)
+	g.VADDPD(lack, sum, sum)
+	g.VMOVUPD(lack, row)
 }
 
 // off is how far edge n is off.
@@ -139,7 +139,7 @@ func (g feasible256) unlessFar(body, keep func()) {
 	g.Label(far)
 	keep()
 	none := g.zero()
-	g.MOVQ(none, g.ofEdge(batchMissing, 8))
+	g.MOVQ(none, g.ofEdge(batchMissing))
 	g.Label(end)
 }
 
@@ -152,7 +152,7 @@ func (g feasible256) storeMissing(sum reg.VecVirtual) {
 	negligible := g.copyWide("negligible")
 	g.VCMPPD(operand.U8(1), sum.AsX(), negligible.AsX(), much)
 	g.VANDPD(much, inverse, inverse)
-	g.VMOVSD(inverse, g.ofEdge(batchMissing, 8))
+	g.VMOVSD(inverse, g.ofEdge(batchMissing))
 }
 
 // Of tables of 8×8 all offsets are known.
@@ -170,8 +170,8 @@ func (g feasible256) eightSums(table reg.Register, right operand.Mem) (sums [2]r
 		for i := range rows {
 			rows[i] = g.YMM()
 			at := 64 * (4*half + i)
-			g.mul(operand.Mem{Base: table, Disp: at}, c[0], rows[i])
-			g.fma231(operand.Mem{Base: table, Disp: at + 32}, c[1], rows[i])
+			g.VMULPD(operand.Mem{Base: table, Disp: at}, c[0], rows[i])
+			g.VFMADD231PD(operand.Mem{Base: table, Disp: at + 32}, c[1], rows[i])
 		}
 		sums[half] = g.transposeSum256(rows)
 	}
@@ -185,7 +185,7 @@ func (g feasible256) rowsOfEight() {
 	for half, r := range g.eightSums(g.table(), g.weight(eightRight)) {
 		g.scaleRows(g.weight(32*half), g.weight(eightRow+32*half), r, weighted)
 	}
-	g.move(weighted, g.product(g.weight(eightColumn)))
+	g.VMOVUPD(weighted, g.product(g.weight(eightColumn)))
 }
 
 func (g feasible256) columnsOfEight() {
@@ -193,12 +193,12 @@ func (g feasible256) columnsOfEight() {
 	x, u := g.zeros256(2), g.zeros256(2)
 	for i := range 8 {
 		a, l, w := g.YMM(), g.YMM(), g.weight(8*i)
-		g.broadcast(w, a)
-		g.broadcast(g.product(w), l)
+		g.VBROADCASTSD(w, a)
+		g.VBROADCASTSD(g.product(w), l)
 		for c := range x {
 			z := g.load256(operand.Mem{Base: table, Disp: 64*i + 32*c}, nil)
-			g.fma231(z, a, x[c])
-			g.fma231(z, l, u[c])
+			g.VFMADD231PD(z, a, x[c])
+			g.VFMADD231PD(z, l, u[c])
 		}
 	}
 	for c := range x {
@@ -216,30 +216,30 @@ func (g feasible256) missingOfEight() {
 		g.storeMissing(sum)
 	}, func() {
 		for c := range 2 {
-			g.move(g.load256(g.weight(eightRight+32*c), nil), g.product(g.weight(eightRight+32*c)))
+			g.VMOVUPD(g.load256(g.weight(eightRight+32*c), nil), g.product(g.weight(eightRight+32*c)))
 		}
 	})
 }
 
 func (g feasible256) writeEight() {
 	table, to, inverse := g.table(), g.to(), g.YMM()
-	g.broadcast(g.ofEdge(batchMissing, 8), inverse)
+	g.VBROADCASTSD(g.ofEdge(batchMissing), inverse)
 	var right, lack [2]reg.VecVirtual
 	for c := range right {
 		right[c], lack[c] = g.load256(g.product(g.weight(eightRight+32*c)), nil), g.YMM()
-		g.mul(g.weight(eightColumn+32*c), inverse, lack[c])
+		g.VMULPD(g.weight(eightColumn+32*c), inverse, lack[c])
 	}
 	for i := range 8 {
 		l, more := g.YMM(), g.YMM()
-		g.broadcast(g.product(g.weight(8*i)), l)
-		g.broadcast(g.weight(eightRow+8*i), more)
+		g.VBROADCASTSD(g.product(g.weight(8*i)), l)
+		g.VBROADCASTSD(g.weight(eightRow+8*i), more)
 		for c := range right {
 			z := g.YMM()
 			at := 64*i + 32*c
-			g.mul(operand.Mem{Base: table, Disp: at}, l, z)
-			g.mul(right[c], z, z)
-			g.fma231(lack[c], more, z)
-			g.move(z, operand.Mem{Base: to, Disp: at})
+			g.VMULPD(operand.Mem{Base: table, Disp: at}, l, z)
+			g.VMULPD(right[c], z, z)
+			g.VFMADD231PD(lack[c], more, z)
+			g.VMOVUPD(z, operand.Mem{Base: to, Disp: at})
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (g feasible256) writeEight() {
 func (g feasible256) rowSums(right reg.Register, use func(at reg.Register, sums reg.VecVirtual)) {
 	p := [4]reg.Register{g.table(), g.GP64(), g.GP64(), g.GP64()}
 	at, last, one := g.zero(), g.GP64(), g.GP64()
-	g.MOVQ(g.rowBytes(g.intParam("kv"), 8), one)
+	g.MOVQ(g.rowBytes(g.intParam("kv")), one)
 	g.MOVQ(one, g.slot(slotRow))
 	g.MOVQ(g.intParam("ku"), last)
 	g.MOVQ(last, g.slot(slotRows))
@@ -269,7 +269,7 @@ func (g feasible256) rowSums(right reg.Register, use func(at reg.Register, sums 
 	g.row256(g.intParam("kv"), func(j reg.Register, offset int, rest *rest256) {
 		c := g.load256(at64(right, j, offset), nil)
 		for i, sum := range sums {
-			g.operate256(g.fma231, at64(p[i], j, offset), rest, c, sum)
+			g.operate256(g.VFMADD231PD, at64(p[i], j, offset), rest, c, sum)
 		}
 	})
 	use(at, g.transposeSum256(sums))
@@ -286,26 +286,26 @@ func (g feasible256) rows() {
 		g.scaleRows(bytes(g.weights, at, 0), bytes(row, at, 0), r, weighted)
 	})
 	g.ADDQ(g.slot(slotRight), row)
-	g.move(weighted, g.product(operand.Mem{Base: row}))
+	g.VMOVUPD(weighted, g.product(operand.Mem{Base: row}))
 }
 
 func (g feasible256) columns() {
 	table, right, column, row, w := g.table(), g.rightWeights(), g.half(), g.GP64(), g.GP64()
 	g.ADDQ(g.slot(slotRight), column)
 	total, weighted, distance := g.zero256(), g.load256(g.product(operand.Mem{Base: column}), nil), g.zero256()
-	s := g.stridesOf(g.intParam("kv"), 1, 8)
+	s := g.strides(g.intParam("kv"), 1)
 	g.panels256(g.intParam("kv"), feasibleVectors, func(offset reg.Register, vectors int, rest *rest256) {
 		g.MOVQ(g.weights, w)
 		g.LEAQ(bytes(table, offset, 0), row)
 		x, u := g.zeros256(vectors), g.zeros256(vectors)
 		g.generator.rows(g.intParam("ku"), 1, func(int) {
 			a, l, weight := g.YMM(), g.YMM(), operand.Mem{Base: w}
-			g.broadcast(weight, a)
-			g.broadcast(g.product(weight), l)
+			g.VBROADCASTSD(weight, a)
+			g.VBROADCASTSD(g.product(weight), l)
 			for c := range vectors {
 				z := g.load256(operand.Mem{Base: row, Disp: 32 * c}, last256(c, vectors, rest))
-				g.fma231(z, a, x[c])
-				g.fma231(z, l, u[c])
+				g.VFMADD231PD(z, a, x[c])
+				g.VFMADD231PD(z, l, u[c])
 			}
 		}, func(rows int) {
 			g.ADDQ(operand.U32(8*rows), w)
@@ -329,7 +329,7 @@ func (g feasible256) missing() {
 	}, func() {
 		right, i, again := g.rightWeights(), g.zero(), g.label("keep")
 		g.Label(again)
-		g.move(g.load256(at64(right, i, 0), nil), g.product(at64(right, i, 0)))
+		g.VMOVUPD(g.load256(at64(right, i, 0), nil), g.product(at64(right, i, 0)))
 		g.ADDQ(operand.U8(4), i)
 		g.CMPQ(i, g.intParam("kv"))
 		g.JL(label(again))
@@ -342,14 +342,14 @@ func (g feasible256) write() {
 	g.SHRQ(operand.U8(1), half)
 	g.LEAQ(bytes(right, half, 0), column)
 	l, lack, inverse := g.YMM(), g.YMM(), g.YMM()
-	g.broadcast(g.ofEdge(batchMissing, 8), inverse)
+	g.VBROADCASTSD(g.ofEdge(batchMissing), inverse)
 	g.beliefOf(func(weight operand.Mem) {
-		g.broadcast(g.product(weight), l)
-		g.broadcast(bytes(weight.Base, half, 0), lack)
-		g.mul(inverse, lack, lack)
+		g.VBROADCASTSD(g.product(weight), l)
+		g.VBROADCASTSD(bytes(weight.Base, half, 0), lack)
+		g.VMULPD(inverse, lack, lack)
 	}, func(z reg.VecVirtual, i reg.Register) {
-		g.mul(g.product(at64(right, i, 0)), z, z)
-		g.mul(l, z, z)
-		g.fma231(at64(column, i, 0), lack, z)
+		g.VMULPD(g.product(at64(right, i, 0)), z, z)
+		g.VMULPD(l, z, z)
+		g.VFMADD231PD(at64(column, i, 0), lack, z)
 	})
 }

@@ -34,10 +34,8 @@ var files = map[string][]struct {
 	"simd": {
 		{"prefetchrows", (*generator).prefetchRows},
 		{"kernels512", (*generator).avx512},
-		{"single512", (*generator).single512},
 		{"uniform512", (*generator).uniform512},
 		{"uniformbeliefs512", (*generator).uniformBeliefs512},
-		{"uniform32x512", (*generator).uniform32x512},
 		{"kernels256", (*generator).avx2},
 	},
 	"machine": {{"ceilings", (*generator).ceilings}},

@@ -46,13 +46,6 @@ type vectorSet[R any] struct {
 	panels     func(n reg.Register, body func(offset reg.Register, vectors int, rest R))
 	tileRows   func(vectors int) []int
 	tileScales func(vectors int) []int
-	entry      int // bytes of an entry
-	number     string
-	broadcast  func(...operand.Op)
-	fma        func(...operand.Op)
-	// accumulate adds a vector of sums to what is at m, of entries of so many bytes.
-	accumulated int
-	accumulate  func(sum reg.VecVirtual, m operand.Mem, rest R)
 }
 
 func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
@@ -64,58 +57,15 @@ func (g *generator) vectors512() vectorSet[*reg.OpmaskVirtual] {
 			g.somePanels512(n, panel512, body)
 		},
 		multiplyTiles512, scatterTiles512,
-		8, "float64", g.VBROADCASTSD, g.VFMADD231PD,
-		8, func(sum reg.VecVirtual, m operand.Mem, mask *reg.OpmaskVirtual) {
-			g.VADDPD(g.load512(m, mask), sum, sum)
-			g.store512(sum, m, mask)
-		},
 	}
 }
 
 func (g avx2) vectors256() vectorSet[*rest256] {
-	set := vectorSet[*rest256]{
+	return vectorSet[*rest256]{
 		g.YMM, 32, g.zeros256, g.load256, g.store256, last256,
 		func(n reg.Register, body func(reg.Register, int, *rest256)) { g.panels256(n, panel256, body) },
 		multiplyTiles256, scatterTiles256,
-		g.entry, g.number, g.broadcast, g.fma231,
-		8, func(sum reg.VecVirtual, m operand.Mem, rest *rest256) {
-			g.VADDPD(g.load256(m, rest), sum, sum)
-			g.store256(sum, m, rest)
-		},
 	}
-	if g.single() {
-		set.accumulate = g.accumulateSingles256
-	}
-	return set
-}
-
-// accumulateSingles256 adds float32 sums to float64 numbers.
-func (g avx2) accumulateSingles256(sum reg.VecVirtual, m operand.Mem, rest *rest256) {
-	d, halves, high := g.doubles256(), []reg.VecVirtual{g.YMM(), g.YMM()}, g.XMM()
-	g.VCVTPS2PD(sum.AsX(), halves[0])
-	g.VEXTRACTF128(operand.U8(1), sum, high)
-	g.VCVTPS2PD(high, halves[1])
-	addTo := func(half int, rest *rest256) {
-		p := m.Offset(32 * half)
-		g.VADDPD(d.load256(p, rest), halves[half], halves[half])
-		d.store256(halves[half], p, rest)
-	}
-	if rest == nil {
-		addTo(0, nil)
-		addTo(1, nil)
-		return
-	}
-	few, done, left := g.label("few"), g.label("added"), g.GP64()
-	g.MOVQ(rest.count, left)
-	g.CMPQ(left, operand.U8(4))
-	g.JLE(label(few))
-	addTo(0, nil)
-	g.SUBQ(operand.U8(4), left)
-	addTo(1, d.rest256(left))
-	g.JMP(label(done))
-	g.Label(few)
-	addTo(0, d.rest256(left))
-	g.Label(done)
 }
 
 func (g *generator) matrix512() {
@@ -124,15 +74,15 @@ func (g *generator) matrix512() {
 }
 
 func (g avx2) matrix256() {
-	multiplyMatrix(g.generator, "multiplyMatrix"+g.mark+"256", g.vectors256())
-	scatterMatrix(g.generator, "scatterMatrix"+g.mark+"256", g.vectors256())
+	multiplyMatrix(g.generator, "multiplyMatrix256", g.vectors256())
+	scatterMatrix(g.generator, "scatterMatrix256", g.vectors256())
 }
 
-// rowBytes returns the length in bytes of a row of n entries, of 4 or 8 bytes.
-func (g *generator) rowBytes(n reg.Register, entry int) reg.Register {
+// rowBytes returns the length in bytes of a row of n entries.
+func (g *generator) rowBytes(n reg.Register) reg.Register {
 	r := g.GP64()
 	g.MOVQ(n, r)
-	g.SHLQ(operand.U8(entry/4+1), r)
+	g.SHLQ(operand.U8(3), r)
 	return r
 }
 
@@ -180,8 +130,8 @@ func (g *generator) walk(p, step reg.Register, n int, body func(i int)) {
 }
 
 func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
-	g.function(name, "func(dst, f, w []"+set.number+", rows, d, k int)", "is MultiplyMatrix for "+set.number+".")
-	rowOut, rowIn := g.rowBytes(g.intParam("k"), set.entry), g.rowBytes(g.intParam("d"), set.entry)
+	g.function(name, "func(dst, f, w []float64, rows, d, k int)", "is MultiplyMatrix.")
+	rowOut, rowIn := g.rowBytes(g.intParam("k")), g.rowBytes(g.intParam("d"))
 	feature, weight, p, out := g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	set.panels(g.intParam("k"), func(offset reg.Register, vectors int, rest R) {
 		g.Load(g.Param("f").Base(), feature)
@@ -199,12 +149,12 @@ func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
 				g.MOVQ(feature, p)
 				g.walk(p, rowIn, size, func(i int) {
 					a := set.vector()
-					set.broadcast(operand.Mem{Base: p}, a)
+					g.VBROADCASTSD(operand.Mem{Base: p}, a)
 					for c, column := range columns {
-						set.fma(column, a, sums[i*vectors+c])
+						g.VFMADD231PD(column, a, sums[i*vectors+c])
 					}
 				})
-				g.ADDQ(operand.U8(set.entry), feature)
+				g.ADDQ(operand.U8(8), feature)
 				g.ADDQ(rowOut, weight)
 			})
 			// On to the next rows of features: d entries have been passed.
@@ -225,19 +175,13 @@ func multiplyMatrix[R any](g *generator, name string, set vectorSet[R]) {
 }
 
 func scatterMatrix[R any](g *generator, name string, set vectorSet[R]) {
-	g.function(name, "func(w []float64, f, t []"+set.number+", rows, d, k int)", "is ScatterMatrix for "+set.number+".")
-	rowTarget, rowIn := g.rowBytes(g.intParam("k"), set.entry), g.rowBytes(g.intParam("d"), set.entry)
-	rowOut, times := rowTarget, set.accumulated/set.entry
-	if times > 1 {
-		rowOut = g.rowBytes(g.intParam("k"), set.accumulated)
-	}
+	g.function(name, "func(w, f, t []float64, rows, d, k int)", "is ScatterMatrix.")
+	rowTarget, rowIn := g.rowBytes(g.intParam("k")), g.rowBytes(g.intParam("d"))
 	feature, p, target, out := g.GP64(), g.GP64(), g.GP64(), g.GP64()
 	set.panels(g.intParam("k"), func(offset reg.Register, vectors int, rest R) {
 		g.Load(g.Param("f").Base(), feature)
 		g.Load(g.Param("w").Base(), out)
-		for range times {
-			g.ADDQ(offset, out)
-		}
+		g.ADDQ(offset, out)
 		g.tiles("d", set.tileScales(vectors), func(size int) {
 			sums := set.zeros(size * vectors)
 			g.Load(g.Param("t").Base(), target)
@@ -250,21 +194,23 @@ func scatterMatrix[R any](g *generator, name string, set vectorSet[R]) {
 				}
 				for j := range size {
 					a := set.vector()
-					set.broadcast(operand.Mem{Base: p, Disp: set.entry * j}, a)
+					g.VBROADCASTSD(operand.Mem{Base: p, Disp: 8 * j}, a)
 					for c, column := range columns {
-						set.fma(column, a, sums[j*vectors+c])
+						g.VFMADD231PD(column, a, sums[j*vectors+c])
 					}
 				}
 				g.ADDQ(rowIn, p)
 				g.ADDQ(rowTarget, target)
 			})
-			g.walk(out, rowOut, size, func(j int) {
+			g.walk(out, rowTarget, size, func(j int) {
 				for c := range vectors {
-					set.accumulate(sums[j*vectors+c], operand.Mem{Base: out, Disp: times * set.width * c}, set.last(c, vectors, rest))
+					sum, m, rest := sums[j*vectors+c], operand.Mem{Base: out, Disp: set.width * c}, set.last(c, vectors, rest)
+					g.VADDPD(set.load(m, rest), sum, sum)
+					set.store(sum, m, rest)
 				}
 			})
-			g.ADDQ(rowOut, out)
-			g.ADDQ(operand.U32(set.entry*size), feature)
+			g.ADDQ(rowTarget, out)
+			g.ADDQ(operand.U32(8*size), feature)
 		})
 	})
 	g.end()

@@ -34,9 +34,7 @@ const (
 	uniformU          = 440
 	uniformV          = 464
 	uniformCount      = 488
-	uniformTables32   = 512
-	uniformRows32     = 536
-	uniformCold       = 560
+	uniformCold       = 512
 )
 
 // uniformTogether is how many messages, or nodes, take each step together: as many
@@ -62,7 +60,6 @@ type uniform struct {
 	u       reg.Register       // the simd.Uniform
 	vectors int                // of a row
 	mask    *reg.OpmaskVirtual // of the last, nil if it is whole
-	mask32  *reg.OpmaskVirtual // of a row of sixteen float32
 	size    reg.Register       // bytes of a row, where there is a mask
 	g       *generator
 	kept    map[int]reg.Register // base addresses of slices

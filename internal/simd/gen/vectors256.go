@@ -5,6 +5,43 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// avx2 emits kernels for vectors of 256 bits.
+type avx2 struct{ *generator }
+
+// wide is a vector of copies of a constant: a register if it was hoisted, or else
+// memory.
+func (g avx2) wide(name string) operand.Op {
+	if y, ok := g.hoisted[name]; ok {
+		return y
+	}
+	return g.constant("wide " + name)
+}
+
+// hoist keeps constants in registers until the kernel ends, as many as a loop can
+// spare: it is bound by loads.
+func (g avx2) hoist(names ...string) {
+	g.generator.hoisted = map[string]reg.VecVirtual{}
+	for _, name := range names {
+		y := g.YMM()
+		g.VMOVUPD(g.wide(name), y)
+		g.hoisted[name] = y
+	}
+}
+
+func (g avx2) copyWide(name string) reg.VecVirtual {
+	y := g.YMM()
+	g.VMOVUPD(g.wide(name), y)
+	return y
+}
+
+// anySign jumps to a label where the sign of any number of y is set.
+func (g avx2) anySign(y reg.VecVirtual, to string) {
+	which := g.GP32()
+	g.VMOVMSKPD(y, which)
+	g.TESTL(which, which)
+	g.JNZ(label(to))
+}
+
 // rest256 is the end of a row that does not fill a vector: how many entries, 1
 // to a whole vector, and the mask of them, for loads. Stores go by pieces of 4, 2 and
 // 1, as masked ones are slow.
@@ -21,16 +58,16 @@ func (g avx2) rest256(count reg.Register) *rest256 {
 	g.LEAQ(g.constant("window").Offset(32), start)
 	g.MOVQ(count, minus)
 	g.NEGQ(minus)
-	g.move(g.at(start, minus, 0), r.mask)
+	g.VMOVUPD(at64(start, minus, 0), r.mask)
 	return r
 }
 
 func (g avx2) load256(m operand.Mem, rest *rest256) reg.VecVirtual {
 	y := g.YMM()
 	if rest == nil {
-		g.move(m, y)
+		g.VMOVUPD(m, y)
 	} else {
-		g.moveMasked(m, rest.mask, y)
+		g.VMASKMOVPD(m, rest.mask, y)
 	}
 	return y
 }
@@ -47,11 +84,7 @@ func (g avx2) operate256(op func(...operand.Op), m operand.Mem, rest *rest256, o
 // store256 leaves y as it is.
 func (g avx2) store256(y reg.VecVirtual, m operand.Mem, rest *rest256) {
 	if rest == nil {
-		g.move(y, m)
-		return
-	}
-	if g.single() {
-		g.storeSingles256(y, m, rest.count)
+		g.VMOVUPD(y, m)
 		return
 	}
 	partial, single, done := g.label("partial"), g.label("single"), g.label("stored")
@@ -73,43 +106,6 @@ func (g avx2) store256(y reg.VecVirtual, m operand.Mem, rest *rest256) {
 	g.Label(done)
 }
 
-// storeSingles256 stores 1 to 8 float32.
-func (g avx2) storeSingles256(y reg.VecVirtual, m operand.Mem, count reg.Register) {
-	partial, done := g.label("partial"), g.label("stored")
-	g.CMPQ(count, operand.U8(8))
-	g.JLT(label(partial))
-	g.VMOVUPS(y, m)
-	g.JMP(label(done))
-	g.Label(partial)
-	p, left := g.GP64(), g.XMM()
-	g.LEAQ(m, p)
-	g.VMOVAPS(y.AsX(), left)
-	for _, piece := range []struct {
-		entries uint32
-		store   func()
-	}{
-		{4, func() {
-			g.VMOVUPS(left, operand.Mem{Base: p})
-			g.VEXTRACTF128(operand.U8(1), y, left)
-		}},
-		{2, func() {
-			g.VMOVSD(left, operand.Mem{Base: p})
-			g.VPERMILPD(operand.U8(1), left, left)
-		}},
-		{1, func() { g.VMOVSS(left, operand.Mem{Base: p}) }},
-	} {
-		without := g.label("without")
-		g.TESTQ(operand.U32(piece.entries), count)
-		g.JZ(label(without))
-		piece.store()
-		if piece.entries > 1 {
-			g.ADDQ(operand.U32(4*piece.entries), p)
-		}
-		g.Label(without)
-	}
-	g.Label(done)
-}
-
 // loop256 is loop512 for vectors of 256 bits.
 func (g avx2) loop256(n reg.Register, unroll int, body func(index reg.Register, offset int, rest *rest256)) {
 	index, left := g.zero(), g.GP64()
@@ -120,15 +116,15 @@ func (g avx2) loop256(n reg.Register, unroll int, body func(index reg.Register, 
 	}
 	for _, u := range steps {
 		again, done := g.label("whole"), g.label("rest")
-		g.CMPQ(left, operand.U32(g.lanes()*u))
+		g.CMPQ(left, operand.U32(4*u))
 		g.JLT(label(done))
 		g.Label(again)
 		for i := range u {
 			body(index, 32*i, nil)
 		}
-		g.ADDQ(operand.U32(g.lanes()*u), index)
-		g.SUBQ(operand.U32(g.lanes()*u), left)
-		g.CMPQ(left, operand.U32(g.lanes()*u))
+		g.ADDQ(operand.U32(4*u), index)
+		g.SUBQ(operand.U32(4*u), left)
+		g.CMPQ(left, operand.U32(4*u))
 		g.JGE(label(again))
 		g.Label(done)
 	}
@@ -139,7 +135,7 @@ func (g avx2) loop256(n reg.Register, unroll int, body func(index reg.Register, 
 	g.Label(done)
 }
 
-// row256 is loop256, with two vectors of four float64 as a case of its own: for them
+// row256 is loop256, with two vectors as a case of its own: for them
 // a loop takes as long as what is in it.
 func (g avx2) row256(n reg.Register, body func(index reg.Register, offset int, rest *rest256)) {
 	wide, done := g.label("wide"), g.label("row")
@@ -159,13 +155,13 @@ func (g avx2) panels256(n reg.Register, most int, body func(offset reg.Register,
 	offset, left := g.zero(), g.GP64()
 	g.MOVQ(n, left)
 	again, rest, done := g.label("panel"), g.label("rest"), g.label("done")
-	g.CMPQ(left, operand.U32(g.lanes()*most))
+	g.CMPQ(left, operand.U32(4*most))
 	g.JLT(label(rest))
 	g.Label(again)
 	body(offset, most, nil)
 	g.ADDQ(operand.U32(32*most), offset)
-	g.SUBQ(operand.U32(g.lanes()*most), left)
-	g.CMPQ(left, operand.U32(g.lanes()*most))
+	g.SUBQ(operand.U32(4*most), left)
+	g.CMPQ(left, operand.U32(4*most))
 	g.JGE(label(again))
 	g.Label(rest)
 	g.TESTQ(left, left)
@@ -173,11 +169,11 @@ func (g avx2) panels256(n reg.Register, most int, body func(offset reg.Register,
 	for v := 1; v <= most; v++ {
 		next := g.label("wider")
 		if v < most {
-			g.CMPQ(left, operand.U32(g.lanes()*v))
+			g.CMPQ(left, operand.U32(4*v))
 			g.JGT(label(next))
 		}
 		if v > 1 {
-			g.SUBQ(operand.U32(g.lanes()*(v-1)), left)
+			g.SUBQ(operand.U32(4*(v-1)), left)
 		}
 		body(offset, v, g.rest256(left))
 		if v < most {
@@ -208,40 +204,31 @@ func (g avx2) spread256(op func(...operand.Op), y reg.VecVirtual) {
 	op(t, y, y)
 	g.VPERMILPD(operand.U8(5), y, t)
 	op(t, y, y)
-	if g.single() {
-		g.VPERMILPS(operand.U8(0xb1), y, t)
-		op(t, y, y)
-	}
 }
 
 // transposeSum256 returns the vector whose i-th entry is the sum of sums[i]. It
 // changes them.
 func (g avx2) transposeSum256(sums []reg.VecVirtual) reg.VecVirtual {
-	if g.single() {
-		sums = g.interleave32(sums, g.YMM)
-	} else {
-		for i := 0; i < 4; i += 2 {
-			high := g.YMM()
-			g.VUNPCKHPD(sums[i+1], sums[i], high)
-			g.VUNPCKLPD(sums[i+1], sums[i], sums[i])
-			g.VADDPD(high, sums[i], sums[i])
-		}
-		sums = []reg.VecVirtual{sums[0], sums[2]}
+	for i := 0; i < 4; i += 2 {
+		high := g.YMM()
+		g.VUNPCKHPD(sums[i+1], sums[i], high)
+		g.VUNPCKLPD(sums[i+1], sums[i], sums[i])
+		g.VADDPD(high, sums[i], sums[i])
 	}
 	high := g.YMM()
-	g.VPERM2F128(operand.U8(0x31), sums[1], sums[0], high)
-	g.VPERM2F128(operand.U8(0x20), sums[1], sums[0], sums[0])
-	g.add(high, sums[0], sums[0])
+	g.VPERM2F128(operand.U8(0x31), sums[2], sums[0], high)
+	g.VPERM2F128(operand.U8(0x20), sums[2], sums[0], sums[0])
+	g.VADDPD(high, sums[0], sums[0])
 	return sums[0]
 }
 
-// broadcastParam256 is a parameter of the format of the kernel, in every entry.
+// broadcastParam256 is a parameter in every entry.
 func (g avx2) broadcastParam256(name string) reg.VecVirtual {
 	address, err := g.Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
 	y := g.YMM()
-	g.broadcast(address.Addr, y)
+	g.VBROADCASTSD(address.Addr, y)
 	return y
 }
