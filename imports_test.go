@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/gauge":       {"crf", "internal/numeric"},
-	"internal/standardise": {"crf", "internal/parallel", "internal/spill", "internal/stretch"},
+	"internal/standardise": {"internal/infile", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 	"internal/study": {

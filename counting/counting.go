@@ -151,7 +151,9 @@ func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 // Convex returns c_s = c_uv = 1: strongly convex, an upper bound, loose. It is
 // the choice of the paper's authors.
 func Convex(g *graph.Graph) *Numbers {
-	c := must(New("convex", g, constants(g.NumNodes(), 1), constants(g.NumEdges(), 1)))
+	n, m := g.NumNodes(), g.NumEdges()
+	ones := constants(max(n, m), 1)
+	c := must(New("convex", g, ones[:n:n], ones[:m:m]))
 	c.Facts = Facts{Convex: true, Dual: true, Certified: true, Bound: Upper}
 	return c
 }

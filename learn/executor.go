@@ -7,6 +7,8 @@ import "github.com/blockbp/blockbp/internal/bp"
 type executor interface {
 	// begin makes the beliefs uniform that are in use here.
 	begin()
+	// forget lets go of what no visit needs here, when all else has been made.
+	forget()
 	// visit does n jobs of v, from v.first on, and returns their results, good until the next
 	// call, and how they went. Where the tally says that v.until has ended the visit, some have
 	// contributed nothing.
@@ -38,6 +40,8 @@ func (e threads) begin() {
 		u.state = bp.NewStateIn(u.net, u.state.LogMessage, u.state.LogBelief)
 	})
 }
+
+func (threads) forget() {}
 
 func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 	e.l.pool.run(v, n)

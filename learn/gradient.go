@@ -300,7 +300,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.split, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
-	if len(block.Nodes) == 0 && len(block.Edges) == 0 {
+	if block.Elements() == 0 {
 		s.tied, s.untied, s.outcome.Converged = s.tied[:0], s.untied[:0], true
 		return
 	}

@@ -68,17 +68,17 @@ type hessianNode struct {
 	in    *crf.Instance
 	node  int32
 	scale float64
-	told  []float64 // its belief, and those of its edges
+	told  []float64 // its features and belief, and those of its edges
 	root  int       // its first
 	count int       // of them
 }
 
 // hessianEdge is an edge at hand.
 type hessianEdge struct {
-	in     *crf.Instance
-	edge   int32
-	scale  float64
-	belief []float64
+	in    *crf.Instance
+	edge  int32
+	scale float64
+	told  []float64 // its features and belief
 }
 
 // hessianWorker is the scratch of one thread.
@@ -272,30 +272,32 @@ func (c *hessian) makeScratch() {
 	}
 }
 
-// told numbers of an element: its unit, its number and what it counts.
+// headNumbers are told of an element first: its unit, its number and how much it counts. Features
+// follow where not all are here, and then beliefs.
 const headNumbers = 3
 
-// tellEdge tells of the q-th edge of a sample, if it was drawn itself: its head and its belief.
+// tellEdge tells of the q-th edge of a sample, if it was drawn itself.
 func (c *hessian) tellEdge(s *hessianSample, q int) (err error) {
 	if s.edgeScale[q] == 0 {
 		return nil
 	}
 	e := s.block.Edges[q]
 	c.ownEdges = append(c.ownEdges, float64(s.unit), float64(e), s.u.edgeCurvature(e)*s.edgeScale[q]/s.u.net.Counting.Edge[e])
-	c.ownEdges, err = c.appendEdgeBelief(c.ownEdges, s, q)
+	c.ownEdges, err = c.tellBelief(c.ownEdges, s, q)
 	return err
 }
 
-// tellNode tells of the p-th node of a sample: its head and its belief, and those of its edges.
+// tellNode tells of the p-th node of a sample, and of its edges.
 func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
 	in, node := s.u.in, s.block.Nodes[p]
 	x := append(c.ownNodes, float64(s.unit), float64(node), s.u.nodeCurvature(node)*s.nodeScale[p]/s.u.net.Counting.Rho[node])
+	x = c.tellFeatures(x, in.NodeFeatures(in.NodeType(node)), in.NodeRow(node))
 	at := len(x)
 	x = append(x, make([]float64, in.States(node))...)
 	c.space.NodeBelief(x[at:], s.u.net, s.u.state, &s.block, p)
 	c.mixNode(x[at:], in, node)
 	for _, d := range in.Graph.Incoming(node) {
-		if x, err = c.appendEdgeBelief(x, s, s.place[d>>1]); err != nil {
+		if x, err = c.tellBelief(x, s, s.place[d>>1]); err != nil {
 			return err
 		}
 	}
@@ -303,22 +305,56 @@ func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
 	return nil
 }
 
-// appendEdgeBelief appends the belief of the q-th edge of a sample.
-func (c *hessian) appendEdgeBelief(x []float64, s *hessianSample, q int) ([]float64, error) {
-	e := s.block.Edges[q]
-	u, v := s.u.in.Graph.U(e), s.u.in.Graph.V(e)
-	kv, at := s.u.in.States(v), len(x)
-	x = append(x, make([]float64, s.u.in.States(u)*kv)...)
+// tellBelief tells features and belief of the q-th edge of a sample.
+func (c *hessian) tellBelief(x []float64, s *hessianSample, q int) ([]float64, error) {
+	in, e := s.u.in, s.block.Edges[q]
+	u, v := in.Graph.U(e), in.Graph.V(e)
+	x = c.tellFeatures(x, in.EdgeFeatures(in.EdgeType(e)), in.EdgeRow(e))
+	kv, at := in.States(v), len(x)
+	x = append(x, make([]float64, in.States(u)*kv)...)
 	if _, err := c.space.EdgeBeliefs(x[at:], nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
 		return x, err
 	}
-	c.mixEdge(x[at:], s.u.in, u, v, kv)
+	c.mixEdge(x[at:], in, u, v, kv)
 	return x, nil
+}
+
+func (c *hessian) tellFeatures(x []float64, f *crf.Features, row int) []float64 {
+	if !c.l.partial {
+		return x
+	}
+	at := len(x)
+	x = append(x, make([]float64, f.Dim())...)
+	f.Row(x[at:], row)
+	return x
+}
+
+// readFeatures writes a row of features to dst, as it was told or else as it is here, and returns what was
+// told after them.
+func (c *hessian) readFeatures(dst []float64, f *crf.Features, row int, told []float64) []float64 {
+	if !c.l.partial {
+		f.Row(dst, row)
+		return told
+	}
+	return told[copy(dst, told):]
 }
 
 // head takes apart the beginning of what was told of an element.
 func (c *hessian) head(told []float64) (in *crf.Instance, element int32, scale float64, rest []float64) {
 	return c.units[int(told[0])].in, int32(told[1]), told[2], told[headNumbers:]
+}
+
+// toldOfEdge and toldOfNode return how many numbers follow the head.
+func (c *hessian) toldOfEdge(in *crf.Instance, e int32) int {
+	return in.States(in.Graph.U(e))*in.States(in.Graph.V(e)) + oneIf(c.l.partial)*in.EdgeFeatures(in.EdgeType(e)).Dim()
+}
+
+func (c *hessian) toldOfNode(in *crf.Instance, node int32) int {
+	n := in.States(node) + oneIf(c.l.partial)*in.NodeFeatures(in.NodeType(node)).Dim()
+	for _, d := range in.Graph.Incoming(node) {
+		n += c.toldOfEdge(in, d>>1)
+	}
+	return n
 }
 
 // addEdges adds the interactions of the edges of a type, some of them at a time.
@@ -329,8 +365,8 @@ func (c *hessian) addEdges(dst []float64, t int) {
 	for told := c.edgeTold; len(told) > 0; {
 		e := hessianEdge{}
 		e.in, e.edge, e.scale, told = c.head(told)
-		n := edgeStates(e.in, e.edge)
-		e.belief, told = told[:n], told[n:]
+		n := c.toldOfEdge(e.in, e.edge)
+		e.told, told = told[:n], told[n:]
 		if e.in.EdgeType(e.edge) != t {
 			continue
 		}
@@ -339,11 +375,6 @@ func (c *hessian) addEdges(dst []float64, t int) {
 		}
 	}
 	c.addInteractions(dst, span)
-}
-
-// edgeStates is the length of the belief of an edge.
-func edgeStates(in *crf.Instance, e int32) int {
-	return in.States(in.Graph.U(e)) * in.States(in.Graph.V(e))
 }
 
 // restsAtATime returns how many edges of a type are added up together.
@@ -358,11 +389,7 @@ func (c *hessian) addNodes(dst []float64) {
 	for told := c.nodeTold; len(told) > 0; {
 		n := hessianNode{}
 		n.in, n.node, n.scale, told = c.head(told)
-		states, length := n.in.States(n.node), 0
-		for _, d := range n.in.Graph.Incoming(n.node) {
-			length += edgeStates(n.in, d>>1)
-		}
-		length += states
+		states, length := n.in.States(n.node), c.toldOfNode(n.in, n.node)
 		n.told, told = told[:length], told[length:]
 		if next+states > len(c.roots)/c.size {
 			c.list()
@@ -394,7 +421,7 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 	t := in.NodeType(n.node)
 	span := &layout.Node[t]
 	w.feature = numeric.Resize(w.feature, span.Features)
-	in.NodeFeatures(t).Row(w.feature, in.NodeRow(n.node))
+	told := c.readFeatures(w.feature, in.NodeFeatures(t), in.NodeRow(n.node), n.told)
 	for j, x := range w.feature {
 		if x != 0 {
 			for i := range span.States {
@@ -402,13 +429,15 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 			}
 		}
 	}
-	belief, told := n.told[:span.States], n.told[span.States:]
+	belief, told := told[:span.States], told[span.States:]
 	for _, d := range in.Graph.Incoming(n.node) {
 		e := d >> 1
-		ku, kv := in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
+		b, ku, kv := in.EdgeType(e), in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
+		w.feature = numeric.Resize(w.feature, layout.Edge[b].Features)
+		told = c.readFeatures(w.feature, in.EdgeFeatures(b), in.EdgeRow(e), told)
 		w.coupling.of(told[:ku*kv], ku, kv)
 		told = told[ku*kv:]
-		w.addAnswers(&layout.Edge[in.EdgeType(e)], in, e, in.Graph.U(e) == n.node, span.States)
+		w.addAnswers(&layout.Edge[b], in.Graph.U(e) == n.node, span.States)
 	}
 	n.count = c.addRoots(w, belief, n.root, n.scale)
 }
@@ -424,10 +453,8 @@ func (w *hessianWorker) activate(weight, states int) []float64 {
 	return row
 }
 
-// addAnswers adds the answers to an edge's features of one end to J_s.
-func (w *hessianWorker) addAnswers(span *crf.Span, in *crf.Instance, e int32, first bool, states int) {
-	w.feature = numeric.Resize(w.feature, span.Features)
-	in.EdgeFeatures(in.EdgeType(e)).Row(w.feature, in.EdgeRow(e))
+// addAnswers adds the answers to the features of an edge, those at hand, of one end to J_s.
+func (w *hessianWorker) addAnswers(span *crf.Span, first bool, states int) {
 	k, part := w.coupling.ku+w.coupling.kv, w.coupling.parts
 	if !first {
 		part = part[w.coupling.ku:]
@@ -513,8 +540,8 @@ func (c *hessian) addInteractions(dst []float64, span *crf.Span) {
 	c.rests, c.features = numeric.Resize(c.rests, len(c.edges)*n), numeric.Resize(c.features, len(c.edges)*span.Features)
 	c.l.each(len(c.edges), func(worker, i int) {
 		e, w := &c.edges[i], &c.workers[worker]
-		e.in.EdgeFeatures(e.in.EdgeType(e.edge)).Row(c.features[i*span.Features:][:span.Features], e.in.EdgeRow(e.edge))
-		w.coupling.of(e.belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
+		belief := c.readFeatures(c.features[i*span.Features:][:span.Features], e.in.EdgeFeatures(e.in.EdgeType(e.edge)), e.in.EdgeRow(e.edge), e.told)
+		w.coupling.of(belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
 		for x := range span.States {
 			row := c.rests[i*n+x*span.States:][:span.States]
 			for y, rest := range w.coupling.rest(x) {
@@ -613,7 +640,14 @@ func hessianMemory(m *Memory, l *learner) {
 	joined := min(edges, drawn+around)
 	told := sampled*states + (drawn+around)*table
 	if l.settings.size() > 1 {
-		told *= 2 // what this process tells, and what all do
+		nodeDim, edgeDim := 0, 0
+		for _, span := range layout.Node {
+			nodeDim = max(nodeDim, span.Features)
+		}
+		for _, span := range layout.Edge {
+			edgeDim = max(edgeDim, span.Features)
+		}
+		told = 2 * (told + sampled*float64(nodeDim) + (drawn+around)*float64(edgeDim)) // by this process, and by all
 	}
 	if ground.SharesTables(l.units[0].in) {
 		table = 0

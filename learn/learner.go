@@ -68,6 +68,8 @@ type learner struct {
 	lanczos    *lanczos // nil: no saddle is looked for
 
 	response *response // nil: not for this problem
+	hessian  *hessian  // nil: none is measured
+	partial  bool      // features of blocks of other processes are not here
 
 	executor executor
 	pool     *pool[visit]
@@ -183,6 +185,7 @@ func (l *learner) allocate() (err error) {
 	if l.recovering != nil {
 		l.lanczos = l.recovering.saddles()
 	}
+	l.executor.forget()
 	return nil
 }
 
@@ -357,6 +360,7 @@ func (l *learner) stepProblem() StepProblem {
 		p.damps = r.damps
 	default:
 		if h := newHessian(l); h != nil {
+			l.hessian = h
 			p.HessianWork, p.each = h.work(), l.each
 			p.Hessian = h.measure
 		}

@@ -68,6 +68,9 @@ func (l *learner) planParts() {
 		divide(jobs)
 	}
 	divide(single)
+	for _, b := range l.bundles {
+		b.evenParts()
+	}
 	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
 		for _, t := range schedule {
 			v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
@@ -75,6 +78,32 @@ func (l *learner) planParts() {
 			l.parts.most = max(l.parts.most, len(l.parts.touched))
 		}
 	}
+}
+
+// nearParts is how many parts a block may move for borders that are the same in all sets: so much of a
+// visit, of mostParts, one process may wait for another.
+const nearParts = 2
+
+// evenParts divides the blocks of one unit as planParts has divided those of each set, where that is
+// nearly the same: then no process has blocks beyond those where the next begins.
+func (b *bundle) evenParts() {
+	if !b.alone() {
+		return
+	}
+	blocks := b.units[0].part.Blocks
+	parts, total, done := make([]int32, len(blocks)), 0.0, 0.0
+	for x := range blocks {
+		total += float64(1 + blocks[x].Work())
+	}
+	for x := range blocks {
+		work := float64(1 + blocks[x].Work())
+		parts[x] = int32((done + work/2) / total * mostParts)
+		done += work
+		if d := parts[x] - b.part[x]; (d > nearParts || d < -nearParts) && blocks[x].Elements() > 0 {
+			return
+		}
+	}
+	copy(b.part, parts)
 }
 
 // allocate makes room for the sums.

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -67,6 +71,88 @@ func (r *ranks) begin() {
 			bp.Even(p.of(nil, u.state.LogBelief))
 		}
 	})
+}
+
+// forget drops what only visits of blocks of other processes would need: lists of these, and features.
+func (r *ranks) forget() {
+	l := r.l
+	if l.response != nil || l.model.Layout.UntiedSize > 0 {
+		return // it goes through all blocks
+	}
+	wanted := map[*partition.Partition][]bool{}
+	for _, b := range l.bundles {
+		for at, part := range b.part {
+			u := b.units[at%len(b.units)]
+			if wanted[u.part] == nil {
+				wanted[u.part] = make([]bool, l.blocks)
+			}
+			wanted[u.part][at/len(b.units)] = wanted[u.part][at/len(b.units)] || r.owns(part)
+		}
+	}
+	bytes := 0
+	for p, blocks := range wanted {
+		bytes += p.Bytes()
+		p.Keep(func(i int) bool { return blocks[i] })
+	}
+	if !slices.ContainsFunc(l.bundles, func(b *bundle) bool { return !b.alone() }) {
+		if l.hessian != nil {
+			l.hessian.leverage = newLeverage(l) // it is of all features
+		}
+		for _, b := range l.bundles {
+			r.forgetFeatures(b.units[0], b.part)
+		}
+		l.partial = true
+	}
+	if bytes > worthCollecting {
+		machine.GiveBack()
+	}
+}
+
+// forgetFeatures lets go of features of nodes and edges that no block has which is visited here.
+func (r *ranks) forgetFeatures(u *unit, part []int32) {
+	layout, in := &r.l.model.Layout, u.in
+	nodes, edges := make([][]bool, len(layout.Node)), make([][]bool, len(layout.Edge))
+	for t := range nodes {
+		nodes[t] = make([]bool, in.NodeFeatures(t).Rows())
+	}
+	for t := range edges {
+		edges[t] = make([]bool, in.EdgeFeatures(t).Rows())
+	}
+	for x, part := range part {
+		if !r.owns(part) {
+			continue
+		}
+		for _, s := range u.part.Blocks[x].Nodes {
+			nodes[in.NodeType(s)][in.NodeRow(s)] = true
+		}
+		for _, e := range u.part.Blocks[x].Edges {
+			edges[in.EdgeType(e)][in.EdgeRow(e)] = true
+		}
+	}
+	for t := range nodes {
+		if r.l.columns[t] == nil {
+			forgetRows(in.NodeFeatures(t).Data(), nodes[t])
+		}
+	}
+	for t := range edges {
+		forgetRows(in.EdgeFeatures(t).Data(), edges[t])
+	}
+}
+
+// forgetRows lets go of rows of dense features that are not wanted.
+func forgetRows(f *crf.FeatureData, wanted []bool) {
+	for lo := 0; lo < len(wanted); lo++ {
+		hi := lo
+		for hi < len(wanted) && !wanted[hi] {
+			hi++
+		}
+		if f.Single != nil {
+			infile.Release(f.Single, lo*f.Dim, hi*f.Dim)
+		} else if f.Double != nil {
+			infile.Release(f.Double, lo*f.Dim, hi*f.Dim)
+		}
+		lo = hi
+	}
 }
 
 // job is a block of a unit.
@@ -326,7 +412,7 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 func (l *learner) contributions(v *visit, u *unit, block int) int {
 	b := &u.part.Blocks[block]
 	switch {
-	case v.bundle.alone() || len(b.Nodes) == 0 && len(b.Edges) == 0:
+	case v.bundle.alone() || b.Elements() == 0:
 		return 0
 	case v.resum:
 		return oneIf(len(u.keptBeliefs) > 0)
@@ -343,7 +429,7 @@ func (l *learner) bodySize(v *visit, u *unit, block int) int {
 		l.eachRun(u.reach, false, func(_, _, k int) { one += k })
 		n = contributions * one
 	}
-	if b := &u.part.Blocks[block]; v.resum || len(b.Nodes) == 0 && len(b.Edges) == 0 {
+	if b := &u.part.Blocks[block]; v.resum || b.Elements() == 0 {
 		return n
 	}
 	n += l.untiedNumbers(u, block)
@@ -378,7 +464,7 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 		l.eachRun(u.reach, false, func(_, part, n int) { move(tied[part:][:n]) })
 		move(tied[l.model.Layout.TiedSize:])
 	}
-	if b := &u.part.Blocks[block]; v.resum || len(b.Nodes) == 0 && len(b.Edges) == 0 {
+	if b := &u.part.Blocks[block]; v.resum || b.Elements() == 0 {
 		s.untied = s.untied[:0]
 		return
 	}
@@ -488,9 +574,11 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 			do(piece{stretchOf{at, u.in.States(s)}, true})
 		}
 	}
-	for _, d := range block.In {
-		if at := u.net.MessageAt(d); at >= 0 {
-			do(piece{stretchOf{at, u.in.States(u.in.Graph.Target(d))}, false})
+	for _, s := range block.Nodes {
+		for _, d := range u.in.Graph.Incoming(s) {
+			if at := u.net.MessageAt(d); at >= 0 {
+				do(piece{stretchOf{at, u.in.States(s)}, false})
+			}
 		}
 	}
 }

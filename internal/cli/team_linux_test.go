@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +83,33 @@ func TestTeam(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Ranks let go of features, which they have put on another scale in mapped files, of blocks of others:
+// and learn what one process does all the same, with a Hessian.
+func TestTeamOfMappedFeatures(t *testing.T) {
+	dir := t.TempDir()
+	mustRun(t, "generate", "-o", dir+"/data", "--graph", "grid:60x60", "--seed", "3", "--states", "3", "--samples", "1")
+	packed, err := zip.OpenReader(dir + "/data/0.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	for _, name := range []string{"edges.npy", "grid_shape.npy", "labels.npy", "node_features.npy", "edge_features.npy"} {
+		array, err := fs.ReadFile(packed, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, "arrays", name), string(array))
+	}
+	options := []string{"train", dir + "/arrays", "--blocks", "6x6", "--together", "9", "--l2", "20", "--standardise", "--counting", "convex", "--max-passes", "60"}
+	mustRun(t, append(slices.Clone(options), "-o", dir+"/alone")...)
+	for name, start := range launchers(t) {
+		o := runProcess(t, append(slices.Clone(start), "3"), append(slices.Clone(options), "-o", dir+"/"+name)...)
+		if o.code != 0 || !bytes.Equal(bytesOf(t, dir+"/"+name+"/model.safetensors"), bytesOf(t, dir+"/alone/model.safetensors")) {
+			t.Errorf("%s: exit code %d, or another model; stderr:\n%s", name, o.code, o.stderr)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 	defer file.Close()
 	if bytes := mapBytes(file, size, own); bytes != nil {
 		m := &Mapping{path, bytes}
-		mapped := &region{path, uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes))}
+		mapped := &region{path, uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes)), own}
 		regions.Store(mapped, nil)
 		runtime.AddCleanup(m, func(bytes []byte) {
 			regions.Delete(mapped)
@@ -75,6 +75,7 @@ func (m *Mapping) End(before bool) {
 type region struct {
 	path        string
 	first, size uintptr
+	own         bool // bytes may have been changed
 }
 
 // regions are those of all files that are mapped: *region to nil.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -48,6 +50,19 @@ func (p *Prepared) idleHints() []string {
 	return nil
 }
 
+// fitTogether is learn.Fit where several processes may make it, each of which lets go of features that
+// others work on. They are there again afterwards, and what Fit took is not.
+func fitTogether(ctx context.Context, problem learn.Problem, s learn.Settings) (*learn.Result, error) {
+	if s.Group == nil || s.Group.Size() == 1 {
+		return learn.Fit(ctx, problem, s)
+	}
+	standardise.Spare(problem.Data)
+	fitted, err := learn.Fit(ctx, problem, s)
+	machine.GiveBack()
+	standardise.Restore(problem.Data)
+	return fitted, err
+}
+
 // Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
 // nothing. folder is that of process 0, as far as it says what to resume.
 func (p *Prepared) Follow(ctx context.Context, folder *Folder) error {
@@ -66,11 +81,12 @@ func (p *Prepared) Follow(ctx context.Context, folder *Folder) error {
 	if err := r.beginWithFeatures(ctx); err != nil {
 		return err
 	}
+	standardise.Spare(own.Problem.Data)
 	s, spent := own.Settings, time.Duration(0)
 	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent), own.earlyStop
 	if !folder.NoCheckpoint {
 		s.Checkpoint = func(*learn.State) error { return nil }
 	}
-	_, err = learn.Fit(ctx, own.Problem, s)
+	_, err = learn.Fit(ctx, own.Problem, s) // nothing comes after it
 	return err
 }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/blockbp/blockbp/graph"
@@ -42,6 +43,8 @@ type Block struct {
 	In       []int32
 	InEdge   []int32
 	InSource []int32
+
+	work, elements int // of a block whose lists Keep has dropped
 }
 
 // Group is a run of Block.Edges whose ends lie in the same pair of blocks.
@@ -53,11 +56,11 @@ type Group struct {
 
 // Work returns the message updates of one sweep over the block plus its node
 // updates: what a sweep costs, in units that do not depend on the machine.
-func (b *Block) Work() int { return len(b.In) + len(b.Nodes) }
+func (b *Block) Work() int { return cmp.Or(b.work, len(b.In)+len(b.Nodes)) }
 
 // Elements returns how many nodes and edges the block has: what grounding it, and its
 // part of a gradient, cost.
-func (b *Block) Elements() int { return len(b.Nodes) + len(b.Edges) }
+func (b *Block) Elements() int { return cmp.Or(b.elements, len(b.Nodes)+len(b.Edges)) }
 
 // Elements returns how many nodes and edges all blocks have together, each once: less
 // than the sum over the blocks, of which two have every cut edge.
@@ -95,6 +98,35 @@ func (p *Partition) EachList(do func(list *[]int32)) {
 		x := &p.Blocks[b]
 		for _, list := range []*[]int32{&x.Nodes, &x.Edges, &x.Order, &x.Runs, &x.InStart, &x.In, &x.InEdge, &x.InSource} {
 			do(list)
+		}
+	}
+}
+
+// Keep drops all lists but Nodes of the blocks that are not wanted, for whoever visits none of them.
+// What they cost is known all the same.
+func (p *Partition) Keep(wanted func(block int) bool) {
+	for i := range p.Blocks {
+		if b := &p.Blocks[i]; !wanted(i) {
+			b.work, b.elements = b.Work(), b.Elements()
+			b.Edges, b.Order, b.Runs, b.InStart, b.In, b.InEdge, b.InSource = nil, nil, nil, nil, nil, nil, nil
+		}
+	}
+	// Lists of all blocks lie one behind the other: what is kept moves out of there.
+	for _, of := range []func(b *Block) *[]int32{
+		func(b *Block) *[]int32 { return &b.Edges }, func(b *Block) *[]int32 { return &b.Order }, func(b *Block) *[]int32 { return &b.Runs },
+		func(b *Block) *[]int32 { return &b.InStart }, func(b *Block) *[]int32 { return &b.In },
+		func(b *Block) *[]int32 { return &b.InEdge }, func(b *Block) *[]int32 { return &b.InSource },
+	} {
+		n := 0
+		for i := range p.Blocks {
+			n += len(*of(&p.Blocks[i]))
+		}
+		all := make([]int32, 0, n)
+		for i := range p.Blocks {
+			if list := of(&p.Blocks[i]); *list != nil {
+				all = append(all, *list...)
+				*list = all[len(all)-len(*list):]
+			}
 		}
 	}
 }
