@@ -79,7 +79,7 @@ func eachByBits(of reflect.Value, do func(name string, x *float64)) {
 }
 
 func (l *learner) snapshot() (*State, error) {
-	l.executor.gather(true)
+	l.executor.collect()
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err
