@@ -649,6 +649,29 @@ func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 	})
 }
 
+// ranksMemory lists what passes through: in visits sums of parts and results that all are told, and of
+// checkpoints about as many numbers as are gathered at a time.
+func (l *learner) ranksMemory(m *Memory) {
+	sums, results, block := float64(l.parts.most*l.stride), 0.0, 0.0
+	for _, b := range l.bundles {
+		for x := range l.blocks {
+			for _, u := range b.units {
+				n := 0
+				eachOfBlock(u, x, func(p piece) { n += p.n })
+				block = max(block, float64(n+len(b.touched[x])*l.stride))
+			}
+		}
+		if !b.alone() {
+			for _, room := range l.resultRoom {
+				results += float64(room.groups*l.stride + room.untied)
+			}
+		}
+	}
+	moved := min(float64(l.stateBytes())/doubleBytes, gathered+2*block)
+	m.Add("between processes", doubleBytes*(sums+max(results, 2*moved)),
+		"%.0f numbers of sums, and twice %.0f of messages, beliefs and contributions, or %.0f of results, × 8 bytes", sums, moved, results)
+}
+
 // collectBlocks tells process 0 all of some blocks.
 func (r *ranks) collectBlocks(b *bundle, lo, hi, _ int) {
 	for p := range r.send {
