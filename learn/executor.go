@@ -25,10 +25,11 @@ type executor interface {
 	// pieces calls do for pieces of all messages and beliefs that are in use here: of blocks that are
 	// visited here, and what these see of others. Several goroutines do so, and no piece comes twice.
 	pieces(do func(u *unit, p piece))
-	// gather makes messages and beliefs of all blocks those of the last visits, here, and, if all
-	// is asked for, contributions. Between visits an executor may have no more of them than visits
-	// need.
-	gather(all bool)
+	// gather makes messages and beliefs of all blocks those of the last visits, here. Between visits an
+	// executor may have no more of them than visits need. collect does so in process 0 alone, with
+	// all else that a checkpoint has.
+	gather()
+	collect()
 }
 
 // threads is the executor of one process.
@@ -93,4 +94,6 @@ func (p piece) of(messages, beliefs []float64) []float64 {
 	return messages[p.at:][:p.n]
 }
 
-func (threads) gather(bool) {}
+func (threads) gather() {}
+
+func (threads) collect() {}

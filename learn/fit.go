@@ -615,7 +615,7 @@ func (l *learner) checkpoint() error {
 		return nil
 	}
 	state, err := l.snapshot()
-	if err != nil {
+	if err != nil || !l.settings.first() {
 		return err
 	}
 	return l.settings.Checkpoint(state)

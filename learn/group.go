@@ -7,8 +7,8 @@ import (
 )
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
-// with the same problem and settings but for Threads, and for what only one of them should do, such
-// as writing checkpoints. The result is the same on all, to the last bit, and that of one process.
+// with the same problem and settings but for Threads, and for what only one of them should do.
+// Checkpoint is called in process 0 alone. The result is the same on all, to the last bit, and that of one process.
 //
 // All processes call the same methods in the same order. A method returns when this process has
 // its part of the result; where another one has ended, a Group ends this one, too. Slices are used
@@ -33,6 +33,9 @@ type Group interface {
 	// Bytes returns the texts of all processes.
 	Bytes(own []byte) [][]byte
 }
+
+// first reports whether this is process 0, which has the whole state.
+func (s *Settings) first() bool { return s.Group == nil || s.Group.Rank() == 0 }
 
 // size is the number of processes.
 func (s *Settings) size() int {

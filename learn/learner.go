@@ -146,7 +146,7 @@ func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
 	l.executor = threads{l}
-	if l.settings.size() > 1 && (l.response == nil || l.response.large) {
+	if l.settings.size() > 1 && l.dealt() {
 		l.executor = newRanks(l, l.settings.Group)
 	}
 	defer func() {
@@ -189,6 +189,10 @@ func (l *learner) allocate() (err error) {
 	return nil
 }
 
+// dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
+// small problems are solved in each.
+func (l *learner) dealt() bool { return l.response == nil || l.response.large }
+
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
 	a := labelSums{model: l.model, problem: l.problem, total: l.samples, each: l.each}
@@ -212,6 +216,11 @@ func (l *learner) memory() *Memory {
 	l.momentumMemory(m)
 	l.workersMemory(m)
 	l.stepMemory(m, l.settings.Step)
+	if l.settings.size() > 1 {
+		if m.Repeated = !l.dealt(); !m.Repeated {
+			l.ranksMemory(m)
+		}
+	}
 	return m
 }
 

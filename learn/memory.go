@@ -20,8 +20,10 @@ type Memory struct {
 	Bytes  int64 `json:"bytes"`
 	AtMost int64 `json:"at_most"`
 	// Spilled is what lies in the folder Settings.Spill instead, and counts in neither.
-	Spilled int64        `json:"spilled,omitempty"`
-	Items   []MemoryItem `json:"items"`
+	Spilled int64 `json:"spilled,omitempty"`
+	// Repeated: each of several processes does all of the work.
+	Repeated bool         `json:"repeated,omitempty"`
+	Items    []MemoryItem `json:"items"`
 }
 
 // MemoryItem is a part of Memory.

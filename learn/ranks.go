@@ -24,10 +24,9 @@ type ranks struct {
 	group Group
 	me    int
 	halos [][][]halo // [bundle][block·units + unit] what others need of it
-	stale bool       // blocks of other processes have moved on
-	// lacking: so have contributions. all: of what is gathered they are a part.
-	lacking, all bool
-	bounds       []int // of parts
+	// stale: blocks of other processes have moved on since gather, and unsaved: since collect.
+	stale, unsaved bool
+	bounds         []int // of parts
 
 	jobs          []int32 // of a round, that are mine
 	heads, bodies []float64
@@ -282,7 +281,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 		r.gatherSplits(&v, n, whose)
 	case !v.resum:
 		r.exchange(&v, bundle, n, whose)
-		r.stale, r.lacking = true, true
+		r.stale, r.unsaved = true, true
 	}
 	if v.contribute || v.resum {
 		r.gatherBodies(&v, n, whose)
@@ -583,71 +582,131 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 	}
 }
 
-// gathered is how many numbers of messages and beliefs go to all processes at a time.
+// gathered is how many numbers of messages and beliefs go to other processes at a time.
 const gathered = 1 << 20
 
 // gather implements executor.
-func (r *ranks) gather(all bool) {
-	if !r.stale && !(all && r.lacking) {
+func (r *ranks) gather() {
+	if !r.stale {
 		return
 	}
-	r.stale, r.lacking, r.all = false, r.lacking && !all, all
-	for i, b := range r.l.bundles {
+	r.stale = false
+	r.eachStretch(false, r.gatherBlocks)
+}
+
+// collect implements executor.
+func (r *ranks) collect() {
+	if !r.unsaved {
+		return
+	}
+	r.unsaved = false
+	r.eachStretch(true, r.collectBlocks)
+}
+
+// eachStretch calls do for blocks lo ≤ at < hi that have so many numbers together, through all blocks.
+func (r *ranks) eachStretch(all bool, do func(b *bundle, lo, hi, total int)) {
+	for _, b := range r.l.bundles {
 		for lo := 0; lo < len(b.part); {
 			hi, total := lo, 0
 			for ; hi < len(b.part) && (hi == lo || total < gathered); hi++ {
-				r.eachOwned(b, i, hi, func(x []float64) { total += len(x) })
+				r.eachOwned(b, hi, all, func(x []float64) { total += len(x) })
 			}
-			r.gatherBlocks(b, i, lo, hi, total)
+			do(b, lo, hi, total)
 			lo = hi
 		}
 	}
 }
 
-// gatherBlocks gathers the blocks lo ≤ at < hi, which have so many numbers together.
-func (r *ranks) gatherBlocks(b *bundle, bundle, lo, hi, total int) {
+// gatherBlocks tells all processes messages and beliefs of some blocks.
+func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 	r.bodies = numeric.Resize(r.bodies, total)
 	clear(r.counts)
-	buffer := r.bodies
-	for p := range r.counts {
-		for at := lo; at < hi; at++ {
-			if r.owner(b.part[at]) == p {
-				r.eachOwned(b, bundle, at, func(x []float64) {
-					if p == r.me {
-						copy(buffer, x)
-					}
-					buffer = buffer[len(x):]
-					r.counts[p] += len(x)
-				})
+	each := func(do func(p int, x, buffer []float64)) {
+		buffer := r.bodies
+		for p := range r.counts {
+			for at := lo; at < hi; at++ {
+				if r.owner(b.part[at]) == p {
+					r.eachOwned(b, at, false, func(x []float64) {
+						do(p, x, buffer[:len(x)])
+						buffer = buffer[len(x):]
+					})
+				}
 			}
 		}
 	}
+	each(func(p int, x, buffer []float64) {
+		if r.counts[p] += len(x); p == r.me {
+			copy(buffer, x)
+		}
+	})
 	if total > 0 {
 		r.gatherAll(r.bodies)
 	}
-	buffer = r.bodies
-	for p := range r.counts {
-		for at := lo; at < hi; at++ {
-			if r.owner(b.part[at]) == p {
-				r.eachOwned(b, bundle, at, func(x []float64) {
-					if p != r.me {
-						copy(x, buffer)
-					}
-					buffer = buffer[len(x):]
-				})
+	each(func(p int, x, buffer []float64) {
+		if p != r.me {
+			copy(x, buffer)
+		}
+	})
+}
+
+// ranksMemory lists what passes through: in visits sums of parts and results that all are told, and of
+// checkpoints about as many numbers as are gathered at a time.
+func (l *learner) ranksMemory(m *Memory) {
+	sums, results, block := float64(l.parts.most*l.stride), 0.0, 0.0
+	for _, b := range l.bundles {
+		for x := range l.blocks {
+			for _, u := range b.units {
+				n := 0
+				eachOfBlock(u, x, func(p piece) { n += p.n })
+				block = max(block, float64(n+len(b.touched[x])*l.stride))
+			}
+		}
+		if !b.alone() {
+			for _, room := range l.resultRoom {
+				results += float64(room.groups*l.stride + room.untied)
 			}
 		}
 	}
+	moved := min(float64(l.stateBytes())/doubleBytes, gathered+2*block)
+	m.Add("between processes", doubleBytes*(sums+max(results, 2*moved)),
+		"%.0f numbers of sums, and twice %.0f of messages, beliefs and contributions, or %.0f of results, × 8 bytes", sums, moved, results)
+}
+
+// collectBlocks tells process 0 all of some blocks.
+func (r *ranks) collectBlocks(b *bundle, lo, hi, _ int) {
+	for p := range r.send {
+		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
+	}
+	each := func(do func(p int, x []float64)) {
+		for at := lo; at < hi; at++ {
+			if p := r.owner(b.part[at]); p > 0 && (p == r.me || r.me == 0) {
+				r.eachOwned(b, at, true, func(x []float64) { do(p, x) })
+			}
+		}
+	}
+	each(func(p int, x []float64) {
+		if r.me > 0 {
+			r.send[0] = append(r.send[0], x...)
+		} else {
+			r.receive[p] = numeric.Resize(r.receive[p], len(r.receive[p])+len(x))
+		}
+	})
+	r.group.Exchange(r.send, r.receive)
+	if r.me > 0 {
+		return
+	}
+	copy(r.left, r.receive)
+	each(func(p int, x []float64) { r.left[p] = r.left[p][copy(x, r.left[p]):] })
 }
 
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
-// what is kept of sparse pairs with higher blocks, and, where all is asked for, contributions that
-// not all processes have.
-func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
+// what is kept of sparse pairs with higher blocks, and, where all is asked for, where its pass began,
+// and contributions that not all processes have.
+func (r *ranks) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
-	if r.all && u.before != nil {
+	if all && u.before != nil {
 		eachOfBlock(u, x, func(p piece) { do(p.of(u.beforeMessages(), u.beforeBeliefs())) })
 	}
 	for i, g := range block.Groups {
@@ -655,7 +714,7 @@ func (r *ranks) eachOwned(b *bundle, bundle, at int, do func([]float64)) {
 			do(u.keptBeliefs[u.sparseEdges.first[x][i]*r.l.perSparseEdge:][:int(g.Hi-g.Lo)*r.l.perSparseEdge])
 		}
 	}
-	if b.alone() && r.all {
+	if all && b.alone() {
 		do(b.contribution[int(b.first[x])*r.l.stride : int(b.first[x+1])*r.l.stride])
 	}
 }

@@ -596,7 +596,7 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 // units but those that were moved before. With a damping, messages stay, and tangents have
 // the part that settles them, with the sign of a line against the direction.
 func (r *response) lean(direction []float64, damping float64) (ok bool) {
-	r.l.executor.gather(false)
+	r.l.executor.gather()
 	r.unsettled, ok = 0, true
 	for i := range r.units {
 		ok = ok && r.leanUnit(&r.units[i], direction, damping)

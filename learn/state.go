@@ -59,7 +59,7 @@ type saved struct {
 const stateFormat = 9
 
 func (l *learner) snapshot() (*State, error) {
-	l.executor.gather(true)
+	l.executor.collect()
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err

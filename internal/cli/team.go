@@ -132,6 +132,13 @@ func (t *team) together(err error) error {
 	if t == nil {
 		return err
 	}
+	// Whoever met an interruption first, all end with it: its code is not that of an error.
+	if own := errors.Is(err, context.Canceled); t.group.Any(own) {
+		if !own {
+			err = context.Canceled
+		}
+		return err
+	}
 	err = t.group.Together(err)
 	t.met = err == nil
 	return err

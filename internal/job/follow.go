@@ -41,6 +41,8 @@ func (p *Prepared) idleHints() []string {
 		return nil
 	}
 	switch networks, size := len(p.Problem.Data), g.Size(); {
+	case p.Memory.Repeated:
+		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
 	case p.Settings.Method != learn.BBPL:
 		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, cuts them", size-networks, size)}

@@ -1,0 +1,39 @@
+package job
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// TestIdleHints: processes without work of their own are told of: of small networks all do the same,
+// even where there are as many networks as processes.
+func TestIdleHints(t *testing.T) {
+	for _, c := range []struct {
+		networks int
+		options  Options
+		want     string // "": no hint
+	}{
+		{1, Options{Threads: 1}, "each of 3 processes does all of the work"},
+		{5, Options{Threads: 1}, "each of 3 processes does all of the work"},
+		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, "2 of 3 processes only wait"},
+		{1, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.BBPL, Cut: learn.Cut{Blocks: 6}, Together: 2}, "1 of 3 processes only wait"},
+		{5, Options{Threads: 1, Step: "adagrad:0.1", Method: learn.InnerDual}, ""},
+	} {
+		set := chains(t, c.networks)
+		err := distributed.Local(3, distributed.Options{}, func(g *distributed.Group) error {
+			p, err := Prepare(t.Context(), c.options, Task{Set: set, Group: g})
+			if err == nil {
+				if hints := strings.Join(p.idleHints(), "\n"); !strings.Contains(hints, c.want) || c.want == "" && hints != "" {
+					t.Errorf("%d networks, %s %s: hints %q, want %q", c.networks, c.options.Method, c.options.Step, hints, c.want)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
