@@ -321,7 +321,11 @@ func (l *learner) endCheck() (done bool, err error) {
 			l.startCheck(checkFinal)
 			return false, nil
 		}
-		if missing := l.missing(); missing != "" {
+		missing := l.missing()
+		if missing == "" && p.Status.limited() && l.convex() {
+			p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
+		}
+		if missing != "" {
 			p.Reason += "; " + missing
 			if h := p.Halvings; h > 0 && h <= mostHalvings && !l.recalled {
 				p.Reason += fmt.Sprintf("; the best weights were worse than those of the start, and are %.3g of the way", math.Pow(0.5, float64(h)))
@@ -347,17 +351,17 @@ func (l *learner) missing() string {
 	c, p := &l.progress.Check, &l.progress
 	scale := 1 + math.Abs(p.Objective)
 	switch sub := l.suboptimality(); {
-	case !l.small(p.GradientNorm):
-		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.tolerance())
+	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
+		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
 	case !c.Settled:
-		return "messages have not settled"
+		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
 	case math.IsInf(c.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
 		if c.Residual > stillResidual {
 			return fmt.Sprintf("messages still change by %.3g > %.3g", c.Residual, stillResidual)
 		}
 	case !math.IsNaN(sub) && l.problem.L2 > 0:
 		if sub > l.settings.Gap*scale {
-			return fmt.Sprintf("suboptimality %.3g > %.3g: the gradient is small, but l2 %.3g is so small that the optimum may be far", sub, l.settings.Gap*scale, l.problem.L2)
+			return farFromOptimum(sub, l.settings.Gap*scale, l.problem.L2)
 		}
 	case c.Gap > closedGap*scale:
 		return fmt.Sprintf("gap of the inference %.3g > %.3g", c.Gap, closedGap*scale)
@@ -365,11 +369,27 @@ func (l *learner) missing() string {
 	return ""
 }
 
+// farFromOptimum says that a small gradient proves too little.
+func farFromOptimum(sub, gap, l2 float64) string {
+	return fmt.Sprintf("suboptimality %.3g > %.3g: the gradient is small, but l2 %.3g is so small that the optimum may be far", sub, gap, l2)
+}
+
+// convexNumbersHelp names what helps where counting numbers are not convex.
+func (l *learner) convexNumbersHelp() string {
+	if l.convexCounting() {
+		return ""
+	}
+	return "; these counting numbers are not convex, --counting trw gives some that are"
+}
+
 // claim says why the run is converged.
 func (l *learner) claim() string {
-	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.tolerance())
+	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.asked())
 	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
+	}
+	if l.problem.L2 == 0 && l.convex() {
+		text += ", and l2 is 0: nothing bounds how far the optimum is"
 	}
 	if l.lanczos != nil {
 		text += l.lanczos.text()

@@ -60,8 +60,9 @@ type progress struct {
 	First          float64 // ‖∇L‖₂ at the start
 	FirstObjective float64
 	FirstResidual  float64 // of the inference there
-	LastObjective  float64 // at the last pass end
-	Change         float64 // of the objective over the last pass
+	LastObjective  float64 // at the last pass end whose weights a step has left
+	Left           bool    // there was one
+	Change         float64 // of the objective from one to the next
 	Objective      float64
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
@@ -205,7 +206,7 @@ func (l *learner) iterate() error {
 	if err := l.record(event); err != nil {
 		return err
 	}
-	return l.decide(set.blocks[0])
+	return l.decide(set.blocks[0], size)
 }
 
 // step moves the weights after a visit, or starts the check of a claim.
@@ -338,9 +339,14 @@ func (l *learner) checkBelow() float64 {
 // the model's. Without it a run that starts at its optimum would never end.
 const roundingShare = 1e-13
 
-// tolerance returns the gradient norm at which the run stops.
+// asked returns the gradient norm that the settings ask for, and tolerance that at which the run
+// stops: it is smaller where the suboptimality that they ask for needs that.
+func (l *learner) asked() float64 {
+	return max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
+}
+
 func (l *learner) tolerance() float64 {
-	asked := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, roundingShare*l.magnitude)
+	asked := l.asked()
 	if l2 := l.problem.L2; l2 > 0 && l.certified && l.progress.Upper <= math.MaxFloat64 {
 		// A gradient of this norm costs half of the suboptimality that is allowed.
 		asked = max(min(asked, math.Sqrt(l2*l.settings.Gap*(1+math.Abs(l.progress.Upper)))), roundingShare*l.magnitude)
@@ -352,7 +358,7 @@ func (l *learner) tolerance() float64 {
 const resumEvery = 16
 
 // decide looks, after a step, whether the run has to end or something is due.
-func (l *learner) decide(block int) error {
+func (l *learner) decide(block int, size float64) error {
 	if err := l.checkFinite(block); err != nil {
 		return err
 	}
@@ -361,7 +367,7 @@ func (l *learner) decide(block int) error {
 	}
 	atPassEnd := l.progress.Iterations%l.perPass() == 0
 	if atPassEnd {
-		if err := l.judgePass(block); err != nil {
+		if err := l.judgePass(block, size != 0); err != nil {
 			return err
 		}
 		if l.progress.Iterations/l.perPass()%resumEvery == 0 {
@@ -502,9 +508,9 @@ const (
 	muchWorse = 3.0
 )
 
-// judgePass compares the objective at a pass end with the start and with the
-// last pass.
-func (l *learner) judgePass(block int) error {
+// judgePass compares the objective at a pass end with the start and, where a step leaves these
+// weights, with the last that one left.
+func (l *learner) judgePass(block int, left bool) error {
 	f, first := l.progress.Objective, l.progress.FirstObjective
 	below := l.belowZero(f)
 	if f > first+l.slack(l.progress.FirstResidual) || below {
@@ -521,8 +527,12 @@ func (l *learner) judgePass(block int) error {
 		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
 			Reason: fmt.Sprintf("the objective is %.6g, above %.6g at the start; %s", f, first, l.remedy())}
 	}
-	l.progress.Change = math.Abs(f - l.progress.LastObjective)
-	l.progress.LastObjective = f
+	if left {
+		if l.progress.Left {
+			l.progress.Change = math.Abs(f - l.progress.LastObjective)
+		}
+		l.progress.LastObjective, l.progress.Left = f, true
+	}
 	return nil
 }
 

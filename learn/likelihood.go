@@ -28,6 +28,16 @@ type exactLikelihood struct {
 	held      []float64 // potentials of nodes with known labels
 }
 
+// methodError is a choice of a method that the data do not allow.
+type methodError struct{ text string }
+
+func methodErrorf(format string, a ...any) error { return &methodError{fmt.Sprintf(format, a...)} }
+
+func (e *methodError) Error() string { return "learn: " + e.text }
+
+// Usage reports that another option helps, not other data.
+func (e *methodError) Usage() bool { return true }
+
 // planLikelihood finds an order of elimination for every instance. Those with the same
 // graph and states share one.
 func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error) {
@@ -39,7 +49,7 @@ func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error)
 			continue
 		}
 		if entries := largestEdge(in); entries > mostEntries {
-			return nil, fmt.Errorf("learn: instance %d (%s) has too many states for method %s: %.6g joint states of an edge, of at most %d; use another method", i, in.Name, Exact, entries, mostEntries)
+			return nil, methodErrorf("instance %d (%s) has too many states for method %s: %.6g joint states of an edge, of at most %d; method auto needs no such tables", i, in.Name, Exact, entries, mostEntries)
 		}
 		plan, err := exact.NewPlan(shapeOf(in))
 		if err != nil {
@@ -47,7 +57,7 @@ func planLikelihood(data []*crf.Instance) (map[*crf.Instance]*exact.Plan, error)
 		}
 		plan.Limit = math.MaxInt64 // Settings.Memory decides
 		if plan.LowerBound {
-			return nil, fmt.Errorf("learn: instance %d (%s) is too wide for method %s: elimination of variables would join more than %d of them in a table; use another method", i, in.Name, Exact, plan.Width)
+			return nil, methodErrorf("instance %d (%s) is too wide for method %s: elimination of variables would join more than %d of them in a table; method auto needs no such tables", i, in.Name, Exact, plan.Width)
 		}
 		if plans[in] = plan; uniform {
 			shared[in.Graph] = plan

@@ -251,9 +251,12 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 		case step == 0:
 			l.progress.Status = ObjectiveFlat
 			l.progress.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
+			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(l.value)); sub > gap {
+				l.progress.Reason += "; " + farFromOptimum(sub, gap, l.problem.L2)
+			}
 			return l.finish()
 		}
-		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: math.NaN(), Residual: math.NaN()}
+		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality(), Residual: math.NaN()}
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -275,21 +278,42 @@ func (l *localLearner) begin() error {
 	if !(l.progress.First <= math.MaxFloat64) {
 		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.progress.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm, Suboptimality: math.NaN()})
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality()})
 }
 
 // ended reports whether the run is over, and sets why.
 func (l *localLearner) ended(ctx context.Context) bool {
 	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, l.rounding)
+	sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(l.progress.Objective))
+	rests := l.progress.GradientNorm <= l.rounding
 	switch {
-	case l.progress.GradientNorm <= tolerance && l.progress.GradientNorm <= math.MaxFloat64:
+	case l.progress.GradientNorm <= tolerance && l.progress.GradientNorm <= math.MaxFloat64 && (!(sub > gap) || rests):
 		l.progress.Status, l.progress.Reason = stationary(l.convex()), fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, tolerance)
+		switch {
+		case sub <= gap:
+			l.progress.Reason += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, gap)
+		case sub > gap: // rounding leaves no smaller gradient
+			l.progress.Status = ObjectiveFlat
+			l.progress.Reason += fmt.Sprintf("; %s", farFromOptimum(sub, gap, l.problem.L2))
+		case l.convex():
+			l.progress.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
+		}
 	case ctx.Err() != nil:
 		l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
 	default:
 		l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, 0)
 	}
 	return l.progress.Status != ""
+}
+
+// suboptimality returns how far above the smallest objective the weights are at most, as the
+// objective is at least as curved as its regulariser; NaN where that is not known.
+func (l *localLearner) suboptimality() float64 {
+	l2 := l.problem.L2
+	if !l.convex() || l2 == 0 {
+		return math.NaN()
+	}
+	return l.progress.GradientNorm * l.progress.GradientNorm / (2 * l2)
 }
 
 // iterate makes one step of L-BFGS and returns its length along the direction, 0
@@ -339,7 +363,7 @@ func (l *localLearner) finish() (*Result, error) {
 	}
 	r := l.result(l.progress.Status)
 	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.gradient, 0, true, l.stateBytes()
-	r.Convex = l.convex()
+	r.Convex, r.Suboptimality = l.convex(), l.suboptimality()
 	return r, nil
 }
 

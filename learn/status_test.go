@@ -31,7 +31,7 @@ func TestStatuses(t *testing.T) {
 	}{
 		{Converged, "gradient norm ", func(s *Settings) { s.RelativeTolerance = 1e-3 }, nil, true},
 		{Converged, " ≤ 0.1", func(s *Settings) { s.GradientTolerance = 0.1 }, nil, true},
-		{ObjectiveFlat, "change of the objective over a pass ", func(s *Settings) { s.ObjectiveTolerance = 1e-3 }, nil, true},
+		{ObjectiveFlat, "change of the objective over a pass ", func(s *Settings) { s.ObjectiveTolerance = 0.1 }, nil, true},
 		{IterationLimit, "iterations 7 ≥ limit 7", func(s *Settings) { s.MaxIterations = 7 }, nil, true},
 		{PassLimit, " ≥ limit 3.5", func(s *Settings) { s.MaxPasses = 3.5 }, nil, true},
 		{TimeLimit, "≥ limit 1e-09", func(s *Settings) { s.MaxTime = time.Nanosecond }, nil, true},
@@ -612,5 +612,39 @@ func TestLimitsBindDuringChecks(t *testing.T) {
 	}
 	if inCheck == 0 {
 		t.Error("no limit was met within a check")
+	}
+}
+
+// TestObjectiveToleranceWaits: the first pass, whose objective is that of the start, is no change,
+// of whole networks and of blocks.
+func TestObjectiveToleranceWaits(t *testing.T) {
+	p := problems(t)["plain"]
+	best := fit(t, p, Settings{})
+	for _, s := range []Settings{{Method: InnerDual}, {Method: Full}, {Assign: blocksOf(4)}, {Assign: blocksOf(4), Step: &adaGradStep{alpha: 1}}} {
+		s.ObjectiveTolerance = 1e-4
+		r := fit(t, p, s)
+		if r.Status == ObjectiveFlat && r.Iterations < 3 || !(r.Objective <= best.Objective*1.02) {
+			t.Errorf("%s, %v: %s after %d iterations at %v, the smallest is %v", s.Method, s.Step, r.Reason, r.Iterations, r.Objective, best.Objective)
+		}
+	}
+}
+
+// TestLocalProof: methods without inference claim what the curvature of the regulariser proves,
+// and nothing without it.
+func TestLocalProof(t *testing.T) {
+	p := problems(t)["plain"]
+	for _, method := range []Method{Pseudo, Piecewise, Exact} {
+		p.L2 = 1e-8
+		r := fit(t, p, Settings{Method: method, RelativeTolerance: 0.1, Gap: 1e-4})
+		if r.Status == Converged != (r.Suboptimality <= 1e-4*(1+r.Objective)) {
+			t.Errorf("%s: %s (%s), suboptimality %v of %v", method, r.Status, r.Reason, r.Suboptimality, r.Objective)
+		}
+		if far := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-9}); !(r.Objective-far.Objective <= r.Suboptimality) {
+			t.Errorf("%s: %v is reachable, %v less %v was claimed to be the least", method, far.Objective, r.Objective, r.Suboptimality)
+		}
+		p.L2 = 0
+		if r := fit(t, p, Settings{Method: method, RelativeTolerance: 0.1}); !math.IsNaN(r.Suboptimality) || !strings.Contains(r.Reason, "l2 is 0") {
+			t.Errorf("%s, l2 = 0: suboptimality %v; %s", method, r.Suboptimality, r.Reason)
+		}
 	}
 }

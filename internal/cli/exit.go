@@ -77,6 +77,7 @@ func codeOf(err error) int {
 		learning  *learn.MemoryError
 		large     *memory.Error
 		path      *fs.PathError
+		choice    interface{ Usage() bool }
 	)
 	switch {
 	case err == nil:
@@ -87,7 +88,7 @@ func codeOf(err error) int {
 		return map[job.Kind]int{job.Usage: exitUsage, job.Data: exitBadData, job.Interrupted: exitInterrupted}[undone.Kind]
 	case errors.As(err, &diverged), errors.As(err, &notFound):
 		return exitNumerical
-	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty):
+	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty), errors.As(err, &choice) && choice.Usage():
 		return exitUsage
 	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.Is(err, learn.ErrState),
 		errors.As(err, &held), errors.As(err, &learning), errors.As(err, &large):

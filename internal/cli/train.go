@@ -445,6 +445,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 		{"reason", n.Reason},
 		{"objective", job.Known("%.10g", n.Objective) + n.ObjectiveNote()},
 		{"gradient norm", job.Known("%.3g", n.GradNorm)},
+		{"suboptimality", job.Known("at most %.3g", n.Suboptimality)},
 		{"iterations", strconv.Itoa(n.Iterations)},
 		{"passes", n.PassesText()},
 		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},

@@ -260,7 +260,7 @@ func Unused(method learn.Method) []string {
 func Counting(name string, seed uint64, keep bool) (counting.Func, error) {
 	numbers, err := counting.Parse(name, seed, keep)
 	if err != nil && !strings.ContainsAny(name, "./") {
-		return nil, usagef("--counting %q: want %s or the path of a file%s", name, strings.Join(counting.Names, ", "), nearest.Hint(name, counting.Names))
+		return nil, usagef("--counting %q: want auto, %s or the path of a file%s", name, strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
 	}
 	if err != nil {
 		return nil, err

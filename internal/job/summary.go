@@ -83,7 +83,7 @@ const variational = "variational"
 func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
-		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: Optimum(f.Status.Stationary(), f.Convex),
+		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: r.optimum(f),
 		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
 		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
@@ -176,6 +176,15 @@ func Optimum(converged, convex bool) string {
 		return "global"
 	}
 	return "stationary"
+}
+
+// optimum is Optimum of what was learned. Without a regulariser a small gradient does not tell how
+// far the best there is may be.
+func (r *run) optimum(f *learn.Result) string {
+	if f.Status.Stationary() && f.Convex && r.p.Problem.L2 == 0 {
+		return "unproved"
+	}
+	return Optimum(f.Status.Stationary(), f.Convex)
 }
 
 // StatusText is the status as people are told it: of an objective not known to be convex
