@@ -10,19 +10,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/bench"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // benchFlags are the options of bench.
 type benchFlags struct {
-	quick, json, scale bool
-	out, against       string
+	quick, json, scale, ranks bool
+	out, against              string
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench [--scale [-o DIR] | --against BINARY] [--quick] [--json]",
+		Use:   "bench [--scale [-o DIR] | --ranks | --against BINARY] [--quick] [--json]",
 		Short: "Measure the speed of learning on this machine, beside what the machine can do",
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
@@ -35,6 +36,9 @@ With --scale it measures instead how cost grows with the network: building,
 partitioning and learning on grids of up to 4 million nodes and on random graphs of
 up to a million, in blocks of about 1000 nodes, and their peak memory.
 
+With --ranks, as mpirun -np 2 blockbp bench --ranks, it measures instead what each
+process of a job computes in a pass of learning, and exchanges with others.
+
 With --against it compares the phases with those of another build, in turns.
 
 Leave the machine alone meanwhile: what else runs on it is measured too.`,
@@ -46,6 +50,10 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 				return usagef("--out: want a folder")
 			case named && !f.scale:
 				return usagef("--out %s: it goes with --scale, which is not given", f.out)
+			case f.ranks && (f.scale || cmd.Flags().Changed("against")):
+				return usagef("--ranks measures the processes of a job: leave out --scale and --against")
+			case f.ranks:
+				return a.benchRanks(&f)
 			case cmd.Flags().Changed("against"):
 				return a.benchAgainst(&f)
 			case f.scale:
@@ -56,6 +64,7 @@ Leave the machine alone meanwhile: what else runs on it is measured too.`,
 	}
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "fewer sizes and repetitions: 40 seconds, not minutes")
 	cmd.Flags().BoolVar(&f.scale, "scale", false, "measure how cost grows with the network instead")
+	cmd.Flags().BoolVar(&f.ranks, "ranks", false, "measure what processes of a job compute and exchange instead")
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another build of blockbp")
 	reads(cmd.Flags(), "another build of blockbp", "against")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "with --scale: folder to make for numbers and a figure")
@@ -105,6 +114,36 @@ func (a *app) bench(f *benchFlags) error {
 	}
 	seconds := time.Since(started).Seconds()
 	return a.printMeasured(f.json, benchResult{f.quick, runfolder.Environment(), speed, seconds}, speed, seconds)
+}
+
+// ranksPlan says what processes of a job learn; tests learn less.
+var ranksPlan = func(quick bool) bench.RanksPlan {
+	if quick {
+		return bench.QuickRanksPlan()
+	}
+	return bench.FullRanksPlan()
+}
+
+func (a *app) benchRanks(f *benchFlags) error {
+	if _, found := distributed.Detect(); !found {
+		return usagef("--ranks: no launcher has started this process; start it by mpirun -np 2 blockbp bench --ranks, mpiexec or srun")
+	}
+	t, err := a.join(&trainFlags{mpi: teamOn})
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	ranks, err := bench.MeasureRanks(a.ctx, ranksPlan(f.quick), t.learners(), a.stages(started))
+	if err == nil {
+		seconds := time.Since(started).Seconds()
+		err = a.printMeasured(f.json, struct {
+			Quick       bool           `json:"quick"`
+			Environment map[string]any `json:"environment"`
+			*bench.Ranks
+			Seconds float64 `json:"seconds"`
+		}{f.quick, runfolder.Environment(), ranks, seconds}, ranks, seconds)
+	}
+	return t.end(err)
 }
 
 // benchBinary is the build at hand.

@@ -146,6 +146,8 @@ func TestBenchRefusals(t *testing.T) {
 	measureLittle(t)
 	run(t, "bench", "all").wantFailure(t, 2, "takes no arguments", "all")
 	run(t, "bench", "--quik").wantFailure(t, 2, "--quick")
+	run(t, "bench", "--ranks").wantFailure(t, 2, "mpirun -np 2 blockbp bench --ranks")
+	run(t, "bench", "--ranks", "--scale").wantFailure(t, 2, "leave out --scale")
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	runContext(ctx, "bench", "--json").wantFailure(t, 130, "interrupted")

@@ -67,6 +67,9 @@ func (a *app) refuseTeam(cmd *cobra.Command) error {
 	if !found || launch.Size <= 1 || cmd.Name() == "train" || a.declared[cmd] == nil {
 		return nil
 	}
+	if ranks := cmd.Flags().Lookup("ranks"); ranks != nil && ranks.Changed {
+		return nil
+	}
 	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, mpiexec or srun", cmd.Name(), launch.Size)
 }
 
