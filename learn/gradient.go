@@ -444,7 +444,9 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 	}
 	if w.certify {
 		var feasible bool
-		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked, w.rough)
+		if free, feasible, err = l.consistentEdges(w, beliefs, u, block, lo, hi); err != nil {
+			return err
+		}
 		s.infeasible = s.infeasible || !feasible
 		if u.byConsistent() {
 			cross = w.freeEnergies(u, block, lo, beliefs)
@@ -476,6 +478,16 @@ func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partitio
 		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
 	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
+}
+
+// consistentEdges makes beliefs of edges consistent, and returns the sum of their ρ H(τ), and
+// whether they are feasible.
+func (l *learner) consistentEdges(w *worker, beliefs []float64, u *unit, block *partition.Block, lo, hi int) (entropy float64, feasible bool, err error) {
+	if w.rough {
+		return w.space.RoughlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	}
+	entropy, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	return entropy, feasible, nil
 }
 
 // moments returns where in a contribution the beliefs of a type are added up, nil for untied

@@ -180,7 +180,10 @@ func (l *learner) contributeSparse(w *worker, s *unitResult, u *unit, blockIndex
 			w.logs[i] = w.space.PairFreeEnergy(beliefs[i*span.States:][:span.States], u.net, block, q+i)
 		}
 		if w.certify {
-			_, feasible := w.space.Consistent(beliefs, u.net, u.state, block, q, to, l.model.Layout.Masked, w.rough)
+			_, feasible, err := l.consistentEdges(w, beliefs, u, block, q, to)
+			if err != nil {
+				return end, err
+			}
 			s.infeasible = s.infeasible || !feasible
 		}
 		if w.bounds && u.byConsistent() {

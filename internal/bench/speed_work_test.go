@@ -46,14 +46,14 @@ func TestWorkByHand(t *testing.T) {
 			Operations: Operations{2 * (52 + 20), 16, 12},
 			BlockBytes: 2*(table+4*8) + 2*8*8, NetworkBytes: 2 * 8 * 8,
 		}},
-		// The edge: 4 entries with 2 products, 2 sums by row and column, a division, a
-		// sum of beliefs, and a product and a sum for the feature; 2 ends with 2 states
-		// of 5 operations and an exponential; a logarithm. A node: 2
-		// states with an exponential, 4 operations for the free energy, a sum, and 3
-		// products and sums. Read: 7 features, 4 node potentials, a table, 4 beliefs, 4
-		// numbers of messages. Written: 17 numbers.
+		// The edge: 4 entries with 4 multiply-adds into sums, 2 products and a multiply-add for
+		// the belief, a sum of beliefs, and a product and a sum for the feature; 2 ends with 2
+		// states of 10 operations and an exponential; a logarithm. A node: 2 states with an
+		// exponential, 4 operations for the free energy, a sum, and 3 products and sums. Read: 7
+		// features, 4 node potentials, a table, 4 beliefs, 4 numbers of messages. Written: 17
+		// numbers.
 		{"gradient", gradientWork(m, b), Work{
-			Operations: Operations{Flops: 4*8 + 2*2*5 + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1},
+			Operations: Operations{Flops: 4*(8+4+1+2) + 2*2*10 + 2*2*(4+1+6), Exps: 4 + 4, Logs: 1},
 			BlockBytes: table + 8*(7+4+4+4+17),
 		}},
 	} {

@@ -271,56 +271,65 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 // All beliefs that learning makes consistent are feasible, and nearer ones cost more than they
 // gain (results/2026-11-lag.md). Large tables get 20 scalings.
 var (
-	// inPasses is for bounds, which are as good as the beliefs are near.
-	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: simd.Finest.Enough}
-	// lagged is where messages lag: the beliefs are farther from the final ones than from
-	// consistent ones.
-	lagged = simd.Scaling{Most: 20, Newton: 1, Enough: simd.Finest.Enough}
-	// atVisits is where only a gradient is asked for, for which it matters that beliefs are
+	// inPasses is for bounds, which are as good as the beliefs are near. Of beliefs that are off
+	// by less than a billionth of their mass spreading makes no worse ones, to the digits that
+	// bounds are asked for (results/2026-11-consistent.md).
+	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: 1e-9}
+	// rough is where only a gradient is asked for, as at visits, and where messages lag, so that
+	// beliefs are farther from the final ones than from consistent ones. It matters that they are
 	// feasible, and not how near they are: a tenth of the mass may be left to spread
 	// (results/2026-11-feasible.md).
-	atVisits = simd.Scaling{Most: 20, Newton: 1, Enough: 0.1}
+	rough = simd.Scaling{Most: 20, Newton: 1, Enough: 0.1}
 )
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
 // ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
-// forbidden state, which only masked tables have: such a state gets zero. Rough ones are not as
-// near to those given.
-func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked, rough bool) (entropy float64, feasible bool) {
-	how := inPasses
-	if rough {
-		how = lagged
-	}
+// forbidden state, which only masked tables have: such a state gets zero.
+func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], how)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], inPasses)
 	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
 }
 
+// RoughlyConsistent is Consistent with beliefs as FeasibleEdges makes them, which need not have
+// been written before.
+func (w *Workspace) RoughlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool, err error) {
+	if _, err := w.feasibleEdges(beliefs, net, st, block, lo, hi); err != nil {
+		return 0, false, err
+	}
+	size := net.pairStates(block.Edges[lo])
+	for i, e := range block.Edges[lo:hi] {
+		entropy += net.Counting.Edge[e] * simd.Entropy(beliefs[i*size:][:size])
+	}
+	return entropy, !masked || w.forbid(beliefs[:(hi-lo)*size], lo, hi), nil
+}
+
 // FeasibleEdges is EdgeBeliefs, and changes the beliefs so that their sums are the beliefs of the
 // nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient
 // alone. Forbidden states of masked tables get zero.
 func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, err error) {
-	dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
+	freeEnergy, err = w.feasibleEdges(dst, net, st, block, lo, hi)
+	if err == nil && masked {
+		w.forbid(dst[:(hi-lo)*net.pairStates(block.Edges[lo])], lo, hi)
+	}
+	return freeEnergy, err
+}
+
+func (w *Workspace) feasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
 	kernel := func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) (done int) {
-		return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, atVisits)
+		return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, rough)
 	}
-	if freeEnergy, err = w.listedEdges(dst, kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi); err != nil {
-		return freeEnergy, err
-	}
-	if masked {
-		w.forbid(dst, lo, hi)
-	}
-	return freeEnergy, nil
+	return w.listedEdges(dst[:(hi-lo)*net.pairStates(block.Edges[lo])], kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi)
 }
 
 // feasibleEdge is FeasibleEdges of one edge with logarithms.
 func (w *Workspace) feasibleEdge(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
 	if freeEnergy, err = w.EdgeBelief(dst, net, st, block, q); err == nil {
-		w.makeConsistent(dst, nil, net, st, block.Edges[q:q+1], atVisits)
+		w.makeConsistent(dst, nil, net, st, block.Edges[q:q+1], rough)
 	}
 	return freeEnergy, err
 }

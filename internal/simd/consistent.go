@@ -108,9 +108,9 @@ func ConsistentRoom(ku, kv int) int {
 }
 
 // newtonRoom returns how many numbers the system of Newton's method has: a matrix, steps, one
-// over its pivots, and a row; 0 where there is none.
+// over its pivots, and a row; 0 where there is none. One column is right when its rows are.
 func newtonRoom(ku, kv int) int {
-	if kv > newtonStates || ku*kv > panelEntries {
+	if kv == 1 || kv > newtonStates || ku*kv > panelEntries {
 		return 0
 	}
 	return kv * (kv + 3)

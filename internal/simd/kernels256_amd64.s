@@ -11613,49 +11613,131 @@ vector902:
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
 	JL      vector902
+	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
-	SHLQ    $0x03, SI
-	XORQ    DI, DI
+	SHRQ    $0x02, SI
+	LEAQ    (AX)(AX*2), DI
+	CMPQ    SI, $0x04
+	JL      few904
 
-vector903:
-	MOVQ    rows_base+24(FP), R8
-	VMOVUPD (R8)(DI*1), Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    right_base+96(FP), R8
-	XORQ    R9, R9
-
-vector904:
-	VMOVUPD     (BX)(R9*1), Y3
-	VFMADD231PD (R8)(R9*1), Y3, Y2
-	ADDQ        $0x20, R9
-	CMPQ        R9, AX
-	JL          vector904
-	VXORPD      Y3, Y3, Y3
-	VCMPPD      $0x1e, Y3, Y2, Y3
-	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1536(SB), Y1, Y1
-	VANDPD      Y3, Y1, Y1
-	MOVQ        left_base+72(FP), R8
-	VMOVUPD     Y1, (R8)(DI*1)
-	XORQ        R8, R8
+rows903:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	MOVQ   right_base+96(FP), R8
+	MOVQ   BX, R9
+	XORQ   R10, R10
 
 vector905:
-	VMOVUPD      (DX)(R8*1), Y2
-	VFMADD231PD  (BX)(R8*1), Y1, Y2
-	VMOVUPD      Y2, (DX)(R8*1)
-	ADDQ         $0x20, R8
-	CMPQ         R8, AX
-	JL           vector905
-	ADDQ         AX, BX
-	ADDQ         $0x20, DI
-	CMPQ         DI, SI
-	JL           vector903
+	VMOVUPD     (R8)(R10*1), Y5
+	VFMADD231PD (R9), Y5, Y1
+	VFMADD231PD (R9)(AX*1), Y5, Y2
+	VFMADD231PD (R9)(AX*2), Y5, Y3
+	VFMADD231PD (R9)(DI*1), Y5, Y4
+	ADDQ        $0x20, R9
+	ADDQ        $0x20, R10
+	CMPQ        R10, AX
+	JL          vector905
+	MOVQ        rows_base+24(FP), R8
+	MOVQ        left_base+72(FP), R9
+	VMOVUPD     (R8)(DX*1), Y5
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x1e, Y6, Y1, Y6
+	VDIVPD      Y1, Y5, Y5
+	VMINPD      constants<>+1536(SB), Y5, Y5
+	VANDPD      Y6, Y5, Y5
+	VMOVUPD     Y5, (R9)(DX*1)
+	VMOVUPD     32(R8)(DX*1), Y1
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x1e, Y6, Y2, Y6
+	VDIVPD      Y2, Y1, Y1
+	VMINPD      constants<>+1536(SB), Y1, Y1
+	VANDPD      Y6, Y1, Y1
+	VMOVUPD     Y1, 32(R9)(DX*1)
+	VMOVUPD     64(R8)(DX*1), Y2
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x1e, Y6, Y3, Y6
+	VDIVPD      Y3, Y2, Y2
+	VMINPD      constants<>+1536(SB), Y2, Y2
+	VANDPD      Y6, Y2, Y2
+	VMOVUPD     Y2, 64(R9)(DX*1)
+	VMOVUPD     96(R8)(DX*1), Y3
+	VXORPD      Y6, Y6, Y6
+	VCMPPD      $0x1e, Y6, Y4, Y6
+	VDIVPD      Y4, Y3, Y3
+	VMINPD      constants<>+1536(SB), Y3, Y3
+	VANDPD      Y6, Y3, Y3
+	VMOVUPD     Y3, 96(R9)(DX*1)
+	MOVQ        sums_base+120(FP), R8
+	XORQ        R9, R9
+
+vector906:
+	VMOVUPD     (R8)(R9*1), Y4
+	VFMADD231PD (BX), Y5, Y4
+	VFMADD231PD (BX)(AX*1), Y1, Y4
+	VFMADD231PD (BX)(AX*2), Y2, Y4
+	VFMADD231PD (BX)(DI*1), Y3, Y4
+	VMOVUPD     Y4, (R8)(R9*1)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, R9
+	CMPQ        R9, AX
+	JL          vector906
+	ADDQ        DI, BX
+	ADDQ        $0x80, DX
+	SUBQ        $0x04, SI
+	CMPQ        SI, $0x04
+	JGE         rows903
+
+few904:
+	CMPQ SI, $0x01
+	JL   few908
+
+rows907:
+	VXORPD Y1, Y1, Y1
+	MOVQ   right_base+96(FP), DI
+	MOVQ   BX, R8
+	XORQ   R9, R9
+
+vector909:
+	VMOVUPD     (DI)(R9*1), Y2
+	VFMADD231PD (R8), Y2, Y1
+	ADDQ        $0x20, R8
+	ADDQ        $0x20, R9
+	CMPQ        R9, AX
+	JL          vector909
+	MOVQ        rows_base+24(FP), DI
+	MOVQ        left_base+72(FP), R8
+	VMOVUPD     (DI)(DX*1), Y2
+	VXORPD      Y3, Y3, Y3
+	VCMPPD      $0x1e, Y3, Y1, Y3
+	VDIVPD      Y1, Y2, Y2
+	VMINPD      constants<>+1536(SB), Y2, Y2
+	VANDPD      Y3, Y2, Y2
+	VMOVUPD     Y2, (R8)(DX*1)
+	MOVQ        sums_base+120(FP), DI
+	XORQ        R8, R8
+
+vector910:
+	VMOVUPD     (DI)(R8*1), Y1
+	VFMADD231PD (BX), Y2, Y1
+	VMOVUPD     Y1, (DI)(R8*1)
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, R8
+	CMPQ        R8, AX
+	JL          vector910
+	ADDQ        $0x20, DX
+	SUBQ        $0x01, SI
+	CMPQ        SI, $0x01
+	JGE         rows907
+
+few908:
 	VBROADCASTSD enough+208(FP), Y1
 	VXORPD       Y2, Y2, Y2
 	XORQ         DX, DX
 
-vector906:
+vector911:
 	MOVQ         columns_base+48(FP), BX
 	VMOVUPD      (BX)(DX*1), Y3
 	MOVQ         right_base+96(FP), BX
@@ -11666,7 +11748,7 @@ vector906:
 	VADDPD       Y3, Y2, Y2
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector906
+	JL           vector911
 	VCMPPD       $0x1e, Y1, Y2, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
@@ -11677,154 +11759,180 @@ vector906:
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain907
+	JLT          plain912
 	CMPQ         CX, $0x14
-	JGE          plain907
+	JGE          plain912
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain907
-	MOVQ         AX, DX
-	SHRQ         $0x05, DX
-	ADDQ         $0x00, DX
-	IMULQ        AX, DX
-	MOVQ         system_base+144(FP), BX
-	ADDQ         BX, DX
-	MOVQ         system_base+144(FP), BX
-	MOVQ         sums_base+120(FP), SI
-	MOVQ         right_base+96(FP), DI
-	XORQ         R8, R8
+	JZ           plain912
+	MOVQ         rows_len+32(FP), DX
+	SHLQ         $0x03, DX
+	XORQ         BX, BX
 
-vector909:
-	VMOVUPD (SI)(R8*1), Y3
-	VMULPD  (DI)(R8*1), Y3, Y3
-	MOVQ    columns_base+48(FP), R9
-	VMOVUPD (R9)(R8*1), Y4
-	VSUBPD  Y3, Y4, Y4
-	VMOVUPD Y4, (DX)(R8*1)
-	TESTQ   R8, R8
-	JZ      before910
-	XORQ    R9, R9
-
-vector911:
-	VMULPD  (SI)(R9*1), Y3, Y4
-	VMULPD  (DI)(R9*1), Y4, Y4
-	VMOVUPD Y4, (BX)(R9*1)
-	ADDQ    $0x20, R9
-	CMPQ    R9, R8
-	JL      vector911
-
-before910:
-	VMOVAPD     Y3, Y4
-	VFMADD231PD Y3, Y3, Y4
-	VMOVUPD     Y4, (BX)(R8*1)
-	ADDQ        AX, BX
-	ADDQ        $0x20, R8
-	CMPQ        R8, AX
-	JL          vector909
-	MOVQ        AX, DX
-	SHRQ        $0x05, DX
-	ADDQ        $0x02, DX
-	IMULQ       AX, DX
-	MOVQ        system_base+144(FP), BX
-	ADDQ        BX, DX
-	MOVQ        pairs_base+0(FP), BX
-	MOVQ        rows_len+32(FP), SI
-	SHLQ        $0x03, SI
-	XORQ        R8, R8
-
-vector912:
-	MOVQ    left_base+72(FP), R9
-	VMOVUPD (R9)(R8*1), Y3
+vector914:
+	MOVQ    left_base+72(FP), SI
+	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
-	MOVQ    rows_base+24(FP), R9
-	VMOVUPD (R9)(R8*1), Y4
+	MOVQ    rows_base+24(FP), SI
+	VMOVUPD (SI)(BX*1), Y4
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
 	VMINPD  constants<>+1536(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
-	XORQ    R9, R9
+	MOVQ    left_base+72(FP), SI
+	VMOVUPD Y3, (SI)(BX*1)
+	ADDQ    $0x20, BX
+	CMPQ    BX, DX
+	JL      vector914
+	XORQ    BX, BX
+	MOVQ    system_base+144(FP), SI
 
-vector913:
-	VMOVUPD (BX)(R9*1), Y4
-	VMULPD  (DI)(R9*1), Y4, Y4
-	VMOVUPD Y4, (DX)(R9*1)
-	ADDQ    $0x20, R9
-	CMPQ    R9, AX
-	JL      vector913
-	MOVQ    system_base+144(FP), R9
-	XORQ    R10, R10
+tiles915:
+	LEAQ 32(BX), DI
+	ANDQ $-128, DI
 
-vector914:
-	VMULPD (DX)(R10*1), Y3, Y4
-	LEAQ   32(R10), R11
-	XORQ   R12, R12
+tile916:
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	MOVQ   pairs_base+0(FP), R8
+	MOVQ   left_base+72(FP), R10
+	LEAQ   (R8)(DI*1), R9
+	ADDQ   BX, R8
+	MOVQ   rows_len+32(FP), DX
+	SHLQ   $0x03, DX
 
-vector915:
-	VMOVUPD      (R9)(R12*1), Y5
-	VFNMADD231PD (DX)(R12*1), Y4, Y5
-	VMOVUPD      Y5, (R9)(R12*1)
-	ADDQ         $0x20, R12
-	CMPQ         R12, R11
-	JL           vector915
-	ADDQ         AX, R9
-	ADDQ         $0x20, R10
-	CMPQ         R10, AX
-	JL           vector914
-	ADDQ         AX, BX
-	ADDQ         $0x20, R8
-	CMPQ         R8, SI
-	JL           vector912
-	MOVQ         AX, DX
-	SHRQ         $0x05, DX
-	ADDQ         $0x01, DX
-	IMULQ        AX, DX
-	MOVQ         system_base+144(FP), BX
-	ADDQ         BX, DX
-	MOVQ         system_base+144(FP), BX
-	XORQ         SI, SI
-
-vector916:
-	MOVQ  system_base+144(FP), DI
-	TESTQ SI, SI
-	JZ    before917
-	XORQ  R8, R8
+rows917:
+	VMOVUPD     (R10), Y11
+	VMULPD      (R8), Y11, Y12
+	VMULPD      32(R8), Y11, Y11
+	VMOVUPD     (R9), Y13
+	VFMADD231PD Y13, Y12, Y3
+	VFMADD231PD Y13, Y11, Y7
+	VMOVUPD     32(R9), Y13
+	VFMADD231PD Y13, Y12, Y4
+	VFMADD231PD Y13, Y11, Y8
+	VMOVUPD     64(R9), Y13
+	VFMADD231PD Y13, Y12, Y5
+	VFMADD231PD Y13, Y11, Y9
+	VMOVUPD     96(R9), Y13
+	VFMADD231PD Y13, Y12, Y6
+	VFMADD231PD Y13, Y11, Y10
+	ADDQ        AX, R8
+	ADDQ        AX, R9
+	ADDQ        $0x20, R10
+	SUBQ        $0x20, DX
+	JNZ         rows917
+	LEAQ        (SI)(DI*1), DX
+	VMOVUPD     Y3, (DX)
+	VMOVUPD     Y4, 32(DX)
+	VMOVUPD     Y5, 64(DX)
+	VMOVUPD     Y6, 96(DX)
+	ADDQ        AX, DX
+	VMOVUPD     Y7, (DX)
+	VMOVUPD     Y8, 32(DX)
+	VMOVUPD     Y9, 64(DX)
+	VMOVUPD     Y10, 96(DX)
+	ADDQ        AX, DX
+	SUBQ        $0x00000080, DI
+	JGE         tile916
+	LEAQ        (SI)(AX*2), SI
+	ADDQ        $0x40, BX
+	CMPQ        BX, AX
+	JL          tiles915
+	MOVQ        AX, DX
+	SHRQ        $0x05, DX
+	ADDQ        $0x00, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        system_base+144(FP), BX
+	MOVQ        sums_base+120(FP), SI
+	MOVQ        right_base+96(FP), DI
+	XORQ        R8, R8
 
 vector918:
-	VMOVUPD (BX)(R8*1), Y3
-	TESTQ   R8, R8
-	JZ      before919
-	XORQ    R9, R9
+	VMOVUPD (SI)(R8*1), Y3
+	VMOVUPD (DI)(R8*1), Y4
+	VMULPD  Y4, Y3, Y5
+	MOVQ    columns_base+48(FP), R9
+	VMOVUPD (R9)(R8*1), Y6
+	VSUBPD  Y5, Y6, Y6
+	VMOVUPD Y6, (DX)(R8*1)
+	LEAQ    32(R8), R9
+	XORQ    R10, R10
+
+vector919:
+	VMOVUPD     (SI)(R10*1), Y6
+	VFMSUB213PD (BX)(R10*1), Y3, Y6
+	VMULPD      (DI)(R10*1), Y6, Y6
+	VMULPD      Y4, Y6, Y6
+	VMOVUPD     Y6, (BX)(R10*1)
+	ADDQ        $0x20, R10
+	CMPQ        R10, R9
+	JL          vector919
+	VADDPD      (BX)(R8*1), Y5, Y5
+	VMOVUPD     Y5, (BX)(R8*1)
+	ADDQ        AX, BX
+	ADDQ        $0x20, R8
+	CMPQ        R8, AX
+	JL          vector918
+	MOVQ        AX, DX
+	SHRQ        $0x05, DX
+	ADDQ        $0x01, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        system_base+144(FP), BX
+	XORQ        SI, SI
 
 vector920:
+	MOVQ  system_base+144(FP), DI
+	TESTQ SI, SI
+	JZ    before921
+	XORQ  R8, R8
+
+vector922:
+	VMOVUPD (BX)(R8*1), Y3
+	TESTQ   R8, R8
+	JZ      before923
+	XORQ    R9, R9
+
+vector924:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector920
+	JL           vector924
 
-before919:
+before923:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector918
+	JL      vector922
 
-before917:
+before921:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before921
+	JZ      before925
 	XORQ    DI, DI
 
-vector922:
+vector926:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector922
+	JL           vector926
 
-before921:
+before925:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Y4
 	MOVQ    right_base+96(FP), DI
@@ -11839,7 +11947,7 @@ before921:
 	ADDQ    AX, BX
 	ADDQ    $0x20, SI
 	CMPQ    SI, AX
-	JL      vector916
+	JL      vector920
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -11855,55 +11963,55 @@ before921:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector923:
+vector927:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before924
+	JZ      before928
 	XORQ    R8, R8
 
-vector925:
+vector929:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector925
+	JL           vector929
 
-before924:
+before928:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector923
+	JL      vector927
 	MOVQ    AX, DI
 
-back926:
+back930:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below927:
+below931:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved928
+	JGE          solved932
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below927
+	JMP          below931
 
-solved928:
+solved932:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back926
-	JMP     scale908
+	JNZ     back930
+	JMP     scale913
 
-plain907:
+plain912:
 	XORQ DX, DX
 
-vector929:
+vector933:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -11920,11 +12028,11 @@ vector929:
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector929
+	JL        vector933
 	INCQ      CX
 	JMP       scaling900
 
-scale908:
+scale913:
 	MOVQ    AX, DX
 	SHRQ    $0x05, DX
 	ADDQ    $0x00, DX
@@ -11934,18 +12042,18 @@ scale908:
 	VMOVUPD constants<>+128(SB), Y3
 	XORQ    BX, BX
 
-vector930:
+vector934:
 	VMOVUPD (DX)(BX*1), Y4
 	VANDPD  constants<>+160(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector930
+	JL      vector934
 	VDIVPD  Y3, Y0, Y3
 	VMULPD  constants<>+608(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector931:
+vector935:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -11968,14 +12076,14 @@ vector931:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector931
+	JL        vector935
 	INCQ      CX
 	JMP       scaling900
 
 scaled901:
 	XORQ CX, CX
 
-vector932:
+vector936:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -11999,14 +12107,14 @@ vector932:
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector932
+	JL      vector936
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector933:
+vector937:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -12014,12 +12122,12 @@ vector933:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector934:
+vector938:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector934
+	JL           vector938
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -12029,14 +12137,14 @@ vector934:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector933
+	JL           vector937
 	VCMPPD       $0x1e, constants<>+1600(SB), Y0, Y1
 	VMOVUPD      constants<>+128(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent935
+	JZ           silent939
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -12045,14 +12153,14 @@ vector934:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector937:
+vector941:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector938:
+vector942:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
@@ -12090,16 +12198,16 @@ vector938:
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector938
+	JL           vector942
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector937
+	JL           vector941
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded936
+	JMP          rounded940
 
-silent935:
+silent939:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -12107,14 +12215,14 @@ silent935:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector939:
+vector943:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector940:
+vector944:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -12122,13 +12230,13 @@ vector940:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector940
+	JL          vector944
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector939
+	JL          vector943
 
-rounded936:
+rounded940:
 	VZEROUPPER
 	RET
 

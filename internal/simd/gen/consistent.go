@@ -243,6 +243,10 @@ const newtonScalings = 20
 func (p panel) scaleRows(width reg.Register) {
 	none, sums := p.zero(), p.base("sums")
 	p.each(width, func(j reg.Register) { p.VMOVUPD(none, bytes(sums, j, 0)) })
+	if p.lanes == 4 {
+		p.scaleFourRows(width)
+		return
+	}
 	p.eachRow(width, func(i, row reg.Register) {
 		l := p.load(p.at("rows", i))
 		p.ratio(l, p.products(row, width))
@@ -253,6 +257,54 @@ func (p panel) scaleRows(width reg.Register) {
 			p.VMOVUPD(sum, bytes(sums, j, 0))
 		})
 	})
+}
+
+// scaleFourRows is scaleRows for four rows at a time, whose sums and divisions do not wait for
+// each other, and one by one for those that are left.
+func (p panel) scaleFourRows(width reg.Register) {
+	i, row, left, three := p.generator.zero(), p.base("pairs"), p.length("rows"), p.GP64()
+	p.SHRQ(operand.U8(2), left) // of the panel
+	p.LEAQ(operand.Mem{Base: width, Index: width, Scale: 2}, three)
+	s := strides{one: width, three: three}
+	for _, n := range []int{4, 1} {
+		again, done := p.label("rows"), p.label("few")
+		p.CMPQ(left, operand.U8(n))
+		p.JL(label(done))
+		p.Label(again)
+		factors, products, right := make([]reg.VecVirtual, n), p.zeros256(n), p.base("right")
+		at := p.GP64()
+		p.MOVQ(row, at)
+		p.each(width, func(j reg.Register) {
+			x := p.load(bytes(right, j, 0))
+			for r, product := range products {
+				p.VFMADD231PD(s.row(at, r, 0), x, product)
+			}
+			p.ADDQ(operand.U8(p.bytes()), at)
+		})
+		rows, to := p.base("rows"), p.base("left")
+		for r, product := range products {
+			factors[r] = p.load(bytes(rows, i, p.bytes()*r))
+			p.ratio(factors[r], product)
+			p.VMOVUPD(factors[r], bytes(to, i, p.bytes()*r))
+		}
+		sums := p.base("sums")
+		p.each(width, func(j reg.Register) {
+			sum := p.load(bytes(sums, j, 0))
+			for r, factor := range factors {
+				p.VFMADD231PD(s.row(row, r, 0), factor, sum)
+			}
+			p.VMOVUPD(sum, bytes(sums, j, 0))
+			p.ADDQ(operand.U8(p.bytes()), row)
+		})
+		if n > 1 { // the loop has passed one row
+			p.ADDQ(three, row)
+		}
+		p.ADDQ(operand.U8(p.bytes()*n), i)
+		p.SUBQ(operand.U8(n), left)
+		p.CMPQ(left, operand.U8(n))
+		p.JGE(label(again))
+		p.Label(done)
+	}
 }
 
 // distance returns how far the columns are from what they should be.
@@ -285,7 +337,11 @@ func (p panel) steps(width reg.Register) reg.Register { return p.part(width, 0) 
 // newton finds the steps of a Newton iteration for the columns, and takes lanes out of the
 // mask whose pivots are not to be trusted.
 func (p panel) newton(width reg.Register, fine operand.Op) {
-	p.buildSystem(width)
+	if p.lanes == 4 {
+		p.buildSystemInTiles(width)
+	} else {
+		p.buildSystem(width)
+	}
 	p.factoriseSystem(width, fine)
 	steps, inverses := p.steps(width), p.part(width, 1)
 	// L x = the distances, then Lᵀ steps = x.
@@ -368,6 +424,88 @@ func (p panel) buildSystem(width reg.Register) {
 			})
 			p.ADDQ(width, out)
 		})
+	})
+}
+
+// buildSystemInTiles is buildSystem, with sums over rows in registers: right is multiplied in
+// later, and the place of left gets left²/row. Of the matrix two rows by four columns are made
+// at a time, from the last columns on: what a tile writes behind the end of a row is written
+// again by the tiles to come, and what it reads there is of no use.
+func (p panel) buildSystemInTiles(width reg.Register) {
+	const high, wide, vector = 2, 4, 32
+	height := p.byteLength("rows")
+	p.each(height, func(i reg.Register) {
+		l := p.load(p.at("left", i))
+		p.VMULPD(l, l, l)
+		p.ratio(l, p.load(p.at("rows", i)))
+		p.VMOVUPD(l, p.at("left", i))
+	})
+	j, out, again := p.generator.zero(), p.base("system"), p.label("tiles")
+	p.Label(again)
+	m, more := p.GP64(), p.label("tile")
+	p.LEAQ(operand.Mem{Base: j, Disp: (high - 1) * vector}, m) // the last column, and the first of its tile
+	p.ANDQ(operand.I32(-wide*vector), m)
+	p.Label(more)
+	{
+		var sums [high][]reg.VecVirtual
+		for r := range sums {
+			sums[r] = p.zeros256(wide)
+		}
+		left, right, i, rows := p.base("pairs"), p.GP64(), p.base("left"), p.label("rows")
+		p.LEAQ(bytes(left, m, 0), right)
+		p.ADDQ(j, left)
+		p.MOVQ(p.byteLength("rows"), height)
+		p.Label(rows)
+		l, f := p.load(operand.Mem{Base: i}), [high]reg.VecVirtual{p.vector(), p.vector()}
+		for r := range f {
+			p.VMULPD(operand.Mem{Base: left, Disp: r * vector}, l, f[r])
+		}
+		for c := range wide {
+			x := p.load(operand.Mem{Base: right, Disp: c * vector})
+			for r := range f {
+				p.VFMADD231PD(x, f[r], sums[r][c])
+			}
+		}
+		p.ADDQ(width, left)
+		p.ADDQ(width, right)
+		p.ADDQ(operand.U8(vector), i)
+		p.SUBQ(operand.U8(vector), height)
+		p.JNZ(label(rows))
+		to := p.GP64()
+		p.LEAQ(bytes(out, m, 0), to)
+		for r := range sums {
+			for c, sum := range sums[r] {
+				p.VMOVUPD(sum, operand.Mem{Base: to, Disp: c * vector})
+			}
+			p.ADDQ(width, to)
+		}
+	}
+	p.SUBQ(operand.U32(wide*vector), m)
+	p.JGE(label(more))
+	p.LEAQ(operand.Mem{Base: out, Index: width, Scale: high}, out)
+	p.ADDQ(operand.U8(high*vector), j)
+	p.CMPQ(j, width)
+	p.JL(label(again))
+
+	steps, row, sums, factors := p.steps(width), p.base("system"), p.base("sums"), p.base("right")
+	p.each(width, func(j reg.Register) {
+		sum, factor, c := p.load(bytes(sums, j, 0)), p.load(bytes(factors, j, 0)), p.vector()
+		p.VMULPD(factor, sum, c)
+		off := p.load(p.at("columns", j))
+		p.VSUBPD(c, off, off)
+		p.VMOVUPD(off, bytes(steps, j, 0))
+		end := p.GP64()
+		p.LEAQ(operand.Mem{Base: j, Disp: vector}, end)
+		p.each(end, func(m reg.Register) {
+			x := p.load(bytes(sums, m, 0))
+			p.VFMSUB213PD(bytes(row, m, 0), sum, x)
+			p.VMULPD(bytes(factors, m, 0), x, x)
+			p.VMULPD(factor, x, x)
+			p.VMOVUPD(x, bytes(row, m, 0))
+		})
+		p.VADDPD(bytes(row, j, 0), c, c)
+		p.VMOVUPD(c, bytes(row, j, 0))
+		p.ADDQ(width, row)
 	})
 }
 
