@@ -271,10 +271,9 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 // All beliefs that learning makes consistent are feasible, and nearer ones cost more than they
 // gain (results/2026-11-lag.md). Large tables get 20 scalings.
 var (
-	// inPasses is for bounds, which are as good as the beliefs are near. Of beliefs that are off
-	// by less than a billionth of their mass spreading makes no worse ones, to the digits that
-	// bounds are asked for (results/2026-11-consistent.md).
-	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: 1e-9}
+	// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which
+	// know nothing below what is left to spread (results/2026-11-consistent.md).
+	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: simd.Finest.Enough}
 	// rough is where only a gradient is asked for, as at visits, and where messages lag, so that
 	// beliefs are farther from the final ones than from consistent ones. It matters that they are
 	// feasible, and not how near they are: a tenth of the mass may be left to spread
