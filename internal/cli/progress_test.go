@@ -73,7 +73,7 @@ func TestFileCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
-		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
+		t.Skip("skipped: files in use cannot be cut here, or that does no harm; the test runs on Linux")
 	}
 	var stderr bytes.Buffer
 	a := &app{ctx: t.Context(), stderr: &stderr}

@@ -64,7 +64,7 @@ func memoryGroup(t *testing.T, limit int) (prefix []string) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		t.Skip("skipped: no control groups here: ", err)
+		t.Skip("skipped: no control groups are here; the test runs where /proc/self/cgroup is: ", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		_, of, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -90,7 +90,7 @@ func memoryGroup(t *testing.T, limit int) (prefix []string) {
 			return []string{"sh", "-c", fmt.Sprintf(`echo $$ > '%s' && exec "$@"`, filepath.Join(group, tasks)), "sh"}
 		}
 	}
-	t.Skip("skipped: no control group with a limit of memory can be made here")
+	t.Skip("skipped: no control group with a limit of memory can be made here; the test runs as root where there are such")
 	return nil
 }
 
@@ -160,7 +160,7 @@ func TestSpillLeavesNothing(t *testing.T) {
 func TestSpillOnFullDisk(t *testing.T) {
 	data, folder, disk := spillData(t), t.TempDir(), t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=2m"); err != nil {
-		t.Skip("skipped: no small disk can be made here: ", err)
+		t.Skip("skipped: no small disk can be made here; the test runs where root may mount one: ", err)
 	}
 	defer func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) }()
 	o := run(t, spillArgs(data, filepath.Join(folder, "run"), "--spill", disk)...)

@@ -49,7 +49,7 @@ func mpiruns(t *testing.T) []launcher {
 		found = append(found, launcher{path, string(version)})
 	}
 	if len(found) == 0 {
-		t.Skip("no mpirun is here: Debian, Ubuntu: apt-get install openmpi-bin mpich")
+		t.Skip("skipped: no mpirun is here; the test runs after apt-get install openmpi-bin mpich, as .ci/run does")
 	}
 	return found
 }
@@ -256,7 +256,7 @@ func TestLibraryOfAnother(t *testing.T) {
 		t.Setenv(Variable, libraries[l.open()])
 		output, code := l.start(t, 2, "check").wait(t)
 		if strings.Contains(output, ErrNoLibrary.Error()) {
-			t.Skip("the other library is not here")
+			t.Skip("skipped: the library of another MPI, which the launcher is to meet, is not here; the test runs where Open MPI and MPICH are")
 		}
 		if code == 0 || !strings.Contains(output, "are of different installations") {
 			t.Errorf("code %d, want another than 0 and what is wrong:\n%s", code, output)
@@ -286,7 +286,7 @@ const measureVariable = "BLOCKBP_MEASURE_RANKS"
 func TestMeasure(t *testing.T) {
 	ranks, err := strconv.Atoi(os.Getenv(measureVariable))
 	if err != nil {
-		t.Skip(measureVariable + " says with how many ranks to measure")
+		t.Skip("skipped: this measures, and checks nothing; it runs where " + measureVariable + " is the number of ranks")
 	}
 	everyLauncher(t, func(t *testing.T, l launcher) { fmt.Print(l.start(t, ranks, "measure").mustSucceed(t)) })
 }

@@ -30,7 +30,7 @@ exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
 func namespaces(t *testing.T) (prefix, shell string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can make network namespaces")
+		t.Skip("skipped: only root can make network namespaces; the test runs as root, as in .ci/run")
 	}
 	prefix = fmt.Sprintf("blockbp%dx", os.Getpid())
 	first, second := prefix+"1", prefix+"2"
@@ -100,7 +100,7 @@ func (l launcher) across(t *testing.T, prefix, shell string, what ...string) *jo
 			"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_if_include", "10.77.0.0/24",
 			"--host", "10.77.0.1,10.77.0.2")
 	case l.open():
-		t.Skip("this test knows the options of Open MPI 4 and MPICH")
+		t.Skip("skipped: the launcher is no MPICH and no Open MPI 4, whose options for two hosts these are; the test runs with those")
 	default:
 		t.Setenv("UCX_TLS", "tcp,self")
 		t.Setenv("FI_PROVIDER", "tcp")
@@ -128,7 +128,7 @@ func TestNamespaces(t *testing.T) {
 // TestMeasureAcross is TestMeasure by TCP.
 func TestMeasureAcross(t *testing.T) {
 	if os.Getenv(measureVariable) == "" {
-		t.Skip(measureVariable + " says whether to measure")
+		t.Skip("skipped: this measures, and checks nothing; it runs where " + measureVariable + " is set")
 	}
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)
