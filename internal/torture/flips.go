@@ -19,7 +19,7 @@ var flips = attack{
 // flippable are runs that are stopped after some passes, and gone on with to the last.
 var flippable = []problem{
 	{"forbidden", "typed", []string{"--counting", "trw", "--max-passes", "8"}},
-	{"path", "grid", []string{"--l2", "auto", "--eval", "dev=GRID/1.npz", "--method", "full", "--precision", "f32", "--max-passes", "8"}},
+	{"path", "grid", []string{"--l2", "auto", "--eval", "dev=GRID/1.npz", "--method", "full", "--max-passes", "8"}},
 	{"numbers", "one", []string{"--counting", "ONE/numbers.txt", "--max-passes", "8"}},
 	{"pseudo", "grid", []string{"--method", "pseudo", "--untied", "--l2", "0.1", "--max-passes", "4"}},
 }

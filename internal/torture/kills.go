@@ -22,7 +22,7 @@ var kills = attack{
 // killable are trainings that write a checkpoint whenever they may.
 var killable = []problem{
 	{"grid", "grid", []string{"--blocks", "3x3", "--order", "random", "--rtol", "1e-7", "--max-passes", "150"}},
-	{"grid-f32", "grid", []string{"--precision", "f32", "--blocks", "2x3", "--rtol", "1e-6", "--max-passes", "150"}},
+	{"grid-blocks", "grid", []string{"--blocks", "2x3", "--rtol", "1e-6", "--max-passes", "150"}},
 	{"hidden", "ba", []string{"--counting", "trw", "--l2", "0.1", "--max-passes", "100"}},
 	{"hidden-full", "ba", []string{"--method", "full", "--l2", "0.1", "--rtol", "1e-7", "--max-passes", "150"}},
 	{"images", "images", []string{"--list", "IMAGES/train.txt", "--eval", "dev=IMAGES/test.txt", "--eval-every", "2", "--max-passes", "6"}},

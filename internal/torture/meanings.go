@@ -134,13 +134,13 @@ const (
 // changes are all of them.
 func changes() (all []change) {
 	for _, option := range []string{
-		"--seed 2", "--method full", "--method pseudo", "--step adagrad:0.1", "--order random", "--blocks 2x2", "--blocks 7", "--partition range", "--together 3", "--precision f32", "--pairs",
+		"--seed 2", "--method full", "--method pseudo", "--step adagrad:0.1", "--order random", "--blocks 2x2", "--blocks 7", "--partition range", "--together 3", "--pairs",
 		"--l2 0.3", "--counting convex", "--counting bethe", "--inner-sweeps 7", "--inner-tol 0.01", "--no-edges", "--init typed-run/model.safetensors", "--states a,b,c", "--untied", "--bins 4",
 		"--observed train", "--no-bias", "--neighbours 8", "--list x.txt", "--kind images", "--eval dev=data/1.npz", "--class-weights balanced",
 	} {
 		all = append(all, change{"another option", nil, goOn + " " + option, either, ""})
 	}
-	for _, option := range []string{"--seed 2", "--l2 0.3", "--counting convex", "--blocks 2x2", "--precision f32", "--order random"} {
+	for _, option := range []string{"--seed 2", "--l2 0.3", "--counting convex", "--blocks 2x2", "--order random"} {
 		all = append(all, change{"another option", nil, "train r --resume -q " + option, refusal, ""})
 	}
 	files := func(name string, make func(t *trial), want verdict, says string) {
