@@ -26,9 +26,8 @@ func (v aboveZero) Set(text string) error {
 	if err := v.Value.Set(text); err != nil {
 		return err
 	}
-	switch v.String() {
-	case "0", "-0", "0s":
-		return errors.New("it is zero")
+	if is := v.String(); is == "0" || is == "0s" || strings.HasPrefix(is, "-") {
+		return errors.New("it is not above 0")
 	}
 	return nil
 }

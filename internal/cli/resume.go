@@ -59,7 +59,7 @@ func (f *trainFlags) resumed(args []string) (dir string, data []string, err erro
 		return "", nil, usagef("--resume: name the run folder: blockbp train RUN --resume")
 	}
 	if _, err := os.Stat(args[0]); err != nil && len(args) == 1 {
-		return "", nil, err
+		return "", nil, &exitError{codeOf(err), fmt.Errorf("--resume: %s: no such file or directory; want the folder of a run to go on with: blockbp train RUN --resume", args[0])}
 	}
 	return "", nil, usagef("--resume: %s is no run folder (it has no config.json); name the one to go on with: blockbp train RUN --resume", args[0])
 }
@@ -75,7 +75,13 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 	if len(config.Data) == 0 {
 		return nil, nil, dataf("%s: it names no data to go on with", filepath.Join(dir, "config.json"))
 	}
-	sources = map[string]string{}
+	// Of two ways to say one thing the command line has chosen one.
+	sources, instead := map[string]string{}, ""
+	for one, other := range map[string]string{"l2": "prior", "prior": "l2"} {
+		if cmd.Flags().Changed(one) {
+			instead = other
+		}
+	}
 	if path, ok := config.Options["model"].Value.(string); ok && isModelFile(path) {
 		config.Options[copyOption] = config.Options["model"] // as runs of earlier versions call it
 		delete(config.Options, "model")
@@ -83,7 +89,7 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		o, ok := config.Options[f.Name]
 		switch {
-		case !ok || f.Changed || o.Value == nil:
+		case !ok || f.Changed || o.Value == nil || f.Name == instead:
 			return
 		case slices.Contains([]string{"out", "resume", "config", forceOption}, f.Name): // they are of one command
 			return

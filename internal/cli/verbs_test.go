@@ -871,8 +871,20 @@ func TestCheckPlotCompare(t *testing.T) {
 
 	compared := filepath.Join(folder, "compared")
 	o = mustRun(t, "compare", dir, gridRun(t), "-o", compared)
-	if !strings.Contains(o.stdout, "distance to first") || !strings.Contains(o.stdout, "converged") {
-		t.Errorf("compare printed\n%s", o.stdout)
+	var ended struct{ Suboptimality float64 }
+	if err := json.Unmarshal([]byte(readFile(t, dir, "result.json")), &ended); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"distance to first", "converged", "above optimum", fmt.Sprintf("≤ %.2g", ended.Suboptimality)} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("compare printed no %q:\n%s", want, o.stdout)
+		}
+	}
+	var about struct {
+		Training struct{ Suboptimality float64 }
+	}
+	if mustRun(t, "info", dir, "--json").json(t, &about); about.Training.Suboptimality != ended.Suboptimality || ended.Suboptimality == 0 {
+		t.Errorf("the model has the suboptimality %v, the result %v", about.Training.Suboptimality, ended.Suboptimality)
 	}
 	if want := []string{"compare.json", "plots", "report.html"}; !slices.Equal(namesIn(compared), want) {
 		t.Errorf("compare made %q, want %q", namesIn(compared), want)

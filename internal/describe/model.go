@@ -201,7 +201,9 @@ func objectRows(name string, raw json.RawMessage) (rows [][]string) {
 			return [][]string{{name, string(raw)}}
 		}
 		text := string(value)
-		if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
+		if text == "null" {
+			text = job.Known("", runfolder.Float(math.NaN()))
+		} else if unquoted := ""; json.Unmarshal(value, &unquoted) == nil {
 			text = unquoted
 		}
 		if runes := []rune(text); len(runes) > longestValue {

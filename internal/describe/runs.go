@@ -84,6 +84,7 @@ type runRow struct {
 	Status     string          `table:"status"`
 	Objective  string          `table:"objective"`
 	Gradient   runfolder.Float `table:"gradient;%.2g"`
+	Bound      string          `table:"above optimum"`
 	Iterations int             `table:"iterations"`
 	Passes     float64         `table:"passes;%.1f"`
 	Seconds    float64         `table:"seconds;%.2f"`
@@ -95,7 +96,7 @@ func (runs Runs) Table() report.Table {
 	rows := make([]runRow, len(runs))
 	for i, r := range runs {
 		n := &r.summary
-		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm, n.Iterations, n.Passes, n.Seconds, r.Distance}
+		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm, job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, r.Distance}
 	}
 	return report.TableOf(rows, "table")
 }

@@ -400,14 +400,20 @@ func within(path string, others []string) bool {
 // it could not end as one that never stopped. The file that options once came from
 // is kept on the record.
 func (c Config) goesOnFrom(before *Config, dir string) error {
-	for _, name := range keptOptions {
+	differs := func(name string) bool {
 		was, ok := before.Options[name]
-		is := c.Options[name]
-		if !ok || jsonText(was.Value) == jsonText(is.Value) {
-			continue
-		}
-		note := ""
-		if is.Source == SourceDefault {
+		return ok && jsonText(was.Value) != jsonText(c.Options[name].Value)
+	}
+	given := func(name string) bool { return c.Options[name].Source != SourceDefault }
+	// What was asked for is the cause, and a default may follow from it.
+	at := slices.IndexFunc(keptOptions, func(name string) bool { return differs(name) && given(name) })
+	if at < 0 {
+		at = slices.IndexFunc(keptOptions, differs)
+	}
+	if at >= 0 {
+		name, note := keptOptions[at], ""
+		was, is := before.Options[name], c.Options[name]
+		if !given(name) {
 			note = " (the default)"
 		}
 		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; give the same value, or start a new run",

@@ -268,10 +268,11 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Reason     string          `json:"reason"`
 			Objective  runfolder.Float `json:"objective"`
 			GradNorm   runfolder.Float `json:"grad_norm"`
+			Bound      runfolder.Float `json:"suboptimality"`
 			Iterations int             `json:"iterations"`
 			Passes     float64         `json:"passes"`
 			Convex     bool            `json:"convex"`
-		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), f.Iterations, f.Passes, f.Convex}),
+		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex}),
 	}
 	if o.Method == learn.Exact {
 		meta[MetaCounting] = countingExact
