@@ -28,6 +28,9 @@ const (
 	sourceFlag    = "flag"
 )
 
+// ofOneCommand are options that are known before a file is read, and that no run to resume has set.
+var ofOneCommand = []string{"config", "resume", forceOption, "mpi", "stall"}
+
 // applyConfig sets the flags of cmd that were not given on the command line from
 // a TOML file whose keys are their names, and returns every flag's value with
 // its source. path may be empty. recalled are the sources of flags that a run to
@@ -157,7 +160,7 @@ func (a *app) locate(err error) error {
 // did so.
 func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
-	if commandLineOnly := []string{"config", "help", "resume", forceOption}; flag != nil && slices.Contains(commandLineOnly, key) {
+	if commandLineOnly := slices.Concat(ofOneCommand, []string{"help"}); flag != nil && slices.Contains(commandLineOnly, key) {
 		return false, usagef("%s: option %q is not for a file: give --%s on the command line", place, key, key)
 	}
 	if flag == nil {

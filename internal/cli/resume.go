@@ -91,7 +91,7 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 		switch {
 		case !ok || f.Changed || o.Value == nil || f.Name == instead:
 			return
-		case slices.Contains([]string{"out", "resume", "config", forceOption}, f.Name): // they are of one command
+		case f.Name == "out" || slices.Contains(ofOneCommand, f.Name):
 			return
 		case o.Source == job.SourceDefault && !slices.Contains(job.CourseOptions, f.Name):
 			return

@@ -79,9 +79,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
 	if isRead {
 		a.events = &events{to: stderr}
-		a.events.send(startEvent{readBuild().Version})
 	}
 	a.muteBeside()
+	a.events.send(startEvent{readBuild().Version})
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/blockbp/blockbp/internal/distributed"
-	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -64,33 +63,38 @@ func (a *app) join(f *trainFlags) (*team, error) {
 // other's files.
 func (a *app) refuseTeam(cmd *cobra.Command) error {
 	launch, found := distributed.Detect()
-	if !found || launch.Size <= 1 || cmd.Name() == "train" || a.declared[cmd] == nil {
+	if ranks := cmd.Flags().Lookup("ranks"); !found || cmd.Name() == "train" || ranks != nil && ranks.Changed {
 		return nil
 	}
-	if ranks := cmd.Flags().Lookup("ranks"); ranks != nil && ranks.Changed {
+	if launch.Size <= 1 || a.declared[cmd] == nil {
+		a.unmute()
 		return nil
 	}
-	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, mpiexec or srun", cmd.Name(), launch.Size)
+	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, mpiexec or srun; in a script of theirs, unset %s in one process", cmd.Name(), launch.Size, launch.Variable)
 }
 
 // streams are where a process writes to.
-type streams struct{ stdout, stderr io.Writer }
+type streams struct {
+	stdout, stderr io.Writer
+	events         *events
+}
 
 // mute keeps a process beside another from saying the same.
 func (a *app) mute() {
 	if a.loud == nil {
-		a.loud = &streams{a.stdout, a.stderr}
-		a.stdout, a.stderr = io.Discard, io.Discard
+		a.loud = &streams{a.stdout, a.stderr, a.events}
+		a.stdout, a.stderr, a.events = io.Discard, io.Discard, nil
 	}
 }
 
 func (a *app) unmute() {
 	if a.loud != nil {
-		a.stdout, a.stderr, a.loud = a.loud.stdout, a.loud.stderr, nil
+		a.stdout, a.stderr, a.events, a.loud = a.loud.stdout, a.loud.stderr, a.loud.events, nil
 	}
 }
 
-// muteBeside mutes a process that its launcher says is beside another.
+// muteBeside mutes a process that its launcher says is beside another, until refuseTeam knows that
+// each does something of its own.
 func (a *app) muteBeside() {
 	if launch, found := distributed.Detect(); found && launch.Rank > 0 {
 		a.mute()
@@ -172,7 +176,8 @@ func (t *team) end(err error) error {
 	return err
 }
 
-// everywhere reports whether an error is one of what all processes compute.
+// everywhere reports whether an error is one that all processes come to: of what all compute, or
+// an interruption, which they agree on.
 func everywhere(err error) bool {
-	return errors.As(err, new(*learn.DivergedError)) || errors.Is(err, learn.ErrState) || errors.Is(err, context.Canceled) || errors.As(err, new(*job.Error))
+	return errors.As(err, new(*learn.DivergedError)) || errors.Is(err, learn.ErrState) || errors.Is(err, context.Canceled) || codeOf(err) == exitInterrupted
 }

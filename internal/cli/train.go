@@ -136,17 +136,17 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if folder != nil {
 		defer folder.Close()
 	}
-	if err = t.together(err); err != nil && t.follows() && errors.As(err, new(*distributed.RankError)) {
-		return nil // process 0 says it, and its exit code is that of the job
+	if err = t.together(err); t.follows() {
+		if err == nil && !f.dryRun {
+			err = p.Follow(a.ctx, folder, t.together)
+		}
+		if errors.As(err, new(*distributed.RankError)) {
+			return nil // process 0 says it, and its exit code is that of the job
+		}
+		return err
 	}
 	if err != nil {
 		return err
-	}
-	if t.follows() {
-		if f.dryRun {
-			return nil
-		}
-		return p.Follow(a.ctx, folder)
 	}
 	if f.dryRun {
 		return a.describeTraining(f, p)
@@ -155,7 +155,7 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	show := newDisplay(a, f.quiet, p.Settings)
 	watch := show.watch()
 	if t != nil {
-		watch.Fitted, watch.SaveNow = t.leave, t.group.TakeSignal
+		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.leave, t.group.TakeSignal
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()

@@ -19,6 +19,7 @@ const Variable = "BLOCKBP_MPI"
 type Launch struct {
 	By         string // "Open MPI", "MPICH" or "PMIx", each with what is compatible to it
 	Rank, Size int    // of the job; -1 where the environment does not say
+	Variable   string // of the environment, that says so
 }
 
 // launchers are the variables by which launchers tell rank and size. Open MPI sets those of
@@ -36,7 +37,7 @@ func Detect() (launch Launch, found bool) {
 		if os.Getenv(l.rank) == "" {
 			continue
 		}
-		launch = Launch{By: l.by, Rank: number(l.rank), Size: number(l.size)}
+		launch = Launch{By: l.by, Rank: number(l.rank), Size: number(l.size), Variable: l.rank}
 		if l.rank == "MPI_LOCALRANKID" {
 			launch.Rank, launch.Size = -1, -1 // these count on one machine only
 		}

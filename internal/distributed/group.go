@@ -463,5 +463,8 @@ func (g *Group) missing(waited time.Duration) string {
 	if len(to) > 0 {
 		says = append(says, "nothing was taken by "+strings.Join(to, ", "))
 	}
+	if says == nil {
+		says = []string{"all messages had come, and just too late"}
+	}
 	return fmt.Sprintf("after %.3g s %s; it hangs, cannot be reached, or needs longer than it may", waited.Seconds(), strings.Join(says, ", "))
 }

@@ -84,11 +84,11 @@ func TestDetect(t *testing.T) {
 		set  map[string]string
 		want Launch
 	}{
-		{map[string]string{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_RANK": "1"}, Launch{"Open MPI", 1, 4}},
-		{map[string]string{"PMI_RANK": "2", "PMI_SIZE": "3", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "1"}, Launch{"MPICH", 2, 3}},
-		{map[string]string{"MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "2"}, Launch{"MPICH", -1, -1}},
-		{map[string]string{"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "8"}, Launch{"PMIx", 0, 8}},
-		{map[string]string{"PMIX_RANK": "0"}, Launch{"PMIx", 0, -1}},
+		{map[string]string{"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "PMIX_RANK": "1"}, Launch{"Open MPI", 1, 4, "OMPI_COMM_WORLD_RANK"}},
+		{map[string]string{"PMI_RANK": "2", "PMI_SIZE": "3", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "1"}, Launch{"MPICH", 2, 3, "PMI_RANK"}},
+		{map[string]string{"MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "2"}, Launch{"MPICH", -1, -1, "MPI_LOCALRANKID"}},
+		{map[string]string{"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "8"}, Launch{"PMIx", 0, 8, "PMIX_RANK"}},
+		{map[string]string{"PMIX_RANK": "0"}, Launch{"PMIx", 0, -1, "PMIX_RANK"}},
 	} {
 		t.Run("", func(t *testing.T) {
 			for name, value := range c.set {
@@ -102,7 +102,7 @@ func TestDetect(t *testing.T) {
 }
 
 func TestDisagree(t *testing.T) {
-	launch := Launch{"MPICH", 2, 4}
+	launch := Launch{By: "MPICH", Rank: 2, Size: 4}
 	if err := disagree(launch, "x", 4); err != nil {
 		t.Error(err)
 	}

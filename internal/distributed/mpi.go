@@ -3,7 +3,6 @@
 package distributed
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -174,15 +173,15 @@ func (e *mpi) load(names []string) error {
 // open loads the first library that can be loaded. Global: the plug-ins of Open MPI look
 // for their symbols there.
 func (e *mpi) open(names []string) (handle uintptr, err error) {
-	var problems []error
+	var problems []string
 	for _, name := range names {
 		if handle, err = purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL); err == nil {
 			e.path = name
 			return handle, nil
 		}
-		problems = append(problems, err)
+		problems = append(problems, err.Error())
 	}
-	return 0, fmt.Errorf("%w\ntried:\n%w", ErrNoLibrary, errors.Join(problems...))
+	return 0, fmt.Errorf("%w; tried: %s", ErrNoLibrary, strings.Join(problems, "; "))
 }
 
 // findHandles tells libraries apart. One that has the standard interface of MPI 5 says so;

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/machine"
@@ -44,6 +45,8 @@ func (p *Prepared) idleHints() []string {
 	case p.Memory.Repeated:
 		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
+	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c learn.Cut) bool { return c.Blocks > 1 }):
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: as many processes as networks, with all threads, are as fast", size-networks, size)}
 	case p.Settings.Method != learn.BBPL:
 		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, cuts them", size-networks, size)}
 	case p.Settings.Together*networks < size:
@@ -66,19 +69,18 @@ func fitTogether(ctx context.Context, problem learn.Problem, s learn.Settings) (
 }
 
 // Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
-// nothing. folder is that of process 0, as far as it says what to resume.
-func (p *Prepared) Follow(ctx context.Context, folder *Folder) error {
+// nothing. folder is that of process 0, as far as it says what to resume, and opened is
+// Watch.Opened.
+func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error) error) error {
 	own := *p
 	r, err := openRun(nil, &own, Watch{})
-	if err != nil {
-		return err
-	}
-	if folder.Resume {
-		state, err := learn.ReadState(filepath.Join(folder.Dir, checkpointFile))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // there may be none yet
-			return err
+	if err == nil && folder.Resume {
+		if own.Settings.Resume, err = learn.ReadState(filepath.Join(folder.Dir, checkpointFile)); errors.Is(err, fs.ErrNotExist) {
+			err = nil // there may be none yet
 		}
-		own.Settings.Resume = state
+	}
+	if err := opened(err); err != nil {
+		return err
 	}
 	if err := r.beginWithFeatures(ctx); err != nil {
 		return err

@@ -19,6 +19,9 @@ import (
 type Watch struct {
 	// Note says what the user would not expect, in words.
 	Note func(text string)
+	// Opened is told that the folder is open, and with it the run to resume, or why not; its answer
+	// ends the training unless it is nil. Processes that train together agree there.
+	Opened func(error) error
 	// Iteration is told of every iteration and check.
 	Iteration func(learn.Event)
 	// Checking is told of every pass of a check, as learn.Settings.Checking.
@@ -39,6 +42,13 @@ func (w Watch) note(format string, a ...any) {
 	if w.Note != nil {
 		w.Note(fmt.Sprintf(format, a...))
 	}
+}
+
+func (w Watch) opened(err error) error {
+	if w.Opened != nil {
+		return w.Opened(err)
+	}
+	return err
 }
 
 func (w Watch) iteration(e learn.Event) {
@@ -90,11 +100,12 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 		defer folder.Close()
 	}
 	own := *p
-	if err := own.recallChoice(ctx, folder); err != nil {
-		return nil, err
+	var run *run
+	err := own.recallChoice(ctx, folder)
+	if err == nil {
+		run, err = openRun(folder, &own, watch)
 	}
-	run, err := openRun(folder, &own, watch)
-	if err != nil {
+	if err := watch.opened(err); err != nil {
 		return nil, err
 	}
 	if own.choice != nil {
