@@ -53,18 +53,15 @@ const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
 	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
 	wholeSweeps = 3
-	// exactSweeps of a forest, back and forth, make its beliefs marginals.
-	exactSweeps = 2
 	// maxCheckPasses ends a check whose messages do not settle, and fewPasses or finalShare
 	// of the passes of the run, if that is more, the check of a run that a limit ended:
-	// somebody asked for an end.
+	// somebody asked for an end. As few may bring no smaller residual before messages are
+	// damped, where convergence is not certain anyway.
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
 	// unknownShare of the tolerance is what may be left unknown of the gradient's norm.
 	unknownShare = 0.05
-	// refusalMargin multiplies what seems to be left before a claim is given up for it.
-	refusalMargin = 3
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
@@ -75,9 +72,6 @@ const (
 	// 1 + |L|, with which convergence is claimed where no suboptimality is known, or messages
 	// ascend no dual.
 	closedGap = 1e-6
-	// checkStall is how many passes may bring no smaller residual before messages are
-	// damped, where convergence is not certain anyway.
-	checkStall = 10
 )
 
 func (l *learner) maxCheckPasses() int {
@@ -214,7 +208,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	c.Residual, c.Current = c.Current, 0
 	if c.Residual < c.Smallest {
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
-	} else if c.Passes-c.SmallestAt >= checkStall && !l.ascends {
+	} else if c.Passes-c.SmallestAt >= fewPasses && !l.ascends {
 		c.Damping = bp.MoreDamping(c.Damping)
 		l.progress.Damping = c.Damping
 		c.Smallest, c.SmallestAt = c.Residual, c.Passes
@@ -250,10 +244,9 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		// Messages that ascend no dual may leave F far above L where the gradient has settled.
 		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
 		c.Settled = most <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
-		decided = c.Settled && (norm+left <= tolerance || norm-left > tolerance)
-		if norm-refusalMargin*left > tolerance && !c.Again {
-			decided, c.Settled = true, true // it is refused
-		}
+		refused := norm-left > tolerance && (c.Settled || l.ascends && !c.Again)
+		c.Settled = c.Settled || refused
+		decided = refused || c.Settled && norm+left <= tolerance
 	case c.Purpose == checkCurvature:
 		c.Settled = l.lanczos.settled(l.gradient, c.Change, c.Passes >= l.maxCheckPasses())
 		decided = c.Settled

@@ -40,7 +40,7 @@ func (l *learner) watchMessages(moved bool, residual float64) {
 	if s.Iterations++; s.Iterations < l.perPass() {
 		return
 	}
-	patience := checkStall
+	patience := fewPasses
 	if s.Current < circling {
 		patience = longStall
 	}

@@ -288,6 +288,9 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
+// exactSweeps of a forest, back and forth, make its beliefs marginals.
+const exactSweeps = 2
+
 // wholeLimits are those of a visit in a whole pass at the same weights.
 func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.exact {

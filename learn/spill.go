@@ -49,6 +49,11 @@ func (l *learner) spaceBytes() (bytes int64) {
 			bytes += spill.Room[float64](messages + beliefs)
 		}
 	}
+	return bytes + l.listBytes()
+}
+
+// listBytes is what the lists of the blocks take of it.
+func (l *learner) listBytes() (bytes int64) {
 	l.eachPartition(func(p *partition.Partition) {
 		p.EachList(func(list *[]int32) { bytes += spill.Room[int32](len(*list)) })
 	})

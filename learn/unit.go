@@ -239,9 +239,15 @@ func (l *learner) unitsMemory(m *Memory) {
 	inferences := fmt.Sprintf("%d inferences", len(l.units))
 	l.addKept(m, "messages", messages, false, "8 bytes for each state of both ends of every edge, in %s", inferences)
 	l.addKept(m, "beliefs of nodes", beliefs, false, "8 bytes for each state of every node, in %s", inferences)
-	l.addKept(m, "beliefs of edges between blocks that few edges join", kept, false, "8 × (joint states + 1) for each of these edges")
+	l.addKept(m, "beliefs of edges between blocks that few edges join", kept, false, "8 × (joint states + 2) for each of these edges")
 	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
-	m.Add("blocks and indices", l.indexBytes(), "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
+	index := l.indexBytes()
+	if l.settings.Spill != "" {
+		lists := float64(l.listBytes())
+		index -= min(index, lists)
+		l.addKept(m, "lists of blocks", lists, false, "nodes and edges in %d blocks", l.blocks)
+	}
+	m.Add("blocks and indices", index, "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
 }
 
 // indexBytes is what the lists of whole numbers take that say where everything is: of

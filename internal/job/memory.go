@@ -22,6 +22,9 @@ func (p *Prepared) Forecast() *learn.Memory {
 	for _, item := range p.Memory.Items {
 		m.AddItem(item)
 	}
+	if p.pool != nil {
+		m.AddItem(learn.MemoryItem{Name: "counting numbers and scaled features", Bytes: p.pool.Bytes, Reason: "as they lie there now", Spilled: true})
+	}
 	if bytes := p.evaluationBytes(); bytes > 0 {
 		m.Add("evaluation", bytes, "whole networks are inferred on %d threads, while the learner keeps what it has", p.Options.Threads)
 	} else if p.Options.AutoL2 {

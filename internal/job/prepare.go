@@ -62,6 +62,9 @@ type Prepared struct {
 	choosing bool    // what is left open is chosen by folds of labels
 	choice   *Choice // that was made, or nil
 
+	// pool has counting numbers and copies of features in files, where Options.Spill is set.
+	pool *spill.Pool
+
 	// scale is that of the features in Problem; nil: they are as they are.
 	scale *standardise.Map
 
@@ -89,7 +92,10 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	}
 	o.Counting = o.countingFor(t.Set)
 	p := &Prepared{Options: o, Task: t, asked: asked}
-	if p.Problem, err = o.problem(&t); err != nil {
+	if o.Spill != "" {
+		p.pool = &spill.Pool{Folder: o.Spill}
+	}
+	if p.Problem, err = o.problem(&t, p.pool); err != nil {
 		return nil, err
 	}
 	p.choosing = p.chooses()
@@ -177,8 +183,8 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 			return err
 		}
 		var space *spill.Space // of features that may be in use until the program ends
-		if folder := p.Options.Spill; folder != "" {
-			if space, err = spill.Reserve(folder, p.scale.Room(in)); err != nil {
+		if p.pool != nil {
+			if space, err = p.pool.Reserve(p.scale.Room(in)); err != nil {
 				return err
 			}
 		}
@@ -199,8 +205,8 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 	return c
 }
 
-// problem is what the learner is to minimise.
-func (o *Options) problem(t *Task) (learn.Problem, error) {
+// problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
+func (o *Options) problem(t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	samples := 0.0 // N of the objective
 	for _, in := range problem.Data {
@@ -218,8 +224,8 @@ func (o *Options) problem(t *Task) (learn.Problem, error) {
 	if problem.Counting, err = Counting(numbers, o.Seed, false); err != nil {
 		return problem, err
 	}
-	if o.Spill != "" {
-		problem.Counting = spilled(problem.Counting, o.Spill)
+	if pool != nil {
+		problem.Counting = spilled(problem.Counting, pool)
 	}
 	if t.Initial != nil {
 		problem.Model = t.Initial.Model
@@ -273,7 +279,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	}
 	o.Counting = o.countingFor(set)
 	p := &Prepared{Options: o, Task: Task{Owned: true}}
-	if p.Problem, err = o.problem(&Task{Set: set}); err != nil {
+	if p.Problem, err = o.problem(&Task{Set: set}, nil); err != nil {
 		return nil, err
 	}
 	if err := p.standardise(ctx); err != nil {

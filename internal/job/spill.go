@@ -8,9 +8,9 @@ import (
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// spilled returns what makes the same counting numbers, in files of a folder. They are there until
-// the program ends: nobody knows how long they are in use.
-func spilled(make counting.Func, folder string) counting.Func {
+// spilled returns what makes the same counting numbers in a pool: nobody knows how long they are in
+// use.
+func spilled(make counting.Func, pool *spill.Pool) counting.Func {
 	var lock sync.Mutex
 	moved := map[*counting.Numbers]bool{}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
@@ -25,7 +25,7 @@ func spilled(make counting.Func, folder string) counting.Func {
 		for _, list := range lists {
 			bytes += spill.Room[float64](len(*list))
 		}
-		space, err := spill.Reserve(folder, bytes)
+		space, err := pool.Reserve(bytes)
 		if err != nil {
 			return nil, err
 		}

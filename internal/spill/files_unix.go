@@ -5,6 +5,7 @@ package spill
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -35,6 +36,10 @@ func unmap(bytes []byte) { _ = unix.Munmap(bytes) }
 // named makes a file that has a name for a moment.
 func named(folder string) (*os.File, error) {
 	file, err := os.CreateTemp(folder, ".blockbp-spill-*")
+	var path *fs.PathError
+	if errors.As(err, &path) { // it names a file that nobody knows
+		return nil, path.Err
+	}
 	if err != nil {
 		return nil, err
 	}

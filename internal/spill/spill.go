@@ -9,6 +9,7 @@ package spill
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/machine"
@@ -45,8 +46,11 @@ type Error struct {
 
 func (e *Error) Error() string {
 	text := fmt.Sprintf("--spill %s: %s are to be kept there: %v", e.Folder, memory.Text(float64(e.Bytes)), e.Cause)
-	if full(e.Cause) {
+	switch {
+	case full(e.Cause):
 		text += "; name a folder on a disk with as much room, or leave --spill out if there is memory enough"
+	case errors.Is(e.Cause, fs.ErrNotExist):
+		text += "; make the folder first"
 	}
 	return text
 }
@@ -63,6 +67,32 @@ func Reserve(folder string, bytes int64) (*Space, error) {
 		return nil, &Error{folder, bytes, err}
 	}
 	return &Space{mapped, mapped}, nil
+}
+
+// Pool makes Spaces in a folder that lie in few files, as the system maps only so many. They are
+// there until the program ends.
+type Pool struct {
+	Folder string
+	// Bytes is what its files take.
+	Bytes int64
+	free  []byte
+}
+
+// poolFile is the least that a file of a Pool takes.
+const poolFile = 1 << 20
+
+// Reserve makes a Space of so many bytes. The error is an *Error.
+func (p *Pool) Reserve(bytes int64) (*Space, error) {
+	if bytes > int64(len(p.free)) {
+		s, err := Reserve(p.Folder, max(bytes, poolFile))
+		if err != nil {
+			return nil, err
+		}
+		p.Bytes, p.free = p.Bytes+int64(len(s.bytes)), s.bytes
+	}
+	s := &Space{free: p.free[:bytes]}
+	p.free = p.free[bytes:]
+	return s, nil
 }
 
 // Zeros returns n zeros of a Space, or where s is nil of memory. More than was reserved is a panic.

@@ -58,7 +58,43 @@ func TestNoFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "missing")
 	_, err := Reserve(folder, 3<<30)
 	var no *Error
-	if !errors.As(err, &no) || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNoFiles) || !strings.Contains(err.Error(), "--spill "+folder+": 3.0 GiB") {
+	if !errors.As(err, &no) || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNoFiles) || !strings.Contains(err.Error(), "--spill "+folder+": 3.0 GiB") || strings.Contains(err.Error(), ".blockbp-spill") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPool: many small Spaces share a file, and hold what is written to them.
+func TestPool(t *testing.T) {
+	p := &Pool{Folder: t.TempDir()}
+	const many = 1000
+	var all [][]float64
+	for i := range many {
+		s, err := p.Reserve(Room[float64](9))
+		if errors.Is(err, errNoFiles) {
+			t.Skip("skipped: this system has no files of this kind; the test runs on Linux, macOS and BSD")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := Zeros[float64](s, 9)
+		for j := range x {
+			x[j] = float64(i)
+		}
+		all = append(all, x)
+	}
+	for i, x := range all {
+		if x[0] != float64(i) || x[8] != float64(i) {
+			t.Fatalf("space %d holds %v", i, x)
+		}
+	}
+	if p.Bytes != poolFile {
+		t.Errorf("%d small spaces take %d bytes, want %d", many, p.Bytes, poolFile)
+	}
+	large, err := p.Reserve(3 * poolFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := Zeros[float64](large, 3*poolFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*poolFile {
+		t.Errorf("a large one begins and ends with %v and %v, and %d bytes are taken", x[0], x[len(x)-1], p.Bytes)
 	}
 }
