@@ -92,13 +92,12 @@ func (l *learner) partSize(part int32) (n int) {
 // writtenTogether is how many numbers of a part are written at a time: pieces have a few each.
 const writtenTogether = 1 << 13
 
-// writePart writes the file of a part, if it has blocks, and returns its checksum.
-func (l *learner) writePart(path string, part int32) (checksum string, err error) {
+// writePart writes the file of a part, if it has blocks, through a buffer, and returns its checksum.
+func (l *learner) writePart(path string, part int32, buffer []float64) (checksum string, err error) {
 	n := l.partSize(part)
 	if n == 0 {
 		return "", nil
 	}
-	buffer := make([]float64, 0, writtenTogether)
 	numbers := safetensors.NewChunks(partTensor, []int{n}, func(yield func([]float64) bool) {
 		buffer, more := buffer[:0], true
 		l.eachOfPart(part, func(x []float64) {
@@ -168,10 +167,10 @@ func (r *ranks) orderParts(path string) (*partFiles, error) {
 // writeParts writes the parts of this process, and returns the checksums of all when all are on the
 // disk. Where a process cannot, none of them stays.
 func (r *ranks) writeParts(path string, generation int) (checksums []string, err error) {
-	own := make([]string, mostParts)
+	own, buffer := make([]string, mostParts), make([]float64, writtenTogether)
 	for part := range mostParts {
 		if r.owns(int32(part)) && err == nil {
-			own[part], err = r.l.writePart(partPath(path, part, generation), int32(part))
+			own[part], err = r.l.writePart(partPath(path, part, generation), int32(part), buffer)
 		}
 	}
 	syncFolder(filepath.Dir(path))

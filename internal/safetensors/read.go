@@ -131,6 +131,9 @@ func ReadInto[T Number](f *File, t Info, data []T) error {
 	return nil
 }
 
+// readTogether is how many elements ReadChunks reads at a time.
+const readTogether = 1 << 13
+
 // ReadChunks puts the elements of a tensor of f into chunks, one after the other: what NewChunks has
 // written. Together they must have as many.
 func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
@@ -138,18 +141,18 @@ func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
 		return fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, typeOf[T]())
 	}
 	size, left := sizes[t.DType], t.Elements()
-	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), min(left, chunkElements)*size)
-	buffer := make([]byte, min(left, chunkElements)*size)
+	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), readTogether*size)
 	for chunk := range chunks {
 		if left -= len(chunk); left < 0 {
 			break
 		}
-		for part := range slices.Chunk(chunk, chunkElements) {
-			raw := buffer[:len(part)*size]
-			if _, err := io.ReadFull(in, raw); err != nil {
+		for part := range slices.Chunk(chunk, readTogether) {
+			raw, err := in.Peek(len(part) * size)
+			if err != nil {
 				return fmt.Errorf("tensor %q: %w", t.Name, err)
 			}
 			decodeLittle(part, raw)
+			_, _ = in.Discard(len(raw)) // they are there
 		}
 	}
 	if left != 0 {
