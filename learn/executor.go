@@ -26,10 +26,12 @@ type executor interface {
 	// visited here, and what these see of others. Several goroutines do so, and no piece comes twice.
 	pieces(do func(u *unit, p piece))
 	// gather makes messages and beliefs of all blocks those of the last visits, here. Between visits an
-	// executor may have no more of them than visits need. collect does so in process 0 alone, with
-	// all else that a checkpoint has.
+	// executor may have no more of them than visits need.
 	gather()
-	collect()
+	// save calls write, in process 0 alone, with the state of the run; needs reports whether visits here
+	// see something of what a state has of the blocks of a part.
+	save(write func(*State) error) error
+	needs(part int32) bool
 }
 
 // threads is the executor of one process.
@@ -96,4 +98,15 @@ func (p piece) of(messages, beliefs []float64) []float64 {
 
 func (threads) gather() {}
 
-func (threads) collect() {}
+func (threads) needs(int32) bool { return true }
+
+func (e threads) save(write func(*State) error) error {
+	if !e.l.settings.first() {
+		return nil
+	}
+	state, err := e.l.snapshot()
+	if err != nil {
+		return err
+	}
+	return write(state)
+}

@@ -38,11 +38,11 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		defer l.recovering.forget() // the caller keeps the rule, and with it all that it refers to
 	}
 	if s.Resume != nil {
-		if err := l.restore(s.Resume); err != nil {
+		// Files that are written over next were read by all.
+		if err := s.common(l.restore(s.Resume)); err != nil {
 			return nil, err
 		}
 		s.Resume = nil // it was copied: let the memory go
-		s.any(false)   // and the file, which process 0 writes over, was read by all
 	}
 	return l.run(ctx, began)
 }
@@ -627,11 +627,7 @@ func (l *learner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	state, err := l.snapshot()
-	if err != nil || !l.settings.first() {
-		return err
-	}
-	return l.settings.Checkpoint(state)
+	return l.executor.save(l.settings.Checkpoint)
 }
 
 // finish makes the result. An interrupted run saves its state first.

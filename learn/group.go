@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/blockbp/blockbp/internal/simd"
@@ -8,7 +9,7 @@ import (
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
 // with the same problem and settings but for Threads, and for what only one of them should do.
-// Checkpoint is called in process 0 alone. The result is the same on all, to the last bit, and that of one process.
+// Checkpoint is called in process 0 alone, where all write what State.WriteFile is asked for. The result is the same on all, to the last bit, and that of one process.
 //
 // All processes call the same methods in the same order. A method returns when this process has
 // its part of the result; where another one has ended, a Group ends this one, too. Slices are used
@@ -34,7 +35,7 @@ type Group interface {
 	Bytes(own []byte) [][]byte
 }
 
-// first reports whether this is process 0, which has the whole state.
+// first reports whether this is process 0.
 func (s *Settings) first() bool { return s.Group == nil || s.Group.Rank() == 0 }
 
 // size is the number of processes.
@@ -62,6 +63,38 @@ func (s *Settings) any(x bool) bool {
 	}
 	return s.Group.Any(x)
 }
+
+// common returns in all processes the error of the first that has one.
+func (s *Settings) common(err error) error {
+	if s.Group == nil {
+		return err
+	}
+	var own []byte
+	if err != nil {
+		own = fmt.Appendf(nil, "%d%v", oneIf(errors.Is(err, ErrState)), err)
+	}
+	for r, text := range s.Group.Bytes(own) {
+		switch {
+		case len(text) == 0:
+		case r == s.Group.Rank():
+			return err
+		case text[0] == '1':
+			return &toldError{string(text[1:]), ErrState}
+		default:
+			return errors.New(string(text[1:]))
+		}
+	}
+	return nil
+}
+
+// toldError is an error of another process.
+type toldError struct {
+	text string
+	kind error
+}
+
+func (e *toldError) Error() string { return e.text }
+func (e *toldError) Unwrap() error { return e.kind }
 
 // sameEverywhere refuses a run whose processes have other data, blocks or counting numbers.
 func (l *learner) sameEverywhere() error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,30 +55,24 @@ func TestGroup(t *testing.T) {
 			t.Parallel()
 			run := func(size int) (*Result, []float64, string) {
 				var objectives []float64
-				state := ""
+				path := filepath.Join(t.TempDir(), "state")
 				result, err := together(t, size, c.problem, func(rank int) Settings {
-					s := c.settings
+					s := c.fresh()
 					s.Threads, s.MaxPasses = 1+rank%2, 40
-					if s.Step = FirstOrder(); c.step != "first order" {
-						s.Step = must(ParseStep(c.step))
-					}
 					s.Checkpoint, s.CheckpointEvery = func(*State) error { return nil }, time.Hour
 					if rank == 0 {
 						s.Recorder = func(e Event) error {
 							objectives = append(objectives, e.Objective, e.GradientNorm, e.Residual)
 							return nil
 						}
-						s.Checkpoint = func(x *State) error {
-							state = fmt.Sprintf("%s %v", timeless(x.progress), x.arrays)
-							return nil
-						}
+						s.Checkpoint = func(x *State) error { return x.WriteFile(path) }
 					}
 					return s
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return result, objectives, state
+				return result, objectives, stateIn(t, c, path)
 			}
 			one, events, state := run(1)
 			for size := 2; size <= 4; size++ {
@@ -94,6 +89,20 @@ func TestGroup(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stateIn is all that the files of a state have, as a process alone reads them.
+func stateIn(t *testing.T, c groupCase, path string) string {
+	t.Helper()
+	s := c.fresh()
+	s = must(s.resolve(&c.problem))
+	l := must(newLearner(&c.problem, &s))
+	defer l.close()
+	if err := l.restore(must(ReadState(path))); err != nil {
+		t.Fatal(err)
+	}
+	x := must(l.snapshot())
+	return fmt.Sprintf("%s %v", timeless(x.progress), x.arrays)
 }
 
 // Each process draws the sample of the Hessian from its own blocks, where messages of others are
@@ -151,33 +160,39 @@ func TestGroupHessian(t *testing.T) {
 // Passes with momentum begin where those of one process do. Their checkpoint is that of one, and any
 // number of processes goes on from it.
 func TestGroupMomentum(t *testing.T) {
-	p := crawling(t, 10)
-	run := func(size, rounds int, from *State) (result *Result, state *State) {
+	c := groupCase{crawling(t, 10), Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6}, "auto"}
+	run := func(size, rounds int, from string) (result *Result, path string) {
+		path = filepath.Join(t.TempDir(), "state")
 		results := make([]*Result, size)
 		processes(t, size, func(g Group) {
-			s := Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6, Group: g, Resume: from}
-			s.Checkpoint = func(x *State) error {
-				if g.Rank() == 0 {
-					state = x.clone()
-				}
-				return nil
+			s := c.fresh()
+			if s.Group = g; from != "" {
+				s.Resume = must(ReadState(from))
 			}
-			results[g.Rank()] = must(Fit(&countdown{context.Background(), rounds}, p, s))
+			s.Checkpoint = func(x *State) error { return x.WriteFile(path) }
+			results[g.Rank()] = must(Fit(&countdown{context.Background(), rounds}, c.problem, s))
 		})
-		return results[size-1], state
+		return results[size-1], path
 	}
-	_, want := run(1, 4*momentumFrom+6, nil)
+	_, path := run(1, 4*momentumFrom+6, "")
 	var at progress
-	if err := must(want.parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
+	if err := must(must(ReadState(path)).parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
 		t.Fatal("no momentum")
 	}
-	end, _ := run(1, math.MaxInt, want)
+	want := stateIn(t, c, path)
+	end, _ := run(1, math.MaxInt, path)
 	for size := 2; size <= 3; size++ {
-		if _, state := run(size, 4*momentumFrom+6, nil); fmt.Sprint(state.arrays) != fmt.Sprint(want.arrays) {
+		_, parts := run(size, 4*momentumFrom+6, "")
+		if stateIn(t, c, parts) != want {
 			t.Errorf("%d processes save another state than one", size)
 		}
-		if r, _ := run(size, math.MaxInt, want); !sameBits(end, r) {
-			t.Errorf("%d processes go on to %v, one to %v", size, r.Objective, end.Objective)
+		for after := 1; after <= 4; after++ {
+			if r, _ := run(after, math.MaxInt, parts); !sameBits(end, r) {
+				t.Errorf("%d processes go on from %d to %v, one to %v", after, size, r.Objective, end.Objective)
+			}
+		}
+		if r, _ := run(size, math.MaxInt, path); !sameBits(end, r) {
+			t.Errorf("%d processes go on from one to %v, one to %v", size, r.Objective, end.Objective)
 		}
 	}
 }
@@ -198,6 +213,15 @@ type groupCase struct {
 	problem  Problem
 	settings Settings
 	step     string // of ParseStep, or "first order"
+}
+
+// fresh are the settings with a step rule of their own.
+func (c *groupCase) fresh() Settings {
+	s := c.settings
+	if s.Step = FirstOrder(); c.step != "first order" {
+		s.Step = must(ParseStep(c.step))
+	}
+	return s
 }
 
 // groupCases are problems that are dealt over processes: those whose messages a linear system solves

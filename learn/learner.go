@@ -71,9 +71,10 @@ type learner struct {
 	hessian  *hessian  // nil: none is measured
 	partial  bool      // features of blocks of other processes are not here
 
-	executor executor
-	pool     *pool[visit]
-	workers  []*worker
+	executor   executor
+	generation int // of the files of the last state's parts: see stateparts.go
+	pool       *pool[visit]
+	workers    []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []unitResult

@@ -20,13 +20,13 @@ import (
 // neighbours of a block see of it, messages and beliefs at cut edges and contributions of pairs,
 // goes to the processes that these belong to.
 type ranks struct {
-	l     *learner
-	group Group
-	me    int
-	halos [][][]halo // [bundle][block·units + unit] what others need of it
-	// stale: blocks of other processes have moved on since gather, and unsaved: since collect.
-	stale, unsaved bool
-	bounds         []int // of parts
+	l      *learner
+	group  Group
+	me     int
+	halos  [][][]halo // [bundle][block·units + unit] what others need of it
+	stale  bool       // blocks of other processes may have moved on since gather
+	near   []bool     // [part] blocks here see something of it
+	bounds []int      // of parts
 
 	jobs          []int32 // of a round, that are mine
 	heads, bodies []float64
@@ -51,12 +51,15 @@ type heldGroup struct{ id, slot int32 }
 // newRanks deals the parts over the processes.
 func newRanks(l *learner, g Group) *ranks {
 	size := g.Size()
-	r := &ranks{l: l, group: g, me: g.Rank(), bounds: make([]int, size+1), counts: make([]int, size), send: make([][]float64, size), receive: make([][]float64, size), left: make([][]float64, size)}
+	r := &ranks{l: l, group: g, me: g.Rank(), bounds: make([]int, size+1), counts: make([]int, size), send: make([][]float64, size), receive: make([][]float64, size), left: make([][]float64, size), stale: true, near: make([]bool, mostParts)}
 	for i, b := range l.bundles {
 		r.halos = append(r.halos, make([][]halo, l.blocks*len(b.units)))
 		for block := range l.blocks {
 			for j := range b.units {
-				r.findHalos(job{i, block, j})
+				x := job{i, block, j}
+				r.findHalos(x)
+				part := b.part[r.at(x)]
+				r.near[part] = r.near[part] || r.owns(part) || len(r.halos[i][r.at(x)]) > 0
 			}
 		}
 	}
@@ -167,6 +170,9 @@ func (r *ranks) owner(part int32) int { return int(part) * r.group.Size() / most
 
 // has implements executor.
 func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owner(part) == r.me }
+
+// needs implements executor.
+func (r *ranks) needs(part int32) bool { return r.near[part] }
 
 // owns implements executor.
 func (r *ranks) owns(part int32) bool { return r.owner(part) == r.me }
@@ -281,7 +287,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 		r.gatherSplits(&v, n, whose)
 	case !v.resum:
 		r.exchange(&v, bundle, n, whose)
-		r.stale, r.unsaved = true, true
+		r.stale = true
 	}
 	if v.contribute || v.resum {
 		r.gatherBodies(&v, n, whose)
@@ -591,33 +597,19 @@ func (r *ranks) gather() {
 		return
 	}
 	r.stale = false
-	r.eachStretch(false, r.gatherBlocks)
-}
-
-// collect implements executor.
-func (r *ranks) collect() {
-	if !r.unsaved {
-		return
-	}
-	r.unsaved = false
-	r.eachStretch(true, r.collectBlocks)
-}
-
-// eachStretch calls do for blocks lo ≤ at < hi that have so many numbers together, through all blocks.
-func (r *ranks) eachStretch(all bool, do func(b *bundle, lo, hi, total int)) {
 	for _, b := range r.l.bundles {
 		for lo := 0; lo < len(b.part); {
 			hi, total := lo, 0
 			for ; hi < len(b.part) && (hi == lo || total < gathered); hi++ {
-				r.eachOwned(b, hi, all, func(x []float64) { total += len(x) })
+				r.l.eachOwned(b, hi, false, func(x []float64) { total += len(x) })
 			}
-			do(b, lo, hi, total)
+			r.gatherBlocks(b, lo, hi, total)
 			lo = hi
 		}
 	}
 }
 
-// gatherBlocks tells all processes messages and beliefs of some blocks.
+// gatherBlocks tells all processes messages and beliefs of blocks lo ≤ at < hi, which have so many numbers.
 func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 	r.bodies = numeric.Resize(r.bodies, total)
 	clear(r.counts)
@@ -626,7 +618,7 @@ func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 		for p := range r.counts {
 			for at := lo; at < hi; at++ {
 				if r.owner(b.part[at]) == p {
-					r.eachOwned(b, at, false, func(x []float64) {
+					r.l.eachOwned(b, at, false, func(x []float64) {
 						do(p, x, buffer[:len(x)])
 						buffer = buffer[len(x):]
 					})
@@ -649,8 +641,8 @@ func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 	})
 }
 
-// ranksMemory lists what passes through: in visits sums of parts and results that all are told, and of
-// checkpoints about as many numbers as are gathered at a time.
+// ranksMemory lists what passes through: sums of parts, results that all are told, and about as many
+// numbers as are gathered at a time, which is more than visits exchange.
 func (l *learner) ranksMemory(m *Memory) {
 	sums, results, block := float64(l.parts.most*l.stride), 0.0, 0.0
 	for _, b := range l.bundles {
@@ -672,49 +664,22 @@ func (l *learner) ranksMemory(m *Memory) {
 		"%.0f numbers of sums, and twice %.0f of messages, beliefs and contributions, or %.0f of results, × 8 bytes", sums, moved, results)
 }
 
-// collectBlocks tells process 0 all of some blocks.
-func (r *ranks) collectBlocks(b *bundle, lo, hi, _ int) {
-	for p := range r.send {
-		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
-	}
-	each := func(do func(p int, x []float64)) {
-		for at := lo; at < hi; at++ {
-			if p := r.owner(b.part[at]); p > 0 && (p == r.me || r.me == 0) {
-				r.eachOwned(b, at, true, func(x []float64) { do(p, x) })
-			}
-		}
-	}
-	each(func(p int, x []float64) {
-		if r.me > 0 {
-			r.send[0] = append(r.send[0], x...)
-		} else {
-			r.receive[p] = numeric.Resize(r.receive[p], len(r.receive[p])+len(x))
-		}
-	})
-	r.group.Exchange(r.send, r.receive)
-	if r.me > 0 {
-		return
-	}
-	copy(r.left, r.receive)
-	each(func(p int, x []float64) { r.left[p] = r.left[p][copy(x, r.left[p]):] })
-}
-
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
-// what is kept of sparse pairs with higher blocks, and, where all is asked for, where its pass began,
-// and contributions that not all processes have.
-func (r *ranks) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
+// what is kept of sparse pairs with higher blocks, and, where all that a state has is asked for, where its
+// pass began, and contributions that not all processes have.
+func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
 	block := &u.part.Blocks[x]
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
-	if all && u.before != nil {
+	if all && l.progress.Momentum >= momentumFrom {
 		eachOfBlock(u, x, func(p piece) { do(p.of(u.beforeMessages(), u.beforeBeliefs())) })
 	}
 	for i, g := range block.Groups {
 		if u.slots[x][i] == isSparse && int(g.Other) > x {
-			do(u.keptBeliefs[u.sparseEdges.first[x][i]*r.l.perSparseEdge:][:int(g.Hi-g.Lo)*r.l.perSparseEdge])
+			do(u.keptBeliefs[u.sparseEdges.first[x][i]*l.perSparseEdge:][:int(g.Hi-g.Lo)*l.perSparseEdge])
 		}
 	}
 	if all && b.alone() {
-		do(b.contribution[int(b.first[x])*r.l.stride : int(b.first[x+1])*r.l.stride])
+		do(b.contribution[int(b.first[x])*l.stride : int(b.first[x+1])*l.stride])
 	}
 }

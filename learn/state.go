@@ -24,6 +24,12 @@ type State struct {
 	// the run that goes on; checksum is the file's. nil: there is no file.
 	open     func() (*safetensors.File, error)
 	checksum string
+
+	// Of blocks that are dealt over processes, arrays are those that all of these have, and the rest is
+	// in files beside that at path: parts says which, or dealt writes them. nil: arrays are all.
+	path  string
+	parts *partFiles
+	dealt *ranks
 }
 
 // array is a slice of a State, with its name.
@@ -59,31 +65,40 @@ type saved struct {
 const stateFormat = 9
 
 func (l *learner) snapshot() (*State, error) {
-	l.executor.collect()
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	return l.state(l.blocks, l.identify(), random, l.settings.Step.State(), l.arrays())
+	common, own := l.arrays()
+	if _, whole := l.executor.(threads); whole {
+		common = append(common, own...)
+	}
+	return l.state(l.blocks, l.identify(), random, l.settings.Step.State(), common)
 }
 
-// arrays lists the slices of the state that this run alone has, in a fixed order.
-func (l *learner) arrays() []array {
-	a := []array{{"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
+// arrays lists the slices of the state that this run alone has, in a fixed order: those that are the same
+// in all processes, and those of which each has what its own blocks see, as eachOwned has it.
+func (l *learner) arrays() (common, own []array) {
+	common = []array{{"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
 	for i, b := range l.bundles {
-		a = append(a, array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution})
+		contribution := array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution}
+		if b.alone() {
+			own = append(own, contribution)
+		} else {
+			common = append(common, contribution)
+		}
 		for j, u := range b.units {
 			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
-			a = append(a, array{name + "message", u.state.LogMessage}, array{name + "belief", u.state.LogBelief})
+			own = append(own, array{name + "message", u.state.LogMessage}, array{name + "belief", u.state.LogBelief})
 			if len(u.keptBeliefs) > 0 {
-				a = append(a, array{name + "loose", u.keptBeliefs})
+				own = append(own, array{name + "loose", u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
-				a = append(a, array{name + "untied", u.untied})
+				common = append(common, array{name + "untied", u.untied})
 			}
 		}
 	}
-	return append(a, l.momentumArrays()...)
+	return common, append(own, l.momentumArrays()...)
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
@@ -108,8 +123,18 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if err := l.restoreArrays(in, state, l.settings.Step.State(), l.arrays()); err != nil {
+	arrays, own := l.arrays()
+	if state.parts == nil {
+		arrays = append(arrays, own...)
+	}
+	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {
 		return err
+	}
+	if state.parts != nil {
+		if err := l.fillParts(state); err != nil {
+			return err
+		}
+		l.generation = state.parts.Generation
 	}
 	if l.recovering != nil {
 		if err := l.recovering.possible(); err != nil {

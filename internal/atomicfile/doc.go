@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // bufferBytes is the size of the write buffer: large enough that small records
@@ -42,7 +43,10 @@ func Write(path string, write func(w io.Writer) error) error {
 		return err
 	}
 	defer file.discard()
-	buffered := bufio.NewWriterSize(file, bufferBytes)
+	buffered := buffers.Get().(*bufio.Writer)
+	defer buffers.Put(buffered)
+	buffered.Reset(file)
+	defer buffered.Reset(nil) // it keeps no file
 	if err := write(buffered); err != nil {
 		return err
 	}
@@ -51,6 +55,9 @@ func Write(path string, write func(w io.Writer) error) error {
 	}
 	return file.commit()
 }
+
+// buffers are used again by the next file: some commands write many.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferBytes) }}
 
 func writeDirectly(path string, write func(w io.Writer) error) error {
 	// A stream can lead to a file, after what is in it.

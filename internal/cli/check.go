@@ -94,15 +94,24 @@ func (a *app) check(f *checkFlags, args []string) error {
 	return a.reportProblems(f, problems, notes)
 }
 
-// isCheckpoint reports whether a file says that it is one.
-func isCheckpoint(path string) bool {
+// checkCheckpoint checks a file that says that it is a checkpoint, or a part of one.
+func checkCheckpoint(path string) (is bool, err error) {
 	f, err := safetensors.Open(path)
 	if err != nil {
-		return false
+		return false, nil
 	}
 	defer f.Close()
-	_, progress := f.Metadata()["progress"]
-	return progress
+	if _, part := f.Metadata()["part"]; part {
+		return true, f.Verify()
+	}
+	if _, is = f.Metadata()["progress"]; !is {
+		return false, nil
+	}
+	state, err := learn.ReadState(path)
+	if err != nil {
+		return true, err
+	}
+	return true, state.Verify()
 }
 
 // checkModel lists all that is wrong with a model file or a checkpoint, and what should
@@ -111,10 +120,9 @@ func checkModel(path string) (notes []string, problems []error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, []error{err}
 	}
-	if isCheckpoint(path) {
-		if _, err := learn.ReadState(path); err != nil {
-			return nil, []error{job.DataError(path, err)}
-		}
+	if is, err := checkCheckpoint(path); err != nil {
+		return nil, []error{job.DataError(path, err)}
+	} else if is {
 		return nil, nil
 	}
 	meta, list := crf.Check(path)

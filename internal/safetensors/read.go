@@ -1,10 +1,12 @@
 package safetensors
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/infile"
@@ -125,6 +127,36 @@ func ReadInto[T Number](f *File, t Info, data []T) error {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 		decodeLittle(part, raw)
+	}
+	return nil
+}
+
+// readTogether is how many elements ReadChunks reads at a time.
+const readTogether = 1 << 13
+
+// ReadChunks puts the elements of a tensor of f into chunks, one after the other: what NewChunks has
+// written. Together they must have as many.
+func ReadChunks[T Number](f *File, t Info, chunks iter.Seq[[]T]) error {
+	if t.DType != typeOf[T]() {
+		return fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, typeOf[T]())
+	}
+	size, left := sizes[t.DType], t.Elements()
+	in := bufio.NewReaderSize(io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), readTogether*size)
+	for chunk := range chunks {
+		if left -= len(chunk); left < 0 {
+			break
+		}
+		for part := range slices.Chunk(chunk, readTogether) {
+			raw, err := in.Peek(len(part) * size)
+			if err != nil {
+				return fmt.Errorf("tensor %q: %w", t.Name, err)
+			}
+			decodeLittle(part, raw)
+			_, _ = in.Discard(len(raw)) // they are there
+		}
+	}
+	if left != 0 {
+		return fmt.Errorf("tensor %q has %d elements, which are not those that are wanted", t.Name, t.Elements())
 	}
 	return nil
 }

@@ -344,3 +344,43 @@ func BenchmarkWriteRead(b *testing.B) {
 		f.Close()
 	}
 }
+
+// TestReadChunks: chunks of any lengths get what a tensor has, if they are as many.
+func TestReadChunks(t *testing.T) {
+	want := make([]float32, 3*readTogether+5)
+	for i := range want {
+		want[i] = float32(i)
+	}
+	var file bytes.Buffer
+	if err := Write(&file, nil, []Tensor{New("other", []int{2}, []float64{1, 2}), New("x", []int{len(want)}, want)}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := f.Find("x")
+	for _, lengths := range [][]int{{len(want)}, {0, 1, 7, readTogether, 0, 2*readTogether - 3}} {
+		got := make([]float32, len(want))
+		chunks := func(yield func([]float32) bool) {
+			left := got
+			for _, n := range lengths {
+				if !yield(left[:n]) {
+					return
+				}
+				left = left[n:]
+			}
+		}
+		if err := ReadChunks(f, info, chunks); err != nil || !slices.Equal(got, want) {
+			t.Errorf("chunks of %v: error %v, or other numbers", lengths, err)
+		}
+	}
+	for _, n := range []int{len(want) - 1, len(want) + 1} {
+		if err := ReadChunks(f, info, slices.Values([][]float32{make([]float32, n)})); err == nil {
+			t.Errorf("%d elements are read of %d", n, len(want))
+		}
+	}
+	if err := ReadChunks(f, info, slices.Values([][]float64{make([]float64, len(want))})); err == nil {
+		t.Error("numbers of another type are read")
+	}
+}
