@@ -99,21 +99,36 @@ func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
 	m := p.Model.Clone()
 	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
 	for _, in := range p.Data {
+		nodes, edges := make([]featureSizes, len(m.Layout.Node)), make([]featureSizes, len(m.Layout.Edge))
+		for t := range nodes {
+			nodes[t].begin(&m.Layout.Node[t], 1, in.NodeFeatures(t))
+		}
+		for t := range edges {
+			edges[t].begin(&m.Layout.Edge[t], m.Schema.NodeStates(m.Schema.EdgeTypes[t].V), in.EdgeFeatures(t))
+		}
 		for s := range int32(in.Graph.NumNodes()) {
 			if states := u.of(in, s); states != nil {
-				noteFeatures(largest, m.Layout.Node[in.NodeType(s)], in.NodeFeatures(in.NodeType(s)), in.NodeRow(s), func(x int) bool { return states[x] })
+				nodes[in.NodeType(s)].note(in.NodeRow(s), [2][]bool{states}, largest)
 			}
 		}
 		for e := range int32(in.Graph.NumEdges()) {
-			first, second := u.of(in, in.Graph.U(e)), u.of(in, in.Graph.V(e))
-			if first == nil && second == nil {
-				continue
+			if ends := [2][]bool{u.of(in, in.Graph.U(e)), u.of(in, in.Graph.V(e))}; ends[0] != nil || ends[1] != nil {
+				edges[in.EdgeType(e)].note(in.EdgeRow(e), ends, largest)
 			}
-			t, k := in.EdgeType(e), in.States(in.Graph.V(e))
-			noteFeatures(largest, m.Layout.Edge[t], in.EdgeFeatures(t), in.EdgeRow(e), func(joint int) bool {
-				x, y := joint/k, joint%k
-				return (first != nil && first[x] || second != nil && second[y]) && !slices.Contains(m.Schema.EdgeTypes[t].Forbidden, [2]int{x, y})
-			})
+		}
+		for t := range nodes {
+			nodes[t].raise(largest)
+		}
+		for t := range edges {
+			edges[t].raise(largest)
+		}
+	}
+	for t, edge := range m.Schema.EdgeTypes {
+		span, k := &m.Layout.Edge[t], m.Schema.NodeStates(edge.V)
+		for _, pair := range edge.Forbidden {
+			for at := span.At + pair[0]*k + pair[1]; at < span.At+span.Len; at += span.States {
+				largest[at] = 0
+			}
 		}
 	}
 	// One way round of a symmetric edge may have what the other has not. The mean of both has
@@ -131,20 +146,53 @@ func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
 	return m
 }
 
-// noteFeatures raises largest for the weights of an element's states that are drawn.
-func noteFeatures(largest []float64, span crf.Span, f *crf.Features, row int, drawn func(state int) bool) {
-	values := make([]float64, span.Features)
-	f.Row(values, row)
-	at := span.At
-	if span.Untied {
-		at += row * span.Copy()
+// featureSizes are the largest sizes of the features of elements of one type of an instance. They
+// are noted of many elements, with the same weights and states that are drawn, before these weights
+// are asked for: there are many more of them than features.
+type featureSizes struct {
+	span   *crf.Span
+	second int // states of the second end; 1 for nodes
+	read   func(dst []float64, row int)
+	at     int       // first of the weights of the elements noted
+	ends   [2][]bool // states that are drawn of their ends, or of the nodes
+	most   []float64 // [features]
+	row    []float64 // [features] scratch
+}
+
+func (f *featureSizes) begin(span *crf.Span, second int, of *crf.Features) {
+	*f = featureSizes{span: span, second: second, read: of.Reader(), most: make([]float64, span.Features), row: make([]float64, span.Features)}
+}
+
+// note takes an element.
+func (f *featureSizes) note(row int, ends [2][]bool, largest []float64) {
+	at := f.span.At
+	if f.span.Untied {
+		at += row * f.span.Copy()
 	}
-	for j, value := range values {
-		for x := range span.States {
-			if drawn(x) {
-				w := &largest[at+j*span.States+x]
-				*w = max(*w, math.Abs(value))
+	if at != f.at || !sameSlice(ends[0], f.ends[0]) || !sameSlice(ends[1], f.ends[1]) {
+		f.raise(largest)
+		f.at, f.ends = at, ends
+	}
+	f.read(f.row, row)
+	for j, x := range f.row {
+		if x = math.Abs(x); x > f.most[j] {
+			f.most[j] = x
+		}
+	}
+}
+
+func sameSlice(a, b []bool) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// raise raises largest [weights] for the weights of the elements noted, in states that are drawn.
+func (f *featureSizes) raise(largest []float64) {
+	first, second := f.ends[0], f.ends[1]
+	for joint := range f.span.States {
+		if x, y := joint/f.second, joint%f.second; first != nil && first[x] || second != nil && second[y] {
+			for j, size := range f.most {
+				w := &largest[f.at+j*f.span.States+joint]
+				*w = max(*w, size)
 			}
 		}
 	}
+	clear(f.most)
 }

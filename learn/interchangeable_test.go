@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -177,6 +178,80 @@ func TestWhatIsInterchangeable(t *testing.T) {
 	} {
 		if got := topic(c.change); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestStartScale: what weights begin with is divided by the largest size of their feature, over the
+// elements where it is drawn: weighed entry by entry here.
+func TestStartScale(t *testing.T) {
+	grid := must(graph.Grid(4, 4, graph.GridOptions{}))
+	ends := untiedShape(grid, 4)
+	ends.schema.EdgeTypes[0].Copies, ends.schema.EdgeTypes[0].Features = 0, 2
+	cases := problems(t)
+	edges := untiedShape(grid, 4)
+	edges.schema.NodeTypes[0].Copies, edges.schema.NodeTypes[0].Features = 0, 2
+	cases["untied ends"], cases["untied edges"] = ends.build(t, 1), edges.build(t, 1)
+	cases["masked"] = maskedProblem(t, mixedShape(t, grid), 2)
+	for name, p := range cases {
+		for _, in := range p.Data {
+			for _, labels := range in.Samples() {
+				for s, y := range labels {
+					if y > 0 {
+						labels[s] = crf.Unobserved
+					}
+				}
+			}
+		}
+		u := findUnlabelled(&p)
+		if u == nil {
+			if schema := &p.Model.Schema; schema.NodeStates(len(schema.NodeTypes)-1) > 2 {
+				t.Errorf("%s: no state is interchangeable", name)
+			}
+			continue
+		}
+		layout, schema := &p.Model.Layout, &p.Model.Schema
+		largest := make([]float64, layout.Size)
+		note := func(span *crf.Span, f *crf.Features, row, state int) {
+			at := span.At + state
+			if span.Untied {
+				at += row * span.Copy()
+			}
+			for j, x := range f.Entries(row) {
+				largest[at+j*span.States] = max(largest[at+j*span.States], math.Abs(x))
+			}
+		}
+		drawn := func(in *crf.Instance, s int32, x int) bool { return u.of(in, s) != nil && u.of(in, s)[x] }
+		for _, in := range p.Data {
+			for s := range int32(in.Graph.NumNodes()) {
+				for x := range in.States(s) {
+					if drawn(in, s, x) {
+						note(&layout.Node[in.NodeType(s)], in.NodeFeatures(in.NodeType(s)), in.NodeRow(s), x)
+					}
+				}
+			}
+			for e := range int32(in.Graph.NumEdges()) {
+				v, b := in.Graph.V(e), in.EdgeType(e)
+				for x := range in.States(in.Graph.U(e)) {
+					for y := range in.States(v) {
+						if (drawn(in, in.Graph.U(e), x) || drawn(in, v, y)) && !slices.Contains(schema.EdgeTypes[b].Forbidden, [2]int{x, y}) {
+							note(&layout.Edge[b], in.EdgeFeatures(b), in.EdgeRow(e), x*in.States(v)+y)
+						}
+					}
+				}
+			}
+		}
+		weights, rng := u.begin(&p, 5).Weights, rand.New(rand.NewPCG(5, 0x6869646465))
+		for _, span := range allSpans(layout) {
+			for i := span.At; i < span.At+span.Len; i++ {
+				want := 0.0
+				if largest[i] > 0 {
+					want = startScale * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))
+				}
+				if weights[i] != want {
+					t.Fatalf("%s: weight %s begins with %v, want %v by its largest feature, %v", name, p.Model.WeightName(i), weights[i], want, largest[i])
+				}
+			}
 		}
 	}
 }

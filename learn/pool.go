@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -11,26 +12,37 @@ import (
 // pool runs a job for indices 0 … n-1 on a fixed number of goroutines. Which
 // goroutine gets which index is left to chance; jobs must not depend on it. Jobs of a
 // run have an argument in common, which is kept here for a run to allocate nothing.
+//
+// Between the runs of small iterations there is less time than it takes to wake a goroutine. Who
+// waits looks again and again for a while, where that was long enough the last time: see signal.
 type pool[T any] struct {
 	job     func(argument *T, worker, index int)
 	common  T
 	limit   int64
 	next    atomic.Int64
-	start   []chan struct{}
-	done    sync.WaitGroup
+	asked   []signal // [workers-1] 0: to take part in a run
+	left    signal   // of those that were asked, how many have not ended
+	closing bool
 	alive   sync.WaitGroup
 	failure atomic.Pointer[any]
 }
 
+// States of pool.asked but 0.
+const (
+	isIdle    = 1
+	isWorking = 2
+)
+
 func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool[T] {
-	p, onFault := &pool[T]{job: job}, parallel.PanicsOnFault()
-	for w := 1; w < workers; w++ {
-		start := make(chan struct{})
-		p.start = append(p.start, start)
+	p, onFault := &pool[T]{job: job, asked: make([]signal, max(0, workers-1))}, parallel.PanicsOnFault()
+	patient := workers <= runtime.GOMAXPROCS(0) // else who looks keeps others from what is looked for
+	p.left.init(patient)
+	for i := range p.asked {
+		p.asked[i].init(patient)
+		p.asked[i].n.Store(isIdle)
 		p.alive.Go(func() {
 			debug.SetPanicOnFault(onFault)
-			for range start {
-				p.takePart(w)
+			for p.takePart(i + 1) {
 			}
 		})
 	}
@@ -45,29 +57,62 @@ func (p *pool[T]) run(argument T, n int) {
 	p.limit = int64(n)
 	p.failure.Store(nil)
 	p.next.Store(0)
-	for i := range min(len(p.start), n-1) {
-		p.done.Add(1)
-		p.start[i] <- struct{}{}
+	asked := max(0, min(len(p.asked), n-1))
+	p.left.n.Store(int32(asked))
+	for i := range asked {
+		p.ask(i)
 	}
-	p.work()
+	p.work(asked)
 	if failure := p.failure.Swap(nil); failure != nil {
 		panic(*failure)
 	}
 }
 
+// ask has a worker take part in a run.
+func (p *pool[T]) ask(i int) {
+	p.asked[i].n.Store(0)
+	p.asked[i].tell()
+}
+
 // work is the caller's part of a run: it waits for the other workers also where
 // the job panics here.
-func (p *pool[T]) work() {
-	defer p.done.Wait()
+func (p *pool[T]) work(asked int) {
+	defer p.await(asked)
 	p.drain(0)
 }
 
-// takePart is another worker's part of a run. A panic is kept for the goroutine
-// that called run: nobody could recover from it here.
-func (p *pool[T]) takePart(worker int) {
-	defer p.done.Done()
+// await waits for those that were asked, but for those that have not begun: nothing is left to do.
+func (p *pool[T]) await(asked int) {
+	for i := range asked {
+		if p.asked[i].n.CompareAndSwap(0, isIdle) {
+			p.left.n.Add(-1)
+		}
+	}
+	p.left.await()
+}
+
+// takePart is another worker's part of a run, and reports whether there may be more. A panic is kept
+// for the goroutine that called run: nobody could recover from it here.
+func (p *pool[T]) takePart(worker int) bool {
+	asked := &p.asked[worker-1]
+	asked.await()
+	if !asked.n.CompareAndSwap(0, isWorking) {
+		return true // it was too late
+	}
+	if p.closing {
+		return false
+	}
+	defer p.end(asked)
 	defer p.rescue()
 	p.drain(worker)
+	return true
+}
+
+func (p *pool[T]) end(asked *signal) {
+	asked.n.Store(isIdle)
+	if p.left.n.Add(-1) == 0 {
+		p.left.tell()
+	}
 }
 
 // rescue keeps the first panic. It is a function of its own, and so is keep, so
@@ -92,8 +137,9 @@ func (p *pool[T]) drain(worker int) {
 
 // close ends the goroutines.
 func (p *pool[T]) close() {
-	for _, start := range p.start {
-		close(start)
+	p.closing = true
+	for i := range p.asked {
+		p.ask(i)
 	}
 	p.alive.Wait()
 }
