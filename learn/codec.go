@@ -51,7 +51,7 @@ func eachField(name string, of reflect.Value, do func(name string, field reflect
 	case kind == reflect.Int || kind == reflect.Float64 || kind == reflect.Bool || kind == reflect.String || of.Type() == reflect.TypeFor[[]float64]():
 		return do(name, of)
 	}
-	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays and structs of these", name, of.Type())
+	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays of these, structs and pointers to structs", name, of.Type())
 }
 
 // encode returns what a struct has; nil has nothing.
@@ -60,7 +60,12 @@ func encode(name string, state any) (values, []array, error) {
 	if state == nil {
 		return v, nil, nil
 	}
+	seen := map[string]bool{}
 	err := eachField(name, reflect.ValueOf(state), func(name string, field reflect.Value) (err error) {
+		if seen[name] { // of a struct and of one that it embeds
+			return fmt.Errorf("learn: two fields are saved as %s: give them different names", name)
+		}
+		seen[name] = true
 		switch field.Kind() {
 		case reflect.Slice:
 			arrays = append(arrays, array{name, field.Interface().([]float64)})

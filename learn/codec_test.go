@@ -97,3 +97,16 @@ func TestCodec(t *testing.T) {
 		t.Errorf("%v %v %v", v, arrays, err)
 	}
 }
+
+type embedded struct{ Count int }
+
+// TestFieldsOfOneName: they would overwrite each other.
+func TestFieldsOfOneName(t *testing.T) {
+	twice := struct {
+		embedded
+		Count int
+	}{embedded{3}, 7}
+	if _, _, err := encode("step", &twice); err == nil || !strings.Contains(err.Error(), "two fields are saved as step.Count") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -349,3 +349,34 @@ func TestGroupEndsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupAtOnce: a run that is interrupted before its first visit leaves the state that one process
+// leaves, and local methods are of one process.
+func TestGroupAtOnce(t *testing.T) {
+	p := randomProblem(t, 11, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 4, edgeDim: 3, l2: 3})
+	var want *State
+	for size := 1; size <= 3; size++ {
+		var saved *State
+		processes(t, size, func(g Group) {
+			s := Settings{Method: BBPL, Together: 4, Cut: Cut{Blocks: 12}, Group: g}
+			s.Checkpoint = func(x *State) error {
+				if g.Rank() == 0 {
+					saved = x.clone()
+				}
+				return nil
+			}
+			must(Fit(&countdown{context.Background(), 0}, p, s))
+		})
+		if want == nil {
+			want = saved
+		}
+		if fmt.Sprint(saved.arrays) != fmt.Sprint(want.arrays) {
+			t.Errorf("%d processes leave another state than one", size)
+		}
+	}
+	processes(t, 2, func(g Group) {
+		if _, err := Fit(context.Background(), p, Settings{Method: Pseudo, Group: g}); err == nil || !strings.Contains(err.Error(), "Group is one process") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

@@ -61,11 +61,12 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom   pace
 	paced      bool
-	checkBegan float64  // seconds of the run when the pass at work of a check began; NaN: not here
-	checkPass  float64  // seconds that the last one with sweeps has taken
-	recalled   bool     // the values are those of the start's check: see recall
-	lag        float64  // largest change of a message in the first sweep of this visit
-	lanczos    *lanczos // nil: no saddle is looked for
+	checkBegan float64   // seconds of the run when the pass at work of a check began; NaN: not here
+	checkPass  float64   // seconds that the last one with sweeps has taken
+	recalled   bool      // the values are those of the start's check: see recall
+	lag        float64   // largest change of a message in the first sweep of this visit
+	lanczos    *lanczos  // nil: no saddle is looked for
+	apart      []float64 // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
 	hessian  *hessian  // nil: none is measured
@@ -186,6 +187,9 @@ func (l *learner) allocate() (err error) {
 	if l.recovering != nil {
 		l.lanczos = l.recovering.saddles()
 	}
+	if l.lanczos != nil && !l.convex() {
+		l.apart = randomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
+	}
 	l.executor.forget()
 	return nil
 }
@@ -297,6 +301,9 @@ func (l *learner) makeRoom() {
 // of the data.
 func (l *learner) roomMemory(m *Memory) {
 	size, vectors := float64(l.model.Layout.Size), 4 // total, gradient, watched and data
+	if l.recovering != nil && !l.convex() {
+		vectors++ // apart
+	}
 	if anyHidden(l.problem.Data) {
 		vectors++ // of magnitude, for a moment
 	}

@@ -232,7 +232,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			}
 			return l.finish()
 		}
-		if now := time.Now(); now.After(nextCheckpoint) {
+		if now := time.Now(); now.After(nextCheckpoint) || l.settings.checkpointNow() {
 			if err := l.checkpoint(); err != nil {
 				return nil, err
 			}

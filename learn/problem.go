@@ -240,6 +240,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: 0 ≤ L2 < ∞, got %v", p.L2)
 	case !slices.Contains(Methods, s.Method):
 		return fmt.Errorf("learn: violated constraint: Method is one of %q, got %q", Methods, s.Method)
+	case s.size() > 1 && s.Method.Local():
+		return fmt.Errorf("learn: violated constraint: Group is one process with Method %q", s.Method)
 	case s.PhaseTimes != nil && s.Threads > 1:
 		return fmt.Errorf("learn: violated constraint: Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case memory.ThreadsProblem(s.Threads) != "":

@@ -94,7 +94,7 @@ func (r *ranks) forget() {
 	bytes := 0
 	for p, blocks := range wanted {
 		bytes += p.Bytes()
-		p.Keep(func(i int) bool { return blocks[i] })
+		p.Keep(func(i int) bool { return blocks[i] }, l.space == nil)
 	}
 	if !slices.ContainsFunc(l.bundles, func(b *bundle) bool { return !b.alone() }) {
 		if l.hessian != nil {

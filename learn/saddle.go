@@ -59,7 +59,7 @@ func (l *learner) probe() bool {
 	if z == nil {
 		return false
 	}
-	z.begin(l.model.Weights, l.gradient, randomStatistics(l.model, l.problem.Data), l.progress.Upper, productStep*math.Sqrt(l.variables))
+	z.begin(l.model.Weights, l.gradient, l.apart, l.progress.Upper, productStep*math.Sqrt(l.variables))
 	l.probeNext()
 	return true
 }

@@ -648,3 +648,41 @@ func TestLocalProof(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeIsOverInAVisit: sums in the state of a run that a time limit ends within a visit are those
+// of the beliefs that it has kept.
+func TestTimeIsOverInAVisit(t *testing.T) {
+	scaleFree := shape{graph: must(gen.BarabasiAlbert(4000, 2, source(5))), l2: 1e-3, schema: crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(6), Features: 5}},
+		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 4}},
+	}}
+	p, found := scaleFree.build(t, 15), 0
+	for i := range 6 {
+		var state *State
+		s := Settings{Method: BBPL, Together: 64, Cut: Cut{Blocks: 100}, Threads: 2, InnerSweeps: 300, InnerTolerance: 1e-12, RelativeTolerance: 1e-14, Gap: 1e-14, MaxTime: time.Duration(100+37*i) * time.Millisecond}
+		s.Checkpoint, s.CheckpointEvery = func(x *State) error { state = x.clone(); return nil }, time.Hour
+		must(Fit(context.Background(), p, s))
+		if state == nil {
+			continue
+		}
+		found++
+		s.Resume, s.MaxTime = state, time.Hour
+		s = s.Resolved()
+		l := must(newLearner(&p, &s))
+		if err := l.restore(state); err != nil {
+			t.Fatal(err)
+		}
+		total := slices.Clone(l.total)
+		l.resum()
+		for i, x := range l.total {
+			if math.Abs(x-total[i]) > 1e-9 {
+				t.Errorf("sum %d of the state is %v, that of the beliefs is %v", i, total[i], x)
+				break
+			}
+		}
+		l.close()
+	}
+	if found == 0 {
+		t.Error("no run has left a state")
+	}
+}

@@ -21,7 +21,7 @@ type StepRule interface {
 	Step(theta, gradient []float64) float64
 	// State returns a pointer to a struct, every field of which a resumed run must find as it
 	// was: int, float64, bool and string, []float64 of a length that is fixed after Start, and
-	// arrays and structs of these. nil: there is nothing to keep.
+	// arrays of these, structs and pointers to structs. nil: there is nothing to keep.
 	State() any
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.

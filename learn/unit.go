@@ -33,7 +33,7 @@ type unit struct {
 	untied []float64
 	slots  [][]int32 // [block][group of the block] position in bundle.touched[block], or isSparse
 	// keptBeliefs holds, of every edge of a sparse pair, its belief at the last visit and
-	// its part of Σ c H(τ): see sparse.go.
+	// its parts of the upper bound and of Σ c H(τ): see sparse.go.
 	keptBeliefs []float64
 	sparseEdges *sparseEdges
 	firstRows   []int     // [node types] see columns

@@ -268,8 +268,7 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// All beliefs that learning makes consistent are feasible, and nearer ones cost more than they
-// gain (results/2026-11-lag.md). Large tables get 20 scalings.
+// All beliefs that learning makes consistent are feasible. Large tables get 20 scalings.
 var (
 	// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which
 	// know nothing below what is left to spread (results/2026-11-consistent.md).

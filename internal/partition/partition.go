@@ -103,13 +103,16 @@ func (p *Partition) EachList(do func(list *[]int32)) {
 }
 
 // Keep drops all lists but Nodes of the blocks that are not wanted, for whoever visits none of them.
-// What they cost is known all the same.
-func (p *Partition) Keep(wanted func(block int) bool) {
+// What they cost is known all the same. Lists in memory move together, so that it is free again.
+func (p *Partition) Keep(wanted func(block int) bool, inMemory bool) {
 	for i := range p.Blocks {
 		if b := &p.Blocks[i]; !wanted(i) {
 			b.work, b.elements = b.Work(), b.Elements()
 			b.Edges, b.Order, b.Runs, b.InStart, b.In, b.InEdge, b.InSource = nil, nil, nil, nil, nil, nil, nil
 		}
+	}
+	if !inMemory {
+		return
 	}
 	// Lists of all blocks lie one behind the other: what is kept moves out of there.
 	for _, of := range []func(b *Block) *[]int32{

@@ -260,7 +260,7 @@ func TestKeep(t *testing.T) {
 		}
 		whole, p := must(partition.FromAssignment(g, of, blocks)), must(partition.FromAssignment(g, of, blocks))
 		every := rapid.IntRange(1, 3).Draw(t, "every")
-		p.Keep(func(i int) bool { return i%every == 0 })
+		p.Keep(func(i int) bool { return i%every == 0 }, true)
 		for i := range p.Blocks {
 			a, b := &whole.Blocks[i], &p.Blocks[i]
 			if a.Work() != b.Work() || a.Elements() != b.Elements() {
