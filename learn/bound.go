@@ -214,10 +214,11 @@ func (l *learner) raiseLowerBound() {
 }
 
 // suboptimality returns how far above the smallest objective the weights of the moment are
-// at most, NaN where that is not known.
+// at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as
+// without a regulariser, where nothing but 0 bounds the objective from below.
 func (l *learner) suboptimality() float64 {
-	if !l.certified {
-		return math.NaN()
+	if p := &l.progress; l.certified && l.problem.L2 > 0 {
+		return max(0, p.Upper-p.Lower) + roundingShare*(math.Abs(p.Upper)+p.Lower)
 	}
-	return max(0, l.progress.Upper-l.progress.Lower)
+	return math.NaN()
 }

@@ -354,7 +354,7 @@ func (l *learner) missing() string {
 		}
 	case !math.IsNaN(sub) && l.problem.L2 > 0:
 		if sub > l.settings.Gap*scale {
-			return farFromOptimum(sub, l.settings.Gap*scale, l.problem.L2)
+			return tooFar(sub, l.settings.Gap*scale, p.GradientNorm, l.problem.L2, roundingShare*l.magnitude)
 		}
 	case c.Gap > closedGap*scale:
 		return fmt.Sprintf("gap of the inference %.3g > %.3g", c.Gap, closedGap*scale)
@@ -362,10 +362,21 @@ func (l *learner) missing() string {
 	return ""
 }
 
-// farFromOptimum says that a small gradient proves too little.
-func farFromOptimum(sub, gap, l2 float64) string {
-	return fmt.Sprintf("suboptimality %.3g > %.3g: the gradient is small, but l2 %.3g is so small that the optimum may be far", sub, gap, l2)
+// tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding
+// leaves at least so much, or messages.
+func tooFar(sub, gap, norm, l2, rounding float64) string {
+	needed, cause := gradientFor(gap, l2), "messages have not settled, and more passes settle them"
+	switch {
+	case needed <= rounding:
+		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and rounding leaves %.3g; a larger l2 or gap can be met", l2, needed, rounding)
+	case norm > needed:
+		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and more passes lower it", l2, needed)
+	}
+	return fmt.Sprintf("suboptimality %.3g > %.3g: %s", sub, gap, cause)
 }
+
+// gradientFor is the norm of the gradient that costs half of a gap.
+func gradientFor(gap, l2 float64) float64 { return math.Sqrt(l2 * gap) }
 
 // convexNumbersHelp names what helps where counting numbers are not convex.
 func (l *learner) convexNumbersHelp() string {
@@ -378,6 +389,9 @@ func (l *learner) convexNumbersHelp() string {
 // claim says why the run is converged.
 func (l *learner) claim() string {
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.asked())
+	if l.asked() == roundingShare*l.magnitude {
+		text += ", all that rounding leaves"
+	}
 	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
 	}

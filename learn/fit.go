@@ -350,10 +350,12 @@ func (l *learner) asked() float64 {
 }
 
 func (l *learner) tolerance() float64 {
-	asked := l.asked()
-	if l2 := l.problem.L2; l2 > 0 && l.certified && l.progress.Upper <= math.MaxFloat64 {
-		// A gradient of this norm costs half of the suboptimality that is allowed.
-		asked = max(min(asked, math.Sqrt(l2*l.settings.Gap*(1+math.Abs(l.progress.Upper)))), roundingShare*l.magnitude)
+	asked, value := l.asked(), l.progress.Upper
+	if math.IsNaN(value) {
+		value = l.progress.Objective // about as large
+	}
+	if l2 := l.problem.L2; l2 > 0 && l.certified && math.Abs(value) <= math.MaxFloat64 {
+		asked = max(min(asked, gradientFor(l.settings.Gap*(1+math.Abs(value)), l2)), roundingShare*l.magnitude)
 	}
 	return asked
 }

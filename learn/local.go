@@ -252,7 +252,7 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			l.progress.Status = ObjectiveFlat
 			l.progress.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
 			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(l.value)); sub > gap {
-				l.progress.Reason += "; " + farFromOptimum(sub, gap, l.problem.L2)
+				l.progress.Reason += "; " + tooFar(sub, gap, l.progress.GradientNorm, l.problem.L2, l.rounding)
 			}
 			return l.finish()
 		}
@@ -294,7 +294,7 @@ func (l *localLearner) ended(ctx context.Context) bool {
 			l.progress.Reason += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, gap)
 		case sub > gap: // rounding leaves no smaller gradient
 			l.progress.Status = ObjectiveFlat
-			l.progress.Reason += fmt.Sprintf("; %s", farFromOptimum(sub, gap, l.problem.L2))
+			l.progress.Reason += fmt.Sprintf("; %s", tooFar(sub, gap, l.progress.GradientNorm, l.problem.L2, l.rounding))
 		case l.convex():
 			l.progress.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
 		}
@@ -313,7 +313,7 @@ func (l *localLearner) suboptimality() float64 {
 	if !l.convex() || l2 == 0 {
 		return math.NaN()
 	}
-	return l.progress.GradientNorm * l.progress.GradientNorm / (2 * l2)
+	return l.progress.GradientNorm*l.progress.GradientNorm/(2*l2) + roundingShare*math.Abs(l.progress.Objective)
 }
 
 // iterate makes one step of L-BFGS and returns its length along the direction, 0

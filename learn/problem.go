@@ -190,6 +190,9 @@ const (
 	defaultEvaluateEvery     = 20.0
 )
 
+// leastGap is the smallest Gap: rounding leaves somewhat less unknown of two bounds.
+const leastGap = 1e-12
+
 // Resolved returns the settings with the default in the place of every zero value
 // that stands for one: what Fit will use, but for what Choose and Cut.Resolve make of
 // the data.
@@ -252,8 +255,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
 	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):
 		return fmt.Errorf("learn: violated constraint: tolerances ≥ 0")
-	case !(s.Gap >= 0):
-		return fmt.Errorf("learn: violated constraint: Gap ≥ 0, got %v", s.Gap)
+	case !(s.Gap >= leastGap):
+		return fmt.Errorf("learn: violated constraint: Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
 		return fmt.Errorf("learn: violated constraint: MaxIterations, MaxPasses and MaxTime ≥ 0")
 	case !(s.EvaluateEvery >= 0):

@@ -659,7 +659,7 @@ func TestTimeIsOverInAVisit(t *testing.T) {
 	p, found := scaleFree.build(t, 15), 0
 	for i := range 6 {
 		var state *State
-		s := Settings{Method: BBPL, Together: 64, Cut: Cut{Blocks: 100}, Threads: 2, InnerSweeps: 300, InnerTolerance: 1e-12, RelativeTolerance: 1e-14, Gap: 1e-14, MaxTime: time.Duration(100+37*i) * time.Millisecond}
+		s := Settings{Method: BBPL, Together: 64, Cut: Cut{Blocks: 100}, Threads: 2, InnerSweeps: 300, InnerTolerance: 1e-12, RelativeTolerance: 1e-14, Gap: leastGap, MaxTime: time.Duration(100+37*i) * time.Millisecond}
 		s.Checkpoint, s.CheckpointEvery = func(x *State) error { state = x.clone(); return nil }, time.Hour
 		must(Fit(context.Background(), p, s))
 		if state == nil {
@@ -684,5 +684,32 @@ func TestTimeIsOverInAVisit(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no run has left a state")
+	}
+}
+
+// TestLooseTolerances: one that the gap overrules takes about as long as the default, and claims no
+// more than is known; without a regulariser no suboptimality is.
+func TestLooseTolerances(t *testing.T) {
+	p := problems(t)["plain"].with("trw")
+	usual := must(Fit(context.Background(), p, Settings{}))
+	for _, s := range []Settings{{GradientTolerance: 1e9}, {RelativeTolerance: 1}} {
+		r := must(Fit(context.Background(), p, s))
+		if r.Status != Converged || !(r.Suboptimality <= defaultGap*(1+r.Objective)) || r.Passes > 1.5*usual.Passes {
+			t.Errorf("%+v: %s (%s) after %v passes, by default after %v", s, r.Status, r.Reason, r.Passes, usual.Passes)
+		}
+	}
+	if r := must(Fit(context.Background(), p, Settings{Gap: leastGap})); r.Status != Converged || !(r.Suboptimality > 0) || !(r.Suboptimality <= leastGap*(1+r.Objective)) {
+		t.Errorf("%s (%s), suboptimality %v", r.Status, r.Reason, r.Suboptimality)
+	}
+	short := must(Fit(context.Background(), p, Settings{RelativeTolerance: 1, MaxPasses: 6}))
+	if !strings.Contains(short.Reason, "more passes lower it") {
+		t.Errorf("a limit ended the run: %s", short.Reason)
+	}
+	if _, err := Fit(context.Background(), p, Settings{Gap: leastGap / 10}); err == nil || !strings.Contains(err.Error(), "rounding") {
+		t.Errorf("the error is %v", err)
+	}
+	p.L2 = 0
+	if r := must(Fit(context.Background(), p, Settings{MaxPasses: 30})); !math.IsNaN(r.Suboptimality) {
+		t.Errorf("without a regulariser the suboptimality is %v", r.Suboptimality)
 	}
 }

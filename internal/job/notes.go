@@ -16,6 +16,9 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}
+	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
+		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or --l2 above 0")
+	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
