@@ -4,28 +4,29 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // labelFrequencies returns, for all node types and then all edge types, how often
 // each (joint) state occurs in the labels, normalised; zeros for a type without
 // labels.
-func labelFrequencies(each eachFunc, layout *crf.Layout, data []*crf.Instance) []float64 {
+func labelFrequencies(a adder, layout *crf.Layout, data []*crf.Instance) []float64 {
 	var at []int // of each type: nodes, then edges
 	size := 0
 	for _, span := range allSpans(layout) {
 		at = append(at, size)
 		size += span.States
 	}
-	counts := sumOver(each, data, size, func(counts []float64, _, i int) {
+	counts := a.sumOver(data, size, func(counts []float64, _, i int, r ground.Range) {
 		in := data[i]
 		u, v := in.Graph.Ends()
 		for _, labels := range in.Samples() {
-			for s, y := range labels {
-				if y != crf.Unobserved {
+			for s := r.Nodes[0]; s < r.Nodes[1]; s++ {
+				if y := labels[s]; y != crf.Unobserved {
 					counts[at[in.NodeType(int32(s))]+int(y)] += in.Weight()
 				}
 			}
-			for e := range u {
+			for e := r.Edges[0]; e < r.Edges[1]; e++ {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
 					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
 				}

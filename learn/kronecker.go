@@ -47,19 +47,19 @@ func newKronecker(p *statistics, span crf.Span, node bool, t int) *kronecker {
 		return k
 	}
 	diagonal := span.Untied || d > maxRotated || slices.ContainsFunc(p.data, func(in *crf.Instance) bool {
-		f, _, _, _ := elements(in, node, t)
+		f, _, _ := elements(in, node, t)
 		return ground.Tables(f) > 0 && f.Data().Book == nil // one-hot rows: A is diagonal
 	})
 	size := d * d
 	if diagonal {
 		size = d
 	}
-	sum := sumOver(p.each, p.data, size, func(sum []float64, _, i int) {
+	sum := p.sumOver(p.data, size, func(sum []float64, _, i int, r ground.Range) {
 		scale, edge := p.scales(p.data[i])
 		if !node {
 			scale = edge
 		}
-		addMoments(sum, diagonal, p.data[i], node, t, scale)
+		addMoments(sum, diagonal, p.data[i], r, node, t, scale)
 	})
 	if !diagonal {
 		k.setSecond(sum)
@@ -79,13 +79,13 @@ func (k *kronecker) setSecond(dense []float64) {
 	k.second = mat.NewSymDense(k.span.Features, dense)
 }
 
-// elements returns the features of the nodes or edges of type t, the type and the
-// row of each node or edge, and their number over all types.
-func elements(in *crf.Instance, node bool, t int) (f *crf.Features, typeOf, rowOf func(int32) int, n int) {
+// elements returns the features of the nodes or edges of type t, and the type and the
+// row of each node or edge.
+func elements(in *crf.Instance, node bool, t int) (f *crf.Features, typeOf, rowOf func(int32) int) {
 	if node {
-		return in.NodeFeatures(t), in.NodeType, in.NodeRow, in.Graph.NumNodes()
+		return in.NodeFeatures(t), in.NodeType, in.NodeRow
 	}
-	return in.EdgeFeatures(t), in.EdgeType, in.EdgeRow, in.Graph.NumEdges()
+	return in.EdgeFeatures(t), in.EdgeType, in.EdgeRow
 }
 
 func (k *kronecker) diagonalise(l2 float64) error {
@@ -180,7 +180,7 @@ func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float
 		return bytes
 	}
 	for _, in := range data {
-		if f, _, _, _ := elements(in, node, t); ground.Tables(f) > 0 && f.Data().Book == nil {
+		if f, _, _ := elements(in, node, t); ground.Tables(f) > 0 && f.Data().Book == nil {
 			return bytes
 		}
 	}

@@ -200,7 +200,7 @@ func (l *learner) dealt() bool { return l.response == nil || l.response.large }
 
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
-	a := labelSums{model: l.model, problem: l.problem, total: l.samples, each: l.each}
+	a := labelSums{model: l.model, problem: l.problem, total: l.samples, adder: l.adder()}
 	for _, w := range l.workers {
 		a.adjoints = append(a.adjoints, w.adjoint)
 	}
@@ -357,7 +357,7 @@ func (l *learner) stepProblem() StepProblem {
 		Model: l.model, L2: l.problem.L2,
 		Variables: l.variables, PerPass: l.perPass(),
 		statistics: &statistics{
-			layout: &l.model.Layout, data: l.problem.Data, each: l.each,
+			layout: &l.model.Layout, data: l.problem.Data, adder: l.adder(),
 			scales: func(in *crf.Instance) (node, edge func(int32) float64) {
 				u := free[in]
 				c := u.net.Counting

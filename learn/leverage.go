@@ -22,8 +22,8 @@ func newLeverage(l *learner) *leverage {
 	ones := func(int32) float64 { return 1 }
 	sums := func(spans []crf.Span, node bool) (all [][]float64) {
 		for t, span := range spans {
-			squares := sumOver(l.each, l.problem.Data, span.Features, func(sum []float64, _, i int) {
-				addMoments(sum, true, l.problem.Data[i], node, t, ones)
+			squares := l.adder().sumOver(l.problem.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
+				addMoments(sum, true, l.problem.Data[i], r, node, t, ones)
 			})
 			for j, x := range squares {
 				if x > 0 {

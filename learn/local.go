@@ -125,7 +125,7 @@ func (l *localLearner) allocate() {
 	for range s.Threads {
 		l.workers = append(l.workers, l.objective())
 	}
-	sums := labelSums{model: l.model, problem: p, total: l.total, each: serially, adjoints: []*ground.Adjoint{{}}}
+	sums := labelSums{model: l.model, problem: p, total: l.total, adder: adder{each: serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed

@@ -53,10 +53,14 @@ func (m *outerSum) flush() {
 	m.waiting = 0
 }
 
-// addMoments adds scale·f fᵀ of the nodes or edges of a type in an instance to sum, or the
+// addMoments adds scale·f fᵀ of the nodes or edges of a type in a range of an instance to sum, or the
 // diagonal.
-func addMoments(sum []float64, diagonal bool, in *crf.Instance, node bool, t int, scale func(int32) float64) {
-	f, typeOf, rowOf, n := elements(in, node, t)
+func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, node bool, t int, scale func(int32) float64) {
+	f, typeOf, rowOf := elements(in, node, t)
+	of, all := r.Edges, ground.Whole(in).Edges
+	if node {
+		of, all = r.Nodes, ground.Whole(in).Nodes
+	}
 	d := f.Dim()
 	add, flush := func(f []float64, weight float64) {
 		for j, x := range f {
@@ -68,7 +72,7 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, node bool, t int
 		add, flush = m.add, m.flush
 	}
 	eachOfType := func(use func(row int, weight float64)) {
-		for i := range int32(n) {
+		for i := int32(of[0]); i < int32(of[1]); i++ {
 			if typeOf(i) == t {
 				use(rowOf(i), scale(i))
 			}
@@ -82,7 +86,11 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, node bool, t int
 		for c, weight := range weights {
 			add(data.Book[c*d:][:d], weight)
 		}
-	case pixels != nil && diagonal:
+	case pixels != nil && diagonal: // of all cells at once
+		if of[0] > all[0] {
+			break
+		}
+		of = all
 		weights := make([]float64, f.Rows())
 		eachOfType(func(row int, weight float64) { weights[row] = weight })
 		pixels.AddSquares(sum, func(row int) float64 { return weights[row] })
@@ -107,16 +115,16 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, node bool, t int
 // weights repeat the same function.
 func (m *marginal) sum(p *statistics, a int) {
 	rows := len(m.row)
-	m.setSecond(sumOver(p.each, p.data, rows*rows, func(sum []float64, _, i int) { m.addInstance(sum, p, p.data[i], a) }))
+	m.setSecond(p.sumOver(p.data, rows*rows, func(sum []float64, _, i int, r ground.Range) { m.addRange(sum, p, p.data[i], r, a) }))
 }
 
-func (m *marginal) addInstance(sum []float64, p *statistics, in *crf.Instance, a int) {
+func (m *marginal) addRange(sum []float64, p *statistics, in *crf.Instance, r ground.Range, a int) {
 	rows := len(m.row)
 	all, row, read := newOuterSum(sum, rows), make([]float64, rows), in.NodeFeatures(a).Reader()
 	scale, _ := p.scales(in)
 	ends := m.readEnds(in)
 	u, _ := in.Graph.Ends()
-	for s := range int32(in.Graph.NumNodes()) {
+	for s := int32(r.Nodes[0]); s < int32(r.Nodes[1]); s++ {
 		if in.NodeType(s) != a {
 			continue
 		}

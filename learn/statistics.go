@@ -13,7 +13,7 @@ import (
 type statistics struct {
 	layout *crf.Layout
 	data   []*crf.Instance
-	each   eachFunc
+	adder
 	// scales return (weight of the instance)/ρ of a node or edge: what its features' second
 	// moments are multiplied by in the curvature of L.
 	scales func(in *crf.Instance) (node, edge func(element int32) float64)
@@ -28,7 +28,7 @@ func (s *statistics) nodes() (nodes int) {
 }
 
 // frequencies are those of states in the labels.
-func (s *statistics) frequencies() []float64 { return labelFrequencies(s.each, s.layout, s.data) }
+func (s *statistics) frequencies() []float64 { return labelFrequencies(s.adder, s.layout, s.data) }
 
 // ofNodes and ofEdges are second moments of features of a type.
 func (s *statistics) ofNodes(t int) *kronecker { return newKronecker(s, s.layout.Node[t], true, t) }
@@ -59,18 +59,18 @@ func anyHidden(data []*crf.Instance) bool {
 type labelSums struct {
 	model    *crf.Model
 	problem  *Problem
-	total    float64 // that of totalWeight
-	each     eachFunc
+	total    float64           // that of totalWeight
 	adjoints []*ground.Adjoint // [workers]
+	adder
 }
 
 // observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as
 // in (8).
 func (a *labelSums) observed() []float64 {
-	return a.sum(func(add *ground.Adjoint, sum []float64, i int) {
+	return a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
 		for _, term := range a.problem.terms(in) {
-			add.AddStatistics(sum, a.model, in, term.labels, term.weight*in.Weight()/a.total)
+			add.AddChange(sum, a.model, in, r, nil, term.labels, term.weight*in.Weight()/a.total)
 		}
 	})
 }
@@ -82,10 +82,10 @@ func (a *labelSums) magnitude(observed []float64) float64 {
 	if !anyHidden(a.problem.Data) {
 		return math.Sqrt(simd.Dot(observed, observed))
 	}
-	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int) {
+	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
 		for _, term := range a.problem.terms(in) {
-			add.AddChange(sum, a.model, in, term.labels, withoutHidden(term.truth), term.weight*in.Weight()/a.total)
+			add.AddChange(sum, a.model, in, r, term.labels, withoutHidden(term.truth), term.weight*in.Weight()/a.total)
 		}
 	})
 	simd.AddScaled(sum, observed, 1)
@@ -101,7 +101,7 @@ func (a *labelSums) ofUnits(units []*unit, observed []float64) []float64 {
 		of[u.instance] = append(of[u.instance], u)
 		near = near && (u.labels != nil || !u.isFree()) && len(u.in.Samples()) == 1
 	}
-	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int) {
+	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		for _, u := range of[i] {
 			if u.labels == nil {
 				continue
@@ -110,7 +110,7 @@ func (a *labelSums) ofUnits(units []*unit, observed []float64) []float64 {
 			if u.isFree() && near {
 				from = u.in.Samples()[0]
 			}
-			add.AddChange(sum, a.model, u.in, from, u.labels, u.weight)
+			add.AddChange(sum, a.model, u.in, r, from, u.labels, u.weight)
 		}
 	})
 	if near {
@@ -120,11 +120,22 @@ func (a *labelSums) ofUnits(units []*unit, observed []float64) []float64 {
 }
 
 // sum is sumOver for vectors of weights.
-func (a *labelSums) sum(add func(adjoint *ground.Adjoint, sum []float64, i int)) []float64 {
-	sum := sumOver(a.each, a.problem.Data, a.model.Layout.Size, func(sum []float64, worker, i int) { add(a.adjoints[worker], sum, i) })
+func (a *labelSums) sum(add func(adjoint *ground.Adjoint, sum []float64, i int, r ground.Range)) []float64 {
+	sum := a.sumOver(a.problem.Data, a.model.Layout.Size, func(sum []float64, worker, i int, r ground.Range) { add(a.adjoints[worker], sum, i, r) })
 	a.model.Layout.Symmetrise(sum)
 	return sum
 }
+
+// adder adds up over the data, on goroutines and in processes.
+type adder struct {
+	each     eachFunc
+	executor interface { // nil: this process alone
+		owns(part int32) bool
+		share(dst, own []float64) []float64
+	}
+}
+
+func (l *learner) adder() adder { return adder{l.each, l.executor} }
 
 // eachFunc calls do for all i < n, on some goroutines, of which each is one worker.
 type eachFunc func(n int, do func(worker, i int))
@@ -145,42 +156,62 @@ const (
 	chunkNumbers = 1 << 20
 )
 
-// sumOver returns the sum, of so many numbers, of what add adds for each instance. Instances
-// are added up in chunks, and chunks in their order: how many goroutines there are decides nothing.
-func sumOver(each eachFunc, data []*crf.Instance, size int, add func(sum []float64, worker, i int)) []float64 {
-	ends := chunks(data, max(1, chunkNumbers/max(1, size)))
-	sums := make([][]float64, len(ends))
-	each(len(ends), func(worker, c int) {
-		sums[c] = make([]float64, size)
-		from := 0
-		if c > 0 {
-			from = ends[c-1]
+// sumOver returns the sum, of so many numbers, of what add adds for each instance, or for each range
+// of one. They are added up in chunks, and chunks in their order: how many goroutines or processes
+// there are decides nothing.
+func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
+	all := chunks(data, max(1, chunkNumbers/max(1, size)))
+	owns := func(c int) bool { return a.executor == nil || a.executor.owns(int32(c*mostParts/len(all))) }
+	first, n := len(all), 0 // of this process
+	for c := range all {
+		if owns(c) {
+			first, n = min(first, c), n+1
 		}
-		for i := from; i < ends[c]; i++ {
-			add(sums[c], worker, i)
+	}
+	sums := make([]float64, n*size)
+	a.each(n, func(worker, c int) {
+		for _, s := range all[first+c] {
+			add(sums[c*size:][:size:size], worker, s.instance, s.Range)
 		}
 	})
-	for _, other := range sums[1:] {
-		simd.AddScaled(sums[0], other, 1)
+	if a.executor != nil {
+		sums = a.executor.share(nil, sums)
 	}
-	return sums[0]
+	for at := size; at < len(sums); at += size {
+		simd.AddScaled(sums[:size], sums[at:][:size], 1)
+	}
+	return slices.Clip(sums[:size])
 }
 
-// chunks returns where chunks of the data end: one at least, and so many at most.
-func chunks(data []*crf.Instance, most int) (ends []int) {
+// chunkPart is an instance, or a range of one.
+type chunkPart struct {
+	instance int
+	ground.Range
+}
+
+// chunks returns chunks of the data: one at least, and about so many at most.
+func chunks(data []*crf.Instance, most int) (all [][]chunkPart) {
 	elements := func(in *crf.Instance) int { return in.Graph.NumNodes() + in.Graph.NumEdges() }
 	total := 0
 	for _, in := range data {
 		total += elements(in)
 	}
 	enough, sum := max(chunkElements, (total+most-1)/most), 0
+	var chunk []chunkPart
 	for i, in := range data {
-		if sum += elements(in); sum >= enough {
-			ends, sum = append(ends, i+1), 0
+		nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
+		// Of many instances some are as good as ranges.
+		ranges := max(1, elements(in)/max(enough, total/mostParts))
+		for k := range ranges {
+			r := ground.Range{Nodes: [2]int{nodes * k / ranges, nodes * (k + 1) / ranges}, Edges: [2]int{edges * k / ranges, edges * (k + 1) / ranges}}
+			chunk = append(chunk, chunkPart{i, r})
+			if sum += r.Nodes[1] - r.Nodes[0] + r.Edges[1] - r.Edges[0]; sum >= enough || ranges > 1 {
+				all, chunk, sum = append(all, chunk), nil, 0
+			}
 		}
 	}
-	if n := len(ends); sum > 0 || n == 0 {
-		ends = append(ends, len(data))
+	if len(chunk) > 0 || len(all) == 0 {
+		all = append(all, chunk)
 	}
-	return ends
+	return all
 }

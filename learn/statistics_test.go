@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -9,33 +10,43 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 )
 
-// TestSumsInChunks holds sums over data of several chunks against sums one after another, by their
-// definitions, and sums on several threads against those on one, to the last bit.
+// TestSumsInChunks holds sums over data of several chunks, also of ranges of one instance, against sums
+// one after another, by their definitions, and sums on several threads and in several processes
+// against those on one, to the last bit.
 func TestSumsInChunks(t *testing.T) {
 	t.Parallel()
-	for _, samples := range []int{1, 2} {
-		s := mixedShape(t, must(graph.Grid(60, 80, graph.GridOptions{})))
-		s.instances, s.samples, s.missing = 15, samples, 0.05
+	for _, c := range []struct{ rows, cols, instances, samples int }{{60, 80, 15, 1}, {60, 80, 15, 2}, {220, 300, 1, 1}} {
+		s := mixedShape(t, must(graph.Grid(c.rows, c.cols, graph.GridOptions{})))
+		s.instances, s.samples, s.missing = c.instances, c.samples, 0.05
 		p := s.build(t, 3)
 		if n := len(chunks(p.Data, 100)); n < 3 {
 			t.Fatalf("%d chunks: the data are too few", n)
 		}
-		var one [][]float64 // of one thread
-		for _, threads := range []int{1, 3} {
-			l := must(newLearner(&p, &Settings{Method: Full, Step: &auto{}, Threads: threads}))
-			defer l.pool.close()
-			p := l.stepProblem()
-			rows := newMarginal(&p, 0)
-			sums := [][]float64{l.data, {l.magnitude}, l.reference, p.statistics.ofNodes(0).second.RawSymmetric().Data, p.statistics.ofEdges(0).second.RawSymmetric().Data, rows.second.RawSymmetric().Data, p.statistics.frequencies(), newLeverage(l).edges[1]}
-			if one == nil {
-				one = sums
+		sums := func(settings Settings, check bool) [][]float64 {
+			settings.Method, settings.Step = BBPL, FirstOrder()
+			settings = settings.Resolved()
+			l := must(newLearner(&p, &settings))
+			defer l.close()
+			step := l.stepProblem()
+			rows := newMarginal(&step, 0)
+			if check {
 				checkSums(t, l, rows)
 			}
-			for i, sum := range sums {
+			return [][]float64{l.data, {l.magnitude}, l.reference, step.statistics.ofNodes(0).second.RawSymmetric().Data, step.statistics.ofEdges(0).second.RawSymmetric().Data, rows.second.RawSymmetric().Data, step.statistics.frequencies(), newLeverage(l).edges[1]}
+		}
+		one := sums(Settings{}, true)
+		same := func(got [][]float64, where string) {
+			for i, sum := range got {
 				if !slices.Equal(sum, one[i]) {
-					t.Errorf("%d samples: sum %d differs on %d threads", samples, i, threads)
+					t.Errorf("%v: sum %d differs %s", c, i, where)
 				}
 			}
+		}
+		same(sums(Settings{Threads: 3}, false), "on 3 threads")
+		all := make([][][]float64, 3)
+		processes(t, len(all), func(g Group) { all[g.Rank()] = sums(Settings{Group: g}, false) })
+		for rank, got := range all {
+			same(got, fmt.Sprintf("in process %d of %d", rank, len(all)))
 		}
 	}
 }

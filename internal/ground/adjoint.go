@@ -53,15 +53,24 @@ func (a *Adjoint) AddEdge(gradient []float64, m *crf.Model, in *crf.Instance, e 
 // of the labels: of every node that has one, and of every edge both of whose ends
 // have one.
 func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, labels []int32, weight float64) {
-	a.AddChange(dst, m, in, nil, labels, weight)
+	a.AddChange(dst, m, in, Whole(in), nil, labels, weight)
 }
 
-// AddChange adds what AddStatistics adds of labels, less what it adds of from: elements that
+// Range is a stretch of the nodes of an instance, and one of its edges, each from the first number to
+// before the second.
+type Range struct{ Nodes, Edges [2]int }
+
+// Whole is all of an instance.
+func Whole(in *crf.Instance) Range {
+	return Range{[2]int{0, in.Graph.NumNodes()}, [2]int{0, in.Graph.NumEdges()}}
+}
+
+// AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
 // have the same in both take but a look. from may be nil: it has no labels.
-func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, from, labels []int32, weight float64) {
-	a.addNodeStatistics(dst, m, in, from, labels, weight)
+func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32, weight float64) {
+	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)
 	u, v := in.Graph.Ends()
-	for e := range u {
+	for e := r.Edges[0]; e < r.Edges[1]; e++ {
 		yu, yv := labels[u[e]], labels[v[e]]
 		xu, xv := int32(crf.Unobserved), int32(crf.Unobserved)
 		if from != nil {
@@ -87,7 +96,7 @@ func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, from,
 
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, from, labels []int32, weight float64) {
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes [2]int, from, labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {
 		if n > 0 {
@@ -95,8 +104,8 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 		}
 		n = 0
 	}
-	for i, y := range labels {
-		x := int32(crf.Unobserved)
+	for i := nodes[0]; i < nodes[1]; i++ {
+		x, y := int32(crf.Unobserved), labels[i]
 		if from != nil {
 			x = from[i]
 		}

@@ -222,7 +222,7 @@ func TestChange(t *testing.T) {
 			}
 			const weight = 0.37
 			got, was := make([]float64, w.model.Layout.Size), statistics(w, from, weight)
-			new(Adjoint).AddChange(got, w.model, w.in, from, to, weight)
+			new(Adjoint).AddChange(got, w.model, w.in, Whole(w.in), from, to, weight)
 			for i, want := range statistics(w, to, weight) {
 				if want -= was[i]; math.Abs(got[i]-want) > 1e-12*(1+math.Abs(was[i])) {
 					t.Fatalf("seed %d: statistic %d changes by %v, want %v", seed, i, got[i], want)
