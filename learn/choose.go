@@ -31,7 +31,10 @@ func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error)
 
 func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	s.Method = BBPL
-	if s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1 {
+	switch {
+	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1:
+		return s, "whole networks were asked for", nil
+	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1:
 		return s, "blocks were asked for", nil
 	}
 	blocks, largest := blocksNeeded(p.Model, p.Data, cache)

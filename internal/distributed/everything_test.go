@@ -33,7 +33,7 @@ func everything(g *Group) (hash string, err error) {
 			return "", fmt.Errorf("rank %d: %w", g.Rank(), err)
 		}
 	}
-	g.Barrier()
+	g.Any(false)
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
@@ -93,9 +93,6 @@ func exchanges(g *Group) error {
 		send[r] = make([]float64, length(g.Rank(), r))
 		recv[r] = make([]float64, length(r, g.Rank()))
 	}
-	if err := g.CheckExchange(send, recv); err != nil {
-		return err
-	}
 	for round := range 3 {
 		for r := range send {
 			for i := range send[r] {
@@ -111,15 +108,6 @@ func exchanges(g *Group) error {
 			}
 		}
 	}
-	if g.Size() == 1 {
-		return nil
-	}
-	if g.Rank() == 1 {
-		send[0] = send[0][1:]
-	}
-	if err := g.CheckExchange(send, recv); err == nil {
-		return errors.New("ways whose ends differ in length are not found")
-	}
 	return nil
 }
 
@@ -129,9 +117,6 @@ func texts(g *Group) error {
 		if len(all[r]) != 5*r {
 			return fmt.Errorf("%d bytes came from rank %d, want %d", len(all[r]), r, 5*r)
 		}
-	}
-	if text := g.FirstBytes(fmt.Appendf(nil, "from %d", g.Rank())); string(text) != "from 0" {
-		return fmt.Errorf("the text of rank 0 is %q", text)
 	}
 	return nil
 }

@@ -81,11 +81,10 @@ const (
 	opAgree
 	opExchange
 	opBytes
-	opBarrier
 )
 
 func (o operation) String() string {
-	return [...]string{"join", "gather", "sum", "agree", "exchange", "bytes", "barrier"}[o]
+	return [...]string{"join", "gather", "sum", "agree", "exchange", "bytes"}[o]
 }
 
 // largestMessage is the most bytes that are sent as one: MPI counts in 32 bits with sign.
@@ -209,9 +208,7 @@ func (g *Group) fromFirst(kind operation, data []byte) {
 }
 
 // Any reports whether a flag is set on any rank.
-func (g *Group) Any(flag bool) bool { return g.any(opAgree, flag) }
-
-func (g *Group) any(kind operation, flag bool) bool {
+func (g *Group) Any(flag bool) bool {
 	g.one[0] = 0
 	if flag {
 		g.one[0] = 1
@@ -219,12 +216,12 @@ func (g *Group) any(kind operation, flag bool) bool {
 	for r := range g.lengths {
 		g.lengths[r] = 1
 	}
-	g.gather(kind, g.flags, g.one[:], g.lengths)
+	g.gather(opAgree, g.flags, g.one[:], g.lengths)
 	return slices.Contains(g.flags, 1)
 }
 
 // Exchange sends send[r] to rank r and receives recv[r] from it; empty is nothing. The two
-// ends of a way have the same length: see CheckExchange.
+// ends of a way have the same length.
 func (g *Group) Exchange(send, recv [][]float64) {
 	if len(send) != g.size || len(recv) != g.size || len(send[g.rank])+len(recv[g.rank]) > 0 {
 		panic(fmt.Sprintf("distributed: exchange of rank %d with %d and %d ranks in a group of %d, want all of them, and nothing for itself", g.rank, len(send), len(recv), g.size))
@@ -236,26 +233,6 @@ func (g *Group) Exchange(send, recv [][]float64) {
 		g.send(r, send[r])
 	}
 	g.run(opExchange)
-}
-
-// CheckExchange returns an error on all ranks if the lengths of Exchange differ at the two
-// ends of a way. Callers ask once, before many exchanges.
-func (g *Group) CheckExchange(send, recv [][]float64) error {
-	own := make([]float64, 2*g.size)
-	for r := range g.size {
-		own[2*r], own[2*r+1] = float64(len(send[r])), float64(len(recv[r]))
-	}
-	all := make([]float64, len(own)*g.size)
-	g.Gather(all, own, slices.Repeat([]int{len(own)}, g.size))
-	for from := range g.size {
-		for to := range g.size {
-			sent, wanted := all[from*len(own)+2*to], all[to*len(own)+2*from+1]
-			if sent != wanted {
-				return fmt.Errorf("distributed: rank %d sends %g numbers to rank %d, which waits for %g", from, sent, to, wanted)
-			}
-		}
-	}
-	return nil
 }
 
 // Bytes returns the texts of all ranks.
@@ -276,17 +253,6 @@ func (g *Group) bytes(kind operation, own []byte) [][]byte {
 	}
 	g.run(kind)
 	return all
-}
-
-// FirstBytes returns the text of rank 0.
-func (g *Group) FirstBytes(own []byte) []byte {
-	size := []float64{float64(len(own))}
-	g.fromFirst(opBytes, bytesOf(size))
-	if g.rank > 0 {
-		own = make([]byte, int(size[0]))
-	}
-	g.fromFirst(opBytes, own)
-	return own
 }
 
 // Together returns on all ranks the error of the lowest rank that has one: as it is there,
@@ -315,9 +281,6 @@ type RankError struct {
 }
 
 func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %s", e.Rank, e.Text) }
-
-// Barrier returns when all ranks have called it.
-func (g *Group) Barrier() { g.any(opBarrier, false) }
 
 // Abort ends the job with a message and a code that is not 0. It does not return, and any
 // goroutine may call it.

@@ -39,13 +39,13 @@ func TestStall(t *testing.T) {
 			return nil
 		}
 		g.Agree([]float64{1})
-		g.Barrier()
+		g.Any(false)
 		return nil
 	})
 	if err == nil {
 		t.Fatal("no error, though rank 2 never came")
 	}
-	for _, part := range []string{"rank 0 (process ", "ends the job: barrier", "after 0.05", "nothing came from rank 2 (process "} {
+	for _, part := range []string{"rank 0 (process ", "ends the job: agree", "after 0.05", "nothing came from rank 2 (process "} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error has no %q:\n%v", part, err)
 		}
@@ -61,7 +61,7 @@ func TestAbort(t *testing.T) {
 		if g.Rank() == 1 {
 			g.Abort("enough")
 		}
-		g.Barrier()
+		g.Any(false)
 		return fmt.Errorf("rank %d went on", g.Rank())
 	})
 	if err == nil || strings.Contains(err.Error(), "went on") || !strings.Contains(err.Error(), "ends the job: enough") {

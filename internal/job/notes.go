@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -15,6 +16,9 @@ import (
 func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
 	if splits := labelledSplits(set); len(splits) > 1 {
 		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
+	}
+	if o.Spill != "" && spill.InMemory(o.Spill) {
+		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave --spill out", o.Spill))
 	}
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
 		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or --l2 above 0")

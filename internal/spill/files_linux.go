@@ -42,3 +42,9 @@ func whatIsFree(folder string) string {
 	}
 	return fmt.Sprintf(", %s are free", memory.Text(float64(s.Bavail)*float64(s.Bsize)))
 }
+
+// InMemory reports whether the files of a folder lie in memory, as far as the system tells.
+func InMemory(folder string) bool {
+	var s unix.Statfs_t
+	return unix.Statfs(folder, &s) == nil && (s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC)
+}

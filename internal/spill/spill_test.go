@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,19 @@ func TestNoFolder(t *testing.T) {
 	var no *Error
 	if !errors.As(err, &no) || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errNoFiles) || !strings.Contains(err.Error(), "--spill "+folder+": 3.0 GiB") || strings.Contains(err.Error(), ".blockbp-spill") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestFoldersInMemory: a file system in memory is known where the system tells.
+func TestFoldersInMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("skipped: only Linux tells; the test runs there")
+	}
+	if _, err := os.Stat("/dev/shm"); err == nil && !InMemory("/dev/shm") {
+		t.Error("/dev/shm is taken for a disk")
+	}
+	if InMemory("/proc") || InMemory("/nowhere") {
+		t.Error("/proc, or no folder at all, is taken for memory")
 	}
 }
 
