@@ -68,7 +68,7 @@ func encode(name string, state any) (values, []array, error) {
 		seen[name] = true
 		switch field.Kind() {
 		case reflect.Slice:
-			arrays = append(arrays, array{name, field.Interface().([]float64)})
+			arrays = append(arrays, array{name: name, values: field.Interface().([]float64)})
 		case reflect.Float64:
 			if x := field.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
 				v[name], err = json.Marshal(strconv.FormatFloat(x, 'g', -1, 64))

@@ -119,9 +119,9 @@ func (c *course) state(blocks int, is fingerprint, random []byte, rule any, othe
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.
 func (c *course) allArrays(others []array) []array {
-	a := []array{{"weights", c.model.Weights}}
+	a := []array{{name: "weights", values: c.model.Weights}}
 	if c.best != nil {
-		a = append(a, array{"best", c.best.Weights})
+		a = append(a, array{name: "best", values: c.best.Weights})
 	}
 	return append(a, others...)
 }

@@ -22,7 +22,7 @@ func (l *localLearner) steps() any {
 	}{&l.curvature.quasiNewtonState, &l.lanczos.lanczosState}
 }
 
-func (l *localLearner) arrays() []array { return []array{{"gradient", l.gradient}} }
+func (l *localLearner) arrays() []array { return []array{{name: "gradient", values: l.gradient}} }
 
 // restore puts a saved state in the place of the fresh one.
 func (l *localLearner) restore(state *State) error {

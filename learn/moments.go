@@ -1,8 +1,11 @@
 package learn
 
 import (
+	"sync"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -19,8 +22,14 @@ type outerSum struct {
 // alone: a vector instruction multiplies eight.
 const mostlyZero = 4
 
+// outerSums are used again: one for every range of a large network would be megabytes of garbage.
+var outerSums = sync.Pool{New: func() any { return &outerSum{} }}
+
 func newOuterSum(sum []float64, d int) *outerSum {
-	return &outerSum{sum: sum, d: d, rows: make([]float64, ground.RowsPerBatch*d), scaled: make([]float64, ground.RowsPerBatch*d)}
+	m := outerSums.Get().(*outerSum)
+	m.sum, m.d = sum, d
+	m.rows, m.scaled = numeric.Resize(m.rows, ground.RowsPerBatch*d), numeric.Resize(m.scaled, ground.RowsPerBatch*d)
+	return m
 }
 
 func (m *outerSum) add(f []float64, weight float64) {
@@ -47,7 +56,14 @@ func (m *outerSum) add(f []float64, weight float64) {
 	}
 }
 
-// flush adds those that wait: it follows the last of add.
+// end follows the last of add.
+func (m *outerSum) end() {
+	m.flush()
+	m.sum = nil
+	outerSums.Put(m)
+}
+
+// flush adds those that wait.
 func (m *outerSum) flush() {
 	simd.ScatterMatrix(m.sum, m.rows, m.scaled, m.waiting, m.d, m.d)
 	m.waiting = 0
@@ -62,14 +78,14 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, 
 		of, all = r.Nodes, ground.Whole(in).Nodes
 	}
 	d := f.Dim()
-	add, flush := func(f []float64, weight float64) {
+	add, end := func(f []float64, weight float64) {
 		for j, x := range f {
 			sum[j] += weight * x * x
 		}
 	}, func() {}
 	if !diagonal {
 		m := newOuterSum(sum, d)
-		add, flush = m.add, m.flush
+		add, end = m.add, m.end
 	}
 	eachOfType := func(use func(row int, weight float64)) {
 		for i := int32(of[0]); i < int32(of[1]); i++ {
@@ -107,7 +123,7 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, 
 			add(x, weight)
 		})
 	}
-	flush()
+	end()
 }
 
 // sum adds F Fᵀ/ρ_s over the nodes s of the type, F being the rows of the node: an
@@ -145,7 +161,7 @@ func (m *marginal) addRange(sum []float64, p *statistics, in *crf.Instance, r gr
 		}
 		all.add(row, scale(s))
 	}
-	all.flush()
+	all.end()
 }
 
 // endReader reads the features of edges of a type with a node at one end.

@@ -75,7 +75,7 @@ func (l *learner) momentumArrays() (a []array) {
 		l.keepBefore()
 	}
 	for i, u := range l.units {
-		a = append(a, array{fmt.Sprintf("unit.%d.before", i), u.before})
+		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before})
 	}
 	return a
 }

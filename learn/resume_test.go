@@ -36,7 +36,7 @@ func (c *countdown) Err() error {
 func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
 	for _, a := range s.arrays {
-		c.arrays = append(c.arrays, array{a.name, slices.Clone(a.values)})
+		c.arrays = append(c.arrays, array{name: a.name, values: slices.Clone(a.values)})
 	}
 	return c
 }

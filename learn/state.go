@@ -36,6 +36,7 @@ type State struct {
 type array struct {
 	name   string
 	values []float64
+	wanted []bool // [stretches of wantedTogether values] those to read; nil: all
 }
 
 // saved is what State.progress holds.
@@ -79,9 +80,9 @@ func (l *learner) snapshot() (*State, error) {
 // arrays lists the slices of the state that this run alone has, in a fixed order: those that are the same
 // in all processes, and those of which each has what its own blocks see, as eachOwned has it.
 func (l *learner) arrays() (common, own []array) {
-	common = []array{{"total", l.total}, {"moments", l.moments}, {"watched", l.watched}}
+	common = []array{{name: "total", values: l.total}, {name: "moments", values: l.moments}, {name: "watched", values: l.watched}}
 	for i, b := range l.bundles {
-		contribution := array{fmt.Sprintf("bundle.%d.contribution", i), b.contribution}
+		contribution := array{name: fmt.Sprintf("bundle.%d.contribution", i), values: b.contribution}
 		if b.alone() {
 			own = append(own, contribution)
 		} else {
@@ -89,12 +90,12 @@ func (l *learner) arrays() (common, own []array) {
 		}
 		for j, u := range b.units {
 			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
-			own = append(own, array{name + "message", u.state.LogMessage}, array{name + "belief", u.state.LogBelief})
+			own = append(own, array{name: name + "message", values: u.state.LogMessage}, array{name: name + "belief", values: u.state.LogBelief})
 			if len(u.keptBeliefs) > 0 {
-				own = append(own, array{name + "loose", u.keptBeliefs})
+				own = append(own, array{name: name + "loose", values: u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
-				common = append(common, array{name + "untied", u.untied})
+				common = append(common, array{name: name + "untied", values: u.untied})
 			}
 		}
 	}
@@ -125,6 +126,7 @@ func (l *learner) restore(state *State) error {
 	}
 	arrays, own := l.arrays()
 	if state.parts == nil {
+		l.markNeeded(own)
 		arrays = append(arrays, own...)
 	}
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {

@@ -142,7 +142,29 @@ func (s *State) fillFromFile(arrays []array) error {
 		}
 	}
 	for _, a := range arrays {
-		if err := safetensors.ReadInto(f, have[a.name], a.values); err != nil {
+		if err := a.read(f, have[a.name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wantedTogether is how many values of an array are read if one of them is wanted: a page.
+const wantedTogether = 512
+
+// read reads what is wanted of an array, which is as long as a tensor of a file.
+func (a *array) read(f *safetensors.File, t safetensors.Info) error {
+	for lo, hi := 0, 0; lo < len(a.values); lo = hi {
+		is := func(at int) bool { return a.wanted == nil || a.wanted[at/wantedTogether] }
+		for hi = min(lo+wantedTogether, len(a.values)); hi < len(a.values) && is(hi) == is(lo); {
+			hi = min(hi+wantedTogether, len(a.values))
+		}
+		if !is(lo) {
+			continue
+		}
+		some := t
+		some.Offsets = []int64{t.Offsets[0] + doubleBytes*int64(lo), t.Offsets[0] + doubleBytes*int64(hi)}
+		if err := safetensors.ReadInto(f, some, a.values[lo:hi]); err != nil {
 			return err
 		}
 	}

@@ -2,14 +2,17 @@ package learn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
@@ -294,4 +297,37 @@ func (l *learner) fillParts(s *State) error {
 		}
 		return nil
 	})
+}
+
+// markNeeded says what of arrays that all processes share is wanted here: the rest would take memory.
+func (l *learner) markNeeded(arrays []array) {
+	if _, whole := l.executor.(threads); whole {
+		return
+	}
+	address := func(x []float64) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
+	var places []*array // that have something, by where they lie
+	for i := range arrays {
+		if a := &arrays[i]; len(a.values) > 0 {
+			a.wanted = make([]bool, (len(a.values)+wantedTogether-1)/wantedTogether)
+			places = append(places, a)
+		}
+	}
+	slices.SortFunc(places, func(a, b *array) int { return cmp.Compare(address(a.values), address(b.values)) })
+	for part := range int32(mostParts) {
+		if !l.executor.needs(part) {
+			continue
+		}
+		l.eachOfPart(part, func(x []float64) {
+			if len(x) == 0 {
+				return
+			}
+			// It is of the last array that begins no later.
+			i, begins := slices.BinarySearchFunc(places, address(x), func(a *array, at uintptr) int { return cmp.Compare(address(a.values), at) })
+			a := places[i-oneIf(!begins)]
+			at := int((address(x) - address(a.values)) / doubleBytes)
+			for s := at / wantedTogether; s <= (at+len(x)-1)/wantedTogether; s++ {
+				a.wanted[s] = true
+			}
+		})
+	}
 }

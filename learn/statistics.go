@@ -154,13 +154,16 @@ const (
 	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside
 	// what so many elements keep.
 	chunkNumbers = 1 << 20
+	// rangeNumbers bounds those of the ranges of one instance: every process has all of them for a
+	// moment, and its memory is to be that of its part.
+	rangeNumbers = 1 << 17
 )
 
 // sumOver returns the sum, of so many numbers, of what add adds for each instance, or for each range
 // of one. They are added up in chunks, and chunks in their order: how many goroutines or processes
 // there are decides nothing.
 func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
-	all := chunks(data, max(1, chunkNumbers/max(1, size)))
+	all := chunks(data, max(1, chunkNumbers/max(1, size)), max(1, rangeNumbers/max(1, size)))
 	owns := func(c int) bool { return a.executor == nil || a.executor.owns(int32(c*mostParts/len(all))) }
 	first, n := len(all), 0 // of this process
 	for c := range all {
@@ -189,8 +192,9 @@ type chunkPart struct {
 	ground.Range
 }
 
-// chunks returns chunks of the data: one at least, and about so many at most.
-func chunks(data []*crf.Instance, most int) (all [][]chunkPart) {
+// chunks returns chunks of the data: one at least, and about so many at most, of one instance no more than
+// mostRanges.
+func chunks(data []*crf.Instance, most, mostRanges int) (all [][]chunkPart) {
 	elements := func(in *crf.Instance) int { return in.Graph.NumNodes() + in.Graph.NumEdges() }
 	total := 0
 	for _, in := range data {
@@ -201,7 +205,7 @@ func chunks(data []*crf.Instance, most int) (all [][]chunkPart) {
 	for i, in := range data {
 		nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
 		// Of many instances some are as good as ranges.
-		ranges := max(1, elements(in)/max(enough, total/mostParts))
+		ranges := min(mostRanges, max(1, elements(in)/max(enough, total/mostParts)))
 		for k := range ranges {
 			r := ground.Range{Nodes: [2]int{nodes * k / ranges, nodes * (k + 1) / ranges}, Edges: [2]int{edges * k / ranges, edges * (k + 1) / ranges}}
 			chunk = append(chunk, chunkPart{i, r})
