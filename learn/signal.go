@@ -18,9 +18,10 @@ type signal struct {
 }
 
 // briefly is how long who waits looks, at most: longer than the serial part of an iteration and the
-// end of another's block, 300 µs together on a grid of 200×200 nodes, and no longer than processors
-// are lent for. Waking a goroutine takes 100 to 200 µs on a virtual machine, which gives idle cores back.
-const briefly = time.Millisecond
+// end of another's block, 300 µs together on a grid of 200×200 nodes. Waking a goroutine takes 100 to
+// 200 µs on a virtual machine. Longer looks take more from other programs than they bring
+// (results/2026-11-threads.md).
+const briefly = 500 * time.Microsecond
 
 func (s *signal) init(patient bool) { s.patient, s.wake = patient, make(chan struct{}, 1) }
 
