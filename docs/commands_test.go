@@ -51,7 +51,7 @@ const (
 var standIns = map[string]func(r *reader) string{
 	"go install github.com/blockbp/blockbp/cmd/blockbp@latest":   nil,
 	"git clone https://github.com/blockbp/blockbp && cd blockbp": nil,
-	"go build ./cmd/blockbp":                                     nil,
+	"go install ./cmd/blockbp":                                   nil,
 	"go test ./...":                                              nil,
 	"go get github.com/blockbp/blockbp@latest":                   nil,
 	"go run .": func(r *reader) string {

@@ -408,7 +408,7 @@ func Result(r *learn.Result) []string {
 		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
 	}
 	if len(r.Seeded) > 0 {
-		texts = append(texts, fmt.Sprintf("no label tells states of node type %s apart: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
+		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
 	}
 	if r.AtStart {
 		texts = append(texts, atStart(r))
