@@ -35,9 +35,35 @@ func (l *learner) blockSets(most int) []blockSet {
 				}
 			}
 		}
+		for i := range d.done {
+			if len(b.units) == 1 {
+				d.done[i].blocks = throughAll(d.done[i].blocks, chunksOf(len(d.done[i].blocks)))
+			}
+		}
 		all = append(all, d.done...)
 	}
 	return all
+}
+
+// chunksOf is in how many chunks, as large as each other, so many jobs are done.
+func chunksOf(jobs int) int { return (jobs + resultsAtATime - 1) / resultsAtATime }
+
+// atATime is how many jobs a chunk has, but for the last one.
+func atATime(jobs int) int { return (jobs + chunksOf(jobs) - 1) / max(1, chunksOf(jobs)) }
+
+// throughAll returns blocks in an order of which each of so many chunks goes through all of the network, so
+// that every process has as much to do in it.
+func throughAll(blocks []int, chunks int) []int {
+	if chunks <= 1 {
+		return blocks
+	}
+	ordered := make([]int, 0, len(blocks))
+	for from := range chunks {
+		for i := from; i < len(blocks); i += chunks {
+			ordered = append(ordered, blocks[i])
+		}
+	}
+	return ordered
 }
 
 // openSets is how many sets may be waiting for more blocks: with more of them, a

@@ -68,3 +68,31 @@ func TestBlockSetsFill(t *testing.T) {
 		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
 	}
 }
+
+// TestChunksGoThroughAll: each chunk of a large set has blocks of all of the network, as many of
+// every part as the others, and no block is lost.
+func TestChunksGoThroughAll(t *testing.T) {
+	for _, n := range []int{1, resultsAtATime, resultsAtATime + 57, 5*resultsAtATime - 1} {
+		blocks := make([]int, n)
+		for i := range blocks {
+			blocks[i] = 20 * i
+		}
+		ordered := throughAll(blocks, chunksOf(n))
+		for lo := 0; lo < n; lo += atATime(n) {
+			chunk := ordered[lo:min(lo+atATime(n), n)]
+			first := 0
+			for _, b := range chunk {
+				if b < 10*n {
+					first++
+				}
+			}
+			if 2*first > len(chunk)+2 || 2*first < len(chunk)-2 || len(chunk) > resultsAtATime {
+				t.Errorf("%d blocks: a chunk of %d has %d of the first half", n, len(chunk), first)
+			}
+		}
+		slices.Sort(ordered)
+		if !slices.Equal(ordered, blocks) {
+			t.Errorf("%d blocks come out as %v", n, ordered)
+		}
+	}
+}

@@ -50,8 +50,9 @@ func (l *learner) planResults() {
 	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
 		for _, t := range schedule {
 			v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
-			for job := range len(v.blocks) * len(v.bundle.units) {
-				i := job % resultsAtATime
+			jobs := len(v.blocks) * len(v.bundle.units)
+			for job := range jobs {
+				i := job % atATime(jobs)
 				if i == len(l.resultRoom) {
 					l.resultRoom = append(l.resultRoom, resultRoom{})
 				}
@@ -201,9 +202,9 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		defer l.addParts(&v)
 	}
 	jobs := len(v.blocks) * len(v.bundle.units)
-	for lo := 0; lo < jobs && !report.ended; lo += resultsAtATime {
+	for lo := 0; lo < jobs && !report.ended; lo += atATime(jobs) {
 		v.first = lo
-		results, t := l.executor.visit(v, min(resultsAtATime, jobs-lo))
+		results, t := l.executor.visit(v, min(atATime(jobs), jobs-lo))
 		if t.failed >= 0 {
 			block, u := v.job(lo + t.failed)
 			return report, l.locate(results[t.failed].err, u, block)
