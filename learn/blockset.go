@@ -36,7 +36,7 @@ func (l *learner) blockSets(most int) []blockSet {
 			}
 		}
 		for i := range d.done {
-			if len(b.units) == 1 {
+			if len(b.units) == 1 { // jobs of one block follow each other
 				d.done[i].blocks = throughAll(d.done[i].blocks, chunksOf(len(d.done[i].blocks)))
 			}
 		}

@@ -9,7 +9,8 @@ import (
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
 // with the same problem and settings but for Threads, and for what only one of them should do.
-// Checkpoint is called in process 0 alone, where all write what State.WriteFile is asked for. The result is the same on all, to the last bit, and that of one process.
+// Checkpoint is called in process 0 alone; State.WriteFile there has all processes write their parts.
+// The result is the same on all, to the last bit, and that of one process.
 //
 // All processes call the same methods in the same order. A method returns when this process has
 // its part of the result; where another one has ended, a Group ends this one, too. Slices are used

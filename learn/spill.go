@@ -9,8 +9,8 @@ import (
 
 // With Settings.Spill what is kept between visits, in proportion to the network, lies in a file:
 // messages, beliefs, contributions and where messages began a pass, and the lists of the blocks.
-// A visit goes to the blocks of a set in their order, and sets follow each other through the
-// network, so that the system reads ahead and writes back long runs of pages.
+// A visit goes through the network once for each chunk of a set, and sets follow each other, so that
+// the system reads ahead and writes back long runs of pages.
 
 // makeSpace makes the file, if one is asked for, and moves what is known already.
 func (l *learner) makeSpace() (err error) {

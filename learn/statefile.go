@@ -44,8 +44,8 @@ func (s *State) WriteFile(path string) error {
 }
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
-// the arrays of the state, which may be large, from the file, and from those of its parts: they must stay as they are until
-// then, or are refused.
+// the arrays of the state, which may be large, from the file, and from those of its parts: they
+// must stay as they are until then, or are refused.
 func ReadState(path string) (*State, error) {
 	return readState(path, func() (*safetensors.File, error) { return openState(path) })
 }

@@ -698,7 +698,8 @@ func TestLooseTolerances(t *testing.T) {
 			t.Errorf("%+v: %s (%s) after %v passes, by default after %v", s, r.Status, r.Reason, r.Passes, usual.Passes)
 		}
 	}
-	if r := must(Fit(context.Background(), p, Settings{Gap: leastGap})); r.Status != Converged || !(r.Suboptimality > 0) || !(r.Suboptimality <= leastGap*(1+r.Objective)) {
+	tight := Settings{Gap: leastGap, RelativeTolerance: 1e-14}
+	if r := must(Fit(context.Background(), p, tight)); r.Status != Converged || !(r.Suboptimality >= roundingShare*r.Objective) || !(r.Suboptimality <= leastGap*(1+r.Objective)) {
 		t.Errorf("%s (%s), suboptimality %v", r.Status, r.Reason, r.Suboptimality)
 	}
 	short := must(Fit(context.Background(), p, Settings{RelativeTolerance: 1, MaxPasses: 6}))

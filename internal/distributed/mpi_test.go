@@ -26,7 +26,7 @@ const launchersVariable = "BLOCKBP_TEST_MPIRUN"
 type launcher struct{ path, version string }
 
 // mpiruns finds launchers: each installation once.
-func mpiruns(t *testing.T) []launcher {
+func mpiruns(t testing.TB) []launcher {
 	t.Helper()
 	names := []string{"mpirun.openmpi", "mpirun.mpich", "mpirun"}
 	names = append(filepath.SplitList(os.Getenv(launchersVariable)), names...)
@@ -58,10 +58,15 @@ func (l launcher) open() bool {
 	return strings.Contains(l.version, "Open MPI") || strings.Contains(l.version, "OpenRTE")
 }
 
+// name is that of a test under it.
+func (l launcher) name() string {
+	return strings.Trim(regexp.MustCompile(`[^\w.]+`).ReplaceAllString(l.path, "-"), "-")
+}
+
 // everyLauncher runs a test under each mpirun.
 func everyLauncher(t *testing.T, test func(t *testing.T, l launcher)) {
 	for _, l := range mpiruns(t) {
-		t.Run(strings.Trim(regexp.MustCompile(`[^\w.]+`).ReplaceAllString(l.path, "-"), "-"), func(t *testing.T) { test(t, l) })
+		t.Run(l.name(), func(t *testing.T) { test(t, l) })
 	}
 }
 
@@ -77,7 +82,7 @@ type job struct {
 const jobPatience = 60 * time.Second
 
 // start lets some ranks of the test binary do something.
-func (l launcher) start(t *testing.T, ranks int, what ...string) *job {
+func (l launcher) start(t testing.TB, ranks int, what ...string) *job {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
@@ -87,7 +92,7 @@ func (l launcher) start(t *testing.T, ranks int, what ...string) *job {
 	return startJob(t, l.path, arguments...)
 }
 
-func startJob(t *testing.T, path string, arguments ...string) *job {
+func startJob(t testing.TB, path string, arguments ...string) *job {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), jobPatience)
 	t.Cleanup(cancel)
@@ -104,7 +109,7 @@ func startJob(t *testing.T, path string, arguments ...string) *job {
 }
 
 // wait returns the output and the code of a job, and how long it took since an event.
-func (j *job) wait(t *testing.T) (output string, code int) {
+func (j *job) wait(t testing.TB) (output string, code int) {
 	t.Helper()
 	err := j.Wait()
 	var exit *exec.ExitError
@@ -114,7 +119,7 @@ func (j *job) wait(t *testing.T) (output string, code int) {
 	return j.output.String(), j.ProcessState.ExitCode()
 }
 
-func (j *job) mustSucceed(t *testing.T) string {
+func (j *job) mustSucceed(t testing.TB) string {
 	t.Helper()
 	output, code := j.wait(t)
 	if code != 0 {
@@ -279,14 +284,18 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
-// measureVariable is set to the number of ranks with which to measure.
-const measureVariable = "BLOCKBP_MEASURE_RANKS"
+// BenchmarkCalls tells how long calls of two ranks take, in memory that they share.
+func BenchmarkCalls(b *testing.B) {
+	benchmarkCalls(b, func(b *testing.B, l launcher) *job { return l.start(b, 2, "measure") })
+}
 
-// TestMeasure prints how long calls take. It is for results, and has nothing to check.
-func TestMeasure(t *testing.T) {
-	ranks, err := strconv.Atoi(os.Getenv(measureVariable))
-	if err != nil {
-		t.Skip("skipped: this measures, and checks nothing; it runs where " + measureVariable + " is the number of ranks")
+// benchmarkCalls shows what jobs have measured.
+func benchmarkCalls(b *testing.B, start func(b *testing.B, l launcher) *job) {
+	for _, l := range mpiruns(b) {
+		b.Run(l.name(), func(b *testing.B) {
+			for b.Loop() {
+				fmt.Print(start(b, l).mustSucceed(b)) // a log would be cut short
+			}
+		})
 	}
-	everyLauncher(t, func(t *testing.T, l launcher) { fmt.Print(l.start(t, ranks, "measure").mustSucceed(t)) })
 }

@@ -27,7 +27,7 @@ exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
 `
 
 // namespaces makes two network namespaces with a link between them.
-func namespaces(t *testing.T) (prefix, shell string) {
+func namespaces(t testing.TB) (prefix, shell string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("skipped: only root can make network namespaces; the test runs as root, as in .ci/run")
@@ -64,7 +64,7 @@ func namespaces(t *testing.T) (prefix, shell string) {
 }
 
 // waitForLink returns when both ends are up: libraries look for networks once.
-func waitForLink(t *testing.T, hosts ...string) {
+func waitForLink(t testing.TB, hosts ...string) {
 	t.Helper()
 	const patience = 10 * time.Second
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -86,7 +86,7 @@ func waitForLink(t *testing.T, hosts ...string) {
 }
 
 // across starts a rank in each of two namespaces, which talk by TCP.
-func (l launcher) across(t *testing.T, prefix, shell string, what ...string) *job {
+func (l launcher) across(t testing.TB, prefix, shell string, what ...string) *job {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
@@ -125,14 +125,11 @@ func TestNamespaces(t *testing.T) {
 	})
 }
 
-// TestMeasureAcross is TestMeasure by TCP.
-func TestMeasureAcross(t *testing.T) {
-	if os.Getenv(measureVariable) == "" {
-		t.Skip("skipped: this measures, and checks nothing; it runs where " + measureVariable + " is set")
-	}
-	everyLauncher(t, func(t *testing.T, l launcher) {
-		prefix, shell := namespaces(t)
-		fmt.Print(l.across(t, prefix, shell, "measure").mustSucceed(t))
+// BenchmarkCallsAcross is BenchmarkCalls by TCP.
+func BenchmarkCallsAcross(b *testing.B) {
+	benchmarkCalls(b, func(b *testing.B, l launcher) *job {
+		prefix, shell := namespaces(b)
+		return l.across(b, prefix, shell, "measure")
 	})
 }
 
