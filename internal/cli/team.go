@@ -22,7 +22,7 @@ type team struct {
 	app   *app
 	group *distributed.Group
 	met   bool // all have read their data, and train
-	left  bool
+	alone bool // process 0 has learned, and does the rest
 }
 
 const (
@@ -151,12 +151,11 @@ func (t *team) together(err error) error {
 	return err
 }
 
-// leave is called by process 0 when the model is learned: what it does then it does alone.
+// fitted is called by process 0 when the model is learned: what it does then it does alone, and
+// the others wait to leave.
+func (t *team) fitted() { t.alone = true }
+
 func (t *team) leave() {
-	if t.left {
-		return
-	}
-	t.left = true
 	if err := t.group.Close(); err != nil {
 		t.app.note("leaving the job: %v", err)
 	}
@@ -167,7 +166,7 @@ func (t *team) end(err error) error {
 	if t == nil {
 		return err
 	}
-	if err == nil || !t.met || t.left || everywhere(err) {
+	if err == nil || !t.met || t.alone || everywhere(err) {
 		t.leave()
 		return err
 	}

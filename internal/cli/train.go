@@ -155,7 +155,7 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	show := newDisplay(a, f.quiet, p.Settings)
 	watch := show.watch()
 	if t != nil {
-		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.leave, t.group.TakeSignal
+		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.fitted, t.group.TakeSignal
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()

@@ -81,10 +81,11 @@ const (
 	opAgree
 	opExchange
 	opBytes
+	opLeave
 )
 
 func (o operation) String() string {
-	return [...]string{"join", "gather", "sum", "agree", "exchange", "bytes"}[o]
+	return [...]string{"join", "gather", "sum", "agree", "exchange", "bytes", "leave"}[o]
 }
 
 // largestMessage is the most bytes that are sent as one: MPI counts in 32 bits with sign.
@@ -208,7 +209,9 @@ func (g *Group) fromFirst(kind operation, data []byte) {
 }
 
 // Any reports whether a flag is set on any rank.
-func (g *Group) Any(flag bool) bool {
+func (g *Group) Any(flag bool) bool { return g.any(opAgree, flag) }
+
+func (g *Group) any(kind operation, flag bool) bool {
 	g.one[0] = 0
 	if flag {
 		g.one[0] = 1
@@ -216,7 +219,7 @@ func (g *Group) Any(flag bool) bool {
 	for r := range g.lengths {
 		g.lengths[r] = 1
 	}
-	g.gather(opAgree, g.flags, g.one[:], g.lengths)
+	g.gather(kind, g.flags, g.one[:], g.lengths)
 	return slices.Contains(g.flags, 1)
 }
 
@@ -288,9 +291,12 @@ func (g *Group) Abort(message string) {
 	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message))
 }
 
-// Close leaves the job in good order; all ranks do it. The group is of no use afterwards,
-// and Exit ends the process.
+// Close leaves the job in good order; all ranks do it, and none leaves before all have come,
+// however long one of them works alone before. The group is of no use afterwards, and Exit
+// ends the process. An error says what the library does not do; results are complete.
 func (g *Group) Close() error {
+	g.stall = 0
+	g.any(opLeave, false)
 	g.begin()
 	defer g.end()
 	return g.engine.close()

@@ -3,10 +3,12 @@
 package distributed
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,6 +95,7 @@ type mpi struct {
 	functions         [functions]uintptr
 	sched, doze, exit uintptr // sched_yield, usleep and exit
 	rank, size        int
+	hangs             bool // in MPI_Finalize, at times
 
 	requests []uint64 // room for all, each of requestSize bytes
 	posted   []message
@@ -166,7 +169,8 @@ func (e *mpi) load(names []string) error {
 			return err
 		}
 	}
-	e.version = e.text(libraryVersion)
+	version := e.text(libraryVersion)
+	e.version, e.hangs = firstLine(version), mayHang(version)
 	return e.findHandles(handle)
 }
 
@@ -229,11 +233,15 @@ func (e *mpi) call(f function, arguments ...uintptr) (status uintptr) {
 // libraries, which are 8192 at most.
 const textRoom = 1 << 14
 
-// text calls a function that writes a text, of which it returns the first line.
+// text calls a function that writes a text.
 func (e *mpi) text(f function, before ...uintptr) string {
 	e.call(f, append(before, uintptr(unsafe.Pointer(&e.room)), uintptr(unsafe.Pointer(&e.length)))...) // e is on the heap, and stays
-	text := string(e.room[:min(max(e.length, 0), textRoom)])
-	line, _, _ := strings.Cut(strings.TrimRight(text, "\x00"), "\n")
+	return strings.TrimRight(string(e.room[:min(max(e.length, 0), textRoom)]), "\x00")
+}
+
+// firstLine is that of a text, with single spaces.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
 	return strings.Join(strings.Fields(line), " ")
 }
 
@@ -242,7 +250,7 @@ func (e *mpi) check(f function, status uintptr) error {
 	if int32(status) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s", functionNames[f], e.text(errorString, uintptr(int32(status))))
+	return fmt.Errorf("%s: %s", functionNames[f], firstLine(e.text(errorString, uintptr(int32(status)))))
 }
 
 // start posts receives before sends, so that what comes finds its place at once.
@@ -330,22 +338,70 @@ func (e *mpi) abort(message string) {
 	select {} // another goroutine ends the process
 }
 
+// leavePatience is far longer than MPI_Finalize needs when all ranks call it together.
+var leavePatience = 10 * time.Second
+
 func (e *mpi) close() error {
-	answer := make(chan error)
-	e.left <- answer
-	err := <-answer
-	if err == nil {
-		leaving.Store(e.exit)
+	if e.hangs {
+		if done, err := farewell(); done || err != nil {
+			return err
+		}
 	}
-	return err
+	answer := make(chan error, 1)
+	e.left <- answer
+	select {
+	case err := <-answer:
+		if err == nil {
+			leaving.Store(e.exit)
+		}
+		return err
+	case <-time.After(leavePatience):
+		return fmt.Errorf("MPI_Finalize of %s does not return after %v: all is done, but the launcher may report a failure; use another version of MPI", e.name(), leavePatience)
+	}
+}
+
+// mayHang reports whether MPI_Finalize of a library may wait for ever: in MPICH before 4.2 over
+// UCX, a rank whose connections are closed waits for a barrier of the launcher, and no longer
+// answers another that closes its own (https://github.com/pmodels/mpich/pull/6596).
+func mayHang(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "MPICH Version: %d.%d", &major, &minor)
+	return err == nil && strings.Contains(version, "ch4:ucx") && (major < 4 || major == 4 && minor < 2)
+}
+
+// lingering is for others to take the last messages, of which the end of a process may lose some.
+const lingering = 50 * time.Millisecond
+
+// farewell tells the launcher of MPICH, by its protocol PMI, that this rank is done: the end of
+// MPI_Finalize, without the rest. It reports whether the launcher speaks that.
+func farewell() (done bool, err error) {
+	launcher, err := strconv.Atoi(os.Getenv("PMI_FD"))
+	if err != nil {
+		return false, nil
+	}
+	time.Sleep(lingering)
+	if _, err = syscall.Write(launcher, []byte("cmd=finalize\n")); err != nil {
+		return false, fmt.Errorf("telling the launcher that this rank is done: %w", err)
+	}
+	var answer [1024]byte
+	for {
+		n, err := syscall.Read(launcher, answer[:])
+		switch {
+		case err == syscall.EINTR:
+		case err != nil || n <= 0:
+			return false, fmt.Errorf("the launcher does not answer that this rank is done (%v)", err)
+		case bytes.Contains(answer[:n], []byte("\n")):
+			return true, nil
+		}
+	}
 }
 
 // leaving is C's exit, once the job was left in good order.
 var leaving atomic.Uintptr
 
-// Exit ends the process as os.Exit does. A process that was a rank ends by it: MPICH tells
-// the launcher that a rank is done when C's exit runs, and the launcher kills all ranks
-// where one ends without.
+// Exit ends the process as os.Exit does. A process that was a rank ends by C's exit, where
+// MPI_Finalize returned: MPICH tells the launcher that a rank is done when that runs, and the
+// launcher kills all ranks where one ends without.
 func Exit(code int) {
 	if exit := leaving.Load(); exit != 0 {
 		time.AfterFunc(abortPatience, func() { os.Exit(code) })

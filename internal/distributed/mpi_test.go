@@ -160,6 +160,35 @@ func TestNoAllocations(t *testing.T) {
 	everyLauncher(t, func(t *testing.T, l launcher) { l.start(t, 2, "allocations").mustSucceed(t) })
 }
 
+// TestLateToLeave: a rank does not wait for ever in MPI_Finalize, and says why it ends.
+func TestLateToLeave(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		output, code := l.start(t, 2, "late").wait(t)
+		if want := "does not return after 100ms: all is done"; code == 0 || !strings.Contains(output, want) {
+			t.Errorf("code %d, want another than 0 and %q:\n%s", code, want, output)
+		}
+	})
+}
+
+// TestMayHang: the versions of MPICH that wait for ever, as they name themselves.
+func TestMayHang(t *testing.T) {
+	for version, want := range map[string]bool{
+		"MPICH Version:      4.0.2\nMPICH Release date: x\nMPICH Device:       ch4:ucx\n":  true,
+		"MPICH Version:      4.1.2\nMPICH Device:       ch4:ucx\n":                         true,
+		"MPICH Version:      3.4.1\nMPICH Device:       ch4:ucx\n":                         true,
+		"MPICH Version:      4.2.0\nMPICH Device:       ch4:ucx\n":                         false,
+		"MPICH Version:      5.0.1\nMPICH Device:       ch4:ucx\n":                         false,
+		"MPICH Version:      4.0.2\nMPICH Device:       ch4:ofi\n":                         false,
+		"MPICH Version:      4.0.2\nMPICH Device:       ch3:nemesis\n":                     false,
+		"Intel(R) MPI Library 2021.10 for Linux* OS\n":                                     false,
+		"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, a date": false,
+	} {
+		if mayHang(version) != want {
+			t.Errorf("%q may hang: %v, want %v", version, !want, want)
+		}
+	}
+}
+
 // mostIdle is far more than looks for messages take, and far less than spinning.
 const mostIdle = 0.15
 

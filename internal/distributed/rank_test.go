@@ -74,6 +74,10 @@ func rank(what string, arguments []string) error {
 		untilSignal(g)
 	case "measure":
 		measure(g)
+	case "late":
+		if err := lateToLeave(g); err != nil {
+			return err
+		}
 	default:
 		fail(g, what)
 	}
@@ -157,6 +161,17 @@ func untilSignal(g *Group) {
 	if g.Agree(x); int(x[0]) != rounds {
 		g.Abort("ranks saw the signal in different rounds")
 	}
+}
+
+// lateToLeave lets rank 0 wait in MPI_Finalize for rank 1, longer than it has patience.
+func lateToLeave(g *Group) error {
+	leavePatience = 100 * time.Millisecond
+	g.engine.(*mpi).hangs = false
+	if g.Rank() > 0 {
+		g.any(opLeave, false)
+		select {} // until the launcher ends this rank
+	}
+	return g.Close()
 }
 
 // fail works until rank 1 does what a test wants.
