@@ -33,8 +33,37 @@ func TestModelsOfBefore(t *testing.T) {
 		}
 	}
 	now := filepath.Join(folder, "run", "model.safetensors")
-	if o := mustRun(t, "check", now); o.stderr != "" {
+	if o := mustRun(t, "check", now); strings.Contains(o.stderr, "format") {
 		t.Errorf("a model of this version is noted: %s", o.stderr)
+	}
+}
+
+// TestModelsOfLimits: whoever uses a model whose training a limit ended is told so, once; a model
+// that converged is used in silence.
+func TestModelsOfLimits(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(before, "data", "0.npz")
+	for _, c := range []struct {
+		options []string
+		want    string
+	}{
+		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train RUN --resume with a higher limit goes on"},
+		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum"},
+		{nil, ""},
+	} {
+		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))
+		mustRun(t, append([]string{"train", data, "--l2", "1", noReport, "-q", "-o", run}, c.options...)...)
+		for _, args := range [][]string{
+			{"eval", data, "-m", run, "-q"},
+			{"predict", data, "-m", run, "-o", run + ".predicted", "-q"},
+			{"check", filepath.Join(run, "model.safetensors")},
+		} {
+			o := mustRun(t, args...)
+			if n := strings.Count(o.stderr, "the training ended"); c.want == "" && n > 0 || c.want != "" && (n != 1 || !strings.Contains(o.stderr, c.want)) {
+				t.Errorf("%s: want once %q: %s", o.command(), c.want, o.stderr)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/safetensors"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // Keys of a model file's metadata, beside dataset.RecipeKey.
@@ -122,7 +124,28 @@ func (m *Model) notes() (notes []string, err error) {
 	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
 		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file %q, which is not opened; predict and eval need --counting", m.Path, spec))
 	}
+	if text := m.unfinished(); text != "" {
+		notes = append(notes, text)
+	}
 	return notes, err
+}
+
+// unfinished says that a limit or an interruption ended the training; "": none did, or the file
+// does not say.
+func (m *Model) unfinished() string {
+	var training struct {
+		Status learn.Status `json:"status"`
+	}
+	if json.Unmarshal([]byte(m.Meta[MetaTraining]), &training) != nil {
+		return ""
+	}
+	ended := map[learn.Status]string{
+		learn.IterationLimit: "at --max-iter", learn.PassLimit: "at --max-passes", learn.TimeLimit: "at --max-time", learn.Interrupted: "when it was interrupted",
+	}[training.Status]
+	if ended == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; blockbp train RUN --resume with a higher limit goes on", m.Path, ended)
 }
 
 // countingUnknown reports whether a model only names its counting numbers.

@@ -34,8 +34,8 @@ OPTIONS = {
     "sample": "burn_in chains thin max_rhat min_ess memory".split(),
 }
 
-# Notes that ask for nothing where learning converged.
-_KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once")
+# Notes that ask for nothing where learning converged, and of predictions what fit has warned of.
+_KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once|the training ended")
 
 MODEL, RUN, DATA, RESULT, METRICS = "model.safetensors", "run", "data", "result.json", "metrics.jsonl"
 
