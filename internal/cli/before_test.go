@@ -49,7 +49,8 @@ func TestModelsOfLimits(t *testing.T) {
 		want    string
 	}{
 		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train RUN --resume with a higher limit goes on"},
-		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum"},
+		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train RUN"},
+		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again with a higher limit"},
 		{nil, ""},
 	} {
 		run := filepath.Join(folder, "run"+strings.Join(c.options, ""))

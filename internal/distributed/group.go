@@ -42,6 +42,7 @@ type Group struct {
 	one      [1]float64
 	flags    []float64 // [rank]
 	asked    atomic.Bool
+	patient  atomic.Bool // no wait is too long
 }
 
 // engine carries messages.
@@ -295,8 +296,9 @@ func (g *Group) Abort(message string) {
 // however long one of them works alone before. The group is of no use afterwards, and Exit
 // ends the process. An error says what the library does not do; results are complete.
 func (g *Group) Close() error {
-	g.stall = 0
+	g.patient.Store(true)
 	g.any(opLeave, false)
+	g.patient.Store(false)
 	g.begin()
 	defer g.end()
 	return g.engine.close()
@@ -349,7 +351,7 @@ func (g *Group) end() { g.since.Store(0) }
 func (g *Group) watch() {
 	for range time.Tick(min(g.stall/4, time.Second)) {
 		since := time.Duration(g.since.Load())
-		if waited := time.Since(g.epoch) - since; since > 0 && waited > g.stall+watchLater {
+		if waited := time.Since(g.epoch) - since; since > 0 && waited > g.stall+watchLater && !g.patient.Load() {
 			g.Abort(fmt.Sprintf("the MPI library has not returned for %.3g s", waited.Seconds()))
 		}
 	}
@@ -402,7 +404,7 @@ func (g *Group) wait() error {
 		case waited < patience:
 			g.engine.yield()
 		default:
-			if g.stall > 0 && waited > g.stall {
+			if g.stall > 0 && waited > g.stall && !g.patient.Load() {
 				return errors.New(g.missing(waited))
 			}
 			g.engine.pause(min(max(waited/sleepPart, shortestSleep), longestSleep))

@@ -5,6 +5,7 @@ package distributed
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -343,7 +344,7 @@ var leavePatience = 10 * time.Second
 
 func (e *mpi) close() error {
 	if e.hangs {
-		if done, err := farewell(); done || err != nil {
+		if done, err := e.farewell(); done || err != nil {
 			return err
 		}
 	}
@@ -373,27 +374,58 @@ func mayHang(version string) bool {
 const lingering = 50 * time.Millisecond
 
 // farewell tells the launcher of MPICH, by its protocol PMI, that this rank is done: the end of
-// MPI_Finalize, without the rest. It reports whether the launcher speaks that.
-func farewell() (done bool, err error) {
+// MPI_Finalize, without the rest. It reports whether this launcher speaks that.
+func (e *mpi) farewell() (done bool, err error) {
 	launcher, err := strconv.Atoi(os.Getenv("PMI_FD"))
-	if err != nil {
+	if err != nil || os.Getenv("MPI_LOCALRANKID") == "" { // Slurm has the first alone, and another protocol
 		return false, nil
 	}
-	time.Sleep(lingering)
-	if _, err = syscall.Write(launcher, []byte("cmd=finalize\n")); err != nil {
-		return false, fmt.Errorf("telling the launcher that this rank is done: %w", err)
+	// The library works on what it still has to send while it is asked for what never comes.
+	if err := e.start(opLeave, []message{{peer: (e.rank + 1) % e.size, data: make([]byte, 1)}}); err != nil {
+		return false, err
 	}
-	var answer [1024]byte
-	for {
-		n, err := syscall.Read(launcher, answer[:])
-		switch {
-		case err == syscall.EINTR:
-		case err != nil || n <= 0:
-			return false, fmt.Errorf("the launcher does not answer that this rank is done (%v)", err)
-		case bytes.Contains(answer[:n], []byte("\n")):
-			return true, nil
+	for begin := time.Now(); time.Since(begin) < lingering; e.pause(shortestSleep) {
+		if _, err := e.poll(); err != nil {
+			return false, err
 		}
 	}
+	answer := make(chan error, 1)
+	go func() { answer <- tell(launcher) }()
+	select {
+	case err = <-answer:
+	case <-time.After(leavePatience):
+		err = fmt.Errorf("nothing comes after %v", leavePatience)
+	}
+	if err != nil {
+		return false, fmt.Errorf("the launcher does not answer that this rank is done, and may report a failure, though all is done: %w", err)
+	}
+	return true, nil
+}
+
+// tell says by PMI that a rank is done, and waits for the answer.
+func tell(launcher int) error {
+	if _, err := syscall.Write(launcher, []byte("cmd=finalize\n")); err != nil {
+		return err
+	}
+	var said []byte
+	for !bytes.HasSuffix(said, []byte("\n")) {
+		var piece [256]byte
+		n, err := syscall.Read(launcher, piece[:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return io.ErrUnexpectedEOF
+		}
+		said = append(said, piece[:n]...)
+	}
+	if !bytes.HasPrefix(said, []byte("cmd=finalize_ack")) {
+		return fmt.Errorf("it says %q", said)
+	}
+	return nil
 }
 
 // leaving is C's exit, once the job was left in good order.

@@ -170,6 +170,51 @@ func TestLateToLeave(t *testing.T) {
 	})
 }
 
+// TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they
+// wait for anything else.
+func TestAloneAtTheEnd(t *testing.T) {
+	everyLauncher(t, func(t *testing.T, l launcher) {
+		if output := l.start(t, 2, "alone", "500").mustSucceed(t); !strings.Contains(output, "written") {
+			t.Errorf("rank 0 did not do its work:\n%s", output)
+		}
+	})
+}
+
+// TestFarewell: what the launcher may answer.
+func TestFarewell(t *testing.T) {
+	for answer, want := range map[string]string{
+		"cmd=finalize_ack\n":                    "",
+		"cmd=finalize_ack rc=0\n":               "",
+		"cmd=barrier_out\n":                     `it says "cmd=barrier_out\n"`,
+		"":                                      "unexpected EOF",
+		"    29cmd=finalize-response;rc=0;thrd": "unexpected EOF",
+	} {
+		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := syscall.Write(ends[1], []byte(answer)); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Shutdown(ends[1], syscall.SHUT_WR); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := tell(ends[0]); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("after %q the error is %q, want %q", answer, got, want)
+		}
+		said := make([]byte, 64)
+		if n, err := syscall.Read(ends[1], said); err != nil || string(said[:n]) != "cmd=finalize\n" {
+			t.Errorf("the launcher reads %q (%v)", said[:n], err)
+		}
+		syscall.Close(ends[0])
+		syscall.Close(ends[1])
+	}
+}
+
 // TestMayHang: the versions of MPICH that wait for ever, as they name themselves.
 func TestMayHang(t *testing.T) {
 	for version, want := range map[string]bool{

@@ -145,7 +145,17 @@ func (m *Model) unfinished() string {
 	if ended == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: the training ended %s, before the optimum; blockbp train RUN --resume with a higher limit goes on", m.Path, ended)
+	remedy := "train again with a higher limit"
+	if training.Status == learn.Interrupted {
+		remedy = "train again to the end"
+	}
+	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
+		remedy = "blockbp train RUN --resume goes on"
+		if training.Status != learn.Interrupted {
+			remedy = "blockbp train RUN --resume with a higher limit goes on"
+		}
+	}
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
 }
 
 // countingUnknown reports whether a model only names its counting numbers.
