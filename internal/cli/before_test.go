@@ -33,8 +33,8 @@ func TestModelsOfBefore(t *testing.T) {
 		}
 	}
 	now := filepath.Join(folder, "run", "model.safetensors")
-	if o := mustRun(t, "check", now); strings.Contains(o.stderr, "format") {
-		t.Errorf("a model of this version is noted: %s", o.stderr)
+	if o := mustRun(t, "check", now); strings.Count(o.stderr, "note:") != 1 || !strings.Contains(o.stderr, "the training ended at --max-iter") {
+		t.Errorf("a model of this version is noted, but for its limit: %s", o.stderr)
 	}
 }
 
@@ -48,8 +48,8 @@ func TestModelsOfLimits(t *testing.T) {
 		options []string
 		want    string
 	}{
-		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train RUN --resume with a higher limit goes on"},
-		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train RUN"},
+		{[]string{"--max-iter", "1"}, "the training ended at --max-iter, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
+		{[]string{"--max-passes", "1"}, "the training ended at --max-passes, before the optimum; blockbp train DIR --resume goes on, with a higher limit"},
 		{[]string{"--max-passes", "1", "--checkpoint=false"}, "the training ended at --max-passes, before the optimum; train again with a higher limit"},
 		{nil, ""},
 	} {
@@ -61,8 +61,9 @@ func TestModelsOfLimits(t *testing.T) {
 			{"check", filepath.Join(run, "model.safetensors")},
 		} {
 			o := mustRun(t, args...)
-			if n := strings.Count(o.stderr, "the training ended"); c.want == "" && n > 0 || c.want != "" && (n != 1 || !strings.Contains(o.stderr, c.want)) {
-				t.Errorf("%s: want once %q: %s", o.command(), c.want, o.stderr)
+			want := strings.ReplaceAll(c.want, "DIR", run)
+			if n := strings.Count(o.stderr, "the training ended"); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(o.stderr, want)) {
+				t.Errorf("%s: want once %q: %s", o.command(), want, o.stderr)
 			}
 		}
 	}

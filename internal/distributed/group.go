@@ -42,7 +42,7 @@ type Group struct {
 	one      [1]float64
 	flags    []float64 // [rank]
 	asked    atomic.Bool
-	patient  atomic.Bool // no wait is too long
+	patient  atomic.Bool // in Close: no wait is too long
 }
 
 // engine carries messages.
@@ -212,6 +212,7 @@ func (g *Group) fromFirst(kind operation, data []byte) {
 // Any reports whether a flag is set on any rank.
 func (g *Group) Any(flag bool) bool { return g.any(opAgree, flag) }
 
+// any is Any, of a kind.
 func (g *Group) any(kind operation, flag bool) bool {
 	g.one[0] = 0
 	if flag {
@@ -296,9 +297,8 @@ func (g *Group) Abort(message string) {
 // however long one of them works alone before. The group is of no use afterwards, and Exit
 // ends the process. An error says what the library does not do; results are complete.
 func (g *Group) Close() error {
-	g.patient.Store(true)
+	g.patient.Store(true) // for good: the engine bounds what is left
 	g.any(opLeave, false)
-	g.patient.Store(false)
 	g.begin()
 	defer g.end()
 	return g.engine.close()

@@ -145,17 +145,14 @@ func (m *Model) unfinished() string {
 	if ended == "" {
 		return ""
 	}
-	remedy := "train again with a higher limit"
-	if training.Status == learn.Interrupted {
-		remedy = "train again to the end"
-	}
+	remedy, limit := "train again", " with a higher limit"
 	if _, err := os.Stat(m.beside(filepath.Dir(checkpointFile))); err == nil {
-		remedy = "blockbp train RUN --resume goes on"
-		if training.Status != learn.Interrupted {
-			remedy = "blockbp train RUN --resume with a higher limit goes on"
-		}
+		remedy, limit = fmt.Sprintf("blockbp train %s --resume goes on", filepath.Dir(m.Path)), ", with a higher limit"
 	}
-	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s", m.Path, ended, remedy)
+	if training.Status == learn.Interrupted {
+		limit = ""
+	}
+	return fmt.Sprintf("%s: the training ended %s, before the optimum; %s%s", m.Path, ended, remedy, limit)
 }
 
 // countingUnknown reports whether a model only names its counting numbers.

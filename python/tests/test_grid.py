@@ -163,12 +163,15 @@ def test_options_of_predictions() -> None:
         crf.set_params(predict_options={"nonsense": 1}).predict(X)
 
 
-def test_a_limit_warns() -> None:
+def test_a_limit_warns(tmp_path: Path) -> None:
     """A training that ends early says so, and is of use."""
     X, y = stripes()
     with pytest.warns(ConvergenceWarning, match="did not converge: pass_limit"):
         crf = GridCRF(options={"max_passes": 2}).fit(X, y)
     assert not crf.converged_ and crf.predict(X).shape == y.shape
+    crf.save(tmp_path / "model.safetensors")
+    with pytest.warns(ConvergenceWarning, match="model.safetensors' did not converge: pass_limit"):
+        GridCRF.load(tmp_path / "model.safetensors")
 
 
 def test_pickle_save_load(tmp_path: Path) -> None:

@@ -34,8 +34,11 @@ OPTIONS = {
     "sample": "burn_in chains thin max_rhat min_ess memory".split(),
 }
 
-# Notes that ask for nothing where learning converged, and of predictions what fit has warned of.
+# Notes that ask for nothing where learning converged, and of predictions what fit or load has warned of.
 _KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once|the training ended")
+
+# How trainings end before the optimum that nobody wanted to end there.
+_UNFINISHED = ("iteration_limit", "pass_limit", "time_limit", "interrupted")
 
 MODEL, RUN, DATA, RESULT, METRICS = "model.safetensors", "run", "data", "result.json", "metrics.jsonl"
 
@@ -354,6 +357,8 @@ class Estimator:
         model = Model(data)
         if (kind := model.about.get("estimator", cls._kind())) != cls._kind():
             raise ValueError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
+        if model.status in _UNFINISHED:
+            warnings.warn(f"the training of {os.fspath(path)!r} did not converge: {model.status}", _convergence_warning(), stacklevel=2)
         self.model_ = data
         self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
         self.status_, self.converged_, self.n_iter_ = "loaded", False, 0

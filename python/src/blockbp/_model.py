@@ -18,6 +18,8 @@ class Model:
         Types, states and features; see the model files of docs/reference/formats.md.
     weights : dict of str to float64 ndarray
         ``node.TYPE`` [states, features] and ``edge.TYPE`` [states, states, features].
+    status : str
+        How the training ended; empty where the file does not say.
     about : dict
         What the estimator said of itself; empty of a model that the command has learned.
     """
@@ -31,6 +33,7 @@ class Model:
                 raise KeyError("format")
             self.schema: dict[str, Any] = json.loads(meta["schema"])
             self.recipe: dict[str, Any] = json.loads(meta["recipe"])
+            self.status: str = json.loads(meta.get("training", "{}")).get("status", "")
             self.about = _about(self.recipe.get("about", ""))
             self.weights: dict[str, NDArray[np.float64]] = {}
             for name, tensor in header.items():
