@@ -304,7 +304,13 @@ func (r *response) listMemory(m *Memory) {
 		system = max(system, float64(s.system.at[s.size]))
 		rows = max(rows, 2*float64(s.size*r.size))
 	}
-	m.Add("linear response", doubleBytes*(lines+indices+system+rows+kept)+room, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
+	solving := doubleBytes*(system+rows+kept) + room
+	if r.large {
+		m.Add("linear response", doubleBytes*(lines+indices), "lines of messages in %d inferences, × 8 bytes", len(r.units))
+		m.perhaps("solving linear responses", solving, "systems of %d inferences, and potentials of the largest, where messages settle slowly", len(r.units))
+		return
+	}
+	m.Add("linear response", doubleBytes*(lines+indices)+solving, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
 }
 
 // measure writes the Hessian of L at settled messages into dst [size*size], row-major, of
