@@ -538,7 +538,7 @@ func TestInferUnusedOptions(t *testing.T) {
 		{"--method mean-field --counting bethe", "--counting is used by --method bp only"},
 		{"--task MAR --method gibbs --counting bethe", "--counting is used by --method bp only"},
 		{"--task MAR --method gibbs --tol 1e-3", "--tol is used by --method bp and mean-field only"},
-		{"--seed 2", "--seed is used by --counting trw and by restarts only"},
+		{"--counting convex --seed 2", "--seed is used by --counting trw and by restarts only"},
 		{"--task MPE --method exact --tol 1e-3", "--tol is used by --method trws only"},
 		{"--task MPE --method cut --max-sweeps 10", "--max-sweeps is used by --method trws only"},
 		{"--chains 2", "--chains is used by --method gibbs only"},

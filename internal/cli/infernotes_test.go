@@ -16,8 +16,8 @@ func TestInferSaysWhatItIs(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "upper bound on log10 Z, by counting numbers convex"},
-		{[]string{"--counting", "trw"}, "upper bound on log10 Z, by counting numbers trw"},
+		{nil, "upper bound on log10 Z, by counting numbers trw"},
+		{[]string{"--counting", "convex"}, "upper bound on log10 Z, by counting numbers convex"},
 		{[]string{"--counting", "bethe"}, "approximation of log10 Z of unknown sign, by counting numbers bethe: a stationary point of a free energy that is not known to be convex, and the only one that 6 starts found"},
 		{[]string{"--counting", "bethe", "--restarts", "0"}, "a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) may find another"},
 		{[]string{"--counting", "bethe", "--max-sweeps", "1"}, "of unknown sign, by counting numbers bethe; --method exact"},

@@ -40,7 +40,7 @@ func TestInferSearches(t *testing.T) {
 		t.Errorf("%s: want 3 restarts of mean field, and 10 if not told", o.stdout)
 	}
 	run(t, "infer", path, "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
-	run(t, "infer", path, "--appearance-steps", "3").wantFailure(t, 2, "--counting trw only")
+	run(t, "infer", path, "--counting", "convex", "--appearance-steps", "3").wantFailure(t, 2, "--counting trw only")
 	run(t, "infer", path, "--counting", "trw", "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
 	run(t, "infer", path, "--counting", "trw", "--appearance-steps", "0").wantFailure(t, 2, "want at least 1")
 	run(t, "infer", path, "--counting", "bethe", "--restarts", "-1").wantFailure(t, 2, "want at least 0")
