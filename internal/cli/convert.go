@@ -78,6 +78,9 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 		}
 		converted = append(converted, one)
 	}
+	if networks.beliefs != "" {
+		a.note("networks hold no counting numbers: infer gives the beliefs of predict with %s", networks.beliefs)
+	}
 	return a.reportConverted(f, converted)
 }
 

@@ -59,7 +59,7 @@ competition: log10 Z, marginals, or states.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
-	fl.StringVar(&f.counting, "counting", "trw", countingHelp)
+	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
 	fl.StringVar(&f.method, "method", "", "PR: bp, exact or mean-field (a lower bound); MAR: these or gibbs (sampling); MPE: cut, exact or trws (default: bp; MPE: the first that fits)")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")

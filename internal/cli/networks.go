@@ -51,6 +51,9 @@ type namedNetwork struct {
 type networks struct {
 	names []string
 	make  func(i int) *namedNetwork
+	// beliefs are the options with which infer finds the beliefs of predict in networks
+	// of a model.
+	beliefs string
 }
 
 // open reads what the arguments name.
@@ -83,7 +86,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }}, nil
+	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }, ""}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -118,7 +121,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &networks{}
+	n := &networks{beliefs: model.InferOptions()}
 	var numbers []int
 	all := job.UniqueNames(data.instances)
 	for i, name := range all {

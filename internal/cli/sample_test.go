@@ -406,25 +406,39 @@ func TestConvertNetworks(t *testing.T) {
 	compareMarginals(t, "evidence", got.Marginals, want.Marginals, 1e-12)
 }
 
-// TestConvertModel: infer on the exported network gives the beliefs of predict, and
-// so does holding labels.
+// TestConvertModel: infer on the exported network, with the options that convert names,
+// gives the beliefs of predict, and so does holding labels.
 func TestConvertModel(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	data, model := gridData(t), gridRun(t)
-	for _, clamp := range [][]string{nil, {"--clamp"}} {
-		predicted, nets := filepath.Join(folder, "predicted"+strconv.Itoa(len(clamp))), filepath.Join(folder, "nets"+strconv.Itoa(len(clamp)))
-		mustRun(t, slices.Concat([]string{"predict", data, "-m", model, "-o", predicted, "--tol", "1e-13", "--max-sweeps", "100000", "-q"}, clamp)...)
-		o := mustRun(t, slices.Concat([]string{"convert", data, "-m", model, "-o", nets}, clamp)...)
+	data := gridData(t)
+	for i, tc := range []struct {
+		train []string
+		want  string // the options that convert names
+	}{
+		{[]string{"--counting", "convex"}, "--counting convex"},
+		{[]string{"--counting", "trw"}, ""},
+		{[]string{"--counting", "trw", "--seed", "7"}, "--seed 7"},
+		{[]string{"--method", "exact"}, "--method exact"},
+	} {
+		at := func(name string) string { return filepath.Join(folder, strconv.Itoa(i)+name) }
+		mustRun(t, slices.Concat([]string{"train", data, "-o", at("run"), "--l2", "0.5", "-q"}, tc.train)...)
+		mustRun(t, "predict", data, "-m", at("run"), "-o", at("predicted"), "--tol", "1e-13", "--max-sweeps", "100000", "-q")
+		o := mustRun(t, "convert", data, "-m", at("run"), "-o", at("nets"))
 		if strings.Count(o.stdout, "36 variables") != 2 {
 			t.Errorf("convert printed %q", o.stdout)
 		}
+		_, options, _ := strings.Cut(strings.TrimSpace(o.stderr), "gives the beliefs of predict with ")
+		if options != tc.want {
+			t.Errorf("trained with %v, convert names the options %q, want %q:\n%s", tc.train, options, tc.want, o.stderr)
+		}
+		asked := strings.Fields(options)
+		if options != "--method exact" {
+			asked = append(asked, "--tol", "1e-13", "--max-sweeps", "100000")
+		}
 		for _, name := range []string{"0", "1"} {
-			if len(clamp) > 0 {
-				continue // all labels are known: compared below
-			}
-			r := infer(t, filepath.Join(nets, name+".uai"), "--task", "MAR", "--tol", "1e-13", "--max-sweeps", "100000")
-			_, beliefs := npyOf(t, filepath.Join(predicted, name+".npz"), "beliefs")
+			r := infer(t, append(asked, filepath.Join(at("nets"), name+".uai"), "--task", "MAR")...)
+			_, beliefs := npyOf(t, filepath.Join(at("predicted"), name+".npz"), "beliefs")
 			var want [][]float64
 			for s := range 36 {
 				want = append(want, beliefs[3*s:3*s+3])
@@ -432,8 +446,10 @@ func TestConvertModel(t *testing.T) {
 			compareMarginals(t, name, r.Marginals, want, 1e-10)
 		}
 	}
+	model, nets := gridRun(t), filepath.Join(folder, "held")
+	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")
 	// With all labels held, log Z is the score of the labels.
-	held := infer(t, filepath.Join(folder, "nets1", "0.uai"), "--method", "exact")
+	held := infer(t, filepath.Join(nets, "0.uai"), "--method", "exact")
 	arrays := filepath.Join(folder, "free.npz")
 	mustRun(t, "convert", data, "-m", model, "--instance", "0", "-o", arrays)
 	_, labels := npyOf(t, filepath.Join(data, "0.npz"), "labels")
