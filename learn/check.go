@@ -37,6 +37,8 @@ type checkProgress struct {
 	// Change and ChangeBefore are those of the gradient in the last two passes.
 	Change       float64
 	ChangeBefore float64
+	// Left is what may be left unknown of the gradient's norm.
+	Left float64
 	// Residual is the largest change of a message in the first sweeps of the last pass with
 	// sweeps, and Current that of the pass at work so far, seen in visit WorstAt.
 	Residual   float64
@@ -69,8 +71,8 @@ const (
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to
-	// 1 + |L|, with which convergence is claimed where no suboptimality is known, or messages
-	// ascend no dual.
+	// 1 + |L|, with which convergence is claimed where messages ascend no dual, and with which
+	// the last check of a run ends.
 	closedGap = 1e-6
 )
 
@@ -232,6 +234,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		ratio = slowestSettling
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
+	c.Left = left
 	most := left // what may be left: changes of a gradient hide those that messages go on to make
 	if !l.ascends && c.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
@@ -244,9 +247,10 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		// Messages that ascend no dual may leave F far above L where the gradient has settled.
 		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
 		c.Settled = most <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
-		refused := norm-left > tolerance && (c.Settled || l.ascends && !c.Again)
-		c.Settled = c.Settled || refused
-		decided = refused || c.Settled && norm+left <= tolerance
+		// A norm so near the tolerance that what is left decides is not within: learning lowers
+		// the norm sooner than messages tell.
+		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again
+		decided = c.Settled
 	case c.Purpose == checkCurvature:
 		c.Settled = l.lanczos.settled(l.gradient, c.Change, c.Passes >= l.maxCheckPasses())
 		decided = c.Settled
@@ -346,6 +350,8 @@ func (l *learner) missing() string {
 	switch sub := l.suboptimality(); {
 	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
 		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
+	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
+		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) + l.convexNumbersHelp()
 	case !c.Settled:
 		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
 	case math.IsInf(c.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
@@ -356,8 +362,8 @@ func (l *learner) missing() string {
 		if sub > l.settings.Gap*scale {
 			return tooFar(sub, l.settings.Gap*scale, p.GradientNorm, l.problem.L2, roundingShare*l.magnitude)
 		}
-	case c.Gap > closedGap*scale:
-		return fmt.Sprintf("gap of the inference %.3g > %.3g", c.Gap, closedGap*scale)
+	case c.Gap > l.settings.Gap*scale:
+		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them", c.Gap, l.settings.Gap*scale)
 	}
 	return ""
 }

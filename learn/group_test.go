@@ -327,7 +327,7 @@ func TestGroupEndsTogether(t *testing.T) {
 		processes(t, 3, func(g Group) {
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
-			s := Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}, Group: g, MaxTime: limit, RelativeTolerance: 1e-13, Gap: 1e-12}
+			s := Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}, Group: g, MaxTime: limit, Step: &fixedStep{alpha: 1e-12}, MaxPasses: 1e9, RelativeTolerance: 1e-13} // ends at no optimum
 			if g.Rank() == 2 && limit == 0 {
 				s.Recorder = func(e Event) error {
 					if e.Iteration == 30 {

@@ -131,7 +131,7 @@ type Settings struct {
 	// this, relatively, over a pass. 0: not used.
 	ObjectiveTolerance float64
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
-	// converged, where that is known. 0: 1e-3.
+	// converged, or Result.Gap, where no suboptimality is known. 0: 1e-3.
 	Gap float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
 	// defaults to 10,000.
