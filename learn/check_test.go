@@ -3,6 +3,7 @@ package learn
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -96,5 +97,30 @@ func TestFallBack(t *testing.T) {
 	}
 	if r := fit(t, p, Settings{MaxIterations: 5}); r.AtStart {
 		t.Error("five steps led nowhere")
+	}
+}
+
+// TestWhatIsMissing: hidden labels leave no suboptimality, and the gap of the inference is held to
+// what is asked for in its place; a norm of the gradient is within the tolerance with what is
+// unknown of it.
+func TestWhatIsMissing(t *testing.T) {
+	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
+	s := must(Settings{Method: BBPL, Gap: 1e-4, GradientTolerance: 1}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	for _, tc := range []struct {
+		norm, left, gap float64
+		missing         string
+	}{
+		{0.99, 0.009, 0.99e-4, ""},
+		{0.99, 0.011, 0, "gradient norm 0.99, of which 0.011 is unknown, > 1"},
+		{1.01, 0, 0, "gradient norm 1.01 > 1"},
+		{0.5, 0, 1.01e-4, "gap of the inference 0.0102 > 0.0101: messages have not settled"},
+	} {
+		l.progress.First, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
+		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Left: tc.left, Gap: tc.gap * 101}
+		if got := l.missing(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
+			t.Errorf("norm %v, unknown %v, gap %v: %q is missing, want %q", tc.norm, tc.left, tc.gap, got, tc.missing)
+		}
 	}
 }
