@@ -89,7 +89,7 @@ var mayImport = map[string][]string{
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
 	"internal/nearest":       {},
-	"internal/npy":           {},
+	"internal/npy":           {"internal/atomicfile"},
 	"internal/superpixel":    {},
 	"internal/onnx":          {"internal/nearest"},
 	"internal/onnx/onnxtest": {},
