@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // sizesArray of an array folder has the numbers of nodes and edges of every instance.
@@ -37,6 +38,10 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 		return nil, nil, []error{err}
 	}
 	all := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: budget}
+	parts, expected, err := parted.Describe(folder)
+	if err != nil {
+		return nil, nil, []error{partsError(err)}
+	}
 	for _, e := range entries {
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
 		switch {
@@ -44,7 +49,7 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 		case strings.HasSuffix(e.Name(), ".npz"):
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
 		case !isArray:
-		case !folderArchive.holds(name):
+		case !folderArchive.holds(name) && (parts == nil || name != parted.BlocksArray):
 			p.add(0, name, suggestion(name, folderArchive.names), "unknown array")
 		default:
 			source, err := all.readFile(filepath.Join(folder, e.Name()), name)
@@ -53,6 +58,12 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 				p.keep(arrayError(folder, name, err))
 			}
 			sources = append(sources, source)
+		}
+	}
+	if len(p.list) == 0 && parts != nil {
+		sources, err = all.addParts(parts, expected, sources)
+		if err != nil {
+			p.keep(err)
 		}
 	}
 	if len(p.list) > 0 {
@@ -275,6 +286,9 @@ func (l *npzLoader) readArrayFolder(folder string, budget *memory.Budget, graphs
 			path = fmt.Sprintf("%s[%d]", folder, i)
 		}
 		instances[i], problems[i] = newNPZInstance(path, parts[i], graphs)
+		if p := parts[i].parts; p != nil && len(problems[i]) == 0 {
+			problems[i] = l.openParts(p, instances[i])
+		}
 		if instances[i] != nil {
 			instances[i].name = name
 		}

@@ -176,6 +176,6 @@ func (l *npzLoader) mergeRows(in *npzInstance) {
 				}
 			}
 		}
-		in.edges.features[kind] = matrix{[]int{len(kept), m.columns()}, takeRows(m.data, m.columns(), kept), takeRows(m.data32, m.columns(), kept)}
+		in.edges.features[kind] = matrix{shape: []int{len(kept), m.columns()}, data: takeRows(m.data, m.columns(), kept), data32: takeRows(m.data32, m.columns(), kept)}
 	}
 }

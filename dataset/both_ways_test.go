@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // bothWaysOf adds the reverse of every edge, as message-passing libraries have edges, with rows
@@ -156,16 +158,16 @@ func writeRaw(t *testing.T, a Arrays) string {
 		t.Fatal(err)
 	}
 	path := t.TempDir() + "/0.npz"
-	var arrays []arrayWriter
+	var arrays []npy.Array
 	for _, name := range arrayNames {
 		if x, ok := contents.ints[name]; ok {
-			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
 		}
 		if x, ok := contents.floats[name]; ok {
-			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
 		}
 	}
-	if err := writeArchive(path, arrays...); err != nil {
+	if err := npy.WriteArchive(path, arrays...); err != nil {
 		t.Fatal(err)
 	}
 	return path

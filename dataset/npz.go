@@ -11,6 +11,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // Names of the arrays of an instance file.
@@ -59,7 +60,8 @@ type npzContents struct {
 	// partial says that an array which belongs into the file could not be read: what
 	// the others look like without it is no problem of theirs.
 	partial bool
-	nodes   int // of an instance that was cut out of an array folder; else 0
+	nodes   int            // of an instance that was cut out of an array folder; else 0
+	parts   *parted.Folder // of an array folder that was partitioned; else nil
 
 	kept   float64 // bytes of all arrays
 	most   float64 // that the file is believed to hold

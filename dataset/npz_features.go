@@ -110,7 +110,7 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 		var types []int32 // of the rows of the array; nil: all of type t
 		if name == s.array && len(s.names) > 1 && e.types != nil {
 			types = e.types
-			m = matrix{[]int{counts[t], m.columns()}, ofType(m.data, m.columns(), types, t), ofType(m.data32, m.columns(), types, t)}
+			m = matrix{shape: []int{counts[t], m.columns()}, data: ofType(m.data, m.columns(), types, t), data32: ofType(m.data32, m.columns(), types, t)}
 		}
 		var err error
 		if frozen[t], err = m.features(); err != nil {

@@ -21,6 +21,7 @@ type npzLoader struct {
 	instances []*npzInstance
 	labels    map[int]*top // the largest of each node type; nil: not looked for yet
 	areSpins  bool         // labels were -1 and 1, and are numbered
+	alone     bool         // one path is all that is opened
 }
 
 // at records a problem at a place in an instance's file.
@@ -30,7 +31,7 @@ func (l *npzLoader) at(in *npzInstance, place, remedy, format string, arguments 
 
 // loadNPZ reads a set of instance files.
 func loadNPZ(ctx context.Context, paths []string, o *Options) (*Set, []error) {
-	l := &npzLoader{loader: newLoader(ctx, o)}
+	l := &npzLoader{loader: newLoader(ctx, o), alone: len(paths) == 1}
 	files := l.expand(paths)
 	if len(files) == 0 && len(l.problems) == 0 {
 		l.failAt(paths[0], "", "", "there are no instance files")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/npy"
 )
 
 // Arrays are the arrays of an instance, for an instance file or as they are. Only
@@ -84,16 +85,16 @@ func WriteNPZ(path string, a *Arrays) error {
 	if _, list := newNPZInstance(path, contents, &graphCache{}); len(list) > 0 {
 		return firstOf(list)
 	}
-	var arrays []arrayWriter
+	var arrays []npy.Array
 	for _, name := range arrayNames {
 		if x, ok := contents.ints[name]; ok {
-			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
 		}
 		if x, ok := contents.floats[name]; ok {
-			arrays = append(arrays, arrayOf(name, x.data, x.shape...))
+			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
 		}
 	}
-	return writeArchive(path, arrays...)
+	return npy.WriteArchive(path, arrays...)
 }
 
 // contents are the arrays as reading the file gives them.

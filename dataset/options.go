@@ -113,6 +113,10 @@ type Options struct {
 	// 0: four fifths of what the machine has available.
 	Memory int64
 
+	// PartsLater leaves the features of one partitioned network, whose folder is all that is opened, unread:
+	// Set.Parts has them read.
+	PartsLater bool
+
 	tableNotes []string // what is to be said of the tables that the paths lead to
 
 	// Of Check: instance files, and a dataset.json, whose problems are known already.

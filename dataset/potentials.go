@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -224,8 +225,8 @@ func writePotentials(path string, p *mrf.Pairwise) error {
 			copy(table[i*k:], p.Edge[p.EdgeAt[e]+i*columns:][:columns])
 		}
 	}
-	return writeArchive(path, rowsOf(edgesArray, edgeOf(p.Graph), m, 2), arrayOf(statesArray, p.Card, n),
-		rowsOf(thetaArray, nodeTable, n, k), rowsOf(edgeThetaArray, edgeTable, m, k, k), arrayOf(constantArray, []float64{p.Constant}))
+	return npy.WriteArchive(path, npy.RowsOf(edgesArray, edgeOf(p.Graph), m, 2), npy.ArrayOf(statesArray, p.Card, n),
+		npy.RowsOf(thetaArray, nodeTable, n, k), npy.RowsOf(edgeThetaArray, edgeTable, m, k, k), npy.ArrayOf(constantArray, []float64{p.Constant}))
 }
 
 func edgeOf(g *graph.Graph) func(ends []int32, e int) {

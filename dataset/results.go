@@ -1,5 +1,7 @@
 package dataset
 
+import "github.com/blockbp/blockbp/internal/npy"
+
 // Samples are joint states drawn from a model, to be written.
 type Samples struct {
 	// States [n] is the number of states of every node.
@@ -33,14 +35,14 @@ type Samples struct {
 // The same draws give the same bytes.
 func WriteSamples(path string, s *Samples) error {
 	n, draws := len(s.States), len(s.Chain)
-	arrays := []arrayWriter{
-		rowsOf("samples", s.Draw, draws, n), arrayOf("chain", s.Chain, draws), arrayOf("sweep", s.Sweep, draws), arrayOf("log_score", s.LogScore, draws),
-		arrayOf(statesArray, s.States, n), arrayOf("held", s.Held, n), arrayOf("seed", []uint64{s.Seed}),
+	arrays := []npy.Array{
+		npy.RowsOf("samples", s.Draw, draws, n), npy.ArrayOf("chain", s.Chain, draws), npy.ArrayOf("sweep", s.Sweep, draws), npy.ArrayOf("log_score", s.LogScore, draws),
+		npy.ArrayOf(statesArray, s.States, n), npy.ArrayOf("held", s.Held, n), npy.ArrayOf("seed", []uint64{s.Seed}),
 	}
 	if s.RHat != nil {
-		arrays = append(arrays, arrayOf("rhat", s.RHat, n), arrayOf("ess", s.ESS, n))
+		arrays = append(arrays, npy.ArrayOf("rhat", s.RHat, n), npy.ArrayOf("ess", s.ESS, n))
 	}
-	return writeArchive(path, arrays...)
+	return npy.WriteArchive(path, arrays...)
 }
 
 // WritePrediction writes what a model says of one instance as a file that
@@ -59,7 +61,7 @@ func WritePrediction(path string, labels []int32, belief []float64, at []int) er
 		states[s] = int32(at[s+1] - at[s])
 		most = max(most, at[s+1]-at[s])
 	}
-	return writeArchive(path, arrayOf(labelsArray, labels, len(labels)),
-		rowsOf("beliefs", func(row []float64, s int) { clear(row[copy(row, belief[at[s]:at[s+1]]):]) }, len(labels), most),
-		arrayOf(statesArray, states, len(labels)))
+	return npy.WriteArchive(path, npy.ArrayOf(labelsArray, labels, len(labels)),
+		npy.RowsOf("beliefs", func(row []float64, s int) { clear(row[copy(row, belief[at[s]:at[s+1]]):]) }, len(labels), most),
+		npy.ArrayOf(statesArray, states, len(labels)))
 }

@@ -14,9 +14,11 @@ type executor interface {
 	// contributed nothing.
 	visit(v visit, n int) (results []unitResult, t tally)
 	// has reports whether what jobs of a part contribute is here; sum sets p.total to the sum of all
-	// parts that a visit of the bundle touches, of which p.own are here.
+	// parts that a visit of the bundle touches, of which p.own are here. sumParts does so where they are
+	// those that are owned.
 	has(b *bundle, part int32) bool
 	sum(b *bundle, p *parts)
+	sumParts(p *parts)
 	// owns reports whether blocks of a part are visited here. share returns the numbers of all
 	// processes, one after another, in dst or as they are; own, which may be its place in dst, are
 	// those of this one. So what each makes of its own parts is in the order of the parts.
@@ -59,6 +61,8 @@ func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 func (threads) has(*bundle, int32) bool { return true }
 
 func (threads) sum(_ *bundle, p *parts) { p.tree.Sum(p.total, p.own) }
+
+func (threads) sumParts(p *parts) { p.tree.Sum(p.total, p.own) }
 
 func (threads) owns(int32) bool { return true }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/parted"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
@@ -35,7 +36,7 @@ func (l *learner) identify() fingerprint {
 
 // digestProblem is that of data and class weights.
 func digestProblem(p *Problem) string {
-	d := digestData(p.Data)
+	d := digestData(p.Data, p.cut())
 	for _, weights := range p.ClassWeights {
 		d.addFloats(weights)
 	}
@@ -70,14 +71,15 @@ func (d *digest) addInts(x []int32) {
 // String returns the digest as it is saved.
 func (d digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-func digestData(data []*crf.Instance) (d digest) {
+// digestData is that of data; features of a network that was partitioned have been read before.
+func digestData(data []*crf.Instance, cut *parted.Cut) (d digest) {
 	graphs := map[*graph.Graph]digest{}
 	for _, in := range data {
 		if _, ok := graphs[in.Graph]; !ok {
 			graphs[in.Graph] = digestGraph(in.Graph)
 		}
 		d.add(uint64(graphs[in.Graph]))
-		d.addInstance(in)
+		d.addInstance(in, cut)
 	}
 	return d
 }
@@ -90,18 +92,24 @@ func digestGraph(g *graph.Graph) (d digest) {
 	return d
 }
 
-func (d *digest) addInstance(in *crf.Instance) {
+func (d *digest) addInstance(in *crf.Instance, cut *parted.Cut) {
 	for s := range int32(in.Graph.NumNodes()) {
 		d.add(uint64(in.NodeType(s)))
 	}
 	for e := range int32(in.Graph.NumEdges()) {
 		d.add(uint64(in.EdgeType(e)))
 	}
-	for t := range in.Schema().NodeTypes {
-		d.addFeatures(in.NodeFeatures(t))
-	}
-	for t := range in.Schema().EdgeTypes {
-		d.addFeatures(in.EdgeFeatures(t))
+	if cut != nil {
+		for _, c := range []byte(cut.Features) {
+			d.add(uint64(c))
+		}
+	} else {
+		for t := range in.Schema().NodeTypes {
+			d.addFeatures(in.NodeFeatures(t))
+		}
+		for t := range in.Schema().EdgeTypes {
+			d.addFeatures(in.EdgeFeatures(t))
+		}
 	}
 	d.add(uint64(len(in.Samples())))
 	d.addMask(in.Schema())

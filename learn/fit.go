@@ -24,6 +24,9 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	}
 	s.MaxTime = time.Duration(s.agree(float64(s.MaxTime))) // less what each has spent before
 	if s.unlabelled != nil {
+		if err := p.holdAll(&s); err != nil {
+			return nil, err
+		}
 		p.Model = s.unlabelled.begin(&p, s.Seed)
 	}
 	if s.Method.Local() {

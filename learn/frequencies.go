@@ -21,12 +21,12 @@ func labelFrequencies(a adder, layout *crf.Layout, data []*crf.Instance) []float
 		in := data[i]
 		u, v := in.Graph.Ends()
 		for _, labels := range in.Samples() {
-			for s := r.Nodes[0]; s < r.Nodes[1]; s++ {
+			for s := range r.Nodes.All() {
 				if y := labels[s]; y != crf.Unobserved {
 					counts[at[in.NodeType(int32(s))]+int(y)] += in.Weight()
 				}
 			}
-			for e := r.Edges[0]; e < r.Edges[1]; e++ {
+			for e := range r.Edges.All() {
 				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
 					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
 				}

@@ -156,6 +156,9 @@ func (l *learner) allocate() (err error) {
 			l.close()
 		}
 	}()
+	if err := l.hold(); err != nil {
+		return err
+	}
 	if err := l.makeSpace(); err != nil {
 		return err
 	}

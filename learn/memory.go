@@ -61,6 +61,7 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.tellCut()
 	return l.memory(), nil
 }
 

@@ -88,8 +88,8 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, 
 		add, end = m.add, m.end
 	}
 	eachOfType := func(use func(row int, weight float64)) {
-		for i := int32(of[0]); i < int32(of[1]); i++ {
-			if typeOf(i) == t {
+		for i := range of.All() {
+			if i := int32(i); typeOf(i) == t {
 				use(rowOf(i), scale(i))
 			}
 		}
@@ -103,7 +103,7 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, 
 			add(data.Book[c*d:][:d], weight)
 		}
 	case pixels != nil && diagonal: // of all cells at once
-		if of[0] > all[0] {
+		if len(of) == 0 || of[0][0] > all[0][0] {
 			break
 		}
 		of = all
@@ -140,7 +140,8 @@ func (m *marginal) addRange(sum []float64, p *statistics, in *crf.Instance, r gr
 	scale, _ := p.scales(in)
 	ends := m.readEnds(in)
 	u, _ := in.Graph.Ends()
-	for s := int32(r.Nodes[0]); s < int32(r.Nodes[1]); s++ {
+	for i := range r.Nodes.All() {
+		s := int32(i)
 		if in.NodeType(s) != a {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/distributed"
+	"github.com/blockbp/blockbp/internal/parted"
 )
 
 // The change that a visit makes to the totals is added up in parts, and these in the order of a
@@ -14,7 +15,7 @@ import (
 // block everybody has all results. Its parts say only who does the work.
 
 // mostParts bounds the parts, and with them the processes.
-const mostParts = 64
+const mostParts = parted.Sums
 
 // parts are the sums of a visit.
 type parts struct {
@@ -69,7 +70,9 @@ func (l *learner) planParts() {
 	}
 	divide(single)
 	for _, b := range l.bundles {
-		b.evenParts()
+		if b.evenParts(); l.problem.cut() != nil {
+			b.dealAs(l.problem.cut())
+		}
 	}
 	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
 		for _, t := range schedule {

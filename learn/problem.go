@@ -34,6 +34,9 @@ type Problem struct {
 	// term of the label. Where labels depend on each other, those of larger weight count
 	// once more, given the others: see docs/explanation/equations.md, section 5.
 	ClassWeights [][]float64
+	// Parted is how the one network was cut and dealt over processes before, for BBPL: a *parted.Cut of this
+	// program alone. nil: Settings say how it is to be.
+	Parted any
 
 	apart *Problem // what this one was joined of: see joined
 }
@@ -267,6 +270,9 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return fmt.Errorf("learn: violated constraint: EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
 	if err := p.validateClassWeights(); err != nil {
+		return err
+	}
+	if err := validateParted(p.cut(), p.Data); err != nil {
 		return err
 	}
 	for i, in := range p.Data {

@@ -203,6 +203,11 @@ func (r *ranks) sum(b *bundle, p *parts) {
 		p.tree.Sum(p.total, p.own)
 		return
 	}
+	r.sumParts(p)
+}
+
+// sumParts implements executor.
+func (r *ranks) sumParts(p *parts) {
 	clear(r.bounds)
 	for _, part := range p.touched {
 		r.bounds[r.owner(part)+1]++

@@ -132,10 +132,12 @@ type adder struct {
 	executor interface { // nil: this process alone
 		owns(part int32) bool
 		share(dst, own []float64) []float64
+		sumParts(p *parts)
 	}
+	network *bundle // nil: there are several, or it is not cut
 }
 
-func (l *learner) adder() adder { return adder{l.each, l.executor} }
+func (l *learner) adder() adder { return adder{l.each, l.executor, l.network()} }
 
 // eachFunc calls do for all i < n, on some goroutines, of which each is one worker.
 type eachFunc func(n int, do func(worker, i int))
@@ -161,8 +163,11 @@ const (
 
 // sumOver returns the sum, of so many numbers, of what add adds for each instance, or for each range
 // of one. They are added up in chunks, and chunks in their order: how many goroutines or processes
-// there are decides nothing.
+// there are decides nothing. Chunks of a network that is cut are its parts: no process looks at others.
 func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
+	if a.network != nil && size <= mostPartNumbers {
+		return a.sumOfParts(size, add)
+	}
 	all := chunks(data, max(1, chunkNumbers/max(1, size)), max(1, rangeNumbers/max(1, size)))
 	owns := func(c int) bool { return a.executor == nil || a.executor.owns(int32(c*mostParts/len(all))) }
 	first, n := len(all), 0 // of this process
@@ -207,9 +212,9 @@ func chunks(data []*crf.Instance, most, mostRanges int) (all [][]chunkPart) {
 		// Of many instances some are as good as ranges.
 		ranges := min(mostRanges, max(1, elements(in)/max(enough, total/mostParts)))
 		for k := range ranges {
-			r := ground.Range{Nodes: [2]int{nodes * k / ranges, nodes * (k + 1) / ranges}, Edges: [2]int{edges * k / ranges, edges * (k + 1) / ranges}}
-			chunk = append(chunk, chunkPart{i, r})
-			if sum += r.Nodes[1] - r.Nodes[0] + r.Edges[1] - r.Edges[0]; sum >= enough || ranges > 1 {
+			n, e := [2]int{nodes * k / ranges, nodes * (k + 1) / ranges}, [2]int{edges * k / ranges, edges * (k + 1) / ranges}
+			chunk = append(chunk, chunkPart{i, ground.Range{Nodes: ground.Stretches{n}, Edges: ground.Stretches{e}}})
+			if sum += n[1] - n[0] + e[1] - e[0]; sum >= enough || ranges > 1 {
 				all, chunk, sum = append(all, chunk), nil, 0
 			}
 		}

@@ -111,7 +111,10 @@ type shapes struct {
 
 func newShapes(p *Problem, s *Settings) (*shapes, error) {
 	cuts := map[*graph.Graph]Cut{}
-	if s.Method == BBPL && s.Assign == nil {
+	if p.cut() != nil && s.Together == 0 {
+		s.Together = p.cut().Together
+	}
+	if s.Method == BBPL && s.Assign == nil && p.cut() == nil {
 		all, together, err := s.Cut.Resolve(p.Model, p.Data)
 		if err != nil {
 			return nil, err
@@ -148,6 +151,9 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 		return partition.Whole(in.Graph), nil
 	}
 	assign := h.settings.Assign
+	if d := h.problem.cut(); d != nil {
+		return partition.FromAssignment(in.Graph, d.Of, d.Blocks)
+	}
 	if assign == nil {
 		assign = func(in *crf.Instance) ([]int32, int, error) { return h.cuts[in.Graph].Assign(in, h.settings.Seed) }
 	}

@@ -96,6 +96,7 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"demo", [][]string{{"demo", "--side", "5", "-o", in("demo")}}},
 		{"example", [][]string{{"example", "network", "-o", in("other.uai")}}},
 		{"generate", [][]string{{"generate", "-o", in("generated"), "--graph", "chain:4", "--sweeps", "2"}}},
+		{"partition", [][]string{{"partition", filepath.Join(data, "0.npz"), "-o", in("parted")}}},
 		{"version", [][]string{{"version"}}},
 	} {
 		var keys []string

@@ -27,7 +27,7 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 var noPathArguments = strings.Fields("train generate demo example bench reproduce version help completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("bench compare convert demo eval example features generate infer plot predict reproduce sample train")
+var verbsThatWrite = strings.Fields("bench compare convert demo eval example features generate infer partition plot predict reproduce sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -76,6 +76,7 @@ func things(t *testing.T) (folder string) {
 	copyFolder(t, gridRun(t), at("run"))
 	copyFolder(t, imageFolder(t), at("images"))
 	copyFolder(t, graphTables(t), at("tables"))
+	mustRun(t, "partition", at("data", "0.npz"), "-o", at("parted"))
 	writeFile(t, at("lists", "train.txt"), "../data/0.npz\n../data/1.npz\n")
 	writeFile(t, at("net.uai"), loopUAI)
 	writeFile(t, at("evidence.uai"), "1 1 1\n")
@@ -134,6 +135,9 @@ var overInputs = []struct{ args, input string }{
 	{"compare run run -o $OUT", "run/"},
 	{"plot run --tensorboard $OUT", "run/"},
 	{"convert data -m run -o $OUT", "data/"},
+	{"partition data/0.npz -o $OUT", "data/"},
+	{"train parted -o new -m $OUT", "parted/parts/03.npz"},
+	{"train parted -o new -m $OUT", "parted/parts.json"},
 	{"convert data -m run -o $OUT", "run/"},
 	{"sample data -m run -o $OUT", "data/"},
 	{"sample data -m run -o $OUT", "run/"},
@@ -274,14 +278,15 @@ func TestForceFolder(t *testing.T) {
 		args   []string
 		writes string // one of its files
 	}{
-		"predict":  {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
-		"eval":     {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
-		"compare":  {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
-		"convert":  {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
-		"sample":   {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
-		"generate": {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
-		"example":  {[]string{"example", "graph", "-o"}, "dataset.json"},
-		"demo":     {[]string{"demo", "--side", "5", "-o"}, "report.html"},
+		"predict":   {[]string{"predict", data, "-m", runDir, "-q", "-o"}, "0.npz"},
+		"eval":      {[]string{"eval", data, "-m", runDir, "-q", "-o"}, "report.html"},
+		"compare":   {[]string{"compare", runDir, runDir, "-o"}, "compare.json"},
+		"convert":   {[]string{"convert", data, "-m", runDir, "-o"}, "1.uai"},
+		"sample":    {[]string{"sample", data, "-m", runDir, "--samples", "4", "-q", "-o"}, "1.npz"},
+		"partition": {[]string{"partition", filepath.Join(data, "0.npz"), "-o"}, "labels.npy"},
+		"generate":  {[]string{"generate", "--graph", "chain:3", "--sweeps", "1", "-o"}, "0.npz"},
+		"example":   {[]string{"example", "graph", "-o"}, "dataset.json"},
+		"demo":      {[]string{"demo", "--side", "5", "-o"}, "report.html"},
 	} {
 		out := t.TempDir()
 		mine, other := writeFile(t, filepath.Join(out, c.writes), "mine"), writeFile(t, filepath.Join(out, "notes", "other.txt"), "other")

@@ -18,6 +18,7 @@ var verbs = map[string][]string{
 	"convert":   {"out", "model", "instance", "clamp", "evidence", "json", "features", "list"},
 	"example":   {"out", "seed", "json"},
 	"generate":  {"out", "graph", "states", "node-features", "edge-features", "samples", "instances", "weight-scale", "sweeps", "seed", "threads", "json"},
+	"partition": {"out", "parts", "blocks", "partition", "seed", "threads", "memory", "json"},
 	"info":      {"blocks", "partition", "weights", "json"},
 	"check":     {"model", "features", "list", "json"},
 	"watch":     {"port"},

@@ -198,7 +198,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	groupFlags(train, trainGroups)
 	addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{a.featuresCommand(), train, a.predictCommand(), a.evalCommand()}},
+		{"Learn and predict", []*cobra.Command{a.featuresCommand(), a.partitionCommand(), train, a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand(), a.benchCommand(), a.reproduceCommand()}},

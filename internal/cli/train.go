@@ -33,6 +33,7 @@ type trainFlags struct {
 	stall time.Duration
 
 	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
+	later                                                                           bool // features of a partitioned network are read when it is known which this process needs
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -206,6 +207,7 @@ func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args [
 	if err := folder.MissingFile(paths); err != nil {
 		return nil, folder, err
 	}
+	f.later = t != nil && !f.dryRun
 	task, err := a.trainingTask(f, data, cmd.Flags().Changed("hops"))
 	if err != nil {
 		return nil, folder, err
@@ -291,7 +293,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 		return o
 	}
 	o := read(t.Initial)
-	o.Learning = t.Initial != nil
+	o.Learning, o.PartsLater = t.Initial != nil, f.later
 	if t.Set, err = a.openData(data, o); err != nil {
 		return t, f.nameModel(err, data)
 	}

@@ -36,7 +36,14 @@ const (
 // package dataset warns in any case. It reads every feature once. averaged says that features
 // of nodes are means, of which users know nothing: only edges are looked at.
 func Data(p learn.Problem, averaged bool) []string {
-	texts := noOptimum(p)
+	return slices.Concat(Labels(p), Features(p, averaged))
+}
+
+// Labels is the part of Data that reads labels alone.
+func Labels(p learn.Problem) []string { return noOptimum(p) }
+
+// Features is the part of Data that reads features.
+func Features(p learn.Problem, averaged bool) (texts []string) {
 	add := func(c *columns, copies int, node bool, t int) {
 		if copies == 0 {
 			c.l2 = p.L2

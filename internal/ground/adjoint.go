@@ -1,6 +1,8 @@
 package ground
 
 import (
+	"iter"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -56,13 +58,37 @@ func (a *Adjoint) AddStatistics(dst []float64, m *crf.Model, in *crf.Instance, l
 	a.AddChange(dst, m, in, Whole(in), nil, labels, weight)
 }
 
-// Range is a stretch of the nodes of an instance, and one of its edges, each from the first number to
-// before the second.
-type Range struct{ Nodes, Edges [2]int }
+// Range are some of the nodes of an instance, and of its edges.
+type Range struct{ Nodes, Edges Stretches }
+
+// Stretches are numbers, each stretch from the first to before the second.
+type Stretches [][2]int
+
+// With returns the stretches with another number behind them.
+func (s Stretches) With(i int32) Stretches {
+	if last := len(s) - 1; last >= 0 && s[last][1] == int(i) {
+		s[last][1]++
+		return s
+	}
+	return append(s, [2]int{int(i), int(i) + 1})
+}
+
+// All goes through the numbers.
+func (s Stretches) All() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, r := range s {
+			for i := r[0]; i < r[1]; i++ {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Whole is all of an instance.
 func Whole(in *crf.Instance) Range {
-	return Range{[2]int{0, in.Graph.NumNodes()}, [2]int{0, in.Graph.NumEdges()}}
+	return Range{Stretches{{0, in.Graph.NumNodes()}}, Stretches{{0, in.Graph.NumEdges()}}}
 }
 
 // AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
@@ -70,7 +96,7 @@ func Whole(in *crf.Instance) Range {
 func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32, weight float64) {
 	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)
 	u, v := in.Graph.Ends()
-	for e := r.Edges[0]; e < r.Edges[1]; e++ {
+	for e := range r.Edges.All() {
 		yu, yv := labels[u[e]], labels[v[e]]
 		xu, xv := int32(crf.Unobserved), int32(crf.Unobserved)
 		if from != nil {
@@ -96,7 +122,7 @@ func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Ran
 
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes [2]int, from, labels []int32, weight float64) {
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Stretches, from, labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {
 		if n > 0 {
@@ -104,7 +130,7 @@ func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instanc
 		}
 		n = 0
 	}
-	for i := nodes[0]; i < nodes[1]; i++ {
+	for i := range nodes.All() {
 		x, y := int32(crf.Unobserved), labels[i]
 		if from != nil {
 			x = from[i]

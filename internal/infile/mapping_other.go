@@ -7,3 +7,6 @@ import "os"
 func mapBytes(*os.File, int64, bool) []byte { return nil }
 
 func unmap([]byte) {}
+
+// Blank returns zeros.
+func Blank(bytes int) []byte { return make([]byte, bytes) }

@@ -364,6 +364,9 @@ func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *S
 	}
 	text, err := w.harm(ctx, e, scored, what)
 	if err == nil && text == "" && p.alone == nil && (!r.Status.Stationary() || p.neverPredicts()) {
+		if err := p.haveAll(); err != nil {
+			return fmt.Sprintf("on %s the model is not compared with one of node features alone, of which some are not here: %v", e.Name, err), nil
+		}
 		// Its node potentials were to go with its edges, and may be poor by themselves.
 		var unaries *crf.Model
 		if unaries, err = p.withoutEdges(ctx, r); err == nil {

@@ -121,6 +121,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 // fitWithoutEdges learns node weights without edges.
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration, group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
+	problem.Parted = nil
 	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
 	for i, in := range p.Problem.Data {
 		problem.Data[i] = in.WithoutEdges()

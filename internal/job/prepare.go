@@ -74,6 +74,7 @@ type Prepared struct {
 	unaries *crf.Model
 
 	cuts      []learn.Cut // of each network, for BBPL
+	parted    partedBefore
 	earlyStop *learn.EarlyStop
 	// calibration is the set that a temperature is chosen on, or nil.
 	calibration *Evaluation
@@ -96,6 +97,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
 	if p.Problem, err = o.problem(&t, p.pool); err != nil {
+		return nil, err
+	}
+	if err := p.parts(); err != nil {
 		return nil, err
 	}
 	p.choosing = p.chooses()
@@ -147,7 +151,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = append(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints()...), slices.Concat(t.Set.Warnings, diagnose.Data(p.Problem, t.Set != nil && t.Set.Recipe.Hops > 0))
+	p.Hints, p.Notes = append(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints()...), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
@@ -159,10 +163,19 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if !p.Options.Standardise {
 		return nil
 	}
-	if p.scale, err = standardise.Of(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil || p.scale == nil {
-		return err
+	measured := p.parted.Measured
+	if measured == nil {
+		if measured, err = standardise.Measure(ctx, &p.Problem.Model.Schema, p.Problem.Data, p.Options.Threads); err != nil {
+			return err
+		}
 	}
-	if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
+	if p.scale = measured.Map(); p.scale == nil {
+		return nil
+	}
+	if p.later() {
+		in, scale := p.Problem.Data[0], p.scale
+		partsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
+	} else if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err
 		}
@@ -331,6 +344,13 @@ func methodText(method learn.Method, choice string) string {
 // cut decides how the networks are cut into blocks.
 func (p *Prepared) cut() error {
 	if p.Options.Method != learn.BBPL {
+		return nil
+	}
+	if d := p.cutBefore(); d != nil {
+		p.cuts = []learn.Cut{p.parted.Cut}
+		if p.Settings.Together == 0 {
+			p.Settings.Together = d.Together
+		}
 		return nil
 	}
 	var together int

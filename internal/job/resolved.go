@@ -102,6 +102,11 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 		put(options, "partition", nil)
 		return
 	}
+	if p.Problem.Parted != nil { // as the data say
+		put(options, "blocks", nil)
+		put(options, "partition", "auto")
+		return
+	}
 	first := p.cuts[0]
 	if first.Blocks == 1 { // nothing is cut
 		put(options, "blocks", 1)

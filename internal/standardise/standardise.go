@@ -37,9 +37,28 @@ const flat, flatSingle = 1e-12, 1e-6
 // is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features, features that are 0 or 1 everywhere,
 // those that sparse rows do not all hold, and those of untied types. Sums run in the order of data, for any number of threads.
 func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
-	m := &Map{node: make([]columns, len(schema.NodeTypes)), edge: make([]columns, len(schema.EdgeTypes))}
-	changes := false
-	measure := func(dst *columns, copies int, features func(in *crf.Instance) *crf.Features) error {
+	measured, err := Measure(ctx, schema, data, threads)
+	if err != nil {
+		return nil, err
+	}
+	return measured.Map(), nil
+}
+
+// Measured is what the change of scale is made of.
+type Measured struct {
+	Node, Edge []Column // [types]
+}
+
+// Column are the features of one type.
+type Column struct {
+	Moments []Moments // nil: they are left alone
+	Single  bool      // they are in single precision
+}
+
+// Measure goes through all features.
+func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Measured, error) {
+	m := &Measured{Node: make([]Column, len(schema.NodeTypes)), Edge: make([]Column, len(schema.EdgeTypes))}
+	measure := func(dst *Column, copies int, features func(in *crf.Instance) *crf.Features) error {
 		if copies > 0 {
 			return nil
 		}
@@ -59,67 +78,84 @@ func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads i
 				return nil // constants, or bins
 			}
 		}
-		var all []moments
+		var all []Moments
 		switch {
 		case sparse && dense:
 			return nil
 		case sparse:
 			all = sparseMoments(data, features, dim)
 		default:
-			parts := make([][]moments, len(data))
+			parts := make([][]Moments, len(data))
 			if err := parallel.Each(ctx, len(data), threads, func(i int) { parts[i] = momentsOf(features(data[i]), weightOf(data[i])) }); err != nil {
 				return err
 			}
-			all = make([]moments, dim)
+			all = make([]Moments, dim)
 			for _, part := range parts {
 				for j := range part {
 					all[j].add(&part[j])
 				}
 			}
 		}
-		*dst = columnsOf(all, single)
-		changes = changes || dst.mean != nil
+		*dst = Column{all, single}
 		return nil
 	}
-	for a := range m.node {
-		if err := measure(&m.node[a], schema.NodeTypes[a].Copies, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
+	for a := range m.Node {
+		if err := measure(&m.Node[a], schema.NodeTypes[a].Copies, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
 			return nil, err
 		}
 	}
-	for b := range m.edge {
-		if err := measure(&m.edge[b], schema.EdgeTypes[b].Copies, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
+	for b := range m.Edge {
+		if err := measure(&m.Edge[b], schema.EdgeTypes[b].Copies, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
 			return nil, err
 		}
-	}
-	if !changes {
-		return nil, nil
 	}
 	return m, nil
 }
 
-// moments are those of one feature.
-type moments struct {
-	n, mean, squares float64 // squares: Σ (x − mean)²
-	least, most      float64
-	indicator        bool // 0 or 1 everywhere
-	partial          bool // not in every sparse row
+// Map is the change of scale; nil where nothing is to be changed.
+func (m *Measured) Map() *Map {
+	scale, changes := &Map{node: make([]columns, len(m.Node)), edge: make([]columns, len(m.Edge))}, false
+	decide := func(dst *columns, c *Column) {
+		if c.Moments != nil {
+			*dst = columnsOf(c.Moments, c.Single)
+			changes = changes || dst.mean != nil
+		}
+	}
+	for a := range m.Node {
+		decide(&scale.node[a], &m.Node[a])
+	}
+	for b := range m.Edge {
+		decide(&scale.edge[b], &m.Edge[b])
+	}
+	if !changes {
+		return nil
+	}
+	return scale
+}
+
+// Moments are those of one feature.
+type Moments struct {
+	N, Mean, Squares float64 // Squares: Σ (x − Mean)²
+	Least, Most      float64
+	Indicator        bool // 0 or 1 everywhere
+	Partial          bool // not in every sparse row
 }
 
 // momentsOf measures dense features, by columns, of rows of that weight.
-func momentsOf(f *crf.Features, weight float64) []moments {
-	all := make([]moments, f.Dim())
+func momentsOf(f *crf.Features, weight float64) []Moments {
+	all := make([]Moments, f.Dim())
 	if f.Rows() == 0 {
 		return all
 	}
 	n := float64(f.Rows())
 	if m, ok := f.Data().Computed.(*stretch.Map); ok {
 		for j, x := range m.Moments() {
-			all[j] = moments{n: n * weight, mean: x.Mean, squares: weight * x.Squares, least: x.Least, most: x.Most, indicator: x.Indicator}
+			all[j] = Moments{N: n * weight, Mean: x.Mean, Squares: weight * x.Squares, Least: x.Least, Most: x.Most, Indicator: x.Indicator}
 		}
 		return all
 	}
 	for j := range all {
-		all[j] = moments{n: n * weight, least: math.Inf(1), most: math.Inf(-1), indicator: true}
+		all[j] = Moments{N: n * weight, Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
 	}
 	row := make([]float64, f.Dim())
 	read := f.Reader()
@@ -127,18 +163,18 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 		read(row, r)
 		for j, x := range row {
 			c := &all[j]
-			c.mean += x
-			c.least, c.most = min(c.least, x), max(c.most, x)
-			c.indicator = c.indicator && (x == 0 || x == 1)
+			c.Mean += x
+			c.Least, c.Most = min(c.Least, x), max(c.Most, x)
+			c.Indicator = c.Indicator && (x == 0 || x == 1)
 		}
 	}
 	for j := range all {
-		all[j].mean /= n
+		all[j].Mean /= n
 	}
 	for r := range f.Rows() {
 		read(row, r)
 		for j, x := range row {
-			all[j].squares += weight * (x - all[j].mean) * (x - all[j].mean)
+			all[j].Squares += weight * (x - all[j].Mean) * (x - all[j].Mean)
 		}
 	}
 	return all
@@ -146,11 +182,11 @@ func momentsOf(f *crf.Features, weight float64) []moments {
 
 // sparseMoments measures the columns that are in every sparse row of all instances, once, and
 // leaves the others partial. Memory is that of the columns, whatever the number of instances.
-func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Features, dim int) []moments {
-	all := make([]moments, dim)
+func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Features, dim int) []Moments {
+	all := make([]Moments, dim)
 	last, rows := make([]int, dim), make([]int, dim) // the row a column was last seen in, from 1; in how many
 	for j := range all {
-		all[j] = moments{least: math.Inf(1), most: math.Inf(-1), indicator: true}
+		all[j] = Moments{Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
 	}
 	row, total := 0, 0.0
 	for _, in := range data {
@@ -161,24 +197,24 @@ func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Featu
 			for i := x.Start[r]; i < x.Start[r+1]; i++ {
 				j, v := x.Column[i], valueOf(x, i)
 				c := &all[j]
-				c.partial = c.partial || last[j] == row // twice in a row
+				c.Partial = c.Partial || last[j] == row // twice in a row
 				last[j] = row
 				rows[j]++
-				c.mean += weight * v
-				c.least, c.most = min(c.least, v), max(c.most, v)
-				c.indicator = c.indicator && (v == 0 || v == 1)
+				c.Mean += weight * v
+				c.Least, c.Most = min(c.Least, v), max(c.Most, v)
+				c.Indicator = c.Indicator && (v == 0 || v == 1)
 			}
 		}
 	}
 	for j := range all {
 		c := &all[j]
-		c.n, c.mean, c.partial = total, c.mean/total, c.partial || rows[j] != row
+		c.N, c.Mean, c.Partial = total, c.Mean/total, c.Partial || rows[j] != row
 	}
 	for _, in := range data {
 		x, weight := features(in).Data(), weightOf(in)
 		for i, j := range x.Column {
-			d := valueOf(x, i) - all[j].mean
-			all[j].squares += weight * d * d
+			d := valueOf(x, i) - all[j].Mean
+			all[j].Squares += weight * d * d
 		}
 	}
 	return all
@@ -196,24 +232,24 @@ func valueOf(x *crf.FeatureData, i int) float64 {
 }
 
 // add takes in those of other rows, as Chan, Golub and LeVeque (1983) do.
-func (c *moments) add(other *moments) {
+func (c *Moments) add(other *Moments) {
 	switch {
-	case other.n == 0:
+	case other.N == 0:
 		return
-	case c.n == 0:
+	case c.N == 0:
 		*c = *other
 		return
 	}
-	n, apart := c.n+other.n, other.mean-c.mean
-	c.squares += other.squares + apart*apart*(c.n*other.n/n)
-	c.mean += apart * (other.n / n)
-	c.n = n
-	c.least, c.most = min(c.least, other.least), max(c.most, other.most)
-	c.indicator = c.indicator && other.indicator
+	n, apart := c.N+other.N, other.Mean-c.Mean
+	c.Squares += other.Squares + apart*apart*(c.N*other.N/n)
+	c.Mean += apart * (other.N / n)
+	c.N = n
+	c.Least, c.Most = min(c.Least, other.Least), max(c.Most, other.Most)
+	c.Indicator = c.Indicator && other.Indicator
 }
 
 // columnsOf decides what is done to each feature of a type.
-func columnsOf(all []moments, single bool) columns {
+func columnsOf(all []Moments, single bool) columns {
 	flat := flat
 	if single {
 		flat = flatSingle
@@ -221,20 +257,20 @@ func columnsOf(all []moments, single bool) columns {
 	c := columns{mean: make([]float64, len(all)), deviation: make([]float64, len(all)), constant: -1}
 	changes := false
 	for j, x := range all {
-		if x.n > 0 && !x.partial && x.least == 1 && x.most == 1 {
+		if x.N > 0 && !x.Partial && x.Least == 1 && x.Most == 1 {
 			c.constant = j
 		}
 	}
 	for j, x := range all {
 		c.deviation[j] = 1
-		deviation := math.Sqrt(x.squares / x.n)
-		if x.n == 0 || x.partial || x.indicator || x.most-x.least <= flat*max(math.Abs(x.least), math.Abs(x.most)) ||
+		deviation := math.Sqrt(x.Squares / x.N)
+		if x.N == 0 || x.Partial || x.Indicator || x.Most-x.Least <= flat*max(math.Abs(x.Least), math.Abs(x.Most)) ||
 			!(deviation > 0) || math.IsInf(deviation, 0) || math.IsInf(1/deviation, 0) {
 			continue
 		}
 		c.deviation[j] = deviation
 		if c.constant >= 0 {
-			c.mean[j] = x.mean
+			c.mean[j] = x.Mean
 		}
 		changes = true
 	}
@@ -364,6 +400,69 @@ func eachDense(data []*crf.Instance, single func([]float32, func(lo, hi int)), d
 			do(in.EdgeFeatures(b))
 		}
 	}
+}
+
+// Rows puts rows of nodes, or of edges, on the new scale where they lie, which are of the first type and
+// dense.
+func (m *Map) Rows(in *crf.Instance, nodes bool, rows []int32) {
+	c, f := &columns{}, (*crf.Features)(nil)
+	if nodes {
+		c, f = &m.node[0], in.NodeFeatures(0)
+	} else {
+		c, f = &m.edge[0], in.EdgeFeatures(0)
+	}
+	if c.mean == nil {
+		return
+	}
+	x, d := f.Data(), f.Dim()
+	for _, r := range rows {
+		at := int(r) * d
+		if x.Single != nil {
+			scale(c, x.Single[at:at+d], x.Single[at:at+d])
+		} else {
+			scale(c, x.Double[at:at+d], x.Double[at:at+d])
+		}
+	}
+}
+
+// View returns an instance whose dense features are put on the new scale when they are read, with the
+// numbers that they would have in memory.
+func (m *Map) View(in *crf.Instance) (*crf.Instance, error) {
+	spec := in.Spec()
+	view := func(c *columns, f *crf.Features) {
+		if x := f.Data(); c.mean != nil && len(x.Single)+len(x.Double) > 0 {
+			*f = crf.Compute(&scaledView{*f, c})
+		}
+	}
+	for a := range m.node {
+		view(&m.node[a], &spec.NodeFeat[a])
+	}
+	for b := range m.edge {
+		view(&m.edge[b], &spec.EdgeFeat[b])
+	}
+	return crf.NewInstance(in.Schema(), spec)
+}
+
+// scaledView is crf.Computed.
+type scaledView struct {
+	crf.Features
+	c *columns
+}
+
+func (v *scaledView) Row(dst []float64, r int) {
+	v.Features.Row(dst, r)
+	scale(v.c, dst, dst)
+	if v.Data().Single != nil {
+		for j, x := range dst {
+			dst[j] = float64(float32(x))
+		}
+	}
+}
+
+func (v *scaledView) Reader() func(dst []float64, r int) { return v.Row }
+
+func (v *scaledView) Pick(rows []int32) crf.Computed {
+	return &scaledView{v.Features.Pick(rows), v.c}
 }
 
 func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {

@@ -211,7 +211,7 @@ func near(t *testing.T, what string, got, want []float64) {
 // TestColumns: a narrow range far from zero is standardised in double precision and is
 // rounding in single precision; means go into the last feature of ones, which is the bias.
 func TestColumns(t *testing.T) {
-	all := []moments{{n: 4, mean: 1.7e9, squares: 4 * 30 * 30, least: 1.7e9 - 60, most: 1.7e9 + 60}, {n: 4, mean: 1, least: 1, most: 1, indicator: true}, {n: 4, mean: 1, least: 1, most: 1, indicator: true}}
+	all := []Moments{{N: 4, Mean: 1.7e9, Squares: 4 * 30 * 30, Least: 1.7e9 - 60, Most: 1.7e9 + 60}, {N: 4, Mean: 1, Least: 1, Most: 1, Indicator: true}, {N: 4, Mean: 1, Least: 1, Most: 1, Indicator: true}}
 	if c := columnsOf(all, false); c.mean == nil || c.mean[0] != 1.7e9 || c.deviation[0] != 30 || c.constant != 2 {
 		t.Errorf("in double precision: %+v", c)
 	}
