@@ -32,9 +32,9 @@ func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error)
 func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	s.Method = BBPL
 	switch {
-	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1:
+	case s.Cut == (Cut{Blocks: 1}) && s.Assign == nil && s.Together <= 1 && !s.AtOnce:
 		return s, "whole networks were asked for", nil
-	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1:
+	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1 || s.AtOnce:
 		return s, "blocks were asked for", nil
 	}
 	blocks, largest := blocksNeeded(p.Model, p.Data, cache)
