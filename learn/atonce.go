@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 )
 
 // Of a graph without an order few blocks share no edge. With Settings.AtOnce an iteration visits all of
@@ -91,6 +92,10 @@ func (l *learner) groundJob(_, i int) {
 	blockIndex, u := a.visit.job(job)
 	block, s := &u.part.Blocks[blockIndex], &a.results[job]
 	if s.outcome, s.err = (bp.Outcome{Converged: len(block.Nodes) == 0}), nil; block.Elements() > 0 {
+		pot := &a.spaces[job].Potentials
+		if cap(pot.Table) == 0 {
+			pot.Reserve(ground.RoomOf(&l.model.Layout, u.in, block))
+		}
 		s.err = a.spaces[job].Ground(l.model, u.in, u.net, block)
 	}
 }
