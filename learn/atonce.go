@@ -150,6 +150,9 @@ func (l *learner) contributeAll(w *worker, s *unitResult, u *unit, blockIndex in
 		hi := g.Hi
 		switch {
 		case l.contributesLower(blockIndex, g.Other):
+			if err := l.splitRange(w, u, blockIndex, int(g.Lo), int(g.Hi)); err != nil {
+				return err
+			}
 			continue
 		case i > 0: // higher ones are the last
 			hi = groups[len(groups)-1].Hi
@@ -162,6 +165,26 @@ func (l *learner) contributeAll(w *worker, s *unitResult, u *unit, blockIndex in
 		}
 	}
 	l.takeProduct(w, u, s.tied)
+	if w.split {
+		s.tied[l.crossAt()] += w.space.SplitNodes(u.net, u.state, &u.part.Blocks[blockIndex], u.labels)
+	}
+	return nil
+}
+
+// splitRange takes edges lo ≤ q < n of the block, that another contributes, into its nodes' split.
+func (l *learner) splitRange(w *worker, u *unit, blockIndex, lo, n int) error {
+	block := &u.part.Blocks[blockIndex]
+	for w.split && lo < n {
+		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))
+		if _, err := w.space.EdgeBeliefs(w.belief, nil, u.net, u.state, block, lo, hi); err != nil {
+			return err
+		}
+		states := l.model.Layout.Edge[u.in.EdgeType(block.Edges[lo])].States
+		if err := w.space.AddSplit(w.belief[:(hi-lo)*states], u.net, u.state, block, lo, hi); err != nil {
+			return err
+		}
+		lo = hi
+	}
 	return nil
 }
 

@@ -213,7 +213,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		defer l.addParts(&v)
 	}
 	jobs := len(v.blocks) * len(v.bundle.units)
-	if l.atOnce != nil && !v.resum && !v.split {
+	if l.atOnce != nil && !v.resum {
 		if ended, err := l.sweepAtOnce(v); err != nil || ended {
 			v.contribute, report.ended = false, ended
 			return report, err
@@ -329,23 +329,19 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		l.resumSparse(w, s, u, blockIndex)
 		return
 	}
-	if l.atOnce != nil {
-		w.space = &l.atOnce.spaces[v.first+i]
-	}
-	// All blocks are still ground to the weights of the moment if they were visited at once last.
-	if l.atOnce == nil || v.split && len(l.schedule) > 1 {
+	if l.atOnce != nil { // it was swept
+		w.space, s.outcome = &l.atOnce.spaces[v.first+i], l.atOnce.results[v.first+i].outcome
+	} else {
 		if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 			return
 		}
-	}
-	if v.split {
-		s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
-		return
-	}
-	if l.atOnce != nil {
-		s.outcome = l.atOnce.results[v.first+i].outcome
-	} else if s.err = l.iterateBlock(w, s, v, u, block); s.err != nil || v.ended() {
-		return
+		if v.split {
+			s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
+			return
+		}
+		if s.err = l.iterateBlock(w, s, v, u, block); s.err != nil || v.ended() {
+			return
+		}
 	}
 	if v.contribute {
 		w.space.Times.Begin()
