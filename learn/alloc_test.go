@@ -64,6 +64,11 @@ func (l *learner) growWorkers() {
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
 		v := visit{bundle: b, blocks: t.blocks, contribute: true, certify: true}
+		if l.atOnce != nil {
+			if _, err := l.sweepAtOnce(v); err != nil {
+				panic(err)
+			}
+		}
 		for worker := range l.workers {
 			for job := range len(t.blocks) * len(b.units) {
 				l.visitUnit(&v, worker, job)

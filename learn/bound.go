@@ -76,13 +76,14 @@ func (l *learner) splits(u *unit) bool {
 }
 
 // splitAtOnce and splitLater say when that part is found for the nodes of a block: as the
-// block is visited, if it has all edges, or in another pass when all blocks were.
+// block is visited, if it has all edges or all blocks were swept before, or in another pass when all
+// were visited.
 func (l *learner) splitAtOnce(u *unit, block int) bool {
-	return l.splits(u) && len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes()
+	return l.splits(u) && (l.visitsAtOnce() || len(u.part.Blocks[block].Nodes) == u.in.Graph.NumNodes())
 }
 
 func (l *learner) splitLater(u *unit, block int) bool {
-	return l.splits(u) && len(u.part.Blocks[block].Nodes) < u.in.Graph.NumNodes()
+	return l.splits(u) && !l.splitAtOnce(u, block)
 }
 
 // upperBound returns F where every block was visited at the weights of the moment, with
@@ -95,7 +96,7 @@ func (l *learner) upperBound() (float64, error) {
 			value += x * (l.reference[i] - l.data[i])
 		}
 	}
-	if l.blocks == 1 || !slices.ContainsFunc(l.units, l.splits) {
+	if l.blocks == 1 || l.visitsAtOnce() || !slices.ContainsFunc(l.units, l.splits) {
 		return value, nil
 	}
 	for _, t := range l.checkSchedule {

@@ -43,6 +43,13 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%s: %s, cut %+v, because %q, error %v; want %+v, because %q", c.name, got.Method, got.Cut, reason, err, c.want, c.reason)
 		}
 	}
+	for want, cut := range map[Cut]Cut{{Kind: cutRanges, Blocks: 20}: {}, {Kind: cutRanges, Blocks: 5}: {Blocks: 5}, {Kind: cutBreadth, Blocks: 20}: {Kind: cutBreadth}, {Rows: 2, Cols: 3}: {Rows: 2, Cols: 3}} {
+		for _, m := range []Method{Auto, BBPL} {
+			if got, _, err := (Settings{Method: m, AtOnce: true, Cut: cut}).Choose(&large); got.Method != BBPL || got.Cut != want || err != nil {
+				t.Errorf("at once, %s: %+v became %s with %+v, %v; want %+v", m, cut, got.Method, got.Cut, err, want)
+			}
+		}
+	}
 	for _, m := range Methods[1:] {
 		s := Settings{Method: m, Seed: 3}
 		if got, reason, err := s.Choose(&large); got.Method != m || got.Cut != s.Cut || reason != "" || err != nil {

@@ -13,6 +13,13 @@ type executor interface {
 	// call, and how they went. Where the tally says that v.until has ended the visit, some have
 	// contributed nothing.
 	visit(v visit, n int) (results []unitResult, t tally)
+	// jobs returns those of n jobs of v that are done here, good until the next call. exchangeRun brings what
+	// neighbours see of a run of a sweep over them to where these are, merge makes of the tallies of all
+	// processes one, and tellError tells all the error of a job.
+	jobs(v *visit, n int) []int32
+	exchangeRun(v *visit, n, run int)
+	merge(t tally) tally
+	tellError(v *visit, job int, err *error)
 	// has reports whether what jobs of a part contribute is here; sum sets p.total to the sum of all
 	// parts that a visit of the bundle touches, of which p.own are here. sumParts does so where they are
 	// those that are owned.
@@ -57,6 +64,14 @@ func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 	}
 	return results, t
 }
+
+func (e threads) jobs(_ *visit, n int) []int32 { return e.l.atOnce.all[:n] }
+
+func (threads) exchangeRun(*visit, int, int) {}
+
+func (threads) merge(t tally) tally { return t }
+
+func (threads) tellError(*visit, int, *error) {}
 
 func (threads) has(*bundle, int32) bool { return true }
 

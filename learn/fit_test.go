@@ -26,6 +26,8 @@ var runs = map[string]Settings{
 	"random pairs":   {Method: BBPL, Assign: blocksOf(2), Pairs: true, RandomOrder: true, Seed: 3},
 	"full pairs":     {Method: Full, Pairs: true},
 	"together":       {Method: BBPL, Assign: blocksOf(6), Together: 3},
+	"at once":        {Method: BBPL, Assign: blocksOf(6), AtOnce: true},
+	"at once, pairs": {Method: BBPL, Assign: blocksOf(3), AtOnce: true, Pairs: true},
 }
 
 // TestMethodsReachTheSameWeights: the optimum does not depend on the way, for

@@ -18,7 +18,7 @@ const resultsAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space   bp.Workspace
+	space   *bp.Workspace // with AtOnce that of the job
 	adjoint *ground.Adjoint
 	belief  []float64 // of nodes or edges computed together
 	logs    []float64 // beliefs of labels, then their logarithms
@@ -80,9 +80,14 @@ func (l *learner) untiedNumbers(u *unit, block int) (n int) {
 			n += span.Copy()
 		}
 	}
-	for _, e := range b.Edges {
-		if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
-			n += span.Copy()
+	for _, group := range b.Groups {
+		if l.contributesLower(block, group.Other) {
+			continue
+		}
+		for _, e := range b.Edges[group.Lo:group.Hi] {
+			if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
+				n += span.Copy()
+			}
 		}
 	}
 	return n
@@ -113,8 +118,10 @@ func (l *learner) resultsMemory(m *Memory) {
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
-		w := &worker{space: bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
-		w.space.Potentials.Reserve(room)
+		w := &worker{space: &bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
+		if !l.visitsAtOnce() {
+			w.space.Potentials.Reserve(room)
+		}
 		l.workers = append(l.workers, w)
 	}
 }
@@ -141,7 +148,11 @@ func (l *learner) workersMemory(m *Memory) {
 		}
 	}
 	threads := float64(min(l.settings.Threads, len(l.resultRoom)))
-	m.Add("potentials of a block", threads*potentials, "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
+	if l.visitsAtOnce() {
+		m.Add("potentials of all blocks", l.atOnceMemory(), "tables of %d blocks that are visited at once, and what their visits need", l.blocks)
+	} else {
+		m.Add("potentials of a block", threads*potentials, "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
+	}
 	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()), "%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
 }
 
@@ -202,6 +213,12 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		defer l.addParts(&v)
 	}
 	jobs := len(v.blocks) * len(v.bundle.units)
+	if l.atOnce != nil && !v.resum {
+		if ended, err := l.sweepAtOnce(v); err != nil || ended {
+			v.contribute, report.ended = false, ended
+			return report, err
+		}
+	}
 	for lo := 0; lo < jobs && !report.ended; lo += atATime(jobs) {
 		v.first = lo
 		results, t := l.executor.visit(v, min(atATime(jobs), jobs-lo))
@@ -312,24 +329,19 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		l.resumSparse(w, s, u, blockIndex)
 		return
 	}
-	if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
-		return
-	}
-	if v.split {
-		s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
-		return
-	}
-	// But for visits of many sweeps that a time limit ends, and those of a run that saves no
-	// state, a block is finished: a state between two sweeps could not be resumed to the same bytes.
-	until := v.until
-	if until == nil {
-		until = context.Background()
-	}
-	w.space.Times.Begin()
-	s.outcome, s.err = w.space.Iterate(until, u.net, u.state, block, v.limits)
-	w.space.Times.End(bp.PhaseSweep)
-	if s.err != nil || v.ended() {
-		return
+	if l.atOnce != nil { // it was swept
+		w.space, s.outcome = &l.atOnce.spaces[v.first+i], l.atOnce.results[v.first+i].outcome
+	} else {
+		if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
+			return
+		}
+		if v.split {
+			s.split, s.err = w.space.SplitValue(u.net, u.state, block, u.labels)
+			return
+		}
+		if s.err = l.iterateBlock(w, s, v, u, block); s.err != nil || v.ended() {
+			return
+		}
 	}
 	if v.contribute {
 		w.space.Times.Begin()
@@ -337,6 +349,20 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
+}
+
+// iterateBlock makes the sweeps of a visit of one block. But for visits of many sweeps that a time
+// limit ends, and those of a run that saves no state, a block is finished: a state between two
+// sweeps could not be resumed to the same bytes.
+func (l *learner) iterateBlock(w *worker, s *unitResult, v *visit, u *unit, block *partition.Block) (err error) {
+	until := v.until
+	if until == nil {
+		until = context.Background()
+	}
+	w.space.Times.Begin()
+	s.outcome, err = w.space.Iterate(until, u.net, u.state, block, v.limits)
+	w.space.Times.End(bp.PhaseSweep)
+	return err
 }
 
 // contribute computes M τ, the sums of τ and the entropies of the groups that
@@ -347,6 +373,9 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 	s.untied = s.untied[:0]
 	if w.split {
 		w.space.BeginSplit(u.net, block)
+	}
+	if l.visitsAtOnce() {
+		return l.contributeAll(w, s, u, blockIndex)
 	}
 	for g := 0; g < len(block.Groups); g++ {
 		group, slot := block.Groups[g], u.slots[blockIndex][g]
@@ -359,35 +388,53 @@ func (l *learner) contribute(w *worker, s *unitResult, b *bundle, u *unit, block
 			continue
 		}
 		contribution := s.tied[int(slot)*l.stride:][:l.stride]
-		entropy := &contribution[l.entropyAt()]
 		if g == 0 {
-			for lo, n := 0, len(block.Nodes); lo < n; {
-				hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
-				l.contributeNodes(w, s, u, contribution, blockIndex, lo, hi)
-				lo = hi
-			}
-			for t := range l.model.Layout.Node {
-				if span := &l.model.Layout.Node[t]; !span.Untied {
-					w.adjoint.Release(contribution[span.Part:][:span.Len], u.in, t)
-				}
-			}
+			l.contributeInside(w, s, u, contribution, blockIndex)
 		}
-		for lo, n := int(group.Lo), int(group.Hi); lo < n; {
-			hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))
-			if err := l.contributeEdges(w, s, u, contribution, blockIndex, lo, hi); err != nil {
-				return err
-			}
-			lo = hi
+		if err := l.contributeRange(w, s, u, contribution, blockIndex, int(group.Lo), int(group.Hi)); err != nil {
+			return err
 		}
-		// The free energies summed so far hold ⟨θ,τ⟩ as well: for tied weights it is
-		// the product with their gradient. Of consistent beliefs of edges they are
-		// entropies alone.
-		*entropy -= l.reachedProduct(u, contribution, w.certify)
+		l.takeProduct(w, u, contribution)
 		if w.split && g == len(block.Groups)-1 {
 			contribution[l.crossAt()] += w.space.SplitNodes(u.net, u.state, block, u.labels)
 		}
 	}
 	return nil
+}
+
+// contributeInside adds the nodes of the block.
+func (l *learner) contributeInside(w *worker, s *unitResult, u *unit, contribution []float64, blockIndex int) {
+	block := &u.part.Blocks[blockIndex]
+	for lo, n := 0, len(block.Nodes); lo < n; {
+		hi := ground.NodeRun(u.in, block.Nodes, lo, min(lo+ground.RowsPerBatch, n))
+		l.contributeNodes(w, s, u, contribution, blockIndex, lo, hi)
+		lo = hi
+	}
+	for t := range l.model.Layout.Node {
+		if span := &l.model.Layout.Node[t]; !span.Untied {
+			w.adjoint.Release(contribution[span.Part:][:span.Len], u.in, t)
+		}
+	}
+}
+
+// contributeRange adds the edges lo ≤ q < n of the block.
+func (l *learner) contributeRange(w *worker, s *unitResult, u *unit, contribution []float64, blockIndex, lo, n int) error {
+	block := &u.part.Blocks[blockIndex]
+	for lo < n {
+		hi := ground.EdgeRun(u.in, block.Edges, lo, min(lo+l.edgesTogether, n))
+		if err := l.contributeEdges(w, s, u, contribution, blockIndex, lo, hi); err != nil {
+			return err
+		}
+		lo = hi
+	}
+	return nil
+}
+
+// takeProduct makes entropies of the free energies summed so far, which hold ⟨θ,τ⟩ as well: for tied
+// weights it is the product with their gradient. Of consistent beliefs of edges they are entropies
+// alone.
+func (l *learner) takeProduct(w *worker, u *unit, contribution []float64) {
+	contribution[l.entropyAt()] -= l.reachedProduct(u, contribution, w.certify)
 }
 
 // contributeNodes adds the nodes lo ≤ p < hi of the block, all of one type.
@@ -540,6 +587,9 @@ func (l *learner) addUntiedChange(s *unitResult, u *unit, blockIndex int) {
 		next = next[len(total):]
 	}
 	for g, group := range block.Groups {
+		if l.contributesLower(blockIndex, group.Other) {
+			continue
+		}
 		if g == 0 {
 			for _, node := range block.Nodes {
 				apply(&l.model.Layout.Node[u.in.NodeType(node)], u.in.NodeRow(node))

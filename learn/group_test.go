@@ -231,6 +231,7 @@ func groupCases(t *testing.T) map[string]groupCase {
 	for name, p := range problems(t) {
 		cases[name+", fixed"] = groupCase{p, Settings{Method: BBPL, Assign: tilesOf(2, 2), Together: 2}, "fixed:0.3"}
 		cases[name+", first order"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(5), Together: 3, RandomOrder: true}, "first order"}
+		cases[name+", at once"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(5), AtOnce: true}, []string{"first order", "fixed:0.3"}[len(name)%2]}
 		cases[name+", pairs"] = groupCase{p, Settings{Method: BBPL, Assign: blocksOf(3), Pairs: true}, "adagrad:0.3"}
 	}
 	grid := problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3}
@@ -240,15 +241,23 @@ func groupCases(t *testing.T) map[string]groupCase {
 	cases["grid, trw"] = groupCase{randomProblem(t, 12, grid).with("trw"), Settings{Method: BBPL, Together: 7, Cut: Cut{Blocks: 40}}, "auto"}
 	cases["grid, hidden"] = groupCase{randomProblem(t, 13, missing), Settings{Method: BBPL, Together: 5, Cut: Cut{Blocks: 20}}, "auto"}
 	cases["grid, whole"] = groupCase{randomProblem(t, 14, problemOptions{rows: 24, cols: 24, states: 8, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}), Settings{Method: InnerDual}, "auto"}
-	scaleFree := shape{graph: must(gen.BarabasiAlbert(600, 2, source(5))), l2: 1, schema: crf.Schema{
-		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(6), Features: 5}},
-		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 4}},
-	}}
-	cases["scale-free"] = groupCase{scaleFree.build(t, 15), Settings{Method: BBPL, Together: 4, Cut: Cut{Blocks: 30}}, "auto"}
+	cases["scale-free"] = groupCase{barabasiAlbert(t), Settings{Method: BBPL, Together: 4, Cut: Cut{Blocks: 30}}, "auto"}
+	for _, counting := range []string{"convex", "trw"} {
+		cases["scale-free, at once, "+counting] = groupCase{barabasiAlbert(t).with(counting), Settings{Method: BBPL, AtOnce: true, Cut: Cut{Blocks: 9}}, "auto"}
+		cases["grid, hidden, at once, "+counting] = groupCase{randomProblem(t, 13, missing).with(counting), Settings{Method: BBPL, AtOnce: true, Cut: Cut{Blocks: 7}}, "auto"}
+	}
 	for _, form := range []string{"sparse", "dense"} {
 		cases["chains, "+form] = groupCase{manyChains(t, form, 40), Settings{Method: InnerDual}, "auto"}
 	}
 	return cases
+}
+
+// barabasiAlbert is a problem on a graph of which most blocks are neighbours.
+func barabasiAlbert(t *testing.T) Problem {
+	return shape{graph: must(gen.BarabasiAlbert(600, 2, source(5))), l2: 1, schema: crf.Schema{
+		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(6), Features: 5}},
+		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 4}},
+	}}.build(t, 15)
 }
 
 // An error of one process is that of all.

@@ -85,6 +85,7 @@ type learner struct {
 
 	columns []*columns // [node types] nil: in contributions
 	parts   parts
+	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
 
 	source *rand.PCG
@@ -177,6 +178,9 @@ func (l *learner) allocate() (err error) {
 		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
+	if l.visitsAtOnce() {
+		l.makeAtOnce()
+	}
 	l.addLabels()
 	l.checkBegan = math.NaN()
 	l.startCheck(checkInitial)
@@ -269,10 +273,19 @@ func (l *learner) layOut() {
 	l.stride += 2 // the part of the upper bound, and the entropy
 	l.perSparseEdge = l.keptPerEdge()
 	for _, b := range l.bundles {
+		if l.visitsAtOnce() {
+			b.ownContributions()
+			continue
+		}
 		b.separateSparse(l.stride, l.perSparseEdge)
 	}
 	l.planColumns()
-	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
+	if l.visitsAtOnce() {
+		l.schedule = l.allAtOnce()
+		l.checkSchedule = l.schedule
+	} else {
+		l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
+	}
 	l.planResults()
 	l.planParts()
 }

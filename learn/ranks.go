@@ -28,7 +28,7 @@ type ranks struct {
 	near   []bool     // [part] blocks here see something of it
 	bounds []int      // of parts
 
-	jobs          []int32 // of a round, that are mine
+	mine, round   []int32 // jobs of a visit, and of a round
 	heads, bodies []float64
 	counts        []int
 	send, receive [][]float64
@@ -39,6 +39,7 @@ type ranks struct {
 type halo struct {
 	peer                    int32
 	messages, beliefs, kept []stretchOf
+	runs                    [][2]int // where of messages and beliefs those of each run begin, and the end; nil: visits are of one block each
 	groups                  []heldGroup
 }
 
@@ -225,6 +226,7 @@ func (r *ranks) findHalos(j job) {
 	u := b.units[j.unit]
 	block := &u.part.Blocks[j.block]
 	var halos []halo
+	var colours [][]int32 // [halos] of the nodes that messages go into
 	for i, group := range block.Groups {
 		other := j
 		other.block = int(group.Other)
@@ -235,7 +237,7 @@ func (r *ranks) findHalos(j job) {
 		at := slices.IndexFunc(halos, func(h halo) bool { return int(h.peer) == peer })
 		if at < 0 {
 			at = len(halos)
-			halos = append(halos, halo{peer: int32(peer)})
+			halos, colours = append(halos, halo{peer: int32(peer)}), append(colours, nil)
 		}
 		h := &halos[at]
 		for _, e := range block.Edges[group.Lo:group.Hi] {
@@ -244,10 +246,16 @@ func (r *ranks) findHalos(j job) {
 				d++
 			}
 			target := u.in.Graph.Target(d)
-			if at := u.net.MessageAt(d); at >= 0 {
-				h.messages = append(h.messages, stretchOf{at, u.in.States(target)})
+			if first := u.net.MessageAt(d); first >= 0 {
+				h.messages = append(h.messages, stretchOf{first, u.in.States(target)})
 				h.beliefs = append(h.beliefs, stretchOf{u.net.BeliefAt(target), u.in.States(target)})
+				if l.visitsAtOnce() {
+					colours[at] = append(colours[at], u.part.Colour[target])
+				}
 			}
+		}
+		if l.visitsAtOnce() {
+			continue // contributions are of one block
 		}
 		switch slot := u.slots[j.block][i]; {
 		case slot != isSparse && b.alone():
@@ -258,40 +266,84 @@ func (r *ranks) findHalos(j job) {
 	}
 	for i := range halos {
 		h := &halos[i]
+		if l.visitsAtOnce() {
+			h.divide(colours[i], u.part.Colours)
+			continue
+		}
 		slices.SortFunc(h.beliefs, func(a, b stretchOf) int { return a.at - b.at })
 		h.beliefs = slices.Compact(h.beliefs)
 	}
 	r.halos[j.bundle][r.at(j)] = halos
 }
 
+// divide sorts messages and beliefs by the colours of their nodes: that of the first message is
+// colours[0].
+func (h *halo) divide(colours []int32, count int) {
+	m, b := h.messages, h.beliefs
+	h.messages, h.beliefs = nil, nil
+	for colour := range int32(count) {
+		h.runs = append(h.runs, [2]int{len(h.messages), len(h.beliefs)})
+		for i, c := range colours {
+			if c == colour {
+				h.messages, h.beliefs = append(h.messages, m[i]), append(h.beliefs, b[i])
+			}
+		}
+		run := h.beliefs[h.runs[colour][1]:]
+		slices.SortFunc(run, func(x, y stretchOf) int { return x.at - y.at })
+		h.beliefs = h.beliefs[:h.runs[colour][1]+len(slices.Compact(run))]
+	}
+	h.runs = append(h.runs, [2]int{len(h.messages), len(h.beliefs)})
+}
+
+// jobs implements executor.
+func (r *ranks) jobs(v *visit, n int) []int32 {
+	r.mine = r.mine[:0]
+	for i := range n {
+		if r.whose(v, i) == r.me {
+			r.mine = append(r.mine, int32(i))
+		}
+	}
+	return r.mine
+}
+
+// whose returns which process a job is done by.
+func (r *ranks) whose(v *visit, i int) int {
+	units := len(v.bundle.units)
+	return r.owner(v.bundle.part[v.blocks[i/units]*units+i%units])
+}
+
+// exchangeRun implements executor.
+func (r *ranks) exchangeRun(v *visit, n, run int) {
+	r.exchange(v, n, run)
+	r.stale = true
+}
+
 // visit implements executor.
 func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 	l := r.l
-	bundle := slices.Index(l.bundles, v.bundle)
-	units := len(v.bundle.units)
-	whose := func(i int) int { return r.owner(v.bundle.part[v.blocks[i/units]*units+i%units]) }
-	r.jobs = r.jobs[:0]
+	whose := func(i int) int { return r.whose(&v, i) }
+	r.round = r.round[:0]
 	for i := range n {
 		if whose(v.first+i) == r.me {
-			r.jobs = append(r.jobs, int32(i))
+			r.round = append(r.round, int32(i))
 		}
 	}
-	v.jobs = r.jobs
-	l.pool.run(v, len(r.jobs))
+	v.jobs = r.round
+	l.pool.run(v, len(r.round))
 	t = tally{converged: true, failed: -1, ended: v.ended()}
-	for _, i := range r.jobs {
+	for _, i := range r.round {
 		block, u := v.job(v.first + int(i))
 		t.add(int(i), &l.results[i], &u.part.Blocks[block])
 	}
-	if r.merge(&t); t.failed >= 0 {
-		r.tellError(&l.results[t.failed].err, whose(v.first+t.failed))
+	if t = r.merge(t); t.failed >= 0 {
+		r.tellError(&v, v.first+t.failed, &l.results[t.failed].err)
 	}
 	v.contribute = v.contribute && !t.ended && t.failed < 0
 	switch {
 	case v.split:
 		r.gatherSplits(&v, n, whose)
-	case !v.resum:
-		r.exchange(&v, bundle, n, whose)
+	case !v.resum && l.atOnce == nil:
+		r.exchange(&v, n, noRun)
 		r.stale = true
 	}
 	if v.contribute || v.resum {
@@ -303,15 +355,15 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 // tallyNumbers is how many numbers a tally has.
 const tallyNumbers = 8
 
-// merge makes of the tallies of all processes one.
-func (r *ranks) merge(t *tally) {
+// merge implements executor.
+func (r *ranks) merge(t tally) tally {
 	r.heads = numeric.Resize(r.heads, tallyNumbers*r.group.Size())
 	for i := range r.counts {
 		r.counts[i] = tallyNumbers
 	}
 	copy(r.heads[r.me*tallyNumbers:], []float64{float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)), float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended))})
 	r.gatherAll(r.heads)
-	*t = tally{converged: true, failed: -1}
+	t = tally{converged: true, failed: -1}
 	for x := r.heads; len(x) > 0; x = x[tallyNumbers:] {
 		t.sweeps, t.work = max(t.sweeps, int(x[0])), t.work+int(x[1])
 		t.residual, t.first = max(t.residual, x[2]), max(t.first, x[3])
@@ -320,10 +372,12 @@ func (r *ranks) merge(t *tally) {
 			t.failed = failed
 		}
 	}
+	return t
 }
 
-// tellError tells all processes the error of one.
-func (r *ranks) tellError(err *error, who int) {
+// tellError implements executor.
+func (r *ranks) tellError(v *visit, job int, err *error) {
+	who := r.whose(v, job)
 	at := &bp.NumericalError{Node: -1, Edge: -1}
 	var text []byte
 	if r.me == who {
@@ -490,9 +544,14 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 	}
 }
 
-// exchange brings what neighbours see of blocks to the processes that these belong to.
-func (r *ranks) exchange(v *visit, bundle, n int, whose func(int) int) {
-	l := r.l
+// noRun stands for the run of a sweep where the visit is over.
+const noRun = -1
+
+// exchange brings what neighbours see of blocks, after a visit or a run of a sweep, to the processes that
+// these belong to.
+func (r *ranks) exchange(v *visit, n, run int) {
+	l, bundle := r.l, slices.Index(r.l.bundles, v.bundle)
+	contribute := v.contribute && run == noRun
 	for p := range r.send {
 		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
 	}
@@ -501,23 +560,23 @@ func (r *ranks) exchange(v *visit, bundle, n int, whose func(int) int) {
 			block, u := v.job(v.first + i)
 			halos := r.halos[bundle][block*len(v.bundle.units)+(v.first+i)%len(v.bundle.units)]
 			for j := range halos {
-				do(i, whose(v.first+i), &halos[j], u)
+				do(i, r.whose(v, v.first+i), &halos[j], u)
 			}
 		}
 	}
 	stride := l.stride
 	each(func(i, owner int, h *halo, u *unit) {
 		if owner == r.me {
-			h.eachPiece(u, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
+			h.eachPiece(u, run, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
 			for _, g := range h.groups {
-				if v.contribute {
+				if contribute {
 					r.send[h.peer] = append(r.send[h.peer], l.results[i].tied[int(g.slot)*stride:][:stride]...)
 				}
 			}
 			return
 		}
-		k := oneIf(v.contribute) * stride * len(h.groups)
-		h.eachPiece(u, func(x []float64) { k += len(x) })
+		k := oneIf(contribute) * stride * len(h.groups)
+		h.eachPiece(u, run, func(x []float64) { k += len(x) })
 		r.receive[owner] = numeric.Resize(r.receive[owner], len(r.receive[owner])+k)
 	})
 	r.group.Exchange(r.send, r.receive)
@@ -531,9 +590,9 @@ func (r *ranks) exchange(v *visit, bundle, n int, whose func(int) int) {
 			r.left[owner] = r.left[owner][n:]
 			return x
 		}
-		h.eachPiece(u, func(x []float64) { copy(x, next(len(x))) })
+		h.eachPiece(u, run, func(x []float64) { copy(x, next(len(x))) })
 		for _, g := range h.groups {
-			if v.contribute {
+			if contribute {
 				contribution := v.bundle.contribution[int(g.id)*stride:][:stride]
 				clear(contribution)
 				simd.AddScaled(contribution, next(stride), u.weight)
@@ -542,15 +601,20 @@ func (r *ranks) exchange(v *visit, bundle, n int, whose func(int) int) {
 	})
 }
 
-// eachPiece calls do for all that a halo has of a unit.
-func (h *halo) eachPiece(u *unit, do func([]float64)) {
-	for _, m := range h.messages {
+// eachPiece calls do for all that a halo has of a unit after a visit, or after a run of a sweep.
+func (h *halo) eachPiece(u *unit, run int, do func([]float64)) {
+	messages, beliefs, kept := h.messages, h.beliefs, h.kept
+	if run != noRun {
+		from, to := h.runs[run], h.runs[run+1]
+		messages, beliefs = messages[from[0]:to[0]], beliefs[from[1]:to[1]]
+	}
+	for _, m := range messages {
 		do(u.state.LogMessage[m.at:][:m.n])
 	}
-	for _, b := range h.beliefs {
+	for _, b := range beliefs {
 		do(u.state.LogBelief[b.at:][:b.n])
 	}
-	for _, k := range h.kept {
+	for _, k := range kept {
 		do(u.keptBeliefs[k.at:][:k.n])
 	}
 }

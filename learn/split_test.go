@@ -37,7 +37,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 					theta := l.model.Weights
 					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.data)
 					for _, u := range l.units {
-						space := &l.workers[0].space
+						space := l.workers[0].space
 						for x := range u.part.Blocks {
 							block := &u.part.Blocks[x]
 							if err := space.Ground(l.model, u.in, u.net, block); err != nil {

@@ -227,7 +227,10 @@ func (l *learner) goOn() {
 
 // order names the order of the blocks.
 func (s *Settings) order() string {
-	if s.RandomOrder {
+	switch {
+	case s.AtOnce:
+		return "at-once"
+	case s.RandomOrder:
 		return "random"
 	}
 	return "cyclic"

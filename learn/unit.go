@@ -161,6 +161,9 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.settings.AtOnce && blocks > 1 {
+		return partition.ByColours(in.Graph, of, blocks)
+	}
 	return partition.FromAssignment(in.Graph, of, blocks)
 }
 

@@ -20,28 +20,63 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	w.batch.fit(net.maxCard)
-	if net.held != nil && !w.unheld {
-		w.hold(net, st, block)
-		defer w.release()
-	}
-	update := w.updateRun
-	if w.fitUniform(net, st, block) {
-		w.beginUniform(damping)
-		update = w.updateUniform
-	}
+	w.beginSweep(net, st, block, damping)
+	defer w.endSweep(net)
 	for i := range len(block.Runs) - 1 {
 		r := i
 		if w.backward {
 			r = len(block.Runs) - 2 - i
 		}
-		change, err := update(net, st, block, block.Runs[r], block.Runs[r+1], damping)
+		change, err := w.sweepRun(net, st, block, r, damping)
 		residual = larger(residual, change)
 		if err != nil {
 			return residual, err
 		}
 	}
 	return residual, nil
+}
+
+func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block, damping float64) {
+	w.batch.fit(net.maxCard)
+	if net.held != nil && !w.unheld {
+		w.hold(net, st, block)
+	}
+	if w.uniform.on = w.fitUniform(net, st, block); w.uniform.on {
+		w.beginUniform(damping)
+	}
+}
+
+func (w *Workspace) sweepRun(net *Net, st *State, block *partition.Block, r int, damping float64) (residual float64, err error) {
+	if w.uniform.on {
+		return w.updateUniform(net, st, block, block.Runs[r], block.Runs[r+1], damping)
+	}
+	return w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
+}
+
+func (w *Workspace) endSweep(net *Net) {
+	if net.held != nil && !w.unheld {
+		w.release()
+	}
+}
+
+// SweepRun makes run r of a sweep, of a block whose sweeps are made together with those of others:
+// run by run, each by all of them. The residual is that of the run. After an error there is no next
+// run.
+func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64, err error) {
+	if r == 0 {
+		w.unheld = limits.Unheld
+		w.beginSweep(net, st, block, limits.Damping)
+	}
+	residual, err = w.sweepRun(net, st, block, r, limits.Damping)
+	if r == len(block.Runs)-2 {
+		w.endSweep(net)
+	}
+	return residual, err
+}
+
+// Settled reports whether a residual within the limits is one of beliefs that agree.
+func (w *Workspace) Settled(net *Net, st *State, block *partition.Block, residual float64, limits Limits) bool {
+	return residual <= limits.Tolerance*(1-limits.Damping) && w.settled(net, st, block, limits.Tolerance)
 }
 
 // larger is max that keeps a NaN.

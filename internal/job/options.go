@@ -25,6 +25,7 @@ import (
 const (
 	orderCyclic = "cyclic"
 	orderRandom = "random"
+	orderAtOnce = "at-once"
 )
 
 // Options are the choices of a training. The zero value is what "blockbp train"
@@ -172,11 +173,14 @@ func (o Options) Validate() error {
 		valid       []string
 	}{
 		{"method", string(o.Method), methods},
-		{"order", o.Order, []string{orderCyclic, orderRandom}},
+		{"order", o.Order, []string{orderCyclic, orderRandom, orderAtOnce}},
 	} {
 		if !slices.Contains(c.valid, c.value) {
 			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
 		}
+	}
+	if o.Order == orderAtOnce && o.Together != 0 {
+		return usagef("--order %s and --together do not go together: all blocks are visited in every iteration; leave one of them out", o.Order)
 	}
 	if err := o.validatePhysics(); err != nil {
 		return err
@@ -220,7 +224,7 @@ func (o *Options) countingFor(set *dataset.Set) string {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
+		RandomOrder: o.Order == orderRandom, AtOnce: o.Order == orderAtOnce, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
 		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,

@@ -358,7 +358,7 @@ func (p *Prepared) cut() error {
 	if p.cuts, together, err = p.Settings.Cut.Resolve(p.Problem.Model, p.Problem.Data); err != nil {
 		return usagef("%v", err)
 	}
-	if p.Settings.Together == 0 {
+	if p.Settings.Together == 0 && !p.Settings.AtOnce {
 		p.Settings.Together = together
 	}
 	if p.cuts[0].Kind == "metis" { // it may be missing

@@ -17,6 +17,10 @@ type Partition struct {
 	// NumGroups is the number of edge groups: unordered pairs {a, b} of blocks,
 	// a = b included, that share at least one edge or, for a = b, one node.
 	NumGroups int
+	// Colour [nodes], from 0 to Colours-1, is that of runs by colours; nil: they follow the order of
+	// the nodes.
+	Colour  []int32
+	Colours int
 }
 
 // Block is the sub-network F_i = (V_i, E_i): its nodes, and every edge with at
@@ -78,10 +82,10 @@ func (p *Partition) Elements() (n int) {
 }
 
 // Bytes returns the memory that the lists of all blocks take. Those of a restricted
-// partition share Of, which is counted with each.
+// partition share Of and Colour, which are counted with each.
 func (p *Partition) Bytes() (bytes int) {
 	const index, group, block = 4, 16, 9 * 24
-	bytes = index * len(p.Of)
+	bytes = index * (len(p.Of) + len(p.Colour))
 	for b := range p.Blocks {
 		x := &p.Blocks[b]
 		bytes += block + group*len(x.Groups) +
@@ -150,13 +154,26 @@ type Quality struct {
 // copying. Cost: O(nodes + edges) and sorting, for each block, the blocks that it is
 // next to.
 func FromAssignment(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
+	return (&Partition{Graph: g, Of: of}).build(numBlocks)
+}
+
+// ByColours is FromAssignment, but run c of every block that has nodes is of those of colour c
+// (graph.Colouring): run c of all blocks, neighbours or not, can be updated at the same time.
+func ByColours(g *graph.Graph, of []int32, numBlocks int) (*Partition, error) {
+	p := &Partition{Graph: g, Of: of}
+	p.Colour, p.Colours = g.Colouring()
+	return p.build(numBlocks)
+}
+
+func (p *Partition) build(numBlocks int) (*Partition, error) {
+	g, of := p.Graph, p.Of
 	if len(of) != g.NumNodes() {
 		return nil, fmt.Errorf("partition: %d assignments for %d nodes", len(of), g.NumNodes())
 	}
 	if numBlocks < 1 {
 		return nil, fmt.Errorf("partition: number of blocks is %d, want at least 1", numBlocks)
 	}
-	p := &Partition{Graph: g, Of: of, Blocks: make([]Block, numBlocks)}
+	p.Blocks = make([]Block, numBlocks)
 	if err := p.distributeNodes(); err != nil {
 		return nil, err
 	}
