@@ -52,8 +52,9 @@ type networks struct {
 	names []string
 	make  func(i int) *namedNetwork
 	// beliefs are the options with which infer finds the beliefs of predict in networks
-	// of a model.
-	beliefs string
+	// of a model, but for their temperature.
+	beliefs     string
+	temperature float64
 }
 
 // open reads what the arguments name.
@@ -86,7 +87,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }, ""}, nil
+	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }, "", 1}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -121,7 +122,7 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &networks{beliefs: model.InferOptions()}
+	n := &networks{beliefs: model.InferOptions(), temperature: model.Temperature()}
 	var numbers []int
 	all := job.UniqueNames(data.instances)
 	for i, name := range all {

@@ -420,6 +420,7 @@ func TestConvertModel(t *testing.T) {
 		{[]string{"--counting", "trw"}, ""},
 		{[]string{"--counting", "trw", "--seed", "7"}, "--seed 7"},
 		{[]string{"--method", "exact"}, "--method exact"},
+		{[]string{"--counting", "bethe"}, "--restarts 0 --counting bethe"},
 	} {
 		at := func(name string) string { return filepath.Join(folder, strconv.Itoa(i)+name) }
 		mustRun(t, slices.Concat([]string{"train", data, "-o", at("run"), "--l2", "0.5", "-q"}, tc.train)...)
@@ -445,6 +446,11 @@ func TestConvertModel(t *testing.T) {
 			}
 			compareMarginals(t, name, r.Marginals, want, 1e-10)
 		}
+	}
+	calibrated := filepath.Join(folder, "calibrated")
+	mustRun(t, "train", data, "-o", calibrated, "--l2", "0.5", "--eval", "same="+data, "--calibrate", "same", noReport, "-q")
+	if o := mustRun(t, "convert", data, "-m", calibrated, "-o", filepath.Join(folder, "tempered")); !strings.Contains(o.stderr, "networks hold no temperature") {
+		t.Errorf("convert of a calibrated model says %q", o.stderr)
 	}
 	model, nets := gridRun(t), filepath.Join(folder, "held")
 	mustRun(t, "convert", data, "-m", model, "-o", nets, "--clamp")

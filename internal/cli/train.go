@@ -82,7 +82,7 @@ terms without inference.`,
 	fl.Lookup("standardise").DefValue = "" // the text tells it
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
-	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic, random, or at-once (all in every iteration, 20 ranges of nodes by default: for several threads or processes on graphs of which few blocks share no edge)")
+	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic, random, or at-once (all in every iteration)")
 	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
 	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default 0.001)")

@@ -227,7 +227,9 @@ func (m *Model) InferOptions() string {
 	case spec == InferCounting && seed != "1":
 		return "--seed " + seed
 	case spec == countingOwn, countingUnknown(spec):
-		return "--counting FILE, with the file of numbers that the model was trained with"
+		return "--restarts 0 --counting FILE, with the file of numbers that the model was trained with"
+	case spec == "bethe": // of several fixed points predict has that from uniform messages
+		return "--restarts 0 --counting bethe"
 	case spec != InferCounting:
 		return "--counting " + spec
 	}

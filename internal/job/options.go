@@ -263,6 +263,9 @@ func Unused(method learn.Method) []string {
 // counting.Parse does.
 func Counting(name string, seed uint64, keep bool) (counting.Func, error) {
 	numbers, err := counting.Parse(name, seed, keep)
+	if name == "auto" {
+		return nil, usagef("--counting auto is a choice of training; want %s or the path of a file", strings.Join(counting.Names, ", "))
+	}
 	if err != nil && !strings.ContainsAny(name, "./") {
 		return nil, usagef("--counting %q: want auto, %s or the path of a file%s", name, strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
 	}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from blockbp import ChainCRF, GraphCRF
+from blockbp import BlockbpWarning, ChainCRF, GraphCRF
 from blockbp._model import Model
 
 WORDS = {"DET": ["the", "a", "this"], "ADJ": ["old", "red", "a:b\\c"], "NOUN": ["dog", "cat\tfish", "house", "run"], "VERB": ["runs", "sees", "run"]}
@@ -205,3 +206,13 @@ def test_mistakes() -> None:
         crf.predict([[]])
     with pytest.raises(ValueError, match="not fitted"):
         ChainCRF().predict_marginals(X)
+
+
+def test_minus_one_is_questioned() -> None:
+    X = [[{"w": w} for w in "abba"], [["w:b"], ["w:a"]]] * 3
+    y = [[0, 1, 1, -1], [1, 0]] * 3
+    with pytest.warns(BlockbpWarning, match="unlabelled=-1"):
+        assert ChainCRF().fit(X, y).classes_.tolist() == [-1, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BlockbpWarning)
+        assert ChainCRF(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]

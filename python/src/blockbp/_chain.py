@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from ._arrays import Instance, label_array
 from ._base import DATA, Classifier, _listed, documented
 from ._model import Model
-from ._run import Folder
+from ._run import BlockbpWarning, Folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,7 +97,12 @@ class ChainCRF(Classifier):
         y : list of lists
             Labels of any type; None, or ``unlabelled``, hides one.
         """
-        return self._fit(X, y, ["--kind=text"])
+        self._fit(X, y, ["--kind=text"])
+        classes = self.classes_.tolist()
+        if self.unlabelled is None and len(classes) > 2 and all(type(c) is int for c in classes) and min(classes) == -1:
+            text = "-1 is one of the classes; if it stands for tokens without a label, give unlabelled=-1"
+            warnings.warn(text, BlockbpWarning, stacklevel=2)
+        return self
 
     def predict_marginals(self, X: Any, y: Any = None) -> list[list[dict[Any, float]]]:
         """Return predict_proba as a dict by class for every token of every sequence."""
