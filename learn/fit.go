@@ -239,7 +239,10 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends)
+	// Beliefs of clamped networks that lag raise F, and no sweep of the free network makes up for that:
+	// steps are not shorter for it where messages crawl (results/2026-11-hidden.md).
+	follows := l.ascends && !(l.gathers() && l.anyClamped())
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, follows)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
