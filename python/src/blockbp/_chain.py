@@ -99,7 +99,7 @@ class ChainCRF(Classifier):
         """
         self._fit(X, y, ["--kind=text"])
         classes = self.classes_.tolist()
-        if self.unlabelled is None and len(classes) > 2 and all(type(c) is int for c in classes) and min(classes) == -1:
+        if self.unlabelled is None and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
             text = "-1 is one of the classes; if it stands for tokens without a label, give unlabelled=-1"
             warnings.warn(text, BlockbpWarning, stacklevel=2)
         return self
