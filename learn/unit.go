@@ -111,7 +111,7 @@ type shapes struct {
 
 func newShapes(p *Problem, s *Settings) (*shapes, error) {
 	cuts := map[*graph.Graph]Cut{}
-	if p.cut() != nil && s.Together == 0 {
+	if p.cut() != nil && s.Together == 0 && !s.AtOnce {
 		s.Together = p.cut().Together
 	}
 	if s.Method == BBPL && s.Assign == nil && p.cut() == nil {
@@ -151,10 +151,10 @@ func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
 		return partition.Whole(in.Graph), nil
 	}
 	assign := h.settings.Assign
-	if d := h.problem.cut(); d != nil {
-		return partition.FromAssignment(in.Graph, d.Of, d.Blocks)
-	}
-	if assign == nil {
+	switch d := h.problem.cut(); {
+	case d != nil:
+		assign = func(*crf.Instance) ([]int32, int, error) { return d.Of, d.Blocks, nil }
+	case assign == nil:
 		assign = func(in *crf.Instance) ([]int32, int, error) { return h.cuts[in.Graph].Assign(in, h.settings.Seed) }
 	}
 	of, blocks, err := assign(in)

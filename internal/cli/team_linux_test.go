@@ -175,7 +175,12 @@ func TestTeamOfParts(t *testing.T) {
 	dir := t.TempDir()
 	parts, alone := dir+"/parts", dir+"/alone"
 	mustRun(t, "partition", data, "-o", parts, "--blocks", "6x6")
-	run(t, "train", parts, "-o", dir+"/at-once", "--order", "at-once").wantFailure(t, 2, "--order at-once makes blocks of its own")
+	together := []string{"--order", "at-once", "--l2", "20", "--standardise", "--max-passes", "6", "--report=false"}
+	mustRun(t, slices.Concat([]string{"train", parts, "-o", dir + "/at-once"}, together)...)
+	mustRun(t, slices.Concat([]string{"train", data, "-o", dir + "/at-once-whole", "--blocks", "6x6"}, together)...)
+	if readFile(t, dir+"/at-once/model.safetensors") != readFile(t, dir+"/at-once-whole/model.safetensors") {
+		t.Error("all blocks at once: the weights of a partitioned network are others")
+	}
 	options := []string{"--step", "fixed:0.1", "--l2", "20", "--standardise", "--eval", "dev=" + dev, "--eval-every", "4", "--report=false"}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", alone, "--blocks", "6x6", "--max-passes", "9"}, options)...)
 	want := bytesOf(t, filepath.Join(alone, "model.safetensors"))

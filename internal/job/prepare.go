@@ -347,11 +347,8 @@ func (p *Prepared) cut() error {
 		return nil
 	}
 	if d := p.cutBefore(); d != nil {
-		if p.Settings.AtOnce {
-			return usagef("--order at-once makes blocks of its own, and the network is partitioned into others: give the data from before, or --blocks")
-		}
 		p.cuts = []learn.Cut{p.parted.Cut}
-		if p.Settings.Together == 0 {
+		if p.Settings.Together == 0 && !p.Settings.AtOnce {
 			p.Settings.Together = d.Together
 		}
 		return nil
