@@ -287,7 +287,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		missing := l.missing()
 		switch {
-		case missing == "" && l.probe():
+		case missing == "" && !c.Again && l.probe():
 			return false, nil
 		case missing == "":
 			p.Status = stationary(l.convex())

@@ -124,3 +124,23 @@ func TestWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestOneProbe: a claim that is made again, after a look for saddles, begins no other, though the
+// objective has fallen meanwhile, as messages settled.
+func TestOneProbe(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
+		s := must(Settings{Method: BBPL, Assign: blocksOf(2)}.resolve(&p))
+		l := must(newLearner(&p, &s))
+		defer l.pool.close()
+		for l.progress.Check.Active {
+			must(l.checkStep())
+		}
+		l.lanczos.last = math.Inf(1)
+		l.progress.GradientNorm = 0
+		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Again: again}
+		if done := must(l.endCheck()); done != again || l.progress.Check.Active == again {
+			t.Errorf("again %v: the run is over %v, another check %v", again, done, l.progress.Check.Purpose)
+		}
+	}
+}
