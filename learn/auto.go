@@ -171,8 +171,8 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
-func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
-	accepted, moved = a.joint.judge(theta, gradient, value, gap, sure, monotone)
+func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone, lags bool) (accepted, moved bool) {
+	accepted, moved = a.joint.judge(theta, gradient, value, gap, sure, monotone, lags)
 	if accepted && (gap <= openGap*(1+math.Abs(value)) || math.IsNaN(gap)) {
 		a.dense.hasten()
 	}
@@ -206,6 +206,14 @@ func (a *auto) best() []float64 {
 		return a.early.best
 	}
 	return nil
+}
+
+// lowest is that of joint.
+func (a *auto) lowest() ([]float64, float64) {
+	if !a.joint.on() {
+		return nil, math.Inf(1)
+	}
+	return a.joint.lowest, a.joint.least
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up

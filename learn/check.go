@@ -55,15 +55,17 @@ const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
 	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
 	wholeSweeps = 3
-	// maxCheckPasses ends a check whose messages do not settle, and fewPasses or finalShare
-	// of the passes of the run, if that is more, the check of a run that a limit ended:
-	// somebody asked for an end. As few may bring no smaller residual before messages are
-	// damped, where convergence is not certain anyway.
+	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim
+	// whose messages do not settle: learning settles them, too, and lowers the gradient. fewPasses
+	// or finalShare of the passes of the run, if that is more, end the check of a run that a
+	// limit ended: somebody asked for an end. As few may bring no smaller residual before
+	// messages are damped, where convergence is not certain anyway.
 	maxCheckPasses = 300
 	fewPasses      = 10
 	finalShare     = 0.1
-	// unknownShare of the tolerance is what may be left unknown of the gradient's norm.
-	unknownShare = 0.05
+	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the
+	// end of a run. A claim holds with certainty times as much as seems to be left.
+	unknownShare, certainty = 0.05, 2
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
@@ -82,18 +84,10 @@ func (l *learner) maxCheckPasses() int {
 		return fewPasses
 	case c.Purpose == checkFinal, c.Again && c.Purpose == checkConvergence:
 		return min(max(fewPasses, int(finalShare*l.progress.Passes/wholeSweeps)), maxCheckPasses)
+	case c.Purpose == checkConvergence:
+		return min(fewPasses<<min(l.progress.FailedChecks, 10), maxCheckPasses)
 	}
 	return maxCheckPasses
-}
-
-// checkPause returns how many passes learning makes before the next check: after one
-// that could not decide, half as many as it took, so that slow messages do not spend
-// the run on checks.
-func (l *learner) checkPause() int {
-	if c := &l.progress.Check; c.Purpose == checkConvergence && !c.Settled {
-		return max(1, c.Passes/2)
-	}
-	return 1
 }
 
 // startCheck begins a check at the weights of the moment. Where inference may have several
@@ -246,7 +240,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled.
 		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = most <= unknownShare*tolerance && (l.ascends || closed || c.Residual <= stillResidual)
+		c.Settled = norm+certainty*most <= tolerance && (l.ascends || closed || c.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again
@@ -310,6 +304,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		return false, nil
 	default:
+		l.boundByLowest()
 		switch {
 		case !l.fallBack():
 		case l.outOfTime():
@@ -414,15 +409,37 @@ func (l *learner) claim() string {
 // is near enough.
 const mostHalvings = 10
 
-// fallBack goes half of the way back to the weights of the start where a limit ended the run
-// at weights that are worse, and in the end, or where time is over, to the start itself. It
-// reports whether it did.
+// boundByLowest takes the smallest F that was found at these weights for the objective: messages
+// that a refused step has led away do not come back to it within the passes of a final check.
+func (l *learner) boundByLowest() {
+	p := &l.progress
+	if lowest, least := l.lowest(); slices.Equal(lowest, l.model.Weights) && least < p.Upper {
+		p.Check.Gap = max(0, p.Check.Gap-(p.Upper-least))
+		p.Upper, p.Objective = least, least
+	}
+}
+
+// lowest returns the accepted weights of the smallest F, where F bounds the objective, and that F.
+func (l *learner) lowest() ([]float64, float64) {
+	if l.recovering == nil || !l.bounded {
+		return nil, math.Inf(1)
+	}
+	return l.recovering.lowest()
+}
+
+// fallBack goes back, where a limit ended the run at weights that are worse, to those of the
+// smallest F. From weights that are worse than the start it goes half of the way back,
+// and in the end, or where time is over, to the start itself. It reports whether it did.
 func (l *learner) fallBack() bool {
-	start := l.problem.Model.Weights
-	if l.recovering == nil || l.progress.Objective <= l.progress.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
+	p, start := &l.progress, l.problem.Model.Weights
+	if lowest, least := l.lowest(); p.Objective > least+l.slack() && p.Halvings == 0 && !l.outOfTime() && !slices.Equal(lowest, l.model.Weights) {
+		copy(l.model.Weights, lowest)
+		return true
+	}
+	if l.recovering == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
 		return false
 	}
-	if l.progress.Halvings++; l.progress.Halvings > mostHalvings || l.outOfTime() {
+	if p.Halvings++; p.Halvings > mostHalvings || l.outOfTime() {
 		copy(l.model.Weights, start)
 		return true
 	}

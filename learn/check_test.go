@@ -8,6 +8,17 @@ import (
 	"time"
 )
 
+// TestLimitReturnsTheLowest: a run that a limit ends at weights of a larger objective ends at the
+// accepted point of the smallest.
+func TestLimitReturnsTheLowest(t *testing.T) {
+	p := problems(t)["plain"]
+	best := fit(t, p, Settings{})
+	rule := accepted{astray{&auto{}}, best.Model.Weights, best.Objective}
+	if r := fit(t, p, Settings{Step: rule, MaxIterations: 1}); !slices.Equal(r.Model.Weights, best.Model.Weights) || !near(r.Objective, best.Objective, 1e-6) {
+		t.Errorf("objective %v, %v of the best point before", r.Objective, best.Objective)
+	}
+}
+
 // TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it
 // settles, in far fewer sweeps than its messages would need to settle by
 // themselves, and the claim holds.
@@ -46,6 +57,19 @@ type astray struct{ *auto }
 func (a astray) Recovery() Recovery { return a }
 
 func (a astray) best() []float64 { return nil }
+
+func (a astray) lowest() ([]float64, float64) { return nil, math.Inf(1) }
+
+// accepted is such a rule that had accepted a point before.
+type accepted struct {
+	astray
+	point []float64
+	value float64
+}
+
+func (a accepted) Recovery() Recovery { return a }
+
+func (a accepted) lowest() ([]float64, float64) { return a.point, a.value }
 
 func (a astray) Step(theta, gradient []float64) float64 {
 	for i := range theta {

@@ -217,7 +217,7 @@ func (l *learner) iterate() error {
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
-	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass()*l.checkPause() {
+	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
 		return 0, nil
 	}
@@ -239,10 +239,8 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	// Beliefs of clamped networks that lag raise F, and no sweep of the free network makes up for that:
-	// steps are not shorter for it where messages crawl (results/2026-11-hidden.md).
-	follows := l.ascends && !(l.gathers() && l.anyClamped())
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, follows)
+	lags := !l.ascends || l.gathers() // messages: steps are not shorter for it (results/2026-11-hidden.md)
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends, lags)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)

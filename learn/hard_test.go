@@ -145,6 +145,36 @@ func TestLimitInJointDescent(t *testing.T) {
 	}
 }
 
+// TestLimitWhereMessagesCrawl: steps are taken there although F rises by what messages lack. A run
+// that a limit ends has no model of a larger objective than the smallest F of its course.
+func TestLimitWhereMessagesCrawl(t *testing.T) {
+	p := regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30)
+	rose := 0
+	for passes := 84.0; passes <= 180; passes += 3 {
+		rule, first, value := &auto{}, math.Inf(-1), math.Inf(1)
+		r := fit(t, p, Settings{Step: rule, RelativeTolerance: 1e-6, MaxPasses: passes, Recorder: func(e Event) error {
+			switch {
+			case e.Check:
+				first = max(first, e.Objective)
+			case e.Step > 0: // a point was accepted
+				value = e.Objective
+			}
+			return nil
+		}})
+		if !rule.joint.on() {
+			t.Fatalf("%v passes: no joint descent", passes)
+		}
+		if least := rule.joint.least; !(r.Objective <= least+1e-6*(first+40*40)) {
+			t.Errorf("%v passes: objective %v, F was %v", passes, r.Objective, least)
+		} else if value > least+1 {
+			rose++
+		}
+	}
+	if rose == 0 {
+		t.Error("F was smallest where each run ended: the test tests too little")
+	}
+}
+
 // TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
 // to be claimed, also where a resumed run finds it.
 func TestLimitInAClaim(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 // passes at the same weights, of a few sweeps each, when F and its gradient by the weights
 // are exact. Sweeps lower F; a step is taken where F, after the sweeps at the new weights,
 // has fallen by a share of what the slope promised (Armijo 1966). So F never rises from one
-// accepted point to the next, whatever the messages lack, and the point accepted last is
-// the best one ever held, where sweeps descend on F. Where they need not, F may rise by as
-// much as the gap between its bounds leaves open (judgeLagging), and where hidden labels
-// leave no bound, by what it may still change.
+// accepted point to the next, whatever the messages lack, where every point is judged by F
+// alone. Where messages lag, F may rise by as much as the gap between its bounds leaves open
+// (judgeLagging), and where hidden labels leave no bound, by what it may still change: the
+// accepted point of the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
 // of Levenberg and Marquardt on weights and messages together (response): whole ones, with more
@@ -43,6 +43,7 @@ type jointState struct {
 	first     []float64   // gradient there
 	lately    []float64   // gradient at the point at hand a pass ago
 	direction []float64   // the line is origin − α·direction
+	lowest    []float64   // accepted weights of the smallest F
 	line      [][]float64 // that of the messages
 }
 
@@ -50,10 +51,12 @@ type jointState struct {
 type jointProgress struct {
 	began   bool    // it has
 	value   float64 // F at the origin
+	least   float64 // F at the lowest point
 	slope   float64 // φ'(0) ≤ 0 of the line
 	alpha   float64 // α of the point at hand; 0 at the origin
 	before  float64 // F at this point a pass ago, NaN where there was none
 	held    int     // passes at this point
+	fell    float64 // by what F has fallen in the last pass at this point, NaN where that is not known
 	doubt   float64 // what F at the origin may still change by, where it is no bound
 	longest float64 // first α of the next line
 	both    bool    // messages have a line, too
@@ -90,7 +93,7 @@ const (
 
 func newJoint(size int, curvature *quasiNewton) *joint {
 	j := &joint{curvature: curvature}
-	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction} {
+	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction, &j.lowest} {
 		*x = make([]float64, size)
 	}
 	return j
@@ -111,6 +114,8 @@ func (j *joint) best() []float64 {
 func (j *joint) begin(theta, start []float64, value float64) {
 	j.jointProgress = jointProgress{began: true, value: value, before: math.NaN(), longest: 1, damping: 1, growth: 2}
 	copy(j.origin, start)
+	j.least = math.Inf(1)
+	j.note()
 	for i, x := range theta {
 		j.direction[i] = start[i] - x
 	}
@@ -122,8 +127,8 @@ func (j *joint) begin(theta, start []float64, value float64) {
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, sure says that value is a bound,
-// and monotone that sweeps can only lower it.
-func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monotone bool) (accepted, moved bool) {
+// monotone that sweeps can only lower it, and lags that messages lag (judgeLagging).
+func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monotone, lags bool) (accepted, moved bool) {
 	before := j.before
 	j.before = value
 	j.held++
@@ -131,8 +136,10 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	rounding := meritRounding * (1 + math.Abs(value))
 	finite := math.Abs(value) <= math.MaxFloat64
 	fell := before - value
-	if finite && sure && !monotone && j.alpha > 0 {
-		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap)
+	flat := math.Abs(value-j.value) <= rounding
+	if finite && sure && lags && !flat && j.alpha > 0 {
+		rises := monotone && j.settled(value, fell) > value-lacks+rounding
+		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap, rises)
 	}
 	if j.alpha > 0 && j.both && j.step != nil {
 		return j.judgeDamped(theta, gradient, value, rounding)
@@ -150,7 +157,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	switch {
 	case finite && !sure && !(math.Abs(fell) <= undecided*decisive+rounding) && j.held < longestHold:
 		return false, false
-	case finite && j.alpha > 0 && math.Abs(value-j.value) <= rounding:
+	case finite && j.alpha > 0 && flat:
 		// F tells no more. The slope does: where it is negative F has fallen, and where it is
 		// smaller than the first was the minimum is between (Hager and Zhang 2005).
 		accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
@@ -161,6 +168,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 		// back to what it was. Where it is no bound, it may be another fixed point.
 		if accepted = finite && (math.Abs(fell) <= rounding || j.held >= longestHold); accepted {
 			j.value, j.doubt = value, doubt
+			j.note()
 		}
 		return accepted, false
 	}
@@ -215,11 +223,26 @@ func (j *joint) try(theta []float64) float64 {
 	return j.move(theta, 0)
 }
 
+// settled returns what F comes to at this point if its falls go on to shrink as they do; it has
+// fallen to value by fell in this pass.
+func (j *joint) settled(value, fell float64) float64 {
+	ratio := fell / j.fell
+	j.fell = fell
+	switch {
+	case j.held == 1:
+		return math.Inf(1)
+	case j.held == 2:
+		ratio = usualSettling
+	}
+	ratio = min(max(ratio, 0), slowestSettling)
+	return value - fell*ratio/(1-ratio)
+}
+
 // judgeLagging judges a point where messages follow slowly, so that F is above L by more than
 // a step gains. It is refused where even the lower bound of L lacks something. Else the
 // gradient decides, once it is known well enough: by the changes that are still to come if
-// they go on to shrink as they do.
-func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float64) (accepted, moved bool) {
+// they go on to shrink as they do. rises says that F will not come to have fallen by enough.
+func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float64, rises bool) (accepted, moved bool) {
 	change := math.NaN() // since the last pass here
 	if j.held > 1 {
 		change = 0
@@ -244,7 +267,8 @@ func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float6
 	case j.slope < 0 && !known && j.held < longestHold:
 		return false, false
 	default:
-		accepted = lacks <= 0 || -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+		falls := -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+		accepted = lacks <= 0 || falls && !rises
 	}
 	if !accepted {
 		j.shorten(theta, lacks, true)
@@ -264,6 +288,15 @@ func (j *joint) accept(theta, gradient []float64, value float64) {
 		j.longest = min(1, lineGrowth*j.alpha)
 	}
 	j.value, j.alpha = value, 0
+	j.note()
+}
+
+// note keeps the origin if F has not been lower before.
+func (j *joint) note() {
+	if j.value <= j.least {
+		copy(j.lowest, j.origin)
+		j.least = j.value
+	}
 }
 
 // shorten goes back on the line: to the minimum of the parabola through F and its slope
@@ -316,7 +349,7 @@ func (j *joint) move(theta []float64, alpha float64) float64 {
 		j.place(-alpha)
 	}
 	j.alpha, j.before, j.held = alpha, math.NaN(), 0
-	j.change = math.NaN()
+	j.change, j.fell = math.NaN(), math.NaN()
 	return alpha
 }
 
@@ -324,10 +357,11 @@ func (j *joint) move(theta []float64, alpha float64) float64 {
 func (j *joint) refreshed(gradient []float64, value float64) {
 	copy(j.first, gradient)
 	j.value, j.before, j.held = value, value, 0
+	j.note()
 }
 
 // jointMemory lists what newJoint takes, when the phase begins that writes to it.
 func jointMemory(m *Memory, size float64) {
-	const vectors = 4
+	const vectors = 5
 	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
 }

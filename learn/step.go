@@ -46,9 +46,10 @@ type Recovery interface {
 	// whole reports that the second phase has begun.
 	whole() bool
 	// judge is called after a whole pass at theta, with F and its gradient there, and
-	// whether F bounds the objective, and whether sweeps only lower it. It accepts theta,
+	// whether F bounds the objective, whether sweeps only lower it, and whether messages lag
+	// so that it is above the objective by more than a step gains. It accepts theta,
 	// or moves it, or asks for another pass at the same weights by doing neither.
-	judge(theta, gradient []float64, value, gap float64, bounds, monotone bool) (accepted, moved bool)
+	judge(theta, gradient []float64, value, gap float64, bounds, monotone, lags bool) (accepted, moved bool)
 	// leave moves theta, which was accepted, and returns the size of the step.
 	leave(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
@@ -57,6 +58,9 @@ type Recovery interface {
 	// best returns weights that a run should end with if it had to end now, nil where
 	// those of the moment are as good.
 	best() []float64
+	// lowest returns the weights of the smallest F of all that were accepted, and that F; before
+	// the second phase F is infinite.
+	lowest() ([]float64, float64)
 	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
 	// moment; nil: there is none. depart moves on from start, of that value of F, to theta.
 	saddles() *lanczos
