@@ -159,7 +159,9 @@ func (p *Prepared) parts() error {
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {
 		return dataf("%s does not say what was found when the data were partitioned: %v; partition them again", parted.Description, err)
 	}
-	if p.parted.Rows != rowWeight(p.Problem.Data[0]) {
+	in := p.Problem.Data[0]
+	used := uses(in, parts)
+	if !used || p.parted.Rows != rowWeight(in) {
 		p.parted.Measured = nil
 	}
 	features := parts.Features()
@@ -168,6 +170,9 @@ func (p *Prepared) parts() error {
 	}
 	cut := &parted.Cut{Of: parts.Of, Blocks: parts.Blocks, Part: parts.Part, Together: p.parted.Together, Features: features}
 	p.Problem.Parted = cut
+	if !used {
+		return nil
+	}
 	if !p.Owned || o.Spill != "" || o.Standardise && p.parted.Measured == nil {
 		return holdParts(parts, 0, parted.Sums)
 	}
@@ -175,6 +180,14 @@ func (p *Prepared) parts() error {
 		cut.Hold = func(from, to int) error { return holdParts(parts, from, to) }
 	}
 	return nil
+}
+
+// uses reports whether features of a network are those that were partitioned: untied weights have others.
+func uses(in *crf.Instance, parts *parted.Folder) bool {
+	same := func(f *crf.Features, m *parted.Matrix) bool {
+		return len(f.Data().Double) == len(m.Double) && len(f.Data().Single) == len(m.Single)
+	}
+	return same(in.NodeFeatures(0), &parts.Node) && (len(in.Schema().EdgeTypes) == 0 || same(in.EdgeFeatures(0), &parts.Edge))
 }
 
 // holdParts is Hold, with errors of data.
@@ -214,7 +227,7 @@ func (p *Prepared) haveAll() error {
 
 // diagnoseFeatures says what is wrong with features.
 func (p *Prepared) diagnoseFeatures() []string {
-	if p.later() || p.Problem.Parted != nil && p.Options.Standardise {
+	if p.later() || p.parted.Measured != nil && p.Options.Standardise {
 		return slices.Clone(p.parted.Notes)
 	}
 	return diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0)
