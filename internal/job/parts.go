@@ -81,6 +81,9 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		problem.Data = []*crf.Instance{scaled}
 	}
 	before.Notes = diagnose.Features(problem, false)
+	if !before.Measured.Finite() { // JSON has no infinity: trainings measure again
+		before.Measured = nil
+	}
 	n := &parted.Network{Cut: *cut, Graph: in.Graph, Node: denseOf(in.NodeFeatures(0)), Arrays: wholeArrays(set), Found: before, Files: files}
 	if len(set.Schema.EdgeTypes) > 0 {
 		n.Edge = denseOf(in.EdgeFeatures(0))

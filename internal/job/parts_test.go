@@ -206,3 +206,29 @@ func TestPartitionRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Features of which the squares, with the weight of the network, have no sum are partitioned all the same.
+func TestPartitionLargeFeatures(t *testing.T) {
+	path, dir := filepath.Join(t.TempDir(), "a.npz"), t.TempDir()
+	arrays := &dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}, States: []int32{2}, Weight: 1e12,
+		NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1e150, -1e150}}}
+	if err := dataset.WriteNPZ(path, arrays); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Partition(context.Background(), opened(t, path), Options{Threads: 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Write(context.Background(), writing(dir, 10)); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{path, dir} {
+		p, err := Prepare(context.Background(), Options{Threads: 1, Standardise: true}, Task{Set: opened(t, at), Owned: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.scale != nil {
+			t.Errorf("%s: such features are scaled", at)
+		}
+	}
+}
