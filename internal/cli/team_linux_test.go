@@ -91,7 +91,7 @@ func TestTeam(t *testing.T) {
 }
 
 // Blocks of a graph without an order are visited at once, on any number of processes and threads with the
-// same bytes.
+// same bytes, and so are they after an end.
 func TestTeamAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	mustRun(t, "generate", "-o", dir+"/data", "--graph", "ba:1500", "--seed", "3", "--states", "4", "--samples", "1")
@@ -106,6 +106,12 @@ func TestTeamAtOnce(t *testing.T) {
 				continue
 			}
 			t.Errorf("%s: another model with %d threads", counting, threads)
+		}
+		again := dir + "/again-" + counting
+		mustRun(t, append(slices.Clone(options), "--max-passes", "9", "-o", again)...)
+		mustRun(t, "train", again, "--resume", "--max-passes", "40")
+		if string(bytesOf(t, again+"/model.safetensors")) != want {
+			t.Errorf("%s: a run that goes on comes to another model", counting)
 		}
 		for name, start := range launchers(t) {
 			for size := 2; size <= 4; size++ {
