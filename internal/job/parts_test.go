@@ -164,7 +164,8 @@ func TestPartition(t *testing.T) {
 			{func() error { return flip(filepath.Join(dir, "labels.npy")) }, "labels.npy: it has changed"},
 			{func() error { return flip(filepath.Join(dir, "blocks.npy")) }, "blocks.npy: it has changed"},
 			{func() error { return os.WriteFile(filepath.Join(dir, dataset.ManifestName), []byte(`{}`), 0o644) }, "dataset.json: it has changed"},
-			{func() error { return os.Remove(filepath.Join(dir, "grid_shape.npy")) }, "grid_shape.npy"},
+			{func() error { return os.Remove(filepath.Join(dir, "grid_shape.npy")) }, "grid_shape.npy: it is not there, and it was when the network was partitioned; partition the data again"},
+			{func() error { return os.Remove(filepath.Join(dir, parted.Description)) }, "blocks: it is of a partitioned network, and parts.json is not there; partition"},
 			{func() error { return os.Link(filepath.Join(dir, "labels.npy"), filepath.Join(dir, "node_types.npy")) }, "node_types.npy: it was not there"},
 			{func() error {
 				return os.WriteFile(filepath.Join(dir, parted.Description), []byte(`{"format": 9}`), 0o644)

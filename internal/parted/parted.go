@@ -215,6 +215,9 @@ func (x *Expected) Check(read []File) error {
 	}
 	for name, f := range known { // not arrays
 		r, err := sumOf(filepath.Join(x.dir, name), name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return changed(name, "it is not there, and it was when the network was partitioned")
+		}
 		if err != nil {
 			return err
 		}
