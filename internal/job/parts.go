@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -100,6 +102,23 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		}
 	}
 	return n, nil
+}
+
+// CheckFolder refuses a folder to write a network into in which a file would be taken for one of the network.
+func CheckFolder(dir string, n *parted.Network) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); (name == dataset.ManifestName || filepath.Ext(name) == ".npy" || filepath.Ext(name) == ".npz") && !slices.Contains(n.Names(), name) {
+			return usagef("--out %s: it holds %s, which would be taken for a part of the network: remove it, or choose another folder", dir, name)
+		}
+	}
+	return nil
 }
 
 // partable says why a set cannot be partitioned.

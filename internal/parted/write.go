@@ -31,6 +31,18 @@ func (n *Network) FeatureBytes() int64 {
 	return 8*int64(len(n.Node.Double)+len(n.Edge.Double)) + 4*int64(len(n.Node.Single)+len(n.Edge.Single))
 }
 
+// Names are those of the files that are written, but for parts.
+func (n *Network) Names() []string {
+	names := []string{BlocksArray + ".npy", EdgesArray + ".npy", Description}
+	for _, a := range n.Arrays {
+		names = append(names, a.Name+".npy")
+	}
+	if n.Text != nil {
+		names = append(names, n.Manifest)
+	}
+	return names
+}
+
 // SharedEdges counts the edges that are in two files.
 func (n *Network) SharedEdges() (shared int) {
 	of := fileOf(n.Part, n.Files)
