@@ -24,6 +24,9 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
 		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or --l2 above 0")
 	}
+	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
+		texts = append(texts, fmt.Sprintf("--order %s is not used by --method %s, which cuts no network", o.Order, o.Method))
+	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
