@@ -168,6 +168,15 @@ func TestPartition(t *testing.T) {
 			{func() error { return os.Remove(filepath.Join(dir, parted.Description)) }, "blocks: it is of a partitioned network, and parts.json is not there; partition"},
 			{func() error { return os.Link(filepath.Join(dir, "labels.npy"), filepath.Join(dir, "node_types.npy")) }, "node_types.npy: it was not there"},
 			{func() error {
+				path := filepath.Join(dir, parted.Description)
+				text, err := os.ReadFile(path)
+				changed := strings.Replace(string(text), `"row_weight": 1,`, `"row_weight": 2,`, 1)
+				if changed == string(text) {
+					t.Error("the description is as it was")
+				}
+				return errors.Join(err, os.WriteFile(path, []byte(changed), 0o644))
+			}, "parts.json: it has changed"},
+			{func() error {
 				return os.WriteFile(filepath.Join(dir, parted.Description), []byte(`{"format": 9}`), 0o644)
 			}, "parts.json: it has format 9"},
 		} {

@@ -83,6 +83,14 @@ type description struct {
 	Arrays       []File          `json:"arrays"`
 	Parts        []File          `json:"parts"`
 	Found        json.RawMessage `json:"found,omitempty"`
+	SHA256       string          `json:"sha256"` // of this, without
+}
+
+// sum is SHA256.
+func (d description) sum() (string, error) {
+	d.SHA256 = ""
+	text, err := json.Marshal(d)
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 
 // features are those that lie in the files of parts.
@@ -172,6 +180,9 @@ func Describe(dir string) (*Folder, *Expected, error) {
 	}
 	if d.Format != format || d.Sums != Sums {
 		return nil, nil, damaged("it has format %d with %d parts, and this program knows %d with %d", d.Format, d.Sums, format, Sums)
+	}
+	if sum, err := d.sum(); err != nil || d.SHA256 != sum {
+		return nil, nil, damaged("it has changed since the network was partitioned")
 	}
 	const most = 1 << 20
 	sound := func(f *features) bool {

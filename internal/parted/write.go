@@ -111,6 +111,9 @@ func (n *Network) Write(ctx context.Context, write func(name string, fill func(p
 		return err
 	}
 	d.Arrays = append(d.Arrays, File{EdgesArray + ".npy", fmt.Sprintf("%x", hash.Sum(nil)), int64(size)})
+	if d.SHA256, err = d.sum(); err != nil {
+		return err
+	}
 	text, err := json.MarshalIndent(d, "", " ")
 	if err != nil {
 		return err
