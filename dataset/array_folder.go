@@ -49,7 +49,9 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 		case strings.HasSuffix(e.Name(), ".npz"):
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
 		case !isArray:
-		case !folderArchive.holds(name) && (parts == nil || name != parted.BlocksArray):
+		case name == parted.BlocksArray && parts == nil:
+			p.add(0, name, "partition the data again, or bring back the file", "it is of a partitioned network, and %s is not there", parted.Description)
+		case !folderArchive.holds(name) && name != parted.BlocksArray:
 			p.add(0, name, suggestion(name, folderArchive.names), "unknown array")
 		default:
 			source, err := all.readFile(filepath.Join(folder, e.Name()), name)

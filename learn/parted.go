@@ -59,7 +59,7 @@ func (b *bundle) dealAs(d *parted.Cut) {
 func (l *learner) hold() error {
 	d := l.problem.cut()
 	if d == nil || d.Hold == nil {
-		return nil
+		return l.settings.common(nil) // other processes may hold some: of other data, of which they are told later
 	}
 	from, to := 0, mostParts
 	if r, dealt := l.executor.(*ranks); dealt && l.local() {
@@ -79,7 +79,7 @@ func (l *learner) hold() error {
 func (p *Problem) holdAll(s *Settings) error {
 	d := p.cut()
 	if d == nil || d.Hold == nil {
-		return nil
+		return s.common(nil)
 	}
 	return s.common(d.Hold(0, mostParts))
 }

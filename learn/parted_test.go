@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -94,6 +95,30 @@ func TestParted(t *testing.T) {
 						t.Errorf("process %d of %d: objective %v, otherwise it is %v", rank, size, r.Objective, want.Objective)
 					}
 				}
+			}
+		})
+	}
+}
+
+// Processes of which one has the data whole, and another in parts, are told that they have other data.
+func TestPartedElsewhere(t *testing.T) {
+	p := randomProblem(t, 7, problemOptions{rows: 8, cols: 9, states: 3, nodeDim: 2, edgeDim: 2, l2: 3})
+	cut := &parted.Cut{}
+	asked := p
+	asked.Parted = cut
+	s := Settings{Method: BBPL, Cut: Cut{Blocks: 12}, MaxPasses: 3}
+	must(Forecast(asked, s))
+	cut.Features = "those of the test"
+	cut.Hold = func(int, int) error { return nil }
+	for whole := range 2 {
+		processes(t, 2, func(g Group) {
+			own, q := s, p
+			own.Group = g
+			if g.Rank() != whole {
+				q.Parted = cut
+			}
+			if _, err := Fit(context.Background(), q, own); err == nil || !strings.Contains(err.Error(), "process 1 has other data than process 0") {
+				t.Errorf("process %d, the data are whole in %d: %v", g.Rank(), whole, err)
 			}
 		})
 	}

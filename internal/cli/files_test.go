@@ -299,6 +299,15 @@ func TestForceFolder(t *testing.T) {
 			t.Errorf("%s --force: %s should be new, and %s as it was", name, mine, other)
 		}
 	}
+	// What would be taken for a part of another network is not left beside it.
+	for _, name := range []string{"weight.npy", "0.npz"} {
+		out := copyFolder(t, filepath.Join(folder, "parted"), filepath.Join(t.TempDir(), "parted"))
+		writeFile(t, filepath.Join(out, name), "{}")
+		before := tree(t, out)
+		o := run(t, "partition", filepath.Join(data, "1.npz"), "-o", out, "--force")
+		o.wantFailure(t, 2, out, "it holds "+name, "remove it, or choose another folder")
+		wantUntouched(t, o, before, tree(t, out))
+	}
 	run(t, "reproduce", "fig4", "-o", folder).wantFailure(t, 2, folder)
 	run(t, "bench", "--scale", "-o", folder).wantFailure(t, 2, folder, "--force")
 }

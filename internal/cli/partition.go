@@ -80,6 +80,9 @@ func (a *app) partition(f *partitionVerbFlags, args []string) error {
 	if err != nil {
 		return nameOption(err)
 	}
+	if err := job.CheckFolder(f.out, network); err != nil {
+		return err
+	}
 	run, err := a.newFolder("out")
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func TestTeam(t *testing.T) {
 }
 
 // Blocks of a graph without an order are visited at once, on any number of processes and threads with the
-// same bytes.
+// same bytes, and so are they after an end.
 func TestTeamAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	mustRun(t, "generate", "-o", dir+"/data", "--graph", "ba:1500", "--seed", "3", "--states", "4", "--samples", "1")
@@ -106,6 +106,12 @@ func TestTeamAtOnce(t *testing.T) {
 				continue
 			}
 			t.Errorf("%s: another model with %d threads", counting, threads)
+		}
+		again := dir + "/again-" + counting
+		mustRun(t, append(slices.Clone(options), "--max-passes", "9", "-o", again)...)
+		mustRun(t, "train", again, "--resume", "--max-passes", "40")
+		if string(bytesOf(t, again+"/model.safetensors")) != want {
+			t.Errorf("%s: a run that goes on comes to another model", counting)
 		}
 		for name, start := range launchers(t) {
 			for size := 2; size <= 4; size++ {
@@ -175,11 +181,24 @@ func TestTeamOfParts(t *testing.T) {
 	dir := t.TempDir()
 	parts, alone := dir+"/parts", dir+"/alone"
 	mustRun(t, "partition", data, "-o", parts, "--blocks", "6x6")
-	together := []string{"--order", "at-once", "--l2", "20", "--standardise", "--max-passes", "6", "--report=false"}
-	mustRun(t, slices.Concat([]string{"train", parts, "-o", dir + "/at-once"}, together)...)
-	mustRun(t, slices.Concat([]string{"train", data, "-o", dir + "/at-once-whole", "--blocks", "6x6"}, together)...)
-	if readFile(t, dir+"/at-once/model.safetensors") != readFile(t, dir+"/at-once-whole/model.safetensors") {
-		t.Error("all blocks at once: the weights of a partitioned network are others")
+	for name, options := range map[string][]string{
+		"at-once": {"--order", "at-once", "--l2", "20", "--standardise", "--max-passes", "6", "--report=false"},
+		"untied":  {"--untied", "--l2", "20", "--standardise", "--max-passes", "2", "--report=false"}, // features have no use
+	} {
+		whole := dir + "/whole-" + name
+		mustRun(t, slices.Concat([]string{"train", data, "-o", whole, "--blocks", "6x6"}, options)...)
+		want := readFile(t, whole+"/model.safetensors")
+		mustRun(t, slices.Concat([]string{"train", parts, "-o", dir + "/" + name}, options)...)
+		if readFile(t, dir+"/"+name+"/model.safetensors") != want {
+			t.Errorf("%s: the weights of a partitioned network are others", name)
+		}
+		for launcher, start := range launchers(t) {
+			out := dir + "/" + name + launcher
+			o := runProcess(t, append(slices.Clone(start), "2"), slices.Concat([]string{"train", parts, "-o", out}, options)...)
+			if o.code != 0 || readFile(t, out+"/model.safetensors") != want {
+				t.Errorf("%s, %s: exit code %d, or other weights; stderr:\n%s", name, launcher, o.code, o.stderr)
+			}
+		}
 	}
 	options := []string{"--step", "fixed:0.1", "--l2", "20", "--standardise", "--eval", "dev=" + dev, "--eval-every", "4", "--report=false"}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", alone, "--blocks", "6x6", "--max-passes", "9"}, options)...)

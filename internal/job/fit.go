@@ -41,7 +41,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if err != nil {
 		return nil, took, err
 	}
-	for _, text := range diagnose.Result(fitted) {
+	for _, text := range append(diagnose.Result(fitted), gapUnknown(&r.p.Options, fitted)...) {
 		watch.note("%s", text)
 		r.p.Notes = append(r.p.Notes[:len(r.p.Notes):len(r.p.Notes)], text)
 	}

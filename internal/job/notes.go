@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
 		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or --l2 above 0")
 	}
+	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
+		texts = append(texts, fmt.Sprintf("--order %s is not used by --method %s, which cuts no network", o.Order, o.Method))
+	}
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
@@ -33,6 +37,19 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
 	}
 	return texts
+}
+
+// gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was
+// learned.
+func gapUnknown(o *Options, fitted *learn.Result) []string {
+	if o.Gap == 0 || o.L2 == 0 && o.givesL2() || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) || !fitted.Status.Stationary() {
+		return nil
+	}
+	text := "--gap is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller --tol asks for more"
+	if o.Method != learn.Exact {
+		text += fmt.Sprintf(", and --counting convex, in place of %s, has a gap", o.Counting)
+	}
+	return []string{text}
 }
 
 // labelledSplits returns the splits of graph tables that have labels, sorted: training

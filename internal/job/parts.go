@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -81,6 +83,9 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		problem.Data = []*crf.Instance{scaled}
 	}
 	before.Notes = diagnose.Features(problem, false)
+	if !before.Measured.Finite() { // JSON has no infinity: trainings measure again
+		before.Measured = nil
+	}
 	n := &parted.Network{Cut: *cut, Graph: in.Graph, Node: denseOf(in.NodeFeatures(0)), Arrays: wholeArrays(set), Found: before, Files: files}
 	if len(set.Schema.EdgeTypes) > 0 {
 		n.Edge = denseOf(in.EdgeFeatures(0))
@@ -97,6 +102,23 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		}
 	}
 	return n, nil
+}
+
+// CheckFolder refuses a folder to write a network into in which a file would be taken for one of the network.
+func CheckFolder(dir string, n *parted.Network) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); (name == dataset.ManifestName || filepath.Ext(name) == ".npy" || filepath.Ext(name) == ".npz") && !slices.Contains(n.Names(), name) {
+			return usagef("--out %s: it holds %s, which would be taken for a part of the network: remove it, or choose another folder", dir, name)
+		}
+	}
+	return nil
 }
 
 // partable says why a set cannot be partitioned.
@@ -159,7 +181,9 @@ func (p *Prepared) parts() error {
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {
 		return dataf("%s does not say what was found when the data were partitioned: %v; partition them again", parted.Description, err)
 	}
-	if p.parted.Rows != rowWeight(p.Problem.Data[0]) {
+	in := p.Problem.Data[0]
+	used := uses(in, parts)
+	if !used || p.parted.Rows != rowWeight(in) {
 		p.parted.Measured = nil
 	}
 	features := parts.Features()
@@ -168,6 +192,9 @@ func (p *Prepared) parts() error {
 	}
 	cut := &parted.Cut{Of: parts.Of, Blocks: parts.Blocks, Part: parts.Part, Together: p.parted.Together, Features: features}
 	p.Problem.Parted = cut
+	if !used {
+		return nil
+	}
 	if !p.Owned || o.Spill != "" || o.Standardise && p.parted.Measured == nil {
 		return holdParts(parts, 0, parted.Sums)
 	}
@@ -175,6 +202,14 @@ func (p *Prepared) parts() error {
 		cut.Hold = func(from, to int) error { return holdParts(parts, from, to) }
 	}
 	return nil
+}
+
+// uses reports whether features of a network are those that were partitioned: untied weights have others.
+func uses(in *crf.Instance, parts *parted.Folder) bool {
+	same := func(f *crf.Features, m *parted.Matrix) bool {
+		return len(f.Data().Double) == len(m.Double) && len(f.Data().Single) == len(m.Single)
+	}
+	return same(in.NodeFeatures(0), &parts.Node) && (len(in.Schema().EdgeTypes) == 0 || same(in.EdgeFeatures(0), &parts.Edge))
 }
 
 // holdParts is Hold, with errors of data.
@@ -214,7 +249,7 @@ func (p *Prepared) haveAll() error {
 
 // diagnoseFeatures says what is wrong with features.
 func (p *Prepared) diagnoseFeatures() []string {
-	if p.later() || p.Problem.Parted != nil && p.Options.Standardise {
+	if p.later() || p.parted.Measured != nil && p.Options.Standardise {
 		return slices.Clone(p.parted.Notes)
 	}
 	return diagnose.Features(p.Problem, p.Set.Recipe.Hops > 0)

@@ -164,8 +164,18 @@ func TestPartition(t *testing.T) {
 			{func() error { return flip(filepath.Join(dir, "labels.npy")) }, "labels.npy: it has changed"},
 			{func() error { return flip(filepath.Join(dir, "blocks.npy")) }, "blocks.npy: it has changed"},
 			{func() error { return os.WriteFile(filepath.Join(dir, dataset.ManifestName), []byte(`{}`), 0o644) }, "dataset.json: it has changed"},
-			{func() error { return os.Remove(filepath.Join(dir, "grid_shape.npy")) }, "grid_shape.npy"},
+			{func() error { return os.Remove(filepath.Join(dir, "grid_shape.npy")) }, "grid_shape.npy: it is not there, and it was when the network was partitioned; partition the data again"},
+			{func() error { return os.Remove(filepath.Join(dir, parted.Description)) }, "blocks: it is of a partitioned network, and parts.json is not there; partition"},
 			{func() error { return os.Link(filepath.Join(dir, "labels.npy"), filepath.Join(dir, "node_types.npy")) }, "node_types.npy: it was not there"},
+			{func() error {
+				path := filepath.Join(dir, parted.Description)
+				text, err := os.ReadFile(path)
+				changed := strings.Replace(string(text), `"row_weight": 1,`, `"row_weight": 2,`, 1)
+				if changed == string(text) {
+					t.Error("the description is as it was")
+				}
+				return errors.Join(err, os.WriteFile(path, []byte(changed), 0o644))
+			}, "parts.json: it has changed"},
 			{func() error {
 				return os.WriteFile(filepath.Join(dir, parted.Description), []byte(`{"format": 9}`), 0o644)
 			}, "parts.json: it has format 9"},
@@ -203,6 +213,32 @@ func TestPartitionRefuses(t *testing.T) {
 	for path, say := range map[string]string{two: "there are 2 networks, and one is partitioned", filepath.Join(two, "a.npz"): "there are no dense features"} {
 		if _, err := Partition(context.Background(), opened(t, path), Options{Threads: 1}, 4); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, want %q", path, err, say)
+		}
+	}
+}
+
+// Features of which the squares, with the weight of the network, have no sum are partitioned all the same.
+func TestPartitionLargeFeatures(t *testing.T) {
+	path, dir := filepath.Join(t.TempDir(), "a.npz"), t.TempDir()
+	arrays := &dataset.Arrays{Edges: [][2]int32{{0, 1}}, Labels: [][]int32{{0, 1}}, States: []int32{2}, Weight: 1e12,
+		NodeFeatures: &dataset.Matrix{Columns: 1, Data: []float64{1e150, -1e150}}}
+	if err := dataset.WriteNPZ(path, arrays); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Partition(context.Background(), opened(t, path), Options{Threads: 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Write(context.Background(), writing(dir, 10)); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{path, dir} {
+		p, err := Prepare(context.Background(), Options{Threads: 1, Standardise: true}, Task{Set: opened(t, at), Owned: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.scale != nil {
+			t.Errorf("%s: such features are scaled", at)
 		}
 	}
 }

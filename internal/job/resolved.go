@@ -52,6 +52,9 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "obj-tol", orNil(s.ObjectiveTolerance))
 	put(options, "max-iter", orNil(s.MaxIterations))
 	put(options, "together", s.Together)
+	if s.AtOnce { // the order says it
+		put(options, "together", nil)
+	}
 	put(options, "max-passes", s.MaxPasses)
 	put(options, "max-time", durationOrNil(o.MaxTime))
 	put(options, "checkpoint-every", durationOrNil(s.CheckpointEvery))

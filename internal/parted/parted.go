@@ -83,6 +83,14 @@ type description struct {
 	Arrays       []File          `json:"arrays"`
 	Parts        []File          `json:"parts"`
 	Found        json.RawMessage `json:"found,omitempty"`
+	SHA256       string          `json:"sha256"` // of this, without
+}
+
+// sum is SHA256.
+func (d description) sum() (string, error) {
+	d.SHA256 = ""
+	text, err := json.Marshal(d)
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }
 
 // features are those that lie in the files of parts.
@@ -173,6 +181,9 @@ func Describe(dir string) (*Folder, *Expected, error) {
 	if d.Format != format || d.Sums != Sums {
 		return nil, nil, damaged("it has format %d with %d parts, and this program knows %d with %d", d.Format, d.Sums, format, Sums)
 	}
+	if sum, err := d.sum(); err != nil || d.SHA256 != sum {
+		return nil, nil, damaged("it has changed since the network was partitioned")
+	}
 	const most = 1 << 20
 	sound := func(f *features) bool {
 		return f == nil || (f.Type == "float32" || f.Type == "float64") && f.Columns > 0 && f.Columns <= most
@@ -215,6 +226,9 @@ func (x *Expected) Check(read []File) error {
 	}
 	for name, f := range known { // not arrays
 		r, err := sumOf(filepath.Join(x.dir, name), name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return changed(name, "it is not there, and it was when the network was partitioned")
+		}
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,18 @@ func (n *Network) FeatureBytes() int64 {
 	return 8*int64(len(n.Node.Double)+len(n.Edge.Double)) + 4*int64(len(n.Node.Single)+len(n.Edge.Single))
 }
 
+// Names are those of the files that are written, but for parts.
+func (n *Network) Names() []string {
+	names := []string{BlocksArray + ".npy", EdgesArray + ".npy", Description}
+	for _, a := range n.Arrays {
+		names = append(names, a.Name+".npy")
+	}
+	if n.Text != nil {
+		names = append(names, n.Manifest)
+	}
+	return names
+}
+
 // SharedEdges counts the edges that are in two files.
 func (n *Network) SharedEdges() (shared int) {
 	of := fileOf(n.Part, n.Files)
@@ -99,6 +111,9 @@ func (n *Network) Write(ctx context.Context, write func(name string, fill func(p
 		return err
 	}
 	d.Arrays = append(d.Arrays, File{EdgesArray + ".npy", fmt.Sprintf("%x", hash.Sum(nil)), int64(size)})
+	if d.SHA256, err = d.sum(); err != nil {
+		return err
+	}
 	text, err := json.MarshalIndent(d, "", " ")
 	if err != nil {
 		return err

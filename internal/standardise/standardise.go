@@ -10,6 +10,7 @@ package standardise
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
@@ -53,6 +54,16 @@ type Measured struct {
 type Column struct {
 	Moments []Moments // nil: they are left alone
 	Single  bool      // they are in single precision
+}
+
+// Finite reports whether no sum of squares is beyond what numbers can be.
+func (m *Measured) Finite() bool {
+	for _, c := range slices.Concat(m.Node, m.Edge) {
+		if slices.ContainsFunc(c.Moments, func(x Moments) bool { return math.IsInf(x.Squares, 0) || math.IsInf(x.Mean, 0) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Measure goes through all features.

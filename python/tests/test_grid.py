@@ -170,8 +170,16 @@ def test_a_limit_warns(tmp_path: Path) -> None:
         crf = GridCRF(options={"max_passes": 2}).fit(X, y)
     assert not crf.converged_ and crf.predict(X).shape == y.shape
     crf.save(tmp_path / "model.safetensors")
-    with pytest.warns(ConvergenceWarning, match="model.safetensors' did not converge: pass_limit"):
+    with pytest.warns(ConvergenceWarning, match="model.safetensors' did not converge: pass_limit; fit again with a larger options.'max_passes'.$"):
         GridCRF.load(tmp_path / "model.safetensors")
+    for limited, remedy in (
+        (GridCRF(max_time=1e-9), "time_limit; fit again with a larger max_time$"),
+        (GridCRF(options={"max_iter": 1}), r"iteration_limit; fit again with a larger options\['max_iter'\]$"),
+    ):
+        with pytest.warns(ConvergenceWarning):
+            limited.fit(X, y).save(tmp_path / "model.safetensors")
+        with pytest.warns(ConvergenceWarning, match=remedy):
+            GridCRF.load(tmp_path / "model.safetensors")
 
 
 def test_pickle_save_load(tmp_path: Path) -> None:

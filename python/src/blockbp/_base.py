@@ -37,8 +37,13 @@ OPTIONS = {
 # Notes that ask for nothing where learning converged, and of predictions what fit or load has warned of.
 _KNOWN = re.compile(r"messages circled|labels are hidden|both ways round count once|the training ended")
 
-# How trainings end before the optimum that nobody wanted to end there.
-_UNFINISHED = ("iteration_limit", "pass_limit", "time_limit", "interrupted")
+# How trainings end before the optimum that nobody wanted to end there, and what helps.
+_UNFINISHED = {
+    "iteration_limit": "fit again with a larger options['max_iter']",
+    "pass_limit": "fit again with a larger options['max_passes']",
+    "time_limit": "fit again with a larger max_time",
+    "interrupted": "fit again",
+}
 
 MODEL, RUN, DATA, RESULT, METRICS = "model.safetensors", "run", "data", "result.json", "metrics.jsonl"
 
@@ -358,7 +363,8 @@ class Estimator:
         if (kind := model.about.get("estimator", cls._kind())) != cls._kind():
             raise ValueError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
         if model.status in _UNFINISHED:
-            warnings.warn(f"the training of {os.fspath(path)!r} did not converge: {model.status}", _convergence_warning(), stacklevel=2)
+            text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"
+            warnings.warn(text, _convergence_warning(), stacklevel=2)
         self.model_ = data
         self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
         self.status_, self.converged_, self.n_iter_ = "loaded", False, 0
