@@ -68,3 +68,72 @@ func TestBlockSetsFill(t *testing.T) {
 		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
 	}
 }
+
+// TestBlocksOfSetsFollowEachOther: a large set has as many blocks of each of mostParts stretches of the
+// network as of any other, and these lie beside each other, but for those that share edges. A check
+// visits all that share none.
+func TestBlocksOfSetsFollowEachOther(t *testing.T) {
+	const blocks = 16 * mostParts
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	s := Settings{Method: BBPL, Together: 4 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	for i, set := range l.schedule {
+		of := make([]int, mostParts)
+		for k, b := range set.blocks {
+			if of[b*mostParts/blocks]++; k%4 > 0 && b != set.blocks[k-1]+2 {
+				t.Errorf("set %d: block %d follows block %d", i, b, set.blocks[k-1])
+			}
+		}
+		if slices.Min(of) != 4 || slices.Max(of) != 4 {
+			t.Errorf("set %d has so many blocks of each stretch: %v", i, of)
+		}
+	}
+	if len(l.schedule) != 4 || len(l.checkSchedule) != 2 {
+		t.Errorf("%d sets, and %d of a check, want 4 and 2", len(l.schedule), len(l.checkSchedule))
+	}
+}
+
+// severalProcesses is a Group of which only the size is asked.
+type severalProcesses struct{ Group }
+
+func (severalProcesses) Size() int { return 8 }
+
+// TestOrderOfJobs: several processes visit the same blocks as one, those of each part in the same order,
+// and each chunk has blocks of all parts.
+func TestOrderOfJobs(t *testing.T) {
+	const blocks = 16 * mostParts
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	s := Settings{Method: BBPL, Together: 8 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	part := l.bundles[0].part
+	byParts := func(list []int) [][]int {
+		of := make([][]int, mostParts)
+		for _, b := range list {
+			of[part[b]] = append(of[part[b]], b)
+		}
+		return of
+	}
+	for _, sets := range [][]blockSet{l.schedule, l.checkSchedule} {
+		for _, set := range sets {
+			one := slices.Clone(set.blocks)
+			if !slices.IsSorted(one) {
+				t.Errorf("one process visits %v", one)
+			}
+			l.settings.Group = severalProcesses{}
+			l.orderJobs([]blockSet{set})
+			l.settings.Group = nil
+			if !slices.EqualFunc(byParts(one), byParts(set.blocks), slices.Equal[[]int]) {
+				t.Error("blocks of a part are others, or in another order")
+			}
+			for chunk := range slices.Chunk(set.blocks, atATime(len(one))) {
+				for i, of := range byParts(chunk) {
+					if most := len(chunk)/mostParts + 2; len(of) > most || len(of) < most-4 {
+						t.Errorf("a chunk of %d blocks has %d of part %d", len(chunk), len(of), i)
+					}
+				}
+			}
+		}
+	}
+}
