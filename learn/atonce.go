@@ -218,9 +218,6 @@ func (l *learner) allAtOnce() (sets []blockSet) {
 				set.blocks = append(set.blocks, x)
 			}
 		}
-		if len(b.units) == 1 {
-			set.blocks = throughAll(set.blocks, chunksOf(len(set.blocks)))
-		}
 		sets = append(sets, set)
 	}
 	return slices.DeleteFunc(sets, func(s blockSet) bool { return len(s.blocks) == 0 })

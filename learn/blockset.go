@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/partition"
@@ -14,9 +15,9 @@ type blockSet struct {
 	blocks []int
 }
 
-// blockSets divides the blocks of all bundles into sets of at most so many blocks. Blocks of a set
-// lie as far from each other as they can, in the order of the blocks, so that each set stands for
-// the whole network. In such an order each block goes into the first of the sets still open that
+// blockSets divides the blocks of all bundles into sets of at most so many blocks. A set has about as
+// many blocks of each of mostParts stretches of the network, so that it stands for the whole network.
+// In such an order each block goes into the first of the sets still open that
 // has none of its neighbours. Blocks that are empty in all units are left out: no visit changes
 // anything there, and a step after one would be one of stale beliefs.
 func (l *learner) blockSets(most int) []blockSet {
@@ -28,16 +29,17 @@ func (l *learner) blockSets(most int) []blockSet {
 		// network would fill it, and the last sets have the end of the network alone.
 		d := blockSetBuilder{bundle: i, most: (l.blocks + sets - 1) / sets, of: make([]int, l.blocks)}
 		neighbours := b.neighbours()
-		for set := range sets {
-			for block := set; block < l.blocks; block += sets {
+		// Of each stretch a set has blocks that follow each other: they lie together in files. A check of
+		// one set has no need of stretches.
+		length := sets
+		if sets > 1 {
+			length = max(sets, (l.blocks+mostParts-1)/mostParts)
+		}
+		for at := range length {
+			for block := at; block < l.blocks; block += length {
 				if b.hasNodes(block) {
 					d.place(block, neighbours[block])
 				}
-			}
-		}
-		for i := range d.done {
-			if len(b.units) == 1 { // jobs of one block follow each other
-				d.done[i].blocks = throughAll(d.done[i].blocks, chunksOf(len(d.done[i].blocks)))
 			}
 		}
 		all = append(all, d.done...)
@@ -51,19 +53,26 @@ func chunksOf(jobs int) int { return (jobs + resultsAtATime - 1) / resultsAtATim
 // atATime is how many jobs a chunk has, but for the last one.
 func atATime(jobs int) int { return (jobs + chunksOf(jobs) - 1) / max(1, chunksOf(jobs)) }
 
-// throughAll returns blocks in an order of which each of so many chunks goes through all of the network, so
-// that every process has as much to do in it.
-func throughAll(blocks []int, chunks int) []int {
-	if chunks <= 1 {
-		return blocks
-	}
-	ordered := make([]int, 0, len(blocks))
-	for from := range chunks {
-		for i := from; i < len(blocks); i += chunks {
-			ordered = append(ordered, blocks[i])
+// orderJobs puts the blocks of sets of a bundle of one unit, whose jobs of each part follow the order of
+// the blocks, in the order in which they are visited. One process goes through the network, as files are
+// read best. Of several each has as much to do in every chunk: they take from all parts in turn.
+func (l *learner) orderJobs(sets []blockSet) {
+	for _, t := range sets {
+		b := l.bundles[t.bundle]
+		if !b.alone() {
+			continue
 		}
+		slices.Sort(t.blocks)
+		if l.settings.size() == 1 {
+			continue
+		}
+		turn, of := make(map[int]int, len(t.blocks)), [mostParts]int{}
+		for _, block := range t.blocks {
+			turn[block] = of[b.part[block]]
+			of[b.part[block]]++
+		}
+		slices.SortStableFunc(t.blocks, func(x, y int) int { return cmp.Compare(turn[x], turn[y]) })
 	}
-	return ordered
 }
 
 // openSets is how many sets may be waiting for more blocks: with more of them, a

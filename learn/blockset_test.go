@@ -23,7 +23,7 @@ func TestBlockSets(t *testing.T) {
 		}
 		defer l.pool.close()
 		l.checkBlockSets(r, l.schedule, s.Together)
-		l.checkBlockSets(r, l.checkSchedule, resultsAtATime)
+		l.checkBlockSets(r, l.checkSchedule, blocks)
 		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
 			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule)
 		}
@@ -69,30 +69,71 @@ func TestBlockSetsFill(t *testing.T) {
 	}
 }
 
-// TestChunksGoThroughAll: each chunk of a large set has blocks of all of the network, as many of
-// every part as the others, and no block is lost.
-func TestChunksGoThroughAll(t *testing.T) {
-	for _, n := range []int{1, resultsAtATime, resultsAtATime + 57, 5*resultsAtATime - 1} {
-		blocks := make([]int, n)
-		for i := range blocks {
-			blocks[i] = 20 * i
+// TestBlocksOfSetsFollowEachOther: a large set has as many blocks of each of mostParts stretches of the
+// network as of any other, and these lie beside each other, but for those that share edges. A check
+// visits all that share none.
+func TestBlocksOfSetsFollowEachOther(t *testing.T) {
+	const blocks = 16 * mostParts
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	s := Settings{Method: BBPL, Together: 4 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	for i, set := range l.schedule {
+		of := make([]int, mostParts)
+		for k, b := range set.blocks {
+			if of[b*mostParts/blocks]++; k%4 > 0 && b != set.blocks[k-1]+2 {
+				t.Errorf("set %d: block %d follows block %d", i, b, set.blocks[k-1])
+			}
 		}
-		ordered := throughAll(blocks, chunksOf(n))
-		for lo := 0; lo < n; lo += atATime(n) {
-			chunk := ordered[lo:min(lo+atATime(n), n)]
-			first := 0
-			for _, b := range chunk {
-				if b < 10*n {
-					first++
+		if slices.Min(of) != 4 || slices.Max(of) != 4 {
+			t.Errorf("set %d has so many blocks of each stretch: %v", i, of)
+		}
+	}
+	if len(l.schedule) != 4 || len(l.checkSchedule) != 2 {
+		t.Errorf("%d sets, and %d of a check, want 4 and 2", len(l.schedule), len(l.checkSchedule))
+	}
+}
+
+// severalProcesses is a Group of which only the size is asked.
+type severalProcesses struct{ Group }
+
+func (severalProcesses) Size() int { return 8 }
+
+// TestOrderOfJobs: several processes visit the same blocks as one, those of each part in the same order,
+// and each chunk has blocks of all parts.
+func TestOrderOfJobs(t *testing.T) {
+	const blocks = 16 * mostParts
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	s := Settings{Method: BBPL, Together: 8 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	part := l.bundles[0].part
+	byParts := func(list []int) [][]int {
+		of := make([][]int, mostParts)
+		for _, b := range list {
+			of[part[b]] = append(of[part[b]], b)
+		}
+		return of
+	}
+	for _, sets := range [][]blockSet{l.schedule, l.checkSchedule} {
+		for _, set := range sets {
+			one := slices.Clone(set.blocks)
+			if !slices.IsSorted(one) {
+				t.Errorf("one process visits %v", one)
+			}
+			l.settings.Group = severalProcesses{}
+			l.orderJobs([]blockSet{set})
+			l.settings.Group = nil
+			if !slices.EqualFunc(byParts(one), byParts(set.blocks), slices.Equal[[]int]) {
+				t.Error("blocks of a part are others, or in another order")
+			}
+			for chunk := range slices.Chunk(set.blocks, atATime(len(one))) {
+				for i, of := range byParts(chunk) {
+					if most := len(chunk)/mostParts + 2; len(of) > most || len(of) < most-4 {
+						t.Errorf("a chunk of %d blocks has %d of part %d", len(chunk), len(of), i)
+					}
 				}
 			}
-			if 2*first > len(chunk)+2 || 2*first < len(chunk)-2 || len(chunk) > resultsAtATime {
-				t.Errorf("%d blocks: a chunk of %d has %d of the first half", n, len(chunk), first)
-			}
-		}
-		slices.Sort(ordered)
-		if !slices.Equal(ordered, blocks) {
-			t.Errorf("%d blocks come out as %v", n, ordered)
 		}
 	}
 }

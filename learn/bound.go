@@ -100,11 +100,15 @@ func (l *learner) upperBound() (float64, error) {
 		return value, nil
 	}
 	for _, t := range l.checkSchedule {
-		report, err := l.visitBlocks(visit{bundle: l.bundles[t.bundle], blocks: t.blocks, split: true})
-		if err != nil {
+		b := l.bundles[t.bundle]
+		l.splitOf = numeric.Resize(l.splitOf, l.blocks*len(b.units))
+		clear(l.splitOf)
+		if _, err := l.visitBlocks(visit{bundle: b, blocks: t.blocks, split: true}); err != nil {
 			return 0, err
 		}
-		value += report.split
+		for _, x := range l.splitOf { // in the order of blocks, whatever that of visits
+			value += x
+		}
 	}
 	return value, nil
 }

@@ -87,6 +87,8 @@ func (threads) share(_, own []float64) []float64 { return own }
 const pieceNumbers = 1 << 16
 
 func (e threads) pieces(do func(u *unit, p piece)) {
+	e.l.readApart(false)
+	defer e.l.readApart(true)
 	for _, u := range e.l.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
 		first := (messages + pieceNumbers - 1) / pieceNumbers

@@ -634,6 +634,8 @@ func (l *learner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
+	l.readApart(false)
+	defer l.readApart(true)
 	return l.executor.save(l.settings.Checkpoint)
 }
 

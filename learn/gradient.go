@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
+	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // resultsAtATime bounds how many results are kept before they are added up. They are
@@ -23,11 +24,12 @@ type worker struct {
 	belief  []float64 // of nodes or edges computed together
 	logs    []float64 // beliefs of labels, then their logarithms
 	places  []int32   // of edges of sparse pairs
-	certify bool      // the beliefs of edges are made consistent with those of nodes, for bounds
-	nearly  bool      // they are made nearly so, for the gradient
-	rough   bool      // messages lag too much for nearer ones to pay
-	bounds  bool      // parts of the upper bound are found beside
-	split   bool      // what a split adds to the bound is found beside
+	pages   spill.Pages
+	certify bool // the beliefs of edges are made consistent with those of nodes, for bounds
+	nearly  bool // they are made nearly so, for the gradient
+	rough   bool // messages lag too much for nearer ones to pay
+	bounds  bool // parts of the upper bound are found beside
+	split   bool // what a split adds to the bound is found beside
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -198,7 +200,7 @@ type visitReport struct {
 	residual  float64 // largest of the last sweeps
 	first     float64 // largest of the first sweeps
 	converged bool    // in every unit
-	split     float64 // what splits add to the bound, weighted as units are
+	elements  int     // that contributed
 	ended     bool    // by visit.until, between two sweeps
 }
 
@@ -237,6 +239,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		}
 	}
 	l.progress.Passes += float64(work) / l.sweepWork
+	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
 	return report, nil
 }
 
@@ -278,10 +281,10 @@ func (l *learner) tellTimes() {
 func (l *learner) takeResult(report *visitReport, v *visit, job int, s *unitResult) {
 	block, u := v.job(job)
 	if v.split {
-		report.split += u.weight * s.split
+		l.splitOf[block*len(v.bundle.units)+job%len(v.bundle.units)] = u.weight * s.split
 	}
 	if v.contribute {
-		l.progress.GradientPasses += float64(u.part.Blocks[block].Elements()) / l.gradientWork
+		report.elements += u.part.Blocks[block].Elements()
 		l.addUntiedChange(s, u, block)
 	}
 	part := v.partOf(block)
@@ -311,10 +314,14 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		v.task(workerIndex, i)
 		return
 	}
+	w := l.workers[workerIndex]
+	if l.space != nil {
+		l.fetchAhead(w, v, i)
+	}
 	if v.jobs != nil {
 		i = int(v.jobs[i])
 	}
-	w, s := l.workers[workerIndex], &l.results[i]
+	s := &l.results[i]
 	blockIndex, u := v.job(v.first + i)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.split, s.infeasible, s.err = bp.Outcome{}, 0, false, nil

@@ -46,7 +46,7 @@ type learner struct {
 	consistent             bool    // single visits contribute consistent beliefs, too
 
 	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
-	// no weights and so can visit more blocks at a time.
+	// no weights and so visits as many blocks at a time as share no edge.
 	schedule, checkSchedule []blockSet
 	visited                 int // of schedule, in this iteration
 
@@ -87,6 +87,7 @@ type learner struct {
 	parts   parts
 	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
+	splitOf []float64    // [jobs of all blocks] what splits add to the bound
 
 	source *rand.PCG
 	random *rand.Rand
@@ -198,6 +199,7 @@ func (l *learner) allocate() (err error) {
 		l.apart = randomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
 	}
 	l.executor.forget()
+	l.readApart(true)
 	return nil
 }
 
@@ -284,10 +286,12 @@ func (l *learner) layOut() {
 		l.schedule = l.allAtOnce()
 		l.checkSchedule = l.schedule
 	} else {
-		l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(resultsAtATime)
+		l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
 	}
-	l.planResults()
 	l.planParts()
+	l.orderJobs(l.schedule)
+	l.orderJobs(l.checkSchedule)
+	l.planResults()
 }
 
 // makeRoom allocates the vectors over all weights and the contributions, and what units

@@ -3,14 +3,18 @@ package learn
 import (
 	"fmt"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // With Settings.Spill what is kept between visits, in proportion to the network, lies in a file:
 // messages, beliefs, contributions and where messages began a pass, and the lists of the blocks.
-// A visit goes through the network once for each chunk of a set, and sets follow each other, so that
-// the system reads ahead and writes back long runs of pages.
+//
+// A block has a few numbers here and there in each array: its rows of a grid are a page apart or more.
+// A system that reads ahead of each reads the network many times over, and one that reads page by page
+// makes more requests than a disk can answer. So visits ask, some jobs ahead, for exactly what they
+// need of many blocks, whose pieces lie together: a set has blocks that follow each other.
 
 // makeSpace makes the file, if one is asked for, and moves what is known already.
 func (l *learner) makeSpace() (err error) {
@@ -24,6 +28,137 @@ func (l *learner) makeSpace() (err error) {
 		p.EachList(func(list *[]int32) { *list = spill.Copy(l.space, *list) })
 	})
 	return nil
+}
+
+// fetchTogether is for how many jobs a disk is asked at a time. Blocks are of the size of a cache, so
+// that it is some megabytes, and many blocks beside each other.
+const fetchTogether = 64
+
+// fetchAhead asks for what the jobs need that come fetchTogether after the i-th one that is done here,
+// and for the lists that say what it is some time before.
+func (l *learner) fetchAhead(w *worker, v *visit, i int) {
+	from := v.first + i
+	if v.jobs != nil { // no others are known yet
+		from = i
+	}
+	if from%fetchTogether != 0 {
+		return
+	}
+	lists, rows := from+2*fetchTogether, from+fetchTogether
+	if from == 0 {
+		lists, rows = 0, 0
+	}
+	fetch := func(from, to int, want func(p *spill.Pages, v *visit, u *unit, block int)) {
+		all := len(v.blocks) * len(v.bundle.units)
+		if v.jobs != nil {
+			all = len(v.jobs)
+		}
+		for i := from; i < min(to, all); i++ {
+			job := i
+			if v.jobs != nil {
+				job = v.first + int(v.jobs[i])
+			}
+			block, u := v.job(job)
+			want(&w.pages, v, u, block)
+		}
+		w.pages.Fetch()
+	}
+	fetch(lists, from+3*fetchTogether, l.wantLists)
+	fetch(rows, from+2*fetchTogether, l.wantRows)
+}
+
+func (l *learner) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
+	u.part.Blocks[block].EachList(func(list *[]int32) { spill.Want(p, *list, 0, len(*list)) })
+}
+
+// wantRows adds what a visit reads and writes of a block.
+func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
+	b, c := &u.part.Blocks[block], u.net.Counting
+	row := func(f *crf.Features, r int) {
+		x := f.Data()
+		spill.Want(p, x.Double, r*x.Dim, x.Dim)
+		spill.Want(p, x.Single, r*x.Dim, x.Dim)
+	}
+	belief := func(s int32) {
+		if at := u.net.BeliefAt(s); at >= 0 {
+			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[s]))
+		}
+	}
+	for _, id := range v.bundle.touched[block] {
+		spill.Want(p, v.bundle.contribution, int(id)*l.stride, l.stride)
+	}
+	for i, g := range b.Groups {
+		if u.slots[block][i] == isSparse {
+			spill.Want(p, u.keptBeliefs, u.sparseEdges.first[block][i]*l.perSparseEdge, int(g.Hi-g.Lo)*l.perSparseEdge)
+			for _, e := range b.Edges[g.Lo:g.Hi] {
+				row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
+			}
+		}
+	}
+	if v.resum {
+		return
+	}
+	// One array after the other, as pieces of one that follow each other are joined.
+	for _, s := range b.Nodes {
+		row(u.in.NodeFeatures(u.in.NodeType(s)), u.in.NodeRow(s))
+	}
+	for _, e := range b.Edges {
+		row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
+	}
+	for _, e := range b.Edges {
+		for d := 2 * e; d < 2*e+2; d++ {
+			if at := u.net.MessageAt(d); at >= 0 {
+				spill.Want(p, u.state.LogMessage, at, int(u.net.Card[u.in.Graph.Target(d)]))
+			}
+		}
+	}
+	for _, s := range b.Nodes {
+		belief(s)
+	}
+	from, to := u.in.Graph.Ends()
+	for _, e := range b.Edges[b.Groups[0].Hi:] { // others see the belief of the end that is not here
+		belief(from[e])
+		belief(to[e])
+	}
+	for _, s := range b.Nodes {
+		spill.Want(p, c.Node, int(s), 1)
+	}
+	for _, s := range b.Nodes {
+		spill.Want(p, c.Rho, int(s), 1)
+	}
+	for _, e := range b.Edges {
+		spill.Want(p, c.Edge, int(e), 1)
+	}
+	if c.Split != nil {
+		for _, e := range b.Edges {
+			spill.Want(p, c.Split, int(2*e), 2)
+		}
+	}
+}
+
+// readApart tells the system whether pieces of what lies in files are asked for, as visits do, or read
+// in their order, as all else does.
+func (l *learner) readApart(apart bool) {
+	if l.space == nil {
+		return
+	}
+	l.space.Apart(apart)
+	for _, u := range l.units {
+		for t := range l.model.Layout.Node {
+			readFeaturesApart(u.in.NodeFeatures(t), apart)
+		}
+		for t := range l.model.Layout.Edge {
+			readFeaturesApart(u.in.EdgeFeatures(t), apart)
+		}
+		for _, x := range [][]float64{u.net.Counting.Node, u.net.Counting.Edge, u.net.Counting.Rho, u.net.Counting.Split} {
+			spill.Apart(x, apart)
+		}
+	}
+}
+
+func readFeaturesApart(f *crf.Features, apart bool) {
+	spill.Apart(f.Data().Double, apart)
+	spill.Apart(f.Data().Single, apart)
 }
 
 // eachPartition calls do for every partition, which units may share, once.
@@ -71,5 +206,6 @@ func (l *learner) addKept(m *Memory, name string, bytes float64, perhaps bool, r
 // close ends the threads of the run, and gives its memory back.
 func (l *learner) close() {
 	l.pool.close()
+	l.readApart(false)
 	l.space.Close()
 }

@@ -99,10 +99,14 @@ func (p *Partition) Bytes() (bytes int) {
 func (p *Partition) EachList(do func(list *[]int32)) {
 	do(&p.Of)
 	for b := range p.Blocks {
-		x := &p.Blocks[b]
-		for _, list := range []*[]int32{&x.Nodes, &x.Edges, &x.Order, &x.Runs, &x.InStart, &x.In, &x.InEdge, &x.InSource} {
-			do(list)
-		}
+		p.Blocks[b].EachList(do)
+	}
+}
+
+// EachList is that of one block.
+func (b *Block) EachList(do func(list *[]int32)) {
+	for _, list := range [...]*[]int32{&b.Nodes, &b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource} {
+		do(list)
 	}
 }
 
