@@ -239,7 +239,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	lags := !l.ascends || l.gathers() // messages: steps are not shorter for it (results/2026-11-hidden.md)
+	lags := !l.ascends || l.gathers() // messages: steps are not shorter for it (results/2026-11-crawling.md)
 	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends, lags)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
@@ -267,7 +267,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
 // dual values, and bounds nothing: if counting numbers are convex all the same, the value of
 // consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/2026-11-hidden.md).
+// (results/2026-11-crawling.md).
 func (l *learner) endWholePass() (err error) {
 	p := &l.progress
 	l.resum()

@@ -83,3 +83,20 @@ func TestMomentumResumes(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkCrawl learns pictures of regions to 1e-5 of the first gradient: passes of 24 runs.
+func BenchmarkCrawl(b *testing.B) {
+	for b.Loop() {
+		passes, checks := 0.0, 0.0
+		for seed := uint64(1); seed <= 6; seed++ {
+			for _, l2 := range []float64{1e-6, 1e-4} {
+				for _, noise := range []float64{0.01, 0.1} {
+					r := fit(b, regions(seed, 40, 40, 4, l2*40*40, noise, 20), Settings{RelativeTolerance: 1e-5, MaxPasses: 1500})
+					passes, checks = passes+r.Passes, checks+r.CheckPasses
+				}
+			}
+		}
+		b.ReportMetric(passes, "passes")
+		b.ReportMetric(checks, "checks")
+	}
+}
