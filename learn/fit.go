@@ -267,7 +267,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 // beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
 // dual values, and bounds nothing: if counting numbers are convex all the same, the value of
 // consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/2026-11-crawling.md).
+// (results/2026-11-hidden.md).
 func (l *learner) endWholePass() (err error) {
 	p := &l.progress
 	l.resum()
