@@ -228,19 +228,19 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		ratio = slowestSettling
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
-	c.Left = left
 	most := left // what may be left: changes of a gradient hide those that messages go on to make
 	if !l.ascends && c.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
+	c.Left = certainty * most
 	switch {
 	case c.Exact, c.Change == 0 && c.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled.
 		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = norm+certainty*most <= tolerance && (l.ascends || closed || c.Residual <= stillResidual)
+		c.Settled = norm+c.Left <= tolerance && (l.ascends || closed || c.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again

@@ -17,6 +17,19 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 	if r := fit(t, p, Settings{Step: rule, MaxIterations: 1}); !slices.Equal(r.Model.Weights, best.Model.Weights) || !near(r.Objective, best.Objective, 1e-6) {
 		t.Errorf("objective %v, %v of the best point before", r.Objective, best.Objective)
 	}
+	// Nor where time is over after the first pass of the last check.
+	s := must(Settings{Step: rule, MaxTime: time.Hour}.resolve(&p))
+	l := must(newLearner(&p, &s))
+	defer l.pool.close()
+	s.Recorder = func(e Event) error {
+		if e.Iteration > 0 {
+			l.clock = l.clock.Add(-2 * time.Hour)
+		}
+		return nil
+	}
+	if r := must(l.run(t.Context(), time.Now())); r.Status != TimeLimit || !slices.Equal(r.Model.Weights, best.Model.Weights) || !near(r.Objective, best.Objective, 1e-6) {
+		t.Errorf("%s: objective %v, %v of the best point before", r.Status, r.Objective, best.Objective)
+	}
 }
 
 // TestCheckIsShortAndRight: a claim of convergence is decided by the gradient as it

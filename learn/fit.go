@@ -448,12 +448,18 @@ func (l *learner) takeBest() {
 	l.goBack()
 }
 
-// goBack goes back to the best weights that a guarded rule knows of.
+// goBack goes back to the best weights that a guarded rule knows of. Where time is over there is
+// none to go back once more: these are then the ones whose F is known to be smallest.
 func (l *learner) goBack() {
-	if l.recovering != nil {
-		if best := l.recovering.best(); best != nil {
-			copy(l.model.Weights, best)
-		}
+	if l.recovering == nil {
+		return
+	}
+	best := l.recovering.best()
+	if lowest, least := l.lowest(); l.progress.Status == TimeLimit && !math.IsInf(least, 1) {
+		best = lowest
+	}
+	if best != nil {
+		copy(l.model.Weights, best)
 	}
 }
 

@@ -175,6 +175,17 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 	}
 }
 
+// TestWarmStartWhereMessagesCrawl: the value that visits see at the start is below any F there, and is
+// not taken for the smallest.
+func TestWarmStartWhereMessagesCrawl(t *testing.T) {
+	p := regions(1, 40, 40, 4, 1e-6*40*40, 0.01, 20)
+	before := fit(t, p, Settings{RelativeTolerance: 1e-6, MaxPasses: 300})
+	r := fit(t, p.startingAt(before.Model.Weights), Settings{RelativeTolerance: 1e-6, MaxPasses: 1500})
+	if r.AtStart || !(r.Objective < before.Objective) {
+		t.Errorf("at the start: %v; objective %v, %v where it began", r.AtStart, r.Objective, before.Objective)
+	}
+}
+
 // TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
 // to be claimed, also where a resumed run finds it.
 func TestLimitInAClaim(t *testing.T) {

@@ -112,10 +112,12 @@ func (j *joint) best() []float64 {
 // begin starts the phase: theta is the first point to be judged, against start, of the
 // objective value.
 func (j *joint) begin(theta, start []float64, value float64) {
-	j.jointProgress = jointProgress{began: true, value: value, before: math.NaN(), longest: 1, damping: 1, growth: 2}
+	least := math.Inf(1) // value need not be F: visits know the saddle value, which may be lower
+	if j.began {
+		least = j.least
+	}
+	j.jointProgress = jointProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1, damping: 1, growth: 2}
 	copy(j.origin, start)
-	j.least = math.Inf(1)
-	j.note()
 	for i, x := range theta {
 		j.direction[i] = start[i] - x
 	}

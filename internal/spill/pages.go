@@ -52,11 +52,18 @@ func (p *Pages) Fetch() {
 	p.spans = p.spans[:0]
 }
 
-// Apart tells the system whether pieces of an array in a file are asked for before they are read. If so
-// it reads no more than these, else it reads ahead.
+// large are the bytes from which on an array is told of: what the system keeps of each is limited, and
+// small ones are read as a whole.
+const large = 1 << 20
+
+// Apart tells the system whether pieces of a large array in a file are asked for before they are read. If
+// so it reads no more than these, else it reads ahead.
 func Apart[T Number](x []T, apart bool) {
-	if len(x) > 0 {
-		spanOf(x).readApart(apart)
+	if len(x) == 0 {
+		return
+	}
+	if s := spanOf(x); s.hi-s.lo >= large {
+		s.readApart(apart)
 	}
 }
 
