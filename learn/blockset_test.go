@@ -69,15 +69,22 @@ func TestBlockSetsFill(t *testing.T) {
 	}
 }
 
+// chainInBlocks has a chain in blocks of two nodes, of which so many are visited together.
+func chainInBlocks(t *testing.T, blocks, together int) *learner {
+	t.Helper()
+	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	l := must(newLearner(&p, &s))
+	t.Cleanup(l.pool.close)
+	return l
+}
+
 // TestBlocksOfSetsFollowEachOther: a large set has as many blocks of each of mostParts stretches of the
 // network as of any other, and these lie beside each other, but for those that share edges. A check
 // visits all that share none.
 func TestBlocksOfSetsFollowEachOther(t *testing.T) {
 	const blocks = 16 * mostParts
-	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: 4 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
-	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	l := chainInBlocks(t, blocks, 4*mostParts)
 	for i, set := range l.schedule {
 		of := make([]int, mostParts)
 		for k, b := range set.blocks {
@@ -103,10 +110,7 @@ func (severalProcesses) Size() int { return 8 }
 // and each chunk has blocks of all parts.
 func TestOrderOfJobs(t *testing.T) {
 	const blocks = 16 * mostParts
-	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: 8 * mostParts, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
-	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	l := chainInBlocks(t, blocks, 8*mostParts)
 	part := l.bundles[0].part
 	byParts := func(list []int) [][]int {
 		of := make([][]int, mostParts)

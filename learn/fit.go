@@ -448,8 +448,8 @@ func (l *learner) takeBest() {
 	l.goBack()
 }
 
-// goBack goes back to the best weights that a guarded rule knows of. Where time is over there is
-// none to go back once more: these are then the ones whose F is known to be smallest.
+// goBack goes back to the best weights that a guarded rule knows of. At a limit of time the final
+// check may be the only one (fallBack), and is at the weights of the smallest F.
 func (l *learner) goBack() {
 	if l.recovering == nil {
 		return

@@ -236,7 +236,10 @@ func (j *joint) settled(value, fell float64) float64 {
 	case j.held == 2:
 		ratio = usualSettling
 	}
-	ratio = min(max(ratio, 0), slowestSettling)
+	if !(ratio > 0) { // it falls no more
+		return value
+	}
+	ratio = min(ratio, slowestSettling)
 	return value - fell*ratio/(1-ratio)
 }
 
