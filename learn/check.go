@@ -246,7 +246,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again
 		decided = c.Settled
 	case c.Purpose == checkCurvature:
-		c.Settled = l.lanczos.settled(l.gradient, c.Change, c.Passes >= l.maxCheckPasses())
+		c.Settled = l.lanczos.settled(l.gradient, c.Change)
 		decided = c.Settled
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient

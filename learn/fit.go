@@ -218,7 +218,13 @@ func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
-		l.startCheck(checkConvergence)
+		if r := l.recovering; r != nil && r.curved() && !l.exact {
+			// A stale gradient says that visits have done their part. Whole passes tell the norm, and
+			// go on from there at once if it is larger: a check would only hold the weights.
+			r.depart(l.model.Weights, l.problem.Model.Weights, l.progress.FirstObjective)
+		} else {
+			l.startCheck(checkConvergence)
+		}
 		return 0, nil
 	}
 	return l.settings.Step.Step(l.model.Weights, l.gradient), nil

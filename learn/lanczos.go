@@ -23,20 +23,22 @@ type lanczos struct {
 
 // lanczosState is what a resumed run goes on from.
 type lanczosState struct {
-	taken    int                   // products
-	second   bool                  // the point at hand is the second to leave to, on the other side
-	distance float64               // to the point at hand
-	unit     float64               // distance where curvature is that of P
-	away     bool                  // the points are where to leave to
-	there    float64               // objective at the first of them
-	smallest float64               // curvature found last; NaN: none was
-	largest  float64               // the largest in size
-	here     float64               // objective at θ
-	last     float64               // that of the last probe that came to its end, +Inf before
-	slope    float64               // largest change of the gradient, by length
-	noise    float64               // largest share of it that a product may be wrong by
-	diagonal [lanczosSteps]float64 // v_kᵀ H v_k
-	beside   [lanczosSteps]float64
+	taken    int     // products
+	second   bool    // the point at hand is the second to leave to, on the other side
+	distance float64 // to the point at hand
+	unit     float64 // distance where curvature is that of P
+	away     bool    // the points are where to leave to
+	there    float64 // objective at the first of them
+	smallest float64 // curvature found last; NaN: none was
+	largest  float64 // the largest in size
+	wrong    float64 // what the smallest may be wrong by
+	here     float64 // objective at θ
+	last     float64 // that of the last probe that came to its end, +Inf before
+	slope    float64 // largest change of the gradient, by length
+	rest     float64 // of the last product, what is in no v_j
+	// curvature has v_kᵀ H v_j for j ≤ k in its rows, and unsettled what the last pass of each
+	// product has changed there.
+	curvature, unsettled [lanczosSteps][lanczosSteps]float64
 }
 
 const (
@@ -49,9 +51,13 @@ const (
 	// surelyNegative is what may be missing for the direction to be one of a curvature, as a
 	// share of that.
 	surelyNegative = 0.5
-	// productShare is the change of the gradient in a pass, of the largest, with which messages
-	// have settled enough for a product.
-	productShare = 3e-4
+	// settledShare is the change of the smallest curvature in a pass, of its size or of
+	// clearlyNegative, with which messages have settled enough for a product: at the usual factor
+	// of 0.9 a pass half of it is still to come, and its sign is known.
+	settledShare = 0.05
+	// leastRest is what a product has beside the v_j, of the largest curvature, where these are
+	// all that there is.
+	leastRest = 3e-4
 	// productStep and departure are the lengths of steps to points of products, and away
 	// from a saddle, in the norm of P and by the root of the number of variables: about the
 	// changes of their potentials.
@@ -88,7 +94,7 @@ func (z *lanczos) begin(theta, gradient, start []float64, value, length float64)
 	copy(z.theta(), theta)
 	copy(z.scratch(), gradient)
 	copy(z.q.y[0], start)
-	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, last: z.last}
+	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, wrong: z.wrong, last: z.last}
 	z.normalise(0)
 }
 
@@ -155,87 +161,120 @@ func (z *lanczos) take(gradient []float64, value float64) (more bool) {
 	return z.away
 }
 
+// project takes what a gradient shows of H v_k: the row of v_kᵀ H v_j. Messages that have not
+// settled, and vectors that follow from them, make for rows that Lanczos' recursion does not
+// know.
+func (z *lanczos) project(gradient []float64) {
+	k := z.taken
+	for j := range k + 1 {
+		sum := 0.0
+		for i, before := range z.scratch() {
+			sum += z.q.s[j][i] * (gradient[i] - before)
+		}
+		z.curvature[k][j] = sum / z.distance
+	}
+}
+
 // product takes a gradient, and so H v_k. It reports whether more points are wanted: for
 // another product, or to leave to.
 func (z *lanczos) product(gradient []float64) (more bool) {
 	k := z.taken
+	z.project(gradient)
 	w := z.q.y[k+1] // where the next P v_k goes
 	for i, before := range z.scratch() {
 		w[i] = (gradient[i] - before) / z.distance
 	}
-	z.diagonal[k] = simd.Dot(z.q.s[k], w)
-	z.beside[k] = 0
+	z.rest = 0
 	if k+1 < lanczosSteps {
 		for range 2 { // the second time for what rounding has left
 			for j := range k + 1 {
 				simd.AddScaled(w, z.q.y[j], -simd.Dot(z.q.s[j], w))
 			}
 		}
-		z.beside[k] = z.normalise(k + 1)
+		z.rest = z.normalise(k + 1)
 	}
 	z.taken++
-	smallest, largest, shares := z.ritz(k + 1)
-	z.smallest, z.largest = smallest, largest
-	ended := k+1 == lanczosSteps || !(z.beside[k] > productShare*largest)
-	if smallest < min(clearlyNegative, -z.noise)*largest && (ended || z.beside[k]*math.Abs(shares[k]) < -surelyNegative*smallest) {
+	shares := z.ritz(k + 1)
+	ended := k+1 == lanczosSteps || !(z.rest > leastRest*z.largest)
+	if z.smallest < min(clearlyNegative*z.largest, -z.wrong) && (ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
 		way := z.scratch()
 		clear(way)
 		for j, y := range shares {
 			simd.AddScaled(way, z.q.s[j], y)
 		}
-		z.away, z.distance = true, z.length(smallest)*departure/productStep
+		z.away, z.distance = true, z.length(z.smallest)*departure/productStep
 		return true
 	}
-	z.distance = z.length(largest)
+	z.distance = z.length(z.largest)
 	if ended {
 		z.last = z.here
 	}
 	return !ended
 }
 
-// ritz returns the smallest of the curvatures that n products show, the largest in size,
-// and the shares of v_0 to v_(n−1) in the direction of the smallest.
-func (z *lanczos) ritz(n int) (smallest, largest float64, shares []float64) {
+// ritz finds the smallest of the curvatures that n products show, what it may be wrong by as
+// far as their last passes tell, and the largest in size. It returns the shares of v_0 to
+// v_(n−1) in the direction of the smallest.
+func (z *lanczos) ritz(n int) (shares []float64) {
 	t := mat.NewSymDense(n, nil)
 	for k := range n {
-		t.SetSym(k, k, z.diagonal[k])
-		if k > 0 {
-			t.SetSym(k-1, k, z.beside[k-1])
+		for j := range k + 1 {
+			t.SetSym(j, k, z.curvature[k][j])
 		}
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(t, true) {
-		return math.NaN(), math.NaN(), nil
+		z.smallest, z.largest, z.wrong = math.NaN(), math.NaN(), math.NaN()
+		return make([]float64, n)
 	}
 	values := eigen.Values(nil) // ascending
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	return values[0], max(math.Abs(values[0]), math.Abs(values[n-1])), mat.Col(nil, 0, &vectors)
+	shares = mat.Col(nil, 0, &vectors)
+	z.smallest, z.largest, z.wrong = values[0], max(math.Abs(values[0]), math.Abs(values[n-1])), 0
+	for k := range n {
+		z.wrong += z.doubt(k, shares)
+	}
+	return shares
+}
+
+// doubt returns by what the last pass of product k has changed the smallest curvature, given its
+// shares.
+func (z *lanczos) doubt(k int, shares []float64) float64 {
+	change := 0.0
+	for j, x := range z.unsettled[k][:k] {
+		change += 2 * shares[j] * x
+	}
+	return math.Abs(shares[k] * (change + shares[k]*z.unsettled[k][k]))
 }
 
 // text says what is known of the curvature, for a claim.
 func (z *lanczos) text() string {
-	if x := z.smallest / z.largest; math.Abs(x) > z.noise {
-		return fmt.Sprintf(", smallest curvature found %.2g of the largest", x)
+	if math.Abs(z.smallest) > z.wrong {
+		return fmt.Sprintf(", smallest curvature found %.2g of the largest", z.smallest/z.largest)
 	}
 	return ""
 }
 
 // settled reports whether a gradient, which the last pass has changed by so much, is near
-// enough for a product, beside the largest of them. last says that it is taken anyway.
-func (z *lanczos) settled(gradient []float64, change float64, last bool) bool {
-	if !z.away {
-		square := 0.0
-		for i, before := range z.scratch() {
-			square += (gradient[i] - before) * (gradient[i] - before)
-		}
-		z.slope = max(z.slope, math.Sqrt(square)/z.distance)
+// enough to that of messages at their fixed point.
+func (z *lanczos) settled(gradient []float64, change float64) bool {
+	if z.away {
+		return change <= leastRest*z.slope*z.distance
 	}
-	largest := z.slope * z.distance
-	if last && change > productShare*largest {
-		z.noise = max(z.noise, change/largest)
+	square := 0.0
+	for i, before := range z.scratch() {
+		square += (gradient[i] - before) * (gradient[i] - before)
 	}
-	return change <= productShare*largest
+	z.slope = max(z.slope, math.Sqrt(square)/z.distance)
+	k := z.taken
+	row := z.curvature[k]
+	z.project(gradient)
+	for j, before := range row {
+		z.unsettled[k][j] = z.curvature[k][j] - before
+	}
+	shares := z.ritz(k + 1)
+	return !math.IsNaN(change) && z.doubt(k, shares) <= settledShare*max(math.Abs(z.smallest), -clearlyNegative*z.largest)
 }
 
 // leaves reports whether the way that was looked for leads away from a saddle.

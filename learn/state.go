@@ -63,7 +63,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has; a state has one codec since 9.
-const stateFormat = 10
+const stateFormat = 11
 
 func (l *learner) snapshot() (*State, error) {
 	random, err := l.source.MarshalBinary()
