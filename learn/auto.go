@@ -239,6 +239,10 @@ func (a *auto) descend(theta []float64) {
 	a.depart(theta, a.first, a.firstValue)
 }
 
+// turn starts joint descent with what visits have learned of the curvature: they have paid to the
+// end.
+func (a *auto) turn(theta []float64) { a.joint.begin(theta, a.first, a.firstValue) }
+
 // depart starts joint descent on the line from start, of that value, to theta.
 func (a *auto) depart(theta, start []float64, value float64) {
 	if a.dense.exact {

@@ -221,7 +221,7 @@ func (l *learner) step() (size float64, err error) {
 		if r := l.recovering; r != nil && r.curved() && !l.exact {
 			// A stale gradient says that visits have done their part. Whole passes tell the norm, and
 			// go on from there at once if it is larger: a check would only hold the weights.
-			r.depart(l.model.Weights, l.problem.Model.Weights, l.progress.FirstObjective)
+			r.turn(l.model.Weights)
 		} else {
 			l.startCheck(checkConvergence)
 		}

@@ -45,6 +45,8 @@ type Recovery interface {
 	forget()
 	// whole reports that the second phase has begun.
 	whole() bool
+	// turn begins the second phase at theta, where visits have done their part.
+	turn(theta []float64)
 	// judge is called after a whole pass at theta, with F and its gradient there, and
 	// whether F bounds the objective, whether sweeps only lower it, and whether messages lag
 	// so that it is above the objective by more than a step gains. It accepts theta,
