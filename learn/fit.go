@@ -162,7 +162,7 @@ func (l *learner) iterate() error {
 		if l.progress.Visits == 0 {
 			l.beginWholePass()
 		}
-		v.limits, v.bounds, v.certify = l.wholeLimits(l.progress.Damping), true, !l.exact // marginals are consistent
+		v.limits, v.bounds, v.certify, v.remainder = l.wholeLimits(l.progress.Damping), true, !l.exact, l.remainder() // marginals are consistent
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))
@@ -297,6 +297,25 @@ func (l *learner) endWholePass() (err error) {
 	}
 	p.Infeasible, p.Objective = false, p.Upper
 	return nil
+}
+
+// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
+// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
+// (results/2026-11-photographs-proved.md). mostRemainder is that of an edge.
+const remainderShare, mostRemainder = 0.01, 0.01
+
+// remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
+// pass of a large network that is to lead to a step. Others leave nothing but rounding.
+func (l *learner) remainder() float64 {
+	if !l.gathers() {
+		return 0
+	}
+	p := &l.progress
+	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
+	if !(share <= mostRemainder/remainderShare) {
+		return mostRemainder
+	}
+	return remainderShare * share
 }
 
 // exactSweeps of a forest, back and forth, make its beliefs marginals.

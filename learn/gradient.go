@@ -19,17 +19,18 @@ const resultsAtATime = 256
 
 // worker is the scratch of one goroutine.
 type worker struct {
-	space   *bp.Workspace // with AtOnce that of the job
-	adjoint *ground.Adjoint
-	belief  []float64 // of nodes or edges computed together
-	logs    []float64 // beliefs of labels, then their logarithms
-	places  []int32   // of edges of sparse pairs
-	pages   spill.Pages
-	certify bool // the beliefs of edges are made consistent with those of nodes, for bounds
-	nearly  bool // they are made nearly so, for the gradient
-	rough   bool // messages lag too much for nearer ones to pay
-	bounds  bool // parts of the upper bound are found beside
-	split   bool // what a split adds to the bound is found beside
+	space     *bp.Workspace // with AtOnce that of the job
+	adjoint   *ground.Adjoint
+	belief    []float64 // of nodes or edges computed together
+	logs      []float64 // beliefs of labels, then their logarithms
+	places    []int32   // of edges of sparse pairs
+	pages     spill.Pages
+	certify   bool    // the beliefs of edges are made consistent with those of nodes, for bounds
+	nearly    bool    // they are made nearly so, for the gradient
+	rough     bool    // messages lag too much for nearer ones to pay
+	remainder float64 // what may be left to spread of an edge's mass
+	bounds    bool    // parts of the upper bound are found beside
+	split     bool    // what a split adds to the bound is found beside
 }
 
 // unitResult is what one unit adds to the contributions of the groups that a block
@@ -170,6 +171,8 @@ type visit struct {
 	certify bool
 	// rough: messages lag by more than consistent beliefs could be near to those given.
 	rough bool
+	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
+	remainder float64
 	// nearly: contribute beliefs that are nearly so, for a gradient without noise.
 	nearly bool
 	// bounds: contribute parts of the upper bound, which nobody asks for between whole passes.
@@ -352,7 +355,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	if v.contribute {
 		w.space.Times.Begin()
-		w.certify, w.rough, w.nearly, w.bounds, w.split = v.certify, v.rough, v.nearly, v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
+		w.certify, w.rough, w.remainder, w.nearly, w.bounds, w.split = v.certify, v.rough, v.remainder, v.nearly, v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
 		w.space.Times.End(bp.PhaseGradient)
 	}
@@ -541,7 +544,7 @@ func (l *learner) consistentEdges(w *worker, beliefs []float64, u *unit, block *
 	if w.rough {
 		return w.space.RoughlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
-	entropy, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+	entropy, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked, w.remainder)
 	return entropy, feasible, nil
 }
 

@@ -25,6 +25,7 @@ type learner struct {
 	samples float64 // N of (8): the sum of the samples' weights
 
 	data      []float64  // [weights] M w̄, with the observed parts of partly observed samples
+	links     float64    // mean number of edges per sample
 	magnitude float64    // norm of M w̄, as of samples without hidden labels
 	reference []float64  // [weights] Σ M w(y) of the labellings of the upper bound; it may be data
 	total     []float64  // [weights] Σ contributions: M τ
@@ -362,6 +363,7 @@ func (l *learner) measureWork() {
 			for s := range int32(u.in.Graph.NumNodes()) {
 				l.variables += u.nodeWeight(s)
 			}
+			l.links += u.weight * float64(u.in.Graph.NumEdges())
 		}
 	}
 }

@@ -482,7 +482,7 @@ func (r *response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	}
 	c.sum()
 	if damping == 0 && r.unlike(s, e) > farFromSettled {
-		r.space.Consistent(c.belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked)
+		r.space.Consistent(c.belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked, 0)
 		c.sum()
 	}
 	clear(c.root)

@@ -271,8 +271,9 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 // All beliefs that learning makes consistent are feasible. Large tables get 20 scalings.
 var (
 	// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which
-	// know nothing below what is left to spread (results/2026-11-consistent.md).
-	inPasses = simd.Scaling{Most: 20, Newton: 4, Enough: simd.Finest.Enough}
+	// know nothing below what is left to spread (results/2026-11-consistent.md): who asks for
+	// them says how much that is.
+	inPasses = simd.Scaling{Most: 20, Newton: 4}
 	// rough is where only a gradient is asked for, as at visits, and where messages lag, so that
 	// beliefs are farther from the final ones than from consistent ones. It matters that they are
 	// feasible, and not how near they are: a tenth of the mass may be left to spread
@@ -282,11 +283,14 @@ var (
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
-// ρ_uv H(τ_uv). With the nodes' beliefs they are feasible in (2), unless that took a
+// ρ_uv H(τ_uv). At most a share spread of the mass of an edge goes where it may, not where it is
+// nearest, unless four steps of Newton's method leave more. With the nodes' beliefs they are feasible in (2), unless that took a
 // forbidden state, which only masked tables have: such a state gets zero.
-func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool) {
+func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool, spread float64) (entropy float64, feasible bool) {
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
-	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], inPasses)
+	how := inPasses
+	how.Enough = max(spread, simd.Finest.Enough)
+	w.makeConsistent(beliefs, w.consistency.entropy, net, st, block.Edges[lo:hi], how)
 	for i, x := range w.consistency.entropy {
 		entropy += net.Counting.Edge[block.Edges[lo+i]] * x
 	}

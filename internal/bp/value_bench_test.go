@@ -49,7 +49,7 @@ func BenchmarkBounds(b *testing.B) {
 			},
 			"consistent": func() {
 				edges(func(beliefs []float64, lo, hi int) {
-					r.space.Consistent(beliefs, r.net, r.state, block, lo, hi, false)
+					r.space.Consistent(beliefs, r.net, r.state, block, lo, hi, false, 0)
 				})
 			},
 		} {
