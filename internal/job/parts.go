@@ -161,8 +161,18 @@ func wholeArrays(set *dataset.Set) []npy.Array {
 		if !set.Schema.EdgeTypes[0].Symmetric {
 			arrays = append(arrays, npy.ArrayOf("directed", []int32{1}))
 		}
+		arrays = append(arrays, emptyFeatures(parted.EdgeFeatures, set.Recipe.EdgeForm, in.EdgeFeatures(0))...)
 	}
-	return arrays
+	return append(arrays, emptyFeatures(parted.NodeFeatures, set.Recipe.NodeForm, in.NodeFeatures(0))...)
+}
+
+// emptyFeatures is an array of features that has no number: no part has any of it, but without it elements would
+// be of the type that those have which are given no features.
+func emptyFeatures(name, form string, f *crf.Features) []npy.Array {
+	if form != dataset.FormDense || f.Rows()*f.Dim() > 0 {
+		return nil
+	}
+	return []npy.Array{npy.ArrayOf(name, []float64{}, f.Rows(), f.Dim())}
 }
 
 func rowWeight(in *crf.Instance) float64 { return in.Weight() * float64(len(in.Samples())) }
