@@ -180,7 +180,7 @@ func rowWeight(in *crf.Instance) float64 { return in.Weight() * float64(len(in.S
 // parts takes over how a network was partitioned, or has all features here where something else was asked for.
 // What follows may look at features, unless later says that they come when the learner knows its part.
 func (p *Prepared) parts() error {
-	parts, o := partsOf(p.Set), &p.Options
+	parts, o := PartsOf(p.Set), &p.Options
 	rule, err := parseEdges(o.Edges)
 	if parts == nil || err != nil {
 		return err
@@ -240,8 +240,8 @@ func (p *Prepared) cutBefore() *parted.Cut {
 	return cut
 }
 
-// partsOf are those of a set; nil: it has none.
-func partsOf(set *dataset.Set) *parted.Folder {
+// PartsOf are those of a set; nil: it has none.
+func PartsOf(set *dataset.Set) *parted.Folder {
 	if set == nil {
 		return nil
 	}

@@ -112,7 +112,7 @@ func TestPartition(t *testing.T) {
 		if !slices.Equal(in.NodeFeatures(0).Data().Single, got.NodeFeatures(0).Data().Single) || !slices.Equal(in.EdgeFeatures(0).Data().Double, got.EdgeFeatures(0).Data().Double) {
 			t.Errorf("%d files: it has other features", files)
 		}
-		if !partsOf(set).Here() {
+		if !PartsOf(set).Here() {
 			t.Error("not all features are here")
 		}
 
@@ -121,7 +121,7 @@ func TestPartition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, some := partsOf(set), set.Instances[0]
+		parts, some := PartsOf(set), set.Instances[0]
 		var filled [2]int
 		parts.Filled = func(nodes bool, rows []int32) { filled[map[bool]int{true: 0, false: 1}[nodes]] += len(rows) }
 		if err := parts.Hold(0, 20); err != nil {

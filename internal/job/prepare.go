@@ -174,7 +174,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	}
 	if p.later() {
 		in, scale := p.Problem.Data[0], p.scale
-		partsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
+		PartsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
 	} else if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err
