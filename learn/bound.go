@@ -96,12 +96,11 @@ func (l *learner) upperBound() (float64, error) {
 			value += x * (l.reference[i] - l.data[i])
 		}
 	}
-	if l.blocks == 1 || l.visitsAtOnce() || !slices.ContainsFunc(l.units, l.splits) {
+	if len(l.splitOf) == 0 {
 		return value, nil
 	}
 	for _, t := range l.checkSchedule {
 		b := l.bundles[t.bundle]
-		l.splitOf = numeric.Resize(l.splitOf, l.blocks*len(b.units))
 		clear(l.splitOf)
 		if _, err := l.visitBlocks(visit{bundle: b, blocks: t.blocks, split: true}); err != nil {
 			return 0, err
@@ -111,6 +110,17 @@ func (l *learner) upperBound() (float64, error) {
 		}
 	}
 	return value, nil
+}
+
+// splitRoom is how many numbers splitOf has: one for each job of a bundle; 0 where no pass is for splits.
+func (l *learner) splitRoom() (jobs int) {
+	if l.blocks == 1 || l.visitsAtOnce() || !slices.ContainsFunc(l.units, l.splits) {
+		return 0
+	}
+	for _, b := range l.bundles {
+		jobs = max(jobs, l.blocks*len(b.units))
+	}
+	return jobs
 }
 
 // ownReference reports that the labellings are all there is of labels.

@@ -65,7 +65,7 @@ func (s *Settings) any(x bool) bool {
 	return s.Group.Any(x)
 }
 
-// common returns in all processes the error of the first that has one.
+// common returns in all processes the error of the first that has one, as a commonError.
 func (s *Settings) common(err error) error {
 	if s.Group == nil {
 		return err
@@ -78,24 +78,28 @@ func (s *Settings) common(err error) error {
 		switch {
 		case len(text) == 0:
 		case r == s.Group.Rank():
-			return err
+			return &commonError{r, err.Error(), err}
 		case text[0] == '1':
-			return &toldError{string(text[1:]), ErrState}
+			return &commonError{r, string(text[1:]), ErrState}
 		default:
-			return errors.New(string(text[1:]))
+			return &commonError{r, string(text[1:]), nil}
 		}
 	}
 	return nil
 }
 
-// toldError is an error of another process.
-type toldError struct {
-	text string
-	kind error
+// commonError is an error that all processes return.
+type commonError struct {
+	process int
+	text    string
+	is      error // the error itself in the process that has met it, or its kind in others; nil: no other kind than text
 }
 
-func (e *toldError) Error() string { return e.text }
-func (e *toldError) Unwrap() error { return e.kind }
+func (e *commonError) Error() string { return e.text }
+func (e *commonError) Unwrap() error { return e.is }
+
+// Process returns which process has met it.
+func (e *commonError) Process() int { return e.process }
 
 // sameEverywhere refuses a run whose processes have other data, blocks or counting numbers.
 func (l *learner) sameEverywhere() error {

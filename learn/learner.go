@@ -88,7 +88,7 @@ type learner struct {
 	parts   parts
 	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
-	splitOf []float64    // [jobs of all blocks] what splits add to the bound
+	splitOf []float64    // [jobs of all blocks] of a bundle, what splits add to the bound
 
 	source *rand.PCG
 	random *rand.Rand
@@ -167,6 +167,7 @@ func (l *learner) allocate() (err error) {
 	}
 	l.course.allocate()
 	l.makeRoom()
+	l.splitOf = make([]float64, l.splitRoom())
 	// Large pages of a file would all be read now, and so would those that other processes work on.
 	if _, whole := l.executor.(threads); whole && l.space == nil {
 		l.useLargePages()
@@ -342,6 +343,10 @@ func (l *learner) roomMemory(m *Memory) {
 	l.columnsMemory(m)
 	l.resultsMemory(m)
 	m.Add("sums of a visit", doubleBytes*float64(l.parts.most+1)*float64(l.stride), "%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
+	m.Add("splits of counting numbers", doubleBytes*float64(l.splitRoom()), "a number for each block of each inference × 8 bytes")
+	if l.settings.Spill != "" {
+		m.Add("pieces to be read", float64(l.settings.Threads)*float64(spill.PagesBytes), "where they are in files, for %d threads", l.settings.Threads)
+	}
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.

@@ -63,8 +63,9 @@ func TestSpillForecast(t *testing.T) {
 	memory := must(Forecast(p, s))
 	s.Spill = t.TempDir()
 	file := must(Forecast(p, s))
-	if memory.Spilled != 0 || file.Spilled == 0 || file.AtMost+file.Spilled != memory.AtMost {
-		t.Errorf("in memory %d, of a file %d and %d beside it", memory.AtMost, file.Spilled, file.AtMost)
+	pieces := must(s.resolve(&p)).Threads * int(spill.PagesBytes)
+	if memory.Spilled != 0 || file.Spilled == 0 || file.AtMost+file.Spilled != memory.AtMost+int64(pieces) {
+		t.Errorf("in memory %d, of a file %d and %d beside it, with %d of pieces", memory.AtMost, file.Spilled, file.AtMost, pieces)
 	}
 	s.Memory = file.AtMost
 	if _, err := Fit(context.Background(), p, s); err != nil {

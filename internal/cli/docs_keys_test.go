@@ -73,6 +73,8 @@ func TestKeysOfVerbs(t *testing.T) {
 	data, trained := gridData(t), gridRun(t)
 	mustRun(t, "example", "network", "-o", in("net.uai"))
 	mustRun(t, "infer", in("net.uai"), "--task", "MAR", "--counting", "trw", "-o", in("net.MAR"))
+	partition := []string{"partition", filepath.Join(data, "0.npz"), "-o", in("parted")}
+	mustRun(t, partition...)
 	table := "| verb | keys |\n|---|---|\n"
 	for _, row := range []struct {
 		name string
@@ -89,14 +91,14 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"sample", [][]string{{"sample", in("net.uai"), "-o", in("samples.npz"), "--samples", "40", "--sampler", "gibbs", "-q"}}},
 		{"convert", [][]string{{"convert", data, "-m", trained, "-o", in("converted")}}},
 		{"info MODEL", [][]string{{"info", trained}}},
-		{"info DATA", [][]string{{"info", data}}},
+		{"info DATA", [][]string{{"info", in("parted")}}},
 		{"info NETWORK", [][]string{{"info", in("net.uai")}}},
 		{"check", [][]string{{"check", data}}},
 		{"compare", [][]string{{"compare", trained, trained}}},
 		{"demo", [][]string{{"demo", "--side", "5", "-o", in("demo")}}},
 		{"example", [][]string{{"example", "network", "-o", in("other.uai")}}},
 		{"generate", [][]string{{"generate", "-o", in("generated"), "--graph", "chain:4", "--sweeps", "2"}}},
-		{"partition", [][]string{{"partition", filepath.Join(data, "0.npz"), "-o", in("parted")}}},
+		{"partition", [][]string{append(partition, "--force")}},
 		{"version", [][]string{{"version"}}},
 	} {
 		var keys []string

@@ -146,9 +146,21 @@ func (t *team) together(err error) error {
 		}
 		return err
 	}
-	err = t.group.Together(err)
+	if err = t.group.Together(err); err != nil {
+		where, other := t.group.Rank(), (*distributed.RankError)(nil)
+		if errors.As(err, &other) {
+			where = other.Rank
+		}
+		err = t.coded(err, where)
+	}
 	t.met = err == nil
 	return err
+}
+
+// coded gives an error that all processes have the exit code that it has in one of them.
+func (t *team) coded(err error, process int) error {
+	codes := t.group.Bytes([]byte{byte(codeOf(err))})
+	return &exitError{int(codes[process][0]), err}
 }
 
 // fitted is called by process 0 when the model is learned: what it does then it does alone, and
@@ -166,12 +178,16 @@ func (t *team) end(err error) error {
 	if t == nil {
 		return err
 	}
-	if err == nil || !t.met || t.alone || everywhere(err) {
+	var common interface{ Process() int }
+	if errors.As(err, &common) {
+		err = t.coded(err, common.Process())
+	}
+	if err == nil || common != nil || !t.met || t.alone || everywhere(err) {
 		t.leave()
 		return err
 	}
 	t.app.waitForFirst(1)
-	t.group.Abort(fmt.Sprintf("blockbp: %v", err))
+	t.group.Abort(fmt.Sprintf("blockbp: %v", err), codeOf(err))
 	return err
 }
 

@@ -227,11 +227,11 @@ func TestTeamOfParts(t *testing.T) {
 			})
 		}
 		missing := partedTeam(t, start, parts, func(rank, size, part int) bool { return own(rank, size, part) && part != 52 }, 2, append(slices.Clone(options), "-o", filepath.Join(t.TempDir(), "run"))...)
-		if missing.code == 0 || !strings.Contains(missing.stderr, "data/parts/52.npz: the file of part 52 is not there, and this process needs it; copy it from where") {
+		if missing.code != 3 || strings.Count(missing.stderr, "data/parts/52.npz: the file of part 52 is not there, and this process needs it; copy it from where") != 1 {
 			t.Errorf("%s without the file of a part: exit code %d, stderr:\n%s", name, missing.code, missing.stderr)
 		}
 		whole := partedTeam(t, start, parts, own, 2, append(slices.Clone(options), "-o", filepath.Join(t.TempDir(), "run"), "--blocks", "5x5")...)
-		if whole.code == 0 || !strings.Contains(whole.stderr, ".npz: the file of part") {
+		if whole.code != 3 || strings.Count(whole.stderr, ".npz: the file of part") != 1 {
 			t.Errorf("%s with other blocks: exit code %d, stderr:\n%s", name, whole.code, whole.stderr)
 		}
 	}
@@ -243,7 +243,7 @@ func TestTeamOfParts(t *testing.T) {
 	}
 	for name, start := range launchers(t) {
 		o := runProcess(t, append(slices.Clone(start), "2"), slices.Concat([]string{"train", parts, "-o", filepath.Join(t.TempDir(), "run")}, options)...)
-		if o.code == 0 || !strings.Contains(o.stderr, "20.npz: the file of part 20 has changed since the network was partitioned; partition the data again") {
+		if o.code != 3 || strings.Count(o.stderr, "20.npz: the file of part 20 has changed since the network was partitioned; partition the data again") != 1 {
 			t.Errorf("%s with a file that was changed: exit code %d, stderr:\n%s", name, o.code, o.stderr)
 		}
 	}

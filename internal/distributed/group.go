@@ -59,8 +59,8 @@ type engine interface {
 	// yield lets other processes run, and pause sleeps.
 	yield()
 	pause(time.Duration)
-	// abort ends the job with a message; it does not return.
-	abort(message string)
+	// abort ends the job with a message and an exit code; it does not return.
+	abort(message string, code int)
 	close() error
 }
 
@@ -287,10 +287,10 @@ type RankError struct {
 
 func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %s", e.Rank, e.Text) }
 
-// Abort ends the job with a message and a code that is not 0. It does not return, and any
+// Abort ends the job with a message and an exit code that is not 0. It does not return, and any
 // goroutine may call it.
-func (g *Group) Abort(message string) {
-	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message))
+func (g *Group) Abort(message string, code int) {
+	g.engine.abort(fmt.Sprintf("%s ends the job: %s", g.peer(g.rank), message), code)
 }
 
 // Close leaves the job in good order; all ranks do it, and none leaves before all have come,
@@ -352,10 +352,13 @@ func (g *Group) watch() {
 	for range time.Tick(min(g.stall/4, time.Second)) {
 		since := time.Duration(g.since.Load())
 		if waited := time.Since(g.epoch) - since; since > 0 && waited > g.stall+watchLater && !g.patient.Load() {
-			g.Abort(fmt.Sprintf("the MPI library has not returned for %.3g s", waited.Seconds()))
+			g.Abort(fmt.Sprintf("the MPI library has not returned for %.3g s", waited.Seconds()), stallCode)
 		}
 	}
 }
+
+// stallCode is the exit code where ranks cannot reach each other: that of errors of input and output.
+const stallCode = 1
 
 // watchLater is by how much watch is later than run, which has more to say.
 const watchLater = time.Second
@@ -369,7 +372,7 @@ func (g *Group) run(kind operation) {
 		err = g.wait()
 	}
 	if err != nil {
-		g.Abort(fmt.Sprintf("%s, call %d: %v", kind, g.calls, err))
+		g.Abort(fmt.Sprintf("%s, call %d: %v", kind, g.calls, err), stallCode)
 	}
 	clear(g.messages)
 	g.messages = g.messages[:0]

@@ -59,7 +59,7 @@ func TestStall(t *testing.T) {
 func TestAbort(t *testing.T) {
 	err := Local(3, Options{}, func(g *Group) error {
 		if g.Rank() == 1 {
-			g.Abort("enough")
+			g.Abort("enough", 3)
 		}
 		g.Any(false)
 		return fmt.Errorf("rank %d went on", g.Rank())

@@ -107,8 +107,8 @@ func (e *local) poll() (bool, error) {
 	return all, nil
 }
 
-func (e *local) arrived(i int) bool    { return e.done[i] }
-func (e *local) yield()                { runtime.Gosched() }
-func (e *local) pause(d time.Duration) { time.Sleep(d) }
-func (e *local) abort(message string)  { panic(message) }
-func (e *local) close() error          { return nil }
+func (e *local) arrived(i int) bool          { return e.done[i] }
+func (e *local) yield()                      { runtime.Gosched() }
+func (e *local) pause(d time.Duration)       { time.Sleep(d) }
+func (e *local) abort(message string, _ int) { panic(message) }
+func (e *local) close() error                { return nil }

@@ -318,9 +318,6 @@ func (e *mpi) pause(d time.Duration) {
 	purego.SyscallN(e.doze, e.arguments[:1]...)
 }
 
-// abortCode is that of errors of input and output.
-const abortCode = 1
-
 // lastWords is the time for the launcher to pass the message on: that of MPICH reads
 // nothing more once it is told to end the job.
 const lastWords = 200 * time.Millisecond
@@ -328,13 +325,13 @@ const lastWords = 200 * time.Millisecond
 // abortPatience is how long the library may take to tell the others.
 const abortPatience = 500 * time.Millisecond
 
-func (e *mpi) abort(message string) {
+func (e *mpi) abort(message string, code int) {
 	e.aborting.Do(func() {
 		fmt.Fprintln(os.Stderr, "blockbp:", message)
 		time.Sleep(lastWords)
-		time.AfterFunc(abortPatience, func() { os.Exit(abortCode) }) // the launcher then sees it
-		e.call(abort, e.world, abortCode)
-		os.Exit(abortCode)
+		time.AfterFunc(abortPatience, func() { os.Exit(code) }) // the launcher then sees it
+		e.call(abort, e.world, uintptr(code))
+		os.Exit(code)
 	})
 	select {} // another goroutine ends the process
 }

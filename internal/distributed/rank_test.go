@@ -164,7 +164,7 @@ func untilSignal(g *Group) {
 	fmt.Println("rank", g.Rank(), "asked")
 	x := []float64{float64(rounds)}
 	if g.Agree(x); int(x[0]) != rounds {
-		g.Abort("ranks saw the signal in different rounds")
+		g.Abort("ranks saw the signal in different rounds", 1)
 	}
 }
 
@@ -202,7 +202,7 @@ func doFail(g *Group, how string) {
 	case "exit":
 		os.Exit(3)
 	case "abort":
-		g.Abort("rank 1 has had enough")
+		g.Abort("rank 1 has had enough", 3)
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // nobody is there to read an error
 	case "stop":

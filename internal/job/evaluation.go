@@ -427,11 +427,16 @@ func (w Inference) Harm(ctx context.Context, e *Evaluation, scored *Scored) (str
 	return w.harm(ctx, e, scored, ownNodes)
 }
 
-// harmReason is the likely reason why edges do harm, and what to try.
-func (p *Prepared) harmReason(r *Result) string {
-	hidden := slices.ContainsFunc(p.Problem.Data, func(in *crf.Instance) bool {
+// anyHidden reports whether a label that is learned from is hidden.
+func (p *Prepared) anyHidden() bool {
+	return slices.ContainsFunc(p.Problem.Data, func(in *crf.Instance) bool {
 		return slices.ContainsFunc(in.Samples(), func(labels []int32) bool { return slices.Contains(labels, crf.Unobserved) })
 	})
+}
+
+// harmReason is the likely reason why edges do harm, and what to try.
+func (p *Prepared) harmReason(r *Result) string {
+	hidden := p.anyHidden()
 	switch {
 	case p.alone != nil:
 		return "few labels tell little of edges: train with --no-edges"

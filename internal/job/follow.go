@@ -55,6 +55,15 @@ func (p *Prepared) idleHints() []string {
 	return nil
 }
 
+// wholeHints say that a network lies whole in each process although it was partitioned, where that is because
+// of the data: weights that hidden labels begin with, and saddles of these, are of all features.
+func (p *Prepared) wholeHints() []string {
+	if p.Settings.Group == nil || p.Memory.Repeated || PartsOf(p.Set) == nil || !p.mostHidden() && (p.Options.Step != autoStep || !p.anyHidden()) {
+		return nil
+	}
+	return []string{fmt.Sprintf("labels are hidden, and each of %d processes keeps the features of the whole network, not of its parts alone: one process, with all threads, needs less memory", p.Settings.Group.Size())}
+}
+
 // fitTogether is learn.Fit where several processes may make it, each of which lets go of features that
 // others work on. They are there again afterwards, and what Fit took is not.
 func fitTogether(ctx context.Context, problem learn.Problem, s learn.Settings) (*learn.Result, error) {

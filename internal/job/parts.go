@@ -161,8 +161,18 @@ func wholeArrays(set *dataset.Set) []npy.Array {
 		if !set.Schema.EdgeTypes[0].Symmetric {
 			arrays = append(arrays, npy.ArrayOf("directed", []int32{1}))
 		}
+		arrays = append(arrays, emptyFeatures(parted.EdgeFeatures, set.Recipe.EdgeForm, in.EdgeFeatures(0))...)
 	}
-	return arrays
+	return append(arrays, emptyFeatures(parted.NodeFeatures, set.Recipe.NodeForm, in.NodeFeatures(0))...)
+}
+
+// emptyFeatures is an array of features that has no number: no part has any of it, but without it elements would
+// be of the type that those have which are given no features.
+func emptyFeatures(name, form string, f *crf.Features) []npy.Array {
+	if form != dataset.FormDense || f.Rows()*f.Dim() > 0 {
+		return nil
+	}
+	return []npy.Array{npy.ArrayOf(name, []float64{}, f.Rows(), f.Dim())}
 }
 
 func rowWeight(in *crf.Instance) float64 { return in.Weight() * float64(len(in.Samples())) }
@@ -170,7 +180,7 @@ func rowWeight(in *crf.Instance) float64 { return in.Weight() * float64(len(in.S
 // parts takes over how a network was partitioned, or has all features here where something else was asked for.
 // What follows may look at features, unless later says that they come when the learner knows its part.
 func (p *Prepared) parts() error {
-	parts, o := partsOf(p.Set), &p.Options
+	parts, o := PartsOf(p.Set), &p.Options
 	rule, err := parseEdges(o.Edges)
 	if parts == nil || err != nil {
 		return err
@@ -230,8 +240,8 @@ func (p *Prepared) cutBefore() *parted.Cut {
 	return cut
 }
 
-// partsOf are those of a set; nil: it has none.
-func partsOf(set *dataset.Set) *parted.Folder {
+// PartsOf are those of a set; nil: it has none.
+func PartsOf(set *dataset.Set) *parted.Folder {
 	if set == nil {
 		return nil
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/parted"
 )
@@ -110,7 +112,7 @@ func TestPartition(t *testing.T) {
 		if !slices.Equal(in.NodeFeatures(0).Data().Single, got.NodeFeatures(0).Data().Single) || !slices.Equal(in.EdgeFeatures(0).Data().Double, got.EdgeFeatures(0).Data().Double) {
 			t.Errorf("%d files: it has other features", files)
 		}
-		if !partsOf(set).Here() {
+		if !PartsOf(set).Here() {
 			t.Error("not all features are here")
 		}
 
@@ -119,7 +121,7 @@ func TestPartition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, some := partsOf(set), set.Instances[0]
+		parts, some := PartsOf(set), set.Instances[0]
 		var filled [2]int
 		parts.Filled = func(nodes bool, rows []int32) { filled[map[bool]int{true: 0, false: 1}[nodes]] += len(rows) }
 		if err := parts.Hold(0, 20); err != nil {
@@ -187,6 +189,46 @@ func TestPartition(t *testing.T) {
 			if _, err := dataset.Open(context.Background(), []string{dir}, dataset.Options{}); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), change.say) {
 				t.Errorf("%d files: %v, want %q", files, err, change.say)
 			}
+		}
+	}
+}
+
+// A partitioned network has the schema of the data, also where the array of edge features has no number.
+func TestPartitionOfNoNumbers(t *testing.T) {
+	nodes, labels := make([]float64, 12), []int32{0, 1, 1, 0, 1, 0}
+	for i := range nodes {
+		nodes[i] = float64(i * i % 5)
+	}
+	for name, own := range map[string][]npy.Array{
+		"no edges":               {npy.ArrayOf("edges", []int32{}, 0, 2), npy.ArrayOf("edge_features", []float64{}, 0, 3)},
+		"no edges, single":       {npy.ArrayOf("edges", []int32{}, 0, 2), npy.ArrayOf("edge_features", []float32{}, 0, 3)},
+		"no columns":             {npy.ArrayOf("edges", []int32{0, 1, 1, 2}, 2, 2), npy.ArrayOf("edge_features", []float64{}, 2, 0)},
+		"no columns, single":     {npy.ArrayOf("edges", []int32{0, 1, 1, 2}, 2, 2), npy.ArrayOf("edge_features", []float32{}, 2, 0)},
+		"no features":            {npy.ArrayOf("edges", []int32{}, 0, 2)},
+		"bins":                   {npy.ArrayOf("edges", []int32{}, 0, 2), npy.ArrayOf("edge_bins", []int32{}, 0)},
+		"no columns of features": {npy.ArrayOf("edges", []int32{0, 1}, 1, 2), npy.ArrayOf("edge_features", []float64{1, 2}, 1, 2), npy.ArrayOf("node_features", []float64{}, 6, 0)},
+	} {
+		dir := t.TempDir()
+		all := append([]npy.Array{npy.ArrayOf("labels", labels, 6)}, own...)
+		if own[len(own)-1].Name != "node_features" {
+			all = append(all, npy.ArrayOf("node_features", nodes, 6, 2))
+		}
+		for _, a := range all {
+			if err := atomicfile.Write(filepath.Join(dir, a.Name+".npy"), a.Write); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := opened(t, dir)
+		n, err := Partition(context.Background(), whole, Options{Threads: 1}, 3)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out := t.TempDir()
+		if err := n.Write(context.Background(), writing(out, 99)); err != nil {
+			t.Fatal(err)
+		}
+		if set := opened(t, out); !reflect.DeepEqual(set.Schema, whole.Schema) || !reflect.DeepEqual(set.Recipe, whole.Recipe) {
+			t.Errorf("%s: the schema is %+v, %+v, want %+v, %+v", name, set.Schema, set.Recipe, whole.Schema, whole.Recipe)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = append(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints()...), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
+	p.Hints, p.Notes = slices.Concat(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints(), p.wholeHints()), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
@@ -174,7 +174,7 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 	}
 	if p.later() {
 		in, scale := p.Problem.Data[0], p.scale
-		partsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
+		PartsOf(p.Set).Filled = func(nodes bool, rows []int32) { scale.Rows(in, nodes, rows) }
 	} else if !p.Owned || p.choosing || p.Options.Spill != "" || !p.scale.InPlace(p.Problem.Data) {
 		if err := p.copyScaled(ctx); err != nil {
 			return err

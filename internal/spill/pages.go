@@ -7,8 +7,15 @@ import (
 )
 
 // Pages are pieces of arrays in files that are needed soon. The zero value has none. A disk is asked
-// for many pieces at a time, in their order there, as its requests cost more than bytes do.
+// for many pieces at a time, in their order there, as its requests cost more than bytes do; for mostPieces
+// even before Fetch, so that no network asks for more room.
 type Pages struct{ spans []span }
+
+// PagesBytes is what Pages that something was wanted of take.
+const PagesBytes = mostPieces * int64(unsafe.Sizeof(span{}))
+
+// mostPieces are about those of 64 blocks of a grid of the size of a cache: a hundred rows, in ten arrays.
+const mostPieces = 1 << 16
 
 // span are bytes of memory, from lo until hi.
 type span struct{ lo, hi uintptr }
@@ -29,6 +36,12 @@ func Want[T Number](p *Pages, x []T, at, n int) {
 	if i := len(p.spans) - 1; i >= 0 && s.lo >= p.spans[i].lo && s.lo <= p.spans[i].hi+near {
 		p.spans[i].hi = max(p.spans[i].hi, s.hi)
 		return
+	}
+	if len(p.spans) == mostPieces {
+		p.Fetch()
+	}
+	if p.spans == nil {
+		p.spans = make([]span, 0, mostPieces)
 	}
 	p.spans = append(p.spans, s)
 }

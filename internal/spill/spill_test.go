@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // TestZeros: arrays of a Space are zeros, lie apart, and keep what is written; the folder is empty
@@ -110,5 +111,24 @@ func TestPool(t *testing.T) {
 	}
 	if x := Zeros[float64](large, 3*poolFile/8); x[0] != 0 || x[len(x)-1] != 0 || p.Bytes != 4*poolFile {
 		t.Errorf("a large one begins and ends with %v and %v, and %d bytes are taken", x[0], x[len(x)-1], p.Bytes)
+	}
+}
+
+// TestPagesAreBounded: however many pieces are wanted, they take what is forecast, once.
+func TestPagesAreBounded(t *testing.T) {
+	x := make([]float64, 4<<10)
+	var p Pages
+	want := func(n int) {
+		for i := range n {
+			Want(&p, x, i%2*2<<10, 1) // none follows the one before
+		}
+	}
+	want(1)
+	room := int64(cap(p.spans)) * int64(unsafe.Sizeof(p.spans[0]))
+	if want(2*mostPieces + 10); room != PagesBytes || cap(p.spans) != mostPieces || len(p.spans) != 10 {
+		t.Errorf("%d pieces of %d are left, in %d bytes, want 10, in %d", len(p.spans), cap(p.spans), room, PagesBytes)
+	}
+	if n := testing.AllocsPerRun(3, func() { want(mostPieces) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

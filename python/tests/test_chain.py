@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blockbp import BlockbpWarning, ChainCRF, GraphCRF
+from blockbp import BlockbpWarning, ChainCRF, Graph, GraphCRF
 from blockbp._model import Model
 
 WORDS = {"DET": ["the", "a", "this"], "ADJ": ["old", "red", "a:b\\c"], "NOUN": ["dog", "cat\tfish", "house", "run"], "VERB": ["runs", "sees", "run"]}
@@ -216,3 +216,29 @@ def test_minus_one_is_questioned() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", BlockbpWarning)
         assert ChainCRF(unlabelled=-1).fit(X, y).classes_.tolist() == [0, 1]
+        told = ChainCRF(unlabelled=None).fit(X, y)
+        assert told.classes_.tolist() == [-1, 0, 1] and repr(told) == "ChainCRF(unlabelled=None)"
+        assert told.predict(X[:1], y[:1]) == y[:1] and told.score(X, y) >= told.score(X, [[0] * len(s) for s in y])
+
+
+def test_labels_of_two_signs() -> None:
+    """-1 and 1, as of scikit-learn's binary classifiers, are two classes, of any estimator that is told so."""
+    X, y = sentences()
+    signs = [[1 if t in ("NOUN", "ADJ") else -1 for t in tags] for tags in y]
+    names = [["b" if s > 0 else "a" for s in tags] for tags in signs]
+    crf, want = ChainCRF().fit(X, signs), ChainCRF().fit(X, names)
+    assert crf.classes_.tolist() == [-1, 1] and np.array_equal(crf.coef_["node.token"], want.coef_["node.token"])
+    assert crf.predict(X) == [[1 if s == "b" else -1 for s in tags] for tags in want.predict(X)]
+    assert crf.predict(X[:3], signs[:3]) == signs[:3]
+    flat = np.array([[3.0 * s] for s in (1, -1, 1, 1, -1, -1)])
+    graph, labels = Graph(flat, [(i, i + 1) for i in range(5)]), np.array([1, -1, 1, 1, -1, -1])
+    with pytest.raises(ValueError, match="unlabelled=None"):
+        GraphCRF().fit([graph], [labels])
+    assert GraphCRF(unlabelled=None).fit([graph], [labels]).predict([graph])[0].tolist() == labels.tolist()
+
+
+def test_a_class_called_auto() -> None:
+    """The default hides no label of that name."""
+    X, y = sentences()
+    named = [["auto" if t == "DET" else t for t in tags] for tags in y]
+    assert "auto" in ChainCRF().fit(X, named).classes_.tolist()

@@ -76,7 +76,9 @@ prior : float
     max_time : float, optional
         Seconds after which learning ends.
     unlabelled : object
-        The label that hides. NaN, None and masked entries hide, too.
+        The label that hides; None: no label does, and -1 is a class. In any case NaN, None and
+        masked entries hide. "auto", of ChainCRF, is None, with a warning where -1 stands beside
+        0, 1 and so on.
 {run}
     predict_options : dict, optional
         Options of ``blockbp predict``, such as ``{"max_sweeps": 1000}``.""",
@@ -402,6 +404,10 @@ class Classifier(Estimator):
         self.bias = names[-1:] == ["bias"]
         self.n_features_in_ = len(names) - self.bias
 
+    def _hides(self) -> Any:
+        """Return the label that hides, None where there is none."""
+        return self.unlabelled
+
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         """Return the labels of every entry of X."""
         return _listed(y, "y")
@@ -412,7 +418,7 @@ class Classifier(Estimator):
     def _learn(self, X: Any, y: Any, arguments: Sequence[str], **images: Any) -> None:
         instances = self._instances(X, True, **images)
         labels_of = self._shapely(instances, self._labels_of(X, y))
-        labels = Labels.of(labels_of, self.unlabelled, self._label_place)
+        labels = Labels.of(labels_of, self._hides(), self._label_place)
         self.classes_ = labels.classes
         self._labelled(instances, labels_of, labels)
         self.n_features_in_ = instances[0].x.shape[1]
@@ -451,7 +457,7 @@ class Classifier(Estimator):
         instances = self._instances(X, False, **images)
         clamp = []
         if y is not None:
-            self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))
+            self._labelled(instances, self._labels_of(X, y), Labels(self.classes_, self._hides()))
             clamp = ["--clamp"]
         jobs = [f"--threads={threads(self.n_jobs)}"] if self.n_jobs not in (None, -1) else []
         options = _flags(checked(self.predict_options, "predict_options", "predict", self._names()))
@@ -506,9 +512,9 @@ class Classifier(Estimator):
         right = known = 0
         others: list[Any] = []
         truth = self._instances(X, False, **images)
-        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled), others)
+        self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self._hides()), others)
         if others and all(i.labels is None or (i.labels < 0).all() for i in truth):
-            self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self.unlabelled))  # none is a class: refused
+            self._labelled(truth, self._labels_of(X, y), Labels(self.classes_, self._hides()))  # none is a class: refused
         elif others:
             found = ", ".join(sorted({repr(label) for label in others})[:10])
             _warn([f"labels of y that are no class of the fit count as not found, {len(others)} in all: {found}"])

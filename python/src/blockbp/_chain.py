@@ -75,7 +75,7 @@ class ChainCRF(Classifier):
         method: str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         max_time: float | None = None,
-        unlabelled: Any = None,
+        unlabelled: Any = "auto",
         random_state: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -99,8 +99,8 @@ class ChainCRF(Classifier):
         """
         self._fit(X, y, ["--kind=text"])
         classes = self.classes_.tolist()
-        if self.unlabelled is None and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
-            text = "-1 is one of the classes; if it stands for tokens without a label, give unlabelled=-1"
+        if self._asks() and len(classes) > 2 and classes == list(range(-1, len(classes) - 1)):
+            text = "-1 is one of the classes: unlabelled=None says so; if it stands for tokens without a label, give unlabelled=-1"
             warnings.warn(text, BlockbpWarning, stacklevel=2)
         return self
 
@@ -140,6 +140,13 @@ class ChainCRF(Classifier):
         if not made:
             raise ValueError("X is empty")
         return made
+
+    def _asks(self) -> bool:
+        """Report whether nobody has said what hides."""
+        return isinstance(self.unlabelled, str) and self.unlabelled == "auto"
+
+    def _hides(self) -> Any:
+        return None if self._asks() else self.unlabelled
 
     def _labels_of(self, X: Any, y: Any) -> Sequence[Any]:
         return [_labels(labels, n) for n, labels in enumerate(_listed(y, "y"))]
