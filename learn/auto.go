@@ -241,7 +241,12 @@ func (a *auto) descend(theta []float64) {
 
 // turn starts joint descent with what visits have learned of the curvature: they have paid to the
 // end.
-func (a *auto) turn(theta []float64) { a.joint.begin(theta, a.first, a.firstValue) }
+func (a *auto) turn(theta []float64) {
+	if a.dense.exact {
+		a.dense.hasten()
+	}
+	a.joint.begin(theta, a.first, a.firstValue)
+}
 
 // depart starts joint descent on the line from start, of that value, to theta.
 func (a *auto) depart(theta, start []float64, value float64) {

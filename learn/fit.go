@@ -305,9 +305,10 @@ func (l *learner) endWholePass() (err error) {
 const remainderShare, mostRemainder = 0.01, 0.01
 
 // remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
-// pass of a large network that is to lead to a step. Others leave nothing but rounding.
+// pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
+// those with forbidden states, to which what is left would be spread, too.
 func (l *learner) remainder() float64 {
-	if !l.gathers() {
+	if !l.gathers() || l.model.Layout.Masked {
 		return 0
 	}
 	p := &l.progress
@@ -401,6 +402,9 @@ func (l *learner) decide(block int, size float64) error {
 		l.paced, l.paceFrom = true, l.pace()
 	}
 	atPassEnd := l.progress.Iterations%l.perPass() == 0
+	if l.inWholePasses() { // they may have begun at any visit
+		atPassEnd = l.progress.Visits == 0
+	}
 	if atPassEnd {
 		if err := l.judgePass(block, size != 0); err != nil {
 			return err

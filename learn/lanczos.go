@@ -31,7 +31,7 @@ type lanczosState struct {
 	there    float64 // objective at the first of them
 	smallest float64 // curvature found last; NaN: none was
 	largest  float64 // the largest in size
-	wrong    float64 // what the smallest may be wrong by
+	goesTo   float64 // what that comes to if products go on to change as they did in their last passes
 	here     float64 // objective at θ
 	last     float64 // that of the last probe that came to its end, +Inf before
 	slope    float64 // largest change of the gradient, by length
@@ -51,10 +51,11 @@ const (
 	// surelyNegative is what may be missing for the direction to be one of a curvature, as a
 	// share of that.
 	surelyNegative = 0.5
-	// settledShare is the change of the smallest curvature in a pass, of its size or of
-	// clearlyNegative, with which messages have settled enough for a product: at the usual factor
-	// of 0.9 a pass half of it is still to come, and its sign is known.
-	settledShare = 0.05
+	// stillInProducts is how many times what a pass has changed in a product is still to come, if
+	// changes shrink as usual. Messages have settled enough where that changes the smallest curvature
+	// by no more than settledShare of its size, or of clearlyNegative: its sign is known.
+	stillInProducts = usualSettling / (1 - usualSettling)
+	settledShare    = 0.5
 	// leastRest is what a product has beside the v_j, of the largest curvature, where these are
 	// all that there is.
 	leastRest = 3e-4
@@ -94,7 +95,7 @@ func (z *lanczos) begin(theta, gradient, start []float64, value, length float64)
 	copy(z.theta(), theta)
 	copy(z.scratch(), gradient)
 	copy(z.q.y[0], start)
-	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, wrong: z.wrong, last: z.last}
+	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, goesTo: z.goesTo, last: z.last}
 	z.normalise(0)
 }
 
@@ -196,7 +197,7 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 	z.taken++
 	shares := z.ritz(k + 1)
 	ended := k+1 == lanczosSteps || !(z.rest > leastRest*z.largest)
-	if z.smallest < min(clearlyNegative*z.largest, -z.wrong) && (ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
+	if z.smallest < clearlyNegative*z.largest && z.goesTo < 0 && (ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
 		way := z.scratch()
 		clear(way)
 		for j, y := range shares {
@@ -212,45 +213,46 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 	return !ended
 }
 
-// ritz finds the smallest of the curvatures that n products show, what it may be wrong by as
-// far as their last passes tell, and the largest in size. It returns the shares of v_0 to
-// v_(n−1) in the direction of the smallest.
+// ritz finds the smallest of the curvatures that n products show, where it goes, and the largest in
+// size. It returns the shares of v_0 to v_(n−1) in the direction of the smallest.
 func (z *lanczos) ritz(n int) (shares []float64) {
+	values, shares := z.eigen(n, n)
+	z.smallest, z.largest = values[0], max(math.Abs(values[0]), math.Abs(values[n-1]))
+	gone, _ := z.eigen(n, 0)
+	z.goesTo = gone[0]
+	return shares
+}
+
+// eigen returns the n curvatures, in ascending order, that n products show where those from the
+// given one have gone on to change, and the shares of v_0 to v_(n−1) in the direction of the
+// smallest.
+func (z *lanczos) eigen(n, from int) (values, shares []float64) {
 	t := mat.NewSymDense(n, nil)
 	for k := range n {
 		for j := range k + 1 {
-			t.SetSym(j, k, z.curvature[k][j])
+			x := z.curvature[k][j]
+			if k >= from {
+				x += stillInProducts * z.unsettled[k][j]
+			}
+			t.SetSym(j, k, x)
 		}
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(t, true) {
-		z.smallest, z.largest, z.wrong = math.NaN(), math.NaN(), math.NaN()
-		return make([]float64, n)
+		values, shares = make([]float64, n), make([]float64, n)
+		for k := range values {
+			values[k] = math.NaN()
+		}
+		return values, shares
 	}
-	values := eigen.Values(nil) // ascending
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	shares = mat.Col(nil, 0, &vectors)
-	z.smallest, z.largest, z.wrong = values[0], max(math.Abs(values[0]), math.Abs(values[n-1])), 0
-	for k := range n {
-		z.wrong += z.doubt(k, shares)
-	}
-	return shares
-}
-
-// doubt returns by what the last pass of product k has changed the smallest curvature, given its
-// shares.
-func (z *lanczos) doubt(k int, shares []float64) float64 {
-	change := 0.0
-	for j, x := range z.unsettled[k][:k] {
-		change += 2 * shares[j] * x
-	}
-	return math.Abs(shares[k] * (change + shares[k]*z.unsettled[k][k]))
+	return eigen.Values(nil), mat.Col(nil, 0, &vectors)
 }
 
 // text says what is known of the curvature, for a claim.
 func (z *lanczos) text() string {
-	if math.Abs(z.smallest) > z.wrong {
+	if z.smallest*z.goesTo > 0 {
 		return fmt.Sprintf(", smallest curvature found %.2g of the largest", z.smallest/z.largest)
 	}
 	return ""
@@ -273,8 +275,9 @@ func (z *lanczos) settled(gradient []float64, change float64) bool {
 	for j, before := range row {
 		z.unsettled[k][j] = z.curvature[k][j] - before
 	}
-	shares := z.ritz(k + 1)
-	return !math.IsNaN(change) && z.doubt(k, shares) <= settledShare*max(math.Abs(z.smallest), -clearlyNegative*z.largest)
+	z.ritz(k + 1)
+	gone, _ := z.eigen(k+1, k)
+	return !math.IsNaN(change) && math.Abs(gone[0]-z.smallest) <= settledShare*max(math.Abs(z.smallest), -clearlyNegative*z.largest)
 }
 
 // leaves reports whether the way that was looked for leads away from a saddle.

@@ -122,55 +122,73 @@ func TestLanczos(t *testing.T) {
 }
 
 // TestLanczosOfUnsettledProducts: gradients come nearer pass by pass, as those of messages do, and
-// products end where the sign of the smallest curvature is known. That is as often right as with
-// exact products, in fewer passes than it takes to make them exact.
+// products end where the sign of the smallest curvature is known. Saddles are found as with exact
+// products, in fewer passes than it takes to make these exact; one in twenty may be left undecided,
+// but none is said to be a minimum, also where the direction of its negative curvature shows as
+// much more curvature as any at first.
 func TestLanczosOfUnsettledProducts(t *testing.T) {
-	const most, shrink = fewPasses, 0.6
-	passes, products := 0, 0
-	for seed := range uint64(40) {
-		q, rng := newQuadratic(t, seed)
-		z := q.z
-		// What messages have not answered yet adds curvature.
-		var e, rough mat.Dense
-		lag := mat.NewDiagDense(q.n, nil)
-		for i := range q.n {
-			lag.SetDiag(i, rng.Float64())
-		}
-		e.Product(q.root.T(), lag, &q.root)
-		z.begin(q.theta, q.slope, q.start, 0, 1e-3)
-		x := make([]float64, q.n)
-		for more := true; more; {
-			z.point(x)
-			left, change := 1.0, math.NaN()
-			gradient, before := []float64(nil), []float64(nil)
-			for pass := 1; ; pass++ {
-				rough.Scale(left, &e)
-				rough.Add(&rough, &q.h)
-				before, gradient = gradient, q.gradient(&rough, x)
-				for i, g := range before {
-					if i == 0 {
-						change = 0
+	const most, problems = fewPasses, 100
+	for _, size := range []float64{1, 3} {
+		for _, shrink := range []float64{0.3, 0.5, 0.6} {
+			passes, points, saddles, missed := 0, 0, 0, 0
+			for seed := range uint64(problems) {
+				q, rng := newQuadratic(t, 2*seed) // of which all curvatures are found
+				z := q.z
+				// What messages have not answered yet adds curvature.
+				var e, rough mat.Dense
+				lag := mat.NewDiagDense(q.n, nil)
+				for i := range q.n {
+					lag.SetDiag(i, size*rng.Float64())
+				}
+				if seed%3 == 0 {
+					lag.SetDiag(0, size)
+				}
+				e.Product(q.root.T(), lag, &q.root)
+				z.begin(q.theta, q.slope, q.start, 0, 1e-3)
+				x := make([]float64, q.n)
+				for more := true; more; {
+					z.point(x)
+					left, change := 1.0, math.NaN()
+					gradient, before := []float64(nil), []float64(nil)
+					for pass := 1; ; pass++ {
+						rough.Scale(left, &e)
+						rough.Add(&rough, &q.h)
+						before, gradient = gradient, q.gradient(&rough, x)
+						for i, g := range before {
+							if i == 0 {
+								change = 0
+							}
+							change = math.Hypot(change, gradient[i]-g)
+						}
+						passes++
+						if z.settled(gradient, change) || pass == most {
+							break
+						}
+						left *= shrink
 					}
-					change = math.Hypot(change, gradient[i]-g)
+					points++
+					more = z.take(gradient, q.value(x))
 				}
-				passes++
-				if z.settled(gradient, change) || pass == most {
-					break
+				if z.point(x); z.leaves() && !(q.value(x) < 0) {
+					t.Errorf("seed %d: it leaves to %v", seed, q.value(x))
 				}
-				left *= shrink
+				if q.smallest > -0.01 {
+					continue
+				}
+				if saddles++; !z.leaves() {
+					missed++
+					if z.smallest > 0 && z.text() != "" {
+						t.Errorf("seed %d, lag %v, factor %v: a curvature of %v was found as %v, going to %v", seed, size, shrink, q.smallest, z.smallest, z.goesTo)
+					}
+				}
 			}
-			products++
-			more = z.take(gradient, q.value(x))
-		}
-		if q.n < lanczosSteps && z.leaves() != (q.smallest < 0) && !(math.Abs(q.smallest) < 2*z.wrong) {
-			t.Errorf("seed %d: it leaves: %v, with curvatures from %v; it has found %v ± %v", seed, z.leaves(), q.smallest, z.smallest, z.wrong)
-		}
-		if z.point(x); z.leaves() && !(q.value(x) < 0) {
-			t.Errorf("seed %d: it leaves to %v", seed, q.value(x))
+			t.Logf("lag %v, factor %v: %d passes for %d points, %d of %d saddles missed", size, shrink, passes, points, missed, saddles)
+			if passes >= points*most*9/10 {
+				t.Errorf("lag %v, factor %v: %d passes for %d points, which are not exact after %d each", size, shrink, passes, points, most)
+			}
+			if shrink <= 0.5 && 20*missed > saddles {
+				t.Errorf("lag %v, factor %v: %d of %d saddles were not found", size, shrink, missed, saddles)
+			}
 		}
 	}
-	if passes >= products*most*3/4 {
-		t.Errorf("%d passes for %d points, which are not exact after %d each", passes, products, most)
-	}
-	t.Logf("%d passes for %d points", passes, products)
 }

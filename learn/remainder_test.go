@@ -55,4 +55,7 @@ func TestRemainder(t *testing.T) {
 	if far, _ := distance(mostRemainder); !(far > gradient) {
 		t.Errorf("the gradient is off by %.3g with %v left, and by %.3g with %.3g", far, mostRemainder, gradient, allowed)
 	}
+	if l.model.Layout.Masked = true; l.remainder() != 0 {
+		t.Errorf("%.3g is left to spread where states are forbidden, to which it would go, too", l.remainder())
+	}
 }
