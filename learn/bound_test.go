@@ -14,13 +14,7 @@ func TestBoundIsFlat(t *testing.T) {
 		for i := range p.Model.Weights {
 			p.Model.Weights[i] = rng.NormFloat64()
 		}
-		settings := Settings{Method: BBPL}
-		resolved := settings.Resolved()
-		l, err := newLearner(&p, &resolved)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.pool.close()
+		l := blockLearner(t, &p)
 		pass := func() float64 {
 			for i := range l.checkSchedule {
 				set := &l.checkSchedule[i]

@@ -262,3 +262,13 @@ func sameBits(a, b *Result) bool {
 		math.Float64bits(a.Gap) == math.Float64bits(b.Gap) && math.Float64bits(a.Residual) == math.Float64bits(b.Residual) &&
 		a.Passes == b.Passes && a.CheckPasses == b.CheckPasses && a.GradientPasses == b.GradientPasses
 }
+
+// blockLearner returns a learner of p by blocks, before its first visit.
+func blockLearner(t *testing.T, p *Problem) *learner {
+	t.Helper()
+	settings := Settings{Method: BBPL}
+	resolved := settings.Resolved()
+	l := must(newLearner(p, &resolved))
+	t.Cleanup(l.pool.close)
+	return l
+}

@@ -15,13 +15,7 @@ func TestRemainder(t *testing.T) {
 	for i := range p.Model.Weights {
 		p.Model.Weights[i] = 0.05 * rng.NormFloat64()
 	}
-	settings := Settings{Method: BBPL}
-	resolved := settings.Resolved()
-	l, err := newLearner(&p, &resolved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.pool.close()
+	l := blockLearner(t, &p)
 	pass := func(limits bp.Limits, remainder float64) (gradient []float64, gap float64) {
 		for i := range l.checkSchedule {
 			set := &l.checkSchedule[i]
