@@ -344,8 +344,8 @@ from blockbp import GridCRF
 import tempfile
 from blockbp import _run, _base
 _run.run = lambda *a, **k: (_ for _ in ()).throw(_run.Interrupted())   # the files are written, and that is all
-rows, features = 300, 200
-X = np.random.default_rng(0).random((4, rows, rows, features), np.float32)
+rows, features = 150, 200
+X = np.random.default_rng(0).random((4, rows, rows, features), np.float32)   # 72 MB; its files, 250 MB
 y = (X[..., 0] > 0.5).astype(np.int32)
 GridCRF  # loaded
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
