@@ -24,6 +24,8 @@ var avx512 = implementation{
 	multiplyMatrix: multiplyMatrix512,
 	scatterMatrix:  scatterMatrix512,
 	edgeBeliefs:    anyEdgeBeliefs512,
+	feasibleEdges:  anyFeasibleEdges256,
+	leastFeasible:  feasibleEntries512,
 	cavities:       anyCavities512,
 	products:       anyProducts512,
 	allSafe:        allSafe512,

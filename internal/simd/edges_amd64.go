@@ -49,6 +49,10 @@ func anyEdgeBeliefs512(dst, logZ, product, beliefs, messages, tables []float64, 
 	return done
 }
 
+// feasibleEntries512 is from how many entries of a table on anyFeasibleEdges256 is quicker than panels
+// of eight edges: of 4×4, but not of 3×3 (BenchmarkFeasible).
+const feasibleEntries512 = 16
+
 // anyFeasibleEdges256 is of edges that are fused. AVX-512 has no kernel of its own for it.
 func anyFeasibleEdges256(dst, logZ, product, off, beliefs, messages, tables []float64, edges []Edge, ku, kv int, enough float64) (done int) {
 	done = feasibleEdges256(dst, logZ, product, off, beliefs, messages, tables, firstEdge(edges), len(edges), ku, kv, enough)

@@ -17,10 +17,15 @@ func (f *Feasible) Edges(dst, logZ, product, beliefs, messages, tables []float64
 	return f.edges(&active, dst, logZ, product, beliefs, messages, tables, edges, ku, kv, how)
 }
 
+// feasibleAtOnce reports whether there is a kernel for tables of a shape, and it is the quicker way.
+func (with *implementation) feasibleAtOnce(ku, kv int) bool {
+	return with.feasibleEdges != nil && fused(ku, kv) && ku*kv >= with.leastFeasible
+}
+
 func (f *Feasible) edges(with *implementation, dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int, how Scaling) (done int) {
 	n, size := len(edges), ku*kv
 	dst, logZ, product = dst[:n*size], logZ[:n], product[:n]
-	if with.feasibleEdges == nil || !fused(ku, kv) {
+	if !with.feasibleAtOnce(ku, kv) {
 		done = with.edgeBeliefs(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
 		f.rows, f.columns = f.rows[:0], f.columns[:0]
 		for i := range edges[:done] {

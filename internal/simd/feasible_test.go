@@ -34,7 +34,7 @@ func TestFeasibleEdges(t *testing.T) {
 			c.check(what)
 			for q := range want {
 				off := 0.0
-				if with.feasibleEdges != nil && fused(ku, kv) {
+				if with.feasibleAtOnce(ku, kv) {
 					off = f.off[q]
 				}
 				if off <= how.Enough {
@@ -121,5 +121,21 @@ func TestFeasibleMarginals(t *testing.T) {
 				checkMarginals(t, fmt.Sprintf("%d×%d, %v nats", ku, kv, nats), of, rows, columns)
 			}
 		}
+	})
+}
+
+// BenchmarkFeasible makes beliefs feasible that are near feasible ones, as at visits.
+func BenchmarkFeasible(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		r := rand.New(rand.NewPCG(75, 76))
+		c := newEdgesCase(b, r, distinctMessages, k, k)
+		for q := range c.edges {
+			c.settle(q, r, 0.05)
+		}
+		var f Feasible
+		for b.Loop() {
+			f.edges(&with, c.dst, c.logZ, c.product, c.beliefs, c.messages, c.tables, c.edges, k, k, Scaling{Most: 20, Newton: 1, Enough: 0.1})
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/distinctMessages, "ns/edge")
 	})
 }

@@ -24,9 +24,10 @@ type implementation struct {
 	multiplyMatrix func(dst, f, w []float64, rows, d, k int)
 	scatterMatrix  func(w, f, t []float64, rows, d, k int)
 	edgeBeliefs    func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int)
-	// feasibleEdges leaves how far each edge was off before the rest was spread; none: edgeBeliefs and
-	// panels do its work.
+	// feasibleEdges leaves how far each edge was off before the rest was spread; none, or for tables of
+	// fewer entries than leastFeasible: edgeBeliefs and panels do its work.
 	feasibleEdges func(dst, logZ, product, off, beliefs, messages, tables []float64, edges []Edge, ku, kv int, enough float64) (done int)
+	leastFeasible int
 	cavities      func(weights, beliefs, messages []float64, list []Message)
 	products      func(out, weights, tables []float64, list []Message)
 	allSafe       func(x []float64) bool
