@@ -207,7 +207,7 @@ func (a *Adjoint) ScatterEdges(dst []float64, in *crf.Instance, edges []int32, b
 // Potentials.multiply.
 func (a *Adjoint) scatterRows(w []float64, f *matrix, rows []int32, t []float64) {
 	k := len(t) / len(rows)
-	if f.dense() {
+	if f.dense() || f.Book != nil {
 		simd.ScatterMatrix(w, f.doubles(rows, &a.scratch), t, len(rows), f.Dim, k)
 		return
 	}

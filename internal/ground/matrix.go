@@ -152,10 +152,17 @@ func (f *matrix) add(w []float64, r, x, k int, weight float64, s *scratch) {
 	}
 }
 
-// doubles returns rows of dense features, one behind the other: the features
+// doubles returns rows of dense or coded features, one behind the other: the features
 // themselves where the rows are neighbours, else a copy in s.
 func (f *matrix) doubles(rows []int32, s *scratch) []float64 {
 	n, d := len(rows), f.Dim
+	if f.Book != nil {
+		s.double = numeric.Resize(s.double, n*d)
+		for i, r := range rows {
+			copy(s.double[i*d:][:d], f.coded(int(r)))
+		}
+		return s.double
+	}
 	if f.Double != nil && neighbours(rows) == n {
 		return f.Double[int(rows[0])*d:][:n*d]
 	}
