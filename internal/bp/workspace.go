@@ -301,7 +301,14 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	for range pot.NumTables * classes {
 		w.expanded = append(w.expanded, -1)
 	}
-	w.makeRoom(net, block, classes)
+	most := len(block.Edges) // tables: as expansionRoom has it
+	if classes > 0 {
+		most = min(most, len(w.expanded))
+	}
+	if most *= net.maxPair; cap(w.expansion) < most {
+		w.expansion = make([]float64, 0, most)
+	}
+	w.arena = w.expansion[:0]
 	w.sharedAt = w.sharedAt[:0]
 	for q, e := range block.Edges {
 		if classes > 0 {
@@ -329,29 +336,6 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	}
 	w.at = w.sharedAt
 	return nil
-}
-
-// counted marks a table in expanded whose room is counted, and which has no place yet.
-const counted = -2
-
-// makeRoom gives the arena the capacity for every table of the block, so that none
-// moves.
-func (w *Workspace) makeRoom(net *Net, block *partition.Block, classes int) {
-	need := 0
-	for q, e := range block.Edges {
-		if classes > 0 {
-			first := &w.expanded[int(w.Potentials.TableID[q])*classes+int(net.class[e])]
-			if *first == counted {
-				continue
-			}
-			*first = counted
-		}
-		need += net.pairStates(e)
-	}
-	if cap(w.expansion) < need {
-		w.expansion = make([]float64, 0, need)
-	}
-	w.arena = w.expansion[:0]
 }
 
 func (n *Net) pairStates(e int32) int {
