@@ -35,6 +35,7 @@ type sheetGraph struct {
 	place        []int32          // [row] its node; nil: they are the same
 	texts        []int32          // [node] number of the label in labelTexts, −1 where it is hidden
 	splits       []string
+	otherIDs     map[string]map[string]bool // columns that could be that of identifiers; nil: not looked for
 	features     crf.Features
 	topology     *graph.Graph
 	reversed     int // see edgeTable
@@ -278,7 +279,7 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	s.each(p, func(line int, cells []string) {
 		name := strings.TrimSpace(cells[g.roles.id])
 		if before, twice := g.byName[name]; twice {
-			p.add(line, abbreviate(s.header[g.roles.id]), oneRow, "node %q is on line %d already", abbreviate(name), g.lines[before])
+			p.add(line, abbreviate(s.header[g.roles.id]), l.otherID(oneRow), "node %q is on line %d already", abbreviate(name), g.lines[before])
 			return
 		}
 		if name == "" {
@@ -328,6 +329,14 @@ func (l *sheetLoader) sortNodes(g *sheetGraph, f *filler) {
 		g.names, g.texts, g.splits = take(g.names, row), take(g.texts, row), take(g.splits, row)
 		f.reorder(row)
 	}
+}
+
+// otherID adds to a remedy that another column may identify nodes, where none was named.
+func (l *sheetLoader) otherID(remedy string) string {
+	if len(l.o.given(roleID)) > 0 {
+		return remedy
+	}
+	return remedy + ", or say by --columns id=NAME which column identifies the nodes"
 }
 
 // skipCell counts a label that is left unread.
@@ -500,6 +509,14 @@ func (g *sheetGraph) unknownNode(name string, cells []string) (remedy string) {
 	if at := g.columnsOfNodes(cells); len(at) == 2 {
 		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
 		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are the ends", abbreviate(u), abbreviate(v), u, v)
+	}
+	if g.otherIDs == nil {
+		g.otherIDs = g.nodes.identifying()
+	}
+	for _, column := range g.nodes.header {
+		if g.otherIDs[column][name] {
+			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes", abbreviate(column), column)
+		}
 	}
 	bare := strings.TrimLeft(name, "0")
 	for _, other := range g.names {
