@@ -260,6 +260,28 @@ func TestSheetsOfPrograms(t *testing.T) {
 	}
 }
 
+// TestLabelsTwice: a column that is the labels by other names is told of, and others are not.
+func TestLabelsTwice(t *testing.T) {
+	var nodes strings.Builder
+	nodes.WriteString("id,label,code,most,half,one\n")
+	for i := range 20 {
+		label := []string{"u", "v", ""}[i%3]
+		fmt.Fprintf(&nodes, "n%d,%s,%d,%d,%d,c\n", i, label, 7-i%3, 7-i%3+i/18, i%2)
+	}
+	set := mustOpen(t, writeFiles(t, sheets(nodes.String(), "source,target\nn0,n1\n")), Options{})
+	var told []string
+	for _, w := range set.Warnings {
+		if strings.Contains(w, "tells the label") {
+			told = append(told, w)
+		}
+	}
+	if len(told) != 1 || !strings.HasSuffix(told[0], `nodes.csv: column "code" tells the label of all 14 nodes that have one, by a value for each: say --columns ignore=code if it was made of the labels`) {
+		t.Errorf("notes %q", told)
+	}
+	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})
+	wantError(t, err, `node "a" is on line 2 already; write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder`)
+}
+
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
 		c := newSurvey("c", false)
