@@ -121,6 +121,8 @@ type columnSurvey struct {
 		line  int
 		cell  string
 	}
+	first  float64        // the first number
+	off    bool           // some number does not count its row from the first
 	zeros  string         // a number that begins with a zero before other digits, as codes do
 	counts map[string]int // of texts; nil where there are too many
 	// numeric says that the counting ended because of mostNumbers; whole, that it does not.
@@ -157,7 +159,10 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 		return
 	}
 	if x, err := numeric.ParseDecimal(cell); err == nil {
-		c.numbers++
+		if c.numbers++; c.numbers == 1 {
+			c.first = x
+		}
+		c.off = c.off || x != c.first+float64(c.cells-1)
 		c.add(x)
 		if len(cell) > 1 && cell[0] == '0' && isDigit(cell[1]) && (c.zeros == "" || cell < c.zeros) {
 			c.zeros = strings.Clone(cell)
@@ -220,6 +225,9 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 		if code := c.code(); code != "" {
 			note = joinNotes(note, fmt.Sprintf("column %q counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names", abbreviate(c.name), abbreviate(code), c.name))
 		}
+		if c.countsRows() {
+			note = joinNotes(note, fmt.Sprintf("column %q counts the rows, and is a feature: say --columns ignore=%s if it measures nothing", abbreviate(c.name), c.name))
+		}
 		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, note, nil
 	case c.dressed.count > 0 && float64(c.numbers+c.dressed.count) >= numberColumn*float64(given):
 		c.odd.path, c.odd.line = c.dressed.path, c.dressed.line
@@ -229,6 +237,11 @@ func (c *columnSurvey) decide() (col *column, note string, err error) {
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.cell), c.numbers, given)
 	}
 	return c.decideText(given)
+}
+
+// countsRows reports whether the cells are 0, 1, 2, … or 1, 2, 3, …, as a program numbers rows.
+func (c *columnSurvey) countsRows() bool {
+	return c.numbers > fewCells && c.missing == 0 && !c.off && (c.first == 0 || c.first == 1)
 }
 
 // codeNames are what columns of codes are called, alone or behind another word.

@@ -70,27 +70,51 @@ const (
 
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way
 // round than the other, by Bowker's test of symmetry (1948). If each edge's ends were in
-// any order, counts of a pair of states both ways would be binomial, whatever labels do.
-// Pixels are joined in an order that no file has.
+// any order, which is one order for all samples, the difference of the counts of a pair of
+// states both ways would be a sum of an edge's differences with signs by chance, whatever
+// labels do. Pixels are joined in an order that no file has, and weights of each node's own
+// tell what is of its state and not of the direction.
 func (l *loader) noteDirection() {
 	s := &l.set.Schema
-	if l.set.Recipe.Kind == KindImages {
+	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied {
 		return
 	}
-	counts := make([][]int, len(s.EdgeTypes)) // [type][state of first, of second end]
+	counts := make([][]int, len(s.EdgeTypes))      // [type][state of first, of second end]
+	squares := make([][]float64, len(s.EdgeTypes)) // the same, of the larger state and the smaller: Σ over edges of squared differences
 	for b, t := range s.EdgeTypes {
 		if t.Symmetric {
-			counts[b] = make([]int, s.NodeStates(t.U)*s.NodeStates(t.U))
+			k := s.NodeStates(t.U)
+			counts[b], squares[b] = make([]int, k*k), make([]float64, k*k)
 		}
 	}
+	differences := map[int]float64{} // of one edge
 	for _, in := range l.set.Instances {
 		u, v := in.Graph.Ends()
-		for _, labels := range in.Samples() {
-			for e := range u {
-				b := in.EdgeType(int32(e))
-				if x, y := l.asGiven(in.Graph, e, labels[u[e]], labels[v[e]]); counts[b] != nil && x != crf.Unobserved && y != crf.Unobserved {
-					counts[b][int(x)*s.NodeStates(s.EdgeTypes[b].U)+int(y)]++
+		for e := range u {
+			b := in.EdgeType(int32(e))
+			if counts[b] == nil {
+				continue
+			}
+			k := s.NodeStates(s.EdgeTypes[b].U)
+			clear(differences)
+			for _, labels := range in.Samples() {
+				x, y := l.asGiven(in.Graph, e, labels[u[e]], labels[v[e]])
+				if x == crf.Unobserved || y == crf.Unobserved {
+					continue
 				}
+				counts[b][int(x)*k+int(y)]++
+				switch pair := int(max(x, y))*k + int(min(x, y)); {
+				case x == y:
+				case len(in.Samples()) == 1:
+					squares[b][pair]++
+				case x > y:
+					differences[pair]++
+				default:
+					differences[pair]--
+				}
+			}
+			for pair, d := range differences { // sums of whole numbers, in any order
+				squares[b][pair] += d * d
 			}
 		}
 	}
@@ -99,7 +123,7 @@ func (l *loader) noteDirection() {
 			continue
 		}
 		states := s.NodeTypes[t.U].States
-		if d := directionOf(counts[b], len(states)); d.evident() {
+		if d := directionOf(counts[b], squares[b], len(states)); d.evident() {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something else than the second, say \"directed\": true in %s, or use the option Directed",
 				t.Name, states[d.from], states[d.to], d.there, d.back, ManifestName)
 		}
@@ -108,14 +132,14 @@ func (l *loader) noteDirection() {
 
 // direction is how one-sided a table of pairs of states is.
 type direction struct {
-	square      float64 // Σ (n_ab − n_ba)²/(n_ab + n_ba) over pairs that occur
+	square      float64 // Σ (n_ab − n_ba)²/Σ_e (n_abe − n_bae)² over pairs that differ on some edge
 	pairs       float64 // how many these are
-	edges       float64 // with these pairs
+	edges       float64 // with these pairs; samples that agree count once
 	from, to    int     // of the pair with the largest difference
 	there, back int     // how often it occurs
 }
 
-func directionOf(counts []int, k int) (d direction) {
+func directionOf(counts []int, squares []float64, k int) (d direction) {
 	for a := range k {
 		for b := range a {
 			from, to := a, b
@@ -123,13 +147,14 @@ func directionOf(counts []int, k int) (d direction) {
 			if there < back {
 				from, to, there, back = b, a, back, there
 			}
-			if there == 0 {
+			variance := squares[a*k+b]
+			if variance == 0 {
 				continue
 			}
 			difference, sum := float64(there-back), float64(there+back)
-			d.square += difference * difference / sum
+			d.square += difference * difference / variance
 			d.pairs++
-			d.edges += sum
+			d.edges += sum * sum / variance
 			if there-back > d.there-d.back {
 				d.from, d.to, d.there, d.back = from, to, there, back
 			}

@@ -138,9 +138,40 @@ func TestDirectionOf(t *testing.T) {
 		there, back int
 		want        bool
 	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
-		d := directionOf([]int{9, c.there, c.back, 9}, 2)
+		d := directionOf([]int{9, c.there, c.back, 9}, []float64{0, 0, float64(c.there + c.back), 0}, 2)
 		if d.evident() != c.want || max(d.there, d.back) != max(c.there, c.back) && c.there != c.back {
 			t.Errorf("%d and %d: %+v evident %v", c.there, c.back, d, d.evident())
+		}
+	}
+}
+
+// TestDirectionOfSamples: samples of few edges are as little evidence as few edges are, and where
+// each node has weights of its own, that states are rarer at some is none.
+func TestDirectionOfSamples(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const samples = 300
+	for edges, want := range map[int]bool{5: false, 60: true} {
+		a := Arrays{States: []int32{2}} // of species that are there ever more rarely
+		for range samples {
+			labels := make([]int32, edges+1)
+			for s := range labels {
+				if rng.Float64() < .9-.8*float64(s)/float64(edges) {
+					labels[s] = 1
+				}
+			}
+			a.Labels = append(a.Labels, labels)
+		}
+		for s := range int32(edges) {
+			a.Edges = append(a.Edges, [2]int32{0, s + 1})
+		}
+		for untied, want := range map[bool]bool{false: want, true: false} {
+			set, err := FromArrays(Manifest{States: []string{"x", "y"}}, Options{Untied: untied}, &a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.ContainsFunc(set.Warnings, func(w string) bool { return strings.Contains(w, "look directed") }); got != want {
+				t.Errorf("%d edges, untied %v: a note %v, want %v", edges, untied, got, want)
+			}
 		}
 	}
 }

@@ -79,7 +79,13 @@ func newSheet(path string, data []byte) (*sheet, error) {
 		if i == 0 {
 			name = strings.TrimSpace(strings.TrimPrefix(name, "#"))
 		}
+		if n, of := strings.CutPrefix(name, pandasUnnamed); of && n != "" && strings.Trim(n, "0123456789") == "" {
+			name = ""
+		}
 		s.header = append(s.header, strings.Clone(name))
+	}
+	if s.hasRowNames() {
+		s.header = slices.Insert(s.header, 0, "")
 	}
 	if other := separatorOf(line, "| "); len(s.header) == 1 && strings.ContainsRune(line, other) {
 		return fail(at, "separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
@@ -93,6 +99,24 @@ func newSheet(path string, data []byte) (*sheet, error) {
 		return fail(at, "put a line with the names of the columns first", "the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return s, nil
+}
+
+// pandasUnnamed begins what pandas calls a column without a name, such as an index that was written.
+const pandasUnnamed = "Unnamed: "
+
+// hasRowNames reports whether every row has one cell more than the header, as R's write.table
+// writes names of rows, which have no column.
+func (s *sheet) hasRowNames() bool {
+	r, rows := s.reader(), 0
+	for ; ; rows++ {
+		cells, err := r.Read()
+		if err != nil {
+			return err == io.EOF && rows > 1
+		}
+		if rows > 0 && len(cells) != len(s.header)+1 {
+			return false
+		}
+	}
 }
 
 // separatorOf returns the one of some separators that a line has most of; the first of
@@ -194,6 +218,27 @@ func (s *sheet) each(p *problems, use func(line int, cells []string)) {
 		line, _ := r.FieldPos(0)
 		use(line, cells)
 	}
+}
+
+// identifying returns the columns with a name whose cells all differ, with their cells.
+func (s *sheet) identifying() map[string]map[string]bool {
+	of := map[string]map[string]bool{}
+	for _, name := range s.header {
+		if name != "" {
+			of[name] = map[string]bool{}
+		}
+	}
+	s.each(&problems{}, func(_ int, cells []string) {
+		for i, cell := range cells {
+			name, cell := s.header[i], strings.TrimSpace(cell)
+			if of[name][cell] || missingCell(cell) {
+				delete(of, name)
+			} else if of[name] != nil {
+				of[name][strings.Clone(cell)] = true
+			}
+		}
+	})
+	return of
 }
 
 func blankRow(cells []string) bool {

@@ -35,6 +35,7 @@ type sheetGraph struct {
 	place        []int32          // [row] its node; nil: they are the same
 	texts        []int32          // [node] number of the label in labelTexts, −1 where it is hidden
 	splits       []string
+	otherIDs     map[string]map[string]bool // columns that could be that of identifiers; nil: not looked for
 	features     crf.Features
 	topology     *graph.Graph
 	reversed     int // see edgeTable
@@ -275,10 +276,11 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	g.byName = map[string]int32{}
 	p := &problems{file: s.path}
 	splits := map[string]string{} // one copy of each
+	alike := make([]alike, len(l.rules.Nodes))
 	s.each(p, func(line int, cells []string) {
 		name := strings.TrimSpace(cells[g.roles.id])
 		if before, twice := g.byName[name]; twice {
-			p.add(line, abbreviate(s.header[g.roles.id]), oneRow, "node %q is on line %d already", abbreviate(name), g.lines[before])
+			p.add(line, abbreviate(s.header[g.roles.id]), l.otherID(s, oneRow), "node %q is on line %d already", abbreviate(name), g.lines[before])
 			return
 		}
 		if name == "" {
@@ -296,6 +298,11 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 			text = l.labels.see(s.path, line, cells[g.roles.label])
 		}
 		g.texts = append(g.texts, text)
+		if text >= 0 && l.o.Recipe == nil {
+			for i := range alike {
+				alike[i].see(text, strings.TrimSpace(cells[f.at[i]]))
+			}
+		}
 		split := ""
 		if g.roles.split >= 0 {
 			cell, known := splits[strings.TrimSpace(cells[g.roles.split])]
@@ -315,8 +322,47 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	}
 	l.fail(p.errors()...)
 	l.warnUnknown(s, f)
+	for i := range alike {
+		if name := l.rules.Nodes[i].Name; alike[i].evident() {
+			l.warn("%s: column %q tells the label of all %d nodes that have one, by a value for each: say --columns ignore=%s if it was made of the labels", s.path, abbreviate(name), alike[i].seen, name)
+		}
+	}
 	l.run(func() { l.sortNodes(g, f) }, func() { l.freezeFeatures(s, f, &g.features) })
 }
+
+// alike is whether the cells of a column are labels by other names: each label goes with one
+// cell, and each cell with one label.
+type alike struct {
+	seen   int
+	cells  map[int32]string
+	labels map[string]int32
+	differ bool
+}
+
+func (a *alike) see(label int32, cell string) {
+	if a.differ {
+		return
+	}
+	if a.seen++; a.cells == nil {
+		a.cells, a.labels = map[int32]string{}, map[string]int32{}
+	}
+	had, known := a.cells[label]
+	of, taken := a.labels[cell]
+	if !known && !taken {
+		cell = strings.Clone(cell)
+		a.cells[label], a.labels[cell] = cell, label
+	} else if !known || !taken || had != cell || of != label {
+		a.differ, a.cells, a.labels = true, nil, nil
+	}
+}
+
+// evident reports whether that is not by chance: of two states as many labels as leastAlike are
+// of cells by chance once in a thousand columns.
+func (a *alike) evident() bool {
+	return !a.differ && len(a.cells) > 1 && a.seen-len(a.cells) >= leastAlike
+}
+
+const leastAlike = 10
 
 // sortNodes brings the nodes of a table into order.
 func (l *sheetLoader) sortNodes(g *sheetGraph, f *filler) {
@@ -328,6 +374,18 @@ func (l *sheetLoader) sortNodes(g *sheetGraph, f *filler) {
 		g.names, g.texts, g.splits = take(g.names, row), take(g.texts, row), take(g.splits, row)
 		f.reorder(row)
 	}
+}
+
+// otherID is a remedy for nodes that are there again: several graphs are in one table, or another
+// column identifies nodes, where none was named.
+func (l *sheetLoader) otherID(s *sheet, remedy string) string {
+	if s.column(graphNames...) >= 0 {
+		return "write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder"
+	}
+	if len(l.o.given(roleID)) > 0 {
+		return remedy
+	}
+	return remedy + ", or say by --columns id=NAME which column identifies the nodes"
 }
 
 // skipCell counts a label that is left unread.
@@ -500,6 +558,14 @@ func (g *sheetGraph) unknownNode(name string, cells []string) (remedy string) {
 	if at := g.columnsOfNodes(cells); len(at) == 2 {
 		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
 		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are the ends", abbreviate(u), abbreviate(v), u, v)
+	}
+	if g.otherIDs == nil {
+		g.otherIDs = g.nodes.identifying()
+	}
+	for _, column := range g.nodes.header {
+		if g.otherIDs[column][name] {
+			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes", abbreviate(column), column)
+		}
 	}
 	bare := strings.TrimLeft(name, "0")
 	for _, other := range g.names {

@@ -212,6 +212,76 @@ func TestSheetsColumns(t *testing.T) {
 	}
 }
 
+// TestSheetsOfPrograms: tables as R, pandas and GIS write them.
+func TestSheetsOfPrograms(t *testing.T) {
+	const edges = "FIPS,NEIGHBOUR\n37001,37003\n37003,37005\n"
+	open := func(nodes, edges string, columns ...string) (*Set, error) {
+		return Open(t.Context(), []string{writeFiles(t, sheets(nodes, edges))}, Options{Columns: columns})
+	}
+	names := func(set *Set, err error) string {
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		return fmt.Sprint(set.Names[0], set.Schema.NodeTypes[0].FeatureNames, set.Schema.EdgeTypes[0].FeatureNames)
+	}
+	// write.table of R has no name for the column of the names of rows, and pandas gives it one.
+	for nodes, want := range map[string]string{
+		"label\tx\n\"a\"\tu\t1\n\"b\"\tv\t2\n":                   "[a b] [x bias] [constant]",
+		"id\tlabel\tx\n\"1\"\t\"a\"\tu\t1\n\"2\"\t\"b\"\tv\t2\n": "[a b] [x bias] [constant]",
+		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n":              "[a b] [x bias] [constant]",
+		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":                     "[a b] [x bias] [constant]",
+		"id,label,Unnamed: x\na,u,1\nb,v,2\n":                    "[a b] [Unnamed: x bias] [constant]",
+	} {
+		if got := names(open(nodes, "source,target\na,b\n")); got != want {
+			t.Errorf("%q: %s, want %s", nodes, got, want)
+		}
+	}
+	if got := names(open("id,label\na,u\nb,v\n", "Unnamed: 0,source,target\n0,a,b\n")); got != "[a b] [bias] [constant]" {
+		t.Error(got)
+	}
+	_, err := open("id\tlabel\na\tu\t1\nb\tv\n", "source,target\na,b\n")
+	wantError(t, err, "nodes.csv:2: the number of cells is 3, the header has 2 columns")
+
+	// Of several columns that could identify nodes, the error names the one that does.
+	const counties = "OBJECTID,FIPS,NAME,label,pop\n1,37001,Lee,a,5\n2,37003,Clay,b,6\n3,37005,%s,a,7\n4,37007,Ash,a,7\n"
+	_, err = open(fmt.Sprintf(counties, "Lee"), edges)
+	wantError(t, err, `nodes.csv:4:NAME: node "Lee" is on line 2 already; keep one row for every node, or say by --columns id=NAME which column identifies the nodes`)
+	_, err = open(fmt.Sprintf(counties, "Dare"), edges)
+	wantError(t, err, `edges.csv:2:FIPS: there is no node "37001" in `, `nodes.csv; the column "FIPS" of that table has it: say --columns id=FIPS if it identifies the nodes`)
+	_, err = open(fmt.Sprintf(counties, "Dare"), "a,b\n5,6\n") // of people, and found twice
+	wantError(t, err, `edges.csv:2:a: there is no node "5" in `, "nodes.csv; give the node a row there, or leave this row out")
+	set, err := open(fmt.Sprintf(counties, "Lee"), edges, "id=FIPS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `nodes.csv: column "OBJECTID" counts the rows, and is a feature: say --columns ignore=OBJECTID if it measures nothing`; !strings.HasSuffix(set.Warnings[0], want) {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+}
+
+// TestLabelsTwice: a column that is the labels by other names is told of, and others are not.
+func TestLabelsTwice(t *testing.T) {
+	var nodes strings.Builder
+	nodes.WriteString("id,label,code,most,half,one\n")
+	for i := range 20 {
+		label := []string{"u", "v", ""}[i%3]
+		fmt.Fprintf(&nodes, "n%d,%s,%d,%d,%d,c\n", i, label, 7-i%3, 7-i%3+i/18, i%2)
+	}
+	set := mustOpen(t, writeFiles(t, sheets(nodes.String(), "source,target\nn0,n1\n")), Options{})
+	var told []string
+	for _, w := range set.Warnings {
+		if strings.Contains(w, "tells the label") {
+			told = append(told, w)
+		}
+	}
+	if len(told) != 1 || !strings.HasSuffix(told[0], `nodes.csv: column "code" tells the label of all 14 nodes that have one, by a value for each: say --columns ignore=code if it was made of the labels`) {
+		t.Errorf("notes %q", told)
+	}
+	_, err := Open(t.Context(), []string{writeFiles(t, sheets("graph,id,label\n1,a,u\n1,b,v\n2,a,u\n", "source,target\na,b\n"))}, Options{})
+	wantError(t, err, `node "a" is on line 2 already; write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder`)
+}
+
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
 		c := newSurvey("c", false)

@@ -93,7 +93,7 @@ terms without inference.`,
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this folder, on a disk: for networks larger than memory")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
-	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with few labels, as held-out ones decide)")
+	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with hidden labels, as held-out ones decide)")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
 	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none is known, such a gap of the inference (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5 unless --tol is given)")

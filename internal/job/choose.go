@@ -26,7 +26,7 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Choice is what was chosen by folds of labels, where most labels of a network are hidden: in
+// Choice is what was chosen by folds of labels, where labels of a network are hidden: in
 // the run folder and in result.json.
 type Choice struct {
 	Chosen Candidate `json:"chosen"`
@@ -73,8 +73,12 @@ func (c Candidate) edgesText() string {
 
 const (
 	// leastLabels is how many known labels folds take. With more than mostLabels, or more than
-	// mostPairs of states on edges, a choice would take longer than minutes, and edges are learned.
-	leastLabels, mostLabels, mostPairs = 2 * mostFolds, 2000, 1 << 20
+	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
+	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
+	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
+	// mostKnown is the share of known labels up to which the others are taken for what is to be
+	// predicted from these, as the folds are.
+	mostKnown = 0.9
 	// choiceHops is the largest number that is tried: further neighbours add little, and
 	// fill sparse features.
 	choiceHops = 2
@@ -102,6 +106,9 @@ type choice struct {
 	known   []int32 // nodes with labels
 	started time.Time
 	state   choiceState
+	// usual is, with labels of most nodes, what is learned where no label is hidden, and the first
+	// finalist: it stays, unless another is surely better. nil: there is none.
+	usual *trial
 }
 
 // choiceState is how far a choice has come.
@@ -138,6 +145,17 @@ func (t *trial) loss() float64 {
 	return sum / float64(len(t.Loss))
 }
 
+// score is what trials are compared by.
+func (t *trial) score() float64 { return t.loss() + t.penalty() }
+
+// penalty is a label's share of the normal prior of deviation 1 that weights have, of a rule's: they
+// are half of its strength on either side of their middle. Where all labels that were held out are
+// right, the loss alone falls with any strength.
+func (t *trial) penalty() float64 {
+	half := t.rule().strength / 2
+	return half * half / 2 / float64(len(t.Loss))
+}
+
 func (t *trial) accuracy() float64 {
 	hits := 0
 	for _, hit := range t.Hit {
@@ -148,10 +166,18 @@ func (t *trial) accuracy() float64 {
 	return float64(hits) / float64(len(t.Hit))
 }
 
-// moreAccurate reports whether more labels are right than another has, by over one standard error:
+// surelyBetter reports whether the score is smaller than another's, and that or the accuracy is
+// better by over two standard errors: what is chosen of many seems better than it is.
+func (t *trial) surelyBetter(other *trial) bool {
+	const errors = 2
+	behind, err := apart(other, t)
+	return behind > errors*err || behind > 0 && t.moreAccurate(other, errors)
+}
+
+// moreAccurate reports whether more labels are right than another has, by so many standard errors:
 // if neither were better, the difference would have the variance of the number of labels that one alone
 // has right (McNemar, 1947).
-func (t *trial) moreAccurate(other *trial) bool {
+func (t *trial) moreAccurate(other *trial, errors int) bool {
 	gained, lost := 0, 0
 	for i, hit := range t.Hit {
 		switch {
@@ -161,7 +187,7 @@ func (t *trial) moreAccurate(other *trial) bool {
 			lost++
 		}
 	}
-	return gained > lost && (gained-lost)*(gained-lost) > gained+lost
+	return gained > lost && (gained-lost)*(gained-lost) > errors*errors*(gained+lost)
 }
 
 // labelFold are known labels, by their number, that are held out, and all labels without them.
@@ -177,14 +203,24 @@ type hopped struct {
 	fitted map[float64][]*crf.Model // by prior: of each fold
 }
 
-// chooses reports whether options and data leave it open how edges are made, and most
-// labels of one network are hidden.
+// chooses reports whether options and data leave it open how edges are made, and labels of one
+// network are hidden. Where most are known, that must be to compare with what is usual.
 func (p *Prepared) chooses() bool {
+	return p.choosesByLabels() && p.pairsAllow() && (p.mostHidden() || p.triesTogether()) && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+}
+
+// choosesByLabels reports it without a look at features.
+func (p *Prepared) choosesByLabels() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
-		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.mostHidden() && p.everyTypeSeen() &&
-		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && len(knownLabels(p.Problem.Data[0])) <= mostLabels && p.pairsAllow() &&
-		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.knownShare() <= mostKnown && p.everyTypeSeen() &&
+		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && (!p.large() || p.mostHidden() && (p.Group == nil || p.Group.Size() == 1))
+}
+
+// large reports whether one fold, and the candidates that cost least, are all there is time for.
+func (p *Prepared) large() bool {
+	in := p.Problem.Data[0]
+	return len(knownLabels(in)) > mostLabels || pairsOf(in) > mostPairs
 }
 
 // pairsAllow reports whether a choice takes no more than minutes, and leaves out nothing that edges
@@ -192,7 +228,7 @@ func (p *Prepared) chooses() bool {
 func (p *Prepared) pairsAllow() bool {
 	pairs := pairsOf(p.Problem.Data[0])
 	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Features > 1 || t.Copies > 0 })
-	return pairs <= togetherPairs || pairs <= mostPairs && !featured
+	return pairs <= togetherPairs || pairs <= largestPairs && !featured
 }
 
 // asksHow reports whether options say how a run on edges is to be made.
@@ -354,17 +390,31 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 	}
 	var finalists []*trial
 	given := c.p.Set.Recipe.Hops
-	for hops := given; hops <= max(given, choiceHops); hops++ {
+	most := max(given, choiceHops)
+	if c.p.large() {
+		most = given
+	}
+	for hops := given; hops <= most; hops++ {
 		if ok, err := c.prepare(ctx, hops); err != nil {
 			return nil, err
 		} else if !ok {
 			break
 		}
+		if hops == given && !c.p.mostHidden() {
+			usual, err := c.try(ctx, hops, prior, edgeRule{name: edgesTogether})
+			if err != nil && !errors.As(err, new(*learn.DivergedError)) {
+				return nil, err
+			}
+			if err == nil {
+				c.tell(usual)
+				c.usual, finalists = usual, append(finalists, usual)
+			}
+		}
 		alone, err := c.climbPrior(prior, func(prior float64) (*trial, error) { return c.try(ctx, hops, prior, edgeRule{}) })
 		if err != nil {
 			return nil, err
 		}
-		c.tell(alone)
+		c.tell(c.simplest(alone))
 		finalists = append(finalists, alone)
 		for _, name := range []string{edgesPotts, edgesMoments} {
 			found, err := c.climbEdges(ctx, alone, name)
@@ -372,7 +422,7 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 				return nil, err
 			}
 			if found != nil {
-				c.tell(found)
+				c.tell(c.simplest(found))
 				finalists = append(finalists, found)
 			}
 		}
@@ -390,7 +440,6 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 
 // tell tells of the best of a kind, as decide takes it.
 func (c *choice) tell(t *trial) {
-	t = c.simplest(t)
 	if c.run.watch.Candidate != nil {
 		c.run.watch.Candidate(Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges, Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy())})
 	}
@@ -399,7 +448,7 @@ func (c *choice) tell(t *trial) {
 // climbPrior narrows a prior in steps of 2 as long as that is better; 0 is the only one.
 func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error)) (*trial, error) {
 	best, err := try(from)
-	if err != nil || from == 0 {
+	if err != nil || from == 0 || c.p.large() {
 		return best, err
 	}
 	for prior := from / 2; prior >= leastPrior && !c.late(); prior /= 2 {
@@ -415,10 +464,15 @@ func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error
 	return best, nil
 }
 
+// triesTogether reports whether edges that are learned with nodes are compared.
+func (p *Prepared) triesTogether() bool {
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
+}
+
 // tryTogether measures edges that are learned with nodes, where that takes no more than
 // seconds; nil where it does, or diverges, or would not begin with node features alone.
 func (c *choice) tryTogether(ctx context.Context, alone *trial) (*trial, error) {
-	if pairsOf(c.p.Problem.Data[0]) > togetherPairs || c.late() || !c.p.everyStateSeen() {
+	if u := c.usual; c.late() || !c.p.triesTogether() || u != nil && u.Hops == alone.Hops && u.Prior == alone.Prior {
 		return nil, nil
 	}
 	t, err := c.try(ctx, alone.Hops, alone.Prior, edgeRule{name: edgesTogether})
@@ -426,7 +480,7 @@ func (c *choice) tryTogether(ctx context.Context, alone *trial) (*trial, error) 
 		return nil, nil
 	}
 	if err == nil {
-		c.tell(t)
+		c.tell(c.simplest(t))
 	}
 	return t, err
 }
@@ -447,7 +501,7 @@ func (c *choice) climbEdges(ctx context.Context, alone *trial, name string) (*tr
 			return false, nil
 		}
 		next, err := at(prior, s)
-		if err != nil || best != nil && next.loss() >= best.loss() {
+		if err != nil || best != nil && next.score() >= best.score() {
 			return false, err
 		}
 		best, strength = next, s
@@ -477,7 +531,7 @@ func (c *choice) climbEdges(ctx context.Context, alone *trial, name string) (*tr
 			return nil, err
 		}
 	}
-	if _, err := climb(alone.Prior); err != nil || alone.Prior == 0 {
+	if _, err := climb(alone.Prior); err != nil || alone.Prior == 0 || c.p.large() {
 		return best, err
 	}
 	for _, factor := range []float64{.5, 2} {
@@ -519,22 +573,30 @@ func rounded(x float64) float64 {
 // first, which is the simplest, unless another is more accurate by over one standard error: with
 // few labels, differences that are smaller say nothing.
 func (c *choice) decide(finalists []*trial) *Choice {
-	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.loss(), b.loss()) })
+	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
 	for i, t := range finalists {
-		finalists[i] = c.simplest(t)
+		if t != c.usual {
+			finalists[i] = c.simplest(t)
+		}
 	}
 	made := &Choice{Metric: fmt.Sprintf("log_loss by %d folds of %d labels", len(c.parts), len(c.known))}
+	if len(c.parts) == 1 {
+		made.Metric = fmt.Sprintf("log_loss by one fold of %d labels", len(c.known))
+	}
 	chosen := -1
 	for i, t := range finalists {
-		behind, err := apart(t.Loss, best.Loss)
+		behind, err := apart(t, best)
 		made.Candidates = append(made.Candidates, Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges,
 			Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy()), Error: runfolder.Float(err)})
-		if behind > err {
+		if behind > err || t == c.usual {
 			continue
 		}
-		if chosen < 0 || t.moreAccurate(finalists[chosen]) {
+		if chosen < 0 || t.moreAccurate(finalists[chosen], 1) {
 			chosen = i
 		}
+	}
+	if c.usual != nil && (chosen < 0 || !finalists[chosen].surelyBetter(c.usual)) {
+		chosen = 0
 	}
 	made.Chosen, made.Seconds = made.Candidates[chosen], c.spent()
 	if made.Chosen.Edges == edgesTogether {
@@ -552,7 +614,7 @@ func (c *choice) simplest(of *trial) *trial {
 		if t.Hops != of.Hops || t.rule().name != of.rule().name {
 			continue
 		}
-		behind, err := apart(t.Loss, of.Loss)
+		behind, err := apart(t, of)
 		if behind <= err && cmp.Or(cmp.Compare(t.Prior, simplest.Prior), cmp.Compare(math.Abs(t.rule().strength), math.Abs(simplest.rule().strength))) < 0 {
 			simplest = t
 		}
@@ -560,8 +622,9 @@ func (c *choice) simplest(of *trial) *trial {
 	return simplest
 }
 
-// apart is the mean difference of x to y, and its standard error.
-func apart(x, y []float64) (mean, err float64) {
+// apart is the mean difference of the scores of a and b, and its standard error.
+func apart(a, b *trial) (mean, err float64) {
+	x, y := a.Loss, b.Loss
 	n := float64(len(x))
 	for i := range x {
 		mean += (x[i] - y[i]) / n
@@ -571,16 +634,25 @@ func apart(x, y []float64) (mean, err float64) {
 		d := x[i] - y[i] - mean
 		squares += d * d
 	}
-	return mean, math.Sqrt(squares / (n - 1) / n)
+	return mean + a.penalty() - b.penalty(), math.Sqrt(squares / (n - 1) / n)
 }
 
 // divide makes the folds.
 func (c *choice) divide(labels []int32) {
+	parts := dealLabels(c.p.Problem.Data[0], c.p.Options.Seed)
+	if c.p.large() {
+		parts = parts[:1]
+		held := slices.Sorted(slices.Values(parts[0]))
+		c.known = slices.DeleteFunc(c.known, func(s int32) bool {
+			_, found := slices.BinarySearch(held, s)
+			return !found
+		})
+	}
 	number := map[int32]int{}
 	for i, s := range c.known {
 		number[s] = i
 	}
-	for _, held := range dealLabels(c.p.Problem.Data[0], c.p.Options.Seed) {
+	for _, held := range parts {
 		f := labelFold{left: slices.Clone(labels)}
 		for _, s := range held {
 			if i, compared := number[s]; compared {
@@ -752,6 +824,9 @@ func (c *choice) measure(ctx context.Context, t *trial, data *hopped, m *crf.Mod
 		numbers = nil
 	}
 	w := infer.Predictor{Model: m, Counting: numbers, Limits: evaluationLimits}
+	if len(c.parts) == 1 {
+		w.Threads = c.p.Options.Threads
+	}
 	beliefs, err := w.Predict(ctx, in, part.left)
 	if err != nil {
 		return err
@@ -848,7 +923,7 @@ func readChoice(file string) (made *Choice, err error) {
 
 // note says what was chosen.
 func (c *Choice) note() string {
-	text := fmt.Sprintf("most labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), orNone(c.Chosen.Edges), c.Chosen.Hops)
+	text := fmt.Sprintf("labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), orNone(c.Chosen.Edges), c.Chosen.Hops)
 	if c.Chosen.Prior > 0 {
 		text += fmt.Sprintf(" --prior %g", c.Chosen.Prior)
 	}
@@ -860,6 +935,9 @@ func (c *Choice) note() string {
 	text += fmt.Sprintf("; of %s %.4f, %s", first, first.Loss, percent(float64(first.Accuracy)))
 	if slices.ContainsFunc(c.Candidates, func(x Candidate) bool { return x.Loss < c.Chosen.Loss }) {
 		text += "; of those within one standard error of the smallest log loss, the simplest is chosen, unless another is more accurate by over one"
+		if first.Edges == edgesTogether {
+			text += "; and edges together, unless that is better by over two"
+		}
 	}
 	return text
 }

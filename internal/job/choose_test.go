@@ -30,6 +30,7 @@ type blocks struct {
 	noise                 float64 // deviation of features, whose means are 1 apart
 	known                 int     // nodes with labels to learn from
 	seed                  uint64
+	bare                  bool // nodes have no features
 }
 
 // tables writes the graph as tables with a header.
@@ -39,7 +40,11 @@ func (b blocks) tables(t *testing.T) []string {
 	state := make([]int, b.nodes)
 	var nodes, edges strings.Builder
 	nodes.WriteString("id,label,split")
-	for j := range 2 * b.states {
+	columns := 2 * b.states
+	if b.bare {
+		columns = 0
+	}
+	for j := range columns {
 		fmt.Fprintf(&nodes, ",x%d", j)
 	}
 	nodes.WriteString("\n")
@@ -50,7 +55,7 @@ func (b blocks) tables(t *testing.T) []string {
 			split = "train"
 		}
 		fmt.Fprintf(&nodes, "n%d,s%d,%s", i, state[i], split)
-		for j := range 2 * b.states {
+		for j := range columns {
 			x := b.noise * r.NormFloat64()
 			if j == state[i] {
 				x++
@@ -117,6 +122,8 @@ func TestChooseByFolds(t *testing.T) {
 	}{
 		{"equal neighbours", blocks{nodes: 400, states: 3, degree: 6, same: .85, noise: 1.2, known: 60, seed: 1}, .15, true, 1, choiceHops},
 		{"other neighbours", blocks{nodes: 400, states: 3, degree: 8, same: .03, noise: .7, known: 60, seed: 2}, .05, true, -1, choiceHops},
+		{"no features", blocks{nodes: 400, states: 3, degree: 6, same: .85, known: 60, seed: 1, bare: true}, .3, true, 1, 0},
+		{"labels of most", blocks{nodes: 400, states: 3, degree: 8, same: .03, noise: 1.2, known: 280, seed: 2}, .2, true, -1, 0},
 		{"any neighbours", blocks{nodes: 400, states: 3, degree: 6, same: -1, noise: .7, known: 60, seed: 3}, -.03, false, 0, 0},
 	} {
 		task := c.of.few(t, true)
@@ -303,6 +310,16 @@ func TestWhatIsChosen(t *testing.T) {
 		}
 	}
 	paths := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.tables(t)
+	for known, want := range map[int]bool{60: true, 90: true, 91: false, 100: false} {
+		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
+		set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := prepare(t, Options{}, Task{Set: set}); p.choosing != want {
+			t.Errorf("%d of 100 labels known: %v, want %v", known, p.choosing, want)
+		}
+	}
 	given := train(t, Options{Prior: 2}, fewOf(t, paths, dataset.Options{Observed: "train", Hops: 3}, false), nil).Summary.Choice
 	for _, c := range given.Candidates {
 		if c.Hops != 3 || c.Prior != 0 {
@@ -440,6 +457,68 @@ func TestDecide(t *testing.T) {
 		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
+	}
+	// With labels of most nodes, what is usual stays unless another is surely better.
+	usual := made(edgesTogether, .5, 50)
+	for name, c := range map[string]struct {
+		other *trial
+		want  string
+	}{
+		"surely":              {made("potts:1", .4, 50), "potts:1"},
+		"by noise":            {noisy(made("potts:1", .47, 50), .2), edgesTogether},
+		"by noise, and right": {noisy(made("potts:1", .47, 55), .2), "potts:1"},
+		"one label more":      {noisy(made("potts:1", .47, 51), .2), edgesTogether},
+		"right, of more loss": {made("potts:1", .6, 60), edgesTogether},
+	} {
+		x := choice{p: &Prepared{}, known: make([]int32, n), parts: make([]labelFold, mostFolds), usual: usual}
+		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges != c.want {
+			t.Errorf("%s: %v", name, got.Chosen)
+		}
+	}
+}
+
+// TestStrengthOfFewLabels: where all labels that are held out are right, edges are no stronger than a
+// prior of weights allows.
+func TestStrengthOfFewLabels(t *testing.T) {
+	t.Parallel()
+	r := train(t, Options{}, blocks{nodes: 100, states: 2, degree: 10, same: 1, known: 12, seed: 1, bare: true}.few(t, true), nil)
+	rule, err := parseEdges(r.Summary.Edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := r.Summary.Choice.Chosen; made.Accuracy != 1 || rule.strength == 0 || rule.strength > 3 {
+		t.Errorf("chosen is %v, of accuracy %v", made, made.Accuracy)
+	}
+}
+
+// TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
+// little.
+func TestChoiceOfManyLabels(t *testing.T) {
+	t.Parallel()
+	b := blocks{nodes: 6000, states: 3, degree: 6, same: .85, noise: 1.2, known: mostLabels + 50, seed: 1}
+	task := b.few(t, true)
+	r := train(t, Options{}, task, nil)
+	made := r.Summary.Choice
+	if made == nil {
+		t.Fatalf("nothing was chosen; notes %q", r.Summary.Notes)
+	}
+	got, learned := r.Scores[0].Score, train(t, Options{Edges: edgesTogether, MaxPasses: 100}, task, nil).Scores[0].Score
+	t.Logf("%s: %v; accuracy %.3f, log loss %.3f; together %.3f, %.3f", made.Metric, made.Chosen, got.Accuracy(), got.MeanLogLoss(), learned.Accuracy(), learned.MeanLogLoss())
+	if made.Metric != "log_loss by one fold of 410 labels" || got.Accuracy() < learned.Accuracy()+.05 || got.MeanLogLoss() > learned.MeanLogLoss() {
+		t.Errorf("%s: %v", made.Metric, made.Candidates)
+	}
+	for _, c := range made.Candidates {
+		if c.Hops != 0 || c.Prior != 1 {
+			t.Errorf("%v was tried", c)
+		}
+	}
+	b.known = b.nodes * 3 / 4
+	set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if prepare(t, Options{}, Task{Set: set}).choosing {
+		t.Error("many labels, of most nodes, leave something to choose")
 	}
 }
 

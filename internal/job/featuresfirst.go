@@ -32,13 +32,16 @@ func (p *Prepared) everyTypeSeen() bool {
 	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return !slices.Contains(of, true) })
 }
 
-// mostHidden reports whether edges are learned, of nodes with features, most of whose labels
-// are hidden.
-func (p *Prepared) mostHidden() bool {
+// mostHidden reports whether edges are learned, of nodes most of whose labels are hidden.
+func (p *Prepared) mostHidden() bool { return p.knownShare() < fewLabels }
+
+// knownShare is the share of labels that are known of networks whose edges are learned with
+// weights of nodes, if only of their bias; 1 where none are.
+func (p *Prepared) knownShare() float64 {
 	o := &p.Options
 	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact ||
-		!slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 1 }) {
-		return false
+		!slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
+		return 1
 	}
 	known, all, edges := 0, 0, 0
 	for _, in := range p.Problem.Data {
@@ -52,7 +55,10 @@ func (p *Prepared) mostHidden() bool {
 			}
 		}
 	}
-	return edges > 0 && float64(known) < fewLabels*float64(all)
+	if edges == 0 || all == 0 {
+		return 1
+	}
+	return float64(known) / float64(all)
 }
 
 // statesSeen reports of every state of every type of nodes whether it has a label.

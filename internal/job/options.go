@@ -54,8 +54,8 @@ type Options struct {
 	NoEdges        bool   // node features alone
 	// Edges says how the weights of edges come about. together: they are learned with those
 	// of nodes. potts:J and moments:S: node weights are learned without edges, and a rule makes
-	// those of edges. auto, or "": together; but where most labels of one network are
-	// hidden, what predicts best the known labels that are held out, in folds.
+	// those of edges. auto, or "": together; but where a tenth of the labels of one network
+	// are hidden, or more, what predicts best the known labels that are held out, in folds.
 	Edges string
 	// Memory bounds, in bytes, what the training takes beside its data, as
 	// learn.Settings.Memory.

@@ -267,6 +267,24 @@ def test_mistakes() -> None:
     wants(r"^y\[2\] has the shape \[3\], want \[17\]", y=[*y[:2], y[2][:3]])
 
 
+def test_data_frames() -> None:
+    """Truth values beside numbers are numbers, and NA of pandas hides a label as None does."""
+    pandas = pytest.importorskip("pandas")
+    graphs, labels = rings(1)
+    x, edges, y = graphs[0].x, graphs[0].edges, np.array(["in", "out", "at"], object)[labels[0]]
+    x = np.c_[x, x[:, 0] > 0.5]
+    frame = pandas.DataFrame({f"f{k}": x[:, k] for k in range(4)}).astype({"f3": bool})
+    some = np.where(np.arange(len(y)) % 4 == 0, None, y)
+    want = GraphCRF().fit(Graph(x, edges), some)
+    got = GraphCRF().fit(Graph(frame, edges), pandas.array(some, dtype="string"))
+    assert all(np.array_equal(got.coef_[k], want.coef_[k]) for k in want.coef_)
+    assert np.array_equal(GraphCRF().fit(Graph(x, edges), pandas.Series(some)).coef_["node"], want.coef_["node"])
+    numbers = pandas.array([None if k % 4 == 0 else n for k, n in enumerate(labels[0].tolist())], dtype="Int64")
+    assert GraphCRF().fit(Graph(x, edges), numbers).coef_["node"].shape == want.coef_["node"].shape
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x\[2, 4\] is 'a', want a number"):
+        GraphCRF().fit(Graph(frame.assign(town=[0, 1, *"abcdefghijklm"]), edges), y)
+
+
 def test_edges_of_networkx() -> None:
     networkx = pytest.importorskip("networkx")
     rng = np.random.default_rng(4)

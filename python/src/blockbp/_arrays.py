@@ -154,9 +154,19 @@ def numeric(x: Any, dimensions: int, what: str, shape: str) -> NDArray[Any]:
     array = np.asarray(x)
     if array.ndim != dimensions:
         raise ValueError(f"{what} has the shape {list(array.shape)}, want {shape}")
+    if array.dtype.kind == "O":  # as of a data frame with truth values among its columns
+        numbers = np.array([_is_number(v) for v in array.reshape(-1)], bool)
+        if not numbers.all():
+            at = np.unravel_index(int(np.flatnonzero(~numbers)[0]), array.shape)
+            raise ValueError(f"{what}[{', '.join(map(str, at))}] is {array[at]!r}, want a number; pandas.get_dummies makes numbers of texts")
+        array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{what} holds {array.dtype}, want numbers")
     return array
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, np.number, np.bool_)) and not isinstance(value, np.complexfloating)
 
 
 class Labels:
@@ -267,13 +277,20 @@ def _known(y: Any, hidden: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if array.dtype.kind == "f":
         known = ~np.isnan(array)
     elif array.dtype.kind == "O":
-        known = np.array([v is not None and v == v for v in array.reshape(-1)], bool).reshape(array.shape)
+        known = np.array([_is_there(v) for v in array.reshape(-1)], bool).reshape(array.shape)
     if hidden is not None and not (array.dtype.kind in "US" and not isinstance(hidden, str)):
-        same = array == hidden
-        known &= ~np.broadcast_to(np.asarray(same, bool), array.shape)
+        known[known] = ~np.broadcast_to(np.asarray(array[known] == hidden, bool), int(known.sum()))
     if mask is not None:
         known &= ~mask
     return array, known
+
+
+def _is_there(label: Any) -> bool:
+    """Report whether a label is neither None nor NaN, nor NA of pandas, whose comparisons have no truth."""
+    try:
+        return label is not None and bool(label == label)
+    except TypeError:
+        return False
 
 
 def classes_of(names: Sequence[str], kind: str | None = None) -> NDArray[Any]:
