@@ -41,8 +41,9 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind)
-	if len(list) > 0 && o.Kind == "" && o.Recipe != nil {
-		// A folder may hold several kinds of data; the model knows which to read.
+	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, isNoText)) {
+		// A folder may hold several kinds of data, and text look like another; the model knows
+		// which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
 		}
@@ -189,20 +190,27 @@ func candidates(path string) ([]string, error) {
 	return found, nil
 }
 
+// isNoText reports whether the name of a file is that of arrays or of a table with commas.
+func isNoText(path string) bool {
+	return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path))
+}
+
 func isFolder(path string) bool {
 	stat, err := os.Stat(path)
 	return err == nil && stat.IsDir()
 }
 
 func fileCandidates(path string) []string {
-	name := filepath.Base(path)
+	name, extension := filepath.Base(path), filepath.Ext(path)
 	switch {
-	case slices.Contains(textExtensions, filepath.Ext(name)), slices.Contains(plainExtensions, filepath.Ext(name)) && isText(path):
+	case slices.Contains(textExtensions, extension), slices.Contains(plainExtensions, extension) && isText(path):
 		return []string{KindText}
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
-	case slices.Contains(tableExtensions, filepath.Ext(name)):
+	case slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path)):
 		return []string{KindGraph}
+	case isSentences(path):
+		return []string{KindText}
 	}
 	return nil
 }
