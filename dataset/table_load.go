@@ -458,7 +458,7 @@ func (l *loader) freezeGraph(g graphParts) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodesPath, spec)
+	l.freeze(g.nodesPath, spec, nil)
 	l.set.Splits = append(l.set.Splits, g.splits)
 	names := g.names
 	if unnamed(names) {

@@ -175,6 +175,17 @@ func TestTextWarns(t *testing.T) {
 	}
 }
 
+// TestTextForbidden: what is forbidden is told with its lines.
+func TestTextForbidden(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.conll": "a O\n\nb O\nc I\n\nd B\ne O\nf I\n", ManifestName: `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`})
+	_, list := Check(t.Context(), []string{folder}, Options{})
+	if len(list) != 2 {
+		t.Fatalf("problems %q", list)
+	}
+	wantError(t, list[0], `a.conll:4: the pair O, I of edge type "next" is forbidden; correct the labels, or what dataset.json forbids`)
+	wantError(t, list[1], "a.conll:8: the pair O, I")
+}
+
 // TestTextByContent: sentences are text by any name; lines that no empty one separates may be
 // something else.
 func TestTextByContent(t *testing.T) {

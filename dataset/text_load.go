@@ -123,6 +123,7 @@ type textLoader struct {
 type textSentence struct {
 	name   string
 	path   string
+	lines  []int32
 	edges  []int32
 	types  []int32 // of edges; nil: all follow each other
 	words  []string
@@ -337,7 +338,7 @@ func (l *textLoader) read(f *textFile) {
 	number := 0
 	f.sentences(func(s *sentence) {
 		number++
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, start: []int{0}}
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
 		for i, fields := range s.tokens {
 			l.emit(p, s, i, func(name []byte, value float64) {
 				if j, known := l.attributes[string(name)]; known {
@@ -463,7 +464,9 @@ func (l *textLoader) finish() {
 	}
 	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 	for i := range l.sentences {
-		l.run(func() { l.build(&l.sentences[i], of) })
+		if len(l.problems) < mostPerFile {
+			l.build(&l.sentences[i], of)
+		}
 	}
 }
 
@@ -524,6 +527,6 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 		}
 		spec.Labels = [][]int32{labels}
 	}
-	l.freeze(t.path, spec)
+	l.freeze(t.path, spec, t.lines)
 	l.set.Names = append(l.set.Names, t.words)
 }
