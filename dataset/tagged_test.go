@@ -175,6 +175,18 @@ func TestTextWarns(t *testing.T) {
 	}
 }
 
+// TestTextUnknown: columns that are read as attributes have nothing that a model knows.
+func TestTextUnknown(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{})
+	model := Options{Schema: &trained.Schema, Recipe: &trained.Recipe, NoLabels: true}
+	for text, want := range map[string]int{"Ann NNP\nsees VBZ\n": 1, "O\tw=of\t__BOS__\n": 0, "O\nO\n": 0} {
+		set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": text}), model)
+		if len(set.Warnings) != want || want > 0 && !strings.Contains(set.Warnings[0], "b.conll: the model knows none of the attributes") {
+			t.Errorf("%q: warnings %q", text, set.Warnings)
+		}
+	}
+}
+
 // TestTextForbidden: what is forbidden is told with its lines.
 func TestTextForbidden(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"a.conll": "a O\n\nb O\nc I\n\nd B\ne O\nf I\n", ManifestName: `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`})

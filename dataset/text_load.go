@@ -335,13 +335,15 @@ func (l *textLoader) label(fields []string) string {
 func (l *textLoader) read(f *textFile) {
 	p := &problems{file: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
-	number := 0
+	number, attributes, known := 0, 0, 0
 	f.sentences(func(s *sentence) {
 		number++
 		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
 		for i, fields := range s.tokens {
 			l.emit(p, s, i, func(name []byte, value float64) {
-				if j, known := l.attributes[string(name)]; known {
+				attributes++
+				if j, found := l.attributes[string(name)]; found {
+					known++
 					t.column, t.value = append(t.column, j), append(t.value, value)
 				}
 			})
@@ -370,6 +372,9 @@ func (l *textLoader) read(f *textFile) {
 	})
 	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence && l.rules.Form == textColumns {
 		l.long = append(l.long, *last)
+	}
+	if attributes > 0 && known == 0 {
+		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it learned from?", f.path)
 	}
 	l.fail(p.errors()...)
 	f.text = "" // no longer needed
