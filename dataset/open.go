@@ -122,12 +122,29 @@ func detect(path, wanted string) (string, error) {
 	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
 		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
 	}
+	if file := dataInside(path); file != "" {
+		return "", &Error{File: path, Problem: "the names of its files tell no kind of data", Remedy: "name those to read, such as " + file}
+	}
 	return "", &Error{
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
 		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
 	}
 }
+
+// dataInside returns the first file in a folder that could be data if it was named, or "".
+func dataInside(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); !e.IsDir() && slices.Contains(fileCandidates(path), KindText) {
+			return path
+		}
+	}
+	return ""
+}
+
+// asTaggedText is how sentences are written.
+const asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
 
 // conversion is how to turn a format that is not read into one that is.
 type conversion struct {
@@ -142,6 +159,8 @@ var conversions = []conversion{
 	{"a GraphML file", networkxToTables("networkx.read_graphml"), []string{".graphml"}},
 	{"a GML file", networkxToTables("networkx.read_gml"), []string{".gml"}},
 	{"a GEXF file", networkxToTables("networkx.read_gexf"), []string{".gexf"}},
+	{"a compressed file", "unpack it", []string{".gz", ".bz2", ".xz", ".zst", ".zip"}},
+	{"a file of JSON lines", "write tables of nodes and edges; or, of sentences, " + asTaggedText, []string{".jsonl"}},
 	{"a JSON file", networkxToTables("networkx.node_link_graph of its content, if it is of networkx"), []string{".json"}},
 	{"an array without a name", `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`, []string{".npy"}},
 	{"a MATLAB file", `write its arrays as npz, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`, []string{".mat"}},
