@@ -175,6 +175,22 @@ func TestTextWarns(t *testing.T) {
 	}
 }
 
+// TestTextNewLabels: a few that training has not seen are not compared; many are a mistake.
+func TestTextNewLabels(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "x A\ny B\n"}), Options{})
+	model := Options{Schema: &trained.Schema, Recipe: &trained.Recipe}
+	some := strings.Repeat("x A\ny B\n", 10)
+	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": some + "z C\n"}), model)
+	if labels := set.Instances[0].Samples()[0]; labels[19] != 1 || labels[20] != -1 || !strings.HasPrefix(set.Warnings[0], `1 of 21 labels are not compared: the model has no such states, as "C" of `) || !strings.HasSuffix(set.Warnings[0], "b.conll:21") {
+		t.Errorf("labels %v, warnings %q", labels, set.Warnings)
+	}
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\nz D\n"})}, model)
+	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+	model.Learning = true
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\n"})}, model)
+	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+}
+
 // TestTextUnknown: columns that are read as attributes have nothing that a model knows.
 func TestTextUnknown(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{})
