@@ -280,7 +280,7 @@ func (l *imageLoader) freezeAll() {
 		case err != nil:
 			l.fail(&Error{File: l.images[i].features.path, Problem: err.Error(), Cause: err})
 		case specs[i].Graph != nil: // the context did not end before
-			l.freeze(l.images[i].image.Path, specs[i])
+			l.freeze(l.images[i].image.Path, specs[i], nil)
 		}
 	}
 }

@@ -269,8 +269,9 @@ func (l *loader) completeSchema() {
 }
 
 // freeze adds an instance made of sound data: what is left to be found wrong is a
-// misfit with the schema, or a label that it forbids.
-func (l *loader) freeze(file string, spec crf.InstanceSpec) {
+// misfit with the schema, or a label that it forbids. lines are those of nodes; nil: nodes
+// have none.
+func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 	in, err := crf.NewInstance(&l.set.Schema, spec)
 	if err != nil {
 		problem := &Error{File: file, Problem: err.Error(), Cause: err}
@@ -288,7 +289,16 @@ func (l *loader) freeze(file string, spec crf.InstanceSpec) {
 			if l.o.Schema != nil {
 				forbidder = "the model"
 			}
-			l.fail(&Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder + " forbids", Cause: err})
+			problem := &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder + " forbids", Cause: err}
+			var at *crf.Error
+			if lines != nil && errors.As(err, &at) {
+				n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for
+				if len(at.Index) == 1 {
+					n = in.Graph.V(n)
+				}
+				problem.Line, problem.Problem = int(lines[n]), at.Reason
+			}
+			l.fail(problem)
 			return
 		}
 	}

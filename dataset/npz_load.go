@@ -378,5 +378,5 @@ func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int
 	}
 	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types, in.edges.types
 	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
-	l.freeze(in.path, spec)
+	l.freeze(in.path, spec, nil)
 }

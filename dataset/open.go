@@ -41,8 +41,9 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind)
-	if len(list) > 0 && o.Kind == "" && o.Recipe != nil {
-		// A folder may hold several kinds of data; the model knows which to read.
+	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, isNoText)) {
+		// A folder may hold several kinds of data, and text look like another; the model knows
+		// which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
 			kind, list = o.Recipe.Kind, nil
 		}
@@ -121,12 +122,29 @@ func detect(path, wanted string) (string, error) {
 	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
 		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
 	}
+	if file := dataInside(path); file != "" {
+		return "", &Error{File: path, Problem: "the names of its files tell no kind of data", Remedy: "name those to read, such as " + file}
+	}
 	return "", &Error{
 		File:    path,
 		Problem: "it holds none of the known kinds of data",
 		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
 	}
 }
+
+// dataInside returns the first file in a folder that could be data if it was named, or "".
+func dataInside(folder string) string {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); !e.IsDir() && slices.Contains(fileCandidates(path), KindText) {
+			return path
+		}
+	}
+	return ""
+}
+
+// asTaggedText is how sentences are written.
+const asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
 
 // conversion is how to turn a format that is not read into one that is.
 type conversion struct {
@@ -141,6 +159,8 @@ var conversions = []conversion{
 	{"a GraphML file", networkxToTables("networkx.read_graphml"), []string{".graphml"}},
 	{"a GML file", networkxToTables("networkx.read_gml"), []string{".gml"}},
 	{"a GEXF file", networkxToTables("networkx.read_gexf"), []string{".gexf"}},
+	{"a compressed file", "unpack it", []string{".gz", ".bz2", ".xz", ".zst", ".zip"}},
+	{"a file of JSON lines", "write tables of nodes and edges; or, of sentences, " + asTaggedText, []string{".jsonl"}},
 	{"a JSON file", networkxToTables("networkx.node_link_graph of its content, if it is of networkx"), []string{".json"}},
 	{"an array without a name", `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`, []string{".npy"}},
 	{"a MATLAB file", `write its arrays as npz, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`, []string{".mat"}},
@@ -189,20 +209,27 @@ func candidates(path string) ([]string, error) {
 	return found, nil
 }
 
+// isNoText reports whether the name of a file is that of arrays or of a table with commas.
+func isNoText(path string) bool {
+	return slices.Contains([]string{".npz", ".csv"}, filepath.Ext(path))
+}
+
 func isFolder(path string) bool {
 	stat, err := os.Stat(path)
 	return err == nil && stat.IsDir()
 }
 
 func fileCandidates(path string) []string {
-	name := filepath.Base(path)
+	name, extension := filepath.Base(path), filepath.Ext(path)
 	switch {
-	case slices.Contains(textExtensions, filepath.Ext(name)), slices.Contains(plainExtensions, filepath.Ext(name)) && isText(path):
+	case slices.Contains(textExtensions, extension), slices.Contains(plainExtensions, extension) && isText(path):
 		return []string{KindText}
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
-	case slices.Contains(tableExtensions, filepath.Ext(name)):
+	case slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path)):
 		return []string{KindGraph}
+	case isSentences(path):
+		return []string{KindText}
 	}
 	return nil
 }

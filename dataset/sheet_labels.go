@@ -218,7 +218,12 @@ func (l *loader) warnOfCase(what, are string, states []string) {
 	}
 }
 
-// numberLabels returns the state of every label that occurs, −1 for hidden ones.
+// rareLabels is so many labels for one that a model does not know: of many tags some are in
+// no training set, while of another set of tags most are.
+const rareLabels = 20
+
+// numberLabels returns the state of every label that occurs, −1 for hidden ones, and for rare
+// tags that a model does not know.
 func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
@@ -226,12 +231,27 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	}
 	of := make([]int32, len(t.texts))
 	wrong := 0
+	var rare []int // labels that a model does not know
+	unknown := 0
+	for i, text := range t.texts {
+		if _, known := number[text]; !known {
+			rare, unknown = append(rare, i), unknown+t.count[i]
+		}
+	}
+	if unknown > 0 && t.tokens && l.o.Schema != nil && !l.o.Learning && rareLabels*unknown <= t.total {
+		first := t.first[rare[0]]
+		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total, abbreviate(t.texts[rare[0]]), first.File, first.Line)
+	} else {
+		rare = nil
+	}
 	for i, text := range t.texts {
 		x, known := number[text]
 		switch {
 		case known:
 			of[i] = x
 		case text == hiddenNumber && l.manifest.HiddenLabels:
+			of[i] = crf.Unobserved
+		case rare != nil:
 			of[i] = crf.Unobserved
 		default:
 			if wrong++; wrong <= mostPerFile {

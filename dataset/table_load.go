@@ -87,6 +87,22 @@ func isTable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && slices.Contains(tableExtensions, filepath.Ext(path))
 }
 
+// hasTokens reports whether the header of a table names a column of words.
+func hasTokens(path string) bool {
+	const enough = 1 << 10
+	file, _, err := infile.Open(path, "a table")
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, enough)
+	n, _ := io.ReadFull(file, start)
+	header, _, _ := strings.Cut(string(start[:n]), "\n")
+	return slices.ContainsFunc(strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(",;\t\"\r", c) }), func(name string) bool {
+		return slices.Contains([]string{"word", "words", "token", "tokens"}, strings.ToLower(strings.TrimSpace(name)))
+	})
+}
+
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
 // folders of them, and two tables by any other names.
 func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
@@ -138,7 +154,11 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 	case 0:
 		return pairs, notes, nil
 	case 1:
-		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"}
+		remedy := "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"
+		if hasTokens(loose[0]) {
+			remedy = asTaggedText
+		}
+		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: remedy}
 	case 2:
 		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
 	}
@@ -458,7 +478,7 @@ func (l *loader) freezeGraph(g graphParts) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodesPath, spec)
+	l.freeze(g.nodesPath, spec, nil)
 	l.set.Splits = append(l.set.Splits, g.splits)
 	names := g.names
 	if unnamed(names) {

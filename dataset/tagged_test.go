@@ -86,9 +86,18 @@ func TestTextForModel(t *testing.T) {
 	if len(set.Instances[0].Samples()) != 0 {
 		t.Error("there are labels")
 	}
+	// Text of one column less has no labels, by any name.
 	model.NoLabels = false
+	set = mustOpen(t, writeFiles(t, map[string]string{"b.list": "Bob NNP\nsees VBZ\n"})+"/b.list", model)
+	if !cmp.Equal(set.Instances[0].Samples(), [][]int32{{-1, -1}}) || !strings.Contains(set.Warnings[0], "b.list: the number of columns is 2, not 3: there are no labels") {
+		t.Errorf("labels %v, warnings %q", set.Instances[0].Samples(), set.Warnings)
+	}
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP B\nsees VBZ\n"})}, model)
+	wantError(t, err, "b.conll:2: the number of columns is 2, want 3")
+	model.Learning = true
 	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP\nsees VBZ\n"})}, model)
 	wantError(t, err, "b.conll:1: the number of columns is 2, want 3")
+	model.Learning = false
 	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": "Bob NNP X\n"})}, model)
 	wantError(t, err, `b.conll:1: label is "X", which is none of the 2 states; they are "B", "O"`)
 }
@@ -107,7 +116,7 @@ func TestTextSkipEdges(t *testing.T) {
 func TestTextRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"a B\nb\n":              "x.conll:2: the number of columns is 1, want 2: the token first, the label last",
-		"a\nb\n":                "text has 1 columns, want at least 2",
+		"a\nb\n":                "lines have one column, and a label is wanted behind the token",
 		"a B\nb B\n":            `every label is "B", which tells of one state only`,
 		"\n\n":                  "x.conll: there are no tokens",
 		"a\xff B\n":             "x.conll: it is not text in UTF-8",
@@ -122,6 +131,103 @@ func TestTextRefuses(t *testing.T) {
 	// Lists of files stay lists.
 	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"list.txt": "my data/0.npz\nmy data/1.npz\n"}) + "/list.txt"}, Options{})
 	wantError(t, err, "list.txt:1: there is no file")
+}
+
+// TestTextLines: what separates and what does not, in the forms that people have text in.
+func TestTextLines(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want [][]string
+	}{
+		"a no-break space":          {"1\u00a0000 A\n\u3000 B\n", [][]string{{"1\u00a0000", "\u3000"}}},
+		"blanks around":             {" x  A \n y\tB\n \t\nz A\n", [][]string{{"x", "y"}, {"z"}}},
+		"blanks behind tabs":        {"x\tA \ny\t B\n", [][]string{{"x", "y"}}},
+		"comments between tabs":     {"# id\nx\tA\ny\tB\n", [][]string{{"x", "y"}}},
+		"comments between blanks":   {"# id 1\nx A\n\n# id 2\n# text\ny B\n# A\n", [][]string{{"x"}, {"y", "#"}}},
+		"a word like a comment":     {"# A\nx B\n\ny B\n\nz B\n", [][]string{{"#", "x"}, {"y"}, {"z"}}},
+		"a document ends sentences": {"x A\n-DOCSTART- O\ny B\n", [][]string{{"x"}, {"y"}}},
+	} {
+		set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": c.text})+"/a.conll", Options{})
+		if !cmp.Equal(set.Names, c.want) || !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"A", "B"}) {
+			t.Errorf("%s: tokens %q, states %q", name, set.Names, set.Schema.NodeTypes[0].States)
+		}
+	}
+}
+
+// TestTextWarns: a note for many files, not one for each.
+func TestTextWarns(t *testing.T) {
+	long := strings.Repeat("the D\ndog N\n", longestSentence)
+	for _, c := range []struct {
+		files map[string]string
+		want  []string
+	}{
+		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
+		{map[string]string{"a.conll": long, "b.conll": long, "c.conll": "a D\n"}, []string{"2 of 3 files are one sentence each, such as the 600 tokens of"}},
+		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"}, []string{"files without tokens are left out:"}},
+		{map[string]string{"a.conll": "token tag\n" + strings.Repeat("x A\ny B\n\n", 20)}, []string{`a.conll:1: no other line has the label "tag"; remove the line if it is a header`}},
+		{map[string]string{"a.conll": "z C\n" + strings.Repeat("x A\ny B\n\n", 20) + "z C\n"}, nil},
+		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},
+	} {
+		set := mustOpen(t, writeFiles(t, c.files), Options{})
+		if len(set.Warnings) != len(c.want) || len(c.want) > 0 && !strings.Contains(set.Warnings[0], c.want[0]) {
+			t.Errorf("warnings %q, want %q", set.Warnings, c.want)
+		}
+	}
+}
+
+// TestTextNewLabels: a few that training has not seen are not compared; many are a mistake.
+func TestTextNewLabels(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "x A\ny B\n"}), Options{})
+	model := Options{Schema: &trained.Schema, Recipe: &trained.Recipe}
+	some := strings.Repeat("x A\ny B\n", 10)
+	set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": some + "z C\n"}), model)
+	if labels := set.Instances[0].Samples()[0]; labels[19] != 1 || labels[20] != -1 || !strings.HasPrefix(set.Warnings[0], `1 of 21 labels are not compared: the model has no such states, as "C" of `) || !strings.HasSuffix(set.Warnings[0], "b.conll:21") {
+		t.Errorf("labels %v, warnings %q", labels, set.Warnings)
+	}
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\nz D\n"})}, model)
+	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+	model.Learning = true
+	_, err = Open(t.Context(), []string{writeFiles(t, map[string]string{"b.conll": some + "z C\n"})}, model)
+	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
+}
+
+// TestTextUnknown: columns that are read as attributes have nothing that a model knows.
+func TestTextUnknown(t *testing.T) {
+	trained := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{})
+	model := Options{Schema: &trained.Schema, Recipe: &trained.Recipe, NoLabels: true}
+	for text, want := range map[string]int{"Ann NNP\nsees VBZ\n": 1, "O\tw=of\t__BOS__\n": 0, "O\nO\n": 0} {
+		set := mustOpen(t, writeFiles(t, map[string]string{"b.conll": text}), model)
+		if len(set.Warnings) != want || want > 0 && !strings.Contains(set.Warnings[0], "b.conll: the model knows none of the attributes") {
+			t.Errorf("%q: warnings %q", text, set.Warnings)
+		}
+	}
+}
+
+// TestTextForbidden: what is forbidden is told with its lines.
+func TestTextForbidden(t *testing.T) {
+	folder := writeFiles(t, map[string]string{"a.conll": "a O\n\nb O\nc I\n\nd B\ne O\nf I\n", ManifestName: `{"states": ["O", "B", "I"], "forbidden_pairs": [["O", "I"]]}`})
+	_, list := Check(t.Context(), []string{folder}, Options{})
+	if len(list) != 2 {
+		t.Fatalf("problems %q", list)
+	}
+	wantError(t, list[0], `a.conll:4: the pair O, I of edge type "next" is forbidden; correct the labels, or what dataset.json forbids`)
+	wantError(t, list[1], "a.conll:8: the pair O, I")
+}
+
+// TestTextByContent: sentences are text by any name; lines that no empty one separates may be
+// something else.
+func TestTextByContent(t *testing.T) {
+	const text = "x\tA\ny\tB\n\ny\tB\n"
+	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {
+		if set := mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}); set.Recipe.Kind != KindText {
+			t.Errorf("%s is of the kind %s", name, set.Recipe.Kind)
+		}
+	}
+	for name, text := range map[string]string{"a.tsv": "x\tA\ny\tB\n", "a.log": "x A\ny B\n", "a.nodes.tsv": "ann\tA\nbob\tB\n"} {
+		if set, err := Open(t.Context(), []string{writeFiles(t, map[string]string{name: text}) + "/" + name}, Options{}); err == nil {
+			t.Errorf("%s is read as %s", name, set.Recipe.Kind)
+		}
+	}
 }
 
 // TestTextRareAttributes: weights are bounded by leaving out what is rare.
@@ -157,7 +263,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("Ann A\nis B\nAnn A\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, skip bool) {
 		file, err := newTextFile("x", data)
-		if err != nil {
+		if err != nil || file.first == 0 {
 			return
 		}
 		l := &textLoader{loader: newLoader(t.Context(), &Options{SkipEdges: skip}), attributes: map[string]int32{}, files: []*textFile{file}}

@@ -25,6 +25,9 @@ const mostAttributeWeights = 1 << 21
 // a doubt.
 const longestSentence = 300
 
+// manyLines are so many for each with a label that these are a rare exception.
+const manyLines = 20
+
 // Names of edge types of tagged text.
 const (
 	nextType = "next"
@@ -67,14 +70,27 @@ var (
 	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
 )
 
+// tabbedTextExtension is of tables and of tagged text.
+const tabbedTextExtension = ".tsv"
+
 // isText reports whether a file begins like tagged text: with several fields on every
 // line, as many on each or separated by tabs, no comment as lists have, and no path of an
 // instance file.
-func isText(path string) bool {
+func isText(path string) bool { return beginning(path) != nil }
+
+// isSentences reports whether a file of any name begins like tagged text, with an empty
+// line between sentences, as neither tables nor lines of other programs have.
+func isSentences(path string) bool {
+	f := beginning(path)
+	return f != nil && f.ends > 1
+}
+
+// beginning returns the first lines of what may be tagged text, or nil.
+func beginning(path string) *textFile {
 	const enough = 1 << 12 // bytes that have several lines
 	file, _, err := infile.Open(path, "tagged text")
 	if err != nil {
-		return false
+		return nil
 	}
 	defer file.Close()
 	start := make([]byte, enough)
@@ -83,7 +99,10 @@ func isText(path string) bool {
 		n = bytes.LastIndexByte(start, '\n') + 1
 	}
 	f, err := newTextFile(path, start[:n])
-	return err == nil && f.least > 1 && (f.tabs || f.least == f.most) && f.text[0] != '#' && !strings.Contains(f.text, ".npz")
+	if err != nil || f.least < 2 || !f.tabs && f.least != f.most || f.text[0] == '#' && !f.heads || strings.Contains(f.text, ".npz") {
+		return nil
+	}
+	return f
 }
 
 // textLoader turns files of tagged text into a set: an instance for each sentence.
@@ -96,12 +115,15 @@ type textLoader struct {
 
 	graphs    graphCache
 	sentences []textSentence
+	long      []textSentence // that are alone in their files
+	leading   []int32        // labels of first lines of files
 }
 
 // textSentence is one sentence with its labels as numbers of labelTexts.
 type textSentence struct {
 	name   string
 	path   string
+	lines  []int32
 	edges  []int32
 	types  []int32 // of edges; nil: all follow each other
 	words  []string
@@ -113,6 +135,7 @@ type textSentence struct {
 
 func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	l := &textLoader{loader: newLoader(ctx, o), attributes: map[string]int32{}, labels: labelTexts{tokens: true}}
+	var empty []string
 	for _, path := range l.expand(paths) {
 		l.readManifest(filepath.Dir(path), true)
 		data := l.source(path)
@@ -124,7 +147,17 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 			l.fail(err)
 			continue
 		}
+		if f.first == 0 {
+			empty = append(empty, path)
+			continue
+		}
 		l.files = append(l.files, f)
+	}
+	switch {
+	case len(empty) > 0 && len(l.files) == 0 && len(l.problems) == 0:
+		l.failAt(empty[0], "", "write a token and its label on each line, and an empty line between sentences", "there are no tokens")
+	case len(empty) > 0:
+		l.warn("files without tokens are left out: %s", firstFew(empty))
 	}
 	if l.manifest.NodeFeatures != nil {
 		l.failAt(l.manifestPath, "node_features", "remove it", "the attributes of tokens are their own names")
@@ -170,6 +203,10 @@ func (l *textLoader) chooseForm() {
 		if l.rules.Form == textColumns {
 			l.rules.Columns = l.files[0].usual()
 		}
+		if l.rules.Form == textColumns && l.rules.Columns < 2 {
+			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without", "lines have one column, and a label is wanted behind the token")
+			return
+		}
 	}
 	for _, f := range l.files {
 		if l.rules.Form == textColumns && (l.o.Recipe == nil || l.rules.Columns != columnsOfCoNLLU) && f.isCoNLLU() {
@@ -185,17 +222,23 @@ func (l *textLoader) chooseForm() {
 	}
 	for _, f := range l.files {
 		p := &problems{file: f.path}
+		bare := l.unlabelled(f)
+		if bare && !l.o.NoLabels {
+			l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, l.rules.Columns)
+		}
 		f.each(func(line int, text string) {
-			n := len(f.fields(text))
-			switch {
-			case l.rules.Form == textAttributes || n == l.rules.Columns:
-			case n == l.rules.Columns-1 && l.o.NoLabels && f.least == f.most: // without labels
-			default:
+			if n := len(f.fields(text)); l.rules.Form == textColumns && n != l.rules.Columns && !bare {
 				p.add(line, "", "separate columns alike on every line, and sentences by an empty line", "the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
 			}
 		}, nil)
 		l.fail(p.errors()...)
 	}
+}
+
+// unlabelled reports whether the lines of a file that a model is to predict lack the column
+// of labels.
+func (l *textLoader) unlabelled(f *textFile) bool {
+	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most && f.most == l.rules.Columns-1
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
@@ -282,20 +325,25 @@ func (l *textLoader) label(fields []string) string {
 			return ""
 		}
 	}
-	return fields[at]
+	if l.rules.Form == textAttributes {
+		return fields[at]
+	}
+	return strings.Trim(fields[at], blanks)
 }
 
 // read turns the sentences of a file into sparse features.
 func (l *textLoader) read(f *textFile) {
 	p := &problems{file: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
-	number := 0
+	number, attributes, known := 0, 0, 0
 	f.sentences(func(s *sentence) {
 		number++
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, start: []int{0}}
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
 		for i, fields := range s.tokens {
 			l.emit(p, s, i, func(name []byte, value float64) {
-				if j, known := l.attributes[string(name)]; known {
+				attributes++
+				if j, found := l.attributes[string(name)]; found {
+					known++
 					t.column, t.value = append(t.column, j), append(t.value, value)
 				}
 			})
@@ -310,6 +358,9 @@ func (l *textLoader) read(f *textFile) {
 			text := int32(crf.Unobserved)
 			if label := l.label(fields); !l.o.NoLabels && label != "" && label != missingFeatures {
 				text = l.labels.add(f.path, int(s.lines[i]), label)
+				if int(s.lines[i]) == f.first {
+					l.leading = append(l.leading, text)
+				}
 			}
 			t.texts = append(t.texts, text)
 		}
@@ -319,8 +370,11 @@ func (l *textLoader) read(f *textFile) {
 		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
 	})
-	if last := l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence {
-		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", f.path, len(last.texts))
+	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence && l.rules.Form == textColumns {
+		l.long = append(l.long, *last)
+	}
+	if attributes > 0 && known == 0 {
+		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it learned from?", f.path)
 	}
 	l.fail(p.errors()...)
 	f.text = "" // no longer needed
@@ -377,8 +431,37 @@ func (r *textRecipe) join(s *sentence) (edges, types []int32) {
 	return edges, types
 }
 
+// warnOfLong tells of files in which people may have forgotten to separate sentences.
+// Programs write attributes, and forget nothing.
+func (l *textLoader) warnOfLong() {
+	switch n := len(l.long); {
+	case n == 1:
+		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.long[0].path, len(l.long[0].texts))
+	case n > 1:
+		l.warn("%d of %d files are one sentence each, such as the %d tokens of %s, since no empty line separates any", n, len(l.files), len(l.long[0].texts), l.long[0].path)
+	}
+}
+
+// warnOfHeader tells of a label that the first lines of files have, and no other of many:
+// it may be the name of a column.
+func (l *textLoader) warnOfHeader() {
+	for i, label := range l.labels.texts {
+		n := 0
+		for _, text := range l.leading {
+			if text == int32(i) {
+				n++
+			}
+		}
+		if n == l.labels.count[i] && manyLines*n < l.labels.total {
+			l.warn("%s:%d: no other line has the label %q; remove the line if it is a header", l.labels.first[i].File, l.labels.first[i].Line, abbreviate(label))
+		}
+	}
+}
+
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
+	l.warnOfLong()
+	l.warnOfHeader()
 	states := l.statesOf(&l.labels, l.files[0].path)
 	l.run(func() { l.chooseSchema(states) })
 	if len(l.problems) > 0 {
@@ -386,7 +469,9 @@ func (l *textLoader) finish() {
 	}
 	of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
 	for i := range l.sentences {
-		l.run(func() { l.build(&l.sentences[i], of) })
+		if len(l.problems) < mostPerFile {
+			l.build(&l.sentences[i], of)
+		}
 	}
 }
 
@@ -447,6 +532,6 @@ func (l *textLoader) build(t *textSentence, of []int32) {
 		}
 		spec.Labels = [][]int32{labels}
 	}
-	l.freeze(t.path, spec)
+	l.freeze(t.path, spec, t.lines)
 	l.set.Names = append(l.set.Names, t.words)
 }

@@ -23,12 +23,14 @@ type textFile struct {
 	path  string
 	text  string
 	tabs  bool // they separate fields; else blanks do
+	heads bool // most sentences begin with comments
+	ends  int  // sentences
 	first int  // line of the first token
 	least int  // fields of a line, at least and at most
 	most  int
 }
 
-// newTextFile looks at the lines of tagged text.
+// newTextFile looks at the lines of tagged text; without any, first is 0.
 func newTextFile(path string, data []byte) (*textFile, error) {
 	f := &textFile{path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
 	fail := func(remedy, format string, arguments ...any) (*textFile, error) {
@@ -37,16 +39,18 @@ func newTextFile(path string, data []byte) (*textFile, error) {
 	if !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0 {
 		return fail("save it in UTF-8", "it is not text in UTF-8")
 	}
-	lines, tabbed := 0, 0
+	lines, tabbed, commented, within := 0, 0, 0, false
 	f.each(func(line int, text string) {
 		if lines++; strings.Contains(text, "\t") {
 			tabbed++
 		}
-	}, nil)
-	if lines == 0 {
-		return fail("", "there are no tokens")
-	}
+		if !within && strings.HasPrefix(text, commentMark) {
+			commented++
+		}
+		within = true
+	}, func() { f.ends, within = f.ends+1, false })
 	f.tabs = 2*tabbed > lines
+	f.heads = !f.tabs && commented > 1 && 2*commented > f.ends // one may be a word
 	f.each(func(line int, text string) {
 		n := len(f.fields(text))
 		if f.first == 0 {
@@ -60,34 +64,49 @@ func newTextFile(path string, data []byte) (*textFile, error) {
 // documentMark is the token of a line that begins a document and belongs to no sentence.
 const documentMark = "-DOCSTART-"
 
+// commentMark begins a comment.
+const commentMark = "# "
+
+// isComment reports whether a line is a comment: in a text that is separated by tabs one
+// without any, and in one that is separated by blanks, where # may be a word, one at the
+// head of a sentence, if most have such lines.
+func (f *textFile) isComment(text string, within bool) bool {
+	return strings.HasPrefix(text, commentMark) && (f.tabs && !strings.Contains(text, "\t") || f.heads && !within)
+}
+
 // each goes through the lines of tokens, and calls end, if not nil, behind each sentence.
-// Comments are lines that begin with # and a blank in a text that is separated by tabs.
 func (f *textFile) each(use func(line int, text string), end func()) {
 	line, within := 0, false
 	for text := range strings.Lines(f.text) {
 		line++
 		text = strings.TrimRight(text, "\r\n")
-		blank := strings.TrimSpace(text) == ""
 		switch {
-		case blank && within && end != nil:
-			end()
-		case blank, strings.HasPrefix(text, documentMark), f.tabs && strings.HasPrefix(text, "# ") && !strings.Contains(text, "\t"):
+		case strings.Trim(text, blanks) == "", strings.HasPrefix(text, documentMark):
+			if within && end != nil {
+				end()
+			}
+			within = false
+		case f.isComment(text, within):
 		default:
 			use(line, text)
+			within = true
 		}
-		within = !blank && (within || !strings.HasPrefix(text, documentMark))
 	}
 	if within && end != nil {
 		end()
 	}
 }
 
+// blanks separate fields where tabs do not. Others, such as the no-break space and the
+// ideographic one, are letters of tokens.
+const blanks = " \t"
+
 // fields splits a line.
 func (f *textFile) fields(text string) []string {
 	if f.tabs {
 		return strings.Split(text, "\t")
 	}
-	return strings.Fields(text)
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '\t' })
 }
 
 // form says how the lines are to be read: as the name of the file tells, or else as
@@ -231,7 +250,7 @@ func columnAttributes(s *sentence, i, columns int, emit func(name []byte)) {
 		put(a.prefix, "word=", strings.ToLower(fields[0]))
 		put(a.prefix, "shape=", shape(fields[0]))
 		for c := 1; c < columns; c++ {
-			put(a.prefix, "column ", columnNumber(c), "=", fields[c])
+			put(a.prefix, "column ", columnNumber(c), "=", strings.Trim(fields[c], blanks))
 		}
 	}
 	word := strings.ToLower(s.tokens[i][0])

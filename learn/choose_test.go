@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/gen"
 )
@@ -18,6 +19,11 @@ func TestChoose(t *testing.T) {
 	}
 	hubs := shape{graph: must(gen.BarabasiAlbert(3000, 2, rand.New(rand.NewPCG(1, 1)))), schema: crf.Homogeneous(crf.NumberedStates(2), 1, 1)}.build(t, 3)
 	large := grid(120, 1)
+	chain := func(numbers string) Problem {
+		p := randomProblem(t, 1, problemOptions{rows: 1, cols: 14400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
+		p.Counting = must(counting.Parse(numbers, 1, false))
+		return p
+	}
 	mixed := grid(4, 1)
 	mixed.Data = append(mixed.Data, large.Data...)
 	for _, c := range []struct {
@@ -31,6 +37,8 @@ func TestChoose(t *testing.T) {
 		{"large", large, Settings{}, 25, Cut{}, "25 times"},
 		{"fits", large, Settings{}, 19, Cut{Blocks: 1}, "would fill 19"},
 		{"many", grid(30, 30), Settings{}, 19, Cut{Blocks: 1}, "whole networks"},
+		{"a chain", chain("trw"), Settings{}, 25, Cut{Blocks: 1}, "a sweep back and forth"},
+		{"a chain by looser numbers", chain("convex"), Settings{}, 25, Cut{}, "25 times"},
 		{"hubs", hubs, Settings{}, 50, Cut{Blocks: 1}, "25 % of its"},
 		{"a small one beside", mixed, Settings{}, 25, Cut{}, "14400 nodes"},
 		{"asked", grid(6, 1), Settings{Cut: Cut{Blocks: 4}}, 1, Cut{Blocks: 4}, "asked"},

@@ -30,13 +30,10 @@ func (p *Problem) joined(s *Settings) *Problem {
 		if s.Method.Local() {
 			return g.IsForest()
 		}
-		is, known := exact[g]
-		if !known {
-			numbers, err := p.Counting.Of(g)
-			is = err == nil && numbers.Facts.Bound == counting.Exact
-			exact[g] = is
+		if _, known := exact[g]; !known {
+			exact[g] = p.isExact(g)
 		}
-		return is
+		return exact[g]
 	}
 	result := *p
 	result.Data, result.apart = nil, p
@@ -65,6 +62,12 @@ func (p *Problem) joined(s *Settings) *Problem {
 		return p
 	}
 	return &result
+}
+
+// isExact reports whether the counting numbers of a graph make F the free energy.
+func (p *Problem) isExact(g *graph.Graph) bool {
+	numbers, err := p.Counting.Of(g)
+	return err == nil && numbers.Facts.Bound == counting.Exact
 }
 
 // joinable reports an instance of one sample, all of whose labels are known, with features that

@@ -139,6 +139,12 @@ func TestPlausibleMistakes(t *testing.T) {
 
 		// Tagged text.
 		{"no empty lines between sentences", map[string]string{"a.conll": strings.Repeat("the D\ndog N\n", 200)}, "check $DIR", 0, []string{"a.conll: all 400 tokens are one sentence"}},
+		{"text without labels", map[string]string{"a.conll": "the\ndog\n"}, "", 3, []string{"a.conll: lines have one column", "a model predicts those of text without"}},
+		{"a set to evaluate on that is trained on", map[string]string{"train.conll": "the D\ndog N\n", "dev.conll": "a D\ncat N\n"}, "train $DIR --eval dev=$DIR/dev.conll -o $DIR/run --report=false", 0, []string{"--eval dev: ", "dev.conll is learned from, too, so that its measures are too good"}},
+		{"a table of tokens", map[string]string{"ner.csv": "Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-per\n"}, "check $DIR/ner.csv", 3, []string{"ner.csv: it is one table", "write a token, a tab and its label on each line"}},
+		{"lines of JSON", map[string]string{"ner.jsonl": "{}\n"}, "check $DIR/ner.jsonl", 3, []string{"ner.jsonl: it is a file of JSON lines, which is not read", "write a token, a tab and its label on each line"}},
+		{"a compressed file", map[string]string{"a.conll.gz": "\x1f\x8b"}, "check $DIR/a.conll.gz", 3, []string{"it is a compressed file, which is not read; unpack it"}},
+		{"a folder of text by other names", map[string]string{"train.txt": "the D\ndog N\n"}, "", 3, []string{"the names of its files tell no kind of data; name those to read, such as ", "train.txt"}},
 		{"a token without a label", map[string]string{"a.conll": "the D\ndog\n"}, "", 3, []string{"a.conll:2: the number of columns is 1, want 2", "the label last"}},
 		{"CoNLL-U", map[string]string{"a.conllu": conllu}, "", 3, []string{"a.conllu: it is CoNLL-U", "labels in column 4 (UPOS)", "print $2 \"\\t\" $4"}},
 		{"CoNLL-U by another name", map[string]string{"a.conll": conllu}, "", 3, []string{"a.conll: it is CoNLL-U", "a.conll > tagged.conll"}},

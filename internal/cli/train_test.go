@@ -338,8 +338,10 @@ func TestProgress(t *testing.T) {
 func TestProgressOfEvaluation(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	data := filepath.Join(folder, "data")
-	mustRun(t, "generate", "-o", data, "--graph", "grid:16x16", "--states", "4", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", "40", "--sweeps", "1")
+	data, other := filepath.Join(folder, "data"), filepath.Join(folder, "other")
+	for out, instances := range map[string]string{data: "40", other: "1"} {
+		mustRun(t, "generate", "-o", out, "--graph", "grid:16x16", "--states", "4", "--node-features", "2", "--edge-features", "2", "--samples", "1", "--instances", instances, "--sweeps", "1", "--seed", instances)
+	}
 	truth := filepath.Join(data, "truth.safetensors")
 	for _, c := range []struct {
 		labels string
@@ -347,7 +349,7 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}{
 		{"evaluating truth", []string{"eval", data, "-m", truth}},
 		{"predicting", []string{"predict", data, "-m", truth, "-o", filepath.Join(folder, "predicted")}},
-		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(data, "0.npz"), "--eval", "dev=" + data, noReport, "--counting", "convex", "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
+		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(other, "0.npz"), "--eval", "dev=" + data, noReport, "--counting", "convex", "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
 	} {
 		o := mustRun(t, append(c.args, "--threads", "1")...)
 		for label := range strings.SplitSeq(c.labels, "|") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,6 +67,25 @@ func labelledSplits(set *dataset.Set) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
+}
+
+// learnedFrom names the evaluation sets that share files with the training set, as where a
+// folder holds both: their measures do not tell how good the model is. Graph tables share
+// files anyway, and have splits.
+func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
+	trained := map[string]bool{}
+	for _, s := range set.Sources {
+		trained[s.SHA256] = s.Bytes > 0 && filepath.Base(s.Path) != dataset.ManifestName
+	}
+	for _, e := range evaluations {
+		if e.Set == set || e.Set.Recipe.Kind != dataset.KindText && e.Set.Recipe.Kind != dataset.KindNPZ {
+			continue
+		}
+		if at := slices.IndexFunc(e.Set.Sources, func(s dataset.Source) bool { return trained[s.SHA256] }); at >= 0 {
+			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: leave it out of one of the two", e.Name, e.Set.Sources[at].Path))
+		}
+	}
+	return texts
 }
 
 // leftOut counts the nodes and edges of all samples, and those without the labels

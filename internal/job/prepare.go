@@ -151,7 +151,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
-	p.Hints, p.Notes = slices.Concat(hints(&p.Options, t.Set, p.Problem.Data), p.idleHints(), p.wholeHints()), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
+	p.Hints, p.Notes = slices.Concat(hints(&p.Options, t.Set, p.Problem.Data), learnedFrom(t.Set, t.Evaluations), p.idleHints(), p.wholeHints()), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}

@@ -115,6 +115,26 @@ def test_shapes_and_names() -> None:
     assert transition["DET", "NOUN"] == crf.coef_["edge.next"][1, 2, 0] > transition["DET", "VERB"]
 
 
+def test_columns_of_tables() -> None:
+    """Sentences that pandas has grouped are those of lists."""
+    pandas = pytest.importorskip("pandas")
+    X, y = sentences()
+    rows = [(n, token, tag) for n, (tokens, tags) in enumerate(zip(X, y)) for token, tag in zip(tokens, tags)]
+    table = pandas.DataFrame(rows, columns=["sentence", "token", "tag"]).groupby("sentence")
+    grouped = ChainCRF().fit(table["token"].agg(list), table["tag"].agg(list))
+    assert grouped.predict(table["token"].agg(list)) == ChainCRF().fit(X, y).predict(X)
+    assert grouped.score([group for _, group in table["token"]], [group for _, group in table["tag"]]) == grouped.score(X, y)
+
+
+def test_nothing_known() -> None:
+    """A long sequence is no mistake, and attributes that are all new are told of as those of X."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crf = ChainCRF().fit([[{"w": "a"}, {"w": "b"}] * 200], [["A", "B"] * 200])
+    with pytest.warns(BlockbpWarning, match="^X: the model knows none of the attributes"):
+        crf.predict([[{"v": "a"}, {"v": "b"}]])
+
+
 def test_texts_of_lists_are_attributes() -> None:
     """Lists of texts, and dicts of them, say the same."""
     X, y = sentences()

@@ -536,9 +536,16 @@ def _warn(notes: Sequence[str]) -> None:
 def _listed(y: Any, what: str) -> Sequence[Any]:
     if isinstance(y, np.ndarray) and y.ndim > 0:
         return list(y)
+    if is_column(y):
+        return list(y.tolist())
     if not isinstance(y, Sequence) or isinstance(y, str):
         raise ValueError(f"{what} is {type(y).__name__}, want a list with an entry for each entry of X")
     return y
+
+
+def is_column(y: Any) -> bool:
+    """Report whether something is a column of a table, as pandas has."""
+    return not isinstance(y, np.ndarray) and hasattr(y, "tolist") and getattr(y, "ndim", 0) == 1
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._arrays import Instance, label_array
-from ._base import DATA, Classifier, _listed, documented
+from ._base import DATA, Classifier, _listed, documented, is_column
 from ._model import Model
 from ._run import BlockbpWarning, Folder
 
@@ -203,11 +203,12 @@ class ChainCRF(Classifier):
             ends = [n for n, line in enumerate(before) if line == "\n"]
             return f"X[{len(ends)}][{len(before) - ends[-1] - 1 if ends else len(before)}]"
 
-        return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text))
+        return lambda text: other(re.sub(rf"\b{DATA}.{re.escape(TEXT)}:(\d+)", place, text)).replace(os.path.join(DATA, TEXT), "X")
 
 
 def _labels(labels: Any, n: int) -> Any:
     """Return the labels of a sequence as an array."""
+    labels = labels.tolist() if is_column(labels) else labels
     if isinstance(labels, str) or not isinstance(labels, (Sequence, np.ndarray)):
         raise ValueError(f"y[{n}] is {type(labels).__name__}, want a list of labels, one for each token")
     return label_array(labels)
