@@ -46,7 +46,7 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	if dimensions == 2 {
 		wanted = "[h, w]"
 	}
-	if len(h.shape) == 2 && dimensions == 2 {
+	if len(h.shape) == 2 { // one number for each cell
 		h.shape = append(h.shape, 1)
 	}
 	switch {

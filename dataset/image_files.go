@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -30,7 +32,10 @@ const (
 	regionsSuffix  = ".regions.txt"
 )
 
-var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+var (
+	pictureSuffixes = []string{".jpg", ".jpeg", ".png", ".tif", ".tiff"}
+	labelSuffixes   = []string{".png", ".tif", ".tiff"}
+)
 
 // imageFiles is what one picture is read from.
 type imageFiles struct {
@@ -86,7 +91,11 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if !o.NoLabels {
 		labels := filepath.Join(folder, labelsFolder)
 		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
-			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: "to predict, leave labels unread", Cause: err}}
+			remedy := "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images"
+			if like := foldersOfPictures(folder); len(like) > 0 {
+				remedy = fmt.Sprintf("if %s holds the labels, rename it to %s", like[0], labelsFolder)
+			}
+			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: remedy + "; to predict, leave labels unread", Cause: err}}
 		}
 	}
 	within, ids := filepath.Join(folder, imagesFolder), ""
@@ -293,18 +302,19 @@ func edgeMapFolder(folder string, o *Options) string {
 	return o.EdgeMaps
 }
 
-// readLabels reads labels/ID.regions.txt, or else labels/ID.png.
+// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png or .tif.
 func (f *imageFiles) readLabels(d *imageData) []error {
 	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
-	picture := filepath.Join(f.folder, labelsFolder, f.id+".png")
 	parse, path := parseRegions, text
 	data, err := d.source(text, "a table of labels")
-	if errors.Is(err, fs.ErrNotExist) {
-		parse, path = parseLabelPicture, picture
-		data, err = d.source(picture, "a picture of labels")
+	for _, suffix := range labelSuffixes {
+		if errors.Is(err, fs.ErrNotExist) {
+			parse, path = parseLabelPicture, filepath.Join(f.folder, labelsFolder, f.id+suffix)
+			data, err = d.source(path, "a picture of labels")
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, picture), Remedy: "label it, leave it out of the list, or leave labels unread", Cause: err}}
+		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: f.likeLabels() + "label it, leave it out of the list, or leave labels unread", Cause: err}}
 	}
 	if err != nil {
 		return []error{err}
@@ -312,6 +322,37 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	m, list := parse(path, data, d.allowed)
 	d.labels = m
 	return list
+}
+
+// likeLabels says how to rename a file that may hold the labels of the picture.
+func (f *imageFiles) likeLabels() string {
+	folder := filepath.Join(f.folder, labelsFolder)
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), f.id)
+		if !ok || rest == "" || isDigit(rest[0]) || rest[0] >= utf8.RuneSelf || unicode.IsLetter(rune(rest[0])) {
+			continue
+		}
+		how := "name it"
+		if !strings.EqualFold(filepath.Ext(rest), ".png") {
+			how = "save it again as"
+		}
+		return fmt.Sprintf("if %s holds them, %s %s.png; else ", filepath.Join(folder, e.Name()), how, f.id)
+	}
+	return ""
+}
+
+// foldersOfPictures lists folders in a folder that may be meant as its pictures or labels.
+func foldersOfPictures(folder string) (names []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); e.Name() != imagesFolder && e.Name() != edgesFolder && isFolder(path) {
+			if found, err := pictures(path); err == nil && len(found) > 0 {
+				names = append(names, path)
+			}
+		}
+	}
+	return names
 }
 
 // checkSizes compares the sizes of labels and features with the picture's, features in the

@@ -33,7 +33,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -121,7 +121,7 @@ func (l *imageLoader) checkDepths() {
 // chooseStates names the states: by the model, the options, dataset.json, or
 // the largest label.
 func (l *imageLoader) chooseStates() {
-	if l.o.Schema == nil {
+	if l.o.Schema == nil && !l.set.Recipe.LabelColours {
 		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}

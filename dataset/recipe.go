@@ -56,6 +56,9 @@ type Recipe struct {
 	// Palette has the colours of States, red, green and blue, in the label pictures of
 	// images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
+	// LabelColours says that the pixels of label pictures are colours of Palette, and not
+	// numbers of states.
+	LabelColours bool `json:"label_colours,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of
 	// distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
@@ -145,6 +148,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
 	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
 		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states", KindImages, len(r.States))
+	case r.LabelColours && (len(r.Palette) == 0 || len(r.Palette) != len(r.States)):
+		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States), len(r.Palette))
 	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
 		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
 	case r.Superpixels != nil && r.Superpixels.problem() != "":
