@@ -41,7 +41,7 @@ var (
 type imageFiles struct {
 	id       string
 	picture  string
-	features string
+	features string // "": the colours of the picture
 	edges    string // an edge map, without .png or .npy; "": none
 	folder   string // with labels/
 }
@@ -105,7 +105,10 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	entries, sources, list := chosen(within, byID, ids, o.Memory)
 	var found []imageFiles
 	for _, e := range entries {
-		f := imageFiles{id: e.text, picture: byID[e.text][0], features: filepath.Join(features, e.text+".npy"), folder: folder}
+		f := imageFiles{id: e.text, picture: byID[e.text][0], folder: folder}
+		if features != "" {
+			f.features = filepath.Join(features, e.text+".npy")
+		}
 		if maps := edgeMapFolder(folder, o); maps != "" {
 			f.edges = filepath.Join(maps, e.text)
 		}
@@ -152,12 +155,21 @@ func pictures(folder string) (map[string][]string, error) {
 	return byID, nil
 }
 
-// findFeatures returns the folder of the features if it is there.
+// findFeatures returns the folder of the features if it is there, or "" where colours are the
+// features.
 func findFeatures(folder string, o *Options) (string, error) {
+	if o.Recipe != nil && o.Recipe.Colours && o.FeatureDir == "" {
+		return "", nil
+	}
 	features := FeatureFolder(folder, o.FeatureDir)
 	_, err := os.Stat(features)
-	if err != nil && o.FeatureDir == "" {
-		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture", features)
+	switch {
+	case o.Recipe != nil && o.Recipe.Colours:
+		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave the option out")
+	case errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
+		return "", nil
+	case err != nil && o.FeatureDir == "":
+		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture, as the model learned from", features)
 	}
 	return features, err
 }
@@ -169,16 +181,8 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	if err := f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast); err != nil {
 		list = append(list, err)
 	}
-	features, err := d.mapped(f.features, "the features of a picture in npy format")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
-	case err != nil:
-		list = append(list, err)
-	default:
-		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
-			list = append(list, err)
-		}
+	if f.features != "" {
+		list = append(list, f.readFeatures(d)...)
 	}
 	if !o.NoLabels {
 		list = append(list, f.readLabels(d)...)
@@ -192,6 +196,22 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 		}
 	}
 	return d, list
+}
+
+// readFeatures reads features/ID.npy.
+func (f *imageFiles) readFeatures(d *imageData) (list []error) {
+	features, err := d.mapped(f.features, "the features of a picture in npy format")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
+	case err != nil:
+		list = append(list, err)
+	default:
+		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
 }
 
 // readPicture finds the size of the picture, and its colours where they are wanted. Its
@@ -216,6 +236,9 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
 	if d.rows, d.cols = config.Height, config.Width; wanted {
 		d.colours = coloursOf(picture)
+	}
+	if f.features == "" {
+		d.features = colourFeatures(f.picture, picture)
 	}
 	return nil
 }
@@ -364,6 +387,9 @@ func (d *imageData) checkSizes(layout string) []error {
 		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
 	}
 	m := d.features
+	if m.header == nil { // colours
+		return list
+	}
 	if d.layouts = m.possible(&s, layout); len(d.layouts) == 0 {
 		m.arrange(cmp.Or(layout, LayoutHWC))
 		list = append(list, m.misfit(&s, cmp.Or(shapes[layout], shapes[LayoutHWC]+" or "+shapes[LayoutCHW])))

@@ -58,6 +58,10 @@ func (l *imageLoader) chooseLayout() {
 		wanted = l.o.Recipe.FeatureDim
 	}
 	first := l.images[0]
+	if first.features.header == nil {
+		l.chooseColourFeatures(wanted)
+		return
+	}
 	var fit, same []string // those that fit all pictures, and of these with as many features
 	for _, layout := range layouts {
 		fits, equal, depth := true, true, wanted
@@ -91,6 +95,25 @@ func (l *imageLoader) chooseLayout() {
 	}
 }
 
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three
+// where they have colours.
+func (l *imageLoader) chooseColourFeatures(wanted int) {
+	if l.o.Recipe == nil {
+		l.warn("there is no folder %s: the features of pixels are their colours", filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
+	} else if wanted == 3 {
+		return
+	}
+	grey := make([]bool, len(l.images))
+	l.each(len(l.images), func(i int) { grey[i] = l.images[i].features.grey() })
+	if at := slices.Index(grey, false); at >= 0 && l.o.Recipe != nil {
+		l.failAt(l.images[at].image.Path, "", "make it grey, or learn from pictures in colours", "it has colours, and the model learned from grey pictures")
+	} else if at < 0 {
+		for _, d := range l.images {
+			d.features.oneColour()
+		}
+	}
+}
+
 // checkDepths checks that all feature vectors have the same length: the
 // model's, or that of the first picture.
 func (l *imageLoader) checkDepths() {
@@ -101,7 +124,7 @@ func (l *imageLoader) checkDepths() {
 		l.adoptModel()
 		l.compareNames()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 		if l.o.Superpixels > 0 {
 			l.set.Recipe.Superpixels = &superpixelRecipe{Count: l.o.Superpixels}
 		} else if l.o.edgesOfImages() == EdgesContrast {
@@ -220,6 +243,9 @@ func (l *imageLoader) chooseEdges() {
 		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
 		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
 		l.set.origins.edgeFeatures[0] = from
+		if r.Colours && l.manifest.NodeFeatures == nil {
+			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
+		}
 		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 		l.set.Schema.EdgeTypes[0].FeatureNames = names
 		// Above and below, right and left are not the same in photographs.

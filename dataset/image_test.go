@@ -213,7 +213,7 @@ func TestImagesRefuse(t *testing.T) {
 		"list twice":     {map[string]string{"some.txt": "2\nimages/2.jpg\n"}, Options{List: "some.txt"}, []string{`some.txt:2: "2" is listed on line 1 already`}},
 		"no list":        {nil, Options{List: "none.txt"}, []string{"none.txt", "no such file"}},
 		"no feature dir": {nil, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
-		"features":       {map[string]string{"features/2.npy": "", "features/10.npy": "", "features/tall.npy": ""}, Options{}, []string{"FeatureDir: there is no folder"}},
+		"features":       {map[string]string{"features/2.npy": "", "features/10.npy": "", "features/tall.npy": ""}, Options{FeatureDir: "none"}, []string{"none", "no such file"}},
 		"feature names":  {map[string]string{ManifestName: `{"node_features": ["a", "b"]}`}, Options{}, []string{"dataset.json:node_features: it names 2 features"}},
 		"manifest":       {map[string]string{ManifestName: `{"edge_types": ["a"]}`}, Options{}, []string{"dataset.json:edge_types: it applies to npz data only"}},
 		"observed":       {nil, Options{Observed: "train"}, []string{"Observed: it applies to graph data only"}},

@@ -205,21 +205,23 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 	for i, c := range colours {
 		r.Palette = append(r.Palette, [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)})
 		text := colourText(c)
-		if len(names) > 0 {
-			text += " " + names[i]
+		if forms[labelsColours] == "" {
+			text = fmt.Sprint(c & math.MaxUint8)
+		}
+		if len(names) == 0 {
+			r.States = append(r.States, text)
+		} else if names[i] != text {
+			text += " is " + names[i]
 		}
 		texts = append(texts, text)
 	}
+	if len(names) > 0 {
+		r.States = names
+	}
 	if forms[labelsColours] == "" {
-		l.warn("all labels are 0 or 255: these are the two states, %s, and 255 hides nothing%s", strings.Join(texts, " and "), hidesRemedy)
+		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing%s", strings.Join(texts, ", "), hidesRemedy)
 	} else {
 		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
-	}
-	r.States = names
-	if len(names) == 0 {
-		for _, c := range colours {
-			r.States = append(r.States, colourText(c))
-		}
 	}
 	l.set.origins.states[0] = origin{what: "states", number: len(colours), because: "the label pictures have as many colours"}
 }

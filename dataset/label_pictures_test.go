@@ -70,8 +70,8 @@ func TestLabelPictures(t *testing.T) {
 		states []string
 		note   string
 	}{
-		"mask":       {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"#000000", "#ffffff"}, "all labels are 0 or 255: these are the two states, #000000 and #ffffff, and 255 hides nothing"},
-		"named mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "#000000 out and #ffffff in"},
+		"mask":       {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
+		"named mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
 		"no mask":    {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
 		"void":       {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
 		"colours":    {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
@@ -170,4 +170,60 @@ func TestTIFF(t *testing.T) {
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("labels are %v", got)
 	}
+}
+
+// TestColourFeatures: without a folder of features they are the colours, in all their bits; of
+// grey pictures one number.
+func TestColourFeatures(t *testing.T) {
+	files := func(pictures ...image.Image) string {
+		made := map[string]string{}
+		for i, p := range pictures {
+			id := string(rune('a' + i))
+			made["images/"+id+".png"], made["labels/"+id+".png"] = pictureOf(t, p), pictureOf(t, greys(0, 1))
+		}
+		return writeFiles(t, made)
+	}
+	deep := image.NewGray16(image.Rect(0, 0, 4, 2))
+	deep.SetGray16(1, 0, color.Gray16{Y: 257*3 + 1})
+	brown := color.RGBA{R: 90, G: 60, B: 30, A: 255}
+	for name, c := range map[string]struct {
+		pictures []image.Image
+		second   []float64 // pixel
+		names    []string
+	}{
+		"grey":    {[]image.Image{greys(1, 200), greys(7)}, []float64{200, 1}, []string{"grey", "bias"}},
+		"colours": {[]image.Image{painted(black, brown), greys(7)}, []float64{90, 60, 30, 1}, []string{"red", "green", "blue", "bias"}},
+		"16 bits": {[]image.Image{deep}, []float64{float64(float32(257*3+1) / 257), 1}, []string{"grey", "bias"}},
+	} {
+		folder := files(c.pictures...)
+		set := mustOpen(t, folder, Options{})
+		got, names := row(set.Instances[0].NodeFeatures(0), 1), set.Schema.NodeTypes[0].FeatureNames
+		if !slices.Equal(got, c.second) || !slices.Equal(names, c.names) {
+			t.Errorf("%s: the second pixel has %v of %q, want %v of %q", name, got, names, c.second, c.names)
+		}
+		if !strings.HasSuffix(set.Warnings[0], "features: the features of pixels are their colours") {
+			t.Errorf("%s: warnings are %q", name, set.Warnings)
+		}
+		model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+		again := mustOpen(t, folder, model)
+		if got := row(again.Instances[0].NodeFeatures(0), 1); !slices.Equal(got, c.second) || len(again.Warnings) > 0 {
+			t.Errorf("%s: a model reads %v, with warnings %q", name, got, again.Warnings)
+		}
+		_, err := Open(t.Context(), []string{files(painted(black, red))}, model)
+		if colours := len(c.names) == 4; colours && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !colours {
+			wantError(t, err, "a.png: it has colours, and the model learned from grey pictures")
+		}
+		model.FeatureDir = "features"
+		_, err = Open(t.Context(), []string{folder}, model)
+		wantError(t, err, "FeatureDir: the model learned from the colours of pictures")
+	}
+	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
+	_, err := Open(t.Context(), []string{files(greys(0, 1))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	wantError(t, err, "FeatureDir: there is no folder ")
+	wrong := set.Recipe
+	wrong.Colours, wrong.FeatureDim = true, 2
+	_, err = ParseRecipe(wrong.String())
+	wantError(t, err, "colours go with kind \"images\", and with 1 or 3 features, not 2")
 }
