@@ -123,8 +123,9 @@ func (m *featureMap) misses(rows, cols int) float64 {
 	return math.Abs(float64(m.rows)*float64(cols)-float64(m.cols)*float64(rows)) / (float64(rows) + float64(cols))
 }
 
-// colourFeatures are the colours of a picture, of 0 to 255, in as fine steps as it has them.
-func colourFeatures(path string, picture image.Image) *featureMap {
+// colourFeatures are the colours of a picture, of 0 to 255: those that coloursOf returned, or in
+// finer steps if it has them.
+func colourFeatures(path string, picture image.Image, colours []uint8) *featureMap {
 	size := picture.Bounds().Size()
 	m := &featureMap{path: path, rows: size.Y, cols: size.X, depth: 3}
 	switch picture.(type) {
@@ -139,7 +140,7 @@ func colourFeatures(path string, picture image.Image) *featureMap {
 		}
 		m.cells = values
 	default:
-		m.stored = &storedCells{data: coloursOf(picture), code: "u1", cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
+		m.stored = &storedCells{data: colours, code: "u1", cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
 		m.cells = m.stored
 	}
 	return m

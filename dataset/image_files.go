@@ -233,12 +233,15 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	if err != nil {
 		return pictureError(f.picture, err)
 	}
+	if pagesOf(data) > 1 {
+		return &Error{File: f.picture, Problem: severalPages, Remedy: "save each page as a picture of its own"}
+	}
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
-	if d.rows, d.cols = config.Height, config.Width; wanted {
+	if d.rows, d.cols = config.Height, config.Width; wanted || f.features == "" {
 		d.colours = coloursOf(picture)
 	}
 	if f.features == "" {
-		d.features = colourFeatures(f.picture, picture)
+		d.features = colourFeatures(f.picture, picture, d.colours)
 	}
 	return nil
 }
@@ -376,6 +379,22 @@ func foldersOfPictures(folder string) (names []string) {
 		}
 	}
 	return names
+}
+
+// misplacedPictures says what to do about pictures that a path leads to, "" if there are none.
+func misplacedPictures(path string) string {
+	like := foldersOfPictures(path)
+	inside, err := pictures(path)
+	within := filepath.Base(filepath.Dir(path))
+	switch suffix := strings.ToLower(filepath.Ext(path)); {
+	case len(like) > 0:
+		return fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s", imagesFolder, labelsFolder, firstFew(like))
+	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder && slices.Contains(pictureSuffixes, suffix):
+		return "give the folder that holds " + imagesFolder + ", with --list for some of its pictures"
+	case err == nil && len(inside) > 0 || slices.Contains(pictureSuffixes, suffix):
+		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA", imagesFolder, labelsFolder)
+	}
+	return ""
 }
 
 // checkSizes compares the sizes of labels and features with the picture's, features in the

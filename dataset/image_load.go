@@ -217,14 +217,17 @@ func (l *imageLoader) buildPixels() {
 // since they stay in their files.
 func (l *imageLoader) checkPixels() {
 	// A label, the colours, and the bin and the graph of an edge, which pictures of one size
-	// share.
-	const label, colours, edge = 4, 4, 40
+	// share; and what is mapped from no file.
+	const label, colours, edge, fine = 4, 4, 40, 12
 	r, total := &l.set.Recipe, 0.0
 	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
 		total += pixels * (label + colours + edges)
+		if r.Colours {
+			total += pixels * fine
+		}
 		if pixels > largest.image.pixels() {
 			largest = d
 		}

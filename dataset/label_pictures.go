@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -44,6 +45,9 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 	picture, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return fail(err, "it is not a readable png or tif: "+err.Error(), "")
+	}
+	if pagesOf(data) > 1 {
+		return fail(nil, severalPages, "save each page as a picture of its own")
 	}
 	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height)}
 	if p, ok := picture.(*image.Paletted); ok && !isRamp(p.Palette) {
@@ -92,6 +96,33 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 		}
 	}
 	return m, nil
+}
+
+const severalPages = "it has more than one page, and a picture has one"
+
+// pagesOf returns 2 where a tif has several pages, as a stack has: of these the first alone is
+// decoded.
+func pagesOf(data []byte) int {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("MM\x00*")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("II*\x00")):
+		return 1
+	}
+	const entry = 12
+	if len(data) < 8 {
+		return 1
+	}
+	at := uint64(order.Uint32(data[4:]))
+	if at+2 > uint64(len(data)) {
+		return 1
+	}
+	next := at + 2 + entry*uint64(order.Uint16(data[at:]))
+	if next+4 > uint64(len(data)) || order.Uint32(data[next:]) == 0 {
+		return 1
+	}
+	return 2
 }
 
 func (m *labelMap) each(do func(s, x, y int)) {

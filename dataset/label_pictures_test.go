@@ -2,10 +2,12 @@ package dataset
 
 import (
 	"bytes"
+	"encoding/binary"
 	"image"
 	"image/color"
 	"image/png"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,9 +152,15 @@ func TestLabelPicturesRefuse(t *testing.T) {
 // TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
 // each other, say what to do.
 func TestMisplacedPictures(t *testing.T) {
-	for name, want := range map[string]string{"imgs/a.png": "name the folder of the pictures images", "a.png": "put pictures into "} {
-		_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{name: ""})}, Options{})
-		wantError(t, err, "its pictures are not where they are read", want)
+	for _, c := range []struct{ name, path, want string }{
+		{"imgs/a.png", "", "name the folder of the pictures images"},
+		{"a.png", "", "put pictures into a folder DATA/images"},
+		{"a.png", "a.png", "put pictures into a folder DATA/images"},
+		{"images/a.png", "images", "give the folder that holds images"},
+		{"images/a.png", "images/a.png", "give the folder that holds images, with --list"},
+	} {
+		_, err := Open(t.Context(), []string{filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path)}, Options{})
+		wantError(t, err, "pictures are not read from here", c.want)
 	}
 }
 
@@ -165,6 +173,11 @@ func TestTIFF(t *testing.T) {
 	if err := tiff.Encode(&l, greys(0, 1), nil); err != nil {
 		t.Fatal(err)
 	}
+	stack := []byte(b.String())
+	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
+	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"images/a.tif": string(stack)})}, Options{NoLabels: true, States: []string{"a", "b"}})
+	wantError(t, err, "a.tif: it has more than one page", "save each page")
 	files := map[string]string{"images/a.tif": b.String(), "labels/a.tif": l.String(), "features/a.npy": cells(2, 4, 1, 1, 2), "list.txt": "images/a.tif\n"}
 	set := mustOpen(t, writeFiles(t, files), Options{List: "list.txt"})
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {

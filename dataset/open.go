@@ -121,11 +121,8 @@ func detect(path, wanted string) (string, error) {
 	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
 		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
 	}
-	if like := foldersOfPictures(path); len(like) > 0 {
-		return "", &Error{File: path, Problem: "its pictures are not where they are read", Remedy: fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s", imagesFolder, labelsFolder, firstFew(like))}
-	}
-	if found, err := pictures(path); err == nil && len(found) > 0 {
-		return "", &Error{File: path, Problem: "its pictures are not where they are read", Remedy: fmt.Sprintf("put pictures into %s, and their labels, ID.png, into %s", filepath.Join(path, imagesFolder), filepath.Join(path, labelsFolder))}
+	if remedy := misplacedPictures(path); remedy != "" {
+		return "", &Error{File: path, Problem: "pictures are not read from here", Remedy: remedy}
 	}
 	return "", &Error{
 		File:    path,

@@ -105,5 +105,5 @@ func pictureError(path string, err error) error {
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		return &Error{File: path, Problem: err.Error(), Cause: err}
 	}
-	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as png", Cause: err}
+	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as png, of 8 or 16 bits", Cause: err}
 }
