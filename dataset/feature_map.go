@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"fmt"
+	"image"
 	"math"
 	"runtime"
 
@@ -16,7 +17,7 @@ type featureMap struct {
 	rows, cols, depth int // once the layout is chosen
 	cells             stretch.Cells
 
-	header *npyHeader
+	header *npyHeader // nil: the colours of the picture
 	stored *storedCells
 }
 
@@ -46,7 +47,7 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	if dimensions == 2 {
 		wanted = "[h, w]"
 	}
-	if len(h.shape) == 2 && dimensions == 2 {
+	if len(h.shape) == 2 { // one number for each cell
 		h.shape = append(h.shape, 1)
 	}
 	switch {
@@ -120,4 +121,52 @@ func (m *featureMap) fits(rows, cols int) bool { return m.misses(rows, cols) <= 
 // best: the least of max(|m.rows − s·rows|, |m.cols − s·cols|), which are equal then.
 func (m *featureMap) misses(rows, cols int) float64 {
 	return math.Abs(float64(m.rows)*float64(cols)-float64(m.cols)*float64(rows)) / (float64(rows) + float64(cols))
+}
+
+// colourFeatures are the colours of a picture, of 0 to 255: those that coloursOf returned, or in
+// finer steps if it has them.
+func colourFeatures(path string, picture image.Image, colours []uint8) *featureMap {
+	size := picture.Bounds().Size()
+	m := &featureMap{path: path, rows: size.Y, cols: size.X, depth: 3}
+	switch picture.(type) {
+	case *image.Gray16, *image.RGBA64, *image.NRGBA64:
+		values := make(stretch.Values, 0, 3*size.X*size.Y)
+		for y := range size.Y {
+			for x := range size.X {
+				at := picture.Bounds().Min.Add(image.Pt(x, y))
+				r, g, b, _ := picture.At(at.X, at.Y).RGBA()
+				values = append(values, float32(r)/257, float32(g)/257, float32(b)/257)
+			}
+		}
+		m.cells = values
+	default:
+		m.stored = &storedCells{data: colours, code: "u1", cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
+		m.cells = m.stored
+	}
+	return m
+}
+
+// grey reports whether all pixels are.
+func (m *featureMap) grey() bool {
+	colour := make([]float32, 3)
+	for i := range m.rows * m.cols {
+		if m.cells.Read(colour, []int32{int32(i)}); colour[0] != colour[1] || colour[1] != colour[2] {
+			return false
+		}
+	}
+	return true
+}
+
+// oneColour keeps the first of three colours, which are equal.
+func (m *featureMap) oneColour() {
+	m.depth = 1
+	if m.stored != nil {
+		m.stored.depth = 1
+		return
+	}
+	values := make(stretch.Values, m.rows*m.cols)
+	for i := range values {
+		values[i] = m.cells.(stretch.Values)[3*i]
+	}
+	m.cells = values
 }

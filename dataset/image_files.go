@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -30,13 +32,16 @@ const (
 	regionsSuffix  = ".regions.txt"
 )
 
-var pictureSuffixes = []string{".jpg", ".jpeg", ".png"}
+var (
+	pictureSuffixes = []string{".jpg", ".jpeg", ".png", ".tif", ".tiff"}
+	labelSuffixes   = []string{".png", ".tif", ".tiff"}
+)
 
 // imageFiles is what one picture is read from.
 type imageFiles struct {
 	id       string
 	picture  string
-	features string
+	features string // "": the colours of the picture
 	edges    string // an edge map, without .png or .npy; "": none
 	folder   string // with labels/
 }
@@ -86,7 +91,11 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	if !o.NoLabels {
 		labels := filepath.Join(folder, labelsFolder)
 		if stat, err := os.Stat(labels); err != nil || !stat.IsDir() {
-			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: "to predict, leave labels unread", Cause: err}}
+			remedy := "it has a picture of labels, ID.png, for each ID.jpg or ID.png in images"
+			if like := foldersOfPictures(folder); len(like) > 0 {
+				remedy = fmt.Sprintf("if %s holds the labels, rename it to %s", like[0], labelsFolder)
+			}
+			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: remedy + "; to predict, leave labels unread", Cause: err}}
 		}
 	}
 	within, ids := filepath.Join(folder, imagesFolder), ""
@@ -96,7 +105,10 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	entries, sources, list := chosen(within, byID, ids, o.Memory)
 	var found []imageFiles
 	for _, e := range entries {
-		f := imageFiles{id: e.text, picture: byID[e.text][0], features: filepath.Join(features, e.text+".npy"), folder: folder}
+		f := imageFiles{id: e.text, picture: byID[e.text][0], folder: folder}
+		if features != "" {
+			f.features = filepath.Join(features, e.text+".npy")
+		}
 		if maps := edgeMapFolder(folder, o); maps != "" {
 			f.edges = filepath.Join(maps, e.text)
 		}
@@ -143,12 +155,21 @@ func pictures(folder string) (map[string][]string, error) {
 	return byID, nil
 }
 
-// findFeatures returns the folder of the features if it is there.
+// findFeatures returns the folder of the features if it is there, or "" where colours are the
+// features.
 func findFeatures(folder string, o *Options) (string, error) {
+	if o.Recipe != nil && o.Recipe.Colours && o.FeatureDir == "" {
+		return "", nil
+	}
 	features := FeatureFolder(folder, o.FeatureDir)
 	_, err := os.Stat(features)
-	if err != nil && o.FeatureDir == "" {
-		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture", features)
+	switch {
+	case o.Recipe != nil && o.Recipe.Colours:
+		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave the option out")
+	case errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
+		return "", nil
+	case err != nil && o.FeatureDir == "":
+		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture, as the model learned from", features)
 	}
 	return features, err
 }
@@ -160,16 +181,8 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 	if err := f.readPicture(d, o.superpixels() || o.edgesOfImages() == EdgesContrast); err != nil {
 		list = append(list, err)
 	}
-	features, err := d.mapped(f.features, "the features of a picture in npy format")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
-	case err != nil:
-		list = append(list, err)
-	default:
-		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
-			list = append(list, err)
-		}
+	if f.features != "" {
+		list = append(list, f.readFeatures(d)...)
 	}
 	if !o.NoLabels {
 		list = append(list, f.readLabels(d)...)
@@ -183,6 +196,22 @@ func (f *imageFiles) read(o *Options) (*imageData, []error) {
 		}
 	}
 	return d, list
+}
+
+// readFeatures reads features/ID.npy.
+func (f *imageFiles) readFeatures(d *imageData) (list []error) {
+	features, err := d.mapped(f.features, "the features of a picture in npy format")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
+	case err != nil:
+		list = append(list, err)
+	default:
+		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
+			list = append(list, err)
+		}
+	}
+	return list
 }
 
 // readPicture finds the size of the picture, and its colours where they are wanted. Its
@@ -204,9 +233,15 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	if err != nil {
 		return pictureError(f.picture, err)
 	}
+	if pagesOf(data) > 1 {
+		return &Error{File: f.picture, Problem: severalPages, Remedy: "save each page as a picture of its own"}
+	}
 	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
-	if d.rows, d.cols = config.Height, config.Width; wanted {
+	if d.rows, d.cols = config.Height, config.Width; wanted || f.features == "" {
 		d.colours = coloursOf(picture)
+	}
+	if f.features == "" {
+		d.features = colourFeatures(f.picture, picture, d.colours)
 	}
 	return nil
 }
@@ -293,18 +328,19 @@ func edgeMapFolder(folder string, o *Options) string {
 	return o.EdgeMaps
 }
 
-// readLabels reads labels/ID.regions.txt, or else labels/ID.png.
+// readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png or .tif.
 func (f *imageFiles) readLabels(d *imageData) []error {
 	text := filepath.Join(f.folder, labelsFolder, f.id+regionsSuffix)
-	picture := filepath.Join(f.folder, labelsFolder, f.id+".png")
 	parse, path := parseRegions, text
 	data, err := d.source(text, "a table of labels")
-	if errors.Is(err, fs.ErrNotExist) {
-		parse, path = parseLabelPicture, picture
-		data, err = d.source(picture, "a picture of labels")
+	for _, suffix := range labelSuffixes {
+		if errors.Is(err, fs.ErrNotExist) {
+			parse, path = parseLabelPicture, filepath.Join(f.folder, labelsFolder, f.id+suffix)
+			data, err = d.source(path, "a picture of labels")
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, picture), Remedy: "label it, leave it out of the list, or leave labels unread", Cause: err}}
+		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: f.likeLabels() + "label it, leave it out of the list, or leave labels unread", Cause: err}}
 	}
 	if err != nil {
 		return []error{err}
@@ -312,6 +348,53 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 	m, list := parse(path, data, d.allowed)
 	d.labels = m
 	return list
+}
+
+// likeLabels says how to rename a file that may hold the labels of the picture.
+func (f *imageFiles) likeLabels() string {
+	folder := filepath.Join(f.folder, labelsFolder)
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), f.id)
+		if !ok || rest == "" || isDigit(rest[0]) || rest[0] >= utf8.RuneSelf || unicode.IsLetter(rune(rest[0])) {
+			continue
+		}
+		how := "name it"
+		if !strings.EqualFold(filepath.Ext(rest), ".png") {
+			how = "save it again as"
+		}
+		return fmt.Sprintf("if %s holds them, %s %s.png; else ", filepath.Join(folder, e.Name()), how, f.id)
+	}
+	return ""
+}
+
+// foldersOfPictures lists folders in a folder that may be meant as its pictures or labels.
+func foldersOfPictures(folder string) (names []string) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if path := filepath.Join(folder, e.Name()); e.Name() != imagesFolder && e.Name() != edgesFolder && isFolder(path) {
+			if found, err := pictures(path); err == nil && len(found) > 0 {
+				names = append(names, path)
+			}
+		}
+	}
+	return names
+}
+
+// misplacedPictures says what to do about pictures that a path leads to, "" if there are none.
+func misplacedPictures(path string) string {
+	like := foldersOfPictures(path)
+	inside, err := pictures(path)
+	within := filepath.Base(filepath.Dir(path))
+	switch suffix := strings.ToLower(filepath.Ext(path)); {
+	case len(like) > 0:
+		return fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s", imagesFolder, labelsFolder, firstFew(like))
+	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder && slices.Contains(pictureSuffixes, suffix):
+		return "give the folder that holds " + imagesFolder + ", with --list for some of its pictures"
+	case err == nil && len(inside) > 0 || slices.Contains(pictureSuffixes, suffix):
+		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA", imagesFolder, labelsFolder)
+	}
+	return ""
 }
 
 // checkSizes compares the sizes of labels and features with the picture's, features in the
@@ -323,6 +406,9 @@ func (d *imageData) checkSizes(layout string) []error {
 		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
 	}
 	m := d.features
+	if m.header == nil { // colours
+		return list
+	}
 	if d.layouts = m.possible(&s, layout); len(d.layouts) == 0 {
 		m.arrange(cmp.Or(layout, LayoutHWC))
 		list = append(list, m.misfit(&s, cmp.Or(shapes[layout], shapes[LayoutHWC]+" or "+shapes[LayoutCHW])))

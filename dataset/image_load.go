@@ -33,7 +33,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -58,6 +58,10 @@ func (l *imageLoader) chooseLayout() {
 		wanted = l.o.Recipe.FeatureDim
 	}
 	first := l.images[0]
+	if first.features.header == nil {
+		l.chooseColourFeatures(wanted)
+		return
+	}
 	var fit, same []string // those that fit all pictures, and of these with as many features
 	for _, layout := range layouts {
 		fits, equal, depth := true, true, wanted
@@ -91,6 +95,25 @@ func (l *imageLoader) chooseLayout() {
 	}
 }
 
+// chooseColourFeatures takes one number for each pixel where all pictures are grey, and three
+// where they have colours.
+func (l *imageLoader) chooseColourFeatures(wanted int) {
+	if l.o.Recipe == nil {
+		l.warn("there is no folder %s: the features of pixels are their colours", filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
+	} else if wanted == 3 {
+		return
+	}
+	grey := make([]bool, len(l.images))
+	l.each(len(l.images), func(i int) { grey[i] = l.images[i].features.grey() })
+	if at := slices.Index(grey, false); at >= 0 && l.o.Recipe != nil {
+		l.failAt(l.images[at].image.Path, "", "make it grey, or learn from pictures in colours", "it has colours, and the model learned from grey pictures")
+	} else if at < 0 {
+		for _, d := range l.images {
+			d.features.oneColour()
+		}
+	}
+}
+
 // checkDepths checks that all feature vectors have the same length: the
 // model's, or that of the first picture.
 func (l *imageLoader) checkDepths() {
@@ -101,7 +124,7 @@ func (l *imageLoader) checkDepths() {
 		l.adoptModel()
 		l.compareNames()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 		if l.o.Superpixels > 0 {
 			l.set.Recipe.Superpixels = &superpixelRecipe{Count: l.o.Superpixels}
 		} else if l.o.edgesOfImages() == EdgesContrast {
@@ -121,7 +144,7 @@ func (l *imageLoader) checkDepths() {
 // chooseStates names the states: by the model, the options, dataset.json, or
 // the largest label.
 func (l *imageLoader) chooseStates() {
-	if l.o.Schema == nil {
+	if l.o.Schema == nil && !l.set.Recipe.LabelColours {
 		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
@@ -194,14 +217,17 @@ func (l *imageLoader) buildPixels() {
 // since they stay in their files.
 func (l *imageLoader) checkPixels() {
 	// A label, the colours, and the bin and the graph of an edge, which pictures of one size
-	// share.
-	const label, colours, edge = 4, 4, 40
+	// share; and what is mapped from no file.
+	const label, colours, edge, fine = 4, 4, 40, 12
 	r, total := &l.set.Recipe, 0.0
 	edges := edge * float64(numDirections(r.Neighbours)*max(1, len(r.offsets())))
 	largest := l.images[0]
 	for _, d := range l.images {
 		pixels := d.image.pixels()
 		total += pixels * (label + colours + edges)
+		if r.Colours {
+			total += pixels * fine
+		}
 		if pixels > largest.image.pixels() {
 			largest = d
 		}
@@ -220,6 +246,9 @@ func (l *imageLoader) chooseEdges() {
 		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
 		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
 		l.set.origins.edgeFeatures[0] = from
+		if r.Colours && l.manifest.NodeFeatures == nil {
+			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
+		}
 		l.set.Schema.NodeTypes[0].FeatureNames = l.featureNames(r.FeatureDim, r.Bias)
 		l.set.Schema.EdgeTypes[0].FeatureNames = names
 		// Above and below, right and left are not the same in photographs.

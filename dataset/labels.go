@@ -132,7 +132,7 @@ func (l *imageLoader) refuseSpins() {
 			continue
 		}
 		for s, y := range d.labels.labels {
-			if d.labels.text || y != crf.Unobserved {
+			if d.labels.form == labelsText || y != crf.Unobserved {
 				found.see(y, i, 0, s)
 			}
 		}

@@ -122,6 +122,9 @@ func detect(path, wanted string) (string, error) {
 	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
 		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
 	}
+	if remedy := misplacedPictures(path); remedy != "" {
+		return "", &Error{File: path, Problem: "pictures are not read from here", Remedy: remedy}
+	}
 	if file := dataInside(path); file != "" {
 		return "", &Error{File: path, Problem: "the names of its files tell no kind of data", Remedy: "name those to read, such as " + file}
 	}

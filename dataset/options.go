@@ -50,7 +50,8 @@ type Options struct {
 	NoBias bool
 
 	// FeatureDir is the folder with one .npy of unary features per image; ""
-	// means features in the data folder.
+	// means features in the data folder, or, where there is no such folder, the colours of
+	// the pixels.
 	FeatureDir string
 	// Layout is the order of the axes of features: LayoutHWC or LayoutCHW; "" means the one that
 	// fits the pictures.

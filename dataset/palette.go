@@ -7,7 +7,7 @@ import "image/color"
 // is what programs write where nobody chose colours.
 func (l *imageLoader) keepPalette() {
 	r := &l.set.Recipe
-	if l.o.Recipe != nil || l.o.Schema != nil {
+	if l.o.Recipe != nil || l.o.Schema != nil || r.LabelColours {
 		return
 	}
 	var best color.Palette

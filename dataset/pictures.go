@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -57,8 +58,21 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 			entries = append(entries, listEntry{text: id})
 		}
 		if len(entries) == 0 {
-			problems = append(problems, &Error{File: folder, Problem: "there are no pictures (.jpg, .jpeg, .png)"})
+			problems = append(problems, &Error{File: folder, Problem: "there are no pictures (" + strings.Join(pictureSuffixes, ", ") + ")", Remedy: `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`})
 		}
+	}
+	first := map[string]int{}
+	for i := range entries {
+		e := &entries[i]
+		if name := filepath.Base(e.text); len(byID[e.text]) == 0 { // a file name stands for its id
+			if id := strings.TrimSuffix(name, filepath.Ext(name)); slices.Contains(byID[id], filepath.Join(folder, name)) {
+				e.text = id
+			}
+		}
+		if line := first[e.text]; line > 0 {
+			problems = append(problems, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%q is listed on line %d already", abbreviate(e.text), line), Remedy: "remove one of the two"})
+		}
+		first[e.text] = e.line
 	}
 	entries = slices.DeleteFunc(entries, func(e listEntry) bool {
 		n := len(byID[e.text])
@@ -91,5 +105,5 @@ func pictureError(path string, err error) error {
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		return &Error{File: path, Problem: err.Error(), Cause: err}
 	}
-	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
+	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as png, of 8 or 16 bits", Cause: err}
 }

@@ -46,6 +46,9 @@ type Recipe struct {
 	// States names the states of images, graph tables and text.
 	States []string `json:"states,omitempty"`
 
+	// Colours says that the features of pixels of images are their colours: grey, or red,
+	// green and blue, of 0 to 255.
+	Colours bool `json:"colours,omitempty"`
 	// Neighbours is 4 or 8, for images.
 	Neighbours int `json:"neighbours,omitempty"`
 	// Bins is the number of bins of the distance between neighbouring pixels'
@@ -56,6 +59,9 @@ type Recipe struct {
 	// Palette has the colours of States, red, green and blue, in the label pictures of
 	// images, as many as these gave.
 	Palette [][3]uint8 `json:"palette,omitempty"`
+	// LabelColours says that the pixels of label pictures are colours of Palette, and not
+	// numbers of states.
+	LabelColours bool `json:"label_colours,omitempty"`
 	// Edges says how contrasts make features of edges of images, in the place of bins of
 	// distances; nil: those.
 	Edges *edgeRecipe `json:"edges,omitempty"`
@@ -145,6 +151,10 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
 	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
 		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states", KindImages, len(r.States))
+	case r.Colours && (r.Kind != KindImages || r.FeatureDim != 1 && r.FeatureDim != 3):
+		return fmt.Errorf("recipe: colours go with kind %q, and with 1 or 3 features, not %d", KindImages, r.FeatureDim)
+	case r.LabelColours && (len(r.Palette) == 0 || len(r.Palette) != len(r.States)):
+		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States), len(r.Palette))
 	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
 		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
 	case r.Superpixels != nil && r.Superpixels.problem() != "":

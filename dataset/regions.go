@@ -6,8 +6,10 @@ import (
 	"image"
 	"image/color"
 	_ "image/jpeg" // pictures
-	"image/png"
+	_ "image/png"
 	"strconv"
+
+	_ "golang.org/x/image/tiff"
 
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -21,7 +23,7 @@ const voidLabel = 255
 // labelMap is the labels of a picture, −1 unobserved.
 type labelMap struct {
 	path       string
-	text       bool // one line per row
+	form       int // labelsText and others
 	rows, cols int
 	labels     []int32       // [rows*cols]
 	palette    color.Palette // of a picture; nil: it has none
@@ -30,7 +32,7 @@ type labelMap struct {
 // place sets where the label of node s stands in the file.
 func (m *labelMap) place(e *Error, s int) *Error {
 	e.Place = fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
-	if m.text {
+	if m.form == labelsText {
 		e.Line, e.Place = s/m.cols+1, ""
 		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
 	}
@@ -39,7 +41,7 @@ func (m *labelMap) place(e *Error, s int) *Error {
 
 // placeText is place for a sentence.
 func (m *labelMap) placeText(s int) string {
-	if m.text {
+	if m.form == labelsText {
 		return fmt.Sprintf("%s:%d, number %d", m.path, s/m.cols+1, s%m.cols+1)
 	}
 	return fmt.Sprintf("%s:[%d,%d]", m.path, s/m.cols, s%m.cols)
@@ -48,7 +50,7 @@ func (m *labelMap) placeText(s int) string {
 // parseRegions reads a matrix of integers, one line per row, separated by
 // blanks; negative numbers mean unobserved.
 func parseRegions(path string, data []byte, _ int64) (*labelMap, []error) {
-	m := &labelMap{path: path, text: true, labels: make([]int32, 0, len(data)/2+1)}
+	m := &labelMap{path: path, labels: make([]int32, 0, len(data)/2+1)}
 	p := &problems{file: path}
 	data = bytes.TrimRight(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
 	line := 0
@@ -99,46 +101,6 @@ func parseLabel(text []byte) (int32, error) {
 		err = strconv.ErrRange
 	}
 	return int32(max(label, -1)), err
-}
-
-// parseLabelPicture reads a png whose pixels are labels: with a palette, or
-// 8-bit grey. 255 means unobserved.
-func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []error) {
-	fail := func(cause error, problem, remedy string) (*labelMap, []error) {
-		return nil, []error{&Error{File: path, Problem: problem, Remedy: remedy, Cause: cause}}
-	}
-	config, err := png.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		return fail(err, "it is not a readable png: "+err.Error(), "")
-	}
-	if err := checkPixels(config, allowed); err != nil {
-		return fail(err, err.Error(), "")
-	}
-	picture, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		return fail(err, "it is not a readable png: "+err.Error(), "")
-	}
-	var pixels []uint8
-	var stride int
-	var palette color.Palette
-	switch p := picture.(type) {
-	case *image.Paletted:
-		pixels, stride, palette = p.Pix, p.Stride, p.Palette
-	case *image.Gray:
-		pixels, stride = p.Pix, p.Stride
-	default:
-		return fail(nil, "its pixels are colours, not labels", "save it with a palette or as 8-bit grey (modes P and L of PIL)")
-	}
-	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height), palette: palette}
-	for r := range m.rows {
-		for c, v := range pixels[r*stride : r*stride+m.cols] {
-			m.labels[r*m.cols+c] = int32(v)
-			if v == voidLabel {
-				m.labels[r*m.cols+c] = -1
-			}
-		}
-	}
-	return m, nil
 }
 
 // decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps

@@ -29,7 +29,8 @@ type Sizes struct {
 
 const (
 	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what
-	// timing steps takes.
+	// timing steps takes. Scratch that is as large as a picture, however small the excerpt,
+	// comes on top.
 	mostForExcerpt = 20 << 20
 	// sweepsToSettle is about how many sweeps a visit makes that is not told how many.
 	sweepsToSettle = 6
@@ -74,7 +75,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	}
 	rule := s.Step
 	s.Step = &fixedStep{alpha: 1} // takes no memory
-	if x.memory().Bytes > mostForExcerpt {
+	if x.memory().Bytes > mostForExcerpt+int64(float64(s.Threads)*x.largestRoom().MapBytes()) {
 		return 0, nil
 	}
 	if err := x.allocate(); err != nil {

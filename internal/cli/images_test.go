@@ -274,3 +274,48 @@ func TestMixedPhotographs(t *testing.T) {
 		})
 	}
 }
+
+// TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of
+// the masks.
+func TestPicturesAndMasks(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	random := rand.New(rand.NewPCG(5, 6))
+	draw := func(id string, rows, cols int) {
+		picture, mask := image.NewGray(image.Rect(0, 0, cols, rows)), image.NewGray(image.Rect(0, 0, cols, rows))
+		for i := range picture.Pix {
+			if picture.Pix[i] = uint8(60 + random.IntN(90)); i%cols > cols/3 && i/cols > rows/4 {
+				mask.Pix[i], picture.Pix[i] = 255, picture.Pix[i]+60
+			}
+		}
+		writeFile(t, filepath.Join(folder, "images", id+".png"), pngOf(t, picture))
+		writeFile(t, filepath.Join(folder, "labels", id+".png"), pngOf(t, mask))
+	}
+	draw("a", 20, 24)
+	draw("b", 20, 24)
+	model, out := filepath.Join(folder, "model"), filepath.Join(folder, "out")
+	writeFile(t, filepath.Join(folder, "one.txt"), "a.png\n")
+	writeFile(t, filepath.Join(folder, "other.txt"), "b\n")
+	o := run(t, "train", folder, "--list", "one.txt", "-o", model)
+	if o.code != 0 || !strings.Contains(o.stderr, "the features of pixels are their colours") || !strings.Contains(o.stderr, "255 hides nothing") {
+		t.Fatalf("exit code %d, %s", o.code, o.stderr)
+	}
+	if accuracy := mustRun(t, "eval", folder, "--list", "other.txt", "-m", model, "--json").object(t)["models"].([]any)[0].(map[string]any)["accuracy"].(float64); accuracy < 0.97 {
+		t.Errorf("accuracy is %v", accuracy)
+	}
+	mustRun(t, "predict", folder, "--list", "other.txt", "-m", model, "-o", out)
+	picture, err := png.Decode(strings.NewReader(readFile(t, out, "b.png")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := picture.(*image.Paletted).Palette[:2]; fmt.Sprint(got) != "[{0 0 0 255} {255 255 255 255}]" {
+		t.Errorf("colours are %v", got)
+	}
+	mustRun(t, "train", model, "--resume", "--max-passes", "2000")
+	// Scratch is as large as the picture, and the time of a pass is told all the same.
+	draw("large", 1000, 1200)
+	writeFile(t, filepath.Join(folder, "large.txt"), "large\n")
+	if o := mustRun(t, "train", folder, "--list", "large.txt", "--dry-run"); !strings.Contains(o.stdout, "measured on a part") {
+		t.Error(o.stdout)
+	}
+}

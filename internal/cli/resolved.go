@@ -71,7 +71,9 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 	}
 	switch recipe.Kind {
 	case dataset.KindImages:
-		put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
+		if put("features", nil); !recipe.Colours {
+			put("features", absolute(dataset.FeatureFolder(data[0], f.data.features)))
+		}
 		if recipe.Superpixels == nil {
 			put("neighbours", recipe.Neighbours)
 		}

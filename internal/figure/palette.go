@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // MaxClasses is the largest number of classes of a label image: a paletted PNG
@@ -59,6 +61,22 @@ func ClassPalette(n int) []color.RGBA {
 		palette = append(palette, palette[k%MaxClasses])
 	}
 	return palette
+}
+
+// paletteOf returns the colours of classes: those that they are called by, if all are, or else
+// those of ClassPalette.
+func paletteOf(names []string) []color.RGBA {
+	palette := ClassPalette(len(names))
+	called := make([]color.RGBA, len(names))
+	for k, name := range names {
+		digits, ok := strings.CutPrefix(name, "#")
+		c, err := strconv.ParseUint(digits, 16, 24)
+		if !ok || err != nil || len(digits) != len("rrggbb") {
+			return palette
+		}
+		called[k] = color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff}
+	}
+	return called
 }
 
 // candidate is a colour that a class may get.

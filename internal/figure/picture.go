@@ -42,7 +42,7 @@ type ModelLabels struct {
 type Panel struct {
 	Title string
 	Rows  []PanelRow
-	Names []string // of the classes, which have the colours of ClassPalette
+	Names []string // of the classes, which have the colours of ClassPalette, unless all are called #rrggbb
 }
 
 // tileWidth of each image, in pixels, is enough to see a pixel of the usual 320 × 240
@@ -135,7 +135,7 @@ type panelSheet struct {
 
 // prepare checks the panel and settles its size.
 func (p Panel) prepare() (*panelSheet, error) {
-	s := &panelSheet{panel: p, palette: ClassPalette(len(p.Names))}
+	s := &panelSheet{panel: p, palette: paletteOf(p.Names)}
 	for i := range p.Rows {
 		if err := p.checkRow(&p.Rows[i]); err != nil {
 			return nil, fmt.Errorf("rows[%d] %q: %w", i, p.Rows[i].Title, err)

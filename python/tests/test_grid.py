@@ -75,6 +75,10 @@ def test_labels_of_any_type() -> None:
         assert crf.score(X, classes[y]) == plain.score(X, y) > 0.8
     mixed = GridCRF().fit(X, [np.array(["a", "b", "c"], object)[p] for p in y])
     assert list(mixed.classes_) == ["a", "b", "c"]
+    mask = np.where(y > 0, 255, 0).astype(np.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # 255 + 1 is 0 in eight bits
+        assert list(GridCRF().fit(X, mask).classes_) == [0, 255]
     truth = GridCRF().fit(X, y > 0)
     assert truth.classes_.dtype == bool and truth.predict(X).dtype == bool
 
@@ -212,7 +216,10 @@ def test_mistakes() -> None:
     bad[2, 3, 4, 1] = np.nan
     wants(r"^X\[2\]\[3, 4, 1\]: feature is NaN, want a finite number", X=bad)
     wants(r"^X\[1\] has 2 features, want 3 as X\[0\]", X=[X[0], X[1][..., :2]], y=y[:2])
-    wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]", X=X[..., 0])
+    wants(r"^X\[0\] has the shape \[12, 10\], want \[rows, columns, features\]; grey pictures are X\[..., None\], and a single picture is \[X\]", X=X[..., 0])
+    wants(r"^y\[0\] has the shape \[12, 10\], want \[3, 12\] as X\[0\]; X\[0\] is \[features, rows, columns\]: give numpy.moveaxis\(X\[0\], 0, -1\)", X=np.moveaxis(X, -1, 1))
+    wants(r"^y\[0\] has the shape \[12, 10, 1\], want \[12, 10\] as X\[0\]; give y\[..., 0\]$", y=y[..., None])
+    wants(r"^y\[0\] .* give y.argmax\(-1\)$", y=np.eye(3)[y])
     wants(r"^y\[1\] has the shape \[11, 10\], want \[12, 10\]", X=X[:2], y=[y[0], y[1][:11]])
     wants(r"^X has 4 and y 3 entries", y=y[:3])
     wants(r"1 known class, want at least 2", y=np.zeros_like(y))

@@ -228,7 +228,7 @@ class Labels:
         """
         array, known = _known(y, self.hidden)
         codes = np.full(array.shape, -1, np.int32)
-        if self.classes.dtype.kind in "iub" and array.dtype.kind in "iub" and self.classes[0] == 0 and len(self.classes) == self.classes[-1] + 1 and array.ndim and array.dtype.kind != "b":
+        if self.classes.dtype.kind in "iub" and array.dtype.kind in "iub" and self.classes[0] == 0 and len(self.classes) == int(self.classes[-1]) + 1 and array.ndim and array.dtype.kind != "b":
             codes[known] = array[known]  # classes are 0, 1, 2, …
             wrong = known & ((array < 0) | (array >= len(self.classes)))
         elif array.dtype.kind == "O" or self.classes.dtype.kind == "O":

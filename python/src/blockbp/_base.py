@@ -435,7 +435,7 @@ class Classifier(Estimator):
             shape = instance.shape or (len(instance.x),)
             array = labels_of if np.ma.isMaskedArray(labels_of) else label_array(labels_of)
             if array.shape != shape:
-                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]")
+                raise ValueError(f"y[{n}] has the shape {list(array.shape)}, want {list(shape)} as X[{n}]{_reshaped(n, instance, array.shape)}")
             arrays.append(array)
         return arrays
 
@@ -531,6 +531,18 @@ class Classifier(Estimator):
 def _warn(notes: Sequence[str]) -> None:
     for note in notes:
         warnings.warn(note, BlockbpWarning, stacklevel=5)
+
+
+def _reshaped(n: int, instance: Instance, shape: tuple[int, ...]) -> str:
+    """Say how to give labels, or features, that have their axes otherwise."""
+    wanted = instance.shape or (len(instance.x),)
+    if shape == (*wanted, 1):
+        return "; give y[..., 0]"
+    if shape[:-1] == wanted:
+        return "; of one-hot labels give y.argmax(-1)"
+    if instance.shape and shape == (wanted[-1], instance.x.shape[1]):
+        return f"; X[{n}] is [features, rows, columns]: give numpy.moveaxis(X[{n}], 0, -1)"
+    return ""
 
 
 def _listed(y: Any, what: str) -> Sequence[Any]:

@@ -106,7 +106,7 @@ class GridCRF(Classifier):
             raise ValueError(f'edges={self.edges!r}: want "constant", "contrast" or "features"')
         if (images is not None) != (self.edges == "contrast"):
             raise ValueError(f"edges={self.edges!r}, and images are {'given' if images is not None else 'not given'}: images go with edges=\"contrast\"")
-        pictures = [numeric(x, 3, f"X[{n}]", "[rows, columns, features]") for n, x in enumerate(_listed(X, "X"))]
+        pictures = [numeric(x, 3, f"X[{n}]", "[rows, columns, features]; grey pictures are X[..., None], and a single picture is [X]") for n, x in enumerate(_listed(X, "X"))]
         if not pictures:
             raise ValueError("X is empty")
         wanted = pictures[0].shape[2] if fitting else self.n_features_in_

@@ -1,0 +1,328 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/blockbp/blockbp/crf"
+)
+
+// What the numbers of a label map are.
+const (
+	labelsText    = iota // numbers of states in a text
+	labelsIndices        // indices of a palette
+	labelsGreys          // 0 to 255
+	labelsColours        // 0xrrggbb
+)
+
+// mostColours bounds how many states the colours of label pictures make: soft borders make
+// more.
+const mostColours = 64
+
+// parseLabelPicture reads a png or tif whose pixels are labels: with a palette, grey, or in colours.
+// What the numbers mean is found out from all pictures: see readColours.
+func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []error) {
+	fail := func(cause error, problem, remedy string) (*labelMap, []error) {
+		return nil, []error{&Error{File: path, Problem: problem, Remedy: remedy, Cause: cause}}
+	}
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return fail(err, "it is not a readable png or tif: "+err.Error(), "")
+	}
+	if format == "jpeg" {
+		return fail(nil, "it is a jpg, which changes labels", softRemedy)
+	}
+	if err := checkPixels(config, allowed); err != nil {
+		return fail(err, err.Error(), "")
+	}
+	picture, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return fail(err, "it is not a readable png or tif: "+err.Error(), "")
+	}
+	if pagesOf(data) > 1 {
+		return fail(nil, severalPages, "save each page as a picture of its own")
+	}
+	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height)}
+	if p, ok := picture.(*image.Paletted); ok && !isRamp(p.Palette) {
+		m.form, m.palette = labelsIndices, p.Palette
+		m.each(func(s, x, y int) { m.labels[s] = int32(p.ColorIndexAt(x, y)) })
+		return m, nil
+	}
+	if p, ok := picture.(*image.Gray16); ok {
+		m.form = labelsGreys
+		var wrong *Error
+		m.each(func(s, x, y int) {
+			v := p.Gray16At(x, y).Y
+			if v == math.MaxUint16 { // white
+				v = math.MaxUint8
+			}
+			if m.labels[s] = int32(v); v > math.MaxUint8 && wrong == nil {
+				wrong = m.place(&Error{File: path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
+			}
+		})
+		if wrong != nil {
+			return nil, []error{wrong}
+		}
+		return m, nil
+	}
+	m.form = labelsGreys
+	if p, ok := picture.(*image.Gray); ok {
+		m.each(func(s, x, y int) { m.labels[s] = int32(p.Pix[y*p.Stride+x]) })
+		return m, nil
+	}
+	var clear *Error
+	m.each(func(s, x, y int) {
+		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
+		if c.A != math.MaxUint8 && clear == nil {
+			clear = m.place(&Error{File: path, Problem: "is transparent, which says nothing of a label", Remedy: `save the labels without transparency, in Python Image.open("mask.png").convert("RGB") or .getchannel("A")`}, s)
+		}
+		if m.labels[s] = int32(c.R)<<16 | int32(c.G)<<8 | int32(c.B); c.R != c.G || c.G != c.B {
+			m.form = labelsColours
+		}
+	})
+	if clear != nil {
+		return nil, []error{clear}
+	}
+	if m.form == labelsGreys {
+		for s, c := range m.labels {
+			m.labels[s] = c & math.MaxUint8
+		}
+	}
+	return m, nil
+}
+
+const severalPages = "it has more than one page, and a picture has one"
+
+// pagesOf returns 2 where a tif has several pages, as a stack has: of these the first alone is
+// decoded.
+func pagesOf(data []byte) int {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(data, []byte("MM\x00*")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte("II*\x00")):
+		return 1
+	}
+	const entry = 12
+	if len(data) < 8 {
+		return 1
+	}
+	at := uint64(order.Uint32(data[4:]))
+	if at+2 > uint64(len(data)) {
+		return 1
+	}
+	next := at + 2 + entry*uint64(order.Uint16(data[at:]))
+	if next+4 > uint64(len(data)) || order.Uint32(data[next:]) == 0 {
+		return 1
+	}
+	return 2
+}
+
+func (m *labelMap) each(do func(s, x, y int)) {
+	for s := range m.labels {
+		do(s, s%m.cols, s/m.cols)
+	}
+}
+
+// tally counts greys and colours.
+type tally map[int32]int
+
+// add counts the pixels of a picture, most of which are as the one before.
+func (t tally) add(pixels []int32, greys bool) {
+	for s := 0; s < len(pixels); {
+		v, n := pixels[s], 1
+		for s+n < len(pixels) && pixels[s+n] == v {
+			n++
+		}
+		if s += n; greys {
+			v = greyColour(v)
+		}
+		t[v] += n
+	}
+}
+
+// greyColour is the colour of a grey.
+func greyColour(v int32) int32 { return v<<16 | v<<8 | v }
+
+// readColours finds out what the numbers of label pictures mean: those of a palette, and greys,
+// are numbers of states, and 255 is unobserved, unless a picture has colours, or all greys are
+// black or white, of which one state alone would be left. Then each colour is a state.
+func (l *imageLoader) readColours() {
+	counts := tally{} // of greys and colours
+	forms := map[int]string{}
+	for _, d := range l.images {
+		if m := d.labels; m != nil {
+			if forms[m.form] == "" {
+				forms[m.form] = m.path
+			}
+			if m.form >= labelsGreys {
+				counts.add(m.labels, false)
+			}
+		}
+	}
+	switch r := l.o.Recipe; {
+	case r != nil && r.LabelColours:
+		l.mapColours(r.Palette)
+	case r != nil && forms[labelsColours] != "":
+		l.failAt(forms[labelsColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)", "its pixels are colours, and the labels that the model learned from are numbers")
+	case r == nil && forms[labelsColours] != "" || l.blackAndWhite(counts, forms):
+		if l.chooseColours(counts, forms); len(l.problems) == 0 {
+			l.mapColours(l.set.Recipe.Palette)
+		}
+	case r == nil && len(l.givenStates()) == 0 && len(forms) == 1 && forms[labelsGreys] != "":
+		l.checkGreys(counts, forms[labelsGreys])
+	}
+	for _, d := range l.images {
+		if m := d.labels; m != nil && m.form != labelsText {
+			for s, y := range m.labels {
+				if y == voidLabel {
+					m.labels[s] = crf.Unobserved
+				}
+			}
+		}
+	}
+}
+
+// givenStates returns the states that the options or dataset.json name.
+func (l *imageLoader) givenStates() []string {
+	if len(l.o.States) > 0 {
+		return l.o.States
+	}
+	return l.manifest.States
+}
+
+// blackAndWhite reports whether the labels to learn from are masks.
+func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
+	states := len(l.givenStates())
+	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 && len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
+}
+
+// chooseColours numbers the states by the colours of label pictures, black first.
+func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
+	for form, what := range map[int]string{labelsText: "numbers in a text", labelsIndices: "indices of a palette"} {
+		if other := forms[form]; other != "" {
+			l.failAt(forms[labelsColours], "", "save the labels of all pictures in one way", "its pixels are colours, and the labels of %s are %s", other, what)
+			return
+		}
+	}
+	if forms[labelsColours] != "" {
+		counts = tally{}
+		for _, d := range l.images {
+			counts.add(d.labels.labels, d.labels.form == labelsGreys)
+		}
+	} else {
+		counts = tally{0: counts[0], greyColour(voidLabel): counts[voidLabel]}
+	}
+	colours := slices.Sorted(maps.Keys(counts))
+	names := l.givenStates()
+	switch {
+	case len(colours) > mostColours:
+		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of at most %d states", len(colours), mostColours)
+		return
+	case len(names) > 0 && len(names) != len(colours):
+		l.failAt(forms[labelsColours], "", "name as many, in this order", "the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), len(names))
+		return
+	}
+	r := &l.set.Recipe
+	r.LabelColours = true
+	var texts []string
+	for i, c := range colours {
+		r.Palette = append(r.Palette, [3]uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)})
+		text := colourText(c)
+		if forms[labelsColours] == "" {
+			text = fmt.Sprint(c & math.MaxUint8)
+		}
+		if len(names) == 0 {
+			r.States = append(r.States, text)
+		} else if names[i] != text {
+			text += " is " + names[i]
+		}
+		texts = append(texts, text)
+	}
+	if len(names) > 0 {
+		r.States = names
+	}
+	if forms[labelsColours] == "" {
+		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing%s", strings.Join(texts, ", "), hidesRemedy)
+	} else {
+		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
+	}
+	l.set.origins.states[0] = origin{what: "states", number: len(colours), because: "the label pictures have as many colours"}
+}
+
+const (
+	softRemedy  = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without smoothing"
+	hidesRemedy = `; if it is to hide, write "hidden_labels": true into ` + ManifestName
+)
+
+func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
+
+func listed(colours []int32) string {
+	var texts []string
+	for _, c := range colours {
+		texts = append(texts, colourText(c))
+	}
+	return firstFew(texts)
+}
+
+// mapColours replaces greys and colours by the number of the state.
+func (l *imageLoader) mapColours(palette [][3]uint8) {
+	states, known := map[int32]int32{}, []int32(nil)
+	for i, c := range palette {
+		colour := int32(c[0])<<16 | int32(c[1])<<8 | int32(c[2])
+		states[colour], known = int32(i), append(known, colour)
+	}
+	for _, d := range l.images {
+		m := d.labels
+		if m == nil || m.form < labelsGreys {
+			continue
+		}
+		for s, v := range m.labels {
+			if m.form == labelsGreys {
+				v = greyColour(v)
+			}
+			y, ok := states[v]
+			if !ok {
+				l.fail(m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %s, want a colour of those that the model learned from: %s", colourText(v), listed(known)), Remedy: "learn from pictures that have it, too; soft borders, which interpolation makes, have colours of their own"}, s))
+				break
+			}
+			m.labels[s] = y
+		}
+	}
+}
+
+// checkGreys refuses greys that are no numbers of states: those of masks with soft borders, and
+// those that were spread for people to see.
+func (l *imageLoader) checkGreys(counts tally, file string) {
+	greys := slices.Sorted(maps.Keys(counts))
+	all, ends := 0, counts[0]+counts[voidLabel]
+	divisor, largest := int32(0), int32(0)
+	for v, n := range counts {
+		all += n
+		if v != voidLabel {
+			divisor, largest = gcd(divisor, v), max(largest, v)
+		}
+	}
+	const soft, spread = 16, 10
+	if counts[0] > 0 && counts[voidLabel] > 0 && len(greys) >= soft && 5*ends >= 4*all {
+		l.failAt(file, "", softRemedy+`; numpy.where(mask > 127, 255, 0) makes them sharp again; or, if so many states are meant, give "states" in `+ManifestName,
+			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
+	} else if divisor >= spread {
+		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask); or, if so many states are meant, give "states" in `+ManifestName,
+			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"), largest+1)
+	}
+}
+
+func gcd(a, b int32) int32 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

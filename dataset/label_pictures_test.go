@@ -1,0 +1,242 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/image/tiff"
+)
+
+// labelFolder is a folder of pictures of 2 × 4 pixels with those pictures of labels.
+func labelFolder(t testing.TB, more map[string]string, labels ...image.Image) map[string]string {
+	files := map[string]string{}
+	for i, m := range labels {
+		id := string(rune('a' + i))
+		files["images/"+id+".png"] = pictureOf(t, image.NewGray(image.Rect(0, 0, 4, 2)))
+		files["features/"+id+".npy"] = cells(2, 4, 1, 1, 2, 3, 4, 5, 6, 7, 8)
+		if m != nil {
+			files["labels/"+id+".png"] = pictureOf(t, m)
+		}
+	}
+	maps.Copy(files, more)
+	return files
+}
+
+func pictureOf(t testing.TB, p image.Image) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func greys(values ...uint8) *image.Gray {
+	p := image.NewGray(image.Rect(0, 0, 4, 2))
+	copy(p.Pix, values)
+	return p
+}
+
+// painted paints pixels in colours.
+func painted(colours ...color.RGBA) *image.RGBA {
+	p := image.NewRGBA(image.Rect(0, 0, 4, 2))
+	for i := range 8 {
+		p.SetRGBA(i%4, i/4, colours[min(i, len(colours)-1)])
+	}
+	return p
+}
+
+var (
+	black, red, green = color.RGBA{A: 255}, color.RGBA{R: 255, A: 255}, color.RGBA{G: 255, A: 255}
+)
+
+// TestLabelPictures: masks of 0 and 255, colours, and what programs write of numbers are the
+// labels that they show.
+func TestLabelPictures(t *testing.T) {
+	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
+	wide.SetGray16(0, 0, color.Gray16{Y: 2})
+	wide.SetGray16(1, 0, color.Gray16{Y: 65535})
+	two := func(v uint8) color.RGBA { return color.RGBA{v, v, v, 255} }
+	for name, c := range map[string]struct {
+		labels []image.Image
+		more   map[string]string
+		want   []int32 // of the first picture
+		states []string
+		note   string
+	}{
+		"mask":       {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
+		"named mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
+		"no mask":    {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
+		"void":       {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
+		"colours":    {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
+		"rgb greys":  {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
+		"16 bits":    {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
+	} {
+		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
+		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {
+			t.Errorf("%s: labels %v of the states %q, want %v of %q", name, got, set.Schema.NodeTypes[0].States, c.want, c.states)
+		}
+		if !strings.Contains(strings.Join(set.Warnings, "\n"), c.note) {
+			t.Errorf("%s: warnings are %q, want one of %q", name, set.Warnings, c.note)
+		}
+		// A model reads other pictures alike, be they of fewer colours.
+		if _, err := ParseRecipe(set.Recipe.String()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		again := mustOpen(t, writeFiles(t, labelFolder(t, nil, c.labels[0])), Options{Schema: &set.Schema, Recipe: &set.Recipe})
+		if got := again.Instances[0].Samples()[0]; !slices.Equal(got, c.want) {
+			t.Errorf("%s: a model reads labels %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestLabelPicturesRefuse: what is no picture of labels says how to make one of it.
+func TestLabelPicturesRefuse(t *testing.T) {
+	soft := image.NewGray(image.Rect(0, 0, 40, 40))
+	for i := range soft.Pix {
+		soft.Pix[i] = uint8(255 * (i / 800))
+	}
+	for i := range 40 {
+		soft.Pix[800+i] = uint8(6 * i)
+	}
+	many := image.NewRGBA(image.Rect(0, 0, 40, 40))
+	for i := range 1600 {
+		many.SetRGBA(i%40, i/40, color.RGBA{uint8(i), 7, 0, 255})
+	}
+	square := map[string]string{"images/a.png": pictureOf(t, soft), "features/a.npy": cells(40, 40, 1)}
+	wide := image.NewGray16(image.Rect(0, 0, 4, 2))
+	wide.SetGray16(1, 0, color.Gray16{Y: 300})
+	for name, c := range map[string]struct {
+		labels []image.Image
+		more   map[string]string
+		want   []string
+	}{
+		"soft":        {[]image.Image{soft}, square, []string{"a.png: the labels of all pictures have 41 greys, most of them black or white: borders are soft", "NEAREST"}},
+		"many":        {[]image.Image{many}, square, []string{"a.png: the labels of all pictures have 256 colours, want one for each of at most 64 states", "NEAREST"}},
+		"spread":      {[]image.Image{greys(0, 127, 254)}, nil, []string{"are 0 127 254 alone, which would be 255 states", "number the states from 0"}},
+		"transparent": {[]image.Image{painted(black, color.RGBA{})}, nil, []string{"a.png:[0,1]: is transparent"}},
+		"objects":     {[]image.Image{wide}, nil, []string{"a.png:[0,1]: is 300 in 16 bits, want a label of 0 to 254"}},
+		"names":       {[]image.Image{painted(black, red)}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []string{"have 2 colours, #000000, #ff0000, and 3 states are named"}},
+		"mixed":       {[]image.Image{painted(black, red), nil}, map[string]string{"labels/b.regions.txt": "0 0 0 0\n0 0 0 0\n"}, []string{"a.png: its pixels are colours, and the labels of ", "b.regions.txt are numbers in a text"}},
+		"suffix":      {[]image.Image{nil}, map[string]string{"labels/a_mask.png": "", "labels/ab.png": ""}, []string{"a.png: it has no labels", "a_mask.png holds them, name it a.png"}},
+		"other":       {[]image.Image{nil}, map[string]string{"labels/a.gif": ""}, []string{"a.gif holds them, save it again as a.png"}},
+		"folder":      {[]image.Image{nil}, map[string]string{"masks/a.png": ""}, []string{"there is no folder ", "masks holds the labels, rename it to labels"}},
+	} {
+		_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, c.more, c.labels...))}, Options{})
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		wantError(t, err, c.want...)
+	}
+	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, painted(black, red))), Options{})
+	_, err := Open(t.Context(), []string{writeFiles(t, labelFolder(t, nil, painted(black, green)))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	wantError(t, err, "a.png:[0,1]: is #00ff00, want a colour of those that the model learned from: #000000, #ff0000")
+	numbers := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
+	_, err = Open(t.Context(), []string{writeFiles(t, labelFolder(t, nil, painted(black, green)))}, Options{Schema: &numbers.Schema, Recipe: &numbers.Recipe})
+	wantError(t, err, "its pixels are colours, and the labels that the model learned from are numbers")
+	broken := set.Recipe
+	broken.Palette = broken.Palette[:1]
+	_, err = ParseRecipe(broken.String())
+	wantError(t, err, "label_colours want a colour for each of 2 states, palette has 1")
+}
+
+// TestMisplacedPictures: folders of pictures that are called otherwise, and pictures beside
+// each other, say what to do.
+func TestMisplacedPictures(t *testing.T) {
+	for _, c := range []struct{ name, path, want string }{
+		{"imgs/a.png", "", "name the folder of the pictures images"},
+		{"a.png", "", "put pictures into a folder DATA/images"},
+		{"a.png", "a.png", "put pictures into a folder DATA/images"},
+		{"images/a.png", "images", "give the folder that holds images"},
+		{"images/a.png", "images/a.png", "give the folder that holds images, with --list"},
+	} {
+		_, err := Open(t.Context(), []string{filepath.Join(writeFiles(t, map[string]string{c.name: ""}), c.path)}, Options{})
+		wantError(t, err, "pictures are not read from here", c.want)
+	}
+}
+
+// TestTIFF: pictures and labels may be tif, and a list may have names of files.
+func TestTIFF(t *testing.T) {
+	var b, l bytes.Buffer
+	if err := tiff.Encode(&b, painted(black, red), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := tiff.Encode(&l, greys(0, 1), nil); err != nil {
+		t.Fatal(err)
+	}
+	stack := []byte(b.String())
+	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
+	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
+	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"images/a.tif": string(stack)})}, Options{NoLabels: true, States: []string{"a", "b"}})
+	wantError(t, err, "a.tif: it has more than one page", "save each page")
+	files := map[string]string{"images/a.tif": b.String(), "labels/a.tif": l.String(), "features/a.npy": cells(2, 4, 1, 1, 2), "list.txt": "images/a.tif\n"}
+	set := mustOpen(t, writeFiles(t, files), Options{List: "list.txt"})
+	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {
+		t.Errorf("labels are %v", got)
+	}
+}
+
+// TestColourFeatures: without a folder of features they are the colours, in all their bits; of
+// grey pictures one number.
+func TestColourFeatures(t *testing.T) {
+	files := func(pictures ...image.Image) string {
+		made := map[string]string{}
+		for i, p := range pictures {
+			id := string(rune('a' + i))
+			made["images/"+id+".png"], made["labels/"+id+".png"] = pictureOf(t, p), pictureOf(t, greys(0, 1))
+		}
+		return writeFiles(t, made)
+	}
+	deep := image.NewGray16(image.Rect(0, 0, 4, 2))
+	deep.SetGray16(1, 0, color.Gray16{Y: 257*3 + 1})
+	brown := color.RGBA{R: 90, G: 60, B: 30, A: 255}
+	for name, c := range map[string]struct {
+		pictures []image.Image
+		second   []float64 // pixel
+		names    []string
+	}{
+		"grey":    {[]image.Image{greys(1, 200), greys(7)}, []float64{200, 1}, []string{"grey", "bias"}},
+		"colours": {[]image.Image{painted(black, brown), greys(7)}, []float64{90, 60, 30, 1}, []string{"red", "green", "blue", "bias"}},
+		"16 bits": {[]image.Image{deep}, []float64{float64(float32(257*3+1) / 257), 1}, []string{"grey", "bias"}},
+	} {
+		folder := files(c.pictures...)
+		set := mustOpen(t, folder, Options{})
+		got, names := row(set.Instances[0].NodeFeatures(0), 1), set.Schema.NodeTypes[0].FeatureNames
+		if !slices.Equal(got, c.second) || !slices.Equal(names, c.names) {
+			t.Errorf("%s: the second pixel has %v of %q, want %v of %q", name, got, names, c.second, c.names)
+		}
+		if !strings.HasSuffix(set.Warnings[0], "features: the features of pixels are their colours") {
+			t.Errorf("%s: warnings are %q", name, set.Warnings)
+		}
+		model := Options{Schema: &set.Schema, Recipe: &set.Recipe}
+		again := mustOpen(t, folder, model)
+		if got := row(again.Instances[0].NodeFeatures(0), 1); !slices.Equal(got, c.second) || len(again.Warnings) > 0 {
+			t.Errorf("%s: a model reads %v, with warnings %q", name, got, again.Warnings)
+		}
+		_, err := Open(t.Context(), []string{files(painted(black, red))}, model)
+		if colours := len(c.names) == 4; colours && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !colours {
+			wantError(t, err, "a.png: it has colours, and the model learned from grey pictures")
+		}
+		model.FeatureDir = "features"
+		_, err = Open(t.Context(), []string{folder}, model)
+		wantError(t, err, "FeatureDir: the model learned from the colours of pictures")
+	}
+	set := mustOpen(t, writeFiles(t, labelFolder(t, nil, greys(0, 1))), Options{})
+	_, err := Open(t.Context(), []string{files(greys(0, 1))}, Options{Schema: &set.Schema, Recipe: &set.Recipe})
+	wantError(t, err, "FeatureDir: there is no folder ")
+	wrong := set.Recipe
+	wrong.Colours, wrong.FeatureDim = true, 2
+	_, err = ParseRecipe(wrong.String())
+	wantError(t, err, "colours go with kind \"images\", and with 1 or 3 features, not 2")
+}
