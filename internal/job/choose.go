@@ -76,6 +76,8 @@ const (
 	// mostPairs of states on edges, all candidates would take longer than minutes in all folds: one
 	// fold tells enough, and features and prior stay. With more than largestPairs edges are learned.
 	leastLabels, mostLabels, mostPairs, largestPairs = 2 * mostFolds, 2000, 1 << 20, 1 << 24
+	// mostOfMost is mostLabels where labels of most nodes are known, and learning takes seconds.
+	mostOfMost = 500
 	// mostKnown is the share of known labels up to which the others are taken for what is to be
 	// predicted from these, as the folds are.
 	mostKnown = 0.9
@@ -206,21 +208,25 @@ type hopped struct {
 // chooses reports whether options and data leave it open how edges are made, and labels of one
 // network are hidden. Where most are known, that must be to compare with what is usual.
 func (p *Prepared) chooses() bool {
-	return p.choosesByLabels() && p.pairsAllow() && (p.mostHidden() || p.triesTogether()) && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+	return p.choosesByGraph() && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
 
-// choosesByLabels reports it without a look at features.
-func (p *Prepared) choosesByLabels() bool {
+// choosesByGraph reports it without a look at features.
+func (p *Prepared) choosesByGraph() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
 		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.knownShare() <= mostKnown && p.everyTypeSeen() &&
-		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && (!p.large() || p.mostHidden() && (p.Group == nil || p.Group.Size() == 1))
+		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && p.pairsAllow() && (p.mostHidden() || p.triesTogether()) &&
+		(!p.large() || p.Group == nil || p.Group.Size() == 1)
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
 func (p *Prepared) large() bool {
-	in := p.Problem.Data[0]
-	return len(knownLabels(in)) > mostLabels || pairsOf(in) > mostPairs
+	in, most := p.Problem.Data[0], mostLabels
+	if !p.mostHidden() {
+		most = mostOfMost
+	}
+	return len(knownLabels(in)) > most || pairsOf(in) > mostPairs
 }
 
 // pairsAllow reports whether a choice takes no more than minutes, and leaves out nothing that edges

@@ -518,7 +518,12 @@ func TestChoiceOfManyLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	if prepare(t, Options{}, Task{Set: set}).choosing {
-		t.Error("many labels, of most nodes, leave something to choose")
+		t.Error("edges are not learned together, and yet compared with that")
+	}
+	b.nodes, b.known, b.degree = 2000, 3*mostOfMost, 8
+	r = train(t, Options{}, b.few(t, true), nil)
+	if made = r.Summary.Choice; made == nil || made.Metric != "log_loss by one fold of 300 labels" || made.Chosen.Edges == edgesTogether || made.Candidates[0].Edges != edgesTogether {
+		t.Errorf("with labels of most nodes: %+v", made)
 	}
 }
 

@@ -157,6 +157,9 @@ func (s *scanner) finish(what string) error {
 	return err
 }
 
+// byteOrderMark is what editors of some systems begin a text with.
+const byteOrderMark = "\ufeff"
+
 // fromFile reads a file with one of the readers of this package.
 func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
 	open := os.Open
@@ -171,5 +174,9 @@ func fromFile[T any](path string, read func(r io.Reader, name string) (T, error)
 		return *new(T), err
 	}
 	defer file.Close()
-	return read(file, filepath.ToSlash(path))
+	in := bufio.NewReader(file)
+	if mark, _ := in.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		in.Discard(len(byteOrderMark))
+	}
+	return read(in, filepath.ToSlash(path))
 }

@@ -459,3 +459,15 @@ func TestBeyondFloat64(t *testing.T) {
 		t.Errorf("%d values are beyond float64, want 2", got)
 	}
 }
+
+// TestByteOrderMark: a file of an editor that begins with one is read as without.
+func TestByteOrderMark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n.uai")
+	if err := os.WriteFile(path, []byte("\ufeffMARKOV\n1\n2\n1\n1 0\n2\n1 2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	n, err := uai.ReadFile(path)
+	if err != nil || len(n.Card) != 1 {
+		t.Errorf("%v, %v", n, err)
+	}
+}

