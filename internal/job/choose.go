@@ -211,13 +211,18 @@ func (p *Prepared) chooses() bool {
 	return p.choosesByGraph() && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
 
-// choosesByGraph reports it without a look at features.
+// choosesByGraph reports it without a look at features. Several processes learn edges together, unless
+// that is worse than node features alone as a rule, and quick for one.
 func (p *Prepared) choosesByGraph() bool {
+	return p.leavesOpen() && (p.Group == nil || p.Group.Size() == 1 || p.mostHidden() && !p.large())
+}
+
+// leavesOpen is choosesByGraph for one process.
+func (p *Prepared) leavesOpen() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
 		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.knownShare() <= mostKnown && p.everyTypeSeen() &&
-		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && p.pairsAllow() && (p.mostHidden() || p.triesTogether()) &&
-		(!p.large() || p.Group == nil || p.Group.Size() == 1)
+		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && p.pairsAllow() && (p.mostHidden() || p.triesTogether())
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
