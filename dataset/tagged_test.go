@@ -113,6 +113,14 @@ func TestTextSkipEdges(t *testing.T) {
 	wantError(t, err, "skip edges need words")
 }
 
+// TestTextNumbers: labels that look like numbers are as they stand.
+func TestTextNumbers(t *testing.T) {
+	set := mustOpen(t, writeFiles(t, map[string]string{"a.conll": "x 1.0\ny 2.5\nz 1\n"}), Options{})
+	if states := set.Schema.NodeTypes[0].States; len(states) != 3 || !slices.Contains(states, "1.0") || slices.Contains(set.Instances[0].Samples()[0], -1) {
+		t.Errorf("states %q, labels %v", states, set.Instances[0].Samples())
+	}
+}
+
 // TestTextNames: sentences of files of one name in several folders are told apart.
 func TestTextNames(t *testing.T) {
 	folder := writeFiles(t, map[string]string{"x/a.conll": "x A\n\ny B\n", "y/a.conll": "z A\n", "y/b.conll": "z A\n"})
