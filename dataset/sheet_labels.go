@@ -227,7 +227,10 @@ const rareLabels = 20
 func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	number := make(map[string]int32, len(states))
 	for x, s := range states {
-		number[wholeNumber(s)] = int32(x)
+		if !t.tokens { // whose labels are as they stand
+			s = wholeNumber(s)
+		}
+		number[s] = int32(x)
 	}
 	of := make([]int32, len(t.texts))
 	wrong := 0

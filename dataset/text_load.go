@@ -117,6 +117,7 @@ type textLoader struct {
 	sentences []textSentence
 	long      []textSentence // that are alone in their files
 	leading   []int32        // labels of first lines of files
+	numbered  map[string]int // sentences of files of a name
 }
 
 // textSentence is one sentence with its labels as numbers of labelTexts.
@@ -335,10 +336,14 @@ func (l *textLoader) label(fields []string) string {
 func (l *textLoader) read(f *textFile) {
 	p := &problems{file: f.path}
 	base := strings.TrimSuffix(filepath.Base(f.path), filepath.Ext(f.path))
+	if l.numbered == nil {
+		l.numbered = map[string]int{}
+	}
 	number, attributes, known := 0, 0, 0
 	f.sentences(func(s *sentence) {
 		number++
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, number), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
+		l.numbered[base]++ // on from other files of this name
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
 		for i, fields := range s.tokens {
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++

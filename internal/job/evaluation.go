@@ -99,7 +99,7 @@ func (e *Evaluation) Check() error {
 	if e.labelled() > 0 {
 		return nil
 	}
-	return dataf("no node has a label to compare with: all are hidden, or left out; blockbp predict needs none")
+	return dataf("no node that is to be compared has a label: all are hidden, or left out; blockbp predict needs none")
 }
 
 // Source is where data lie and how they are read.

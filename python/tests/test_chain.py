@@ -154,6 +154,8 @@ def test_labels_of_any_type() -> None:
     number = {"ADJ": -1, "DET": 0, "NOUN": 5, "VERB": 7}
     crf, plain = ChainCRF().fit(X, [[number[t] for t in s] for s in y]), ChainCRF().fit(X, y)
     assert crf.classes_.tolist() == [-1, 0, 5, 7] and crf.predict(X) == [[number[t] for t in s] for s in plain.predict(X)]
+    half = ChainCRF().fit(X, [[number[t] / 2 for t in s] for s in y])  # -0.5, 0.0, 2.5, 3.5
+    assert half.classes_.tolist() == [-0.5, 0, 2.5, 3.5] and half.predict(X) == [[number[t] / 2 for t in s] for s in plain.predict(X)]
     hide = [[None if i == 1 else t for i, t in enumerate(s)] for s in y]
     nan = [[float("nan") if i == 1 else t for i, t in enumerate(s)] for s in y]
     other = [["-" if i == 1 else t for i, t in enumerate(s)] for s in y]
