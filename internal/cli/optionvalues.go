@@ -183,7 +183,7 @@ func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inferen
 		}
 	}
 	w := job.Inference{
-		Model: m.Model, Counting: numbers, Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance, MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
+		Model: m.Model, Counting: numbers, Convex: m.Convex(f.counting), Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance, MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
 		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, nil

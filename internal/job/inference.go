@@ -36,7 +36,9 @@ const jointTolerance = 1e-5
 type Inference struct {
 	Model    *crf.Model
 	Counting counting.Func
-	Limits   infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
+	// Convex says that these are the numbers of that name: others may settle where they do.
+	Convex bool
+	Limits infer.Limits // zero: PredictLimits, and PredictTolerance where Settled is 0
 	// Settled is that of infer.Predictor.
 	Settled float64
 	// Joint asks for a most probable joint state as labels, instead of the most likely
@@ -273,6 +275,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	// which may be more than the learner has: whole networks are inferred.
 	runtime.GC()
 	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), MeanCost: math.NaN()}
+	s.Unsettled.convex = w.Convex
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -130,5 +131,23 @@ func TestEachKeepsOrder(t *testing.T) {
 	}
 	if one, eight := beliefs(1), beliefs(8); len(one) != 160 || !slices.Equal(one, eight) {
 		t.Errorf("8 threads predict %v, 1 %v", eight, one)
+	}
+}
+
+// TestUnsettledRemedy: nobody is told to choose the counting numbers that a model has.
+func TestUnsettledRemedy(t *testing.T) {
+	for convex, want := range map[bool]string{
+		true:  "inference of 1 of 1 instances is not settled: in a beliefs still change; raise --max-sweeps",
+		false: "inference of 1 of 1 instances is not settled: in a beliefs do not come to rest; raise --max-sweeps, or choose --counting convex",
+	} {
+		u := Unsettled{convex: convex}
+		u.add("a", &infer.Beliefs{Outcome: infer.Outcome{Left: math.Inf(1)}})
+		if got := u.String(); got != want {
+			t.Errorf("convex %v: %q, want %q", convex, got, want)
+		}
+	}
+	m := Model{Meta: map[string]string{MetaCounting: "trw"}}
+	if m.Convex("") || !m.Convex("convex") || !(&Model{}).Convex("") {
+		t.Error("counting numbers are taken for others")
 	}
 }

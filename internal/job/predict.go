@@ -31,6 +31,7 @@ type Prediction struct {
 // inference.
 type Unsettled struct {
 	Count, Of int
+	convex    bool    // counting numbers are, by which all settle in time
 	worst     string  // the instance that has the farthest to go
 	left      float64 // by how much a belief of it may still change
 	unsure    float64 // and the share of its labels
@@ -54,11 +55,14 @@ func (u *Unsettled) String() string {
 	if u.Count == 0 {
 		return ""
 	}
-	may := "beliefs do not come to rest"
+	may, remedy := "beliefs do not come to rest", "raise --max-sweeps, or choose --counting convex"
+	if u.convex {
+		may, remedy = "beliefs still change", "raise --max-sweeps"
+	}
 	if u.left <= 1 {
 		may = fmt.Sprintf("beliefs may still change by %.2g, and %s of the labels", u.left, percent(u.unsure))
 	}
-	return fmt.Sprintf("inference of %d of %d instances is not settled: in %s %s; raise --max-sweeps, or choose --counting convex", u.Count, u.Of, u.worst, may)
+	return fmt.Sprintf("inference of %d of %d instances is not settled: in %s %s; %s", u.Count, u.Of, u.worst, may, remedy)
 }
 
 // Unfinished says which instances are not settled, and what to do; "" where all are.
@@ -96,7 +100,7 @@ func NewJointState(r *infer.State) *JointState {
 // photographs. held is as in Inference.Each, and palette has the colours of the states.
 func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, palette []color.RGBA, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
-	p := &Prediction{Out: run.Dir()}
+	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
 	var rows []figure.PanelRow
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		b = inRows(set, i, b)

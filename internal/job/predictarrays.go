@@ -24,7 +24,7 @@ const (
 // [rows, states], filled up with 0. predict.json has the rows of each.
 func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	started := time.Now()
-	p := &Prediction{Out: run.Dir()}
+	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
 	rows, states := 0, 0
 	for i, in := range instances {
 		states = max(states, int(slices.Max(in.Cards())))

@@ -31,7 +31,7 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 	if set.Recipe.Kind != dataset.KindText && filepath.Ext(file.Path) == TableExtensions[2] {
 		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or .tsv, or a folder", file.Path)
 	}
-	started, p := time.Now(), &Prediction{Out: file.Path}
+	started, p := time.Now(), &Prediction{Out: file.Path, worst: Unsettled{convex: w.Convex}}
 	err := file.Write(func(out io.Writer) error {
 		if filepath.Ext(file.Path) == TableExtensions[2] {
 			return w.predictText(ctx, out, p, set, instances, held)
