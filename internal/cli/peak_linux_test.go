@@ -202,7 +202,8 @@ func TestForecastIsRight(t *testing.T) {
 			if math.Abs(d.Memory.Bytes/peak-1) > most {
 				t.Errorf("forecast %.1f MiB, measured %.1f MiB", mebi(d.Memory.Bytes), mebi(peak))
 			}
-			if most := base + 20<<20; dryPeak > most {
+			// Timing takes 20 MiB at most, and more of the program is in memory than info needs.
+			if most := base + 26<<20; dryPeak > most {
 				t.Errorf("the dry run took %.1f MiB, more than reading the data, %.1f, and a little", mebi(dryPeak), mebi(base))
 			}
 			if !(d.SecondsPerPass > 0) {
