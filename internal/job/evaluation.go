@@ -285,9 +285,10 @@ func (p *Prepared) neverPredicts() bool {
 	return p.Options.Method.Local() && p.Options.Method != learn.Exact
 }
 
-// tries reports whether predictions on some of the training data, the trial, tell how good the model is.
+// tries reports whether predictions on some of the training data, the trial, tell how good the model is:
+// not of models of spins, whose couplings are wanted.
 func (p *Prepared) tries() bool {
-	return p.neverPredicts() && !p.Options.NoEdges && len(p.Evaluations) == 0
+	return p.neverPredicts() && p.Options.Physics == "" && !p.Options.NoEdges && len(p.Evaluations) == 0
 }
 
 // trial returns about trainingNodes of the data learned from.
