@@ -173,7 +173,7 @@ func TestTIFF(t *testing.T) {
 	if err := tiff.Encode(&l, greys(0, 1), nil); err != nil {
 		t.Fatal(err)
 	}
-	stack := b.Bytes()
+	stack := bytes.Clone(b.Bytes())
 	at := binary.LittleEndian.Uint32(stack[4:]) // entries, and where the next page is
 	binary.LittleEndian.PutUint32(stack[at+2+12*uint32(binary.LittleEndian.Uint16(stack[at:])):], at)
 	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"images/a.tif": string(stack)})}, Options{NoLabels: true, States: []string{"a", "b"}})
