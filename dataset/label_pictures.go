@@ -310,11 +310,11 @@ func (l *imageLoader) checkGreys(counts tally, file string) {
 			divisor, largest = gcd(divisor, v), max(largest, v)
 		}
 	}
-	const soft, spread = 16, 10
+	const soft, spread, bright = 16, 10, 100 // numbers of a few classes of many are darker
 	if counts[0] > 0 && counts[voidLabel] > 0 && len(greys) >= soft && 5*ends >= 4*all {
 		l.failAt(file, "", softRemedy+`; numpy.where(mask > 127, 255, 0) makes them sharp again; or, if so many states are meant, give "states" in `+ManifestName,
 			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
-	} else if divisor >= spread {
+	} else if divisor >= spread && largest >= bright {
 		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask); or, if so many states are meant, give "states" in `+ManifestName,
 			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"), largest+1)
 	}

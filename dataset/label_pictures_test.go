@@ -72,13 +72,14 @@ func TestLabelPictures(t *testing.T) {
 		states []string
 		note   string
 	}{
-		"mask":       {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
-		"named mask": {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
-		"no mask":    {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
-		"void":       {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
-		"colours":    {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
-		"rgb greys":  {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
-		"16 bits":    {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
+		"mask":        {[]image.Image{greys(0, 255, 255), greys()}, nil, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"0", "255"}, "the labels of all pictures are 0 or 255: both are states (0, 255), and 255 hides nothing"},
+		"named mask":  {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["out", "in"]}`}, []int32{0, 1, 1, 0, 0, 0, 0, 0}, []string{"out", "in"}, "(0 is out, 255 is in)"},
+		"no mask":     {[]image.Image{greys(0, 255, 255), greys()}, map[string]string{ManifestName: `{"states": ["a", "b", "c"]}`}, []int32{0, -1, -1, 0, 0, 0, 0, 0}, []string{"a", "b", "c"}, "2 of 16 labels are hidden"},
+		"one of many": {[]image.Image{greys(0, 255, 15), greys()}, map[string]string{}, []int32{0, -1, 15, 0, 0, 0, 0, 0}, strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"), "1 of 16 labels are hidden"},
+		"void":        {[]image.Image{greys(0, 255, 1), greys()}, nil, []int32{0, -1, 1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "1 of 16 labels are hidden"},
+		"colours":     {[]image.Image{painted(green, red, red, black), painted(black)}, nil, []int32{1, 2, 2, 0, 0, 0, 0, 0}, []string{"#000000", "#00ff00", "#ff0000"}, "each colour of the label pictures is a state: #000000, #00ff00, #ff0000"},
+		"rgb greys":   {[]image.Image{painted(two(0), two(1), two(255), two(0)), greys()}, nil, []int32{0, 1, -1, 0, 0, 0, 0, 0}, []string{"0", "1"}, "hidden"},
+		"16 bits":     {[]image.Image{wide, greys(1)}, nil, []int32{2, -1, 0, 0, 0, 0, 0, 0}, []string{"0", "1", "2"}, "hidden"},
 	} {
 		set := mustOpen(t, writeFiles(t, labelFolder(t, c.more, c.labels...)), Options{})
 		if got := set.Instances[0].Samples()[0]; !slices.Equal(got, c.want) || !slices.Equal(set.Schema.NodeTypes[0].States, c.states) {

@@ -229,7 +229,7 @@ func fileCandidates(path string) []string {
 		return []string{KindText}
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
-	case slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path)):
+	case isNodesTable(name), isEdgesTable(name), slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path)):
 		return []string{KindGraph}
 	case isSentences(path):
 		return []string{KindText}

@@ -105,17 +105,22 @@ func newSheet(path string, data []byte) (*sheet, error) {
 const pandasUnnamed = "Unnamed: "
 
 // hasRowNames reports whether every row has one cell more than the header, as R's write.table
-// writes names of rows, which have no column.
+// writes names of rows, which have no column, and all differ. Rows that end with a separator each
+// have no names.
 func (s *sheet) hasRowNames() bool {
-	r, rows := s.reader(), 0
-	for ; ; rows++ {
+	r, names, filled := s.reader(), map[string]bool{}, false
+	for row := 0; ; row++ {
 		cells, err := r.Read()
-		if err != nil {
-			return err == io.EOF && rows > 1
-		}
-		if rows > 0 && len(cells) != len(s.header)+1 {
+		switch {
+		case err != nil:
+			return err == io.EOF && row > 1 && filled
+		case row == 0:
+			continue
+		case len(cells) != len(s.header)+1 || names[cells[0]]:
 			return false
 		}
+		names[strings.Clone(cells[0])] = true
+		filled = filled || strings.TrimSpace(cells[len(cells)-1]) != ""
 	}
 }
 

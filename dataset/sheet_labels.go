@@ -186,7 +186,11 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
 		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: "is it the column of labels? --columns label=NAME says which is"})
+		remedy := "is it the column of labels?"
+		if !t.tokens { // whose columns have no names
+			remedy += " --columns label=NAME says which is"
+		}
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: remedy})
 	}
 	l.warnOfCase("labels", "are two states", states)
 	l.warnOfPlaceholders(t)

@@ -252,6 +252,12 @@ func TestTextByContent(t *testing.T) {
 			t.Errorf("%s is read as %s", name, set.Recipe.Kind)
 		}
 	}
+	// Tables that are called so may have empty lines.
+	folder := writeFiles(t, map[string]string{"a.nodes.tsv": "id\tlabel\nann\tA\n\nbob\tB\n\n", "a.edges.tsv": "u\tv\nann\tbob\n\nbob\tann\n"})
+	set, err := Open(t.Context(), []string{folder + "/a.nodes.tsv", folder + "/a.edges.tsv"}, Options{})
+	if err != nil || set.Recipe.Kind != KindGraph || set.Instances[0].Graph.NumNodes() != 2 {
+		t.Errorf("tables with empty lines: %v", err)
+	}
 }
 
 // TestTextRareAttributes: weights are bounded by leaving out what is rare.

@@ -149,7 +149,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"CoNLL-U", map[string]string{"a.conllu": conllu}, "", 3, []string{"a.conllu: it is CoNLL-U", "labels in column 4 (UPOS)", "print $2 \"\\t\" $4"}},
 		{"CoNLL-U by another name", map[string]string{"a.conll": conllu}, "", 3, []string{"a.conll: it is CoNLL-U", "a.conll > tagged.conll"}},
 		{"ten columns of tagged text", map[string]string{"a.conll": strings.NewReplacer("\t_\n", "\tX\n", "SpaceAfter=No", "Y").Replace(strings.NewReplacer("\n1", "\nw", "\n2", "\nv", "\n3", "\nu").Replace(conllu))}, "", 0, []string{"no problems found"}},
-		{"the label before the word", map[string]string{"a.conll": wordsFirst(30)}, "", 3, []string{"30 labels have 30 different texts, such as \"w0\""}},
+		{"the label before the word", map[string]string{"a.conll": wordsFirst(30)}, "", 3, []string{"30 labels have 30 different texts, such as \"w0\", and states are wanted; is it the column of labels?\n"}},
 
 		// Files.
 		{"a misspelt array", with(t, arrays{"lables": npy(t, []int{3}, []int32{0, 1, 2})}), "", 3, []string{"bad.npz:lables: unknown array", "labels"}},

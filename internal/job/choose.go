@@ -652,12 +652,14 @@ func apart(a, b *trial) (mean, err float64) {
 func (c *choice) divide(labels []int32) {
 	parts := dealLabels(c.p.Problem.Data[0], c.p.Options.Seed)
 	if c.p.large() {
-		parts = parts[:1]
 		held := slices.Sorted(slices.Values(parts[0]))
-		c.known = slices.DeleteFunc(c.known, func(s int32) bool {
+		compared := slices.DeleteFunc(slices.Clone(c.known), func(s int32) bool {
 			_, found := slices.BinarySearch(held, s)
 			return !found
 		})
+		if len(compared) >= leastLabels { // fewer of one fold would tell nothing
+			parts, c.known = parts[:1], compared
+		}
 	}
 	number := map[int32]int{}
 	for i, s := range c.known {

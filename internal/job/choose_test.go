@@ -512,6 +512,15 @@ func TestChoiceOfManyLabels(t *testing.T) {
 			t.Errorf("%v was tried", c)
 		}
 	}
+	// One fold of few labels tells nothing: there, all are quick.
+	for known, want := range map[int]int{40: mostFolds, 60: 1} {
+		b := blocks{nodes: 600, states: 20, degree: 10, same: .85, known: known, seed: 1, bare: true}
+		p := prepare(t, Options{}, b.few(t, true))
+		c := choice{p: p, known: comparedLabels(p.Problem.Data[0])}
+		if c.divide(p.Problem.Data[0].Samples()[0]); !p.choosing || !p.large() || len(c.parts) != want {
+			t.Errorf("%d labels of a large network are in %d folds, want %d", known, len(c.parts), want)
+		}
+	}
 	b.known = b.nodes * 3 / 4
 	set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
 	if err != nil {

@@ -71,7 +71,8 @@ func labelledSplits(set *dataset.Set) []string {
 
 // learnedFrom names the evaluation sets that share files with the training set, as where a
 // folder holds both: their measures do not tell how good the model is. Graph tables share
-// files anyway, and have splits.
+// files anyway, and have splits; folders of arrays share edges and features of one network,
+// whose labels differ.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	trained := map[string]bool{}
 	for _, s := range set.Sources {
@@ -81,7 +82,9 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 		if e.Set == set || e.Set.Recipe.Kind != dataset.KindText && e.Set.Recipe.Kind != dataset.KindNPZ {
 			continue
 		}
-		if at := slices.IndexFunc(e.Set.Sources, func(s dataset.Source) bool { return trained[s.SHA256] }); at >= 0 {
+		if at := slices.IndexFunc(e.Set.Sources, func(s dataset.Source) bool {
+			return trained[s.SHA256] && (filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy")
+		}); at >= 0 {
 			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: leave it out of one of the two", e.Name, e.Set.Sources[at].Path))
 		}
 	}

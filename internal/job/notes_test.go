@@ -45,3 +45,19 @@ func TestGapUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestLearnedFrom: folders of arrays that share the edges of a network alone are not the same data.
+func TestLearnedFrom(t *testing.T) {
+	of := func(names ...string) *dataset.Set {
+		s := &dataset.Set{Recipe: dataset.Recipe{Kind: dataset.KindNPZ}}
+		for _, name := range names {
+			s.Sources = append(s.Sources, dataset.Source{Path: name, Bytes: 1, SHA256: name})
+		}
+		return s
+	}
+	for name, want := range map[string]int{"edges.npy": 0, "node_features.npy": 0, "labels.npy": 1, "a.npz": 1, dataset.ManifestName: 0} {
+		if got := learnedFrom(of("b.npz", name), []*Evaluation{{Name: "val", Set: of(name)}}); len(got) != want {
+			t.Errorf("%s is in both sets: %q", name, got)
+		}
+	}
+}
