@@ -79,9 +79,6 @@ func newSheet(path string, data []byte) (*sheet, error) {
 		if i == 0 {
 			name = strings.TrimSpace(strings.TrimPrefix(name, "#"))
 		}
-		if n, of := strings.CutPrefix(name, pandasUnnamed); of && n != "" && strings.Trim(n, "0123456789") == "" {
-			name = ""
-		}
 		s.header = append(s.header, strings.Clone(name))
 	}
 	if s.hasRowNames() {
@@ -101,8 +98,9 @@ func newSheet(path string, data []byte) (*sheet, error) {
 	return s, nil
 }
 
-// pandasUnnamed begins what pandas calls a column without a name, such as an index that was written.
-const pandasUnnamed = "Unnamed: "
+// pandasIndex is what pandas calls a column without a name that is the first, as an index that was
+// written.
+const pandasIndex = "Unnamed: 0"
 
 // hasRowNames reports whether every row has one cell more than the header, as R's write.table
 // writes names of rows, which have no column, and all differ. Rows that end with a separator each

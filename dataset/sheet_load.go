@@ -89,6 +89,9 @@ func (l *sheetLoader) open(pair tablePair) {
 			l.fail(err)
 			return
 		}
+		if s.header[0] == pandasIndex && !l.calls(pandasIndex) {
+			s.header[0] = ""
+		}
 		*table.into = s
 	}
 	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
@@ -100,6 +103,13 @@ func (l *sheetLoader) open(pair tablePair) {
 	g.roles = l.rolesOfNodes(g.nodes)
 	g.ends = l.rolesOfEdges(g.edges)
 	l.graphs = append(l.graphs, g)
+}
+
+// calls reports whether the options or the model name a column.
+func (l *sheetLoader) calls(name string) bool {
+	r, is := l.rules, func(c column) bool { return c.Name == name }
+	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) || slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
+		slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(l.o.given(role), name) })
 }
 
 // looksLikeEdges reports whether the first of two tables is the one of edges: by the

@@ -231,7 +231,7 @@ func TestSheetsOfPrograms(t *testing.T) {
 		"id\tlabel\tx\n\"1\"\t\"a\"\tu\t1\n\"2\"\t\"b\"\tv\t2\n": "[a b] [x bias] [constant]",
 		"Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n":              "[a b] [x bias] [constant]",
 		"Unnamed: 0,label,x\na,u,1\nb,v,2\n":                     "[a b] [x bias] [constant]",
-		"id,label,Unnamed: x\na,u,1\nb,v,2\n":                    "[a b] [Unnamed: x bias] [constant]",
+		"id,label,Unnamed: 2\na,u,1\nb,v,2\n":                    "[a b] [Unnamed: 2 bias] [constant]",
 	} {
 		if got := names(open(nodes, "source,target\na,b\n")); got != want {
 			t.Errorf("%q: %s, want %s", nodes, got, want)
@@ -243,6 +243,20 @@ func TestSheetsOfPrograms(t *testing.T) {
 	_, err := open("id\tlabel\na\tu\t1\nb\tv\n", "source,target\na,b\n")
 	wantError(t, err, "nodes.csv:2: the number of cells is 3, the header has 2 columns")
 
+	// Options and models may call it so.
+	const indexed = "Unnamed: 0,id,label,x\n0,a,u,1\n1,b,v,2\n"
+	for column, want := range map[string]string{"text=Unnamed: 0": "[a b] [Unnamed: 0=0 Unnamed: 0=1 x bias] [constant]", "ignore=Unnamed: 0": "[a b] [x bias] [constant]"} {
+		set, err := open(indexed, "source,target\na,b\n", column)
+		if got := names(set, err); got != want {
+			t.Errorf("%s: %s, want %s", column, got, want)
+		}
+		if err == nil {
+			_, err = Open(t.Context(), []string{writeFiles(t, sheets(indexed, "source,target\na,b\n"))}, Options{Recipe: &set.Recipe, Schema: &set.Schema})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	// Separators at the end of every row are no names of rows: cells would move to the right.
 	for _, ends := range []string{",", ", "} {
 		_, err = open("id,label\na,u\nb,v\n", "source,target,w\na,b,1"+ends+"\nb,a,2"+ends+"\n")
