@@ -117,6 +117,10 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 	return found, sources, list
 }
 
+func isTIFF(path string) bool {
+	return slices.Contains([]string{".tif", ".tiff"}, strings.ToLower(filepath.Ext(path)))
+}
+
 // ListPath returns where Open reads a list of image ids: at the path as it stands,
 // or else within the data folder.
 func ListPath(folder, list string) string {
@@ -138,7 +142,7 @@ func FeatureFolder(folder, asked string) string {
 	return filepath.Join(folder, featuresFolder)
 }
 
-// pictures lists the pictures of a folder by id.
+// pictures lists the pictures of a folder by id; a tif beside another counts as what that was made of.
 func pictures(folder string) (map[string][]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -150,6 +154,11 @@ func pictures(folder string) (map[string][]string, error) {
 		if slices.Contains(pictureSuffixes, strings.ToLower(suffix)) && e.Name()[0] != '.' {
 			id := strings.TrimSuffix(e.Name(), suffix)
 			byID[id] = append(byID[id], filepath.Join(folder, e.Name()))
+		}
+	}
+	for id, paths := range byID {
+		if made := slices.DeleteFunc(slices.Clone(paths), isTIFF); len(made) > 0 {
+			byID[id] = made
 		}
 	}
 	return byID, nil

@@ -315,7 +315,7 @@ func (l *imageLoader) checkGreys(counts tally, file string) {
 		l.failAt(file, "", softRemedy+`; numpy.where(mask > 127, 255, 0) makes them sharp again; or, if so many states are meant, give "states" in `+ManifestName,
 			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
 	} else if divisor >= spread && largest >= bright {
-		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask); or, if so many states are meant, give "states" in `+ManifestName,
+		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden ones 255; or, if so many states are meant, give "states" in `+ManifestName,
 			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"), largest+1)
 	}
 }

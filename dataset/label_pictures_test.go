@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,7 +181,14 @@ func TestTIFF(t *testing.T) {
 	_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"images/a.tif": string(stack)})}, Options{NoLabels: true, States: []string{"a", "b"}})
 	wantError(t, err, "a.tif: it has more than one page", "save each page")
 	files := map[string]string{"images/a.tif": b.String(), "labels/a.tif": l.String(), "features/a.npy": cells(2, 4, 1, 1, 2), "list.txt": "images/a.tif\n"}
-	set := mustOpen(t, writeFiles(t, files), Options{List: "list.txt"})
+	folder := writeFiles(t, files)
+	set := mustOpen(t, folder, Options{List: "list.txt"})
+	// A picture that was made of the tif is read in its place.
+	if err := os.WriteFile(filepath.Join(folder, "images", "a.png"), []byte("none"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), []string{folder}, Options{})
+	wantError(t, err, "a.png")
 	if got := set.Instances[0].Samples()[0]; !slices.Equal(got, []int32{0, 1, 0, 0, 0, 0, 0, 0}) {
 		t.Errorf("labels are %v", got)
 	}

@@ -109,7 +109,7 @@ func detect(path, wanted string) (string, error) {
 		return "", err
 	}
 	switch {
-	case wanted != "" && slices.Contains(found, wanted), wanted == KindText && !isFolder(path):
+	case wanted != "" && slices.Contains(found, wanted), wanted == KindText && !isFolder(path), wanted == KindGraph && isTable(path):
 		return wanted, nil
 	case wanted != "" && len(found) > 0:
 		return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
@@ -229,9 +229,9 @@ func fileCandidates(path string) []string {
 		return []string{KindText}
 	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
 		return []string{KindNPZ}
-	case isNodesTable(name), isEdgesTable(name), slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path)):
+	case isNodesTable(name), isEdgesTable(name), slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path, fewEnds)):
 		return []string{KindGraph}
-	case isSentences(path):
+	case isSentences(path, 1):
 		return []string{KindText}
 	}
 	return nil

@@ -242,7 +242,7 @@ func TestTextForbidden(t *testing.T) {
 // something else.
 func TestTextByContent(t *testing.T) {
 	const text = "x\tA\ny\tB\n\ny\tB\n"
-	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {
+	for name, want := range map[string]string{"eng.testa": text, "a.iob2": text, "a.CONLL": text, "a.tsv": text + "\n" + text, "a.ner": "# id 1\nx A\n\n# id 2\ny B\n"} {
 		if set := mustOpen(t, writeFiles(t, map[string]string{name: want})+"/"+name, Options{}); set.Recipe.Kind != KindText {
 			t.Errorf("%s is of the kind %s", name, set.Recipe.Kind)
 		}
@@ -257,6 +257,16 @@ func TestTextByContent(t *testing.T) {
 	set, err := Open(t.Context(), []string{folder + "/a.nodes.tsv", folder + "/a.edges.tsv"}, Options{})
 	if err != nil || set.Recipe.Kind != KindGraph || set.Instances[0].Graph.NumNodes() != 2 {
 		t.Errorf("tables with empty lines: %v", err)
+	}
+	folder = writeFiles(t, map[string]string{"papers.tsv": "id\tlabel\nann\tA\n\nbob\tB\n", "cites.tsv": "u\tv\nann\tbob\n\nbob\tann\n\nann\tbob\n"})
+	for kind, want := range map[string]bool{KindGraph: true, KindText: false} {
+		set, err := Open(t.Context(), []string{folder + "/papers.tsv", folder + "/cites.tsv"}, Options{Kind: kind})
+		if (err == nil && set.Recipe.Kind == KindGraph) != want {
+			t.Errorf("tables of kind %s with empty lines: %v", kind, err)
+		}
+	}
+	if set, err := Open(t.Context(), []string{folder + "/papers.tsv"}, Options{}); err == nil {
+		t.Errorf("a table with an empty line is read as %s", set.Recipe.Kind)
 	}
 }
 

@@ -78,11 +78,14 @@ const tabbedTextExtension = ".tsv"
 // instance file.
 func isText(path string) bool { return beginning(path) != nil }
 
-// isSentences reports whether a file of any name begins like tagged text, with an empty
-// line between sentences, as neither tables nor lines of other programs have.
-func isSentences(path string) bool {
+// fewEnds is how often lines end before an empty one, or the end, where that may be by chance.
+const fewEnds = 2
+
+// isSentences reports whether a file of any name begins like tagged text, with more than so many
+// sentences between empty lines, as neither tables nor lines of other programs have.
+func isSentences(path string, sentences int) bool {
 	f := beginning(path)
-	return f != nil && f.ends > 1
+	return f != nil && f.ends > sentences
 }
 
 // beginning returns the first lines of what may be tagged text, or nil.

@@ -208,7 +208,12 @@ type hopped struct {
 // chooses reports whether options and data leave it open how edges are made, and labels of one
 // network are hidden. Where most are known, that must be to compare with what is usual.
 func (p *Prepared) chooses() bool {
-	return p.choosesByGraph() && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
+	return p.choosesByGraph() && p.constantEdges()
+}
+
+// constantEdges reports whether edges have the constant feature that rules give weights.
+func (p *Prepared) constantEdges() bool {
+	return len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesMoments)) > 0
 }
 
 // choosesByGraph reports it without a look at features. Several processes learn edges together, unless
@@ -610,7 +615,7 @@ func (c *choice) decide(finalists []*trial) *Choice {
 		chosen = 0
 	}
 	made.Chosen, made.Seconds = made.Candidates[chosen], c.spent()
-	if made.Chosen.Edges == edgesTogether {
+	if made.Chosen.Edges == edgesTogether && finalists[chosen] != c.usual { // which ends as where no label is hidden
 		made.MaxPasses = c.p.asked.togetherPasses()
 	}
 	return made

@@ -155,7 +155,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if p.featuresFirst() && !p.choosing {
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
-	if g := p.Settings.Group; g != nil && p.leavesOpen() {
+	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
 		p.Notes = append(p.Notes, fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, and %d learn them together; compare with --no-edges", g.Size()))
 	}
 	return p, nil
