@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
@@ -79,55 +80,59 @@ func (l *loader) noteDirection() {
 	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied {
 		return
 	}
-	counts := make([][]int, len(s.EdgeTypes))      // [type][state of first, of second end]
-	squares := make([][]float64, len(s.EdgeTypes)) // the same, of the larger state and the smaller: Σ over edges of squared differences
+	counts := make([]map[[2]int32]*pairCount, len(s.EdgeTypes)) // [type] by the larger state and the smaller
 	for b, t := range s.EdgeTypes {
 		if t.Symmetric {
-			k := s.NodeStates(t.U)
-			counts[b], squares[b] = make([]int, k*k), make([]float64, k*k)
+			counts[b] = map[[2]int32]*pairCount{}
 		}
 	}
-	differences := map[int]float64{} // of one edge
 	for _, in := range l.set.Instances {
 		u, v := in.Graph.Ends()
+		var met []*pairCount // on the edge at hand
 		for e := range u {
-			b := in.EdgeType(int32(e))
-			if counts[b] == nil {
+			of := counts[in.EdgeType(int32(e))]
+			if of == nil {
 				continue
 			}
-			k := s.NodeStates(s.EdgeTypes[b].U)
-			clear(differences)
 			for _, labels := range in.Samples() {
 				x, y := l.asGiven(in.Graph, e, labels[u[e]], labels[v[e]])
-				if x == crf.Unobserved || y == crf.Unobserved {
+				if x == y || x == crf.Unobserved || y == crf.Unobserved {
 					continue
 				}
-				counts[b][int(x)*k+int(y)]++
-				switch pair := int(max(x, y))*k + int(min(x, y)); {
-				case x == y:
-				case len(in.Samples()) == 1:
-					squares[b][pair]++
-				case x > y:
-					differences[pair]++
-				default:
-					differences[pair]--
+				pair := [2]int32{max(x, y), min(x, y)}
+				n := of[pair]
+				if n == nil {
+					n = &pairCount{}
+					of[pair] = n
+				}
+				if met = append(met, n); x > y {
+					n.there, n.difference = n.there+1, n.difference+1
+				} else {
+					n.back, n.difference = n.back+1, n.difference-1
 				}
 			}
-			for pair, d := range differences { // sums of whole numbers, in any order
-				squares[b][pair] += d * d
+			for _, n := range met {
+				n.square += n.difference * n.difference
+				n.difference = 0
 			}
+			met = met[:0]
 		}
 	}
 	for b, t := range s.EdgeTypes {
-		if counts[b] == nil {
-			continue
-		}
 		states := s.NodeTypes[t.U].States
-		if d := directionOf(counts[b], squares[b], len(states)); d.evident() {
+		if d := directionOf(counts[b]); d.evident() {
 			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something else than the second, say \"directed\": true in %s, or use the option Directed",
 				t.Name, states[d.from], states[d.to], d.there, d.back, ManifestName)
 		}
 	}
+}
+
+// pairCount counts how often the states of a pair are those of the ends of an edge, the larger state
+// first, and the other way round.
+type pairCount struct {
+	there, back int
+	difference  float64 // of the samples of one edge
+	square      float64 // Σ over edges of squared differences
 }
 
 // direction is how one-sided a table of pairs of states is.
@@ -139,25 +144,23 @@ type direction struct {
 	there, back int     // how often it occurs
 }
 
-func directionOf(counts []int, squares []float64, k int) (d direction) {
-	for a := range k {
-		for b := range a {
-			from, to := a, b
-			there, back := counts[a*k+b], counts[b*k+a]
-			if there < back {
-				from, to, there, back = b, a, back, there
-			}
-			variance := squares[a*k+b]
-			if variance == 0 {
-				continue
-			}
-			difference, sum := float64(there-back), float64(there+back)
-			d.square += difference * difference / variance
-			d.pairs++
-			d.edges += sum * sum / variance
-			if there-back > d.there-d.back {
-				d.from, d.to, d.there, d.back = from, to, there, back
-			}
+func directionOf(counts map[[2]int32]*pairCount) (d direction) {
+	pairs := slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
+	for _, pair := range pairs {
+		n := counts[pair]
+		if n.square == 0 {
+			continue
+		}
+		from, to, there, back := int(pair[0]), int(pair[1]), n.there, n.back
+		if there < back {
+			from, to, there, back = to, from, back, there
+		}
+		difference, sum := float64(there-back), float64(there+back)
+		d.square += difference * difference / n.square
+		d.pairs++
+		d.edges += sum * sum / n.square
+		if there-back > d.there-d.back {
+			d.from, d.to, d.there, d.back = from, to, there, back
 		}
 	}
 	return d

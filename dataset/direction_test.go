@@ -138,7 +138,7 @@ func TestDirectionOf(t *testing.T) {
 		there, back int
 		want        bool
 	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
-		d := directionOf([]int{9, c.there, c.back, 9}, []float64{0, 0, float64(c.there + c.back), 0}, 2)
+		d := directionOf(map[[2]int32]*pairCount{{1, 0}: {there: c.there, back: c.back, square: float64(c.there + c.back)}})
 		if d.evident() != c.want || max(d.there, d.back) != max(c.there, c.back) && c.there != c.back {
 			t.Errorf("%d and %d: %+v evident %v", c.there, c.back, d, d.evident())
 		}
