@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -85,6 +86,36 @@ func TestIdleHints(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestProcessesDoNotChoose: where folds of labels would choose in one process, several learn edges
+// together and say so, or are refused where few labels are known.
+func TestProcessesDoNotChoose(t *testing.T) {
+	for known, want := range map[int]string{20: "give --edges together", 60: "and 2 learn them together", 100: ""} {
+		b := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: known, seed: 6}
+		set, err := dataset.Open(t.Context(), b.tables(t), dataset.Options{Observed: "train"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := make([]string, 2)
+		err = distributed.Local(2, distributed.Options{}, func(g *distributed.Group) error {
+			p, err := Prepare(t.Context(), Options{}, Task{Set: set, Group: g})
+			if err == nil {
+				notes[g.Rank()] = strings.Join(p.Notes, "\n")
+				if p.choosing {
+					t.Errorf("%d labels known: it chooses", known)
+				}
+			}
+			return err
+		})
+		said := notes[0]
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, want) || want == "" && strings.Contains(said, "learn them together") {
+			t.Errorf("%d labels known: %q, want %q", known, said, want)
 		}
 	}
 }
