@@ -79,8 +79,7 @@ func (l *learner) tellAtOnce() tally {
 	a := l.atOnce
 	t := tally{converged: true, failed: -1, ended: a.visit.ended()}
 	for _, i := range a.jobs {
-		block, u := a.visit.job(int(i))
-		t.add(int(i), &a.results[i], &u.part.Blocks[block])
+		t.add(int(i), &a.results[i])
 	}
 	return l.executor.merge(t)
 }
@@ -121,6 +120,7 @@ func (l *learner) sweepJob(_, i int) {
 		if o.Sweeps++; o.Sweeps == 1 {
 			o.First = o.Residual
 		}
+		o.Work += block.Work()
 		o.Damping = limits.Damping
 		o.Converged = s.err == nil && space.Settled(u.net, u.state, block, o.Residual, limits)
 	}

@@ -59,8 +59,7 @@ func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
 	e.l.pool.run(v, n)
 	results, t = e.l.results[:n], tally{converged: true, failed: -1, ended: v.ended()}
 	for i := range results {
-		block, u := v.job(v.first + i)
-		t.add(i, &results[i], &u.part.Blocks[block])
+		t.add(i, &results[i])
 	}
 	return results, t
 }

@@ -258,8 +258,8 @@ type tally struct {
 }
 
 // add adds job i.
-func (t *tally) add(i int, s *unitResult, block *partition.Block) {
-	t.sweeps, t.work = max(t.sweeps, s.outcome.Sweeps), t.work+s.outcome.Sweeps*block.Work()
+func (t *tally) add(i int, s *unitResult) {
+	t.sweeps, t.work = max(t.sweeps, s.outcome.Sweeps), t.work+s.outcome.Work
 	t.residual, t.first = max(t.residual, s.outcome.Residual), max(t.first, s.outcome.First)
 	t.converged, t.infeasible = t.converged && s.outcome.Converged, t.infeasible || s.infeasible
 	if s.err != nil && t.failed < 0 {

@@ -150,7 +150,7 @@ func TestLimitInJointDescent(t *testing.T) {
 func TestLimitWhereMessagesCrawl(t *testing.T) {
 	p := regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30)
 	rose := 0
-	for passes := 84.0; passes <= 180; passes += 3 {
+	for passes := 96.0; passes <= 192; passes += 3 {
 		rule, first, value := &auto{}, math.Inf(-1), math.Inf(1)
 		r := fit(t, p, Settings{Step: rule, RelativeTolerance: 1e-6, MaxPasses: passes, Recorder: func(e Event) error {
 			switch {

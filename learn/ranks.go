@@ -39,7 +39,8 @@ type ranks struct {
 type halo struct {
 	peer                    int32
 	messages, beliefs, kept []stretchOf
-	runs                    [][2]int // where of messages and beliefs those of each run begin, and the end; nil: visits are of one block each
+	out                     []stretchOf // messages out of the block, which visits as printed change, too
+	runs                    [][2]int    // where of messages and beliefs those of each run begin, and the end; nil: visits are of one block each
 	groups                  []heldGroup
 }
 
@@ -253,6 +254,9 @@ func (r *ranks) findHalos(j job) {
 					colours[at] = append(colours[at], u.part.Colour[target])
 				}
 			}
+			if first := u.net.MessageAt(d ^ 1); first >= 0 {
+				h.out = append(h.out, stretchOf{first, u.in.States(u.in.Graph.Source(d))})
+			}
 		}
 		if l.visitsAtOnce() {
 			continue // contributions are of one block
@@ -332,8 +336,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 	l.pool.run(v, len(r.round))
 	t = tally{converged: true, failed: -1, ended: v.ended()}
 	for _, i := range r.round {
-		block, u := v.job(v.first + int(i))
-		t.add(int(i), &l.results[i], &u.part.Blocks[block])
+		t.add(int(i), &l.results[i])
 	}
 	if t = r.merge(t); t.failed >= 0 {
 		r.tellError(&v, v.first+t.failed, &l.results[t.failed].err)
@@ -567,7 +570,7 @@ func (r *ranks) exchange(v *visit, n, run int) {
 	stride := l.stride
 	each(func(i, owner int, h *halo, u *unit) {
 		if owner == r.me {
-			h.eachPiece(u, run, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
+			h.eachPiece(u, v, run, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
 			for _, g := range h.groups {
 				if contribute {
 					r.send[h.peer] = append(r.send[h.peer], l.results[i].tied[int(g.slot)*stride:][:stride]...)
@@ -576,7 +579,7 @@ func (r *ranks) exchange(v *visit, n, run int) {
 			return
 		}
 		k := oneIf(contribute) * stride * len(h.groups)
-		h.eachPiece(u, run, func(x []float64) { k += len(x) })
+		h.eachPiece(u, v, run, func(x []float64) { k += len(x) })
 		r.receive[owner] = numeric.Resize(r.receive[owner], len(r.receive[owner])+k)
 	})
 	r.group.Exchange(r.send, r.receive)
@@ -590,7 +593,7 @@ func (r *ranks) exchange(v *visit, n, run int) {
 			r.left[owner] = r.left[owner][n:]
 			return x
 		}
-		h.eachPiece(u, run, func(x []float64) { copy(x, next(len(x))) })
+		h.eachPiece(u, v, run, func(x []float64) { copy(x, next(len(x))) })
 		for _, g := range h.groups {
 			if contribute {
 				contribution := v.bundle.contribution[int(g.id)*stride:][:stride]
@@ -601,9 +604,14 @@ func (r *ranks) exchange(v *visit, n, run int) {
 	})
 }
 
-// eachPiece calls do for all that a halo has of a unit after a visit, or after a run of a sweep.
-func (h *halo) eachPiece(u *unit, run int, do func([]float64)) {
+// eachPiece calls do for all of a halo that a visit of a unit changes, or a run of a sweep.
+func (h *halo) eachPiece(u *unit, v *visit, run int, do func([]float64)) {
 	messages, beliefs, kept := h.messages, h.beliefs, h.kept
+	if v.limits.Outward && run == noRun {
+		for _, m := range h.out {
+			do(u.state.LogMessage[m.at:][:m.n])
+		}
+	}
 	if run != noRun {
 		from, to := h.runs[run], h.runs[run+1]
 		messages, beliefs = messages[from[0]:to[0]], beliefs[from[1]:to[1]]

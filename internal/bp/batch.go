@@ -15,10 +15,11 @@ const batchEntries = 1024
 type batch struct {
 	nodes    []simd.Node
 	position []int32 // [nodes] in block.Nodes
+	list     links   // that messages are taken from
 	messages []simd.Message
-	in       []int32 // [messages] position in block.In
-	unsafe   []int32 // messages that need logarithms, by their places in the list
-	// special are messages that the kernels can't compute, by position in block.In
+	in       []int32 // [messages] position in list
+	unsafe   []int32 // messages that need logarithms, by their places in messages
+	// special are messages that the kernels can't compute, by position in list
 	// and the place of the sum.
 	special [][2]int32
 
@@ -28,6 +29,13 @@ type batch struct {
 	sums, totals            []float64 // [nodes × states], [nodes]
 	residual                float64
 }
+
+// links are directed edges with the positions in Block.Edges of their edges and with their sources:
+// those into a block, or those out of it.
+type links struct{ directed, edge, source []int32 }
+
+func into(b *partition.Block) links  { return links{b.In, b.InEdge, b.InSource} }
+func outOf(b *partition.Block) links { return links{b.Out, b.OutEdge, b.OutSource} }
 
 // fit makes room for nodes of up to k states.
 func (b *batch) fit(k int) {
@@ -44,8 +52,9 @@ func (b *batch) fit(k int) {
 	}
 }
 
-// clear forgets what an error left behind.
-func (b *batch) clear() {
+// begin takes messages from a list, and forgets what an error left behind.
+func (b *batch) begin(list links) {
+	b.list = list
 	b.nodes, b.position, b.messages, b.in, b.special = b.nodes[:0], b.position[:0], b.messages[:0], b.in[:0], b.special[:0]
 	b.weightsUsed, b.outUsed, b.residual = 0, 0, 0
 }
@@ -53,7 +62,7 @@ func (b *batch) clear() {
 // updateRun updates a run: the nodes lo ≤ i < hi of the block's order.
 func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
 	b := &w.batch
-	b.clear()
+	b.begin(into(block))
 	for i := lo; i < hi; i++ {
 		if len(b.nodes) == b.mostNodes {
 			if err := w.settle(net, st, block, damping); err != nil {
@@ -84,27 +93,49 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 	b.position = append(b.position, p)
 	for i, hi := block.InStart[place], block.InStart[place+1]; i < hi; {
 		if len(b.messages) == b.mostMessages {
-			if err := w.absorb(net, st, block, damping); err != nil {
+			if err := w.absorb(net, st, damping); err != nil {
 				return err
 			}
 		}
-		i = w.addMessages(net, block, i, hi, int32(sum), int32(len(potentials)))
+		i = w.addMessages(net, i, hi, int32(sum), int32(len(potentials)))
 	}
 	return nil
 }
 
-// addMessages lists the messages lo ≤ i < hi of block.In, into a node of so many
+// sendRun updates the messages lo ≤ i < hi out of the block.
+func (w *Workspace) sendRun(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+	if w.uniform.on {
+		return w.sendUniform(net, st, block, lo, hi, damping)
+	}
+	return w.sendList(net, st, block, lo, hi, damping)
+}
+
+// sendList is sendRun by lists. The first sum takes what nobody asks for: a held belief has none.
+func (w *Workspace) sendList(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+	b := &w.batch
+	b.begin(outOf(block))
+	for ; lo < hi; lo++ {
+		if len(b.messages) == b.mostMessages {
+			if err := w.absorb(net, st, damping); err != nil {
+				return b.residual, err
+			}
+		}
+		w.addMessages(net, lo, lo+1, 0, net.Card[net.Graph.Target(block.Out[lo])])
+	}
+	err = w.absorb(net, st, damping)
+	return b.residual, err
+}
+
+// addMessages lists the messages lo ≤ i < hi of the batch's list, into a node of so many
 // states, as far as there is room, and returns the first that it did not.
-func (w *Workspace) addMessages(net *Net, block *partition.Block, lo, hi, sum, states int32) int32 {
+func (w *Workspace) addMessages(net *Net, lo, hi, sum, states int32) int32 {
 	b := &w.batch
 	for i := lo; i < hi; i++ {
 		n := len(b.messages)
 		if n == b.mostMessages {
 			return i
 		}
-		d := block.In[i]
-		source := block.InSource[i]
-		q := block.InEdge[i]
+		d, source, q := b.list.directed[i], b.list.source[i], b.list.edge[i]
 		if w.form(q).log || net.observed(source) {
 			b.special = append(b.special, [2]int32{i, sum})
 			continue
@@ -132,7 +163,7 @@ func (w *Workspace) addMessages(net *Net, block *partition.Block, lo, hi, sum, s
 }
 
 // absorb recomputes the listed messages and adds them to the sums of their nodes.
-func (w *Workspace) absorb(net *Net, st *State, block *partition.Block, damping float64) error {
+func (w *Workspace) absorb(net *Net, st *State, damping float64) error {
 	b := &w.batch
 	if len(b.messages) > 0 {
 		weights, out := b.weights[:b.weightsUsed], b.out[:b.outUsed]
@@ -145,7 +176,7 @@ func (w *Workspace) absorb(net *Net, st *State, block *partition.Block, damping 
 		}
 		simd.Log(out, out)
 		for _, j := range b.unsafe {
-			if err := w.redo(net, st, block, b.in[j], b.out[b.messages[j].Out:]); err != nil {
+			if err := w.redo(net, st, b.in[j], b.out[b.messages[j].Out:]); err != nil {
 				return err
 			}
 		}
@@ -153,9 +184,9 @@ func (w *Workspace) absorb(net *Net, st *State, block *partition.Block, damping 
 	}
 	b.messages, b.in, b.weightsUsed, b.outUsed = b.messages[:0], b.in[:0], 0, 0
 	for _, s := range b.special {
-		d := block.In[s[0]]
+		d := b.list.directed[s[0]]
 		target := net.Graph.Target(d)
-		if err := w.redo(net, st, block, s[0], w.out); err != nil {
+		if err := w.redo(net, st, s[0], w.out); err != nil {
 			return err
 		}
 		old := net.message(st, d, target)
@@ -175,10 +206,10 @@ func (b *batch) findUnsafe() {
 	}
 }
 
-// redo computes message i of block.In by itself, in whatever form it takes.
-func (w *Workspace) redo(net *Net, st *State, block *partition.Block, i int32, out []float64) error {
-	d := block.In[i]
-	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, block.InEdge[i]) {
+// redo computes message i of the batch's list by itself, in whatever form it takes.
+func (w *Workspace) redo(net *Net, st *State, i int32, out []float64) error {
+	d := w.batch.list.directed[i]
+	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, w.batch.list.edge[i]) {
 		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
 	}
 	return nil
@@ -187,7 +218,7 @@ func (w *Workspace) redo(net *Net, st *State, block *partition.Block, i int32, o
 // settle absorbs what is still listed and computes the beliefs of the listed nodes
 // by (4).
 func (w *Workspace) settle(net *Net, st *State, block *partition.Block, damping float64) error {
-	if err := w.absorb(net, st, block, damping); err != nil {
+	if err := w.absorb(net, st, damping); err != nil {
 		return err
 	}
 	b := &w.batch

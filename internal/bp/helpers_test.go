@@ -61,6 +61,7 @@ type inference struct {
 	// logForm keeps every table as logarithms, whatever its range.
 	logForm bool
 	damped  bool // some sweep was
+	outward bool // visits of converge are as the paper prints them
 }
 
 // newInference prepares inference on the whole network as one block.
@@ -174,7 +175,7 @@ func (r *inference) converge(t fataler, order []int, sweeps int, tolerance float
 	for round := range 1000 {
 		largest := 0.0
 		for _, b := range order {
-			o, err := r.iterate(b, Limits{Tolerance: tolerance, MaxSweeps: sweeps, Damping: damping})
+			o, err := r.iterate(b, Limits{Tolerance: tolerance, MaxSweeps: sweeps, Damping: damping, Outward: r.outward})
 			if err != nil {
 				t.Fatalf("round %d, block %d: %v", round, b, err)
 			}

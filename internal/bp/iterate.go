@@ -28,6 +28,8 @@ type Limits struct {
 	// change by more than that in all further sweeps together, and the most likely state of
 	// at most one node in a thousand (forecast). Sweeps are over-relaxed where that pays.
 	Beliefs float64
+	// Outward: messages along cut edges move out of the block, too, as in the paper's Algorithm 2 (Sweep).
+	Outward bool
 	// Together: over a large block relayed sweeps are made at once, and what ends the iteration is
 	// looked at after these only. Beliefs asks for the same.
 	Together bool
@@ -36,6 +38,7 @@ type Limits struct {
 // Outcome tells how an iteration on a block ended.
 type Outcome struct {
 	Sweeps    int
+	Work      int     // updates of messages and nodes in all sweeps
 	First     float64 // residual of the first sweep: how far it was from a fixed point
 	Residual  float64 // of the last sweep
 	Converged bool    // Residual ≤ Tolerance · (1 − Damping), and beliefs that agree; or settled beliefs
@@ -60,7 +63,11 @@ var dampings = []float64{0.3, 0.5, 0.7, 0.85, 0.95}
 // when ctx ends. The error is a *NumericalError.
 func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome, error) {
 	var o Outcome
-	w.unheld = limits.Unheld
+	w.unheld, w.outward = limits.Unheld, limits.Outward
+	work := block.Work()
+	if w.outward {
+		work += len(block.Out)
+	}
 	best, bestAt, damping := math.Inf(1), 0, limits.Damping
 	if limits.Beliefs > 0 {
 		w.forecast.begin(net, st, block)
@@ -109,6 +116,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 			o.First = first
 		}
 		o.Sweeps += n
+		o.Work += n * work
 		o.Residual, o.Damping = residual, damping
 		if err != nil {
 			return o, err

@@ -58,8 +58,9 @@ type Workspace struct {
 	// logarithms: some table is kept as logarithms.
 	logarithms bool
 
-	free   []float64 // potentials of nodes, while sums with κ log τ are in their place
-	unheld bool      // no node is held
+	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
+	unheld  bool      // no node is held
+	outward bool      // messages move out of the block, too
 
 	// conditional [states of the block's nodes] is what a split adds to the arguments of
 	// the nodes' terms in (7), and conditionalAt [2·block edges] where in it the target

@@ -3,6 +3,7 @@ package partition
 import (
 	"cmp"
 	"fmt"
+	"unsafe"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -47,6 +48,13 @@ type Block struct {
 	In       []int32
 	InEdge   []int32
 	InSource []int32
+	// OutStart [runs+1] and Out, OutEdge, OutSource [directed edges out of V_i] are, for run r, the
+	// directed edges Out[OutStart[r]:OutStart[r+1]] that lead from its nodes to nodes of other
+	// blocks, the position in Edges of each, and its source.
+	OutStart  []int32
+	Out       []int32
+	OutEdge   []int32
+	OutSource []int32
 
 	work, elements int // of a block whose lists Keep has dropped
 }
@@ -84,12 +92,12 @@ func (p *Partition) Elements() (n int) {
 // Bytes returns the memory that the lists of all blocks take. Those of a restricted
 // partition share Of and Colour, which are counted with each.
 func (p *Partition) Bytes() (bytes int) {
-	const index, group, block = 4, 16, 9 * 24
-	bytes = index * (len(p.Of) + len(p.Colour))
+	const index, group, page = 4, 16, 8192 // large slices are of whole pages
+	bytes = index*(len(p.Of)+len(p.Colour)) + (len(p.Blocks)*int(unsafe.Sizeof(Block{}))+page-1)/page*page
 	for b := range p.Blocks {
 		x := &p.Blocks[b]
-		bytes += block + group*len(x.Groups) +
-			index*(len(x.Nodes)+len(x.Edges)+len(x.Order)+len(x.Runs)+len(x.InStart)+len(x.In)+len(x.InEdge)+len(x.InSource))
+		bytes += group*len(x.Groups) +
+			index*(len(x.Nodes)+len(x.Edges)+len(x.Order)+len(x.Runs)+len(x.InStart)+3*len(x.In)+len(x.OutStart)+3*len(x.Out))
 	}
 	return bytes
 }
@@ -105,8 +113,16 @@ func (p *Partition) EachList(do func(list *[]int32)) {
 
 // EachList is that of one block.
 func (b *Block) EachList(do func(list *[]int32)) {
-	for _, list := range [...]*[]int32{&b.Nodes, &b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource} {
+	do(&b.Nodes)
+	for _, list := range b.lists() {
 		do(list)
+	}
+}
+
+// lists are all of a block but Nodes.
+func (b *Block) lists() [11]*[]int32 {
+	return [...]*[]int32{
+		&b.Edges, &b.Order, &b.Runs, &b.InStart, &b.In, &b.InEdge, &b.InSource, &b.OutStart, &b.Out, &b.OutEdge, &b.OutSource,
 	}
 }
 
@@ -116,25 +132,23 @@ func (p *Partition) Keep(wanted func(block int) bool, inMemory bool) {
 	for i := range p.Blocks {
 		if b := &p.Blocks[i]; !wanted(i) {
 			b.work, b.elements = b.Work(), b.Elements()
-			b.Edges, b.Order, b.Runs, b.InStart, b.In, b.InEdge, b.InSource = nil, nil, nil, nil, nil, nil, nil
+			for _, list := range b.lists() {
+				*list = nil
+			}
 		}
 	}
 	if !inMemory {
 		return
 	}
 	// Lists of all blocks lie one behind the other: what is kept moves out of there.
-	for _, of := range []func(b *Block) *[]int32{
-		func(b *Block) *[]int32 { return &b.Edges }, func(b *Block) *[]int32 { return &b.Order }, func(b *Block) *[]int32 { return &b.Runs },
-		func(b *Block) *[]int32 { return &b.InStart }, func(b *Block) *[]int32 { return &b.In },
-		func(b *Block) *[]int32 { return &b.InEdge }, func(b *Block) *[]int32 { return &b.InSource },
-	} {
+	for k := range (&Block{}).lists() {
 		n := 0
 		for i := range p.Blocks {
-			n += len(*of(&p.Blocks[i]))
+			n += len(*p.Blocks[i].lists()[k])
 		}
 		all := make([]int32, 0, n)
 		for i := range p.Blocks {
-			if list := of(&p.Blocks[i]); *list != nil {
+			if list := p.Blocks[i].lists()[k]; *list != nil {
 				all = append(all, *list...)
 				*list = all[len(all)-len(*list):]
 			}
@@ -183,7 +197,7 @@ func (p *Partition) build(numBlocks int) (*Partition, error) {
 	}
 	p.orderRuns()
 	p.distributeEdges()
-	p.indexIncoming()
+	p.indexMessages(nil)
 	return p, nil
 }
 
@@ -215,37 +229,57 @@ func (p *Partition) distributeNodes() error {
 	return nil
 }
 
-// indexIncoming records, per block, the incoming directed edges of its nodes
-// and where in the block's edge list each of them is found.
-func (p *Partition) indexIncoming() {
-	nodes, incoming := 0, 0
+// indexMessages records, per block, the directed edges into its nodes and those out of it, and
+// where in the block's edge list each of them is found. With keep, of all nodes, none leads out to a
+// node that is not kept.
+func (p *Partition) indexMessages(keep []bool) {
+	nodes, incoming, runs, cut := 0, 0, 0, 0
 	for b := range p.Blocks {
-		nodes += len(p.Blocks[b].Nodes)
-		for _, s := range p.Blocks[b].Nodes {
+		block := &p.Blocks[b]
+		nodes, runs = nodes+len(block.Nodes), runs+len(block.Runs)
+		cut += len(block.Edges) - int(block.Groups[0].Hi)
+		for _, s := range block.Nodes {
 			incoming += p.Graph.Degree(s)
 		}
 	}
 	// The lists of all blocks lie one behind the other.
-	starts := make([]int32, nodes+len(p.Blocks))
+	starts, outStarts := make([]int32, nodes+len(p.Blocks)), make([]int32, runs)
 	in, inEdge, inSource := make([]int32, incoming), make([]int32, incoming), make([]int32, incoming)
+	out, outEdge, outSource := make([]int32, cut), make([]int32, cut), make([]int32, cut)
 	local := make([]int32, p.Graph.NumEdges())
 	for b := range p.Blocks {
 		block := &p.Blocks[b]
 		for i, e := range block.Edges {
 			local[e] = int32(i)
 		}
-		n := int32(0)
 		block.InStart, starts = starts[:len(block.Nodes)+1:len(block.Nodes)+1], starts[len(block.Nodes)+1:]
+		block.OutStart, outStarts = outStarts[:len(block.Runs):len(block.Runs)], outStarts[len(block.Runs):]
+		n, m, run := int32(0), int32(0), 1
 		for i, at := range block.Order {
-			for _, d := range p.Graph.Incoming(block.Nodes[at]) {
-				in[n], inEdge[n], inSource[n] = d, local[d>>1], p.Graph.Source(d)
+			for ; int(block.Runs[run]) <= i; run++ {
+				block.OutStart[run] = m
+			}
+			s := block.Nodes[at]
+			for _, d := range p.Graph.Incoming(s) {
+				t := p.Graph.Source(d)
+				in[n], inEdge[n], inSource[n] = d, local[d>>1], t
 				n++
+				if int(p.Of[t]) != b && (keep == nil || keep[t]) {
+					out[m], outEdge[m], outSource[m] = d^1, local[d>>1], s
+					m++
+				}
 			}
 			block.InStart[i+1] = n
+		}
+		for ; run < len(block.Runs); run++ {
+			block.OutStart[run] = m
 		}
 		block.In, in = in[:n:n], in[n:]
 		block.InEdge, inEdge = inEdge[:n:n], inEdge[n:]
 		block.InSource, inSource = inSource[:n:n], inSource[n:]
+		block.Out, out = out[:m:m], out[m:]
+		block.OutEdge, outEdge = outEdge[:m:m], outEdge[m:]
+		block.OutSource, outSource = outSource[:m:m], outSource[m:]
 	}
 }
 

@@ -194,8 +194,32 @@ func checkIncoming(t fataler, p *partition.Partition) {
 				t.Fatalf("block %d: directed edge %d is said to be edge %d", b, d, block.Edges[block.InEdge[i]])
 			}
 		}
+		checkOutgoing(t, p, b)
 		if want := len(block.Nodes) + len(block.In); block.Work() != want {
 			t.Fatalf("block %d: work %d, want %d", b, block.Work(), want)
+		}
+	}
+}
+
+// checkOutgoing: run by run, every directed edge from a node of the block to one that another block has.
+func checkOutgoing(t fataler, p *partition.Partition, b int) {
+	block := &p.Blocks[b]
+	for r := range len(block.Runs) - 1 {
+		var want []int32
+		for _, at := range block.Order[block.Runs[r]:block.Runs[r+1]] {
+			for _, d := range p.Graph.Incoming(block.Nodes[at]) {
+				if t := p.Graph.Source(d); int(p.Of[t]) != b && slices.Contains(p.Blocks[p.Of[t]].Nodes, t) {
+					want = append(want, d^1)
+				}
+			}
+		}
+		if got := block.Out[block.OutStart[r]:block.OutStart[r+1]]; !slices.Equal(got, want) {
+			t.Fatalf("block %d, run %d: directed edges out %v, want %v", b, r, got, want)
+		}
+	}
+	for i, d := range block.Out {
+		if block.OutSource[i] != p.Graph.Source(d) || block.Edges[block.OutEdge[i]] != d>>1 {
+			t.Fatalf("block %d: directed edge %d out is said to be edge %d, from %d", b, d, block.Edges[block.OutEdge[i]], block.OutSource[i])
 		}
 	}
 }
@@ -502,7 +526,7 @@ func BenchmarkBreadthFirst(b *testing.B) {
 // and scratch that grows by doubling.
 func TestFromAssignmentAllocations(t *testing.T) {
 	g := must(gen.BarabasiAlbert(4000, 2, source(3)))
-	const shared = 40
+	const shared = 48
 	for _, blocks := range []int{10, 100, 1000} {
 		of := must(partition.BreadthFirst(g, blocks))
 		allocations := testing.AllocsPerRun(1, func() { must(partition.FromAssignment(g, of, blocks)) })

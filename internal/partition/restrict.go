@@ -24,6 +24,6 @@ func (p *Partition) Restrict(keep []bool) *Partition {
 		}
 	}
 	r.orderRuns()
-	r.indexIncoming()
+	r.indexMessages(keep)
 	return r
 }
