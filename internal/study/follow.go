@@ -81,7 +81,8 @@ func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block)
 	if err := f.space.Prepare(f.net, block); err != nil {
 		return err
 	}
-	if _, err := f.space.Iterate(context.Background(), f.net, state, block, bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps}); err != nil {
+	limits := bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps, Outward: true}
+	if _, err := f.space.Iterate(context.Background(), f.net, state, block, limits); err != nil {
 		return err
 	}
 	for p, s := range block.Nodes {
