@@ -1,6 +1,6 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: wheels pytest help build test race plain avx2 purego peak golden api generate lint fuzz torture bench ci release clean
+.PHONY: wheels pytest help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -41,6 +41,10 @@ golden: ## renew golden files, tables and pictures; read the difference before y
 api: ## renew api.txt, the list of all exported names
 	go test . -run API -update
 	git diff --stat -- api.txt
+
+licences: ## renew the texts of the licences of all modules, which blockbp carries
+	go test ./internal/cli -run Notices -update
+	git diff --stat -- internal/cli/notices.txt
 
 generate: ## renew the assembly
 	go generate ./internal/simd ./internal/machine
