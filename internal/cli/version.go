@@ -86,6 +86,6 @@ func (a *app) versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
-	cmd.Flags().BoolVar(&licences, "licences", false, "print the licences of blockbp and of all that is linked into it")
+	cmd.Flags().BoolVar(&licences, "licences", false, "print the licences of all that is linked into blockbp")
 	return cmd
 }
