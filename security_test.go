@@ -144,7 +144,8 @@ func onEveryPlatform(t *testing.T, arguments ...string) map[string]string {
 // TestReaches: the test above sees what it looks for.
 func TestReaches(t *testing.T) {
 	source := "package p\n\nimport (\n\t\"net\"\n\tweb \"net/http\"\n\t\"syscall\"\n)\n\n" +
-		"//go:linkname other runtime.other\n\nvar _, _, _, _ = net.Dial, web.DefaultClient, web.StatusOK, net.IP{}\nvar _ = syscall.Connect\n"
+		"//go:linkname other runtime.other\n\nvar _, _, _, _ = net.Dial, web.DefaultClient, web.StatusOK, net.IP{}\n" +
+		"var _ = syscall.Connect\n"
 	name := filepath.Join(t.TempDir(), "p.go")
 	if err := os.WriteFile(name, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
