@@ -88,3 +88,20 @@ func TestEnumeration(t *testing.T) {
 		t.Errorf("given x0 = 0: Z %v, best %v", z, best)
 	}
 }
+
+// TestClaimsFail: a command that starts a program, opens a socket or fails is found out.
+func TestClaimsFail(t *testing.T) {
+	for script, want := range map[string]string{
+		"exit 0":  "",
+		"python3": "started python3",
+		"exit 3":  "exit code 3",
+		`exec bash -c 'exec 3<>/dev/udp/127.0.0.1/9; sleep 2'`: "has a socket",
+	} {
+		c := sham(t, script)
+		one := c.newTrial("claims", 0, filepath.Join(t.TempDir(), "trial"))
+		one.try(func(t *trial) { tryClaim(t, "train DATA/grid", ".") })
+		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
+			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
+		}
+	}
+}
