@@ -104,7 +104,9 @@ func notices(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addFiles(t, "Go", strings.TrimSpace(string(root)), false, add)
+	if !addFiles(t, "Go", strings.TrimSpace(string(root)), false, add) {
+		t.Fatalf("%s has no LICENSE: take a Go of go.dev/dl", root)
+	}
 	packages := linked(t)
 	modules := map[string]bool{}
 	for _, p := range packages {
