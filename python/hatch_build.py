@@ -53,7 +53,8 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         binary.chmod(0o755)
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-" + TAGS[target]
-        build_data["force_include"][str(Path(self.root).parent / "LICENSE")] = "blockbp/LICENSE"
+        for source, inside in {"LICENSE": "LICENSE", "internal/cli/notices.txt": "NOTICES"}.items():
+            build_data["force_include"][str(Path(self.root).parent / source)] = f"blockbp/{inside}"
         build_data["shared_scripts"] = {str(binary): name}  # into bin/, which is on the PATH
         # The version beside the package and beside the binary, which are compared at import.
         said = self.version()
