@@ -28,7 +28,7 @@ import (
 )
 
 // attacks are all classes, in the order of the table.
-var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, numbers, meanings}
+var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, magnitudes, numbers, meanings, readers}
 
 func main() {
 	var o options
