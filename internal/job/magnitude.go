@@ -6,15 +6,16 @@ import (
 	"strconv"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // checkMagnitudes refuses features whose values in all the data are below the range that
 // numbers may have. Those above are refused where they stand, when they are read. A single
 // small value beside larger ones does no harm.
-func checkMagnitudes(schema *crf.Schema, data []*crf.Instance) error {
+func checkMagnitudes(set *dataset.Set) error {
 	check := func(kind, name string, names []string, dim int, of func(in *crf.Instance) *crf.Features) error {
-		for j, most := range faint(data, dim, of) {
+		for j, most := range faint(set.Instances, dim, of) {
 			if most == 0 || most >= numeric.Least {
 				continue
 			}
@@ -27,12 +28,12 @@ func checkMagnitudes(schema *crf.Schema, data []*crf.Instance) error {
 		}
 		return nil
 	}
-	for a, t := range schema.NodeTypes {
+	for a, t := range set.Schema.NodeTypes {
 		if err := check("node", t.Name, t.FeatureNames, t.Features, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
 			return err
 		}
 	}
-	for b, t := range schema.EdgeTypes {
+	for b, t := range set.Schema.EdgeTypes {
 		if err := check("edge", t.Name, t.FeatureNames, t.Features, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
 			return err
 		}

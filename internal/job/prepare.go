@@ -224,7 +224,7 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
-	if err := checkMagnitudes(&t.Set.Schema, problem.Data); err != nil {
+	if err := checkMagnitudes(t.Set); err != nil {
 		return problem, err
 	}
 	samples := 0.0 // N of the objective

@@ -362,10 +362,12 @@ class Estimator:
         ------
         BlockbpError
             The file is damaged, holds no model, or that of another class.
+        OSError
+            There is no such file, or it may not be read.
         """
         self = cls()
-        self.model_ = read(path)
         with failures(path):
+            self.model_ = read(path)
             model = self._loaded(path)
         if model.status in _UNFINISHED:
             text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"

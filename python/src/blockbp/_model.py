@@ -40,10 +40,10 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 @contextlib.contextmanager
 def failures(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Make every failure to use a model a BlockbpError: a sound file may hold anything, such as another class."""
+    """Make every failure but to open the file a BlockbpError: a sound one may hold anything, such as another class."""
     try:
         yield
-    except BlockbpError:
+    except (BlockbpError, OSError):
         raise
     except Exception as err:
         raise ModelError(f"{os.fspath(path)!r} holds no model that this class can use: {err!r}") from err
