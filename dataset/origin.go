@@ -142,13 +142,17 @@ func (l *loader) checkWeights() {
 	if len(l.set.Sources) > 0 {
 		file = l.set.Sources[0].Path
 	}
-	// Features that the largest index in a table asks for get names.
-	const bytes, name = 8, 48
-	features := 0.0
+	// Features that the largest index in a table asks for get names. Where a number is doubtful,
+	// what learning takes at the very least is asked for at once: nobody waits for a mistake.
+	const name, vectors = 48, 4
+	what, bytes, features := fmt.Sprintf("a model of these data, of %.3g weights,", weights), 8.0, 0.0
+	if _, doubtful := l.set.origins.cause(s); doubtful && l.o.Memory == 0 {
+		what, bytes = "by any method, learning "+what, vectors*bytes
+	}
 	if l.set.Recipe.Kind == KindGraph {
 		features = float64(s.NodeTypes[0].Features)
 	}
-	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights+name*features, l.set.Allowed(l.o.Memory), l.set.Cause)
+	l.allow(file, "", what, bytes*weights+name*features, l.set.Allowed(l.o.Memory), l.set.Cause)
 }
 
 // allow fails where something that a place in a file asks for would take more memory than

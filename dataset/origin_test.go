@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -85,7 +86,12 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("%s: %d bytes of what was asked for", name, got)
 		}
 	}
-	// Weights alone can be too many.
+	// Weights alone can be too many, and in doubt what learns them: nobody waits for a mistake.
+	began := time.Now()
+	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t0 10000000\nb\t1\t\t1\n", "a\tb\n"))}, Options{})
+	if wantError(t, err, "is 10000000 a mistake?"); time.Since(began) > time.Second {
+		t.Errorf("an index of 10⁷ took %v", time.Since(began))
+	}
 	a := path4()
 	a.Labels = [][]int32{{0, 2, 1, 12_000}}
 	if _, err := FromArrays(Manifest{}, Options{}, a); err == nil || !strings.Contains(err.Error(), "is 12000 a mistake?") {

@@ -112,7 +112,7 @@ func readConfig(path string) (values map[string]any, lines map[string]int, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := toml.Unmarshal(text, &values); err != nil {
+	if err := toml.Unmarshal(infile.Lines(text), &values); err != nil {
 		var decode *toml.DecodeError
 		if errors.As(err, &decode) {
 			row, _ := decode.Position()

@@ -49,7 +49,7 @@ type Summary struct {
 	Convex             bool                       `json:"convex"`
 	StateBytes         int64                      `json:"state_bytes"`
 	PeakBytes          int64                      `json:"peak_bytes"`
-	ThetaNorm          float64                    `json:"theta_norm"`
+	ThetaNorm          runfolder.Float            `json:"theta_norm"`
 	ThetaSHA256        string                     `json:"theta_sha256"`
 	Model              string                     `json:"model"`
 	Run                string                     `json:"run"`
@@ -90,7 +90,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
-		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: numeric.Norm(f.Model.Weights), ThetaSHA256: HashWeights(f.Model.Weights),
+		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {

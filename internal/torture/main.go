@@ -28,7 +28,7 @@ import (
 )
 
 // attacks are all classes, in the order of the table.
-var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, numbers, meanings, claims}
+var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, magnitudes, numbers, meanings, readers, claims}
 
 func main() {
 	var o options
