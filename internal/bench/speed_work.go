@@ -89,7 +89,8 @@ type blockShape struct {
 // shapeOf measures block id of a partition.
 func (m modelShape) shapeOf(p *partition.Partition, id int32) blockShape {
 	b, outside := &p.Blocks[id], map[int32]bool{}
-	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: float64(len(b.In) + len(b.Out))}
+	messages := float64(len(b.In) + len(b.Out))
+	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: messages}
 	for _, group := range b.Groups {
 		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perKeptEdge() < m.contribution() {
 			shape.keptEdges += edges

@@ -137,7 +137,11 @@ type place struct {
 }
 
 func (c *climber) here() place {
-	return place{slices.Clone(c.model.Weights), slices.Clone(c.tau), bp.State{LogMessage: slices.Clone(c.state.LogMessage), LogBelief: slices.Clone(c.state.LogBelief)}}
+	return place{
+		slices.Clone(c.model.Weights),
+		slices.Clone(c.tau),
+		bp.State{LogMessage: slices.Clone(c.state.LogMessage), LogBelief: slices.Clone(c.state.LogBelief)},
+	}
 }
 
 func (c *climber) goTo(p place) {
@@ -204,7 +208,13 @@ func newClimber(ctx context.Context, p ascentPlan, problem learn.Problem) (*clim
 		return nil, err
 	}
 	n := len(f.model.Weights)
-	c := &climber{follower: f, optimum: solved.Model.Weights, exactly: make([]float64, n), error: make([]float64, n), slope: make([]float64, n)}
+	c := &climber{
+		follower: f,
+		optimum:  solved.Model.Weights,
+		exactly:  make([]float64, n),
+		error:    make([]float64, n),
+		slope:    make([]float64, n),
+	}
 	c.layOut()
 	start := c.here()
 	copy(c.model.Weights, c.optimum)
@@ -333,7 +343,14 @@ func (c *climber) look() (view, error) {
 	c.gradientOf(c.exactly, c.star)
 	floats.SubTo(c.error, c.gradient, c.exactly)
 	square := func(x []float64) float64 { return floats.Dot(x, x) }
-	v := view{c.divergence(c.tau, c.star), c.excess(), square(c.gradient), square(c.exactly), square(c.error), floats.Dot(c.gradient, c.error)}
+	v := view{
+		c.divergence(c.tau, c.star),
+		c.excess(),
+		square(c.gradient),
+		square(c.exactly),
+		square(c.error),
+		floats.Dot(c.gradient, c.error),
+	}
 	c.left = v.gap + v.excess
 	a, distance := c.found, floats.Distance(c.tau, c.star, 2)
 	a.atMost(nearBeliefs, a.Mu/2*distance*distance, v.gap, math.Abs(v.gap), always)

@@ -39,23 +39,44 @@ type ascentClaim struct {
 }
 
 var ascentClaims = []ascentClaim{
-	{"H never falls in a visit", "a converged visit from consistent beliefs maximises H_θ(τ) over what its block can change", []string{neverFalls}},
-	{"a random visit contracts", "on average over the blocks a visit leaves at most (1−c)Δ, c computed from the tables", []string{randomVisit}},
+	{
+		"H never falls in a visit",
+		"a converged visit from consistent beliefs maximises H_θ(τ) over what its block can change",
+		[]string{neverFalls},
+	},
+	{
+		"a random visit contracts",
+		"on average over the blocks a visit leaves at most (1−c)Δ, c computed from the tables",
+		[]string{randomVisit},
+	},
 	{"a cycle contracts", "a cycle at fixed weights leaves at most Δ/(1+2K)", []string{fixedCycle}},
-	{"learning converges in random order", "E[G+Δ] falls by the factor 1−αβ in every iteration at the theorem's step, with (a), (b), (c)", []string{randomLearns, nearBeliefs, smoothLoss, smoothBound}},
-	{"learning converges in cyclic order", "G+(1+K)Δ falls by the factor 1−(7/5)αβD in every cycle at the theorem's step, with (w)", []string{cyclicLearns, movingCycle}},
+	{
+		"learning converges in random order",
+		"E[G+Δ] falls by the factor 1−αβ in every iteration at the theorem's step, with (a), (b), (c)",
+		[]string{randomLearns, nearBeliefs, smoothLoss, smoothBound},
+	},
+	{
+		"learning converges in cyclic order",
+		"G+(1+K)Δ falls by the factor 1−(7/5)αβD in every cycle at the theorem's step, with (w)",
+		[]string{cyclicLearns, movingCycle},
+	},
 }
 
 // concludeAscent holds what the page about convergence proves against numbers.
 func concludeAscent(f *Findings, all []*Ascent) {
 	for _, claim := range ascentClaims {
-		c := Claim{Name: "without Assumption 1: " + claim.name, Paper: claim.promise + " (" + convergencePage + ")", Ours: true, Held: true}
+		c := Claim{
+			Name: "without Assumption 1: " + claim.name, Ours: true, Held: true,
+			Paper: claim.promise + " (" + convergencePage + ")",
+		}
 		var words []string
 		for _, name := range claim.inequalities {
 			sum := Tally{}
 			for _, a := range all {
 				if t := a.Tallies[name]; t != nil {
-					sum.Checked, sum.Violated, sum.Undecided = sum.Checked+t.Checked, sum.Violated+t.Violated, sum.Undecided+t.Undecided
+					sum.Checked += t.Checked
+					sum.Violated += t.Violated
+					sum.Undecided += t.Undecided
 				}
 			}
 			c.Held = c.Held && sum.Violated == 0 && sum.Checked > 0
@@ -68,7 +89,12 @@ func concludeAscent(f *Findings, all []*Ascent) {
 		c.Measured = strings.Join(words, "; ")
 		f.Claims = append(f.Claims, c)
 	}
-	t := report.Table{Headers: []string{"model", "counting", "order", "μ", "κ", "η", "least measured c", "c of the bound there", "practical step / theorem's", "inferences left out"}}
+	t := report.Table{
+		Headers: []string{
+			"model", "counting", "order", "μ", "κ", "η", "least measured c", "c of the bound there",
+			"practical step / theorem's", "inferences left out",
+		},
+	}
 	for _, a := range all {
 		measured, bound := "", ""
 		if a.Plan.Order == randomOrder {
@@ -79,5 +105,6 @@ func concludeAscent(f *Findings, all []*Ascent) {
 			measured, bound, fmt.Sprintf("%.3g", a.Ratio), fmt.Sprint(a.Left),
 		})
 	}
-	f.Tables = append(f.Tables, Table{"ascent", "Constants of the convergence that needs no assumption. The practical step is 1/(2η).", t})
+	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η)."
+	f.Tables = append(f.Tables, Table{"ascent", title, t})
 }

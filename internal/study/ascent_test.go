@@ -25,7 +25,9 @@ func TestAscent(t *testing.T) {
 			t.Errorf("%s: %d inferences did not settle", part.name, a.Left)
 		}
 	}
-	for _, name := range []string{neverFalls, nearBeliefs, smoothLoss, smoothBound, randomVisit, fixedCycle, movingCycle, randomLearns, cyclicLearns} {
+	for _, name := range []string{
+		neverFalls, nearBeliefs, smoothLoss, smoothBound, randomVisit, fixedCycle, movingCycle, randomLearns, cyclicLearns,
+	} {
 		if checked[name] == 0 {
 			t.Errorf("nothing was looked at for %s", name)
 		}
@@ -69,6 +71,11 @@ func TestAssumption1Fails(t *testing.T) {
 	}
 	after, low := distance()
 	if math.Abs(after/before-1.10169) > 1e-5 || math.Abs(high-1.79624) > 1e-5 || math.Abs(low-1.21021) > 1e-5 {
-		t.Errorf("the distance becomes ×%.6f, the gap %.6f of %.6f; want ×1.10169 and 1.21021 of 1.79624", after/before, low, high)
+		t.Errorf(
+			"the distance becomes ×%.6f, the gap %.6f of %.6f; want ×1.10169 and 1.21021 of 1.79624",
+			after/before,
+			low,
+			high,
+		)
 	}
 }

@@ -116,14 +116,17 @@ var edgeWords = map[string]string{
 func (f *Findings) addSegmentation(x *Segmentation, edges string) error {
 	f.Notes = append(f.Notes, x.note(edges))
 	f.Claims = append(f.Claims, Claim{
-		Name: "accuracy, edges with " + edges, Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy), Held: 100*x.Accuracy >= paperAccuracy,
-		Measured: fmt.Sprintf("%.1f %% of %d labelled pixels of %d images, with the features given and %s", 100*x.Accuracy, x.Pixels, x.TestImages, edgeWords[edges]),
+		Name: "accuracy, edges with " + edges, Held: 100*x.Accuracy >= paperAccuracy,
+		Paper: fmt.Sprintf("%.1f %% of pixels, with FCN-32 features", paperAccuracy),
+		Measured: fmt.Sprintf("%.1f %% of %d labelled pixels of %d images, with the features given and %s",
+			100*x.Accuracy, x.Pixels, x.TestImages, edgeWords[edges]),
 	})
 	panel, err := x.panel()
 	if err != nil {
 		return err
 	}
-	f.Pictures = append(f.Pictures, Picture{"samples-" + edges, "Photograph, truth and prediction, with " + edgeWords[edges] + ".", panel})
+	title := "Photograph, truth and prediction, with " + edgeWords[edges] + "."
+	f.Pictures = append(f.Pictures, Picture{"samples-" + edges, title, panel})
 	x.Samples = nil // they are in the picture
 	return nil
 }
@@ -134,7 +137,8 @@ func (x *Segmentation) note(edges string) string {
 	if x.Status != learn.Converged {
 		how = "was stopped, not converged,"
 	}
-	text := fmt.Sprintf("With %s, learning from %d images by BBPL with automatic steps %s after %.0f message passes, %.0f s (%s). Features of pixels are those given, not the paper's FCN-32, so that accuracies compare only roughly.",
+	text := fmt.Sprintf("With %s, learning from %d images by BBPL with automatic steps %s after %.0f message passes, "+
+		"%.0f s (%s). Features of pixels are those given, not the paper's FCN-32, so that accuracies compare only roughly.",
 		edgeWords[edges], x.TrainImages, how, x.Passes, x.Seconds, x.Reason)
 	if x.Unsettled > 0 {
 		text += fmt.Sprintf(" Inference did not converge on %d of the %d test images.", x.Unsettled, x.TestImages)
@@ -148,7 +152,10 @@ const contrastShare = 0.1
 
 func segmentationPart(s Settings, edges string) part {
 	x := s.sizes()
-	plan := segmentationPlan{Images: s.imagePlan(), TestList: testList, Test: x.testImages, Passes: x.trainPasses, Tolerance: trainTolerance, Edges: edges}
+	plan := segmentationPlan{
+		Images: s.imagePlan(), TestList: testList, Test: x.testImages,
+		Passes: x.trainPasses, Tolerance: trainTolerance, Edges: edges,
+	}
 	if edges == dataset.EdgesContrast {
 		plan.Passes *= contrastShare
 	}

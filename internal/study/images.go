@@ -102,9 +102,14 @@ type ImagePoint struct {
 func (p ImagePoint) effort() Effort { return Effort{p.Iteration, p.Passes, p.Gradients, p.Seconds} }
 
 // openImages reads images of a list, the first ones if there are more, with these features of edges.
-func openImages(ctx context.Context, data, features, list, edges string, images int, recipe *dataset.Set) (*dataset.Set, error) {
+func openImages(
+	ctx context.Context, data, features, list, edges string, images int, recipe *dataset.Set,
+) (*dataset.Set, error) {
 	// As in the paper: what is right or below has a weight of its own.
-	o := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features, Edges: edges, Directed: edges == dataset.EdgesBins}
+	o := dataset.Options{
+		Kind: dataset.KindImages, List: list, FeatureDir: features,
+		Edges: edges, Directed: edges == dataset.EdgesBins,
+	}
 	if recipe != nil {
 		o.Schema, o.Recipe, o.Edges, o.Directed = &recipe.Schema, &recipe.Recipe, "", false
 	}

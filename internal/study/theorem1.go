@@ -437,9 +437,11 @@ func (x *Following) claims() []Claim {
 func (x *Following) note() string {
 	text := fmt.Sprintf("%s model, %d×%d grid, %d states, %d blocks, l2 = %g: β = %.4g, η = %.4g. Failures of Assumption 1 at the practical step: %s; at the theorem's: %s. ", x.Plan.Model, x.Plan.Rows, x.Plan.Cols, x.Plan.States, theoremBlocks*theoremBlocks, x.Plan.L2, x.Beta, x.Eta, x.Practical.where(), x.Bound.where())
 	if x.Practical.Lowest > 0 && x.Bound.Lowest > 0 {
-		return text + "Assumption 1 held at every iteration. It need not: docs/explanation/convergence.md has a network on which it fails, and proves what holds without it."
+		return text + "Assumption 1 held at every iteration. It need not: " + convergencePage +
+			" has a network on which it fails, and proves what holds without it."
 	}
-	return text + "Where Assumption 1 fails an update takes τ away from τ*_t in norm; the gap in values falls all the same (docs/explanation/convergence.md)."
+	return text + "Where Assumption 1 fails an update takes τ away from τ*_t in norm; " +
+		"the gap in values falls all the same (" + convergencePage + ")."
 }
 
 // where says at which blocks and from when on updates did not contract.
