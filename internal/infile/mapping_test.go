@@ -87,7 +87,7 @@ func TestCutElsewhere(t *testing.T) {
 		do()
 		return nil
 	}
-	for _, do := range []func(){func() { panic("a slip") }, func() { none.path = "" }} {
+	for _, do := range []func(){func() { panic("a slip") }, func() { none.bytes = nil }} {
 		if r := panicked(do); r == nil || Cut(r) != nil {
 			t.Errorf("%v is said to be %v", r, Cut(r))
 		}
@@ -100,7 +100,7 @@ func TestCutElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Keep()
+	defer m.Close()
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
 	}
