@@ -38,7 +38,7 @@ func Soak(t *testing.T, do func()) {
 		if what == resident {
 			most = before[i] + 8*calls + 2<<10
 		}
-		if after[i] > most {
+		if after[i] > most && !(racing && what == resident) {
 			t.Errorf("%d calls leave %d %s, and there were %d before", calls, after[i], what, before[i])
 		}
 	}
