@@ -124,6 +124,9 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := data.usable(); err != nil { // before a folder is made
+		return nil, err
+	}
 	n := notes{tell: o.Note}
 	folder := o.folder(data)
 	if folder != nil {

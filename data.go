@@ -172,9 +172,6 @@ func sameColumns(name string, rows, like [][]float64) error {
 // forTraining reads the data as those of a new model, once, or where it is of a physical
 // system each time. end comes when the training ends.
 func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (set *dataset.Set, end func(), err error) {
-	if err := d.usable(); err != nil {
-		return nil, nil, err
-	}
 	if physics != "" {
 		samples := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
 		samples.options.Untied, samples.options.Spins = true, physics == job.Ising

@@ -159,10 +159,14 @@ func TestClose(t *testing.T) {
 	for what, err := range map[string]error{
 		"Train": second(blockbp.Train(ctx, data, blockbp.Options{})), "Predict": second(model.Predict(ctx, data)), "Evaluate": second(model.Evaluate(ctx, data)),
 		"Physics": second(blockbp.Train(ctx, data, blockbp.Options{Physics: "ising"})),
+		"Folder":  second(blockbp.Train(ctx, data, blockbp.Options{Folder: filepath.Join(folder, "run")})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "the data are closed") {
 			t.Errorf("%s of closed data: %v", what, err)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "run")); err == nil {
+		t.Error("a folder is made for closed data")
 	}
 	// Sets that nobody closes are kept by their instances alone.
 	in := must(dataset.Open(ctx, []string{folder}, dataset.Options{})).Instances[1]
