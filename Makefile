@@ -3,6 +3,8 @@
 .PHONY: wheels pytest binaries vulnerabilities help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# Where binaries for Linux on amd64 begin, which see there whether there is address space enough for Go.
+ENTRY := -E blockbp_entry
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 FUZZTIME ?= 30s
 # The packages that work with threads, and those that the kernels are in.
@@ -78,8 +80,9 @@ binaries: ## static binaries for five platforms, in dist/
 	rm -rf dist && mkdir dist
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
+	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
 	  echo "$$platform"; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w $$entry" \
 	    -o dist/blockbp_$(VERSION)_$${os}_$$arch$$suffix ./cmd/blockbp || exit 1; \
 	done
 
@@ -93,7 +96,8 @@ wheels: ## a wheel of the Python package for each platform, in python/dist/
 	$(PYTHON) -m venv python/dist/venv && python/dist/venv/bin/pip install --quiet $(WHEELTOOLS)
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w" \
+	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w $$entry" \
 	    -o python/dist/$$os-$$arch/blockbp$$suffix ./cmd/blockbp && \
 	  (cd python && BLOCKBP_TARGET=$$os-$$arch BLOCKBP_BINARIES=$(CURDIR)/python/dist dist/venv/bin/python -m hatchling build -t wheel -d dist) || exit 1; \
 	done

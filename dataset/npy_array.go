@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
@@ -23,7 +24,8 @@ type matrix struct {
 	shape  []int
 	data   []float64
 	data32 []float32
-	later  bool // it is filled in later: see addParts
+	owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
+	later  bool            // it is filled in later: see addParts
 }
 
 // readFloats reads the data of an array as floating-point numbers. Integers of

@@ -44,7 +44,7 @@ func TestCause(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := set.Cause(); got != c.want {
+			if _, got := set.Allowed(0); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 			// The same is said where it is too much.
@@ -79,10 +79,10 @@ func TestAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
+		if got, _ := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
 			t.Errorf("%s: %d bytes, doubtful: %v", name, got, c.doubtful)
 		}
-		if got := set.Allowed(4 << 30); got != 4<<30 {
+		if got, _ := set.Allowed(4 << 30); got != 4<<30 {
 			t.Errorf("%s: %d bytes of what was asked for", name, got)
 		}
 	}

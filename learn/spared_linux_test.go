@@ -25,7 +25,7 @@ func sparedFeatures(t *testing.T, f *crf.FeatureData) crf.Features {
 		t.Fatal(err)
 	}
 	m := must(infile.MapOwn(path, "numbers", func(int64) error { return nil }))
-	m.Keep()
+	defer m.Close()
 	x := unsafe.Slice((*float64)(unsafe.Pointer(&m.Bytes()[0])), len(raw))
 	change := func(lo, hi int) {
 		for i := range x[lo:hi] {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
@@ -29,6 +30,7 @@ type app struct {
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
+	sets           []*dataset.Set   // as well
 	events         *events          // nil: standard error is for people
 	loud           *streams         // of a process that is muted beside another; else nil
 }
@@ -94,6 +96,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 				if closeErr := run.Close(); err == nil {
 					err = closeErr
 				}
+			}
+			for _, set := range a.sets {
+				set.Close()
 			}
 		}()
 		if verb, err := root.ExecuteContextC(ctx); err != nil {

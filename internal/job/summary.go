@@ -238,13 +238,14 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 		if err != nil {
 			return nil, err
 		}
-		meta[MetaCounting], f.Model.Counts = countingOwn, &crf.Counts{Node: numbers.Node, Edge: numbers.Edge}
+		meta[MetaCounting], f.Model.Counts = countingOwn, &crf.Counts{Node: slices.Clone(numbers.Node), Edge: slices.Clone(numbers.Edge)}
 	}
-	r := &Result{Result: f, Untrained: f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0, Model: &Model{Model: f.Model, Recipe: &p.Set.Recipe, Meta: meta}}
+	recipe := p.Set.Recipe // a copy, as a model does not keep the data
+	r := &Result{Result: f, Untrained: f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts
-		r.Best = &Model{Model: f.Best, Recipe: &p.Set.Recipe, Meta: meta}
+		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: meta}
 	}
 	return r, nil
 }

@@ -108,6 +108,21 @@ func TestClaimsFail(t *testing.T) {
 	}
 }
 
+// TestSmallLimits: a command under a small limit works, or says which to raise.
+func TestSmallLimits(t *testing.T) {
+	for script, want := range map[string]string{
+		"exit 0": "", "echo 'no more can be open at a time; raise the limit' >&2; exit 1": "",
+		"exit 1": "want 0, or 1", "echo 'fatal error: netpollinit' >&2; exit 2": "crashed",
+	} {
+		c := sham(t, script)
+		one := c.newTrial("x", 20, filepath.Join(t.TempDir(), "trial"))
+		one.try(func(t *trial) { tryLimit(t, "data") })
+		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
+			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
+		}
+	}
+}
+
 // TestSocketsAreFound: sockets of a process are seen, and those that listen on this machine alone.
 func TestSocketsAreFound(t *testing.T) {
 	for address, want := range map[string]int{"127.0.0.1:0": 1, "0.0.0.0:0": 0} {
