@@ -77,11 +77,7 @@ func (l *npzLoader) makeSet() {
 // their folders.
 func (l *npzLoader) expand(paths []string) []string {
 	var files, folders []string
-	addFolder := func(folder string) {
-		if !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
-	}
+	addFolder := func(folder string) { folders = append(folders, folder) }
 	for _, path := range paths {
 		switch {
 		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):

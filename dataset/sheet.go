@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -27,6 +28,8 @@ type sheet struct {
 	data   []byte // without a byte order mark
 	comma  rune
 	header []string
+	places map[string]int // of columns by their names as they stand, without those of none
+	folded map[string]int // by strictjson.Fold of the names
 }
 
 // invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
@@ -87,10 +90,8 @@ func newSheet(path string, data []byte) (*sheet, error) {
 	if other := separatorOf(line, "| "); len(s.header) == 1 && strings.ContainsRune(line, other) {
 		return fail(at, "separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
 	}
-	for i, name := range s.header {
-		if j := slices.Index(s.header[:i], name); j >= 0 && name != "" {
-			return fail(at, "rename one of them", "columns %d and %d are both called %q", j+1, i+1, abbreviate(name))
-		}
+	if first, second := s.findColumns(); second > 0 {
+		return fail(at, "rename one of them", "columns %d and %d are both called %q", first+1, second+1, abbreviate(s.header[first]))
 	}
 	if name := s.numberInHeader(); name != "" {
 		return fail(at, "put a line with the names of the columns first", "the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
@@ -253,16 +254,35 @@ func blankRow(cells []string) bool {
 	return true
 }
 
+// findColumns notes the places of all columns that have a name, or returns two of one name.
+func (s *sheet) findColumns() (first, second int) {
+	s.places, s.folded = map[string]int{}, map[string]int{}
+	for i, name := range s.header {
+		if name == "" {
+			continue
+		}
+		if before, twice := s.places[name]; twice {
+			return before, i
+		}
+		s.places[name] = i
+		folded := strictjson.Fold(name)
+		if _, known := s.folded[folded]; !known {
+			s.folded[folded] = i
+		}
+	}
+	return 0, 0
+}
+
 // column finds a column by its name: as it stands, or else whatever the case of its
 // letters; −1: there is none.
 func (s *sheet) column(names ...string) int {
 	for _, name := range names {
-		if i := slices.Index(s.header, name); i >= 0 && name != "" {
+		if i, ok := s.places[name]; ok {
 			return i
 		}
 	}
 	for _, name := range names {
-		if i := slices.IndexFunc(s.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 && name != "" {
+		if i, ok := s.folded[strictjson.Fold(name)]; ok {
 			return i
 		}
 	}

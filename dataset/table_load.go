@@ -118,8 +118,10 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 		}
 	}
 	var loose []string
+	added := map[tablePair]bool{}
 	add := func(p tablePair) {
-		if !slices.Contains(pairs, p) { // both of its tables may be given
+		if !added[p] { // both of its tables may be given
+			added[p] = true
 			pairs = append(pairs, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -121,6 +122,7 @@ func readConfig(path string) (values map[string]any, lines map[string]int, err e
 		return nil, nil, usagef("%s: %v", path, err)
 	}
 	lines = map[string]int{}
+	line, counted := 1, 0 // newlines before a byte
 	var parser unstable.Parser
 	parser.Reset(text)
 	for parser.NextExpression() {
@@ -130,7 +132,9 @@ func readConfig(path string) (values map[string]any, lines map[string]int, err e
 		}
 		if key := e.Key(); key.Next() {
 			if name := string(key.Node().Data); lines[name] == 0 {
-				lines[name] = parser.Shape(key.Node().Raw).Start.Line
+				at := int(key.Node().Raw.Offset)
+				line, counted = line+bytes.Count(text[counted:at], []byte("\n")), at
+				lines[name] = line
 			}
 		}
 	}
