@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/spanning":    {"graph", "internal/flow"},
+	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},
 	"internal/uai":         {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 

@@ -50,10 +50,10 @@ func (l *loader) warn(format string, arguments ...any) {
 	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
 }
 
-// run takes the steps of reading until one has found something wrong.
+// run takes the steps of reading until one has found something wrong, or the context has ended.
 func (l *loader) run(steps ...func()) {
 	for _, step := range steps {
-		if len(l.problems) > 0 {
+		if len(l.problems) > 0 || parallel.Ended(l.ctx) != nil {
 			return
 		}
 		step()

@@ -172,7 +172,7 @@ func (l *npzLoader) readInstanceFiles(files []string, budget *memory.Budget, gra
 	results := make([]result, len(files))
 	done := l.each(len(files), func(i int) {
 		r := &results[i]
-		contents, source, list := openNPZ(files[i], budget)
+		contents, source, list := openNPZ(l.ctx, files[i], budget)
 		r.source, r.list = source, list
 		if contents != nil && !contents.partial {
 			r.in, list = newNPZInstance(files[i], contents, graphs)

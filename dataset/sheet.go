@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "ta
 // sheet is a table with a header: names of columns, and a row of cells per line, as
 // RFC 4180 has them, with any of separators.
 type sheet struct {
+	ctx    context.Context
 	path   string
 	data   []byte // without a byte order mark
 	comma  rune
@@ -48,7 +50,7 @@ func invalidUTF8(data []byte) int {
 }
 
 // newSheet reads the header of a table.
-func newSheet(path string, data []byte) (*sheet, error) {
+func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	fail := func(line int, remedy, format string, arguments ...any) (*sheet, error) {
 		return nil, &Error{File: path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
@@ -61,7 +63,7 @@ func newSheet(path string, data []byte) (*sheet, error) {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
 		return fail(0, "save it as CSV in UTF-8", "it is not text in UTF-8")
 	}
-	s := &sheet{path: path, data: data}
+	s := &sheet{ctx: ctx, path: path, data: data}
 	if at := invalidUTF8(data); at >= 0 {
 		return fail(1+bytes.Count(data[:at], []byte("\n")), "save it in UTF-8", "it is not text in UTF-8")
 	}
@@ -163,7 +165,7 @@ func (s *sheet) numberInHeader() string {
 }
 
 func (s *sheet) reader() *csv.Reader {
-	r := csv.NewReader(bytes.NewReader(s.data))
+	r := csv.NewReader(endingReader{s.ctx, bytes.NewReader(s.data)})
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = s.comma, -1, true
 	return r
 }
