@@ -27,13 +27,13 @@ var mayImport = map[string][]string{
 	"graph":    {},
 	"mrf":      {"graph"},
 	"counting": {"internal/infile", "graph", "internal/numeric", "internal/spanning"},
-	"crf":      {"graph", "internal/safetensors", "internal/strictjson"},
+	"crf":      {"graph", "internal/safetensors", "internal/sets", "internal/strictjson"},
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
 	"learn": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
-	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/stretch", "internal/strictjson", "internal/superpixel"},
+	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/numeric"},
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/gibbs":       {"mrf"},
 	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
-	"internal/spanning":    {"graph", "internal/flow"},
+	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},
 	"internal/uai":         {"internal/infile", "mrf", "graph", "internal/atomicfile", "internal/numeric"},
 
@@ -101,6 +101,7 @@ var mayImport = map[string][]string{
 	"internal/safetensors":   {"internal/infile", "internal/atomicfile", "internal/numeric"},
 	"internal/simd":          {"internal/numeric"},
 	"internal/stretch":       {"crf", "internal/numeric"},
+	"internal/sets":          {},
 	"internal/strictjson":    {},
 	"internal/machine":       {"internal/simd"},
 	"internal/memory":        {"internal/machine"},
@@ -114,7 +115,7 @@ var mayImport = map[string][]string{
 	"internal/job": {
 		"internal/infile",
 		"internal/diagnose", "internal/gauge", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
-		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/parted", "internal/safetensors", "internal/spill", "internal/strictjson", "internal/atomicfile", "internal/printable",
+		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/parted", "internal/safetensors", "internal/sets", "internal/spill", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {

@@ -175,13 +175,13 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 		return nil, err
 	}
 	defer set.Close()
-	work, err := m.inference()
+	work, err := m.inference(ctx)
 	if err != nil {
 		return nil, err
 	}
 	instances := m.inner.Instances(set)
 	held := partlyKnown(instances)
-	if err := work.Check(instances, held); err != nil {
+	if err := work.Check(ctx, instances, held); err != nil {
 		return nil, err
 	}
 	all := make([]Prediction, len(instances))
@@ -200,8 +200,8 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 }
 
 // inference is how the model predicts.
-func (m *Model) inference() (*job.Inference, error) {
-	numbers, err := m.inner.Counting("")
+func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
+	numbers, err := m.inner.Counting(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -301,11 +301,11 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	work, err := m.inference()
+	work, err := m.inference(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := work.Check(e.Instances, e.Held); err != nil {
+	if err := work.Check(ctx, e.Instances, e.Held); err != nil {
 		return nil, err
 	}
 	scored, err := work.Score(ctx, e, false)

@@ -1,6 +1,7 @@
 package counting_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -15,7 +16,7 @@ func ExampleParse() {
 		log.Fatal(err)
 	}
 	for _, name := range counting.Names {
-		make, err := counting.Parse(name, 1, false)
+		make, err := counting.Parse(context.Background(), name, 1, false)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -157,7 +158,8 @@ func (c *Numbers) boundsLogZ(g *graph.Graph) bool {
 // excess returns c_uv − μ_uv for the appearances μ of sampled forests, 0 where
 // that is negative or rounding.
 func (c *Numbers) excess(g *graph.Graph) []float64 {
-	mu := spanning.Cover(g, rand.New(rand.NewPCG(1, 1)), leastForests, false).Appearance()
+	sample, _ := spanning.Cover(context.Background(), g, rand.New(rand.NewPCG(1, 1)), leastForests, false) // it ends
+	mu := sample.Appearance()
 	excess := make([]float64, len(mu))
 	for e := range mu {
 		if x := c.Edge[e] - mu[e]; x > countTolerance {
@@ -177,11 +179,19 @@ const leastForests = 16
 // the numbers keep the forests, about 4 bytes per node and forest: a bound by them
 // holds at any messages, of an inference that has not converged too.
 func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
+	return sampledTreeReweighted(context.Background(), g, seed, keep)
+}
+
+// sampledTreeReweighted gives up with the error of ctx once that has ended.
+func sampledTreeReweighted(ctx context.Context, g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
 	least := leastForests
 	if g.IsForest() {
 		least = 1 // there is no other
 	}
-	sample := spanning.Cover(g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
+	sample, err := spanning.Cover(ctx, g, rand.New(rand.NewPCG(seed, 0x7472772d626f756e)), least, keep)
+	if err != nil {
+		return nil, err
+	}
 	c, err := treeReweighted(g, sample.Appearance())
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,11 +32,12 @@ const wantedFile = `one with lines "node i c" and "edge e c"`
 
 // Parse returns what makes the counting numbers that name stands for: one of
 // Names, or the path of a file as Read takes it, which fits one graph only.
-// Numbers are made once for each graph, and several goroutines may ask.
+// Numbers are made once for each graph, and several goroutines may ask. Making those of trw, which
+// takes seconds for a million edges, is given up with the error of ctx once that has ended.
 //
 // seed draws the spanning forests of trw, and keep is as in SampledTreeReweighted.
 // Where name is neither, the error is that of looking for the file.
-func Parse(name string, seed uint64, keep bool) (Func, error) {
+func Parse(ctx context.Context, name string, seed uint64, keep bool) (Func, error) {
 	switch name {
 	case "convex":
 		return remembered(nil), nil
@@ -44,7 +46,7 @@ func Parse(name string, seed uint64, keep bool) (Func, error) {
 	case "bethe":
 		return remembered(func(g *graph.Graph) (*Numbers, error) { return Bethe(g), nil }), nil
 	case "trw":
-		return remembered(func(g *graph.Graph) (*Numbers, error) { return SampledTreeReweighted(g, seed, keep) }), nil
+		return remembered(func(g *graph.Graph) (*Numbers, error) { return sampledTreeReweighted(ctx, g, seed, keep) }), nil
 	}
 	if err := infile.Check(name, wantedFile); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./") {
 		return nil, fmt.Errorf("counting numbers %q: want %s or the path of a file: %w", name, strings.Join(Names, ", "), err)

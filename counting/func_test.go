@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		{"trw", g, legal(SampledTreeReweighted(g, 7, true))},
 		{path, triangle, legal(New("", triangle, constants(3, 1), constants(3, 0.5)))},
 	} {
-		f, err := Parse(test.name, 7, true)
+		f, err := Parse(t.Context(), test.name, 7, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: made twice for one graph", test.name)
 		}
 	}
-	if f, err := Parse(path, 1, false); err != nil {
+	if f, err := Parse(t.Context(), path, 1, false); err != nil {
 		t.Error(err)
 	} else if _, err := f(g); err == nil || !strings.Contains(err.Error(), "node 3") {
 		t.Errorf("a file for another graph: error %v, want one that names node 3", err)
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 
 func TestParseUnknown(t *testing.T) {
 	for name, part := range map[string]string{"convx": "want convex, cover, trw, bethe or the path of a file", "./none.txt": "none.txt"} {
-		if _, err := Parse(name, 1, false); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), part) {
+		if _, err := Parse(t.Context(), name, 1, false); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, part)
 		}
 	}
@@ -86,7 +86,7 @@ func TestGiven(t *testing.T) {
 // TestParseRefusesWhatIsNoFile: a folder has no lines, a device no end.
 func TestParseRefusesWhatIsNoFile(t *testing.T) {
 	for _, path := range []string{t.TempDir(), os.DevNull} {
-		if _, err := Parse(path, 1, false); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
+		if _, err := Parse(t.Context(), path, 1, false); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no regular file") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -3,6 +3,8 @@ package crf
 import (
 	"fmt"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // masked reports whether the schema forbids states or pairs of states.
@@ -16,13 +18,15 @@ func (s *Schema) masked() bool {
 func (s *Schema) validateMask() error {
 	for a, t := range s.NodeTypes {
 		where := fmt.Sprintf("schema: node_types[%d] (%q)", a, t.Name)
+		before := map[int]bool{}
 		for i, x := range t.Forbidden {
 			if x < 0 || x >= len(t.States) {
 				return fmt.Errorf("%s: forbidden[%d] is state %d, want 0 to %d", where, i, x, len(t.States)-1)
 			}
-			if slices.Contains(t.Forbidden[:i], x) {
+			if before[x] {
 				return fmt.Errorf("%s: forbidden[%d] is state %d (%s), which is there already", where, i, x, t.States[x])
 			}
+			before[x] = true
 		}
 		if len(t.Forbidden) == len(t.States) {
 			return fmt.Errorf("%s: every state is forbidden", where)
@@ -38,23 +42,26 @@ func (s *Schema) validateMask() error {
 
 func (s *Schema) validatePairs(t *EdgeType) error {
 	u, v := &s.NodeTypes[t.U], &s.NodeTypes[t.V]
+	before, all := map[[2]int]bool{}, sets.Of(t.Forbidden)
 	for i, x := range t.Forbidden {
 		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
 			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d", i, x[0], x[1], len(u.States), len(v.States))
 		}
-		if slices.Contains(t.Forbidden[:i], x) {
+		if before[x] {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s, which is there already", i, u.States[x[0]], v.States[x[1]])
 		}
-		if t.Symmetric && !slices.Contains(t.Forbidden, [2]int{x[1], x[0]}) {
+		before[x] = true
+		if t.Symmetric && !all[[2]int{x[1], x[0]}] {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type is symmetric: forbid %s, %s too", i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
 		}
 	}
 	if len(t.Forbidden) == 0 {
 		return nil
 	}
+	first, second := sets.Of(u.Forbidden), sets.Of(v.Forbidden)
 	for x := range u.States {
 		for y := range v.States {
-			if !slices.Contains(u.Forbidden, x) && !slices.Contains(v.Forbidden, y) && !slices.Contains(t.Forbidden, [2]int{x, y}) {
+			if !first[x] && !second[y] && !all[[2]int{x, y}] {
 				return nil
 			}
 		}
@@ -92,17 +99,24 @@ func (in *Instance) forbidden(s *Schema, labels []int32, sample int) *Error {
 	if labels == nil || !s.masked() {
 		return nil
 	}
+	states, pairs := make([]map[int]bool, len(s.NodeTypes)), make([]map[[2]int]bool, len(s.EdgeTypes))
+	for a, t := range s.NodeTypes {
+		states[a] = sets.Of(t.Forbidden)
+	}
+	for b, t := range s.EdgeTypes {
+		pairs[b] = sets.Of(t.Forbidden)
+	}
 	for n, y := range labels {
-		t := &s.NodeTypes[in.NodeType(int32(n))]
-		if slices.Contains(t.Forbidden, int(y)) {
+		a := in.NodeType(int32(n))
+		if t := &s.NodeTypes[a]; states[a][int(y)] {
 			return &Error{"labels", []int{sample, n}, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
 		}
 	}
 	u, v := in.Graph.Ends()
 	for e := range u {
-		t := &s.EdgeTypes[in.EdgeType(int32(e))]
+		b := in.EdgeType(int32(e))
 		x, y := labels[u[e]], labels[v[e]]
-		if x >= 0 && y >= 0 && slices.Contains(t.Forbidden, [2]int{int(x), int(y)}) {
+		if t := &s.EdgeTypes[b]; x >= 0 && y >= 0 && pairs[b][[2]int{int(x), int(y)}] {
 			return &Error{fmt.Sprintf("labels of sample %d at edges", sample), []int{e},
 				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
 		}

@@ -97,10 +97,17 @@ func (s *Schema) EdgeStates(b int) (u, v int) {
 	return s.NodeStates(t.U), s.NodeStates(t.V)
 }
 
+// mostTypes bounds the types of nodes, and those of edges: learning goes through all
+// elements once for each.
+const mostTypes = 1 << 10
+
 // Validate reports the first thing that makes the schema unusable.
 func (s *Schema) Validate() error {
 	if len(s.NodeTypes) == 0 {
 		return fmt.Errorf("schema: no node type")
+	}
+	if most := max(len(s.NodeTypes), len(s.EdgeTypes)); most > mostTypes {
+		return fmt.Errorf("schema: %d types of nodes and %d of edges, at most %d of each are supported; a feature can tell kinds apart within a type", len(s.NodeTypes), len(s.EdgeTypes), mostTypes)
 	}
 	names := map[string]bool{}
 	for a, t := range s.NodeTypes {

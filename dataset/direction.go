@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that
@@ -37,8 +38,9 @@ func (l *loader) direct(s *crf.Schema) {
 // checkMirrors refuses pairs that edges without direction are forbidden one way round only.
 func (l *loader) checkMirrors(s *crf.Schema) {
 	for _, t := range s.EdgeTypes {
+		all := sets.Of(t.Forbidden)
 		for _, x := range t.Forbidden {
-			if states := s.NodeTypes[t.U].States; t.Symmetric && !slices.Contains(t.Forbidden, [2]int{x[1], x[0]}) {
+			if states := s.NodeTypes[t.U].States; t.Symmetric && !all[[2]int{x[1], x[0]}] {
 				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`, "edges of type %q have no direction, but %s, %s is forbidden and %s, %s is not",
 					t.Name, states[x[0]], states[x[1]], states[x[1]], states[x[0]])
 				return

@@ -63,9 +63,17 @@ func (p *problems) add(line int, place, remedy, format string, arguments ...any)
 // full reports whether further problems are only counted.
 func (p *problems) full() bool { return len(p.list) == mostPerFile }
 
-func (p *problems) keep(err error) {
+// over counts a further problem and reports true once they are only counted: what a message
+// would take to write is not spent on it.
+func (p *problems) over() bool {
 	if p.full() {
 		p.more++
+	}
+	return p.full()
+}
+
+func (p *problems) keep(err error) {
+	if p.over() {
 		return
 	}
 	p.list = append(p.list, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // signs counts the labels of a node type. Where they are -1 and 1 alone, nothing tells
@@ -176,10 +177,11 @@ func (l *loader) describeLabels() {
 	var alone, never []string
 	for a, t := range types {
 		var seen, missing []int
+		forbidden := sets.Of(t.Forbidden)
 		for x, n := range counts[a] {
 			if n > 0 {
 				seen = append(seen, x)
-			} else if !slices.Contains(t.Forbidden, x) {
+			} else if !forbidden[x] {
 				missing = append(missing, x)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -24,6 +23,8 @@ type loader struct {
 	set          *Set
 	manifest     Manifest
 	manifestPath string
+	manifestSum  string          // its SHA-256
+	described    map[string]bool // folders whose dataset.json was looked for
 	problems     []error
 	mistold      []error // what dataset.json says wrongly: no reason to stop
 	directed     bool    // so says an array of the data
@@ -35,7 +36,7 @@ type loader struct {
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}}
+	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{}}
 }
 
 func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
@@ -49,10 +50,10 @@ func (l *loader) warn(format string, arguments ...any) {
 	l.set.Warnings = append(l.set.Warnings, fmt.Sprintf(format, arguments...))
 }
 
-// run takes the steps of reading until one has found something wrong.
+// run takes the steps of reading until one has found something wrong, or the context has ended.
 func (l *loader) run(steps ...func()) {
 	for _, step := range steps {
-		if len(l.problems) > 0 {
+		if len(l.problems) > 0 || parallel.Ended(l.ctx) != nil {
 			return
 		}
 		step()
@@ -97,12 +98,13 @@ func (l *loader) source(path string) []byte {
 // folders have one, they must be the same. plain data have neither types nor edge
 // features to be described.
 func (l *loader) readManifest(folder string, plain bool) {
-	path := filepath.Join(folder, ManifestName)
-	if l.o.noManifest {
+	if l.o.noManifest || l.described[folder] {
 		return
 	}
+	l.described[folder] = true
+	path := filepath.Join(folder, ManifestName)
 	data, source, err := readSource(path, "a description of data in JSON", infile.Text, l.o.Memory)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && slices.Contains(l.set.Sources, source) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	var m Manifest
@@ -113,16 +115,14 @@ func (l *loader) readManifest(folder string, plain bool) {
 		l.fail(err)
 		return
 	}
-	for _, before := range l.set.Sources {
-		if filepath.Base(before.Path) == ManifestName && before.SHA256 != source.SHA256 {
-			l.failAt(path, "", "read data of one kind at a time, or make the two the same", "it differs from %s", before.Path)
-			return
-		}
+	if l.manifestSum != "" && l.manifestSum != source.SHA256 {
+		l.failAt(path, "", "read data of one kind at a time, or make the two the same", "it differs from %s", l.manifestPath)
+		return
 	}
 	if field := m.ofTypes(); plain && field != "" {
 		l.failAt(path, field, "remove it", "it applies to npz data only")
 	}
-	l.manifest, l.manifestPath = m, path
+	l.manifest, l.manifestPath, l.manifestSum = m, path, source.SHA256
 	l.set.Sources = append(l.set.Sources, source)
 }
 

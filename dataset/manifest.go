@@ -27,8 +27,8 @@ const mostStates = 1 << 16
 // by a number alone.
 const mostNamedStates = 4 * mostStates
 
-// mostTypes bounds the number of types that is taken from the largest number in
-// node_types and edge_types.
+// mostTypes bounds the types of nodes, and those of edges, named or taken from the largest
+// number in node_types and edge_types. Learning goes through all elements once for each.
 const mostTypes = 1 << 10
 
 // mostFeatures bounds the length of feature vectors that is taken from the
@@ -280,19 +280,22 @@ func (m *Manifest) validate() string {
 	if total > mostNamedStates {
 		return fmt.Sprintf("node_types have %d states in all, at most %d are supported", total, mostNamedStates)
 	}
-	if problem := namesProblem("states", m.States); problem != "" {
+	if problem := namesProblem("states", m.States, mostStates); problem != "" {
 		return problem
 	}
 	if m.EdgeBins < 0 || m.EdgeBins > mostFeatures {
 		return fmt.Sprintf("edge_bins is %d, want 1 to %d", m.EdgeBins, mostFeatures)
 	}
 	for a, t := range m.NodeTypes {
-		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States); problem != "" {
+		if problem := namesProblem(fmt.Sprintf("node_types[%d].states", a), t.States, mostStates); problem != "" {
 			return problem
 		}
 	}
 	names := namesOf(m.NodeTypes, nodeName)
-	if problem := namesProblem("node_types", names); problem != "" {
+	if problem := namesProblem("node_types", names, mostTypes); problem != "" {
+		return problem
+	}
+	if problem := namesProblem("edge_types", namesOf(m.EdgeTypes, edgeName), mostTypes); problem != "" {
 		return problem
 	}
 	for b, t := range m.EdgeTypes {
@@ -300,7 +303,7 @@ func (m *Manifest) validate() string {
 			return fmt.Sprintf("edge_types[%d]: %s", b, problem)
 		}
 	}
-	return namesProblem("edge_types", namesOf(m.EdgeTypes, edgeName))
+	return ""
 }
 
 func (t *ManifestEdge) problem(nodeTypes []string) string {
@@ -319,9 +322,9 @@ func (t *ManifestEdge) problem(nodeTypes []string) string {
 }
 
 // namesProblem says what keeps names from being used as distinct names.
-func namesProblem(field string, names []string) string {
-	if len(names) > mostStates {
-		return fmt.Sprintf("%s has %d names, at most %d are supported", field, len(names), mostStates)
+func namesProblem(field string, names []string, most int) string {
+	if len(names) > most {
+		return fmt.Sprintf("%s has %d names, at most %d are supported", field, len(names), most)
 	}
 	seen := map[string]bool{}
 	for i, name := range names {

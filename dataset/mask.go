@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // forbid puts what the manifest at path forbids into a schema made for training
@@ -29,35 +30,53 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 			ownPairs[b] = t.Forbidden
 		}
 	}
-	forbidState := func(a int, name string) bool {
-		t := &s.NodeTypes[a]
-		i := slices.Index(t.States, name)
-		if i >= 0 {
-			t.Forbidden = append(t.Forbidden, i)
+	number := make([]map[string]int, len(s.NodeTypes)) // of the states of each type
+	for a, t := range s.NodeTypes {
+		number[a] = map[string]int{}
+		for x, name := range t.States {
+			number[a][name] = x
 		}
-		return i >= 0
+	}
+	forbidState := func(a int, name string) bool {
+		x, known := number[a][name]
+		if t := &s.NodeTypes[a]; known {
+			t.Forbidden = append(t.Forbidden, x)
+		}
+		return known
 	}
 	unused := forbidIn(ownStates, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
+		if p.over() {
+			return
+		}
 		t := &s.NodeTypes[a]
 		p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
 	})
 	for _, n := range unused {
+		if p.over() {
+			continue
+		}
 		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
 	}
 	forbidPair := func(b int, pair [2]string) bool {
 		t := &s.EdgeTypes[b]
-		x := [2]int{slices.Index(s.NodeTypes[t.U].States, pair[0]), slices.Index(s.NodeTypes[t.V].States, pair[1])}
-		if min(x[0], x[1]) < 0 {
-			return false
+		x, known := number[t.U][pair[0]]
+		y, both := number[t.V][pair[1]]
+		if known && both {
+			t.Forbidden = append(t.Forbidden, [2]int{x, y})
 		}
-		t.Forbidden = append(t.Forbidden, x)
-		return true
+		return known && both
 	}
 	unused = forbidIn(ownPairs, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
+		if p.over() {
+			return
+		}
 		t := &s.EdgeTypes[b]
 		p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States, pair)
 	})
 	for _, n := range unused {
+		if p.over() {
+			continue
+		}
 		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
 	}
 	return p.errors()
@@ -90,9 +109,11 @@ func forbidIn[X any](own [][]X, general []X, forbid func(t int, x X) bool, unkno
 
 // allStates lists the states of all node types.
 func allStates(s *crf.Schema) (names []string) {
+	seen := map[string]bool{}
 	for _, t := range s.NodeTypes {
 		for _, name := range t.States {
-			if !slices.Contains(names, name) {
+			if !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 		}
@@ -145,15 +166,17 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 // onlyForbidden describes what a forbids and b does not, of the same types.
 func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 	for i, t := range a.NodeTypes {
+		other := sets.Of(b.NodeTypes[i].Forbidden)
 		for _, x := range t.Forbidden {
-			if !slices.Contains(b.NodeTypes[i].Forbidden, x) {
+			if !other[x] {
 				list = append(list, fmt.Sprintf("state %s of node type %q only %s", t.States[x], t.Name, where))
 			}
 		}
 	}
 	for i, t := range a.EdgeTypes {
+		other := sets.Of(b.EdgeTypes[i].Forbidden)
 		for _, x := range t.Forbidden {
-			if !slices.Contains(b.EdgeTypes[i].Forbidden, x) {
+			if !other[x] {
 				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]], a.NodeTypes[t.V].States[x[1]], t.Name, where))
 			}
 		}

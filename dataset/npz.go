@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"archive/zip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -90,18 +91,18 @@ var instanceArchive = archiveKind{
 }
 
 // openNPZ reads the instance file at path and its hash.
-func openNPZ(path string, budget *memory.Budget) (*npzContents, Source, []error) {
+func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzContents, Source, []error) {
 	file, _, err := infile.Open(path, "arrays in npz format")
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
 	defer file.Close()
 	hash := sha256.New()
-	size, err := io.Copy(hash, file)
+	size, err := io.Copy(hash, endingReader{ctx, file})
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	contents, list := readNPZ(path, file, size, budget)
+	contents, list := readNPZ(path, endingReaderAt{ctx, file}, size, budget)
 	return contents, Source{Path: path, SHA256: fmt.Sprintf("%x", hash.Sum(nil)), Bytes: size}, list
 }
 

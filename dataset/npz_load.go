@@ -77,11 +77,7 @@ func (l *npzLoader) makeSet() {
 // their folders.
 func (l *npzLoader) expand(paths []string) []string {
 	var files, folders []string
-	addFolder := func(folder string) {
-		if !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
-	}
+	addFolder := func(folder string) { folders = append(folders, folder) }
 	for _, path := range paths {
 		switch {
 		case strings.HasSuffix(path, ".txt"), strings.HasSuffix(path, ".list"):
@@ -176,7 +172,7 @@ func (l *npzLoader) readInstanceFiles(files []string, budget *memory.Budget, gra
 	results := make([]result, len(files))
 	done := l.each(len(files), func(i int) {
 		r := &results[i]
-		contents, source, list := openNPZ(files[i], budget)
+		contents, source, list := openNPZ(l.ctx, files[i], budget)
 		r.source, r.list = source, list
 		if contents != nil && !contents.partial {
 			r.in, list = newNPZInstance(files[i], contents, graphs)

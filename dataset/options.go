@@ -185,7 +185,7 @@ func (o *Options) validate(kind string) error {
 	if err := o.validateColumns(); err != nil {
 		return err
 	}
-	if problem := namesProblem("States", o.States); problem != "" {
+	if problem := namesProblem("States", o.States, mostStates); problem != "" {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)

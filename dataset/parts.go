@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 
@@ -41,7 +42,7 @@ func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected,
 func (l *npzLoader) openParts(folder *parted.Folder, in *npzInstance) []error {
 	folder.Graph, folder.Allowed = in.graph, l.o.Memory
 	folder.Read = func(path string) (map[string]parted.Rows, string, error) {
-		contents, source, list := openNPZ(path, memory.NewBudget(folder.Allowed))
+		contents, source, list := openNPZ(context.Background(), path, memory.NewBudget(folder.Allowed))
 		if len(list) > 0 {
 			return nil, source.SHA256, firstOf(list)
 		}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -23,10 +25,13 @@ var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "ta
 // sheet is a table with a header: names of columns, and a row of cells per line, as
 // RFC 4180 has them, with any of separators.
 type sheet struct {
+	ctx    context.Context
 	path   string
 	data   []byte // without a byte order mark
 	comma  rune
 	header []string
+	places map[string]int // of columns by their names as they stand, without those of none
+	folded map[string]int // by strictjson.Fold of the names
 }
 
 // invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
@@ -45,7 +50,7 @@ func invalidUTF8(data []byte) int {
 }
 
 // newSheet reads the header of a table.
-func newSheet(path string, data []byte) (*sheet, error) {
+func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	fail := func(line int, remedy, format string, arguments ...any) (*sheet, error) {
 		return nil, &Error{File: path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
@@ -58,7 +63,7 @@ func newSheet(path string, data []byte) (*sheet, error) {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
 		return fail(0, "save it as CSV in UTF-8", "it is not text in UTF-8")
 	}
-	s := &sheet{path: path, data: data}
+	s := &sheet{ctx: ctx, path: path, data: data}
 	if at := invalidUTF8(data); at >= 0 {
 		return fail(1+bytes.Count(data[:at], []byte("\n")), "save it in UTF-8", "it is not text in UTF-8")
 	}
@@ -87,10 +92,8 @@ func newSheet(path string, data []byte) (*sheet, error) {
 	if other := separatorOf(line, "| "); len(s.header) == 1 && strings.ContainsRune(line, other) {
 		return fail(at, "separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
 	}
-	for i, name := range s.header {
-		if j := slices.Index(s.header[:i], name); j >= 0 && name != "" {
-			return fail(at, "rename one of them", "columns %d and %d are both called %q", j+1, i+1, abbreviate(name))
-		}
+	if first, second := s.findColumns(); second > 0 {
+		return fail(at, "rename one of them", "columns %d and %d are both called %q", first+1, second+1, abbreviate(s.header[first]))
 	}
 	if name := s.numberInHeader(); name != "" {
 		return fail(at, "put a line with the names of the columns first", "the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
@@ -162,7 +165,7 @@ func (s *sheet) numberInHeader() string {
 }
 
 func (s *sheet) reader() *csv.Reader {
-	r := csv.NewReader(bytes.NewReader(s.data))
+	r := csv.NewReader(endingReader{s.ctx, bytes.NewReader(s.data)})
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = s.comma, -1, true
 	return r
 }
@@ -253,16 +256,35 @@ func blankRow(cells []string) bool {
 	return true
 }
 
+// findColumns notes the places of all columns that have a name, or returns two of one name.
+func (s *sheet) findColumns() (first, second int) {
+	s.places, s.folded = map[string]int{}, map[string]int{}
+	for i, name := range s.header {
+		if name == "" {
+			continue
+		}
+		if before, twice := s.places[name]; twice {
+			return before, i
+		}
+		s.places[name] = i
+		folded := strictjson.Fold(name)
+		if _, known := s.folded[folded]; !known {
+			s.folded[folded] = i
+		}
+	}
+	return 0, 0
+}
+
 // column finds a column by its name: as it stands, or else whatever the case of its
 // letters; −1: there is none.
 func (s *sheet) column(names ...string) int {
 	for _, name := range names {
-		if i := slices.Index(s.header, name); i >= 0 && name != "" {
+		if i, ok := s.places[name]; ok {
 			return i
 		}
 	}
 	for _, name := range names {
-		if i := slices.IndexFunc(s.header, func(h string) bool { return strings.EqualFold(h, name) }); i >= 0 && name != "" {
+		if i, ok := s.folded[strictjson.Fold(name)]; ok {
 			return i
 		}
 	}

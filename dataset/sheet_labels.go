@@ -31,16 +31,16 @@ type labelTexts struct {
 	count  []int
 	first  []Error // where each stands
 	total  int
-	named  []string       // states that options, dataset.json or a model name
-	hidden map[string]int // words of cells that hide their label
-	tokens bool           // of tagged text
+	named  map[string]bool // states that options, dataset.json or a model name
+	hidden map[string]int  // words of cells that hide their label
+	tokens bool            // of tagged text
 }
 
 // see returns the number of the label in a cell, −1 where it is hidden. A word for missing
 // cells that is the name of a state is a label.
 func (t *labelTexts) see(path string, line int, cell string) int32 {
 	cell = wholeNumber(strings.TrimSpace(cell))
-	if !missingCell(cell) || slices.Contains(t.named, cell) && cell != "" {
+	if !missingCell(cell) || t.named[cell] {
 		return t.add(path, line, cell)
 	}
 	if _, seen := t.hidden[cell]; !seen {

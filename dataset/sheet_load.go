@@ -12,6 +12,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/sets"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // sheetLoader turns pairs of tables with a header into a set.
@@ -84,13 +86,14 @@ func (l *sheetLoader) open(pair tablePair) {
 		if data == nil {
 			return
 		}
-		s, err := newSheet(table.path, data)
+		s, err := newSheet(l.ctx, table.path, data)
 		if err != nil {
 			l.fail(err)
 			return
 		}
 		if s.header[0] == pandasIndex && !l.calls(pandasIndex) {
 			s.header[0] = ""
+			s.findColumns()
 		}
 		*table.into = s
 	}
@@ -158,7 +161,7 @@ func (l *sheetLoader) chooseColumns() {
 	}
 	for _, role := range []string{roleText, roleIgnore} {
 		for _, name := range l.o.given(role) {
-			if first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
+			if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
 				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path, abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
 			}
 		}
@@ -173,10 +176,10 @@ func (l *sheetLoader) chooseColumns() {
 // survey looks at all cells of the columns of tables, which stand at these places in the
 // first of them.
 func (l *sheetLoader) survey(sheets []*sheet, at []int) (columns []column) {
-	surveys := make([]*columnSurvey, len(at))
+	surveys, texts := make([]*columnSurvey, len(at)), sets.Of(l.o.given(roleText))
 	for k, i := range at {
 		name := sheets[0].header[i]
-		surveys[k] = newSurvey(name, slices.Contains(l.o.given(roleText), name))
+		surveys[k] = newSurvey(name, texts[name])
 	}
 	if l.surveyCells(sheets, surveys); len(l.problems) > 0 {
 		return nil
@@ -244,14 +247,18 @@ func (c *columnSurvey) listOfFeatures() error {
 // looked at.
 func (l *sheetLoader) compareColumns(s *sheet, columns []column, taken ...int) {
 	for i := range columns {
-		if s.column(columns[i].Name) < 0 {
+		if len(l.problems) < mostPerFile && s.column(columns[i].Name) < 0 {
 			l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which the model was trained with; %s", abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
 		}
+	}
+	known := map[string]bool{}
+	for i := range columns {
+		known[strictjson.Fold(columns[i].Name)] = true
 	}
 	var more []string
 	for _, i := range l.features(s, taken...) {
 		name := s.header[i]
-		if !slices.ContainsFunc(columns, func(c column) bool { return strings.EqualFold(c.Name, name) }) {
+		if !known[strictjson.Fold(name)] {
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}
@@ -282,7 +289,8 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	if f == nil {
 		return
 	}
-	l.labels.named = l.namedStates()
+	l.labels.named = sets.Of(l.namedStates())
+	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
 	p := &problems{file: s.path}
 	splits := map[string]string{} // one copy of each
@@ -401,7 +409,7 @@ func (l *sheetLoader) otherID(s *sheet, remedy string) string {
 // skipCell counts a label that is left unread.
 func (l *sheetLoader) skipCell(cell string) {
 	cell = strings.TrimSpace(cell)
-	if l.unread++; !missingCell(cell) || slices.Contains(l.labels.named, cell) && cell != "" {
+	if l.unread++; !missingCell(cell) || l.labels.named[cell] {
 		l.known++
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Roles that Options.Columns can give to columns.
@@ -104,11 +107,12 @@ func firstNames(name string, names []string) string {
 	for _, n := range names[:min(mostColumnsNamed, len(names))] {
 		short = append(short, abbreviate(n))
 	}
-	text := suggestion(name, names)
-	if !strings.HasPrefix(text, "did you mean") {
-		if text = fmt.Sprintf("its columns are %q", short); len(names) > len(short) {
-			text += fmt.Sprintf(" and %d more", len(names)-len(short))
-		}
+	if best := nearest.Name(name, names); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	text := fmt.Sprintf("its columns are %q", short)
+	if len(names) > len(short) {
+		text += fmt.Sprintf(" and %d more", len(names)-len(short))
 	}
 	return text
 }
@@ -194,8 +198,9 @@ func (s *sheet) usualEnds() [2]int {
 
 // features returns the columns of a sheet that have no role, and are not to be ignored.
 func (l *sheetLoader) features(s *sheet, taken ...int) (at []int) {
+	ignored := sets.Of(l.o.given(roleIgnore))
 	for i, name := range s.header {
-		if name != "" && !slices.Contains(taken, i) && !slices.Contains(l.o.given(roleIgnore), name) {
+		if name != "" && !slices.Contains(taken, i) && !ignored[name] {
 			at = append(at, i)
 		}
 	}

@@ -359,11 +359,11 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &sheetLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, err := newSheet("nodes.csv", nodes)
+		n, err := newSheet(t.Context(), "nodes.csv", nodes)
 		if err != nil {
 			return
 		}
-		e, err := newSheet("edges.csv", edges)
+		e, err := newSheet(t.Context(), "edges.csv", edges)
 		if err != nil {
 			return
 		}

@@ -118,8 +118,10 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 		}
 	}
 	var loose []string
+	added := map[tablePair]bool{}
 	add := func(p tablePair) {
-		if !slices.Contains(pairs, p) { // both of its tables may be given
+		if !added[p] { // both of its tables may be given
+			added[p] = true
 			pairs = append(pairs, p)
 		}
 	}
@@ -190,7 +192,7 @@ func (o *Options) hasHeader(pair tablePair) (bool, error) {
 	start := make([]byte, mostHeaderBytes)
 	n, _ := io.ReadFull(file, start)
 	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
-	for _, text := range tableLines(start[:n]) {
+	for _, text := range tableLines(context.Background(), start[:n]) {
 		cells := strings.Split(text, string(separatorOf(text, separators)))
 		for i, cell := range cells {
 			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
@@ -288,7 +290,7 @@ func (l *tableLoader) read(pair tablePair) {
 	if data == nil {
 		return
 	}
-	nodes, list := parseNodes(pair.nodes, data, limit, limitOf)
+	nodes, list := parseNodes(l.ctx, pair.nodes, data, limit, limitOf)
 	l.fail(list...)
 	data = l.source(pair.edges)
 	if data == nil || len(list) > 0 {
@@ -297,7 +299,7 @@ func (l *tableLoader) read(pair tablePair) {
 	if l.ordered() {
 		nodes.sort()
 	}
-	ends, list := parseEdges(pair.edges, data, nodes)
+	ends, list := parseEdges(l.ctx, pair.edges, data, nodes)
 	l.fail(list...)
 	l.set.Warnings = append(l.set.Warnings, ends.warnings(pair.edges)...)
 	l.graphs = append(l.graphs, &tableGraph{tablePair: pair, nodeTable: nodes, ends: ends})

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,10 +51,10 @@ type nodeTable struct {
 
 // parseNodes reads a table of nodes. limit is the length of feature vectors
 // where it is known, and limitOf says by what.
-func parseNodes(path string, data []byte, limit int, limitOf string) (*nodeTable, []error) {
+func parseNodes(ctx context.Context, path string, data []byte, limit int, limitOf string) (*nodeTable, []error) {
 	t := &nodeTable{path: path, byName: map[string]int32{}, start: []int{0}, used: newTop(), ones: true}
 	p := &problems{file: path}
-	for line, text := range tableLines(data) {
+	for line, text := range tableLines(ctx, data) {
 		if problem, remedy := t.parseNode(text, line, limit, limitOf); problem != "" {
 			p.add(line, "", remedy, "%s", problem)
 		}
@@ -75,10 +76,10 @@ func (t *nodeTable) sort() {
 }
 
 // tableLines goes through the lines that hold data, with their numbers from 1.
-func tableLines(data []byte) func(yield func(int, string) bool) {
+func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		line := 0
-		for text := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
 			line++
 			text = strings.TrimRight(text, "\r\n")
 			if strings.TrimSpace(text) == "" || text[0] == '#' {
@@ -176,11 +177,11 @@ type edgeTable struct {
 }
 
 // parseEdges reads a table of edges between the nodes of a table.
-func parseEdges(path string, data []byte, nodes *nodeTable) (*edgeTable, []error) {
+func parseEdges(ctx context.Context, path string, data []byte, nodes *nodeTable) (*edgeTable, []error) {
 	t := &edgeTable{}
 	p := &problems{file: path}
 	seen := map[[2]int32]int32{} // by the ends, smaller first: the row in t
-	for line, text := range tableLines(data) {
+	for line, text := range tableLines(ctx, data) {
 		names := strings.Fields(text)
 		if len(names) != 2 {
 			p.add(line, "", "", "there are %d columns, want 2: the two nodes", len(names))

@@ -208,11 +208,11 @@ func FuzzTables(f *testing.F) {
 	f.Add([]byte(someNodes), []byte(someEdges))
 	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		table, list := parseNodes("n", nodes, 1000, "the test")
+		table, list := parseNodes(t.Context(), "n", nodes, 1000, "the test")
 		if len(list) > 0 {
 			return
 		}
-		ends, list := parseEdges("e", edges, table)
+		ends, list := parseEdges(t.Context(), "e", edges, table)
 		if len(list) > 0 {
 			return
 		}

@@ -302,7 +302,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte(someAttributes), false)
 	f.Add([]byte("Ann A\nis B\nAnn A\n"), true)
 	f.Fuzz(func(t *testing.T, data []byte, skip bool) {
-		file, err := newTextFile("x", data)
+		file, err := newTextFile(t.Context(), "x", data)
 		if err != nil || file.first == 0 {
 			return
 		}

@@ -102,7 +102,7 @@ func beginning(path string) *textFile {
 	if n == enough {
 		n = bytes.LastIndexByte(start, '\n') + 1
 	}
-	f, err := newTextFile(path, start[:n])
+	f, err := newTextFile(context.Background(), path, start[:n])
 	if err != nil || f.least < 2 || !f.tabs && f.least != f.most || f.text[0] == '#' && !f.heads || strings.Contains(f.text, ".npz") {
 		return nil
 	}
@@ -147,7 +147,7 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		if data == nil {
 			continue
 		}
-		f, err := newTextFile(path, data)
+		f, err := newTextFile(l.ctx, path, data)
 		if err != nil {
 			l.fail(err)
 			continue

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ const (
 
 // textFile is tagged text: a line for every token, and an empty one between sentences.
 type textFile struct {
+	ctx   context.Context
 	path  string
 	text  string
 	tabs  bool // they separate fields; else blanks do
@@ -31,8 +33,8 @@ type textFile struct {
 }
 
 // newTextFile looks at the lines of tagged text; without any, first is 0.
-func newTextFile(path string, data []byte) (*textFile, error) {
-	f := &textFile{path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
+func newTextFile(ctx context.Context, path string, data []byte) (*textFile, error) {
+	f := &textFile{ctx: ctx, path: path, text: strings.TrimPrefix(string(data), "\ufeff")}
 	fail := func(remedy, format string, arguments ...any) (*textFile, error) {
 		return nil, &Error{File: path, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
 	}
@@ -77,7 +79,7 @@ func (f *textFile) isComment(text string, within bool) bool {
 // each goes through the lines of tokens, and calls end, if not nil, behind each sentence.
 func (f *textFile) each(use func(line int, text string), end func()) {
 	line, within := 0, false
-	for text := range strings.Lines(f.text) {
+	for text := range linesUntil(f.ctx, f.text) {
 		line++
 		text = strings.TrimRight(text, "\r\n")
 		switch {

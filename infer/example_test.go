@@ -26,7 +26,7 @@ func ring() *mrf.Network {
 // A certified upper bound on log Z, marginals that are tight on it, and the exact
 // answer.
 func ExampleMarginals() {
-	trees, err := counting.Parse("trw", 1, true)
+	trees, err := counting.Parse(context.Background(), "trw", 1, true)
 	if err != nil {
 		log.Fatal(err)
 	}

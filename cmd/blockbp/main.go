@@ -24,5 +24,5 @@ func main() {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the program at once
 	}()
-	distributed.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	distributed.Exit(cli.RunPromptly(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Exit))
 }

@@ -18,6 +18,7 @@ const bufferBytes = 1 << 18
 // pending is a temporary file in the folder of its destination.
 type pending interface {
 	io.Writer
+	Name() string
 	// commit syncs the file to the disk and renames it to its destination.
 	commit() error
 	// discard removes the temporary file; after commit it does nothing.
@@ -42,6 +43,8 @@ func Write(path string, write func(w io.Writer) error) error {
 	if err != nil {
 		return err
 	}
+	unfinished.Store(file.Name(), nil)
+	defer unfinished.Delete(file.Name())
 	defer file.discard()
 	buffered := buffers.Get().(*bufio.Writer)
 	defer buffers.Put(buffered)
@@ -53,7 +56,25 @@ func Write(path string, write func(w io.Writer) error) error {
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
+	finishing.RLock()
+	defer finishing.RUnlock()
 	return file.commit()
+}
+
+// unfinished are the paths of temporary files and folders.
+var unfinished sync.Map
+
+// finishing is held while a file gets its name, and for ever by Abandon.
+var finishing sync.RWMutex
+
+// Abandon removes what is being written, for a program that ends without its writers: files
+// stay as they are, and none is left in part. No file is finished afterwards.
+func Abandon() {
+	finishing.Lock()
+	unfinished.Range(func(path, _ any) bool {
+		_ = os.RemoveAll(path.(string)) // what cannot be removed is hidden
+		return true
+	})
 }
 
 // buffers are used again by the next file: some commands write many.

@@ -55,11 +55,15 @@ func (t Target) Via(write func(path string) error) error {
 	if err != nil {
 		return err
 	}
+	unfinished.Store(folder, nil)
+	defer unfinished.Delete(folder)
 	defer os.RemoveAll(folder)
 	made := filepath.Join(folder, filepath.Base(t.Path))
 	if err := write(made); err != nil {
 		return &movedError{strings.ReplaceAll(err.Error(), made, t.Path), err}
 	}
+	finishing.RLock()
+	defer finishing.RUnlock()
 	if t.Replace == nil {
 		return moveToFree(made, place)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -50,5 +51,33 @@ func TestWriteMissingFolder(t *testing.T) {
 	err := Write(filepath.Join(t.TempDir(), "none", "x"), func(io.Writer) error { return nil })
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("error is %v, want one that says the folder does not exist", err)
+	}
+}
+
+// TestAbandon: a program that ends in the middle of its writes leaves what was there, and nothing
+// else.
+func TestAbandon(t *testing.T) {
+	if folder := os.Getenv("ATOMICFILE_FOLDER"); folder != "" {
+		_ = Target{Path: filepath.Join(folder, "y")}.Via(func(path string) error {
+			return Write(path, func(w io.Writer) error {
+				Abandon()
+				os.Exit(0)
+				return nil
+			})
+		})
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "x")
+	if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command(os.Args[0], "-test.run=^TestAbandon$")
+	other.Env = append(os.Environ(), "ATOMICFILE_FOLDER="+folder)
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	entries, err := os.ReadDir(folder)
+	if text, _ := os.ReadFile(path); err != nil || len(entries) != 1 || string(text) != "old" {
+		t.Errorf("%v (%v), the file holds %q, want it alone with \"old\"", entries, err, text)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ var ofOneCommand = []string{"config", "resume", forceOption, "mpi", "stall"}
 func (a *app) applyConfig(cmd *cobra.Command, path string, recalled map[string]string) (map[string]job.Option, error) {
 	fromFile := map[string]bool{}
 	if path != "" {
-		values, lines, err := readConfig(path)
+		values, lines, err := readConfig(cmd.Name(), path)
 		if err != nil {
 			return nil, err
 		}
@@ -107,20 +108,14 @@ func textsOrNil(texts []string) any {
 }
 
 // readConfig reads a file of options, and on which line each of them stands.
-func readConfig(path string) (values map[string]any, lines map[string]int, err error) {
+func readConfig(verb, path string) (values map[string]any, lines map[string]int, err error) {
 	text, err := infile.Read(path, "a file of options in TOML", infile.Text)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := toml.Unmarshal(infile.Lines(text), &values); err != nil {
-		var decode *toml.DecodeError
-		if errors.As(err, &decode) {
-			row, _ := decode.Position()
-			return nil, nil, usagef("%s:%d: %v", path, row, decode)
-		}
-		return nil, nil, usagef("%s: %v", path, err)
-	}
+	text = infile.Lines(text)
 	lines = map[string]int{}
+	line, counted, keys := 1, 0, 0 // newlines before a byte, and keys
 	var parser unstable.Parser
 	parser.Reset(text)
 	for parser.NextExpression() {
@@ -128,13 +123,41 @@ func readConfig(path string) (values map[string]any, lines map[string]int, err e
 		if e.Kind == unstable.Comment {
 			continue
 		}
+		if keys += keysOf(e); keys > mostKeys {
+			return nil, nil, usagef("%s: it has more than %d keys: want options of blockbp %s, each once", path, mostKeys, verb)
+		}
 		if key := e.Key(); key.Next() {
 			if name := string(key.Node().Data); lines[name] == 0 {
-				lines[name] = parser.Shape(key.Node().Raw).Start.Line
+				at := int(key.Node().Raw.Offset)
+				line, counted = line+bytes.Count(text[counted:at], []byte("\n")), at
+				lines[name] = line
 			}
 		}
 	}
+	if err := toml.Unmarshal(text, &values); err != nil {
+		var decode *toml.DecodeError
+		if errors.As(err, &decode) {
+			row, _ := decode.Position()
+			return nil, nil, usagef("%s:%d: %v", path, row, decode)
+		}
+		return nil, nil, usagef("%s: %v", path, err)
+	}
 	return values, lines, nil
+}
+
+// mostKeys is far beyond the number of options. The decoder looks at all keys before each.
+const mostKeys = 1000
+
+// keysOf counts the keys of an expression and of tables within it.
+func keysOf(n *unstable.Node) (keys int) {
+	switch n.Kind {
+	case unstable.KeyValue, unstable.Table, unstable.ArrayTable:
+		keys = 1
+	}
+	for children := n.Children(); children.Next(); {
+		keys += keysOf(children.Node())
+	}
+	return keys
 }
 
 // optionNamed finds what messages call an option.

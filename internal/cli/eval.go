@@ -103,7 +103,7 @@ func (a *app) eval(f *evalFlags, args []string) error {
 func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored, error) {
 	name := modelName(m.Path)
 	progress := a.newCounter(f.quiet, "evaluating "+name)
-	work, err := f.inference(m, progress)
+	work, err := f.inference(a.ctx, m, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if err := e.Check(); err != nil {
 		return nil, err
 	}
-	if err := work.Check(e.Instances, e.Held); err != nil {
+	if err := work.Check(a.ctx, e.Instances, e.Held); err != nil {
 		return nil, err
 	}
 	s, err := work.Score(a.ctx, e, f.likelihood)

@@ -348,7 +348,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	}
 	if f.method == "bp" {
 		var err error
-		if options.Counting, err = job.Counting(f.counting, f.seed, true); err != nil {
+		if options.Counting, err = job.Counting(a.ctx, f.counting, f.seed, true); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(counting.Names, f.counting) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -171,8 +172,8 @@ func (f *inferenceFlags) validate() error {
 }
 
 // inference is what is asked for with a model.
-func (f *inferenceFlags) inference(m *job.Model, progress *counter) (job.Inference, error) {
-	numbers, err := m.Counting(f.counting)
+func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *counter) (job.Inference, error) {
+	numbers, err := m.Counting(ctx, f.counting)
 	if err != nil {
 		return job.Inference{}, err
 	}

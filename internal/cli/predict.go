@@ -71,7 +71,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		return err
 	}
 	progress := a.newCounter(f.quiet, "predicting")
-	work, err := f.inference(model, progress)
+	work, err := f.inference(a.ctx, model, progress)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := work.Check(data.instances, data.held); err != nil {
+	if err := work.Check(a.ctx, data.instances, data.held); err != nil {
 		return err
 	}
 	if f.palette != "" && slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {

@@ -8,11 +8,15 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/nearest"
@@ -33,6 +37,8 @@ type app struct {
 	sets           []*dataset.Set   // as well
 	events         *events          // nil: standard error is for people
 	loud           *streams         // of a process that is muted beside another; else nil
+	saves          sync.Mutex       // held while an interruption has something to save
+	ended          atomic.Bool      // how the command ended was said
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -71,6 +77,25 @@ func (a *app) noteAll(texts []string) {
 // the exit code. Results go to stdout, progress and errors to stderr. When ctx
 // ends, long work is saved and the code is 130.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	return RunPromptly(ctx, args, stdin, stdout, stderr, nil)
+}
+
+// grace is how long a command that was interrupted may take to end by itself.
+const grace = 700 * time.Millisecond
+
+// endPromptly calls exit if the command has not ended soon after ctx has, unless it is one that
+// saves its work: no loop of any verb need ask for the sake of a command whose memory the
+// system takes back. Files that are written are left as they were.
+func (a *app) endPromptly(exit func(code int)) {
+	<-a.ctx.Done()
+	time.Sleep(grace)
+	a.saves.Lock()
+	atomicfile.Abandon()
+	exit(a.end(a.ctx.Err()))
+}
+
+// RunPromptly is Run, but that exit is called for a command that goes on after ctx has ended.
+func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, exit func(code int)) (code int) {
 	results := &output{w: stdout}
 	isRead := os.Getenv(progressVariable) == "json"
 	if isRead {
@@ -81,6 +106,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{ctx: ctx, stdin: stdin, stdout: results, stderr: printable.Writer{To: stderr}, places: map[string]string{}}
 	if isRead {
 		a.events = &events{to: stderr}
+	}
+	if exit != nil {
+		go a.endPromptly(exit)
 	}
 	a.muteBeside()
 	a.events.send(startEvent{readBuild().Version})
@@ -164,6 +192,9 @@ func (o *output) Write(p []byte) (int, error) {
 
 // end reports what ended the command, if not success, and returns the exit code.
 func (a *app) end(err error) (code int) {
+	if a.ended.Swap(true) {
+		select {} // another goroutine ends the program
+	}
 	if errors.Is(err, context.Canceled) {
 		text := errors.New("interrupted")
 		if undone := (*job.Error)(nil); errors.As(err, &undone) { // it says what is kept

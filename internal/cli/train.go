@@ -125,6 +125,9 @@ func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	if t != nil {
+		a.saves.Lock() // the processes of a team end together
+	}
 	if !cmd.Flags().Changed("threads") {
 		f.options.Threads = t.threads(f.options.Threads)
 	}
@@ -160,6 +163,9 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	watch := show.watch()
 	if t != nil {
 		watch.Opened, watch.Fitted, watch.SaveNow = t.together, t.fitted, t.group.TakeSignal
+	}
+	if t == nil {
+		a.saves.Lock() // until the command has ended
 	}
 	result, err := p.Train(a.ctx, folder, watch)
 	show.done()

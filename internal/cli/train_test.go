@@ -202,6 +202,8 @@ func TestConfigFileMistakes(t *testing.T) {
 		text  string
 		parts []string
 	}{
+		{strings.Repeat("k = 1\n", 1001), []string{"more than 1000 keys"}},
+		{"x = [1, {" + strings.Repeat("k = 1, ", 1000) + "l = 1}]\n", []string{"more than 1000 keys"}},
 		{"l2 = 1.0\nmetod = 'full'\n", []string{`unknown option "metod"`, "did you mean method?"}},
 		{"force = true\n", []string{`"force"`, "give --force on the command line"}},
 		{"l2 = 'x'\n", []string{`option "l2"`, "x"}},

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -62,6 +63,7 @@ func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 	if err := n.Validate(); err != nil {
 		return nil, err
 	}
+	n = withoutConstants(n)
 	e := findOrder(n, operations, steps)
 	p := &Plan{Width: e.width, Operations: e.operations, LowerBound: !e.complete, network: n, order: e.order}
 	if !e.complete {
@@ -74,6 +76,21 @@ func newPlan(n *mrf.Network, operations float64, steps int) (*Plan, error) {
 	p.PartitionBytes = p.forecast(false)
 	p.MaximumBytes = p.forecastMaximum()
 	return p, nil
+}
+
+// withoutConstants leaves variables of one state out of scopes: tables stay as they are. A factor
+// may join any number of them, all pairs of which would be gone through.
+func withoutConstants(n *mrf.Network) *mrf.Network {
+	if !slices.Contains(n.Card, 1) {
+		return n
+	}
+	less := *n
+	less.Factors = slices.Clone(n.Factors)
+	for f := range less.Factors {
+		scope := &less.Factors[f].Scope
+		*scope = slices.DeleteFunc(slices.Clone(*scope), func(v int) bool { return n.Card[v] == 1 })
+	}
+	return &less
 }
 
 // forecast counts the bytes of a run's tables by going through its motions.

@@ -66,7 +66,7 @@ func (p *Plan) RunFactors(ctx context.Context) (*Answer, error) { return p.run(c
 // factors' tables alone. Plans of different networks can run at the same time.
 func (p *Plan) On(n *mrf.Network) *Plan {
 	q := *p
-	q.network = n
+	q.network = withoutConstants(n)
 	return &q
 }
 

@@ -1,6 +1,7 @@
 package hard
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -378,5 +379,5 @@ func (d *drawing) numbers() (counting.Func, error) {
 		}
 		return counting.Given("file", node, edge), nil
 	}
-	return counting.Parse(d.Counting, uint64(d.Number), false)
+	return counting.Parse(context.Background(), d.Counting, uint64(d.Number), false)
 }

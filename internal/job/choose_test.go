@@ -251,7 +251,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers, err := m.Counting("")
+	numbers, err := m.Counting(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (w *Inference) predictor() *infer.Predictor {
 // Check makes the counting numbers of every network, and looks whether the model
 // forbids labels that are to be held, so that what is wrong is known before anything
 // is written. held may be nil.
-func (w *Inference) Check(instances []*crf.Instance, held [][]int32) error {
+func (w *Inference) Check(ctx context.Context, instances []*crf.Instance, held [][]int32) error {
 	for i, in := range instances {
 		if held != nil {
 			if err := in.CheckHeld(&w.Model.Schema, held[i]); err != nil {
@@ -80,7 +80,7 @@ func (w *Inference) Check(instances []*crf.Instance, held [][]int32) error {
 			}
 		}
 	}
-	if err := checkCounting(instances, w.Counting); err != nil {
+	if err := checkCounting(ctx, instances, w.Counting); err != nil {
 		return err
 	}
 	return w.checkMemory(instances)
@@ -113,9 +113,13 @@ func (w *Inference) checkMemory(instances []*crf.Instance) error {
 	return nil
 }
 
-func checkCounting(instances []*crf.Instance, numbers counting.Func) error {
+func checkCounting(ctx context.Context, instances []*crf.Instance, numbers counting.Func) error {
 	for i, in := range instances {
-		if _, err := numbers.Of(in.Graph); err != nil {
+		_, err := numbers.Of(in.Graph)
+		if ended := parallel.Ended(ctx); ended != nil {
+			return ended
+		}
+		if err != nil {
 			return dataf("instance %d (%s): %v", i, in.Name, err)
 		}
 	}

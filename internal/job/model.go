@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -243,7 +244,7 @@ func (m *Model) Convex(asked string) bool {
 
 // Counting returns the counting numbers to use with the model: those of its
 // training unless others are asked for, as in Options.
-func (m *Model) Counting(asked string) (counting.Func, error) {
+func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, error) {
 	spec := cmp.Or(m.Meta[MetaCounting], counting.Names[0])
 	seed, err := strconv.ParseUint(m.Meta[MetaSeed], 10, 64)
 	if err != nil {
@@ -251,13 +252,13 @@ func (m *Model) Counting(asked string) (counting.Func, error) {
 	}
 	switch {
 	case asked != "":
-		return Counting(asked, seed, false)
+		return Counting(ctx, asked, seed, false)
 	case countingUnknown(spec):
 		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with --counting, or train again", m.Path, spec)
 	case spec == countingExact:
-		return Counting(countingBeside, seed, false)
+		return Counting(ctx, countingBeside, seed, false)
 	case spec != countingOwn:
-		return Counting(spec, seed, false)
+		return Counting(ctx, spec, seed, false)
 	}
 	c := m.Model.Counts
 	numbers := counting.Given(countingOwn, c.Node, c.Edge)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -195,7 +197,7 @@ func (o Options) Validate() error {
 		return err
 	}
 	if o.Counting != autoCounting {
-		_, err = Counting(o.Counting, o.Seed, false)
+		_, err = Counting(context.Background(), o.Counting, o.Seed, false)
 	}
 	return err
 }
@@ -261,8 +263,8 @@ func Unused(method learn.Method) []string {
 
 // Counting returns what makes the counting numbers that a user names, as
 // counting.Parse does.
-func Counting(name string, seed uint64, keep bool) (counting.Func, error) {
-	numbers, err := counting.Parse(name, seed, keep)
+func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
+	numbers, err := counting.Parse(ctx, name, seed, keep)
 	if name == "auto" {
 		return nil, usagef("--counting auto is a choice of training; want %s or the path of a file", strings.Join(counting.Names, ", "))
 	}
@@ -274,7 +276,7 @@ func Counting(name string, seed uint64, keep bool) (counting.Func, error) {
 	}
 	return func(g *graph.Graph) (*counting.Numbers, error) {
 		c, err := numbers(g)
-		if path := (*fs.PathError)(nil); err != nil && !errors.As(err, &path) {
+		if path := (*fs.PathError)(nil); err != nil && parallel.Ended(ctx) == nil && !errors.As(err, &path) {
 			err = &Error{Data, err}
 		}
 		return c, err

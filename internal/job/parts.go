@@ -50,7 +50,7 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		return nil, err
 	}
 	o.Counting = o.countingFor(set)
-	problem, err := o.problem(&Task{Set: set}, nil)
+	problem, err := o.problem(ctx, &Task{Set: set}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
-	if p.Problem, err = o.problem(&t, p.pool); err != nil {
+	if p.Problem, err = o.problem(ctx, &t, p.pool); err != nil {
 		return nil, err
 	}
 	if err := p.parts(); err != nil {
@@ -115,7 +115,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if err := checkReference(t.Reference, p.Problem.Model); err != nil {
 		return nil, err
 	}
-	if err := checkCounting(p.Problem.Data, p.Problem.Counting); err != nil {
+	if err := checkCounting(ctx, p.Problem.Data, p.Problem.Counting); err != nil {
 		return nil, err
 	}
 	if err := p.physics(ctx); err != nil {
@@ -225,7 +225,7 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 }
 
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
-func (o *Options) problem(t *Task, pool *spill.Pool) (learn.Problem, error) {
+func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
 	if err := checkMagnitudes(t.Set); err != nil {
 		return problem, err
@@ -243,7 +243,7 @@ func (o *Options) problem(t *Task, pool *spill.Pool) (learn.Problem, error) {
 	if o.Method == learn.Exact {
 		numbers = countingBeside // of evaluations for which exact inference takes too much
 	}
-	if problem.Counting, err = Counting(numbers, o.Seed, false); err != nil {
+	if problem.Counting, err = Counting(ctx, numbers, o.Seed, false); err != nil {
 		return problem, err
 	}
 	if pool != nil {
@@ -300,7 +300,7 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 	}
 	o.Counting = o.countingFor(set)
 	p := &Prepared{Options: o, Task: Task{Owned: true}}
-	if p.Problem, err = o.problem(&Task{Set: set}, nil); err != nil {
+	if p.Problem, err = o.problem(ctx, &Task{Set: set}, nil); err != nil {
 		return nil, err
 	}
 	if err := p.standardise(ctx); err != nil {

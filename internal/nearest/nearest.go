@@ -3,11 +3,21 @@ package nearest
 
 import "strings"
 
+// longest bounds the names that are compared, in bytes: what is longer is no slip, and comparing
+// takes time with the square of the length.
+const longest = 100
+
 // Name returns the candidate with the smallest edit distance to name, or "" if
 // even that differs in more than about half of the letters.
 func Name(name string, candidates []string) string {
+	if len(name) > longest {
+		return ""
+	}
 	best, distance := "", len(name)/2+1
 	for _, c := range candidates {
+		if len(c) >= len(name)+distance || len(name) >= len(c)+distance {
+			continue // as many letters are too many or too few
+		}
 		if d := editDistance(name, c); d < distance {
 			best, distance = c, d
 		}

@@ -1,6 +1,7 @@
 package nearest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/nearest"
@@ -12,6 +13,7 @@ func TestSuggestions(t *testing.T) {
 		{"acuracy", "accuracy", "; did you mean accuracy?", "did you mean --accuracy?"},
 		{"iuo", "", "", "valid are --accuracy, --iou, --log_loss"},
 		{"ioo", "iou", "; did you mean iou?", "did you mean --iou?"},
+		{strings.Repeat("a", 101), "", "", "valid are --accuracy, --iou, --log_loss"}, // no slip
 		{"", "", "", "valid are --accuracy, --iou, --log_loss"},
 	} {
 		if got := nearest.Name(c.name, names); got != c.nearest {

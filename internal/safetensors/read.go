@@ -16,7 +16,8 @@ import (
 // it on demand.
 type File struct {
 	metadata map[string]string
-	tensors  []Info // in the order of the header
+	tensors  []Info          // in the order of the header
+	named    map[string]Info // the same
 	data     *io.SectionReader
 	// sum is the checksum of all that stands before the data; unsummed says why it
 	// cannot be made.
@@ -66,7 +67,11 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{metadata: p.metadata, tensors: p.tensors, data: io.NewSectionReader(r, dataAt, size-dataAt)}
+	named := make(map[string]Info, len(p.tensors))
+	for _, info := range p.tensors {
+		named[info.Name] = info
+	}
+	f := &File{metadata: p.metadata, tensors: p.tensors, named: named, data: io.NewSectionReader(r, dataAt, size-dataAt)}
 	if f.Sealed() {
 		f.sum, f.unsummed = p.sumBefore(length[:], header)
 	}
@@ -91,11 +96,8 @@ func (f *File) Tensors() []Info { return f.tensors }
 
 // Find describes the tensor of that name.
 func (f *File) Find(name string) (Info, bool) {
-	i := slices.IndexFunc(f.tensors, func(t Info) bool { return t.Name == name })
-	if i < 0 {
-		return Info{}, false
-	}
-	return f.tensors[i], true
+	info, ok := f.named[name]
+	return info, ok
 }
 
 // Read returns the elements of a tensor in row-major order. A tensor that is

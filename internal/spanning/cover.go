@@ -1,10 +1,12 @@
 package spanning
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // Sample is a collection of spanning forests of one graph.
@@ -35,11 +37,13 @@ func (s *Sample) Appearance() []float64 {
 // forests μ becomes as even as the graph allows: this is greedy tree packing
 // (Thorup 2007).
 //
+// Once ctx has ended no more forests are drawn, and its error is returned.
+//
 // keep says whether the forests themselves are kept. rng must not be nil; the
 // same graph and source state give the same sample. Cost: nearly linear in edges
 // for each forest. Few forests are needed for sparse graphs, 3 for a grid with
 // four neighbours; about n/2 for a complete graph on n nodes.
-func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
+func Cover(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, keep bool) (*Sample, error) {
 	sample := &Sample{Count: make([]int32, g.NumEdges())}
 	c, r := newCoverer(g, sample.Count), newRoots(g)
 	drawn, counted := make(chan []int32, 1), make(chan bool)
@@ -49,7 +53,7 @@ func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
 		}
 		close(counted)
 	}()
-	for uncovered := g.NumEdges(); uncovered > 0 || sample.Forests < max(1, minForests); sample.Forests++ {
+	for uncovered := g.NumEdges(); parallel.Ended(ctx) == nil && (uncovered > 0 || sample.Forests < max(1, minForests)); sample.Forests++ {
 		forest := slices.Clone(c.draw(rng))
 		for _, e := range forest {
 			if sample.Count[e] == 0 {
@@ -65,8 +69,11 @@ func Cover(g *graph.Graph, rng *rand.Rand, minForests int, keep bool) *Sample {
 	}
 	close(drawn)
 	<-counted
+	if err := parallel.Ended(ctx); err != nil {
+		return nil, err
+	}
 	sample.Parent = r.shares(sample.Forests)
-	return sample
+	return sample, nil
 }
 
 // coverer holds what Cover reuses from forest to forest.

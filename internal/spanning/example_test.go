@@ -1,6 +1,7 @@
 package spanning_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,7 +15,10 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	sample := spanning.Cover(grid, rand.New(rand.NewPCG(1, 2)), 100, false)
+	sample, err := spanning.Cover(context.Background(), grid, rand.New(rand.NewPCG(1, 2)), 100, false)
+	if err != nil {
+		panic(err)
+	}
 	mu := sample.Appearance()
 	fmt.Printf("%d forests, edge appearance from %.2f to %.2f\n", sample.Forests, slices.Min(mu), slices.Max(mu))
 	fmt.Println(spanning.CheckForestPolytope(grid, mu).Status)

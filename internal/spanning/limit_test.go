@@ -15,7 +15,11 @@ func TestUnknownAtTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mu := Cover(g, rand.New(rand.NewPCG(1, 2)), 10, false).Appearance()
+	sample, err := Cover(t.Context(), g, rand.New(rand.NewPCG(1, 2)), 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu := sample.Appearance()
 	unknown := 0
 	for limit := int64(0); ; limit += 97 {
 		check := newPolytopeCheck(g, mu)

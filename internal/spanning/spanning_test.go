@@ -1,6 +1,8 @@
 package spanning_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +23,20 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// cover is Cover without an end before its own.
+func cover(g *graph.Graph, rng *rand.Rand, least int, keep bool) *spanning.Sample {
+	return must(spanning.Cover(context.Background(), g, rng, least, keep))
+}
+
+// TestCoverEnds: an ended context ends the drawing, also of a graph that needs many forests.
+func TestCoverEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if sample, err := spanning.Cover(ctx, must(gen.Complete(60)), source(1), 1<<40, true); sample != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v, want the error of the context", sample, err)
+	}
 }
 
 // drawGraph returns a graph with up to most nodes, few or many edges, often
@@ -50,7 +66,7 @@ func TestCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 30)
 		seed, least := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 12).Draw(t, "forests")
-		sample := spanning.Cover(g, source(seed), least, true)
+		sample := cover(g, source(seed), least, true)
 		if sample.Forests < max(1, least) || len(sample.Kept) != sample.Forests || len(sample.Count) != g.NumEdges() {
 			t.Fatalf("%d forests, %d kept, %d counts", sample.Forests, len(sample.Kept), len(sample.Count))
 		}
@@ -71,7 +87,7 @@ func TestCover(t *testing.T) {
 				t.Fatalf("appearance of edge %d is %v, want %v", e, mu, want)
 			}
 		}
-		again := spanning.Cover(g, source(seed), least, false)
+		again := cover(g, source(seed), least, false)
 		if again.Kept != nil || !slices.Equal(again.Count, sample.Count) {
 			t.Fatalf("the same seed gave %v, then %v", sample.Count, again.Count)
 		}
@@ -85,7 +101,7 @@ func TestCoverIsEven(t *testing.T) {
 		"torus":    must(graph.Grid(12, 12, graph.GridOptions{Torus: true})),
 		"complete": must(gen.Complete(24)),
 	} {
-		sample := spanning.Cover(g, source(1), 200, false)
+		sample := cover(g, source(1), 200, false)
 		mean := 200 * float64(g.NumNodes()-1) / float64(g.NumEdges())
 		for e, count := range sample.Count {
 			if math.Abs(float64(count)-mean) > 4 {
@@ -107,7 +123,7 @@ func TestCoverIsQuick(t *testing.T) {
 		{"no edges", must(graph.FromEdges(5, nil, nil)), 1},
 		{"nothing", &graph.Graph{}, 1},
 	} {
-		if sample := spanning.Cover(test.g, source(1), 0, false); sample.Forests > test.most {
+		if sample := cover(test.g, source(1), 0, false); sample.Forests > test.most {
 			t.Errorf("%s: %d forests, want at most %d", test.name, sample.Forests, test.most)
 		}
 	}
@@ -262,13 +278,13 @@ func TestForestPolytopeOfKnownGraphs(t *testing.T) {
 		mu   []float64
 		want spanning.Status
 	}{
-		{"grid, forests", grid, spanning.Cover(grid, source(1), 10, false).Appearance(), spanning.Inside},
+		{"grid, forests", grid, cover(grid, source(1), 10, false).Appearance(), spanning.Inside},
 		{"grid, even", grid, even(grid), spanning.Inside},
 		{"grid, just too much", grid, constant(grid, 0.5034), spanning.Outside},
-		{"scale-free, forests", scaleFree, spanning.Cover(scaleFree, source(1), 10, false).Appearance(), spanning.Inside},
+		{"scale-free, forests", scaleFree, cover(scaleFree, source(1), 10, false).Appearance(), spanning.Inside},
 		{"scale-free, uniform forest", scaleFree, indicator(scaleFree, spanning.UniformForest(scaleFree, source(1))), spanning.Inside},
 		{"two dense parts, even", bells, even(bells), spanning.Outside},
-		{"two dense parts, forests", bells, spanning.Cover(bells, source(1), 10, false).Appearance(), spanning.Inside},
+		{"two dense parts, forests", bells, cover(bells, source(1), 10, false).Appearance(), spanning.Inside},
 		{"no edges", must(graph.FromEdges(3, nil, nil)), nil, spanning.Inside},
 		{"nothing", &graph.Graph{}, nil, spanning.Inside},
 	}
@@ -367,7 +383,7 @@ func TestShiftSettlesConvexity(t *testing.T) {
 		supply, capacity []float64
 		want             bool
 	}{
-		{"trw", grid, spanning.Cover(grid, source(1), 10, false).Appearance(), ones(grid), true},
+		{"trw", grid, cover(grid, source(1), 10, false).Appearance(), ones(grid), true},
 		{"convex", grid, constant(grid, 1), convex, true},
 		{"bethe on a grid", grid, constant(grid, 1), ones(grid), false},
 		{"bethe on a cycle", cycle, constant(cycle, 1), ones(cycle), true},
@@ -410,7 +426,7 @@ func BenchmarkCover(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				spanning.Cover(g, source(1), 10, false)
+				cover(g, source(1), 10, false)
 			}
 		})
 	}
@@ -431,9 +447,9 @@ func BenchmarkCheckForestPolytope(b *testing.B) {
 		g    *graph.Graph
 		mu   []float64
 	}{
-		{"grid240x320/forests", grid, spanning.Cover(grid, source(1), 10, false).Appearance()},
+		{"grid240x320/forests", grid, cover(grid, source(1), 10, false).Appearance()},
 		{"grid240x320/even", grid, even(grid)},
-		{"scalefree20000/forests", scaleFree, spanning.Cover(scaleFree, source(1), 10, false).Appearance()},
+		{"scalefree20000/forests", scaleFree, cover(scaleFree, source(1), 10, false).Appearance()},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			for b.Loop() {
@@ -455,7 +471,7 @@ func BenchmarkShift(b *testing.B) {
 func TestParent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t, 12)
-		sample := spanning.Cover(g, source(rapid.Uint64().Draw(t, "seed")), 3, true)
+		sample := cover(g, source(rapid.Uint64().Draw(t, "seed")), 3, true)
 		component, components := g.Components()
 		nodes := make([]float64, components)
 		for _, c := range component {

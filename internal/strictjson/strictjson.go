@@ -44,7 +44,7 @@ func Check(data []byte) error {
 		}
 		if key, isKey := token.(string); isKey && len(open) > 0 {
 			if in := &open[len(open)-1]; in.keys != nil && !in.value {
-				folded := fold(key)
+				folded := Fold(key)
 				if before, twice := in.keys[folded]; twice {
 					return &RepeatedKey{Key: key, Before: before, Line: 1 + bytes.Count(data[:decoder.InputOffset()], []byte("\n"))}
 				}
@@ -68,8 +68,9 @@ func Check(data []byte) error {
 	}
 }
 
-// fold maps all spellings that differ in case to one, as encoding/json does.
-func fold(key string) string {
+// Fold maps all spellings that differ in case to one, as encoding/json and strings.EqualFold
+// take them.
+func Fold(key string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

@@ -157,7 +157,7 @@ func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if problem.Counting, err = counting.Parse(p.Counting, p.Seed, false); err != nil {
+	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
 		return nil, err
 	}
 	c, err := newClimber(ctx, p, problem)
