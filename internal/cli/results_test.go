@@ -33,7 +33,7 @@ var results = []any{
 	describe.Answer{}, describe.Data{}, describe.Model{}, describe.Network{}, []describe.Run{}, describe.Samples{}, describe.States{},
 	dryRun{}, checked{}, build{}, partitioned{}, againstAnswer{}, convertedNetwork{}, madeFeatures{}, benchResult{}, scaleResult{},
 	startEvent{}, noteEvent{}, progressEvent{}, errorEvent{}, runfolder.Metric{},
-	bench.Comparison{}, bench.Ranks{}, synthetic.DemoResult{}, study.Outcome{}, study.Optimum{}, study.Search{}, study.Comparison{}, study.ImageComparison{}, study.Segmentation{}, study.Contest{}, study.Following{}, partition.Quality{},
+	bench.Comparison{}, bench.Ranks{}, synthetic.DemoResult{}, study.Outcome{}, study.Optimum{}, study.Search{}, study.Comparison{}, study.ImageComparison{}, study.Segmentation{}, study.Contest{}, study.Following{}, study.Ascent{}, partition.Quality{},
 	map[string]any{"x": 0.0}, map[string][]float32{"x": nil},
 }
 
