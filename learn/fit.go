@@ -347,14 +347,14 @@ func (l *learner) pick(inOrder bool) *blockSet {
 func (l *learner) perPass() int { return len(l.schedule) }
 
 func (l *learner) innerLimits() bp.Limits {
-	limits := bp.Limits{Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping, Unheld: l.response != nil && !l.response.large, Outward: true}
+	limits := bp.Limits{
+		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping,
+		Unheld: l.response != nil && !l.response.large, Outward: true,
+	}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1
 	}
 	limits.Turns = l.exact && limits.MaxSweeps >= exactSweeps
-	if l.ascends && !l.exact && l.settings.Method != InnerDual {
-		limits.Damping = overRelaxed
-	}
 	return limits
 }
 

@@ -20,8 +20,8 @@ const (
 	momentumFrom = fewPasses + 1
 	// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps: of β at most 0.7 to
 	// 0.9 and 0 to 0.3 the best on example pictures (results/2026-11-momentum-in-learning.md). Visits of
-	// Algorithm 2 are over-relaxed, too: they end at the same beliefs after fewer sweeps, and where they
-	// are cut off after two they leave less (results/2026-11-printed.md).
+	// Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
+	// (results/2026-11-printed.md).
 	passMomentum, overRelaxed = 0.85, -0.3
 )
 

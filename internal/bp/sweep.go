@@ -14,8 +14,9 @@ import (
 //
 // With Limits.Outward it is a sweep of the paper's Algorithm 2, whose visits update every message of
 // E_i: after (4), u sends along its cut edges by (5), so that the belief of such an edge goes on having
-// the belief of its outside node among its sums. A converged visit then maximises (2) over all that
-// the block can change, where without it holds the messages out of the block, and lowers (7).
+// the belief of its outside node among its sums. With numbers that are proved convex a converged visit
+// then maximises (2) over all that the block can change. Without Outward a visit holds the messages out
+// of the block, and lowers (7).
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are
 // over-relaxed: they go farther than (5) says. Nodes with c_s < 0 are held (hold). The residual is the
