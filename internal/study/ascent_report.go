@@ -82,7 +82,7 @@ func concludeAscent(f *Findings, all []*Ascent) {
 			c.Held = c.Held && sum.Violated == 0 && sum.Checked > 0
 			text := fmt.Sprintf("%s: %d of %d violate it", name, sum.Violated, sum.Checked)
 			if sum.Undecided > 0 {
-				text += fmt.Sprintf(" (%d more claim less than rounding)", sum.Undecided)
+				text += fmt.Sprintf(", and %d are undecided as they claim less than rounding", sum.Undecided)
 			}
 			words = append(words, text)
 		}
@@ -92,7 +92,7 @@ func concludeAscent(f *Findings, all []*Ascent) {
 	t := report.Table{
 		Headers: []string{
 			"model", "counting", "order", "μ", "κ", "η", "least measured c", "c of the bound there",
-			"practical step / theorem's", "inferences left out",
+			"practical step / theorem's", "iterations that did not settle",
 		},
 	}
 	for _, a := range all {
@@ -101,8 +101,9 @@ func concludeAscent(f *Findings, all []*Ascent) {
 			measured, bound = fmt.Sprintf("%.3g", a.Measured), fmt.Sprintf("%.2g", a.Bound)
 		}
 		t.Rows = append(t.Rows, []string{
-			a.Plan.Model, a.Plan.Counting, a.Plan.Order, fmt.Sprintf("%.3g", a.Mu), fmt.Sprintf("%.3g", a.Kappa), fmt.Sprintf("%.3g", a.Eta),
-			measured, bound, fmt.Sprintf("%.3g", a.Ratio), fmt.Sprint(a.Left),
+			a.Plan.Model, a.Plan.Counting, a.Plan.Order,
+			fmt.Sprintf("%.3g", a.Mu), fmt.Sprintf("%.3g", a.Kappa), fmt.Sprintf("%.3g", a.Eta),
+			measured, bound, fmt.Sprintf("%.3g", a.Ratio), fmt.Sprint(a.Unsettled),
 		})
 	}
 	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η)."

@@ -21,8 +21,8 @@ func TestAscent(t *testing.T) {
 			}
 			checked[name] += tally.Checked
 		}
-		if a.Left > 0 {
-			t.Errorf("%s: %d inferences did not settle", part.name, a.Left)
+		if a.Unsettled > 0 {
+			t.Errorf("%s: %d iterations did not settle", part.name, a.Unsettled)
 		}
 	}
 	for _, name := range []string{
