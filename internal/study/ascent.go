@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // docs/explanation/convergence.md proves that block learning converges without Assumption 1: a visit as
@@ -153,14 +152,7 @@ func (c *climber) goTo(p place) {
 
 // measure follows the plan.
 func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
-	problem, err := p.problem()
-	if err != nil {
-		return nil, err
-	}
-	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
-		return nil, err
-	}
-	c, err := newClimber(ctx, p, problem)
+	c, err := p.climber(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +185,15 @@ func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
 	return c.found, nil
 }
 
-// newClimber solves a problem, and computes the constants of it.
-func newClimber(ctx context.Context, p ascentPlan, problem learn.Problem) (*climber, error) {
+// climber solves the plan's problem, and computes the constants of it.
+func (p ascentPlan) climber(ctx context.Context) (*climber, error) {
+	problem, err := p.problem()
+	if err != nil {
+		return nil, err
+	}
+	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
+		return nil, err
+	}
 	part, err := tiles(problem.Data[0], theoremBlocks, theoremBlocks)
 	if err != nil {
 		return nil, err
