@@ -3,6 +3,8 @@ package study
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/report"
@@ -92,7 +94,7 @@ func concludeAscent(f *Findings, all []*Ascent) {
 	t := report.Table{
 		Headers: []string{
 			"model", "counting", "order", "μ", "κ", "η", "least measured c", "c of the bound there",
-			"practical step / theorem's", "iterations that did not settle",
+			"practical step / theorem's", "undecided", "iterations that did not settle",
 		},
 	}
 	for _, a := range all {
@@ -103,9 +105,21 @@ func concludeAscent(f *Findings, all []*Ascent) {
 		t.Rows = append(t.Rows, []string{
 			a.Plan.Model, a.Plan.Counting, a.Plan.Order,
 			fmt.Sprintf("%.3g", a.Mu), fmt.Sprintf("%.3g", a.Kappa), fmt.Sprintf("%.3g", a.Eta),
-			measured, bound, fmt.Sprintf("%.3g", a.Ratio), fmt.Sprint(a.Unsettled),
+			measured, bound, fmt.Sprintf("%.3g", a.Ratio), a.undecided(), fmt.Sprint(a.Unsettled),
 		})
 	}
-	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η)."
+	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η). " +
+		"Undecided is what claims less than rounding."
 	f.Tables = append(f.Tables, Table{"ascent", title, t})
+}
+
+// undecided says which inequalities were not decided, and how often.
+func (a *Ascent) undecided() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(a.Tallies)) {
+		if t := a.Tallies[name]; t.Undecided > 0 {
+			words = append(words, fmt.Sprintf("%s: %d of %d", name, t.Undecided, t.Undecided+t.Checked))
+		}
+	}
+	return strings.Join(words, "; ")
 }
