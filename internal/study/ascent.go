@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // docs/explanation/convergence.md proves that block learning converges without Assumption 1: a visit as
@@ -62,15 +61,15 @@ type Ascent struct {
 	Bound    float64 `json:"bound_c"`
 	// Ratio is the practical step over the smallest of the theorem, which it was followed with.
 	Ratio float64 `json:"practical_over_theorem"`
-	// Left counts iterations that were left out, as an inference within them did not settle.
-	Left int `json:"left_out"`
+	// Unsettled counts iterations in which an inference did not settle. Tallies hold them like all others.
+	Unsettled int `json:"unsettled"`
 }
 
-// Tally counts how often an inequality was looked at, and how often it did not hold.
+// Tally counts how often an inequality was decided, and how often it did not hold.
 type Tally struct {
 	Checked  int `json:"checked"`
 	Violated int `json:"violated"`
-	// Undecided are those where what is claimed is less than rounding: they are not among Checked.
+	// Undecided counts where less is claimed than rounding can tell: it is not part of Checked.
 	Undecided int `json:"undecided"`
 }
 
@@ -78,7 +77,7 @@ type Tally struct {
 func roundingOf(size float64) float64 { return 1e-10*size + 1e-14 }
 
 // atMost looks whether left ≤ right, whose terms have these magnitudes in all. claimed is by how much
-// the inequality says more than that nothing gets worse.
+// the inequality says more than that nothing gets worse. What is no finite number violates it.
 func (a *Ascent) atMost(name string, left, right, size, claimed float64) {
 	t := a.Tallies[name]
 	if t == nil {
@@ -86,13 +85,13 @@ func (a *Ascent) atMost(name string, left, right, size, claimed float64) {
 		a.Tallies[name] = t
 	}
 	const decisive = 100
-	switch tolerance := roundingOf(size); {
-	case !(claimed >= decisive*tolerance):
+	tolerance, finite := roundingOf(size), math.Abs(left-right) < math.Inf(1)
+	if finite && claimed < decisive*tolerance {
 		t.Undecided++
-	case left <= right+tolerance:
-		t.Checked++
-	default:
-		t.Checked++
+		return
+	}
+	t.Checked++
+	if !finite || !(left <= right+tolerance) {
 		t.Violated++
 	}
 }
@@ -153,14 +152,7 @@ func (c *climber) goTo(p place) {
 
 // measure follows the plan.
 func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
-	problem, err := p.problem()
-	if err != nil {
-		return nil, err
-	}
-	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
-		return nil, err
-	}
-	c, err := newClimber(ctx, p, problem)
+	c, err := p.climber(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,13 +167,13 @@ func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
 		if p.Order == randomOrder {
 			follow = c.followRandom
 		}
-		before := c.unsettled
+		unsettled := c.unsettled
 		step, err := follow(rng)
 		if err != nil {
 			return nil, fmt.Errorf("iteration %d: %w", t, err)
 		}
-		if c.unsettled > before {
-			c.found.Left++
+		if c.unsettled > unsettled {
+			c.found.Unsettled++
 		}
 		if smallest = min(smallest, step); c.left < arrived {
 			if err := c.restart(rng); err != nil {
@@ -193,8 +185,15 @@ func (p ascentPlan) measure(ctx context.Context) (*Ascent, error) {
 	return c.found, nil
 }
 
-// newClimber solves a problem, and computes the constants of it.
-func newClimber(ctx context.Context, p ascentPlan, problem learn.Problem) (*climber, error) {
+// climber solves the plan's problem, and computes the constants of it.
+func (p ascentPlan) climber(ctx context.Context) (*climber, error) {
+	problem, err := p.problem()
+	if err != nil {
+		return nil, err
+	}
+	if problem.Counting, err = counting.Parse(ctx, p.Counting, p.Seed, false); err != nil {
+		return nil, err
+	}
 	part, err := tiles(problem.Data[0], theoremBlocks, theoremBlocks)
 	if err != nil {
 		return nil, err
@@ -519,9 +518,11 @@ func (c *climber) followCyclic(*rand.Rand) (step float64, err error) {
 	}
 	lyapunov := func(v view) float64 { return v.excess + (1+k)*v.gap }
 	rate, before, after := 7./5*step*c.problem.L2*blocks, lyapunov(r.first), lyapunov(r.last)
-	if r.epsilon >= epsilon {
-		a.atMost(cyclicLearns, after, (1-rate)*before, before+after, rate*before)
+	claimed := rate * before
+	if r.epsilon < epsilon {
+		claimed = 0 // K is too large for this cycle, of which nothing is proved
 	}
+	a.atMost(cyclicLearns, after, (1-rate)*before, before+after, claimed)
 	c.goTo(from)
 	if r, err = c.goRound(c.practical()); err != nil {
 		return 0, err

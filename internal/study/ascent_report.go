@@ -3,6 +3,8 @@ package study
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/report"
@@ -82,7 +84,7 @@ func concludeAscent(f *Findings, all []*Ascent) {
 			c.Held = c.Held && sum.Violated == 0 && sum.Checked > 0
 			text := fmt.Sprintf("%s: %d of %d violate it", name, sum.Violated, sum.Checked)
 			if sum.Undecided > 0 {
-				text += fmt.Sprintf(" (%d more claim less than rounding)", sum.Undecided)
+				text += fmt.Sprintf(", and %d are undecided as they claim less than rounding", sum.Undecided)
 			}
 			words = append(words, text)
 		}
@@ -92,7 +94,7 @@ func concludeAscent(f *Findings, all []*Ascent) {
 	t := report.Table{
 		Headers: []string{
 			"model", "counting", "order", "μ", "κ", "η", "least measured c", "c of the bound there",
-			"practical step / theorem's", "inferences left out",
+			"practical step / theorem's", "undecided", "iterations that did not settle",
 		},
 	}
 	for _, a := range all {
@@ -101,10 +103,23 @@ func concludeAscent(f *Findings, all []*Ascent) {
 			measured, bound = fmt.Sprintf("%.3g", a.Measured), fmt.Sprintf("%.2g", a.Bound)
 		}
 		t.Rows = append(t.Rows, []string{
-			a.Plan.Model, a.Plan.Counting, a.Plan.Order, fmt.Sprintf("%.3g", a.Mu), fmt.Sprintf("%.3g", a.Kappa), fmt.Sprintf("%.3g", a.Eta),
-			measured, bound, fmt.Sprintf("%.3g", a.Ratio), fmt.Sprint(a.Left),
+			a.Plan.Model, a.Plan.Counting, a.Plan.Order,
+			fmt.Sprintf("%.3g", a.Mu), fmt.Sprintf("%.3g", a.Kappa), fmt.Sprintf("%.3g", a.Eta),
+			measured, bound, fmt.Sprintf("%.3g", a.Ratio), a.undecided(), fmt.Sprint(a.Unsettled),
 		})
 	}
-	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η)."
+	const title = "Constants of the convergence that needs no assumption. The practical step is 1/(2η). " +
+		"Undecided is what claims less than rounding."
 	f.Tables = append(f.Tables, Table{"ascent", title, t})
+}
+
+// undecided says which inequalities were not decided, and how often.
+func (a *Ascent) undecided() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(a.Tallies)) {
+		if t := a.Tallies[name]; t.Undecided > 0 {
+			words = append(words, fmt.Sprintf("%s: %d of %d", name, t.Undecided, t.Undecided+t.Checked))
+		}
+	}
+	return strings.Join(words, "; ")
 }

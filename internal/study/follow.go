@@ -24,6 +24,7 @@ type follower struct {
 	net         *bp.Net
 	part, whole *partition.Partition
 	space       bp.Workspace
+	limits      bp.Limits // of every inference
 	// state is that of the blocks, exact that of full inference at every θ_t.
 	state, exact *bp.State
 	adjoint      ground.Adjoint
@@ -55,6 +56,7 @@ func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) 
 		return nil, err
 	}
 	f.state, f.exact = bp.NewState(f.net), bp.NewState(f.net)
+	f.limits = bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps, Outward: true}
 	size := 0
 	for s := range in.Graph.NumNodes() {
 		f.nodeAt = append(f.nodeAt, size)
@@ -86,8 +88,7 @@ func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block)
 	if err := f.space.Prepare(f.net, block); err != nil {
 		return err
 	}
-	limits := bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps, Outward: true}
-	outcome, err := f.space.Iterate(context.Background(), f.net, state, block, limits)
+	outcome, err := f.space.Iterate(context.Background(), f.net, state, block, f.limits)
 	if err != nil {
 		return err
 	}
