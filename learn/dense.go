@@ -52,12 +52,12 @@ const (
 	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
 	eigenWork = 5.0
 	// renewalGrowth is how many times more passes there are from one renewal to the next.
-	renewalGrowth = 1.2
+	renewalGrowth = 2
 	// mostPromised is the gain per variable, twice over, that a whole step may promise:
 	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
 	mostPromised = 0.01
-	// firstRenewal is the pass of the first: what converges by then does not need one.
-	firstRenewal = 40
+	// firstRenewal is the step after which the first is made.
+	firstRenewal = 3
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
 	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
@@ -340,7 +340,7 @@ func denseMemory(m *Memory, l *learner) {
 	if l.response != nil {
 		l.response.listMemory(m)
 	}
-	if l.response != nil && !l.response.large {
+	if l.response != nil {
 		n := float64(layout.Size)
 		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
 		return

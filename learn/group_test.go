@@ -174,15 +174,15 @@ func TestGroupMomentum(t *testing.T) {
 		})
 		return results[size-1], path
 	}
-	_, path := run(1, 4*momentumFrom+6, "")
+	_, path := run(1, 4*fewRounds+6, "")
 	var at progress
-	if err := must(must(ReadState(path)).parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
+	if err := must(must(ReadState(path)).parse()).Progress.decode("", &at); err != nil || at.Momentum < fewRounds {
 		t.Fatal("no momentum")
 	}
 	want := stateIn(t, c, path)
 	end, _ := run(1, math.MaxInt, path)
 	for size := 2; size <= 3; size++ {
-		_, parts := run(size, 4*momentumFrom+6, "")
+		_, parts := run(size, 4*fewRounds+6, "")
 		if stateIn(t, c, parts) != want {
 			t.Errorf("%d processes save another state than one", size)
 		}

@@ -65,7 +65,7 @@ type hessian struct {
 
 // hessianNode is a node at hand.
 type hessianNode struct {
-	in    *crf.Instance
+	*unit
 	node  int32
 	scale float64
 	told  []float64 // its features and belief, and those of its edges
@@ -89,6 +89,9 @@ type hessianWorker struct {
 	feature   []float64
 	coupling  coupling
 	node      []float64 // a belief
+	// root [states] is √τ_s, q [states][states] Q of a node, and counts lists its states that count.
+	root, q []float64
+	counts  []int
 	// columns [rootsTogether][rowsOfPart] and rows [rootsTogether][size] are of the roots that
 	// are not zero, and sum [rowsOfPart][size] of their products.
 	columns, rows, sum []float64
@@ -290,7 +293,7 @@ func (c *hessian) tellEdge(s *hessianSample, q int) (err error) {
 // tellNode tells of the p-th node of a sample, and of its edges.
 func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
 	in, node := s.u.in, s.block.Nodes[p]
-	x := append(c.ownNodes, float64(s.unit), float64(node), s.u.nodeCurvature(node)*s.nodeScale[p]/s.u.net.Counting.Rho[node])
+	x := append(c.ownNodes, float64(s.unit), float64(node), s.u.nodeCurvature(node)*s.nodeScale[p])
 	x = c.tellFeatures(x, in.NodeFeatures(in.NodeType(node)), in.NodeRow(node))
 	at := len(x)
 	x = append(x, make([]float64, in.States(node))...)
@@ -340,8 +343,8 @@ func (c *hessian) readFeatures(dst []float64, f *crf.Features, row int, told []f
 }
 
 // head takes apart the beginning of what was told of an element.
-func (c *hessian) head(told []float64) (in *crf.Instance, element int32, scale float64, rest []float64) {
-	return c.units[int(told[0])].in, int32(told[1]), told[2], told[headNumbers:]
+func (c *hessian) head(told []float64) (u *unit, element int32, scale float64, rest []float64) {
+	return c.units[int(told[0])], int32(told[1]), told[2], told[headNumbers:]
 }
 
 // toldOfEdge and toldOfNode return how many numbers follow the head.
@@ -363,8 +366,9 @@ func (c *hessian) addEdges(dst []float64, t int) {
 	most := restsAtATime(span)
 	c.edges = c.edges[:0]
 	for told := c.edgeTold; len(told) > 0; {
-		e := hessianEdge{}
-		e.in, e.edge, e.scale, told = c.head(told)
+		e, u := hessianEdge{}, (*unit)(nil)
+		u, e.edge, e.scale, told = c.head(told)
+		e.in = u.in
 		n := c.toldOfEdge(e.in, e.edge)
 		e.told, told = told[:n], told[n:]
 		if e.in.EdgeType(e.edge) != t {
@@ -388,7 +392,7 @@ func (c *hessian) addNodes(dst []float64) {
 	c.nodes, c.used = c.nodes[:0], c.used[:0]
 	for told := c.nodeTold; len(told) > 0; {
 		n := hessianNode{}
-		n.in, n.node, n.scale, told = c.head(told)
+		n.unit, n.node, n.scale, told = c.head(told)
 		states, length := n.in.States(n.node), c.toldOfNode(n.in, n.node)
 		n.told, told = told[:length], told[length:]
 		if next+states > len(c.roots)/c.size {
@@ -430,6 +434,7 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 		}
 	}
 	belief, told := told[:span.States], told[span.States:]
+	w.star(belief, n.net.Counting.Node[n.node])
 	for _, d := range in.Graph.Incoming(n.node) {
 		e := d >> 1
 		b, ku, kv := in.EdgeType(e), in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
@@ -437,9 +442,51 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 		told = c.readFeatures(w.feature, in.EdgeFeatures(b), in.EdgeRow(e), told)
 		w.coupling.of(told[:ku*kv], ku, kv)
 		told = told[ku*kv:]
-		w.addAnswers(&layout.Edge[b], in.Graph.U(e) == n.node, span.States)
+		first := in.Graph.U(e) == n.node
+		w.addAnswers(&layout.Edge[b], first, span.States)
+		w.addRay(first, n.net.Counting.Edge[e])
 	}
-	n.count = c.addRoots(w, belief, n.root, n.scale)
+	n.count = c.addRoots(w, belief, n.root, n.scale, n.net.Counting.Rho[n.node])
+}
+
+// star begins Q of a node, which its edges are added to.
+func (w *hessianWorker) star(belief []float64, count float64) {
+	k := len(belief)
+	w.root, w.q = numeric.Resize(w.root, k), numeric.Resize(w.q, k*k)
+	clear(w.q)
+	for x, p := range belief {
+		w.root[x], w.q[x*k+x] = math.Sqrt(p), count
+	}
+}
+
+// addRay adds an edge, the one at hand, to the Q of one of its ends.
+func (w *hessianWorker) addRay(first bool, rho float64) {
+	n, from := w.coupling.ku+w.coupling.kv, 0
+	if !first {
+		from = w.coupling.ku
+	}
+	k := len(w.root)
+	for x, p := range w.root {
+		for y, q := range w.root[:x+1] {
+			w.q[x*k+y] += rho * p * q * w.coupling.inverse[(from+x)*n+from+y]
+		}
+	}
+}
+
+// factorStar replaces Q, of the states that count, by its Cholesky factor.
+func (w *hessianWorker) factorStar(k int, rho float64) {
+	q, n := w.q, len(w.counts)
+	for i, x := range w.counts {
+		for j, y := range w.counts[:i+1] {
+			q[i*n+j] = q[x*k+y]
+		}
+	}
+	if !factorise(q, n, oneThread) {
+		clear(q)
+		for i := range n {
+			q[i*n+i] = math.Sqrt(rho)
+		}
+	}
 }
 
 // activate returns the row of J_s of a weight.
@@ -472,28 +519,33 @@ func (w *hessianWorker) addAnswers(span *crf.Span, first bool, states int) {
 	}
 }
 
-// addRoots writes the roots of J_sᵀ Cov(τ_s) J_s from a place on, one for each state that
+// addRoots writes the roots of J_sᵀ √τ Q⁻¹ √τ J_s from a place on, one for each state that
 // counts, forgets J_s, and returns how many they are.
-func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale float64) (count int) {
+func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale, rho float64) int {
 	states := len(belief)
+	w.counts = w.counts[:0]
 	for x, p := range belief {
-		if !(p*(1-p) > leastCovariance) {
-			continue
-		}
-		row := c.roots[(at+count)*c.size:][:c.size]
-		clear(row)
-		count++
-		root := math.Sqrt(scale * p)
-		for _, weight := range w.active {
-			j := w.potential[int(weight)*states:][:states]
-			row[weight] = root * (j[x] - dotShort(belief, j))
+		if p*(1-p) > leastCovariance {
+			w.counts = append(w.counts, x)
 		}
 	}
+	n := len(w.counts)
+	w.factorStar(states, rho)
+	clear(c.roots[at*c.size : (at+n)*c.size])
 	for _, weight := range w.active {
+		j := w.potential[int(weight)*states:][:states]
+		mean := dotShort(belief, j)
+		for i, x := range w.counts {
+			sum := math.Sqrt(scale) * w.root[x] * (j[x] - mean)
+			for k, l := range w.q[i*n:][:i] {
+				sum -= l * c.roots[(at+k)*c.size+int(weight)]
+			}
+			c.roots[(at+i)*c.size+int(weight)] = sum / w.q[i*n+i]
+		}
 		w.isActive[weight] = false
 	}
 	w.active = w.active[:0]
-	return count
+	return n
 }
 
 func dotShort(a, b []float64) (sum float64) {

@@ -133,16 +133,14 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
-		if l.response = newResponse(l); l.response == nil {
-			l.response = newLargeResponse(l)
-		}
+		l.response = newResponse(l)
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
 	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.recovering != nil && l.convexCounting() && (l.response == nil || l.response.large)
+	l.consistent = l.recovering != nil && l.convexCounting() && l.response == nil
 	return l, nil
 }
 
@@ -207,7 +205,7 @@ func (l *learner) allocate() (err error) {
 
 // dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
 // small problems are solved in each.
-func (l *learner) dealt() bool { return l.response == nil || l.response.large }
+func (l *learner) dealt() bool { return l.response == nil }
 
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
@@ -229,7 +227,7 @@ func (l *learner) memory() *Memory {
 	l.course.memory(m)
 	l.roomMemory(m)
 	l.unitsMemory(m)
-	l.momentumMemory(m)
+	l.copiesMemory(m)
 	l.workersMemory(m)
 	l.stepMemory(m, l.settings.Step)
 	if l.settings.size() > 1 {
@@ -399,7 +397,7 @@ func (l *learner) stepProblem() StepProblem {
 		convex: l.convex(),
 	}
 	switch r := l.response; {
-	case r != nil && !r.large:
+	case r != nil:
 		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
 		p.damps = r.damps
 	default:
@@ -428,7 +426,9 @@ func (l *learner) stepProblem() StepProblem {
 	}
 	p.lag = func() float64 { return l.lag }
 	if r := l.response; r != nil {
-		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
+		p.lean, p.place, p.line = r.lean, r.place, r.memory()
+	} else if l.copies() {
+		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}
 	return p
 }

@@ -316,7 +316,7 @@ func TestLocalStates(t *testing.T) {
 		}},
 		"no JSON": {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
 		"wild memory": {p, Pseudo, func(s *State) {
-			s.progress = []byte(strings.Replace(string(s.progress), `"step.pairs.place":`, `"step.pairs.place":1`, 1))
+			s.progress = []byte(strings.Replace(string(s.progress), `"step.pairs.place":`, `"step.pairs.place":9`, 1))
 		}},
 	} {
 		damaged := state.clone()

@@ -2,33 +2,27 @@ package learn
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// Whole passes over messages that crawl, such as those of strongly coupled pictures, begin with
-// momentum, as sweeps of predictions do (package bp): from where the pass before began, messages
-// and beliefs go on. F is convex in weights and messages together, so momentum goes on where
-// weights move; where F rises it begins anew. Small problems solve for messages (response) instead.
+// Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
+// sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
+// F is convex in weights and messages together, so momentum goes on where weights move; where messages
+// go back it begins anew. Small problems solve for messages (response) instead.
 
-const (
-	// momentumFrom is the pass from which on it is kept where passes began. The final checks of
-	// short runs are over before, and take no memory for it.
-	momentumFrom = fewPasses + 1
-	// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps: of β at most 0.7 to
-	// 0.9 and 0 to 0.3 the best on example pictures (results/2026-11-momentum-in-learning.md). Visits of
-	// Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
-	// (results/2026-11-printed.md).
-	passMomentum, overRelaxed = 0.85, -0.3
-)
+// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/2026-11-core.md).
+// Visits of Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
+// (results/2026-11-printed.md).
+const passMomentum, overRelaxed = 0.7, -0.3
+
+// copies reports whether whole passes remember messages: they do where these are not solved for.
+func (l *learner) copies() bool { return !l.exact && l.response == nil }
 
 // gathers reports whether whole passes gather momentum.
-func (l *learner) gathers() bool {
-	return l.ascends && !l.exact && l.response == nil
-}
+func (l *learner) gathers() bool { return l.copies() && (l.ascends || l.certified) }
 
 // beginWholePass moves messages and beliefs on from where the pass before began.
 func (l *learner) beginWholePass() {
@@ -36,20 +30,12 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
-	if p.Momentum++; p.Momentum < momentumFrom {
-		return
-	}
-	if p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
-		p.Momentum = momentumFrom
-	}
-	p.Before = p.Upper
-	if l.units[0].before == nil {
-		l.keepBefore()
-	}
-	beta := min(passMomentum, bp.Momentum(p.Momentum-momentumFrom))
+	l.makeCopies()
+	beta := min(passMomentum, bp.Momentum(p.Momentum+1))
+	p.Momentum++
 	l.executor.pieces(func(u *unit, at piece) {
-		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.beforeMessages(), u.beforeBeliefs())
-		if p.Momentum == momentumFrom {
+		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.before.halves(u))
+		if p.Momentum == 1 {
 			copy(before, x)
 			return
 		}
@@ -57,39 +43,60 @@ func (l *learner) beginWholePass() {
 	})
 }
 
-// beforeMessages and beforeBeliefs are the two parts of before.
-func (u *unit) beforeMessages() []float64 { return u.before[:u.net.Messages()] }
-func (u *unit) beforeBeliefs() []float64  { return u.before[u.net.Messages():] }
+// messageCopy has the messages of a unit, and after them its beliefs, as they were.
+type messageCopy []float64
 
-// keepBefore makes the memory of messages and beliefs at the beginning of the pass before.
-func (l *learner) keepBefore() {
+func (c messageCopy) halves(u *unit) (messages, beliefs []float64) {
+	return c[:u.net.Messages()], c[u.net.Messages():]
+}
+
+// makeCopies makes their memory: of the beginning of the pass before, and of what keepMessages keeps.
+func (l *learner) makeCopies() {
+	if l.units[0].before != nil {
+		return
+	}
+	l.progress.Copied = true
 	for _, u := range l.units {
-		u.before = spill.Zeros[float64](l.space, u.net.Messages()+u.net.Beliefs())
+		n := u.net.Messages() + u.net.Beliefs()
+		u.before, u.kept = spill.Zeros[float64](l.space, n), spill.Zeros[float64](l.space, n)
 	}
 }
 
-// momentumArrays lists what of it a run goes on from.
-func (l *learner) momentumArrays() (a []array) {
-	if l.progress.Momentum < momentumFrom {
+// keepMessages keeps messages and beliefs for restoreMessages, which goes back to them.
+func (l *learner) keepMessages() {
+	l.makeCopies()
+	l.executor.pieces(func(u *unit, at piece) {
+		copy(at.of(u.kept.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
+	})
+}
+
+func (l *learner) restoreMessages() {
+	l.progress.Momentum = 0
+	l.executor.pieces(func(u *unit, at piece) {
+		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.kept.halves(u)))
+	})
+}
+
+// copyArrays lists what of the copies a run goes on from.
+func (l *learner) copyArrays() (a []array) {
+	if !l.progress.Copied {
 		return nil
 	}
-	if l.units[0].before == nil {
-		l.keepBefore()
-	}
+	l.makeCopies()
 	for i, u := range l.units {
-		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before})
+		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before}, array{name: fmt.Sprintf("unit.%d.kept", i), values: u.kept})
 	}
 	return a
 }
 
-// momentumMemory lists what keepBefore takes.
-func (l *learner) momentumMemory(m *Memory) {
-	if !l.gathers() {
+// momentumMemory lists what makeCopies takes.
+func (l *learner) copiesMemory(m *Memory) {
+	if !l.copies() {
 		return
 	}
 	bytes := 0.0
 	for _, u := range l.units {
-		bytes += doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
+		bytes += 2 * doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
 	}
-	l.addKept(m, "momentum of messages", bytes, true, "messages and beliefs once more, after %d passes at the same weights", momentumFrom)
+	l.addKept(m, "copies of messages", bytes, true, "messages and beliefs twice more, of earlier passes")
 }

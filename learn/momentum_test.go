@@ -49,9 +49,9 @@ func TestPassMomentum(t *testing.T) {
 		}
 		taken, forecast := 0, &Memory{}
 		for _, u := range l.units {
-			taken += 8 * len(u.before)
+			taken += 8 * (len(u.before) + len(u.kept))
 		}
-		if l.momentumMemory(forecast); momentum && forecast.AtMost != int64(taken) || !momentum && taken > 0 {
+		if l.copiesMemory(forecast); forecast.AtMost != int64(taken) {
 			t.Errorf("momentum %v: %d bytes, forecast %d", momentum, taken, forecast.AtMost)
 		}
 		values[momentum] = l.progress.Upper
@@ -72,10 +72,10 @@ func TestMomentumResumes(t *testing.T) {
 		}}
 	}
 	want, _ := settings(2).until(t, nil, math.MaxInt)
-	for _, rounds := range []int{4*momentumFrom + 4, 4*momentumFrom + 6, 4*momentumFrom + 15} {
+	for _, rounds := range []int{4*fewRounds + 4, 4*fewRounds + 6, 4*fewRounds + 15} {
 		_, state := settings(2).until(t, nil, rounds)
 		var at progress
-		if err := must(state.parse()).Progress.decode("", &at); err != nil || at.Momentum < momentumFrom {
+		if err := must(state.parse()).Progress.decode("", &at); err != nil || at.Momentum < fewRounds {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {
@@ -100,3 +100,6 @@ func BenchmarkCrawl(b *testing.B) {
 		b.ReportMetric(checks, "checks")
 	}
 }
+
+// fewRounds is a number of passes in which momentum has begun.
+const fewRounds = 11

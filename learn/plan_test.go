@@ -19,7 +19,7 @@ import (
 func TestPlansAreRight(t *testing.T) {
 	const (
 		under, over = 0.06, 0.1 // some parts are what is needed at most, or for a moment
-		noticed     = 0.07
+		noticed     = 0.065
 	)
 	grid := func(o problemOptions) Problem { return randomProblem(t, 1, o) }
 	plain := grid(problemOptions{rows: 60, cols: 60, states: 12, nodeDim: 6, edgeDim: 4})
@@ -78,7 +78,7 @@ func TestPlansAreRight(t *testing.T) {
 		}
 		forecast := must(Forecast(c.p, c.s))
 		for i, item := range forecast.Items {
-			if item.Name == "momentum of messages" { // of longer runs; see TestPassMomentum
+			if item.Name == "copies of messages" { // of longer runs; see TestPassMomentum
 				forecast.AtMost, forecast.Items = forecast.AtMost-item.Bytes, slices.Delete(forecast.Items, i, i+1)
 				break
 			}

@@ -27,15 +27,21 @@ type quasiNewtonState struct {
 
 const (
 	// pairsKept is the memory of the recursion.
-	pairsKept = 10
+	pairsKept = 20
 	// flattest bounds sᵀy/yᵀP⁻¹y from below: pairs that see less curvature are not used.
 	flattest = 1e-8
 )
 
 func newQuasiNewton(size int, solve func(dst, g []float64)) *quasiNewton {
-	q := &quasiNewton{solve: solve, plain: make([]float64, size)}
+	all := make([]float64, (2*pairsKept+1)*size) // at once, which rounds least
+	next := func() []float64 {
+		x := all[:size:size]
+		all = all[size:]
+		return x
+	}
+	q := &quasiNewton{solve: solve, plain: next()}
 	for i := range pairsKept {
-		q.s[i], q.y[i] = make([]float64, size), make([]float64, size)
+		q.s[i], q.y[i] = next(), next()
 	}
 	q.scale = 1
 	return q
@@ -72,6 +78,16 @@ func (q *quasiNewton) store() {
 // reset forgets all pairs; scale is γ until the next pair measures it anew.
 func (q *quasiNewton) reset(scale float64) {
 	q.pairs, q.scale = 0, scale
+}
+
+// rescale measures γ anew, of another P.
+func (q *quasiNewton) rescale() {
+	if q.scale = 1; q.pairs == 0 {
+		return
+	}
+	i := (q.place - 1 + pairsKept) % pairsKept
+	q.solve(q.plain, q.y[i])
+	q.scale = min(1/(q.inverse[i]*simd.Dot(q.y[i], q.plain)), 1/flattest)
 }
 
 // direct writes the product of the inverse Hessian's approximation and the

@@ -442,7 +442,7 @@ func TestDamagedState(t *testing.T) {
 		"check after the last step": progress(`"LastCheck":0`, `"LastCheck":1000000`),
 		"a number too many":         progress(`"Iterations":`, `"Iteration":1,"Iterations":`),
 		"a number that is a word":   progress(`"Upper":`, `"Upper":"x","U":`),
-		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":1`),
+		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":9`),
 		"no arrays":                 func(s *State) { s.arrays = nil },
 		"weights gone":              func(s *State) { s.arrays[0].name = "waits" },
 		"step rule gone": func(s *State) {

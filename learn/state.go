@@ -99,7 +99,7 @@ func (l *learner) arrays() (common, own []array) {
 			}
 		}
 	}
-	return common, append(own, l.momentumArrays()...)
+	return common, append(own, l.copyArrays()...)
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.

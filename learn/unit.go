@@ -36,9 +36,10 @@ type unit struct {
 	// its parts of the upper bound and of Σ c H(τ): see sparse.go.
 	keptBeliefs []float64
 	sparseEdges *sparseEdges
-	firstRows   []int     // [node types] see columns
-	before      []float64 // messages and beliefs where the pass before began; nil: see momentum.go
-	reach       *reach    // what it can touch of a contribution; nil: all
+	firstRows   []int       // [node types] see columns
+	before      messageCopy // where the pass before began; nil: see momentum.go
+	kept        messageCopy // of keepMessages
+	reach       *reach      // what it can touch of a contribution; nil: all
 }
 
 // bundle is a set of units that are updated together, block by block, and share
