@@ -107,7 +107,9 @@ func (a *auto) Start(p StepProblem) error {
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = newLanczos(a.curvature)
 	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
-	a.joint.keep, a.joint.restore = p.keep, p.restore
+	if a.joint.keep, a.joint.restore = p.keep, p.restore; p.exact == nil {
+		a.joint.patience = p.patience
+	}
 	if p.damps {
 		a.joint.step = a.dampedStep
 	}
@@ -153,7 +155,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	}
 	e.visit(theta, gradient)
 	size, pays := e.step(a, theta)
-	if a.problem.exact == nil && !a.firstOrder && e.visits >= a.problem.PerPass {
+	if a.joint.keep != nil && !a.firstOrder && e.visits >= a.problem.PerPass {
 		pays = false // a pass of visits leads: where F is known, descent is faster (results/2026-11-core.md)
 	}
 	switch {
@@ -172,9 +174,18 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
-func (a *auto) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
-	return a.joint.judge(theta, gradient, value, gap, sure)
+func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone, lags bool) (accepted, moved bool) {
+	accepted, moved = a.joint.judge(theta, gradient, value, gap, sure, monotone, lags)
+	if accepted && a.joint.keep == nil && (gap <= openGap*(1+math.Abs(value)) || math.IsNaN(gap)) {
+		a.dense.hasten()
+	}
+	return accepted, moved
 }
+
+// openGap is the gap between the bounds of inference, relatively, above which the Hessian of a
+// problem with lines of messages waits for its pass: where messages lag so much its beliefs are surer
+// than they come to be, and steps are too long by far (results/2026-11-lag.md).
+const openGap = 1e-2
 
 func (a *auto) leave(theta, gradient []float64) (size float64) {
 	a.measure()

@@ -21,7 +21,7 @@ type dense struct {
 	convex            bool    // L is
 	free              float64 // work on renewals in any case
 	size              int
-	passWork          float64
+	passWork, growth  float64
 	renewal, solution float64   // work of one
 	fresh             []float64 // [size*size] scratch
 	measured          []float64 // [size*size] the Hessian
@@ -52,12 +52,14 @@ const (
 	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
 	eigenWork = 5.0
 	// renewalGrowth is how many times more passes there are from one renewal to the next.
-	renewalGrowth = 2
+	renewalGrowth = 1.2
 	// mostPromised is the gain per variable, twice over, that a whole step may promise:
 	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
 	mostPromised = 0.01
-	// firstRenewal is the step after which the first is made.
-	firstRenewal = 3
+	// firstRenewal is the pass of the first: what converges by then does not need one.
+	firstRenewal = 40
+	// starsFrom and starsGrowth are the two in descent by F alone (joint.judgeBounded).
+	starsFrom, starsGrowth = 3, 2
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
 	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
@@ -75,7 +77,10 @@ func newDense(p *StepProblem) *dense {
 	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
-	d.free, d.due = freeRenewals, firstRenewal
+	d.free, d.due, d.growth = freeRenewals, firstRenewal, renewalGrowth
+	if p.keep != nil {
+		d.due, d.growth = starsFrom, starsGrowth
+	}
 	d.take(p)
 	return d
 }
@@ -106,7 +111,7 @@ func (d *dense) endPass() bool {
 	}
 	d.spent += d.renewal
 	if !d.exact {
-		d.due = renewalGrowth * float64(d.passes)
+		d.due = d.growth * float64(d.passes)
 	}
 	if d.measure(d.measured) != nil || !d.decompose() {
 		return false
@@ -340,7 +345,7 @@ func denseMemory(m *Memory, l *learner) {
 	if l.response != nil {
 		l.response.listMemory(m)
 	}
-	if l.response != nil {
+	if l.response != nil && !l.response.large {
 		n := float64(layout.Size)
 		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
 		return

@@ -75,8 +75,9 @@ type progress struct {
 	Visits         int     // since weights moved, where they move after whole passes
 	Infeasible     bool    // consistent beliefs of this pass take a forbidden state
 	Watched        bool    // learner.watched is of these weights
-	Momentum       int     // whole passes since messages went back
+	Momentum       int     // whole passes since messages went back, or F rose at the same weights
 	Copied         bool    // messages were: see momentum.go
+	Before         float64 // Upper at the begin of the last of them
 	Missing        string  // what the last claim of convergence lacked
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -245,7 +246,8 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded)
+	lags := !l.ascends || l.gathers() // messages: steps are not shorter for it (results/2026-11-crawling.md)
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends, lags)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
@@ -326,10 +328,10 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.exact {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
-	if l.gathers() {
+	if l.gathers() && l.ascends {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }
 
 // pick returns what this iteration visits.
@@ -348,7 +350,7 @@ func (l *learner) perPass() int { return len(l.schedule) }
 func (l *learner) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping,
-		Unheld: l.response != nil, Outward: true,
+		Unheld: l.response != nil && !l.response.large, Outward: true,
 	}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1

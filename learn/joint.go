@@ -31,7 +31,10 @@ type joint struct {
 	step  func(direction, gradient []float64, damping float64) bool
 	lean  func(direction []float64, damping float64) bool // see StepProblem
 	place func(along float64)
-	// keep remembers messages, and restore goes back to them, where there are no lines of messages.
+	// patience is how many passes messages have to take at a point for the next line to be
+	// one of theirs, too.
+	patience float64
+	// keep remembers messages, and restore goes back to them, where they have no lines; nil: they have.
 	keep, restore func()
 }
 
@@ -40,6 +43,7 @@ type jointState struct {
 	jointProgress
 	origin    []float64   // weights at the start of the line
 	first     []float64   // gradient there
+	lately    []float64   // gradient at the point at hand a pass ago
 	direction []float64   // the line is origin − α·direction
 	lowest    []float64   // accepted weights of the smallest F
 	line      [][]float64 // that of the messages
@@ -54,9 +58,11 @@ type jointProgress struct {
 	alpha   float64 // α of the point at hand; 0 at the origin
 	before  float64 // F at this point a pass ago, NaN where there was none
 	held    int     // passes at this point
+	fell    float64 // by what F has fallen in the last pass at this point, NaN where that is not known
 	doubt   float64 // what F at the origin may still change by, where it is no bound
 	longest float64 // first α of the next line
 	both    bool    // messages have a line, too
+	change  float64 // of the gradient in the last pass at this point, NaN where that is not known
 	damping float64 // of the next step
 	growth  float64 // by which it grows where that is not taken
 }
@@ -71,13 +77,16 @@ const (
 	smallestAlpha = 1e-10
 	// meritRounding, relatively, is what rounding may make of F.
 	meritRounding = 1e-11
-	// mostUndecided is how many passes a point gets, at most, where F bounds the objective and has not
-	// told whether it fell.
-	mostUndecided = 4
+	// unknownGradient is the share of a gradient that may be unknown where it decides, and
+	// usualSettling the factor per pass by which its first change shrinks.
+	unknownGradient, usualSettling = 0.5, 0.9
 	// leastRatio is the least that a damped step gains of what it promised, leastDamping keeps
 	// the damping above rounding, and a growth of mostGrowth, 20 steps in a row not taken, shows
 	// that there is nothing to gain.
 	leastRatio, leastDamping, mostGrowth = 1e-3, 1e-14, 1 << 20
+	// mostUndecided is how many passes a point gets, at most, while F bounds the objective and does not
+	// tell whether that fell.
+	mostUndecided = 4
 	// undecided is the share of what it is judged by that a merit which is no bound may
 	// still change by in a pass, and longestHold how many passes wait for that.
 	undecided   = 0.1
@@ -89,7 +98,7 @@ const (
 
 func newJoint(size int, curvature *quasiNewton) *joint {
 	j := &joint{curvature: curvature}
-	for _, x := range []*[]float64{&j.origin, &j.first, &j.direction, &j.lowest} {
+	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction, &j.lowest} {
 		*x = make([]float64, size)
 	}
 	return j
@@ -127,8 +136,9 @@ func (j *joint) begin(theta, start []float64, value float64) {
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
-// tell. gap is how far above the objective value is at most, and sure says that value is a bound.
-func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
+// tell. gap is how far above the objective value is at most, sure says that value is a bound,
+// monotone that sweeps can only lower it, and lags that messages lag (judgeLagging).
+func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monotone, lags bool) (accepted, moved bool) {
 	before := j.before
 	j.before = value
 	j.held++
@@ -137,8 +147,12 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) 
 	finite := math.Abs(value) <= math.MaxFloat64
 	fell := before - value
 	flat := math.Abs(value-j.value) <= rounding
-	if sure && !flat && j.alpha > 0 && j.keep != nil {
+	if sure && finite && j.keep != nil && (j.alpha == 0 || !flat) {
 		return j.judgeBounded(theta, gradient, value, lacks-rounding, gap, fell)
+	}
+	if finite && sure && lags && !flat && j.alpha > 0 {
+		rises := monotone && j.settled(value, fell) > value-lacks+rounding
+		return j.judgeLagging(theta, gradient, value, lacks-rounding, gap, rises)
 	}
 	if j.alpha > 0 && j.both && j.step != nil {
 		return j.judgeDamped(theta, gradient, value, rounding)
@@ -222,19 +236,77 @@ func (j *joint) try(theta []float64) float64 {
 	return j.move(theta, 0)
 }
 
-// judgeBounded judges a point by F, which lies between L and L + gap. Where it lacks no more than that of
-// the fall that was wanted, sweeps have not told yet whether L has fallen by enough: they go on, as long as
-// they gain a good part of what is lacking.
+// settled returns what F comes to at this point if its falls go on to shrink as they do; it has
+// fallen to value by fell in this pass.
+func (j *joint) settled(value, fell float64) float64 {
+	ratio := fell / j.fell
+	j.fell = fell
+	switch {
+	case j.held == 1:
+		return math.Inf(1)
+	case j.held == 2:
+		ratio = usualSettling
+	}
+	if !(ratio > 0) { // it falls no more
+		return value
+	}
+	ratio = min(ratio, slowestSettling)
+	return value - fell*ratio/(1-ratio)
+}
+
+// judgeBounded judges a point of a large problem by F, which lies between L and L + gap. Where it lacks no
+// more than gap of the fall that was wanted, sweeps have not told yet whether L has fallen by enough: they
+// go on, as long as they gain a good part of what is lacking.
 func (j *joint) judgeBounded(theta, gradient []float64, value, lacks, gap, fell float64) (accepted, moved bool) {
 	switch {
-	case lacks <= 0:
+	case lacks <= 0 || j.alpha == 0:
 		j.accept(theta, gradient, value)
 		return true, false
 	case lacks <= gap && j.held <= mostUndecided && !(fell < undecided*lacks):
 		return false, false
 	}
-	j.shorten(theta, lacks, math.Abs(value) <= math.MaxFloat64)
+	j.shorten(theta, lacks, true)
 	return false, true
+}
+
+// judgeLagging judges a point where messages follow slowly, so that F is above L by more than
+// a step gains. It is refused where even the lower bound of L lacks something. Else the
+// gradient decides, once it is known well enough: by the changes that are still to come if
+// they go on to shrink as they do. rises says that F will not come to have fallen by enough.
+func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float64, rises bool) (accepted, moved bool) {
+	change := math.NaN() // since the last pass here
+	if j.held > 1 {
+		change = 0
+		for i, g := range gradient {
+			change += (g - j.lately[i]) * (g - j.lately[i])
+		}
+		change = math.Sqrt(change)
+	}
+	ratio := change / j.change
+	if math.IsNaN(ratio) {
+		ratio = usualSettling
+	}
+	ratio = min(max(ratio, fastestSettling), slowestSettling)
+	j.change = change
+	copy(j.lately, gradient)
+	known := change*ratio/(1-ratio) <= unknownGradient*math.Sqrt(simd.Dot(gradient, gradient))
+	settled := math.IsInf(gap, 1) || gap <= unknownGradient*(j.value-value)
+	switch {
+	case gap < lacks:
+	case lacks <= 0 && settled:
+		accepted = true
+	case j.slope < 0 && !known && j.held < longestHold:
+		return false, false
+	default:
+		falls := -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+		accepted = lacks <= 0 || falls && !rises
+	}
+	if !accepted {
+		j.shorten(theta, lacks, true)
+		return false, true
+	}
+	j.accept(theta, gradient, value)
+	return true, false
 }
 
 // accept makes theta the origin.
@@ -271,7 +343,7 @@ func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
 		next = 0
 		j.curvature.reset(1)
 	}
-	if !j.both && j.restore != nil {
+	if j.keep != nil {
 		j.restore()
 	}
 	j.move(theta, next)
@@ -296,9 +368,11 @@ func (j *joint) leave(theta, gradient []float64) float64 {
 	j.curvature.direct(j.direction, gradient)
 	j.slope = -simd.Dot(gradient, j.direction)
 	j.alpha = 0
-	if j.both = j.lean != nil; j.both {
+	if j.both = false; j.lean != nil && float64(j.held) >= j.patience {
 		j.lean(j.direction, 0)
-	} else if j.keep != nil {
+		j.both = true
+	}
+	if j.keep != nil {
 		j.keep()
 	}
 	return j.move(theta, j.longest)
@@ -312,6 +386,7 @@ func (j *joint) move(theta []float64, alpha float64) float64 {
 		j.place(-alpha)
 	}
 	j.alpha, j.before, j.held = alpha, math.NaN(), 0
+	j.change, j.fell = math.NaN(), math.NaN()
 	return alpha
 }
 
@@ -324,6 +399,6 @@ func (j *joint) refreshed(gradient []float64, value float64) {
 
 // jointMemory lists what newJoint takes, when the phase begins that writes to it.
 func jointMemory(m *Memory, size float64) {
-	const vectors = 4
+	const vectors = 5
 	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
 }

@@ -42,8 +42,6 @@ type lanczosState struct {
 }
 
 const (
-	// usualSettling is the factor by which the first change of a product shrinks per pass.
-	usualSettling = 0.9
 	// lanczosSteps is how many products there are at most: the room that pairs have, but
 	// for one. Extreme curvatures show after few.
 	lanczosSteps = pairsKept - 1

@@ -133,14 +133,16 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
-		l.response = newResponse(l)
+		if l.response = newResponse(l); l.response == nil {
+			l.response = newLargeResponse(l)
+		}
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
 	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.recovering != nil && l.convexCounting() && l.response == nil
+	l.consistent = l.recovering != nil && l.convexCounting() && (l.response == nil || l.response.large)
 	return l, nil
 }
 
@@ -205,7 +207,7 @@ func (l *learner) allocate() (err error) {
 
 // dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
 // small problems are solved in each.
-func (l *learner) dealt() bool { return l.response == nil }
+func (l *learner) dealt() bool { return l.response == nil || l.response.large }
 
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
@@ -397,7 +399,7 @@ func (l *learner) stepProblem() StepProblem {
 		convex: l.convex(),
 	}
 	switch r := l.response; {
-	case r != nil:
+	case r != nil && !r.large:
 		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
 		p.damps = r.damps
 	default:
@@ -426,7 +428,7 @@ func (l *learner) stepProblem() StepProblem {
 	}
 	p.lag = func() float64 { return l.lag }
 	if r := l.response; r != nil {
-		p.lean, p.place, p.line = r.lean, r.place, r.memory()
+		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
 	} else if l.copies() {
 		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}

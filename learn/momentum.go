@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -11,7 +12,7 @@ import (
 // Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
 // sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
 // F is convex in weights and messages together, so momentum goes on where weights move; where messages
-// go back it begins anew. Small problems solve for messages (response) instead.
+// go back, or F rises at the same weights, it begins anew. Small problems solve for messages (response) instead.
 
 // passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/2026-11-core.md).
 // Visits of Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
@@ -30,6 +31,10 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
+	if still := p.Waiting > 0 || p.Check.Active; still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
+		p.Momentum = 0
+	}
+	p.Before = p.Upper
 	l.makeCopies()
 	beta := min(passMomentum, bp.Momentum(p.Momentum+1))
 	p.Momentum++

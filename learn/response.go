@@ -40,7 +40,8 @@ import (
 // equations know what messages lack.
 type response struct {
 	l        *learner
-	size     int  // weights
+	size     int // weights
+	large    bool
 	damps    bool // steps of weights and messages together: see joint
 	patience int  // passes at the same weights that it waits for
 	units    []responseUnit
@@ -74,6 +75,8 @@ type responseUnit struct {
 	endsAt []int // where each edge of the block begins in ends
 	keptAt []int // and in kept
 	system *skyline
+	large  *conjugate // in the place of system where that takes too much
+	place  []int32    // [states] which node of the block they are of, for large
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -88,6 +91,9 @@ const (
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
+	// largePatience is how many passes messages of a large network get first, at least: as
+	// many as take as long as a solution.
+	largePatience = 8
 	// surely is the root of the smallest belief that has surely not underflowed.
 	surely = 1e-140
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
@@ -224,6 +230,42 @@ func (s *responseUnit) narrow() []int {
 	return first
 }
 
+// newLargeResponse is for networks that are too large for newResponse and where messages can
+// be slow: with convex counting numbers of which some are negative. It has no Hessian.
+func newLargeResponse(l *learner) *response {
+	layout := &l.model.Layout
+	if l.ascends || !l.certified {
+		return nil
+	}
+	r := &response{l: l, large: true, size: layout.Size}
+	least, numbers := 0.0, 0
+	for _, u := range l.units {
+		if least += u.hiddenStates() + u.pairNumbers(); least > responseNumbers { // before anything is as large
+			return nil
+		}
+	}
+	for _, u := range l.units {
+		s := newResponseUnit(u)
+		s.large = newConjugate(s)
+		s.place = make([]int32, s.size)
+		for i := range s.block.Nodes {
+			for x := s.large.nodeAt[i]; x < s.large.nodeAt[i+1]; x++ {
+				s.place[x] = int32(i)
+			}
+		}
+		if numbers += s.large.numbers(); numbers > responseNumbers {
+			return nil
+		}
+		r.units = append(r.units, *s)
+	}
+	work := 0.0
+	for i := range r.units {
+		work += l.pairsWork(r.units[i].unit, &r.units[i].block)
+	}
+	r.patience = max(largePatience, int(min(work/max(1, l.passWork()), maxCheckPasses)))
+	return r
+}
+
 // allocate makes room for the lines.
 func (r *response) allocate() {
 	for i := range r.units {
@@ -255,10 +297,19 @@ func (r *response) listMemory(m *Memory) {
 		indices += 2*float64(s.size) + float64(len(s.at)+2*len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
 		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
 		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block))
+		if r.large {
+			system += float64(s.large.numbers() + 5*len(s.block.Edges))
+			continue
+		}
 		system = max(system, float64(s.system.at[s.size]))
 		rows = max(rows, 2*float64(s.size*r.size))
 	}
 	solving := doubleBytes*(system+rows+kept) + room
+	if r.large {
+		m.Add("linear response", doubleBytes*(lines+indices), "lines of messages in %d inferences, × 8 bytes", len(r.units))
+		m.perhaps("solving linear responses", solving, "systems of %d inferences, and potentials of the largest, where messages settle slowly", len(r.units))
+		return
+	}
 	m.Add("linear response", doubleBytes*(lines+indices)+solving, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
 }
 
@@ -358,16 +409,24 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 	}
 	m := s.system
 	r.root, r.kept = numeric.Resize(r.root, s.size), numeric.Resize(r.kept, s.keptAt[len(s.block.Edges)])
-	r.values = numeric.Resize(r.values, m.at[s.size])
-	clear(r.values)
-	m.values = r.values
-	for _, node := range s.block.Nodes {
+	if r.large {
+		s.large.clear()
+	} else {
+		r.values = numeric.Resize(r.values, m.at[s.size])
+		clear(r.values)
+		m.values = r.values
+	}
+	for i, node := range s.block.Nodes {
 		at := s.at[node]
 		root := r.root[at:][:s.in.States(node)]
 		s.net.Belief(root, s.state, node)
 		for x, p := range root {
 			root[x] = math.Sqrt(p)
-			m.add(at+x, at+x, s.net.Counting.Node[node])
+			if r.large {
+				s.large.diagonal[s.large.blockAt[i]+x*len(root)+x] += s.net.Counting.Node[node]
+			} else {
+				m.add(at+x, at+x, s.net.Counting.Node[node])
+			}
 		}
 	}
 	for q, e := range s.block.Edges {
@@ -378,6 +437,10 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 			return errFar
 		}
 		rho, pair, k := s.net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
+		if r.large {
+			s.large.add(q, rho, pair, s.place)
+			continue
+		}
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
@@ -388,7 +451,7 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 			})
 		})
 	}
-	if !m.factorise() {
+	if r.large && !s.large.factorise() || !r.large && !m.factorise() {
 		return errNoMaximum
 	}
 	return nil
@@ -688,6 +751,9 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 
 // solve replaces z by Q⁻¹ z, and reports whether there is that.
 func (s *responseUnit) solve(z []float64) bool {
+	if s.large != nil {
+		return s.large.solve(z) && finite(z)
+	}
 	s.system.solve(z)
 	return finite(z)
 }

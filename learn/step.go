@@ -47,10 +47,11 @@ type Recovery interface {
 	whole() bool
 	// turn begins the second phase at theta, where visits have done their part.
 	turn(theta []float64)
-	// judge is called after a whole pass at theta, with F and its gradient there, how far L is
-	// below F at most, and whether F bounds it. It accepts theta, or moves it, or asks for another
-	// pass at the same weights by doing neither.
-	judge(theta, gradient []float64, value, gap float64, bounds bool) (accepted, moved bool)
+	// judge is called after a whole pass at theta, with F and its gradient there, and
+	// whether F bounds the objective, whether sweeps only lower it, and whether messages lag
+	// so that it is above the objective by more than a step gains. It accepts theta,
+	// or moves it, or asks for another pass at the same weights by doing neither.
+	judge(theta, gradient []float64, value, gap float64, bounds, monotone, lags bool) (accepted, moved bool)
 	// leave moves theta, which was accepted, and returns the size of the step.
 	leave(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
@@ -113,9 +114,11 @@ type StepProblem struct {
 	lean  func(direction []float64, damping float64) bool
 	place func(along float64)
 	line  [][]float64
-	// keep remembers the messages of the moment, and restore goes back to them, where exact is nil.
+	lag   func() float64 // largest change of a message in the first sweep of this visit, in nats
+	// patience is how many passes at the same weights are worth a line where not exact.
+	patience float64
+	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
 	keep, restore func()
-	lag           func() float64 // largest change of a message in the first sweep of this visit, in nats
 }
 
 // VisitShare is the share of all nodes and edges that a visit has in common with another.
