@@ -12,10 +12,15 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// hessian measures the Hessian of L where the beliefs are at the moment, but for
-// what nodes answer to each other (docs/explanation/steps.md):
+// hessian measures a Hessian of stars where the beliefs are at the moment: each node answers, with
+// the messages along its edges, while its neighbours hold their beliefs (docs/explanation/steps.md):
 //
-//	H ≈ Σ_s J_sᵀ Cov(τ_s) J_s / ρ_s + Σ_uv M_uv Cov⊥(τ_uv) M_uvᵀ / ρ_uv + l2 I
+//	H ≈ Σ_s J_sᵀ √τ_s Q_s⁻¹ √τ_s J_s + Σ_uv M_uv Cov⊥(τ_uv) M_uvᵀ / ρ_uv + l2 I
+//	Q_s = c_s I + Σ_v ρ_sv S_sv
+//
+// Q_s is the block of s in the Q of linear response (response), and S_sv its part of an edge: I where
+// the ends of the edge know nothing of each other, so that Q_s = ρ_s I. A star is exactly what a visit
+// of the paper finds whose block is one node (TestStars).
 //
 // A function φ of the states of an edge is, under its belief, the sum of one of each
 // end and a rest without covariance to either: φ = a + b + φ⊥. Adding a and b to the
@@ -473,7 +478,8 @@ func (w *hessianWorker) addRay(first bool, rho float64) {
 	}
 }
 
-// factorStar replaces Q, of the states that count, by its Cholesky factor.
+// factorStar replaces Q, of the states that count, by its Cholesky factor. Where messages are so far from
+// settled that it has none, it is that of ρ_s I.
 func (w *hessianWorker) factorStar(k int, rho float64) {
 	q, n := w.q, len(w.counts)
 	for i, x := range w.counts {

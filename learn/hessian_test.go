@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -50,6 +51,68 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// TestStars: for weights of nodes the estimate is what each node answers while its neighbours hold theirs.
+// That is what a visit finds whose block is the node alone, with the messages along all of its edges.
+func TestStars(t *testing.T) {
+	const h, allowed = 1e-4, 1e-6
+	for _, counting := range []string{"convex", "trw"} {
+		o := problemOptions{rows: 3, cols: 4, states: 3, nodeDim: 2, edgeDim: 2, instances: 1, samples: 1, l2: 0.1}
+		p := randomProblem(t, 1, o).with(counting)
+		p = p.startingAt(p.randomWeights(8, 0.7))
+		s := must(Settings{Method: BBPL, Assign: blocksOf(12)}.resolve(&p))
+		l := must(newLearner(&p, &s))
+		defer l.close()
+		u, weights := l.units[0], slices.Clone(l.model.Weights)
+		visitOf := func(block int) {
+			limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 1000, Outward: true, Unheld: true}
+			must(l.visitBlocks(visit{bundle: l.bundles[0], blocks: []int{block}, limits: limits}))
+		}
+		for i := range 400 * l.blocks {
+			visitOf(i % l.blocks)
+		}
+		direction := p.randomWeights(7, 1)
+		for _, span := range p.Model.Layout.Edge {
+			clear(direction[span.At:][:span.Len])
+		}
+		m, dst, n := newHessian(l), make([]float64, len(weights)*len(weights)), len(weights)
+		m.labelShare = 0
+		if err := m.measure(dst); err != nil {
+			t.Fatal(err)
+		}
+		got, want, before := 0.0, 0.0, bp.State{LogMessage: slices.Clone(u.state.LogMessage), LogBelief: slices.Clone(u.state.LogBelief)}
+		for i, d := range direction {
+			got -= p.L2 * d * d
+			for j, e := range direction {
+				got += d * dst[max(i, j)*n+min(i, j)] * e
+			}
+		}
+		for block := range l.blocks {
+			for _, node := range u.part.Blocks[block].Nodes {
+				span, belief := p.Model.Layout.Node[0], make([]float64, o.states)
+				feature := make([]float64, span.Features)
+				u.in.NodeFeatures(0).Row(feature, u.in.NodeRow(node))
+				for _, side := range []float64{1, -1} {
+					for i, d := range direction {
+						l.model.Weights[i] = weights[i] + side*h*d
+					}
+					visitOf(block)
+					u.net.Belief(belief, u.state, node)
+					for x, b := range belief {
+						for j, f := range feature {
+							want += u.nodeCurvature(node) * side * b / (2 * h) * f * direction[span.At+j*span.States+x]
+						}
+					}
+					copy(u.state.LogMessage, before.LogMessage)
+					copy(u.state.LogBelief, before.LogBelief)
+				}
+			}
+		}
+		if !(math.Abs(got-want) <= allowed*want) {
+			t.Errorf("%s: vᵀHv is %v, want %v", counting, got, want)
 		}
 	}
 }
