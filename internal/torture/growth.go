@@ -201,7 +201,7 @@ func typeCounts() []count {
 		}, folderLines}
 	}
 	nodeNames := func(n int) string { return `, "node_types": [` + numbered(n, ", ", `"t#"`) + "]" }
-	edgeNames := func(n int) string { return `, "edge_types": [` + numbered(n, ", ", `"t#"`) + "]" }
+	edgeNames := func(n int) string { return `, "edge_types": [` + numbered(n-1, ", ", `"t#"`) + "]" }
 	edgesWithEnds := func(n int) string {
 		return `, "edge_types": [` + numbered(n, ", ", `{"name": "e#", "u": "t#", "v": "t#"}`) + "]"
 	}
