@@ -16,7 +16,7 @@ import (
 )
 
 var cancels = attack{
-	name: "cancels", about: "SIGINT at any moment of any verb: over within 1 s", full: 10 * len(cancelled), short: 12, share: 4,
+	name: "cancels", about: "SIGINT at any moment of any verb: over within 1 s", full: 10 * len(cancelled), short: 12, share: 6,
 	setup: setupCancels,
 }
 

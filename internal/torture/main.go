@@ -33,7 +33,7 @@ var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, g
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of everything drawn")
-	flag.DurationVar(&o.time, "time", 0, "time for all attacks together, beside what prepares them (default 15m, or 80s with -short)")
+	flag.DurationVar(&o.time, "time", 0, "time for all attacks together, beside what prepares them (default 15m, or 100s with -short)")
 	flag.BoolVar(&o.short, "short", false, "a few trials of every attack")
 	flag.StringVar(&o.only, "only", "", "attacks to try, separated by commas (default all: "+strings.Join(names(), ", ")+")")
 	flag.IntVar(&o.trial, "trial", -1, "with -only ATTACK: this trial alone")
@@ -43,7 +43,7 @@ func main() {
 	flag.Parse()
 	switch {
 	case o.time == 0 && o.short:
-		o.time = 80 * time.Second
+		o.time = 100 * time.Second
 	case o.time == 0:
 		o.time = 15 * time.Minute
 	}
