@@ -1,8 +1,10 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: wheels pytest help build test race plain avx2 purego peak golden api generate lint fuzz torture bench ci release clean
+.PHONY: wheels pytest binaries vulnerabilities help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# Where binaries for Linux on amd64 begin, which see there whether there is address space enough for Go.
+ENTRY := -E blockbp_entry
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 FUZZTIME ?= 30s
 # The packages that work with threads, and those that the kernels are in.
@@ -42,6 +44,10 @@ api: ## renew api.txt, the list of all exported names
 	go test . -run API -update
 	git diff --stat -- api.txt
 
+licences: ## renew the texts of the licences of all modules, which blockbp carries
+	go test ./internal/cli -run Notices -update
+	git diff --stat -- internal/cli/notices.txt
+
 generate: ## renew the assembly
 	go generate ./internal/simd ./internal/machine
 
@@ -67,15 +73,18 @@ bench: ## how fast the block loop runs here, beside the limits of the machine
 ci: ## what continuous integration runs
 	bash .ci/run
 
-release: ## static binaries for five platforms with checksums, in dist/
+vulnerabilities: ## known weaknesses of Go and of modules, in what the program calls
+	go tool -modfile=tools/go.mod govulncheck ./...
+
+binaries: ## static binaries for five platforms, in dist/
 	rm -rf dist && mkdir dist
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
+	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
 	  echo "$$platform"; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w" \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w $$entry" \
 	    -o dist/blockbp_$(VERSION)_$${os}_$$arch$$suffix ./cmd/blockbp || exit 1; \
 	done
-	cd dist && sha256sum blockbp_* > SHA256SUMS && cat SHA256SUMS
 
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
@@ -87,11 +96,16 @@ wheels: ## a wheel of the Python package for each platform, in python/dist/
 	$(PYTHON) -m venv python/dist/venv && python/dist/venv/bin/pip install --quiet $(WHEELTOOLS)
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
-	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w" \
+	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=false -tags nometis -ldflags "-s -w $$entry" \
 	    -o python/dist/$$os-$$arch/blockbp$$suffix ./cmd/blockbp && \
 	  (cd python && BLOCKBP_TARGET=$$os-$$arch BLOCKBP_BINARIES=$(CURDIR)/python/dist dist/venv/bin/python -m hatchling build -t wheel -d dist) || exit 1; \
 	done
 	rm -rf python/dist/venv && ls -l python/dist/*.whl
+
+release: binaries wheels ## all that a release publishes, with checksums, in dist/
+	cp python/dist/*.whl dist/
+	cd dist && sha256sum blockbp* > SHA256SUMS && cat SHA256SUMS
 
 pytest: ## the Python package, built and tested in a fresh environment
 	rm -rf python/dist/test && mkdir -p python/dist/test

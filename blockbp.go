@@ -124,8 +124,10 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := data.usable(); err != nil { // before a folder is made
+		return nil, err
+	}
 	n := notes{tell: o.Note}
-	data = data.ofPhysics(o.Physics)
 	folder := o.folder(data)
 	if folder != nil {
 		if err := folder.Open(); err != nil {
@@ -133,22 +135,25 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 		}
 		defer folder.Close()
 	}
-	set, err := data.forTraining(ctx, &n)
+	set, end, err := data.forTraining(ctx, o.Physics, &n)
 	if err != nil {
 		return nil, err
 	}
+	defer end()
 	task := job.Task{Set: set, Began: began, HopsOpen: data.options.Hops == 0}
 	if o.Validation != nil {
 		e, err := o.evaluation(ctx, set, &n)
 		if err != nil {
 			return nil, err
 		}
+		defer e.Set.Close()
 		task.Evaluations = []*job.Evaluation{e}
 	}
 	prepared, err := job.Prepare(ctx, o.job(), task)
 	if err != nil {
 		return nil, inFields(err)
 	}
+	defer prepared.Close()
 	n.add(append(prepared.Hints, prepared.Notes...)...)
 	result, err := prepared.Train(ctx, folder, job.Watch{Note: func(text string) { n.add(text) }, Iteration: o.Watch})
 	if err != nil {
@@ -164,6 +169,7 @@ func Train(ctx context.Context, data *Data, o Options) (*Model, error) {
 			if e, err = o.evaluation(ctx, &dataset.Set{Schema: of.Model.Schema, Recipe: *of.Recipe}, &notes{}); err != nil {
 				return nil, err
 			}
+			defer e.Set.Close()
 		}
 		if err := trained.validate(ctx, e); err != nil {
 			return nil, err

@@ -15,14 +15,61 @@ import (
 	"github.com/blockbp/blockbp/internal/job"
 )
 
-// Data are networks with features and, for training and evaluation, labels.
+// Data are networks with features and, for training and evaluation, labels. They may be used
+// from several goroutines.
 type Data struct {
 	paths   []string
 	options dataset.Options
 	graphs  []Graph // where there are no paths
 
-	mutex sync.Mutex
-	set   *dataset.Set // as read for training, once it was
+	mutex  sync.Mutex
+	set    *dataset.Set // as read for training, once it was
+	users  int          // trainings that are at work on it
+	closed bool
+}
+
+// Close gives back what was read for training: memory, and files that were mapped. A
+// training that is at work goes on, and gives them back when it ends; all that begins later
+// is an error. Data that are not closed are given back by the garbage collector, once
+// nothing refers to them.
+func (d *Data) Close() error {
+	if d == nil {
+		return nil
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.closed = true
+	d.giveBack()
+	return nil
+}
+
+// giveBack gives back what nobody is going to use. The mutex is locked.
+func (d *Data) giveBack() {
+	if d.closed && d.users == 0 && d.set != nil {
+		d.set.Close()
+		d.set = nil
+	}
+}
+
+// leave ends a use that forTraining began.
+func (d *Data) leave() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.users--
+	d.giveBack()
+}
+
+// usable says why the data cannot be used, if they cannot.
+func (d *Data) usable() error {
+	if d == nil {
+		return errNoData
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.closed {
+		return errClosed
+	}
+	return nil
 }
 
 // Open names data in files: .npz instances, folders or lists of them, an image folder,
@@ -122,43 +169,47 @@ func sameColumns(name string, rows, like [][]float64) error {
 	return nil
 }
 
-// ofPhysics are the same data, read as samples of a physical system, unless that is "".
-func (d *Data) ofPhysics(physics string) *Data {
-	if d == nil || physics == "" {
-		return d
-	}
-	samples := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
-	samples.options.Untied, samples.options.Spins = true, physics == job.Ising
-	return samples
-}
-
-// forTraining reads the data as those of a new model.
-func (d *Data) forTraining(ctx context.Context, n *notes) (*dataset.Set, error) {
-	if d == nil {
-		return nil, errNoData
+// forTraining reads the data as those of a new model, once, or where it is of a physical
+// system each time. end comes when the training ends.
+func (d *Data) forTraining(ctx context.Context, physics string, n *notes) (set *dataset.Set, end func(), err error) {
+	if physics != "" {
+		samples := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
+		samples.options.Untied, samples.options.Spins = true, physics == job.Ising
+		if set, err = samples.load(ctx, nil, true); err != nil {
+			return nil, nil, err
+		}
+		n.add(set.Warnings...)
+		return set, set.Close, nil
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.set == nil {
-		set, err := d.read(ctx, nil, true)
-		if err != nil {
-			return nil, err
+		if d.set, err = d.load(ctx, nil, true); err != nil {
+			return nil, nil, err
 		}
-		d.set = set
 	}
+	d.users++
 	n.add(d.set.Warnings...)
-	return d.set, nil
+	return d.set, d.leave, nil
 }
 
-// errNoData is the answer to data that Open or NewData did not make.
-var errNoData = errors.New("blockbp: the data are nil: look at the error of Open or NewData")
+var (
+	// errNoData is the answer to data that Open or NewData did not make.
+	errNoData = errors.New("blockbp: the data are nil: look at the error of Open or NewData")
+	errClosed = errors.New("blockbp: the data are closed: call Close after the last use, or Open or NewData again")
+)
 
-// read reads the data for a model; nil: for a new one. Labels in files are left unread
-// where they do not matter.
+// read reads the data for a model, which whoever asks closes.
 func (d *Data) read(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
-	if d == nil {
-		return nil, errNoData
+	if err := d.usable(); err != nil {
+		return nil, err
 	}
+	return d.load(ctx, m, labels)
+}
+
+// load reads the data for a model; nil: for a new one. Labels in files are left unread
+// where they do not matter.
+func (d *Data) load(ctx context.Context, m *job.Model, labels bool) (*dataset.Set, error) {
 	o := d.options
 	o.NoLabels = o.NoLabels || !labels && d.paths != nil && o.Observed == ""
 	if m != nil {

@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
+	"internal/limits":        {},
 	"internal/nearest":       {},
 	"internal/npy":           {"internal/atomicfile"},
 	"internal/parted":        {"graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
@@ -124,7 +125,7 @@ var mayImport = map[string][]string{
 		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/parted", "internal/synthetic", "internal/bench", "internal/study", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",
 	},
-	"cmd/blockbp": {"internal/cli", "internal/distributed", "internal/machine"},
+	"cmd/blockbp": {"internal/cli", "internal/distributed", "internal/limits", "internal/machine"},
 
 	// What attacks the command from outside. It may not know what is inside, but for how
 	// to put a right checksum on a wrong file.

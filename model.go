@@ -174,6 +174,7 @@ func (m *Model) Predict(ctx context.Context, d *Data) ([]Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer set.Close()
 	work, err := m.inference(ctx)
 	if err != nil {
 		return nil, err
@@ -265,15 +266,19 @@ func (m *Model) Evaluate(ctx context.Context, d *Data) (*Report, error) {
 // as train, are held, and predictions are compared on the nodes of another, such as test.
 // "" holds none, or compares on all nodes that are not held.
 func (m *Model) EvaluateSplit(ctx context.Context, d *Data, observed, split string) (*Report, error) {
-	if d != nil && observed+split != "" { // all labels are needed
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	if observed+split != "" { // all labels are needed
 		all := &Data{paths: d.paths, options: d.options, graphs: d.graphs}
 		all.options.Observed = ""
 		d = all
 	}
-	set, err := d.read(ctx, m.inner, true)
+	set, err := d.load(ctx, m.inner, true)
 	if err != nil {
 		return nil, err
 	}
+	defer set.Close()
 	for _, name := range []string{observed, split} {
 		if name == "" {
 			continue

@@ -23,6 +23,9 @@ type FeatureData struct {
 	Column    []int32
 	Value     []float64 // nil: all ones
 	Computed  Computed  // rows are made when they are read
+	// Owner is what arrays lie in whose memory is not Go's, such as a mapped file: whoever keeps an array
+	// keeps it as well.
+	Owner any
 }
 
 // Computed makes rows of features when they are asked for, such as those of a picture's

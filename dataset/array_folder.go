@@ -30,17 +30,18 @@ func isArrayFolder(path string) bool {
 	return err == nil
 }
 
-// openArrayFolder reads the arrays of a folder, and cuts them into those of its instances.
-func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzContents, sources []Source, list []error) {
+// openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files
+// that are mapped.
+func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzContents, files []*infile.Mapping, sources []Source, list []error) {
 	p := &problems{file: folder}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, nil, []error{err}
+		return nil, nil, nil, []error{err}
 	}
 	all := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: budget}
 	parts, expected, err := parted.Describe(folder)
 	if err != nil {
-		return nil, nil, []error{partsError(err)}
+		return nil, nil, nil, []error{partsError(err)}
 	}
 	for _, e := range entries {
 		name, isArray := strings.CutSuffix(e.Name(), ".npy")
@@ -69,21 +70,27 @@ func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzCont
 		}
 	}
 	if len(p.list) > 0 {
-		return nil, sources, p.errors()
+		return nil, all.files, sources, p.errors()
 	}
 	instances = all.cut(p)
-	return instances, sources, p.errors()
+	return instances, all.files, sources, p.errors()
 }
 
 // readFile reads one array of a folder. Features that lie there as they are used stay in
-// the file, which is mapped until the program ends: instances share its memory, and may be
-// in use for as long. Those who own the instances may change them, and not the file.
+// the file: instances share its memory, and keep it. Those who own the instances may change
+// them, and not the file.
 func (c *npzContents) readFile(path, name string) (Source, error) {
 	float := folderArchive.float(name)
 	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error { return c.budget.Take("reading "+path, float64(size)) })
 	if err != nil {
 		return Source{}, err
 	}
+	kept := false
+	defer func() {
+		if !kept {
+			file.Close()
+		}
+	}()
 	defer file.End(file.Begin())
 	data := file.Bytes()
 	source := Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
@@ -96,8 +103,8 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 		return source, fmt.Errorf("the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again", got, shapeText(h.shape), h.descr, want)
 	}
 	if m, ok := inPlace(data[h.bytes:], h); ok && float {
-		file.Keep()
-		c.floats[name] = m
+		kept, m.owner = true, file
+		c.floats[name], c.files = m, append(c.files, file)
 		return source, nil
 	}
 	c.most = math.Inf(1) // the file is as large as what it promises
@@ -251,7 +258,7 @@ func (c *npzContents) part(i, count int, total, at, next [2]int) *npzContents {
 	for name, m := range c.floats {
 		low, high := bounds(name, m.shape)
 		width := rowLength(m.shape)
-		cut := matrix{shape: withRows(m.shape, high-low)}
+		cut := matrix{shape: withRows(m.shape, high-low), owner: m.owner}
 		if m.data != nil {
 			cut.data = m.data[low*width : high*width : high*width]
 		}
@@ -277,7 +284,8 @@ func withRows(shape []int, rows int) []int { return append([]int{rows}, shape[1:
 
 // readArrayFolder reads the instances of an array folder, and checks each by itself.
 func (l *npzLoader) readArrayFolder(folder string, budget *memory.Budget, graphs *graphCache) {
-	parts, sources, list := openArrayFolder(folder, budget)
+	parts, files, sources, list := openArrayFolder(folder, budget)
+	l.set.files = append(l.set.files, files...)
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = append(l.problems, list...)
 	instances, problems := make([]*npzInstance, len(parts)), make([][]error, len(parts))

@@ -26,7 +26,7 @@ func readList(path string, allowed int64) ([]listEntry, Source, []error) {
 	if err != nil {
 		return nil, Source{}, []error{err}
 	}
-	entries, list := parseList(path, data)
+	entries, list := parseList(path, infile.Lines(data))
 	return entries, source, list
 }
 

@@ -12,7 +12,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,7 +52,8 @@ type imageData struct {
 	layouts  []string  // that the features can have
 	labels   *labelMap // nil: not read
 	sources  []Source
-	allowed  int64 // memory, as Options.Memory
+	files    []*infile.Mapping // that features lie in
+	allowed  int64             // memory, as Options.Memory
 	pixelEdges
 }
 
@@ -73,7 +73,6 @@ func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
 	})
 	if err == nil {
 		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())), Bytes: int64(len(file.Bytes()))})
-		runtime.KeepAlive(file)
 	}
 	return file, err
 }
@@ -216,6 +215,7 @@ func (f *imageFiles) readFeatures(d *imageData) (list []error) {
 	case err != nil:
 		list = append(list, err)
 	default:
+		d.files = append(d.files, features)
 		if d.features, err = parseFeatureMap(f.features, features.Bytes(), features); err != nil {
 			list = append(list, err)
 		}
@@ -268,6 +268,7 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 		path = f.edges + ".npy"
 		var file *infile.Mapping
 		if file, err = d.mapped(path, "an edge map in npy format"); err == nil {
+			defer file.Close()
 			m, err = parseMap(path, file.Bytes(), file, 2)
 		}
 	}

@@ -46,6 +46,7 @@ func (l *imageLoader) read(files []imageFiles) {
 	for i, d := range l.images {
 		l.fail(lists[i]...)
 		l.set.Sources = append(l.set.Sources, d.sources...)
+		l.set.files = append(l.set.files, d.files...)
 		l.set.Images = append(l.set.Images, d.image)
 	}
 }

@@ -83,7 +83,7 @@ func (l *loader) result() (*Set, []error) {
 	return l.set, nil
 }
 
-// source reads a whole file, which then is among the sources; nil: it cannot be read.
+// source reads a whole text, which then is among the sources; nil: it cannot be read.
 func (l *loader) source(path string) []byte {
 	data, source, err := readSource(path, "a table", math.MaxInt64, l.o.Memory)
 	if err != nil {
@@ -91,7 +91,7 @@ func (l *loader) source(path string) []byte {
 		return nil
 	}
 	l.set.Sources = append(l.set.Sources, source)
-	return data
+	return infile.Lines(data)
 }
 
 // readManifest reads the dataset.json of a folder, if there is one; where several

@@ -3,6 +3,8 @@ package dataset
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // A feature that is finite and yet too large is refused where it stands, with the
@@ -19,10 +21,10 @@ func TestLargeFeaturesRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(t.Context(), []string{writeSet(t, "", change(c.change))}, Options{})
-			wantError(t, err, c.place, "at most 1e+150", "rescale")
+			wantError(t, err, c.place, "1e-150 to 1e150", "rescale")
 		})
 	}
-	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -largestFeature })), Options{})
+	mustOpen(t, writeSet(t, "", change(func(a *Arrays) { a.NodeFeatures.Data[3] = -numeric.Largest })), Options{})
 
 	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t1:2\nb\t1\t\t0:1e160\n", "a\tb\n"))}, Options{})
 	wantError(t, err, "x.nodes.tsv:2: feature is 1e+160, ", "rescale")

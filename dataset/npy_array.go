@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // npyChunk is the number of elements converted at a time.
@@ -22,7 +24,8 @@ type matrix struct {
 	shape  []int
 	data   []float64
 	data32 []float32
-	later  bool // it is filled in later: see addParts
+	owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
+	later  bool            // it is filled in later: see addParts
 }
 
 // readFloats reads the data of an array as floating-point numbers. Integers of
@@ -38,6 +41,8 @@ func readFloats(r io.Reader, h *npyHeader) (m matrix, err error) {
 		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return npy.Half(v).Float32(), nil })
 	case h.size <= 2:
 		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return float32(v), nil })
+	case h.code() == "u8":
+		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(uint64(v)), nil })
 	default:
 		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(v), nil })
 	}
@@ -50,9 +55,14 @@ func readInts(r io.Reader, h *npyHeader) ([]int32, error) {
 	if h.floating() {
 		return nil, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
 	}
+	unsigned := h.code() == "u8"
 	return readIntegers(r, h, func(i int, v int64) (int32, error) {
-		if v < math.MinInt32 || v > math.MaxInt32 {
-			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: fmt.Sprintf("is %d, want at most 31 bits", v)}
+		if v < math.MinInt32 || v > math.MaxInt32 || unsigned && v < 0 {
+			text := strconv.FormatInt(v, 10)
+			if unsigned {
+				text = strconv.FormatUint(uint64(v), 10)
+			}
+			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: fmt.Sprintf("is %s, want at most 31 bits", text)}
 		}
 		return int32(v), nil
 	})
@@ -117,8 +127,8 @@ func readIntegers[T any](r io.Reader, h *npyHeader, convert func(i int, v int64)
 	return rowMajor(data, h), nil
 }
 
-// integer returns the integer or truth value that raw begins with. One beyond 63 bits is
-// too large for any caller, and the largest stands for it.
+// integer returns the integer or truth value that raw begins with; of an unsigned one of 64
+// bits these bits.
 func (h *npyHeader) integer(raw []byte, signed bool) int64 {
 	var v uint64
 	switch h.size {
@@ -135,7 +145,7 @@ func (h *npyHeader) integer(raw []byte, signed bool) int64 {
 		above := 64 - 8*h.size // bits above the sign
 		return int64(v<<above) >> above
 	}
-	return int64(min(v, math.MaxInt64))
+	return int64(v)
 }
 
 // rowMajor returns the elements in row-major order.
@@ -218,16 +228,11 @@ func (m *matrix) features() (crf.Features, error) {
 	return crf.Dense(m.data, m.columns())
 }
 
-// largestFeature bounds the magnitude of features. Learning sums products of two
-// of them, over all nodes and samples: beyond 1e154 the square alone is no float64
-// any more, and the run would end with numbers that say nothing of the cause.
-const largestFeature = 1e150
-
 // tooLarge says what is wrong with a feature that is finite and yet too large to
 // work with, and what to do; "" for all others.
 func tooLarge(v float64) string {
-	if math.Abs(v) <= largestFeature || math.IsInf(v, 0) || math.IsNaN(v) {
+	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
 		return ""
 	}
-	return fmt.Sprintf("feature is %v, want a magnitude of at most %v; rescale the features, for example to a standard deviation of 1", v, float64(largestFeature))
+	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard deviation of 1", v, numeric.Range)
 }

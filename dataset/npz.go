@@ -61,8 +61,9 @@ type npzContents struct {
 	// partial says that an array which belongs into the file could not be read: what
 	// the others look like without it is no problem of theirs.
 	partial bool
-	nodes   int            // of an instance that was cut out of an array folder; else 0
-	parts   *parted.Folder // of an array folder that was partitioned; else nil
+	nodes   int               // of an instance that was cut out of an array folder; else 0
+	parts   *parted.Folder    // of an array folder that was partitioned; else nil
+	files   []*infile.Mapping // of an array folder, that arrays lie in
 
 	kept   float64 // bytes of all arrays
 	most   float64 // that the file is believed to hold

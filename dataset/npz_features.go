@@ -116,6 +116,7 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 		if frozen[t], err = m.features(); err != nil {
 			l.valueError(in, name, err, types, t)
 		}
+		frozen[t].Data().Owner = m.owner
 	}
 	return frozen
 }

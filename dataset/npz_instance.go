@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/numeric"
 )
 
 // npzInstance is one instance file after the checks that need no other file.
@@ -134,8 +134,8 @@ func (b *npzBuilder) checkWeight() {
 		return
 	}
 	b.in.weight = m.at(0)
-	if w := b.in.weight; !(w > 0) || math.IsInf(w, 0) {
-		b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive, finite number", w)
+	if w := b.in.weight; !(w >= numeric.Least && w <= numeric.Largest) {
+		b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive number of %s", w, numeric.Range)
 	}
 }
 

@@ -469,7 +469,7 @@ func TestNPZFileRefuses(t *testing.T) {
 		"both edges":     {map[string][]byte{"edges": edges, "edge_bins": ints("(2,)", 0, 0), "edge_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "give one of the two"},
 		"both features":  {map[string][]byte{"edges": edges, "node_features.a": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2}), "node_features": npyOf("<f4", "False", "(2, 1)", le, []float32{1, 2})}, "x.npz:node_features.a: node_features has features for all types already"},
 		"two weights":    {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(2,)", le, []float64{1, 2})}, "x.npz:weight: shape is [2], want []"},
-		"zero weight":    {map[string][]byte{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive, finite number"},
+		"zero weight":    {map[string][]byte{"edges": edges, "weight": ints("()", 0)}, "x.npz:weight: is 0, want a positive number of 1e-150 to 1e150; leave the file out"},
 		"NaN weight":     {map[string][]byte{"edges": edges, "weight": npyOf("<f8", "False", "(1,)", le, []float64{math.NaN()})}, "x.npz:weight: is NaN"},
 		"empty":          {map[string][]byte{"edges": npyOf("<f8", "False", "(0,)", le, []float64{})}, "the network has no nodes"},
 	} {

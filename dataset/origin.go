@@ -76,25 +76,20 @@ func newOrigins() origins {
 	return origins{map[int]origin{}, map[int]origin{}, map[int]origin{}}
 }
 
-// Cause says which numbers make a model of these data large, and where they come from:
-// the states, bins or features of the type with the most weights. It is "" where all
-// are small, and of data that are read for a model.
-func (s *Set) Cause() string {
-	cause, _ := s.origins.cause(&s.Schema)
-	return cause
-}
-
 // Allowed returns how many bytes work on these data may take: what was asked for; where
-// nothing was, 1 GiB if a number of Cause is probably a mistake, and else 0, which stands
-// for four fifths of what is available.
-func (s *Set) Allowed(asked int64) int64 {
-	if _, doubtful := s.origins.cause(&s.Schema); asked == 0 && doubtful {
-		return min(memory.Doubtful, memory.Allowed(0))
+// nothing was, 1 GiB if a number of the cause is probably a mistake, and else 0, which stands
+// for four fifths of what is available. cause says which numbers make a model of these data
+// large, and where they come from: the states, bins or features of the type with the most
+// weights. It is "" where all are small, and of data that are read for a model.
+func (s *Set) Allowed(asked int64) (allowed int64, cause string) {
+	cause, doubtful := s.origins.cause(&s.Schema)
+	if asked == 0 && doubtful {
+		return min(memory.Doubtful, memory.Allowed(0)), cause
 	}
-	return asked
+	return asked, cause
 }
 
-// cause is Cause, and whether a number in it is doubtful.
+// cause is that of Allowed, and whether a number in it is doubtful.
 func (o *origins) cause(s *crf.Schema) (text string, doubtful bool) {
 	var known []origin
 	most := -1.0
@@ -142,13 +137,18 @@ func (l *loader) checkWeights() {
 	if len(l.set.Sources) > 0 {
 		file = l.set.Sources[0].Path
 	}
-	// Features that the largest index in a table asks for get names.
-	const bytes, name = 8, 48
-	features := 0.0
+	// Features that the largest index in a table asks for get names. Where a number is doubtful,
+	// what learning takes at the very least is asked for at once: nobody waits for a mistake.
+	const name, vectors = 48, 4
+	what, bytes, features := fmt.Sprintf("a model of these data, of %.3g weights,", weights), 8.0, 0.0
+	if _, doubtful := l.set.origins.cause(s); doubtful && l.o.Memory == 0 {
+		what, bytes = "by any method, learning "+what, vectors*bytes
+	}
 	if l.set.Recipe.Kind == KindGraph {
 		features = float64(s.NodeTypes[0].Features)
 	}
-	l.allow(file, "", fmt.Sprintf("a model of these data, of %.3g weights,", weights), bytes*weights+name*features, l.set.Allowed(l.o.Memory), l.set.Cause)
+	allowed, cause := l.set.Allowed(l.o.Memory)
+	l.allow(file, "", what, bytes*weights+name*features, allowed, func() string { return cause })
 }
 
 // allow fails where something that a place in a file asks for would take more memory than

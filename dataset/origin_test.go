@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
@@ -43,7 +44,7 @@ func TestCause(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := set.Cause(); got != c.want {
+			if _, got := set.Allowed(0); got != c.want {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 			// The same is said where it is too much.
@@ -78,14 +79,19 @@ func TestAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
+		if got, _ := set.Allowed(0); (got != 0) != c.doubtful || got > memory.Doubtful {
 			t.Errorf("%s: %d bytes, doubtful: %v", name, got, c.doubtful)
 		}
-		if got := set.Allowed(4 << 30); got != 4<<30 {
+		if got, _ := set.Allowed(4 << 30); got != 4<<30 {
 			t.Errorf("%s: %d bytes of what was asked for", name, got)
 		}
 	}
-	// Weights alone can be too many.
+	// Weights alone can be too many, and in doubt what learns them: nobody waits for a mistake.
+	began := time.Now()
+	_, err := Open(t.Context(), []string{writeFiles(t, tables("a\t0\t\t0 10000000\nb\t1\t\t1\n", "a\tb\n"))}, Options{})
+	if wantError(t, err, "is 10000000 a mistake?"); time.Since(began) > time.Second {
+		t.Errorf("an index of 10⁷ took %v", time.Since(began))
+	}
 	a := path4()
 	a.Labels = [][]int32{{0, 2, 1, 12_000}}
 	if _, err := FromArrays(Manifest{}, Options{}, a); err == nil || !strings.Contains(err.Error(), "is 12000 a mistake?") {

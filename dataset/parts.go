@@ -24,7 +24,8 @@ func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected,
 	delete(c.ints, parted.BlocksArray)
 	add := func(name string, m *parted.Matrix, rows int) {
 		if m.Columns > 0 {
-			c.floats[name] = matrix{shape: []int{rows, m.Columns}, data: m.Double, data32: m.Single, later: true}
+			c.floats[name] = matrix{shape: []int{rows, m.Columns}, data: m.Double, data32: m.Single, owner: m.Owner, later: true}
+			c.files = append(c.files, m.Owner)
 		}
 	}
 	add(nodeFeaturesArray, &folder.Node, len(folder.Of))

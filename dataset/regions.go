@@ -11,6 +11,7 @@ import (
 
 	_ "golang.org/x/image/tiff"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -52,7 +53,7 @@ func (m *labelMap) placeText(s int) string {
 func parseRegions(path string, data []byte, _ int64) (*labelMap, []error) {
 	m := &labelMap{path: path, labels: make([]int32, 0, len(data)/2+1)}
 	p := &problems{file: path}
-	data = bytes.TrimRight(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
+	data = bytes.TrimRight(bytes.TrimPrefix(infile.Lines(data), []byte("\ufeff")), " \t\r\n")
 	line := 0
 	for row := range bytes.Lines(data) {
 		line++

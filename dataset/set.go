@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // Set is a data set that has been read and checked. Every instance was made
@@ -41,6 +42,17 @@ type Set struct {
 	Warnings []string
 
 	origins origins
+	files   []*infile.Mapping // that features lie in
+}
+
+// Close gives back the files in which features of a folder of arrays or of pictures lie, as they are used
+// there. Instances must not be used any more. Without it files are given back by the garbage collector, once
+// nothing refers to any of the features.
+func (s *Set) Close() {
+	for _, file := range s.files {
+		file.Close()
+	}
+	s.files = nil
 }
 
 // ImageSource is the picture behind an instance of an image folder. Node

@@ -97,7 +97,7 @@ func hasTokens(path string) bool {
 	defer file.Close()
 	start := make([]byte, enough)
 	n, _ := io.ReadFull(file, start)
-	header, _, _ := strings.Cut(string(start[:n]), "\n")
+	header, _, _ := strings.Cut(string(infile.Lines(start[:n])), "\n")
 	return slices.ContainsFunc(strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(",;\t\"\r", c) }), func(name string) bool {
 		return slices.Contains([]string{"word", "words", "token", "tokens"}, strings.ToLower(strings.TrimSpace(name)))
 	})

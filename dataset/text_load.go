@@ -98,6 +98,7 @@ func beginning(path string) *textFile {
 	defer file.Close()
 	start := make([]byte, enough)
 	n, _ := io.ReadFull(file, start)
+	start = infile.Lines(start[:n])
 	if n == enough {
 		n = bytes.LastIndexByte(start, '\n') + 1
 	}

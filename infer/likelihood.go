@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math"
+	"runtime"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -56,6 +57,7 @@ func weaker(a, b counting.Bound) counting.Bound {
 // compared; the neighbours in Pseudo have all labels of the sample. Held states that
 // the model forbids are a *crf.Error.
 func (p *Predictor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
+	defer runtime.KeepAlive(in) // and with it the files that its features lie in
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, nil, err
 	}

@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math"
+	"runtime"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
@@ -68,6 +69,7 @@ type Predictor struct {
 // states of nodes to hold fixed and −1 for the others; states that the model forbids
 // are a *crf.Error.
 func (p *Predictor) Predict(ctx context.Context, in *crf.Instance, clamp []int32) (*Beliefs, error) {
+	defer runtime.KeepAlive(in) // and with it the files that its features lie in
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@
 //	while θ has not converged:
 //	    select a block F_i = (V_i, E_i)
 //	    ground its potentials from θ
-//	    sweep over it until its messages have converged, or k times
+//	    sweep over it until its messages, into it and out of it, have converged, or k times
 //	    replace its contribution to the gradient in place   (9)
 //	    θ ← θ − α g
 //

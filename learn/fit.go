@@ -328,7 +328,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
 	if l.gathers() {
-		damping = passDamping
+		damping = overRelaxed
 	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
 }
@@ -352,6 +352,9 @@ func (l *learner) innerLimits() bp.Limits {
 		limits.MaxSweeps = 1
 	}
 	limits.Turns = l.exact && limits.MaxSweeps >= exactSweeps
+	if l.ascends && !l.exact && l.settings.Method != InnerDual {
+		limits.Damping = overRelaxed
+	}
 	return limits
 }
 

@@ -148,9 +148,9 @@ func TestLimitInJointDescent(t *testing.T) {
 // TestLimitWhereMessagesCrawl: steps are taken there although F rises by what messages lack. A run
 // that a limit ends has no model of a larger objective than the smallest F of its course.
 func TestLimitWhereMessagesCrawl(t *testing.T) {
-	p := regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30)
+	p := regions(6, 40, 40, 4, 1e-7*40*40, 0.01, 60)
 	rose := 0
-	for passes := 96.0; passes <= 192; passes += 3 {
+	for passes := 108.0; passes <= 192; passes += 3 {
 		rule, first, value := &auto{}, math.Inf(-1), math.Inf(1)
 		r := fit(t, p, Settings{Step: rule, RelativeTolerance: 1e-6, MaxPasses: passes, Recorder: func(e Event) error {
 			switch {
@@ -189,7 +189,7 @@ func TestWarmStartWhereMessagesCrawl(t *testing.T) {
 // TestLimitInAClaim: a limit within the check of a claim leaves the weights that were about
 // to be claimed, also where a resumed run finds it.
 func TestLimitInAClaim(t *testing.T) {
-	p, tolerance := slow(17)
+	p, tolerance := slow(12)
 	settings := Settings{RelativeTolerance: tolerance}
 	want := fit(t, p, settings)
 	settings.MaxPasses = want.Passes - 5

@@ -18,9 +18,11 @@ const (
 	// momentumFrom is the pass from which on it is kept where passes began. The final checks of
 	// short runs are over before, and take no memory for it.
 	momentumFrom = fewPasses + 1
-	// passMomentum bounds β, and passDamping over-relaxes the sweeps: of β at most 0.7 to 0.9 and 0
-	// to 0.3 the best on example pictures (results/2026-11-momentum-in-learning.md).
-	passMomentum, passDamping = 0.85, -0.3
+	// passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps: of β at most 0.7 to
+	// 0.9 and 0 to 0.3 the best on example pictures (results/2026-11-momentum-in-learning.md). Visits of
+	// Algorithm 2 are over-relaxed, too: they end at the same beliefs after fewer sweeps, and where they
+	// are cut off after two they leave less (results/2026-11-printed.md).
+	passMomentum, overRelaxed = 0.85, -0.3
 )
 
 // gathers reports whether whole passes gather momentum.

@@ -25,7 +25,6 @@ func sparedFeatures(t *testing.T, f *crf.FeatureData) crf.Features {
 		t.Fatal(err)
 	}
 	m := must(infile.MapOwn(path, "numbers", func(int64) error { return nil }))
-	m.Keep()
 	x := unsafe.Slice((*float64)(unsafe.Pointer(&m.Bytes()[0])), len(raw))
 	change := func(lo, hi int) {
 		for i := range x[lo:hi] {
@@ -34,7 +33,9 @@ func sparedFeatures(t *testing.T, f *crf.FeatureData) crf.Features {
 	}
 	change(0, len(x))
 	infile.Spare(x, change)
-	return must(crf.Dense(x, f.Dim))
+	features := must(crf.Dense(x, f.Dim))
+	features.Data().Owner = m // it is mapped as long as somebody has them
+	return features
 }
 
 // TestSparedFeatures: processes that have let go of each other's features claim a stationary point of

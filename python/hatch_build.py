@@ -53,7 +53,8 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
         binary.chmod(0o755)
         build_data["pure_python"] = False
         build_data["tag"] = "py3-none-" + TAGS[target]
-        build_data["force_include"][str(Path(self.root).parent / "LICENSE")] = "blockbp/LICENSE"
+        for source, inside in {"LICENSE": "LICENSE", "internal/cli/notices.txt": "NOTICES"}.items():
+            build_data["force_include"][str(Path(self.root).parent / source)] = f"blockbp/{inside}"
         build_data["shared_scripts"] = {str(binary): name}  # into bin/, which is on the PATH
         # The version beside the package and beside the binary, which are compared at import.
         said = self.version()
@@ -77,8 +78,9 @@ class Hook(BuildHookInterface):  # type: ignore[type-arg]
             raise SystemExit("no Go compiler is on the PATH, and BLOCKBP_BINARIES is not set: run make wheels where Go is")
         system, machine = target.split("-")
         binary = Path(self.directory, target, name).absolute()
+        flags = "-s -w" + (" -E blockbp_entry" if target == "linux-amd64" else "")  # as make wheels
         subprocess.run(
-            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "nometis", "-ldflags", "-s -w", "-o", str(binary), "./cmd/blockbp"],
+            ["go", "build", "-trimpath", "-buildvcs=false", "-tags", "nometis", "-ldflags", flags, "-o", str(binary), "./cmd/blockbp"],
             cwd=Path(self.root).parent,
             env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine},
             check=True,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/cli"
 	"github.com/blockbp/blockbp/internal/distributed"
+	_ "github.com/blockbp/blockbp/internal/limits"
 	"github.com/blockbp/blockbp/internal/machine"
 )
 

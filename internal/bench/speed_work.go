@@ -80,7 +80,7 @@ func (m modelShape) perKeptEdge() float64 { return m.states*m.states + 1 }
 // blockShape is what the work on a block depends on.
 type blockShape struct {
 	nodes, edges float64
-	messages     float64 // directed edges into the nodes
+	messages     float64 // directed edges into the nodes, and those along cut edges out of the block
 	outside      float64 // distinct nodes at the other ends of cut edges
 	groups       float64 // of edges, with a contribution each
 	keptEdges    float64 // edges of other groups: their beliefs are kept instead
@@ -89,7 +89,8 @@ type blockShape struct {
 // shapeOf measures block id of a partition.
 func (m modelShape) shapeOf(p *partition.Partition, id int32) blockShape {
 	b, outside := &p.Blocks[id], map[int32]bool{}
-	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: float64(len(b.In))}
+	messages := float64(len(b.In) + len(b.Out))
+	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: messages}
 	for _, group := range b.Groups {
 		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perKeptEdge() < m.contribution() {
 			shape.keptEdges += edges
@@ -155,8 +156,8 @@ func beliefWork(k float64) Work {
 func sweepsWork(m modelShape, b blockShape, sweeps float64) Work {
 	k := m.states
 	potentials := m.tableBytes(b.edges) + numberBytes*k*b.nodes
-	// Both messages of every edge are read and those into the block written; so are
-	// its beliefs, and those next to it read.
+	// Both messages of every edge are read and written; beliefs of the block are written, and those
+	// next to it read.
 	state := numberBytes * k * (2*b.edges + b.messages + 2*b.nodes + b.outside)
 	w := messageWork(k).times(b.messages).plus(beliefWork(k).times(b.nodes)).times(sweeps)
 	w.BlockBytes, w.NetworkBytes = sweeps*potentials+(sweeps-1)*state, state

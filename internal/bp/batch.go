@@ -103,7 +103,9 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 }
 
 // sendRun updates the messages lo ≤ i < hi out of the block.
-func (w *Workspace) sendRun(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+func (w *Workspace) sendRun(
+	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
+) (residual float64, err error) {
 	if w.uniform.on {
 		return w.sendUniform(net, st, block, lo, hi, damping)
 	}
@@ -111,7 +113,9 @@ func (w *Workspace) sendRun(net *Net, st *State, block *partition.Block, lo, hi 
 }
 
 // sendList is sendRun by lists. The first sum takes what nobody asks for: a held belief has none.
-func (w *Workspace) sendList(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+func (w *Workspace) sendList(
+	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
+) (residual float64, err error) {
 	b := &w.batch
 	b.begin(outOf(block))
 	for ; lo < hi; lo++ {

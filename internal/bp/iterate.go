@@ -148,7 +148,7 @@ func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *par
 			switch {
 			case moves:
 				began, over = o.Sweeps, 0
-			case relaxed:
+			case damping < 0:
 				relaxed, damping = false, 0
 				w.forecast.forget()
 			case !net.Counting.Facts.Dual:

@@ -3,6 +3,7 @@ package bp
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestOutwardVisitIsConsistent(t *testing.T) {
 				rng := source(500 + seed)
 				lo := 2 + int(seed%2)
 				p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), lo, 3), 1, 0)
-				for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed, false)), dualCounting(rng, g)} {
+				for _, c := range someNumbers(rng, g, seed) {
 					r := newBlockInference(t, p, c, nil, randomPartition(rng, g, 3))
 					r.logForm = seed == 5
 					r.solve(t)
@@ -66,6 +67,12 @@ func TestOutwardVisitIsConsistent(t *testing.T) {
 	if disagree == 0 {
 		t.Error("visits with messages into the block alone are consistent, too: nothing was tested")
 	}
+}
+
+// someNumbers are positive, tree-reweighted and random counting numbers.
+func someNumbers(rng *rand.Rand, g *graph.Graph, seed uint64) []*counting.Numbers {
+	trw := legal(counting.SampledTreeReweighted(g, seed, false))
+	return []*counting.Numbers{counting.Convex(g), trw, dualCounting(rng, g)}
 }
 
 func oneIf(b bool) int {
@@ -93,7 +100,8 @@ func untouched(t *testing.T, r *inference, before *State, b int32) {
 		}
 	}
 	for d := range int32(2 * g.NumEdges()) {
-		if v := g.Target(d); of[v] != b && of[g.Source(d)] != b && !slices.Equal(r.net.message(r.state, d, v), r.net.message(before, d, v)) {
+		if v := g.Target(d); of[v] != b && of[g.Source(d)] != b &&
+			!slices.Equal(r.net.message(r.state, d, v), r.net.message(before, d, v)) {
 			t.Errorf("the message of directed edge %d, outside, has changed", d)
 		}
 	}
@@ -111,7 +119,7 @@ func TestOutwardVisitsReachTheWholesFixedPoint(t *testing.T) {
 		if seed >= 6 {
 			observed = observe(seed, p.Card)
 		}
-		for _, c := range []*counting.Numbers{counting.Convex(g), legal(counting.SampledTreeReweighted(g, seed, false)), dualCounting(rng, g)} {
+		for _, c := range someNumbers(rng, g, seed) {
 			part := randomPartition(rng, g, 3)
 			whole := newBlockInference(t, p, c, observed, part)
 			whole.solve(t)

@@ -93,7 +93,9 @@ func (w *Workspace) updateUniform(net *Net, st *State, block *partition.Block, l
 }
 
 // sendUniform is sendRun without lists.
-func (w *Workspace) sendUniform(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+func (w *Workspace) sendUniform(
+	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
+) (residual float64, err error) {
 	u := &w.uniform.parts
 	w.uniform.take(outOf(block))
 	defer w.uniform.take(into(block))

@@ -77,6 +77,7 @@ func (a *app) check(f *checkFlags, args []string) error {
 			return err
 		}
 		if set != nil {
+			a.sets = append(a.sets, set)
 			for _, warning := range set.Warnings {
 				notes = append(notes, nameFlags(warning))
 			}

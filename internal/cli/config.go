@@ -114,6 +114,7 @@ func readConfig(verb, path string) (values map[string]any, lines map[string]int,
 	if err != nil {
 		return nil, nil, err
 	}
+	text = infile.Lines(text)
 	lines = map[string]int{}
 	line, counted, keys := 1, 0, 0 // newlines before a byte, and keys
 	var parser unstable.Parser

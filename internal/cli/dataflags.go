@@ -98,6 +98,7 @@ func (a *app) openData(paths []string, o dataset.Options) (*dataset.Set, error) 
 	if err != nil {
 		return nil, nameOption(err)
 	}
+	a.sets = append(a.sets, set)
 	for i, w := range set.Warnings {
 		set.Warnings[i] = nameFlags(w) // also for the notes of a run
 	}

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"sync"
@@ -50,15 +48,13 @@ func (e *events) send(event any) bool {
 	if e == nil {
 		return false
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(event); err != nil {
+	text, err := printable.EncodeResult(event, "")
+	if err != nil {
 		return false // of texts and numbers there is no error
 	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
-	_, _ = e.to.Write(append(printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), '\n')) // there is nobody to tell
+	_, _ = e.to.Write(append(text, '\n')) // there is nobody to tell
 	return true
 }
 

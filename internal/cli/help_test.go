@@ -25,7 +25,7 @@ var verbs = map[string][]string{
 	"plot":      {"tensorboard"},
 	"compare":   {"out", "json"},
 	"bench":     {"quick", "scale", "out", "json"},
-	"version":   {"json"},
+	"version":   {"json", "licences"},
 	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "suite", "only", "kept", "json"},
 }
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,13 +10,11 @@ import (
 
 // printJSON writes one object on one line of standard output.
 func (a *app) printJSON(v any) error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // no browser reads it
-	if err := encoder.Encode(v); err != nil {
+	text, err := printable.EncodeResult(v, "")
+	if err != nil {
 		return err
 	}
-	_, err := a.stdout.Write(append(printable.JSON(bytes.TrimSuffix(text.Bytes(), []byte("\n"))), '\n'))
+	_, err = a.stdout.Write(append(text, '\n'))
 	return err
 }
 

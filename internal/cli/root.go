@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/job"
@@ -33,6 +34,7 @@ type app struct {
 	declared       map[*cobra.Command][]func(args []string) []written
 	files          *files           // of the command that runs
 	opened         []*runfolder.Run // kept for this command until it ends
+	sets           []*dataset.Set   // as well
 	events         *events          // nil: standard error is for people
 	loud           *streams         // of a process that is muted beside another; else nil
 	saves          sync.Mutex       // held while an interruption has something to save
@@ -122,6 +124,9 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 				if closeErr := run.Close(); err == nil {
 					err = closeErr
 				}
+			}
+			for _, set := range a.sets {
+				set.Close()
 			}
 		}()
 		if verb, err := root.ExecuteContextC(ctx); err != nil {

@@ -10,7 +10,10 @@ import (
 // TestTortureAsksForOptions: attacks of package torture ask for no option that no command has.
 func TestTortureAsksForOptions(t *testing.T) {
 	known, option := map[string]bool{}, regexp.MustCompile(`--[a-z][a-z0-9-]*`)
-	for _, command := range []string{"train", "predict", "infer", "sample", "eval", "compare", "generate", "bench", "partition"} {
+	verbs := []string{
+		"train", "predict", "infer", "sample", "eval", "compare", "version", "partition", "generate", "bench",
+	}
+	for _, command := range verbs {
 		for _, name := range option.FindAllString(mustRun(t, command, "--help").stdout, -1) {
 			known[name] = true
 		}

@@ -140,6 +140,9 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 	if folder != nil {
 		defer folder.Close()
 	}
+	if p != nil {
+		defer p.Close()
+	}
 	if err = t.together(err); t.follows() {
 		if err == nil && !f.dryRun {
 			err = p.Follow(a.ctx, folder, t.together)
@@ -321,6 +324,7 @@ func (a *app) trainingTask(f *trainFlags, data []string, hopsGiven bool) (t job.
 		if err != nil {
 			return t, fmt.Errorf("--eval %s: %w", name, nameOption(err))
 		}
+		a.sets = append(a.sets, e.Set)
 		a.noteWarnings(e.Set)
 		if err := a.readsAlso(e.Set.Sources); err != nil {
 			return t, err

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	_ "embed"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -12,6 +14,11 @@ import (
 // release is the version of this source, for programs that were not built from a
 // module version, as go install PATH@VERSION does.
 const release = "v0.1.0"
+
+// notices are the licences of all that is linked into the program, as make licences writes them.
+//
+//go:embed notices.txt
+var notices string
 
 // build says what the program was built from.
 type build struct {
@@ -60,17 +67,25 @@ func (b build) String() string {
 func version() string { return readBuild().String() }
 
 func (a *app) versionCommand() *cobra.Command {
-	asJSON := false
+	asJSON, licences := false, false
 	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of blockbp and what it was built with",
-		Example: "  blockbp version --json",
+		Example: "  blockbp version --json\n  blockbp version --licences",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if licences && asJSON {
+				return usagef("version: --licences prints texts as they are; leave --json out")
+			}
+			if licences {
+				_, err := io.WriteString(a.stdout, notices)
+				return err
+			}
 			b := readBuild()
 			return a.print(asJSON, b, "blockbp %s, %s %s\n", b, b.Go, b.Platform)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON object")
+	cmd.Flags().BoolVar(&licences, "licences", false, "print the licences of all that is linked into blockbp")
 	return cmd
 }

@@ -7,6 +7,7 @@
 package infile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -90,4 +91,17 @@ func ReadIf(path, wanted string, most int64, allow func(size int64) error) ([]by
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it grows while it is read: wait until it is written")}
 	}
 	return text, nil
+}
+
+// Lines makes line feeds of carriage returns, in place, in a text whose lines end in these
+// alone, as spreadsheets still write for old Macintosh computers. Other texts stay as they are.
+func Lines(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') < 0 {
+		for i, c := range text {
+			if c == '\r' {
+				text[i] = '\n'
+			}
+		}
+	}
+	return text
 }

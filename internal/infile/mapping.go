@@ -4,15 +4,20 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
 // Mapping is a file's content. Where the system can do that, pages of it are read from the
 // disk when they are looked at, and forgotten when their memory is wanted: so a file may be
 // larger than all memory is. Nobody may cut the file short while it is in use.
+//
+// Close gives it back. Behind that stands the garbage collector, once nothing refers to the Mapping:
+// who looks at the bytes has to keep it, as they are no memory of Go's and keep nothing.
 type Mapping struct {
-	path  string
-	bytes []byte
+	bytes  []byte
+	mapped *region // nil: the bytes are memory of Go's
+	behind runtime.Cleanup
 }
 
 // CutError is a file that has become shorter while it was in use. A look at what is gone
@@ -42,18 +47,51 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 		return nil, err
 	}
 	defer file.Close()
-	if bytes := mapBytes(file, size, own); bytes != nil {
-		m := &Mapping{path, bytes}
-		mapped := &region{path, uintptr(unsafe.Pointer(&bytes[0])), uintptr(len(bytes)), own}
-		regions.Store(mapped, nil)
-		runtime.AddCleanup(m, func(bytes []byte) {
-			regions.Delete(mapped)
-			unmap(bytes)
-		}, bytes)
+	if m := take(path, own, func() []byte { return mapBytes(file, size, own) }); m != nil {
 		return m, nil
 	}
 	bytes, err := ReadIf(path, wanted, size, allow)
-	return &Mapping{path, bytes}, err
+	return &Mapping{bytes: bytes}, err
+}
+
+// Blank returns zeros that may be changed, of which the system makes pages when they are touched.
+func Blank(bytes int) *Mapping {
+	if m := take("", false, func() []byte { return mapBlank(bytes) }); m != nil {
+		return m
+	}
+	return &Mapping{bytes: make([]byte, bytes)}
+}
+
+// mostMaps is how many there are at a time, half of what Linux allows a process. Go needs maps as well,
+// and ends the program where it finds none left. A file beyond that is read.
+var mostMaps int64 = 1 << 15
+
+// inUse counts those that there are.
+var inUse atomic.Int64
+
+// take makes a Mapping of what is mapped; nil: it cannot be.
+func take(path string, own bool, mapped func() []byte) *Mapping {
+	var bytes []byte
+	if inUse.Add(1) <= mostMaps {
+		bytes = mapped()
+	}
+	if bytes == nil {
+		inUse.Add(-1)
+		return nil
+	}
+	m := &Mapping{bytes: bytes, mapped: &region{path, bytes, own}}
+	regions.Store(m.mapped, nil)
+	m.behind = runtime.AddCleanup(m, (*region).giveBack, m.mapped)
+	return m
+}
+
+// Close gives the mapping back. Nobody may look at its bytes any more.
+func (m *Mapping) Close() {
+	if m.mapped != nil {
+		m.behind.Stop()
+		m.mapped.giveBack()
+	}
+	*m = Mapping{}
 }
 
 // Begin comes before looks at the bytes; what it returns is for End, which is deferred.
@@ -73,9 +111,20 @@ func (m *Mapping) End(before bool) {
 
 // region is where a file is mapped.
 type region struct {
-	path        string
-	first, size uintptr
-	own         bool // bytes may have been changed
+	path  string
+	bytes []byte
+	own   bool // bytes may have been changed
+}
+
+func (r *region) holds(address uintptr) bool {
+	return address-uintptr(unsafe.Pointer(&r.bytes[0])) < uintptr(len(r.bytes))
+}
+
+func (r *region) giveBack() {
+	regions.Delete(r)
+	forgetSpares(r)
+	unmap(r.bytes)
+	inUse.Add(-1)
 }
 
 // regions are those of all files that are mapped: *region to nil.
@@ -87,7 +136,7 @@ func Cut(panicked any) *CutError {
 	cut, _ := panicked.(*CutError)
 	if at, ok := panicked.(interface{ Addr() uintptr }); ok {
 		regions.Range(func(r, _ any) bool {
-			if r := r.(*region); at.Addr()-r.first < r.size {
+			if r := r.(*region); r.holds(at.Addr()) {
 				cut = &CutError{r.path}
 			}
 			return cut == nil
@@ -96,19 +145,6 @@ func Cut(panicked any) *CutError {
 	return cut
 }
 
-var (
-	keptMutex sync.Mutex
-	kept      []*Mapping
-)
-
-// Keep keeps the mapping until the program ends, for those who share its memory and do not
-// know when they are done.
-func (m *Mapping) Keep() {
-	keptMutex.Lock()
-	defer keptMutex.Unlock()
-	kept = append(kept, m)
-}
-
-// Bytes returns the content, which must not be changed but of MapOwn. It is there for as long as the
-// mapping is in use: runtime.KeepAlive says so after the last look at the bytes.
+// Bytes returns the content, which must not be changed but of MapOwn and Blank. It is there for as long as
+// the mapping is in use: runtime.KeepAlive says so after the last look at the bytes.
 func (m *Mapping) Bytes() []byte { return m.bytes }

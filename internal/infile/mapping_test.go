@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 )
 
 // TestMap: a mapping has the bytes of the file; empty files, folders and missing files end as when
@@ -87,7 +89,7 @@ func TestCutElsewhere(t *testing.T) {
 		do()
 		return nil
 	}
-	for _, do := range []func(){func() { panic("a slip") }, func() { none.path = "" }} {
+	for _, do := range []func(){func() { panic("a slip") }, func() { none.bytes = nil }} {
 		if r := panicked(do); r == nil || Cut(r) != nil {
 			t.Errorf("%v is said to be %v", r, Cut(r))
 		}
@@ -100,11 +102,82 @@ func TestCutElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Keep()
+	defer m.Close()
 	if err := os.Truncate(path, 10); err != nil || runtime.GOOS != "linux" {
 		t.Skip("skipped: files in use cannot be cut here, or that does no harm")
 	}
 	if cut := Cut(panicked(func() { m.Bytes()[1<<19]++ })); cut == nil || cut.Path != path {
 		t.Errorf("a look at what is gone is %v", cut)
+	}
+}
+
+// TestMappingsEnd: a mapping ends with Close, a second time too, or with the last who refers to it; and so does
+// what is known of its numbers.
+func TestMappingsEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, make([]byte, 1<<16), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := inUse.Load()
+	open := func() *Mapping {
+		m, err := MapOwn(path, "a file", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := unsafe.Slice((*float64)(unsafe.Pointer(&m.Bytes()[0])), 1<<13)
+		Spare(x, nil)
+		return m
+	}
+	known := func() (n int) {
+		sparesMutex.Lock()
+		defer sparesMutex.Unlock()
+		return len(spares)
+	}
+	m := open()
+	if m.mapped == nil {
+		t.Skip("skipped: this system maps no files")
+	}
+	m.Close()
+	if m.Close(); inUse.Load() > before || len(m.Bytes()) > 0 || known() > 0 {
+		t.Errorf("%d maps after Close, %d lists of numbers", inUse.Load()-before, known())
+	}
+	for range 10 {
+		open()
+	}
+	for range 1000 {
+		if runtime.GC(); inUse.Load() <= before && known() == 0 { // others may have been left by other tests
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if inUse.Load() > before || known() > 0 {
+		t.Errorf("%d maps are left that nobody refers to, and %d lists of numbers", inUse.Load()-before, known())
+	}
+}
+
+// TestMapsAreBounded: beyond so many maps, files are read, and blank memory is Go's.
+func TestMapsAreBounded(t *testing.T) {
+	defer func(most int64) { mostMaps = most }(mostMaps)
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("bytes"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mostMaps = 0
+	asked := 0
+	for range 5 {
+		m, err := Map(path, "a file", func(int64) error { asked++; return nil })
+		if err != nil || string(m.Bytes()) != "bytes" {
+			t.Fatal(err)
+		}
+		defer m.Close()
+	}
+	if asked != 5 {
+		t.Errorf("%d files are read, want 5", asked)
+	}
+	if m := Blank(10); m.mapped != nil || len(m.Bytes()) != 10 {
+		t.Error("one more map is made")
+	}
+	if _, err := Map(path, "a file", func(int64) error { return errors.New("too large") }); err == nil {
+		t.Error("a file is read that may not be")
 	}
 }

@@ -27,15 +27,10 @@ func mapBytes(file *os.File, size int64, own bool) []byte {
 
 func unmap(bytes []byte) { _ = unix.Munmap(bytes) }
 
-// Blank returns zeros, of which the system makes pages when they are touched. They are there until the
-// program ends, for those who share them and do not know when they are done.
-func Blank(bytes int) []byte {
-	if bytes == 0 {
-		return nil
-	}
+func mapBlank(bytes int) []byte {
 	blank, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
-		return make([]byte, bytes)
+		return nil // as for no bytes
 	}
 	return blank
 }

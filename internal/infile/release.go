@@ -1,6 +1,7 @@
 package infile
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"unsafe"
@@ -31,11 +32,18 @@ func Spare[T float32 | float64](x []T, again func(lo, hi int)) {
 	}
 }
 
-// mappedOwn reports whether memory is that of a MapOwn file, which is never unmapped: see Mapping.Keep.
+// forgetSpares forgets those of a file that is given back.
+func forgetSpares(r *region) {
+	sparesMutex.Lock()
+	defer sparesMutex.Unlock()
+	maps.DeleteFunc(spares, func(at unsafe.Pointer, _ *spare) bool { return r.holds(uintptr(at)) })
+}
+
+// mappedOwn reports whether memory is that of a MapOwn file.
 func mappedOwn(at unsafe.Pointer) (own bool) {
 	regions.Range(func(r, _ any) bool {
 		x := r.(*region)
-		own = x.own && uintptr(at)-x.first < x.size
+		own = x.own && x.holds(uintptr(at))
 		return !own
 	})
 	return own

@@ -19,7 +19,7 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Keep()
+	defer m.Close()
 	mapped := unsafe.Slice((*float32)(unsafe.Pointer(&m.Bytes()[8])), n)
 	for name, x := range map[string][]float32{"mapped": mapped, "memory": make([]float32, n)} {
 		change := func(lo, hi int) {

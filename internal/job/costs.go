@@ -93,7 +93,7 @@ func readCosts(path string, types []crf.NodeType) (*Costs, error) {
 		return nil, err
 	}
 	known := statesOf(types)
-	r := csv.NewReader(bytes.NewReader(text))
+	r := csv.NewReader(bytes.NewReader(infile.Lines(text)))
 	r.TrimLeadingSpace = true
 	header, err := r.Read()
 	if err != nil || len(header) < 2 {

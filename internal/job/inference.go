@@ -174,12 +174,13 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 			idle <- a
 		})
 	}()
-	err := w.take(ctx, e, results, ended, use)
-	cancel()
-	if failure := <-ended; failure != nil {
-		panic(failure)
-	}
-	return err
+	defer func() { // also where use panics: nobody may be at work on what others close
+		cancel()
+		if failure := <-ended; failure != nil {
+			panic(failure)
+		}
+	}()
+	return w.take(ctx, e, results, ended, use)
 }
 
 // take uses the results in their order. What ended has to say is left in it.

@@ -77,7 +77,7 @@ func readPalette(path string) ([]color.RGBA, error) {
 	case strings.EqualFold(filepath.Ext(path), ".png"):
 		return paletteOfPicture(path, data)
 	}
-	return paletteOfText(path, data)
+	return paletteOfText(path, infile.Lines(data))
 }
 
 func paletteOfPicture(path string, data []byte) ([]color.RGBA, error) {

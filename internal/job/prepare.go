@@ -161,6 +161,9 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	return p, nil
 }
 
+// Close gives the files of Options.Spill back. Problem must not be used any more.
+func (p *Prepared) Close() { p.pool.Close() }
+
 // standardise puts features on one scale, if that is wanted, and weights to begin with.
 func (p *Prepared) standardise(ctx context.Context) (err error) {
 	if !p.Options.Standardise {
@@ -198,7 +201,7 @@ func (p *Prepared) copyScaled(ctx context.Context) (err error) {
 		if err := parallel.Ended(ctx); err != nil {
 			return err
 		}
-		var space *spill.Space // of features that may be in use until the program ends
+		var space *spill.Space
 		if p.pool != nil {
 			if space, err = p.pool.Reserve(p.scale.Room(in)); err != nil {
 				return err
@@ -224,6 +227,9 @@ func (p *Prepared) original(m *crf.Model) *crf.Model {
 // problem is what the learner is to minimise, with counting numbers in a pool, if there is one.
 func (o *Options) problem(ctx context.Context, t *Task, pool *spill.Pool) (learn.Problem, error) {
 	problem := learn.Problem{Data: Instances(t.Set, o.NoEdges)}
+	if err := checkMagnitudes(t.Set); err != nil {
+		return problem, err
+	}
 	samples := 0.0 // N of the objective
 	for _, in := range problem.Data {
 		samples += in.Weight() * float64(len(in.Samples()))
@@ -273,9 +279,8 @@ func (p *Prepared) checkMemory() (err error) {
 // allow refuses a training that would take more than it may on these data, with the
 // numbers of the data that are the cause.
 func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
-	allowed := set.Allowed(asked)
+	allowed, cause := set.Allowed(asked)
 	err := forecast.Within(allowed)
-	cause := set.Cause()
 	switch {
 	case err == nil || cause == "":
 		return err

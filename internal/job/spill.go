@@ -8,8 +8,7 @@ import (
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// spilled returns what makes the same counting numbers in a pool: nobody knows how long they are in
-// use.
+// spilled returns what makes the same counting numbers in a pool, which has to be there for as long as they.
 func spilled(make counting.Func, pool *spill.Pool) counting.Func {
 	var lock sync.Mutex
 	moved := map[*counting.Numbers]bool{}

@@ -43,6 +43,7 @@ type Matrix struct {
 	Columns int
 	Double  []float64
 	Single  []float32
+	Owner   *infile.Mapping // of the memory that they lie in; nil: it is Go's
 }
 
 func (m *Matrix) rowBytes() int {
@@ -263,13 +264,18 @@ func (f *features) room(rows int) (m Matrix) {
 		return m
 	}
 	m.Columns = f.Columns
-	switch n := rows * f.Columns; {
+	n, size := rows*f.Columns, 8
+	if f.Type == "float32" {
+		size = 4
+	}
+	m.Owner = infile.Blank(n * size)
+	switch first := unsafe.Pointer(unsafe.SliceData(m.Owner.Bytes())); {
 	case n == 0:
 		m.Double = []float64{}
-	case f.Type == "float32":
-		m.Single = unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(infile.Blank(4*n)))), n)
+	case size == 4:
+		m.Single = unsafe.Slice((*float32)(first), n)
 	default:
-		m.Double = unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(infile.Blank(8*n)))), n)
+		m.Double = unsafe.Slice((*float64)(first), n)
 	}
 	return m
 }

@@ -219,7 +219,8 @@ func checkOutgoing(t fataler, p *partition.Partition, b int) {
 	}
 	for i, d := range block.Out {
 		if block.OutSource[i] != p.Graph.Source(d) || block.Edges[block.OutEdge[i]] != d>>1 {
-			t.Fatalf("block %d: directed edge %d out is said to be edge %d, from %d", b, d, block.Edges[block.OutEdge[i]], block.OutSource[i])
+			e := block.Edges[block.OutEdge[i]]
+			t.Fatalf("block %d: directed edge %d out is said to be edge %d, from %d", b, d, e, block.OutSource[i])
 		}
 	}
 }

@@ -43,9 +43,9 @@ func escape(text, kept string) string {
 	return b.String()
 }
 
-// JSON is a JSON text in which what Line escapes is, within strings, escaped as JSON
+// escapeJSON is a JSON text in which what Line escapes is, within strings, escaped as JSON
 // has it. encoding/json does so for some of it only.
-func JSON(text []byte) []byte {
+func escapeJSON(text []byte) []byte {
 	hidden := func(r rune) bool { return r >= 0x7f && !strconv.IsPrint(r) }
 	if bytes.IndexFunc(text, hidden) < 0 {
 		return text

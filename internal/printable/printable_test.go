@@ -56,7 +56,10 @@ func FuzzPrintable(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := printable.JSON(before)
+		after, err := printable.Encode(text, "")
+		if err != nil {
+			t.Fatal(err)
+		}
 		if line := printable.Line(string(after)); line != string(after) {
 			t.Fatalf("JSON of %q is %q", text, after)
 		}

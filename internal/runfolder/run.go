@@ -1,8 +1,6 @@
 package runfolder
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -243,31 +241,20 @@ func (run *Run) Via(name string, fill func(path string) error) error {
 }
 
 // WriteJSON writes v, indented, as the file called name, in the manner of
-// WriteFile. Numbers that may be NaN or infinite need the type Float.
+// WriteFile. NaN and infinities are written as null, which the type Float reads as NaN.
 func (run *Run) WriteJSON(name string, v any) error {
-	text, err := encode(v)
+	text, err := printable.EncodeResult(v, indent)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", run.Path(name), err)
 	}
 	return run.WriteFile(name, func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := w.Write(append(text, '\n'))
 		return err
 	})
 }
 
-// encode is v as indented JSON.
-func encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(v)
-	var unsupported *json.UnsupportedValueError
-	if errors.As(err, &unsupported) {
-		return nil, fmt.Errorf("%w; JSON has no such number, use runfolder.Float", err)
-	}
-	return printable.JSON(text.Bytes()), err
-}
+// indent is that of the JSON files of a run.
+const indent = "  "
 
 // PlotFolder is the folder of the figures inside a run folder.
 const PlotFolder = "plots"

@@ -230,9 +230,16 @@ func TestWriteJSON(t *testing.T) {
 	if !math.IsNaN(float64(out.Value)) || !math.IsNaN(float64(out.Bound)) || out.Best != in.Best {
 		t.Errorf("read back %+v", out)
 	}
-	err = run.WriteJSON("bad.json", map[string]float64{"x": math.NaN()})
-	if err == nil || !strings.Contains(err.Error(), "runfolder.Float") || !strings.Contains(err.Error(), "bad.json") {
+	plain := map[string]float64{"x": math.NaN()}
+	if err := run.WriteJSON("result.json", plain); err != nil {
 		t.Errorf("plain NaN: %v", err)
+	}
+	if text, err := os.ReadFile(run.Path("result.json")); err != nil || string(text) != "{\n  \"x\": null\n}\n" {
+		t.Errorf("plain NaN is %q, %v", text, err)
+	}
+	// What a run goes on from must not come back as another number.
+	if err := run.WriteSealed("state.json", plain); err == nil || !strings.Contains(err.Error(), "state.json") {
+		t.Errorf("plain NaN, sealed: %v", err)
 	}
 	run.Close()
 	onlyFile(t, run.Dir(), "result.json")

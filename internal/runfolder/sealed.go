@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/printable"
 )
 
 // What stands at the end of a sealed file, around the eight digits of its checksum: the
@@ -20,13 +22,14 @@ const (
 )
 
 // WriteSealed is WriteJSON for an object with fields, which gets a checksum of itself as
-// its last entry: what a resumed run does follows from such files.
+// its last entry: what a resumed run does follows from such files, so that a number which
+// JSON cannot hold is an error unless it is a Float.
 func (run *Run) WriteSealed(name string, v any) error {
-	text, err := encode(v)
+	text, err := printable.Encode(v, indent)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", run.Path(name), err)
 	}
-	body, ok := bytes.CutSuffix(text, []byte("\n"+objectEnd))
+	body, ok := bytes.CutSuffix(append(text, '\n'), []byte("\n"+objectEnd))
 	if !ok {
 		panic(fmt.Sprintf("runfolder: %s has no object with fields to seal", name))
 	}

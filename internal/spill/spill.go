@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/machine"
@@ -22,10 +23,13 @@ type Number interface{ int32 | float32 | float64 }
 // alignment of arrays, in bytes: a line of the cache.
 const alignment = 64
 
-// Space is a file that arrays lie in. nil stands for memory.
+// Space is a file that arrays lie in. nil stands for memory. Close gives it back; behind that stands the
+// garbage collector, once nothing refers to the Space, as arrays themselves do not.
 type Space struct {
-	bytes []byte // all of it
-	free  []byte
+	bytes  []byte // all of it
+	free   []byte
+	behind runtime.Cleanup
+	pool   *Pool // that it is a part of, or nil
 }
 
 // Room returns what an array of n elements takes of a Space, in bytes.
@@ -66,15 +70,18 @@ func Reserve(folder string, bytes int64) (*Space, error) {
 	if err != nil {
 		return nil, &Error{folder, bytes, err}
 	}
-	return &Space{mapped, mapped}, nil
+	s := &Space{bytes: mapped, free: mapped}
+	s.behind = runtime.AddCleanup(s, unmap, mapped)
+	return s, nil
 }
 
 // Pool makes Spaces in a folder that lie in few files, as the system maps only so many. They are
-// there until the program ends.
+// there until Close, or until nothing refers to any of them or to the Pool.
 type Pool struct {
 	Folder string
 	// Bytes is what its files take.
 	Bytes int64
+	files []*Space
 	free  []byte
 }
 
@@ -88,11 +95,22 @@ func (p *Pool) Reserve(bytes int64) (*Space, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Bytes, p.free = p.Bytes+int64(len(s.bytes)), s.bytes
+		p.Bytes, p.free, p.files = p.Bytes+int64(len(s.bytes)), s.bytes, append(p.files, s)
 	}
-	s := &Space{free: p.free[:bytes]}
+	s := &Space{free: p.free[:bytes], pool: p}
 	p.free = p.free[bytes:]
 	return s, nil
+}
+
+// Close gives the files back. Arrays of its Spaces must not be looked at any more.
+func (p *Pool) Close() {
+	if p == nil {
+		return
+	}
+	for _, file := range p.files {
+		file.Close()
+	}
+	p.files, p.free = nil, nil
 }
 
 // Zeros returns n zeros of a Space, or where s is nil of memory. More than was reserved is a panic.
@@ -135,6 +153,7 @@ func Copy[T Number](s *Space, x []T) []T {
 // Close gives the file back. Arrays of the Space must not be looked at any more.
 func (s *Space) Close() {
 	if s != nil && s.bytes != nil {
+		s.behind.Stop()
 		unmap(s.bytes)
 		s.bytes, s.free = nil, nil
 	}

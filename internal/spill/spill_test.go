@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -131,4 +132,52 @@ func TestPagesAreBounded(t *testing.T) {
 	if n := testing.AllocsPerRun(3, func() { want(mostPieces) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// TestPoolEnds: files of a pool are there until it is closed, or while something refers to one of its Spaces.
+func TestPoolEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("skipped: only Linux tells of maps; the test runs there")
+	}
+	folder := t.TempDir()
+	mapped := func() int {
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(maps), folder)
+	}
+	reserve := func() (*Pool, *Space) {
+		p := &Pool{Folder: folder}
+		var s *Space
+		for range 3 {
+			var err error
+			if s, err = p.Reserve(poolFile); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return p, s
+	}
+	p, _ := reserve()
+	if n := mapped(); n == 0 {
+		t.Error("nothing is mapped")
+	}
+	p.Close()
+	if p.Close(); mapped() > 0 {
+		t.Errorf("%d maps are left of a closed pool", mapped())
+	}
+	_, s := reserve()
+	runtime.GC()
+	runtime.GC()
+	if x := Zeros[float64](s, 8); x[7] != 0 || mapped() == 0 {
+		t.Error("a Space does not keep its pool")
+	}
+	runtime.KeepAlive(s)
+	for range 1000 {
+		if runtime.GC(); mapped() == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("%d maps are left that nobody refers to", mapped())
 }

@@ -344,6 +344,9 @@ func (c *columns) features(f *crf.Features, space *spill.Space) crf.Features {
 	if err != nil {
 		panic("standardise: " + err.Error()) // |x − mean|/deviation is at most √rows
 	}
+	if space != nil {
+		scaled.Data().Owner = space
+	}
 	return scaled
 }
 

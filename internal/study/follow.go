@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -16,7 +15,7 @@ import (
 )
 
 // follower is the paper's Algorithm 2 on a small model, written out: learn.Fit keeps
-// no pairwise beliefs, and theorem 1 is about all of τ_t. A test holds its weights
+// no pairwise beliefs, and the theorems are about all of τ_t. A test holds its weights
 // against learn.Fit.
 type follower struct {
 	problem     learn.Problem
@@ -33,6 +32,7 @@ type follower struct {
 	edgeAt       []int
 	data         []float64 // [weights] w̄
 	gradient     []float64
+	unsettled    int // inferences that did not converge
 }
 
 const (
@@ -40,13 +40,18 @@ const (
 	// is all that is left.
 	followTolerance = 1e-13
 	followSweeps    = 2000
+	// unsettledResidual is that of an inference that has more than rounding left.
+	unsettledResidual = 1e-11
 )
 
 func newFollower(p learn.Problem, part *partition.Partition) (*follower, error) {
 	in := p.Data[0]
 	f := &follower{problem: p, in: in, model: p.Model.Clone(), part: part, whole: partition.Whole(in.Graph)}
-	var err error
-	if f.net, err = bp.NewNet(in.Graph, in.Cards(), counting.Convex(in.Graph), nil); err != nil {
+	numbers, err := p.Counting.Of(in.Graph)
+	if err != nil {
+		return nil, err
+	}
+	if f.net, err = bp.NewNet(in.Graph, in.Cards(), numbers, nil); err != nil {
 		return nil, err
 	}
 	f.state, f.exact = bp.NewState(f.net), bp.NewState(f.net)
@@ -81,8 +86,13 @@ func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block)
 	if err := f.space.Prepare(f.net, block); err != nil {
 		return err
 	}
-	if _, err := f.space.Iterate(context.Background(), f.net, state, block, bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps}); err != nil {
+	limits := bp.Limits{Tolerance: followTolerance, MaxSweeps: followSweeps, Outward: true}
+	outcome, err := f.space.Iterate(context.Background(), f.net, state, block, limits)
+	if err != nil {
 		return err
+	}
+	if !(outcome.Residual <= unsettledResidual) {
+		f.unsettled++
 	}
 	for p, s := range block.Nodes {
 		f.space.NodeBelief(tau[f.nodeAt[s]:f.nodeAt[s+1]], f.net, state, block, p)
@@ -96,16 +106,19 @@ func (f *follower) infer(tau []float64, state *bp.State, block *partition.Block)
 }
 
 // aggregate sets the gradient (9), M τ − w̄ + l2 θ.
-func (f *follower) aggregate() {
+func (f *follower) aggregate() { f.gradientOf(f.gradient, f.tau) }
+
+// gradientOf writes M τ − w̄ + l2 θ for any beliefs into dst.
+func (f *follower) gradientOf(dst, tau []float64) {
 	for i, w := range f.model.Weights {
-		f.gradient[i] = f.problem.L2*w - f.data[i]
+		dst[i] = f.problem.L2*w - f.data[i]
 	}
 	for s := range f.in.Graph.NumNodes() {
-		f.adjoint.AddNode(f.gradient, f.model, f.in, int32(s), f.tau[f.nodeAt[s]:f.nodeAt[s+1]])
+		f.adjoint.AddNode(dst, f.model, f.in, int32(s), tau[f.nodeAt[s]:f.nodeAt[s+1]])
 	}
-	f.adjoint.ReleaseAll(f.gradient, f.model, f.in)
+	f.adjoint.ReleaseAll(dst, f.model, f.in)
 	for e := range f.in.Graph.NumEdges() {
-		f.adjoint.AddEdge(f.gradient, f.model, f.in, int32(e), f.tau[f.edgeAt[e]:f.edgeAt[e+1]])
+		f.adjoint.AddEdge(dst, f.model, f.in, int32(e), tau[f.edgeAt[e]:f.edgeAt[e+1]])
 	}
 }
 

@@ -101,10 +101,15 @@ type ImagePoint struct {
 // effort is what the run had taken.
 func (p ImagePoint) effort() Effort { return Effort{p.Iteration, p.Passes, p.Gradients, p.Seconds} }
 
-// openImages reads images of a list, the first ones if there are more.
-func openImages(ctx context.Context, data, features, list string, images int, recipe *dataset.Set) (*dataset.Set, error) {
+// openImages reads images of a list, the first ones if there are more, with these features of edges.
+func openImages(
+	ctx context.Context, data, features, list, edges string, images int, recipe *dataset.Set,
+) (*dataset.Set, error) {
 	// As in the paper: what is right or below has a weight of its own.
-	o := dataset.Options{Kind: dataset.KindImages, List: list, FeatureDir: features, Edges: dataset.EdgesBins, Directed: true}
+	o := dataset.Options{
+		Kind: dataset.KindImages, List: list, FeatureDir: features,
+		Edges: edges, Directed: edges == dataset.EdgesBins,
+	}
 	if recipe != nil {
 		o.Schema, o.Recipe, o.Edges, o.Directed = &recipe.Schema, &recipe.Recipe, "", false
 	}
@@ -389,7 +394,7 @@ type imageContestant struct {
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
-	set, err := openImages(ctx, p.Data, p.Features, p.List, p.Images, nil)
+	set, err := openImages(ctx, p.Data, p.Features, p.List, dataset.EdgesBins, p.Images, nil)
 	if err != nil {
 		return nil, err
 	}

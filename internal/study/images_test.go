@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -72,7 +73,7 @@ func TestImages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	folder := must(OpenFolder(dir))
 	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
-	if len(o.NotRun) != 0 || len(o.Claims) != 4 {
+	if len(o.NotRun) != 0 || len(o.Claims) != 5 {
 		t.Errorf("outcome %+v", o)
 	}
 	c := must(result[ImageComparison](must(readAll([]*Study{fig5()}, s, folder)), imagePart(s)))
@@ -99,14 +100,16 @@ func TestImages(t *testing.T) {
 	if p := c.Pseudo; p.Status != learn.Converged || !(p.Objective > least) || !(p.Seconds > 0) {
 		t.Errorf("pseudo-likelihood %+v, the optimum is %v", *p, least)
 	}
-	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples.png", "table1/iterations.csv"} {
+	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.png", "fig6/samples-contrast.png", "table1/iterations.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	x := must(result[Segmentation](must(readAll([]*Study{fig6()}, s, folder)), segmentationPart(s)))
-	if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
-		t.Errorf("%d test images, %d pixels, accuracy %v", x.TestImages, x.Pixels, x.Accuracy)
+	for _, edges := range []string{dataset.EdgesBins, dataset.EdgesContrast} {
+		x := must(result[Segmentation](must(readAll([]*Study{fig6()}, s, folder)), segmentationPart(s, edges)))
+		if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
+			t.Errorf("%s: %d test images, %d pixels, accuracy %v", edges, x.TestImages, x.Pixels, x.Accuracy)
+		}
 	}
 }
 

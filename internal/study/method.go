@@ -91,11 +91,14 @@ func variants() []Method {
 	all := []Method{random}
 	for _, k := range []int{1, 2, 5} {
 		m := bbpl(paperBlocks)
-		m.Name, m.Sweeps, m.Tolerance = fmt.Sprintf("BBPL, k = %d", k), k, neverTolerance
+		m.Name, m.Sweeps, m.Tolerance = sweepsName(k), k, neverTolerance
 		all = append(all, m)
 	}
 	return all
 }
+
+// sweepsName is how BBPL with k sweeps a visit is called.
+func sweepsName(k int) string { return fmt.Sprintf("BBPL, k = %d", k) }
 
 // gradientCost is what a gradient pass, with the grounding and the exponentials
 // that go with it, is taken to cost in message passes where a single number is

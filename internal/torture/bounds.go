@@ -99,7 +99,7 @@ func greedy() (all []appetite) {
 			t.write("d/0.npz", chain([]int{0, 2, 1}))
 		}, dataLines("d"), ""})
 	}
-	for _, node := range []string{"70000000", "2147483647", "1e300"} {
+	for _, node := range []string{"10000000", "70000000", "2147483647", "1e300"} {
 		all = append(all, appetite{"a feature of index " + node, func(t *trial) {
 			t.write("nodes.tsv", fmt.Appendf(nil, "a\t0\ttrain\t0 %s\nb\t1\ttrain\t1\n", node))
 			t.write("edges.tsv", []byte("a\tb\n"))

@@ -85,6 +85,7 @@ func (c *campaign) attack(a attack, left int) error {
 	if err != nil {
 		return err
 	}
+	c.ends = c.ends.Add(time.Since(began)) // which counts trials alone
 	o := &outcome{attack: a, wanted: a.full}
 	if c.short {
 		o.wanted = a.short
@@ -96,7 +97,7 @@ func (c *campaign) attack(a attack, left int) error {
 	if a.alone {
 		workers = 1
 	}
-	ends := began.Add(c.allotted(a))
+	ends := time.Now().Add(c.allotted(a))
 	var mu sync.Mutex
 	next := first
 	take := func() (n int, ok bool) {

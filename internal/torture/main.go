@@ -28,12 +28,15 @@ import (
 )
 
 // attacks are all classes, in the order of the table.
-var attacks = []attack{kills, disks, flips, outputs, malformed, pairs, bounds, growth, cancels, numbers, meanings}
+var attacks = []attack{
+	kills, disks, flips, outputs, malformed, pairs, bounds, magnitudes, numbers, meanings, readers, limits, claims,
+	growth, cancels, leaks,
+}
 
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of everything drawn")
-	flag.DurationVar(&o.time, "time", 0, "time for all attacks together, beside what prepares them (default 15m, or 100s with -short)")
+	flag.DurationVar(&o.time, "time", 0, "time for all attacks together, beside what prepares them (default 15m, or 120s with -short)")
 	flag.BoolVar(&o.short, "short", false, "a few trials of every attack")
 	flag.StringVar(&o.only, "only", "", "attacks to try, separated by commas (default all: "+strings.Join(names(), ", ")+")")
 	flag.IntVar(&o.trial, "trial", -1, "with -only ATTACK: this trial alone")
@@ -43,7 +46,7 @@ func main() {
 	flag.Parse()
 	switch {
 	case o.time == 0 && o.short:
-		o.time = 100 * time.Second
+		o.time = 120 * time.Second
 	case o.time == 0:
 		o.time = 15 * time.Minute
 	}
@@ -90,6 +93,10 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	if o.blockbp == "" {
 		o.blockbp = filepath.Join(work, "blockbp")
 		build := exec.CommandContext(ctx, "go", "build", "-o", o.blockbp, "./cmd/blockbp")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are built
+		if runtime.GOARCH == "amd64" {
+			build.Args = slices.Insert(build.Args, 2, "-ldflags", "-E blockbp_entry")
+		}
 		if out, err := build.CombinedOutput(); err != nil {
 			return false, fmt.Errorf("%v: %s (run this at the root of the module, or give -blockbp)", build, out)
 		}

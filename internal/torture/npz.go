@@ -15,7 +15,7 @@ import (
 // the data fit the shape.
 type array struct {
 	name  string
-	descr string // <i4, <i8, <f4, <f8
+	descr string // <i4, <i8, <u8, <f4, <f8
 	shape []int
 	data  []float64
 }
@@ -41,6 +41,11 @@ func (a *array) npy() []byte {
 			value = int32(clampTo(x, math.MaxInt32))
 		case "<i8":
 			value = int64(clampTo(x, 1<<62))
+		case "<u8":
+			value = uint64(math.MaxUint64)
+			if x = clampTo(x, math.MaxFloat64); x < math.MaxUint64 {
+				value = uint64(max(x, 0))
+			}
 		}
 		_ = binary.Write(&out, binary.LittleEndian, value)
 	}

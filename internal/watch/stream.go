@@ -109,11 +109,11 @@ func (s *stream) look(send func(text []byte) error) error {
 
 // event sends one event.
 func (s *stream) event(name string, v any, send func(text []byte) error) error {
-	text, err := json.Marshal(v)
+	text, err := printable.EncodeResult(v, "")
 	if err != nil {
 		return err
 	}
-	return send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, printable.JSON(text)))
+	return send(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", name, text))
 }
 
 // changed sends an event if it is not the one that was sent last.

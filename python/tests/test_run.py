@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -77,17 +78,54 @@ def test_a_crash_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             GridCRF().fit(*stripes(2))
 
 
-def test_many_fits_leave_no_file() -> None:
-    """200 fits in a row leave no file, no process and no open file."""
-    before = leftovers()
+def kept() -> dict[str, int]:
+    """Count what this process has, and has on disk."""
+    maps, files, status = (Path("/proc/self") / name for name in ("maps", "fd", "status"))
+    lines = maps.read_text().splitlines()
+    return {
+        "maps": len(lines),
+        "open files": len(os.listdir(files)),
+        "deleted files": sum(line.endswith("(deleted)") for line in lines) + sum(os.path.realpath(f).endswith("(deleted)") for f in files.iterdir()),
+        "threads": threading.active_count(),
+        "processes": len(children(os.getpid())),
+        "folders": len(leftovers()),
+        "KiB in memory": int(status.read_text().split("VmRSS:")[1].split()[0]),
+    }
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="what a process has is looked up in /proc")
+def test_calls_leave_nothing(tmp_path: Path) -> None:
+    """Many calls of every kind in a row leave no file, no process, no thread, no map and no memory.
+
+    BLOCKBP_SOAK says how many there are.
+    """
     X, y = stripes(2, 3, 3)
-    handles = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-    for _ in range(200):
-        GridCRF(options={"no_edges": True, "report": False}).fit(X, y)
-    assert leftovers() == before
-    if handles:
-        assert len(os.listdir("/proc/self/fd")) == handles
-        assert not children(os.getpid())
+    hollow = X.copy()
+    hollow[0, 0, 0, 0] = np.nan
+
+    def call() -> None:
+        crf = GridCRF(options={"no_edges": True, "report": False}).fit(X, y)
+        crf.save(tmp_path / "model")
+        crf = GridCRF.load(tmp_path / "model")
+        crf.predict(X)
+        crf.predict_proba(X)
+        with pytest.raises(ValueError):
+            crf.predict(hollow)
+        with pytest.raises(ValueError):
+            GridCRF(options={"nonsense": 3}).fit(X, y)
+
+    calls = max(30, int(os.environ.get("BLOCKBP_SOAK", "0")))
+    for _ in range(10):
+        call()
+    gc.collect()
+    before = kept()
+    for _ in range(calls):
+        call()
+    gc.collect()
+    after = kept()
+    for what, n in after.items():
+        most = {"maps": calls // 4, "KiB in memory": 8 * calls + 2048}.get(what, 0)
+        assert n <= before[what] + most, f"{calls} calls leave {n} {what}, and there were {before[what]} before"
 
 
 def test_failures_leave_no_file() -> None:

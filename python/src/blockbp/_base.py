@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from . import _arrays, _run
 from ._arrays import Instance, Labels, classes_of, kind_of, label_array
-from ._model import Model
+from ._model import MODEL, Model, failures, read
 from ._report import Page, curve
-from ._run import BlockbpWarning, ConvergenceWarning, Folder
+from ._run import BlockbpWarning, ConvergenceWarning, Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -45,7 +45,7 @@ _UNFINISHED = {
     "interrupted": "fit again",
 }
 
-MODEL, RUN, DATA, RESULT, METRICS = "model.safetensors", "run", "data", "result.json", "metrics.jsonl"
+RUN, DATA, RESULT, METRICS = "run", "data", "result.json", "metrics.jsonl"
 
 
 _SHARED = {  # a text may have a later one in it
@@ -357,17 +357,28 @@ class Estimator:
         Parameters that say how to learn have their defaults. Of a model that the command has
         learned, classes are integers, truth values or numbers where all names of states are
         such, and texts otherwise.
+
+        Raises
+        ------
+        BlockbpError
+            The file is damaged, holds no model, or that of another class.
+        OSError
+            There is no such file, or it may not be read.
         """
-        with open(path, "rb") as file:
-            data = file.read()
         self = cls()
-        model = Model(data)
-        if (kind := model.about.get("estimator", cls._kind())) != cls._kind():
-            raise ValueError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
+        with failures(path):
+            self.model_ = read(path)
+            model = self._loaded(path)
         if model.status in _UNFINISHED:
             text = f"the training of {os.fspath(path)!r} did not converge: {model.status}; {_UNFINISHED[model.status]}"
             warnings.warn(text, _convergence_warning(), stacklevel=2)
-        self.model_ = data
+        return self
+
+    def _loaded(self, path: str | os.PathLike[str]) -> Model:
+        """Take what a model file says."""
+        model = Model(self.model_)
+        if (kind := model.about.get("estimator", self._kind())) != self._kind():
+            raise ModelError(f"{os.fspath(path)!r} is the model of {kind}: load it by {kind}.load")
         self.result_, self.notes_, self.report_ = {"status": "loaded", "converged": False}, [], ""
         self.status_, self.converged_, self.n_iter_ = "loaded", False, 0
         self.objective_ = self.suboptimality_ = float("nan")
@@ -375,7 +386,7 @@ class Estimator:
         self.classes_ = classes_of(model.states(), model.about.get("classes"))
         self._adopt(model)
         self._read_model()
-        return self
+        return model
 
     def _adopt(self, model: Model) -> None:
         """Take what a loaded model says of the data."""

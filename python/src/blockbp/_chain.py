@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ._arrays import Instance, label_array
 from ._base import DATA, Classifier, _listed, documented, is_column
 from ._model import Model
-from ._run import BlockbpWarning, Folder
+from ._run import BlockbpWarning, Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -180,7 +180,7 @@ class ChainCRF(Classifier):
     def _read_model(self) -> None:
         model = Model(self.model_)
         if model.recipe.get("kind") != "text" or model.recipe["text"]["form"] != "attributes" or len(model.schema["edge_types"]) != 1:
-            raise ValueError("this model is not of a ChainCRF: it did not learn from tagged text of attributes")
+            raise ModelError("this model is not of a ChainCRF: it did not learn from tagged text of attributes")
         super()._read_model()
         self.attributes_ = model.features("node")
         self.n_features_in_ = len(self.attributes_) - bool(model.recipe.get("bias"))

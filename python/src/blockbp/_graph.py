@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ._arrays import Instance, numeric
 from ._base import Classifier, _listed, documented
 from ._model import Model
-from ._run import BlockbpWarning, Folder
+from ._run import BlockbpWarning, Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -211,10 +211,10 @@ class GraphCRF(Classifier):
 
     def _adopt(self, model: Model) -> None:
         if len(model.schema["node_types"]) != 1:
-            raise ValueError("this model has several types of nodes: use it with the command")
+            raise ModelError("this model has several types of nodes: use it with the command")
         forms = {"none": False, "constant": False, "dense": True}
         if len(model.schema["edge_types"]) > 1 or model.recipe.get("edge_form") not in forms:
-            raise ValueError("this model has edges of several types, or in bins: use it with the command")
+            raise ModelError("this model has edges of several types, or in bins: use it with the command")
         self._of_nodes(model)
         self.n_edge_features_in_ = len(model.features("edge")) - self.bias if forms[model.recipe["edge_form"]] else None
         self.directed = bool(model.schema["edge_types"]) and not model.schema["edge_types"][0].get("symmetric", False)

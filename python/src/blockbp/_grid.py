@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ._arrays import Instance, Rows, numeric
 from ._base import DATA, Classifier, _listed, documented
 from ._model import Model
-from ._run import Folder
+from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -177,7 +177,7 @@ class GridCRF(Classifier):
         types = [t["name"] for t in model.schema["edge_types"]]
         directions = types if len(types) > 1 else model.features("edge")
         if directions not in (list(DIRECTIONS)[:2], list(DIRECTIONS)):
-            raise ValueError("this model is not of a GridCRF: its edges are " + ", ".join(directions))
+            raise ModelError("this model is not of a GridCRF: its edges are " + ", ".join(directions))
         self.neighbours, self.edges = 2 * len(directions), "features" if len(types) > 1 else "constant"
         if scale := re.fullmatch(r"exp\(-d2\*1/(.*)\)", model.features("edge")[0]):
             self.edges, self.contrast_scale_ = "contrast", float(scale[1])

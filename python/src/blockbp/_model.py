@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _run
+from ._run import BlockbpError, Folder, ModelError
+
+MODEL = "model.safetensors"
+
+
+def read(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a model file in which the binary has found nothing wrong.
+
+    So the checksum and all else is verified by what writes such files, and not here again.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ModelError(f"{os.fspath(path)!r} is no regular file: want a model")
+    with open(path, "rb") as file:
+        data = file.read()
+    with Folder(len(data)) as folder:
+        with open(folder / MODEL, "wb") as file:
+            file.write(data)
+        try:
+            _run.run(["check", MODEL, "--json"], folder)
+        except ValueError as err:
+            with open(folder / "stdout", encoding="utf-8") as said:
+                problems = json.load(said)["problems"]
+            raise ModelError("; ".join(p.replace(MODEL, repr(os.fspath(path)), 1) for p in problems)) from err
+    return data
+
+
+@contextlib.contextmanager
+def failures(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Make every failure but to open the file a BlockbpError: a sound one may hold anything, such as another class."""
+    try:
+        yield
+    except (BlockbpError, OSError):
+        raise
+    except Exception as err:
+        raise ModelError(f"{os.fspath(path)!r} holds no model that this class can use: {err!r}") from err
+
 
 class Model:
-    """A model file in memory.
+    """A sound model file in memory.
 
     Attributes
     ----------
@@ -25,23 +65,18 @@ class Model:
     """
 
     def __init__(self, data: bytes) -> None:
-        try:
-            size = int.from_bytes(data[:8], "little")
-            header = json.loads(data[8 : 8 + size])
-            meta = header.pop("__metadata__")
-            if meta["format"] != "blockbp-model":
-                raise KeyError("format")
-            self.schema: dict[str, Any] = json.loads(meta["schema"])
-            self.recipe: dict[str, Any] = json.loads(meta["recipe"])
-            self.status: str = json.loads(meta.get("training", "{}")).get("status", "")
-            self.about = _about(self.recipe.get("about", ""))
-            self.weights: dict[str, NDArray[np.float64]] = {}
-            for name, tensor in header.items():
-                begin, end = tensor["data_offsets"]
-                values = np.frombuffer(data[8 + size + begin : 8 + size + end], "<f8")
-                self.weights[name] = values.reshape(tensor["shape"]).copy()
-        except (KeyError, ValueError, TypeError) as err:
-            raise ValueError(f"this is no model of blockbp: {err!r}") from err
+        size = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + size])
+        meta = header.pop("__metadata__")
+        self.schema: dict[str, Any] = json.loads(meta["schema"])
+        self.recipe: dict[str, Any] = json.loads(meta["recipe"])
+        self.status = str(json.loads(meta.get("training", "{}")).get("status", ""))
+        self.about = _about(self.recipe.get("about", ""))
+        self.weights: dict[str, NDArray[np.float64]] = {}
+        for name, tensor in header.items():
+            begin, end = tensor["data_offsets"]
+            values = np.frombuffer(data[8 + size + begin : 8 + size + end], "<f8")
+            self.weights[name] = values.reshape(tensor["shape"]).copy()
 
     def states(self) -> list[str]:
         """Return the names of the states of the first type of nodes."""

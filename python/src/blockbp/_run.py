@@ -14,7 +14,11 @@ SAVING = 0.9
 
 
 class BlockbpError(RuntimeError):
-    """The binary failed, and not because of the data: its message is the text."""
+    """The binary failed, and not because of the data, or a model file cannot be used: the text says why."""
+
+
+class ModelError(BlockbpError, ValueError):
+    """A model file is damaged, is none, or is of another class."""
 
 
 class BlockbpWarning(UserWarning):
@@ -199,7 +203,7 @@ def run(
     other: list[str] = []
     failure: dict[str, Any] = {}
     show = _Progress() if verbose else None
-    command = [binary(), *arguments] + ([] if verbose or arguments[0] == "infer" else ["-q"])
+    command = [binary(), *arguments] + ([] if verbose or arguments[0] in ("check", "infer") else ["-q"])
     interrupted = False
     process: Any = None
 

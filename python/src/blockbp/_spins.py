@@ -15,7 +15,7 @@ from ._base import DATA, Estimator, documented
 from ._graph import Graph, _instance
 from ._model import Model
 from ._network import Network, sample
-from ._run import Folder
+from ._run import Folder, ModelError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,14 +123,14 @@ class _Couplings(Estimator):
         if edges is not None or not hasattr(self, "edges_"):
             given = _bonds(edges, self.n_features_in_)
             if len(given) != len(self.coef_["edge"]) or not np.array_equal(given, getattr(self, "edges_", given)):
-                raise ValueError(f"these {len(given)} edges are not those of the {len(self.coef_['edge'])} couplings of the model: give those that it was learned with")
+                raise ModelError(f"these {len(given)} edges are not those of the {len(self.coef_['edge'])} couplings of the model: give those that it was learned with")
             self.edges_ = given
             self._read_model()
         return self
 
     def _adopt(self, model: Model) -> None:
         if not model.recipe.get("untied") or set(model.coefficients()) != {"node", "edge"}:
-            raise ValueError(f"this model is of no {type(self).__name__}: it has no weights of its own for every edge")
+            raise ModelError(f"this model is of no {type(self).__name__}: it has no weights of its own for every edge")
         sites = model.weights["node.node"].shape[0]
         self.n_features_in_, self.errors_ = sites, None
         if "edges" in model.about:
@@ -265,7 +265,7 @@ class IsingModel(_Couplings):
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         if model.states() != ["-1", "1"]:
-            raise ValueError(f"this model is of no IsingModel: its states are {', '.join(model.states())}; load it by PottsModel.load")
+            raise ModelError(f"this model is of no IsingModel: its states are {', '.join(model.states())}; load it by PottsModel.load")
 
     def _recode(self, samples: Any) -> NDArray[np.int32]:
         try:

@@ -1,0 +1,185 @@
+package blockbp_test
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp"
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// arrayOf is a file of one array.
+func arrayOf[T npy.Number](x []T, shape ...int) string {
+	var file bytes.Buffer
+	if err := npy.Write(&file, shape, x); err != nil {
+		panic(err)
+	}
+	return file.String()
+}
+
+// soakData are files of the kinds of data that are read from files, of one small picture.
+func soakData() map[string]map[string]string {
+	const rows, cols = 6, 7
+	g := stripes(1, rows, cols)
+	var edges []int32
+	for _, ends := range g.Edges {
+		edges = append(edges, int32(ends[0]), int32(ends[1]))
+	}
+	states := []string{"dark", "light"}
+	labels, single, picture := make([]int32, len(g.Labels)), make([]float32, 0, 2*rows*cols), image.NewGray(image.Rect(0, 0, cols, rows))
+	for s, name := range g.Labels {
+		labels[s] = int32(slices.Index(states, name))
+		picture.Pix[s] = byte(labels[s])
+		single = append(single, float32(g.Nodes[s][0]), 1)
+	}
+	var pixels bytes.Buffer
+	if err := png.Encode(&pixels, picture); err != nil {
+		panic(err)
+	}
+	nodes := slices.Concat(g.Nodes...)
+	one := map[string]string{
+		"edges.npy": arrayOf(edges, len(g.Edges), 2), "labels.npy": arrayOf(labels, rows*cols), "node_features.npy": arrayOf(nodes, rows*cols, 2),
+	}
+	two := map[string]string{
+		"edges.npy": arrayOf(slices.Repeat(edges, 2), 2*len(g.Edges), 2), "labels.npy": arrayOf(slices.Repeat(labels, 2), 2*rows*cols),
+		"node_features.npy": arrayOf(slices.Repeat(single, 2), 2*rows*cols, 2), "edge_features.npy": arrayOf(slices.Repeat([]float64{1}, 2*len(g.Edges)), 2*len(g.Edges), 1),
+		"sizes.npy": arrayOf([]int32{rows * cols, int32(len(g.Edges)), rows * cols, int32(len(g.Edges))}, 2, 2),
+	}
+	return map[string]map[string]string{
+		"a network in arrays": one, "networks in arrays": two,
+		"photographs": {"images/a.png": pixels.String(), "labels/a.png": pixels.String(), "features/a.npy": arrayOf(single, rows, cols, 2)},
+		"tables":      {"nodes.csv": "id,x,label\na,1,u\nb,0,v\nc,1,u\n", "edges.csv": "from,to\na,b\nb,c\n"},
+		"sentences":   {"a.conll": "the\tD\ndog\tN\nbarks\tV\n\na\tD\ncat\tN\n"},
+	}
+}
+
+func writeSoaked(t *testing.T, folder string, files map[string]string) {
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// soaked goes through the doors with data, the last of which is closed or left to the collector.
+func soaked(t *testing.T, path string, data *blockbp.Data, close bool) {
+	ctx := t.Context()
+	model := must(blockbp.Train(ctx, data, blockbp.Options{MaxPasses: 3, Threads: 2, Validation: data}))
+	if err := model.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	model = must(blockbp.Load(path))
+	must(model.Predict(ctx, data))
+	must(model.Evaluate(ctx, data))
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := model.Predict(ended, data); err == nil {
+		t.Error("a prediction whose context has ended is none")
+	}
+	if close {
+		if err := data.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSoak: whatever calls there are, and whether data are closed or not, nothing of them stays: neither of
+// those that work, nor of errors.
+func TestSoak(t *testing.T) {
+	all, path := soakData(), filepath.Join(t.TempDir(), "model.safetensors")
+	for kind, files := range all {
+		for _, close := range []bool{true, false} {
+			if !close && (kind == "tables" || kind == "sentences") {
+				continue // they lie in memory
+			}
+			t.Run(kind+map[bool]string{true: ", closed"}[close], func(t *testing.T) {
+				folder := filepath.Join(t.TempDir(), "data")
+				oracle.Soak(t, func() {
+					writeSoaked(t, folder, files)
+					soaked(t, path, must(blockbp.Open(folder)), close)
+					if err := os.RemoveAll(folder); err != nil {
+						t.Fatal(err)
+					}
+				})
+			})
+		}
+	}
+	t.Run("memory", func(t *testing.T) {
+		oracle.Soak(t, func() { soaked(t, path, must(blockbp.NewData(stripes(1, 6, 7), stripes(2, 6, 7))), true) })
+	})
+	t.Run("errors", func(t *testing.T) {
+		folder := t.TempDir()
+		writeSoaked(t, folder, all["networks in arrays"])
+		writeSoaked(t, folder, map[string]string{"labels.npy": "no array"})
+		oracle.Soak(t, func() {
+			if _, err := blockbp.Train(t.Context(), must(blockbp.Open(folder)), blockbp.Options{}); err == nil {
+				t.Error("damaged data are learned from")
+			}
+		})
+	})
+}
+
+// TestClose: data that are closed are used no more; one who is at work ends it first.
+func TestClose(t *testing.T) {
+	folder, ctx := t.TempDir(), t.Context()
+	writeSoaked(t, folder, soakData()["networks in arrays"])
+	data := must(blockbp.Open(folder))
+	mapped := func() int { return strings.Count(string(must(os.ReadFile("/proc/self/maps"))), folder) }
+	model := must(blockbp.Train(ctx, data, blockbp.Options{Threads: 1}))
+	if mapped() == 0 {
+		t.Error("features do not stay in their files")
+	}
+	at := 0
+	again := must(blockbp.Train(ctx, data, blockbp.Options{Threads: 1, Watch: func(learn.Event) {
+		if at++; at > 1 {
+			return
+		}
+		if err := data.Close(); err != nil || mapped() == 0 {
+			t.Errorf("files of a training are closed: %v", err)
+		}
+	}}))
+	if !same(model, again) || mapped() != 0 {
+		t.Errorf("%d maps are left", mapped())
+	}
+	for what, err := range map[string]error{
+		"Train": second(blockbp.Train(ctx, data, blockbp.Options{})), "Predict": second(model.Predict(ctx, data)), "Evaluate": second(model.Evaluate(ctx, data)),
+		"Physics": second(blockbp.Train(ctx, data, blockbp.Options{Physics: "ising"})),
+		"Folder":  second(blockbp.Train(ctx, data, blockbp.Options{Folder: filepath.Join(folder, "run")})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the data are closed") {
+			t.Errorf("%s of closed data: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "run")); err == nil {
+		t.Error("a folder is made for closed data")
+	}
+	// Sets that nobody closes are kept by their instances alone.
+	in := must(dataset.Open(ctx, []string{folder}, dataset.Options{})).Instances[1]
+	runtime.GC()
+	runtime.GC()
+	x := make([]float64, 2)
+	for s := range in.Graph.NumNodes() {
+		in.NodeFeatures(0).Row(x, s)
+	}
+	if x[1] != 1 || mapped() == 0 {
+		t.Error("instances do not keep their files")
+	}
+	runtime.KeepAlive(in)
+}
+
+func second[T any](_ T, err error) error { return err }
