@@ -161,3 +161,14 @@ func TestLibrariesAreFound(t *testing.T) {
 		t.Errorf("before: %q, then %q; want nothing, and libother.so.1", before, got)
 	}
 }
+
+// TestEveryCountIsDoubled: as many trials as there are counts try each of them.
+func TestEveryCountIsDoubled(t *testing.T) {
+	all, tried := counts(), map[string]bool{}
+	for n := range all {
+		tried[all[n*countStride%len(all)].name] = true
+	}
+	if len(tried) != len(all) {
+		t.Errorf("%d of %d counts are tried, or have names of their own", len(tried), len(all))
+	}
+}
