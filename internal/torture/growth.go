@@ -15,7 +15,7 @@ var growth = attack{
 	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 4,
 	setup: func(*campaign, string) (func(t *trial), error) {
 		all := counts()
-		return func(t *trial) { all[t.n*countStride%len(all)].try(t) }, nil
+		return func(t *trial) { all[spread(t.n, len(all))].try(t) }, nil
 	},
 }
 
@@ -25,9 +25,6 @@ const (
 	mostGrowth = 2.5
 	// startup is what a command takes for nothing, and the clock of the system may be wrong by.
 	startup = 0.05
-	// countStride has no divisor in common with the number of counts, so that the short form has some
-	// of each format, and the full form all.
-	countStride = 7
 )
 
 // count is a number that a file chooses.

@@ -162,13 +162,15 @@ func TestLibrariesAreFound(t *testing.T) {
 	}
 }
 
-// TestEveryCountIsDoubled: as many trials as there are counts try each of them.
-func TestEveryCountIsDoubled(t *testing.T) {
-	all, tried := counts(), map[string]bool{}
-	for n := range all {
-		tried[all[n*countStride%len(all)].name] = true
-	}
-	if len(tried) != len(all) {
-		t.Errorf("%d of %d counts are tried, or have names of their own", len(tried), len(all))
+// TestSpread: in the end everything on a list is tried, whatever its length.
+func TestSpread(t *testing.T) {
+	for length := 1; length < 200; length++ {
+		tried := map[int]bool{}
+		for n := range length {
+			tried[spread(n, length)] = true
+		}
+		if len(tried) != length {
+			t.Errorf("%d of %d are tried", len(tried), length)
+		}
 	}
 }
