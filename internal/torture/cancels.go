@@ -96,7 +96,9 @@ func cancelOnce(t *trial, line string, wait time.Duration) (seconds float64, end
 			t.failf("%s: interrupted after %v, it goes on %v later: %s", line, wait, promptness, stacks)
 		}
 	}
-	t.whole(p.end())
+	if r := p.end(); r.signal != syscall.SIGINT { // asked before it began
+		t.whole(r)
+	}
 	for _, stray := range t.strays(t.dir) {
 		t.failf("%s: interrupted after %v, it left %s", line, wait, stray)
 	}
