@@ -12,7 +12,7 @@ import (
 )
 
 var growth = attack{
-	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 4,
+	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 8,
 	setup: func(*campaign, string) (func(t *trial), error) {
 		all := counts()
 		return func(t *trial) { all[spread(t.n, len(all))].try(t) }, nil

@@ -54,9 +54,10 @@ func learnedCounts() []count {
 			t.files("d.conll", listed(n, "", sentence))
 		}, append([]string{"train d.conll" + briefly}, usesOf("d.conll")[:4]...)},
 		{"instances of a folder", 200, func(t *trial, n int) {
-			edges, sizes := slices.Repeat([]int{0, 1, 1, 2}, n), slices.Repeat([]int{3, 2}, n)
-			labels := ints("labels", []int{3 * n}, alternating(3*n))
-			for _, a := range []array{ints("edges", []int{2 * n, 2}, edges), ints("sizes", []int{n, 2}, sizes), labels} {
+			for _, a := range []array{
+				ints("edges", []int{2 * n, 2}, slices.Repeat([]int{0, 1, 1, 2}, n)),
+				ints("sizes", []int{n, 2}, slices.Repeat([]int{3, 2}, n)), ints("labels", []int{3 * n}, alternating(3*n)),
+			} {
 				t.write("d/"+a.name+".npy", a.npy())
 			}
 		}, append(folderLines[:3:3], "train d"+briefly, "predict d -m r -o p --arrays --force -q")},
@@ -82,7 +83,9 @@ func potentialCounts() []count {
 			"sample a.npz -o s.npz --force", "convert a.npz -o a.uai --force",
 		}}
 	}
-	return []count{of("potentials of a chain", func(i int) int { return i }), of("potentials of a star", func(int) int { return 0 })}
+	return []count{
+		of("potentials of a chain", func(i int) int { return i }), of("potentials of a star", func(int) int { return 0 }),
+	}
 }
 
 // runCounts are of the files of a run, which commands need or refuse, and of those beside a model.
@@ -112,11 +115,13 @@ func runCounts() []count {
 		of("records of a run", "r/metrics.jsonl", "\n", record, "info r", "plot r", "compare r r"),
 		of("keys of result.json", "r/result.json", "{", `"k#": 1, `, "info r", "plot r", "compare r r", "eval a.npz -m r"),
 		of("keys of config.json", "r/config.json", "{", `"k#": 1, `, "info r", "!compare r r", "!train r --resume"),
-		of("files of data.json", "r/data.json", "[", `{"path": "a#", "sha256": "0", "bytes": 1}, `, "info r", "!train r --resume"),
+		of("files of data.json", "r/data.json", "[", `{"path": "a#", "sha256": "0", "bytes": 1}, `,
+			"info r", "!train r --resume"),
 		beside("columns of costs", "c.csv", func(n int) string { return "truth" + numbered(n, "", ",s#") + "\n" }, costs),
 		beside("rows of costs", "c.csv", func(n int) string { return "truth,0,1\n" + numbered(n, "", "s#,1,0\n") }, costs),
 		beside("tensors of a checkpoint", "r/checkpoint/state.safetensors", func(n int) string {
-			text := `{"__metadata__":{"progress":"{}"}` + numbered(n, "", `,"t#":{"dtype":"F64","shape":[0],"data_offsets":[0,0]}`) + "}"
+			tensors := numbered(n, "", `,"t#":{"dtype":"F64","shape":[0],"data_offsets":[0,0]}`)
+			text := `{"__metadata__":{"progress":"{}"}` + tensors + "}"
 			return string(binary.LittleEndian.AppendUint64(nil, uint64(len(text)))) + text
 		}, "!train r --resume"),
 	}
@@ -168,5 +173,6 @@ func pictureCounts() []count {
 // picture writes one of an image folder, and its labels.
 func (t *trial) picture(id string, width, height int) {
 	t.write("d/images/"+id+".png", grey(width, height))
-	t.files("d/labels/"+id+".regions.txt", strings.Repeat(strings.TrimSpace(strings.Repeat("0 1 ", width/2))+"\n", height))
+	row := strings.TrimSpace(strings.Repeat("0 1 ", width/2)) + "\n"
+	t.files("d/labels/"+id+".regions.txt", strings.Repeat(row, height))
 }
