@@ -53,8 +53,11 @@ func (c count) try(t *trial) {
 			}
 			// Caches that are full, or another program, may be at fault once.
 			if after, _ = c.measure(t, 2*n); after[i] > mostGrowth*before[i]+startup {
-				if more, _ := c.measure(t, 4*n); more[i] > mostGrowth*after[i]+startup {
-					t.failf("%s: %d %s take %.2f s of the processor, %d take %.2f s, and twice as many %.2f s", line, n, c.name, before[i], 2*n, after[i], more[i])
+				more, _ := c.measure(t, 4*n)
+				again, _ := c.measure(t, 4*n)
+				if least := min(more[i], again[i]); least > mostGrowth*after[i]+startup {
+					t.failf("%s: %d %s take %.2f s of the processor, %d take %.2f s, and twice as many %.2f s",
+						line, n, c.name, before[i], 2*n, after[i], least)
 				}
 			}
 		}
