@@ -33,11 +33,15 @@ func (c *Numbers) Prove(g *graph.Graph) {
 // where none is known.
 func (c *Numbers) certify(split []float64) {
 	c.Split = nil
-	c.Facts.Dual = !slices.ContainsFunc(c.Node, func(x float64) bool { return x < 0 })
+	c.Facts.Dual = !c.hasNegative()
 	if !c.Facts.Dual {
 		c.Split = split
 	}
 	c.Facts.Certified = c.Facts.Dual || c.Split != nil
+}
+
+func (c *Numbers) hasNegative() bool {
+	return slices.ContainsFunc(c.Node, func(x float64) bool { return x < 0 })
 }
 
 // provablyConvex tests the condition of Heskes (2006) and Weiss, Yanover and
@@ -49,7 +53,10 @@ func (c *Numbers) certify(split []float64) {
 // If all nodes of a component can have as much room, they have: small c'_s let the
 // dual value fall slowly. For numbers in the spanning-forest polytope that is so.
 func (c *Numbers) provablyConvex(g *graph.Graph) (split []float64, ok bool) {
-	if split, ok = shift(g, c.Edge, c.evenRoom(g)); !ok {
+	if c.hasNegative() { // without, nobody needs the split, and such tight capacities take long
+		split, ok = shift(g, c.Edge, c.evenRoom(g))
+	}
+	if !ok {
 		split, ok = shift(g, c.Edge, c.Rho)
 	}
 	for e := 0; e < len(split); e += 2 { // what one end has not received is its conditional entropy's

@@ -73,8 +73,9 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 // that the schema forbids: no weights make such a sample possible. The schema must
 // have the types of the instance's own.
 func (in *Instance) CheckLabels(s *Schema) error {
+	m := s.mask()
 	for i, labels := range in.labels {
-		if found := in.forbidden(s, labels, i); found != nil {
+		if found := in.forbidden(m, labels, i); found != nil {
 			return found
 		}
 	}
@@ -86,7 +87,7 @@ func (in *Instance) CheckLabels(s *Schema) error {
 // forbidden labels has no meaning, and where the ends of an edge are all held it
 // would not meet what forbids them.
 func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
-	if found := in.forbidden(s, labels, 0); found != nil {
+	if found := in.forbidden(s.mask(), labels, 0); found != nil {
 		found.Array = "held " + found.Array
 		found.Reason += " by the model, so nothing can be inferred from them; hold other labels"
 		return found
@@ -94,21 +95,36 @@ func (in *Instance) CheckHeld(s *Schema, labels []int32) error {
 	return nil
 }
 
-// forbidden returns the first forbidden label, or pair of labels, of one sample.
-func (in *Instance) forbidden(s *Schema, labels []int32, sample int) *Error {
-	if labels == nil || !s.masked() {
+// mask is what a schema forbids, by its types.
+type mask struct {
+	*Schema
+	states []map[int]bool
+	pairs  []map[[2]int]bool
+}
+
+// mask returns nil for a schema that forbids nothing.
+func (s *Schema) mask() *mask {
+	if !s.masked() {
 		return nil
 	}
-	states, pairs := make([]map[int]bool, len(s.NodeTypes)), make([]map[[2]int]bool, len(s.EdgeTypes))
-	for a, t := range s.NodeTypes {
-		states[a] = sets.Of(t.Forbidden)
+	m := &mask{Schema: s}
+	for _, t := range s.NodeTypes {
+		m.states = append(m.states, sets.Of(t.Forbidden))
 	}
-	for b, t := range s.EdgeTypes {
-		pairs[b] = sets.Of(t.Forbidden)
+	for _, t := range s.EdgeTypes {
+		m.pairs = append(m.pairs, sets.Of(t.Forbidden))
+	}
+	return m
+}
+
+// forbidden returns the first forbidden label, or pair of labels, of one sample.
+func (in *Instance) forbidden(m *mask, labels []int32, sample int) *Error {
+	if labels == nil || m == nil {
+		return nil
 	}
 	for n, y := range labels {
 		a := in.NodeType(int32(n))
-		if t := &s.NodeTypes[a]; states[a][int(y)] {
+		if t := &m.NodeTypes[a]; m.states[a][int(y)] {
 			return &Error{"labels", []int{sample, n}, fmt.Sprintf("state %s of node type %q is forbidden", t.States[y], t.Name)}
 		}
 	}
@@ -116,9 +132,9 @@ func (in *Instance) forbidden(s *Schema, labels []int32, sample int) *Error {
 	for e := range u {
 		b := in.EdgeType(int32(e))
 		x, y := labels[u[e]], labels[v[e]]
-		if t := &s.EdgeTypes[b]; x >= 0 && y >= 0 && pairs[b][[2]int{int(x), int(y)}] {
+		if t := &m.EdgeTypes[b]; x >= 0 && y >= 0 && m.pairs[b][[2]int{int(x), int(y)}] {
 			return &Error{fmt.Sprintf("labels of sample %d at edges", sample), []int{e},
-				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", s.NodeTypes[t.U].States[x], s.NodeTypes[t.V].States[y], t.Name)}
+				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", m.NodeTypes[t.U].States[x], m.NodeTypes[t.V].States[y], t.Name)}
 		}
 	}
 	return nil

@@ -141,9 +141,15 @@ func (d *digest) addMask(s *crf.Schema) {
 }
 
 // addFeatures adds all entries: sparse ones as they are kept, since a vocabulary can be
-// much longer than a row.
+// much longer than a row, and so can many bins. Few are added as rows: older states have them so.
 func (d *digest) addFeatures(f *crf.Features) {
-	if m := f.Data(); m.Start != nil {
+	const few = 1024
+	m := f.Data()
+	if m.Bins != nil && m.Book == nil && f.Dim() > few {
+		d.addInts(m.Bins)
+		return
+	}
+	if m.Start != nil {
 		d.addInts(m.Column)
 		d.addFloats(m.Value)
 		for _, start := range m.Start {

@@ -110,7 +110,7 @@ func addMoments(sum []float64, diagonal bool, in *crf.Instance, r ground.Range, 
 		weights := make([]float64, f.Rows())
 		eachOfType(func(row int, weight float64) { weights[row] = weight })
 		pixels.AddSquares(sum, func(row int) float64 { return weights[row] })
-	case diagonal && data.Start != nil:
+	case diagonal && (data.Start != nil || data.Bins != nil): // mostly zeros
 		eachOfType(func(row int, weight float64) {
 			for j, x := range f.Entries(row) {
 				sum[j] += weight * x * x

@@ -109,7 +109,8 @@ func textsOrNil(texts []string) any {
 
 // readConfig reads a file of options, and on which line each of them stands.
 func readConfig(verb, path string) (values map[string]any, lines map[string]int, err error) {
-	text, err := infile.Read(path, "a file of options in TOML", infile.Text)
+	const most = 4 << 20 // bytes: what is read takes twenty times the memory
+	text, err := infile.Read(path, "a file of options in TOML", most)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,17 +4,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/cli"
 )
 
 // TestTortureAsksForOptions: attacks of package torture ask for no option that no command has.
 func TestTortureAsksForOptions(t *testing.T) {
 	known, option := map[string]bool{}, regexp.MustCompile(`--[a-z][a-z0-9-]*`)
-	verbs := []string{
-		"train", "predict", "infer", "sample", "eval", "compare", "version", "partition", "generate", "bench",
-	}
-	for _, command := range verbs {
-		for _, name := range option.FindAllString(mustRun(t, command, "--help").stdout, -1) {
+	for _, command := range cli.Root().Commands() {
+		for _, name := range option.FindAllString(mustRun(t, command.Name(), "--help").stdout, -1) {
 			known[name] = true
 		}
 	}
@@ -36,5 +37,16 @@ func TestTortureAsksForOptions(t *testing.T) {
 	}
 	if asked < 100 {
 		t.Errorf("%d options found in %d files: the expression is out of date", asked, len(files))
+	}
+}
+
+// TestTortureInterruptsVerbs: the attack with Ctrl-C has a command of every verb that works.
+func TestTortureInterruptsVerbs(t *testing.T) {
+	attack := readFile(t, "../torture/cancels.go")
+	for _, command := range cli.Root().Commands() {
+		verb := command.Name()
+		if !slices.Contains([]string{"completion", "help", "version"}, verb) && !strings.Contains(attack, `"`+verb+" ") {
+			t.Errorf("internal/torture/cancels.go has no command of %s: add one", verb)
+		}
 	}
 }

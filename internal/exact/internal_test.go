@@ -134,12 +134,12 @@ func randomGame(t *testing.T, rng *rand.Rand, card []int) *game {
 
 // recount counts the fill and weight of v by their definition.
 func (g *game) recount(v int32) (fill int, weight float64) {
-	list := g.neighbours[v]
+	list := g.live(v)
 	weight = g.logCard[v]
 	for i, a := range list {
 		weight += g.logCard[a]
 		for _, b := range list[i+1:] {
-			if !slices.Contains(g.neighbours[a], b) {
+			if !slices.Contains(g.live(a), b) {
 				fill++
 			}
 		}

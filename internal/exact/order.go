@@ -115,7 +115,9 @@ const (
 // its neighbours with each other.
 type game struct {
 	rule       rule
-	neighbours [][]int32 // sorted, among variables not yet eliminated
+	neighbours [][]int32 // sorted, with stale ones that are eliminated: see live
+	stale      []int     // [variable] how many
+	eliminated []bool    // [variable]
 	logCard    []float64
 	fill       []int     // [variable] edges that its elimination would add
 	weight     []float64 // [variable] log2 of the entries of its joint table
@@ -127,7 +129,7 @@ type game struct {
 // newGame copies the graph, but not the ties.
 func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *game {
 	g := &game{rule: r, logCard: logCard, tie: ties, neighbours: make([][]int32, len(neighbours)), steps: 1 + len(neighbours)}
-	g.fill = make([]int, len(neighbours))
+	g.fill, g.stale, g.eliminated = make([]int, len(neighbours)), make([]int, len(neighbours)), make([]bool, len(neighbours))
 	g.weight = slices.Clone(logCard)
 	for v, list := range neighbours {
 		g.neighbours[v] = slices.Clone(list)
@@ -185,7 +187,7 @@ func (g *game) play(bound float64, steps int) *elimination {
 	e := &elimination{}
 	for g.queue.Len() > 0 {
 		v := g.queue.pop()
-		separator := g.neighbours[v]
+		separator := g.live(v)
 		e.order = append(e.order, v)
 		e.separators = append(e.separators, separator)
 		e.operations += math.Exp2(g.weight[v])
@@ -204,7 +206,7 @@ func (g *game) play(bound float64, steps int) *elimination {
 
 // eliminate joins the neighbours of v and takes v out.
 func (g *game) eliminate(v int32) {
-	list := g.neighbours[v]
+	list := g.live(v)
 	for i, a := range list {
 		for _, b := range list[i+1:] {
 			if _, joined := slices.BinarySearch(g.neighbours[a], b); !joined {
@@ -213,20 +215,30 @@ func (g *game) eliminate(v int32) {
 		}
 		g.steps += len(list)
 	}
+	g.eliminated[v] = true
 	for _, a := range list {
 		// v's neighbours are a clique now, so the pairs (v, w) that were still
 		// missing around a are those with w outside of it.
-		g.fill[a] -= len(g.neighbours[a]) - len(list)
+		g.fill[a] -= len(g.neighbours[a]) - g.stale[a] - len(list)
 		g.weight[a] -= g.logCard[v]
-		at, _ := slices.BinarySearch(g.neighbours[a], v)
-		g.neighbours[a] = slices.Delete(g.neighbours[a], at, at+1)
+		g.stale[a]++
 		g.queue.fix(a)
 	}
 }
 
+// live returns the neighbours of a that are not eliminated. They are sorted out here: to do so
+// for each that is eliminated would take the square of the degree.
+func (g *game) live(a int32) []int32 {
+	if g.stale[a] > 0 {
+		g.neighbours[a] = slices.DeleteFunc(g.neighbours[a], func(w int32) bool { return g.eliminated[w] })
+		g.stale[a] = 0
+	}
+	return g.neighbours[a]
+}
+
 // join adds the edge (a, b).
 func (g *game) join(a, b int32) {
-	shared := g.common(g.neighbours[a], g.neighbours[b], func(w int32) {
+	shared := g.common(g.live(a), g.live(b), func(w int32) {
 		g.fill[w]--
 		g.queue.fix(w)
 	})

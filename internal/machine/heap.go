@@ -12,10 +12,12 @@ import (
 const (
 	// leastGarbage may lie about at any time, and garbageShare of what is in use: the
 	// collector's own rule, as much garbage as there is in use, would make every large array
-	// need its memory twice. What is in use here has few pointers, so that a collection takes
-	// less than a millisecond.
+	// need its memory twice. What is in use here has few pointers as a rule, so that a collection
+	// takes less than a millisecond; scannedShare of what has to be searched for pointers may lie
+	// about, too, or collections while a table grows would take time with the square of its size.
 	leastGarbage = 4 << 20
 	garbageShare = 0.04
+	scannedShare = 0.5
 	// mostShare bounds the share where next to nothing is in use. The runtime never lets the heap
 	// be smaller than 4 MiB times the share, here 8 MiB: programs as small as that need no
 	// collection.
@@ -39,10 +41,11 @@ func MostGarbage(inUse float64) float64 { return max(leastGarbage, garbageShare*
 
 // tighten sets the share of garbage that the next collection waits for.
 func tighten() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	inUse := float64(max(1, live[0].Value.Uint64()))
-	debug.SetGCPercent(int(math.Ceil(100 * max(garbageShare, min(leastGarbage/inUse, mostShare)))))
+	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	metrics.Read(of)
+	inUse, scanned := float64(max(1, of[0].Value.Uint64())), float64(of[1].Value.Uint64())
+	share := max(garbageShare, min(leastGarbage/inUse, mostShare), min(scannedShare*scanned/inUse, 1))
+	debug.SetGCPercent(int(math.Ceil(100 * share)))
 }
 
 // afterCollections calls do after every collection: a finalizer runs then, and sets itself

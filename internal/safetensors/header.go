@@ -10,11 +10,11 @@ import (
 // maxHeader is the limit the format's reference implementation sets.
 const maxHeader = 100_000_000
 
-// What a header may hold, far beyond what any file of ours does: small entries take long
-// to read, and a header of maxHeader bytes has room for millions.
+// What a header may hold: small entries take long to read. Checkpoints have two entries for
+// each of their networks, such as sentences, and maxHeader has room for a million of them.
 const (
 	maxMetadata = 1_000
-	maxEntries  = 100_000
+	maxEntries  = 1_000_000
 )
 
 // Info describes one tensor of a file.

@@ -180,7 +180,7 @@ func TestDamagedFiles(t *testing.T) {
 		"null metadata":    {file(`{"__metadata__":{"a":null}}`, ""), "not a string"},
 		"metadata twice":   {file(`{"__metadata__":{"a":"","a":""}}`, ""), "twice"},
 		"long metadata":    {file(`{"__metadata__":{`+entries(maxMetadata+1, `""`)+`}}`, ""), "more than 1000 entries"},
-		"many tensors":     {file(`{`+entries(maxEntries+1, `{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`)+`}`, ""), "more than 100000 entries"},
+		"many tensors":     {file(`{`+entries(maxEntries+1, `{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`)+`}`, ""), "more than 1000000 entries"},
 		"metadata is list": {file(`{"__metadata__":[]}`, ""), "object"},
 	} {
 		if _, err := open(c.data); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -125,7 +125,7 @@ func (h *heldOut) try(ctx context.Context, name string, multiple, passes float64
 	numbers, err := counting.Func(nil), error(nil)
 	if name == noEdges {
 		instances, test = withoutEdges(instances), withoutEdges(test)
-	} else if numbers, err = counting.Parse(context.Background(), name, 1, false); err != nil {
+	} else if numbers, err = counting.Parse(ctx, name, 1, false); err != nil {
 		return nil, err
 	}
 	model, err := crf.NewModel(h.schema)

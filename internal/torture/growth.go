@@ -12,10 +12,10 @@ import (
 )
 
 var growth = attack{
-	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 4,
+	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 8,
 	setup: func(*campaign, string) (func(t *trial), error) {
 		all := counts()
-		return func(t *trial) { all[t.n*7%len(all)].try(t) }, nil // some of each format in the short form
+		return func(t *trial) { all[spread(t.n, len(all))].try(t) }, nil
 	},
 }
 
@@ -39,7 +39,7 @@ type count struct {
 
 // try doubles the number until a command takes so long that its growth is told, or refuses so many.
 func (c count) try(t *trial) {
-	enough := 3.0
+	enough := 1.5
 	if t.c.short {
 		enough = 0.3
 	}
@@ -48,13 +48,17 @@ func (c count) try(t *trial) {
 	for n := c.from; n < c.from<<mostDoublings && !limit; n *= 2 {
 		after, refused := c.measure(t, 2*n)
 		for i, line := range c.lines {
-			for again := 0; after[i] > mostGrowth*before[i]+startup; again++ {
-				if again == 2 {
-					t.failf("%s: %d %s take %.2f s of the processor, %d take %.2f s", line, n, c.name, before[i], 2*n, after[i])
+			if after[i] <= mostGrowth*before[i]+startup {
+				continue
+			}
+			// Caches that are full, or another program, may be at fault once.
+			if after, _ = c.measure(t, 2*n); after[i] > mostGrowth*before[i]+startup {
+				more, _ := c.measure(t, 4*n)
+				again, _ := c.measure(t, 4*n)
+				if least := min(more[i], again[i]); least > mostGrowth*after[i]+startup {
+					t.failf("%s: %d %s take %.2f s of the processor, %d take %.2f s, and twice as many %.2f s",
+						line, n, c.name, before[i], 2*n, after[i], least)
 				}
-				less, _ := c.measure(t, n) // once more: the machine may have been busy
-				more, _ := c.measure(t, 2*n)
-				before[i], after[i] = max(before[i], less[i]), min(after[i], more[i])
 			}
 		}
 		before, limit = after, refused || slices.Max(after) > enough
@@ -69,7 +73,8 @@ func (c count) measure(t *trial, n int) (seconds []float64, refused bool) {
 		line, refuse := strings.CutPrefix(line, "!")
 		r := t.start(strings.Fields(line)...).end()
 		t.whole(r)
-		if other := refuse != (r.code != 0); other {
+		const atStart = 4 // nothing was learned in so few passes
+		if other := refuse != (r.code != 0 && r.code != atStart); other {
 			const few = 4
 			if refused = true; n < few*c.from {
 				t.failf("%s with %d %s: exit code %d: %s", r.line, n, c.name, r.code, cut(r.text(), 300))
@@ -82,7 +87,8 @@ func (c count) measure(t *trial, n int) (seconds []float64, refused bool) {
 
 // counts are all of them.
 func counts() []count {
-	return slices.Concat(columnCounts(), rowCounts(), archiveCounts(), typeCounts(), nameCounts(), optionCounts(), networkCounts(), textCounts(), modelCounts())
+	return slices.Concat(columnCounts(), rowCounts(), archiveCounts(), typeCounts(), nameCounts(), optionCounts(),
+		networkCounts(), potentialCounts(), textCounts(), modelCounts(), learnedCounts(), runCounts(), pictureCounts())
 }
 
 // columnCounts are of tables with a header.
@@ -188,6 +194,12 @@ func archiveCounts() []count {
 			t.write("a.npz", longChain(n))
 			t.files("c.txt", numbered(n, "", "node # 1\n")+numbered(n-1, "", "edge # 1\n"))
 		}, []string{"train a.npz --dry-run --counting c.txt"}},
+		// On grids they ask for a flow, which takes √n waves: 2.6 times the time for twice the nodes.
+		{"negative counting numbers", 1000, func(t *trial, n int) {
+			t.write("a.npz", longChain(n))
+			inner := listed(n-2, "", func(i int) string { return fmt.Sprintf("node %d -1\n", i+1) })
+			t.files("c.txt", fmt.Sprintf("node 0 0\n%snode %d 0\n", inner, n-1)+numbered(n-1, "", "edge # 1\n"))
+		}, []string{"train a.npz --dry-run --counting c.txt"}},
 	}
 }
 
@@ -200,7 +212,7 @@ func typeCounts() []count {
 		}, folderLines}
 	}
 	nodeNames := func(n int) string { return `, "node_types": [` + numbered(n, ", ", `"t#"`) + "]" }
-	edgeNames := func(n int) string { return `, "edge_types": [` + numbered(n, ", ", `"t#"`) + "]" }
+	edgeNames := func(n int) string { return `, "edge_types": [` + numbered(n-1, ", ", `"t#"`) + "]" }
 	edgesWithEnds := func(n int) string {
 		return `, "edge_types": [` + numbered(n, ", ", `{"name": "e#", "u": "t#", "v": "t#"}`) + "]"
 	}

@@ -161,3 +161,16 @@ func TestLibrariesAreFound(t *testing.T) {
 		t.Errorf("before: %q, then %q; want nothing, and libother.so.1", before, got)
 	}
 }
+
+// TestSpread: in the end everything on a list is tried, whatever its length.
+func TestSpread(t *testing.T) {
+	for length := 1; length < 200; length++ {
+		tried := map[int]bool{}
+		for n := range length {
+			tried[spread(n, length)] = true
+		}
+		if len(tried) != length {
+			t.Errorf("%d of %d are tried", len(tried), length)
+		}
+	}
+}
