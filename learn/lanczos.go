@@ -14,7 +14,7 @@ import (
 // it is negative. Products with H are differences of gradients at θ + ε v and at θ.
 //
 // The pairs of quasi-Newton steps lend their room: to vectors v_k, with v_jᵀ P v_k = 1 where
-// j = k and 0 elsewhere, and to P v_k; in the last place to θ and to the gradient there, or
+// j = k and 0 elsewhere, and to P v_k; in the place after them to θ and to the gradient there, or
 // the way to leave. What they had is forgotten.
 type lanczos struct {
 	lanczosState
@@ -42,9 +42,9 @@ type lanczosState struct {
 }
 
 const (
-	// lanczosSteps is how many products there are at most: the room that pairs have, but
-	// for one. Extreme curvatures show after few.
-	lanczosSteps = pairsKept - 1
+	// lanczosSteps is how many products there are at most, fewer than pairsKept: extreme
+	// curvatures show after few.
+	lanczosSteps = 9
 	// clearlyNegative is the curvature, of the largest in size, that makes a saddle, where
 	// products are not wrong by as much. The objective has to fall on the way, too.
 	clearlyNegative = -1e-3
