@@ -156,7 +156,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	e.visit(theta, gradient)
 	size, pays := e.step(a, theta)
 	if a.joint.keep != nil && !a.firstOrder && e.visits >= a.problem.PerPass {
-		pays = false // a pass of visits leads: where F is known, descent is faster (results/2026-11-core.md)
+		pays = false // one pass of visits leads: whole passes go on faster (results/2026-11-core.md)
 	}
 	switch {
 	case pays:
@@ -166,6 +166,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		e.again(theta, gradient)
 	default:
 		a.descend(theta)
+		size = 0 // of a step that is not made
 	}
 	return size
 }

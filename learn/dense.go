@@ -355,7 +355,16 @@ func denseMemory(m *Memory, l *learner) {
 	}
 	hessianMemory(m, l)
 	if n := float64(layout.Size); denseFits(l) {
-		m.perhaps("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes after %d passes", layout.Size, firstRenewal)
+		m.hessian(l, "Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes, when it is measured", layout.Size)
+	}
+}
+
+// hessian adds a part that the measurement of a Hessian takes, which a long descent by F alone makes surely.
+func (m *Memory) hessian(l *learner, name string, bytes float64, reason string, values ...any) {
+	if l.copies() && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
+		m.Add(name, bytes, reason, values...)
+	} else {
+		m.perhaps(name, bytes, reason, values...)
 	}
 }
 

@@ -1,7 +1,9 @@
 package learn
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -177,6 +179,33 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 	}
 	if between == 0 {
 		t.Error("F was smallest where each run ended: the test tests too little")
+	}
+}
+
+// TestObjectiveToleranceAfterVisits: the step that ends the visits is not made, and what it would have changed
+// is no change of the objective.
+func TestObjectiveToleranceAfterVisits(t *testing.T) {
+	p := regions(2, 40, 40, 4, 1e-3*40*40, 0.01, 1)
+	r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), ObjectiveTolerance: 1e-6})
+	if want := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), RelativeTolerance: 1e-5}); !(r.Objective <= want.Objective*(1+1e-4)) {
+		t.Errorf("%s: objective %v, want %v", r.Reason, r.Objective, want.Objective)
+	}
+}
+
+// TestDamagedCopies: a state without the messages that a step which is not taken goes back to is refused.
+func TestDamagedCopies(t *testing.T) {
+	run := interruptible{regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30), func() Settings {
+		return Settings{Method: BBPL, Assign: blocksOf(3)}
+	}}
+	_, state := run.until(t, nil, 60)
+	if !bytes.Contains(state.progress, []byte(`"Copied":true`)) {
+		t.Fatal("no messages were kept")
+	}
+	state.progress = bytes.Replace(state.progress, []byte(`"Copied":true`), []byte(`"Copied":false`), 1)
+	s := run.settings()
+	s.Resume = state
+	if _, err := Fit(context.Background(), run.problem, s); !errors.Is(err, ErrState) {
+		t.Errorf("resumed without them: %v", err)
 	}
 }
 

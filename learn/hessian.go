@@ -472,6 +472,10 @@ func (w *hessianWorker) addRay(first bool, rho float64) {
 	}
 	k := len(w.root)
 	for x, p := range w.root {
+		if w.coupling.inverse[(from+x)*n+from+x] == 0 { // there is none: the ends count as independent
+			w.q[x*k+x] += rho
+			continue
+		}
 		for y, q := range w.root[:x+1] {
 			w.q[x*k+y] += rho * p * q * w.coupling.inverse[(from+x)*n+from+y]
 		}
@@ -718,9 +722,9 @@ func hessianMemory(m *Memory, l *learner) {
 			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
 			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
 		}
-		m.perhaps("scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests+told),
+		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests+told),
 			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)
-		m.perhaps("potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, where steps go wrong or after %d passes", joined/units, firstRenewal)
+		m.hessian(l, "potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, when it is measured", joined/units)
 	}
 }
 

@@ -31,7 +31,7 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
-	if still := p.Waiting > 0 || p.Check.Active; still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
+	if still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0; still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
 		p.Momentum = 0
 	}
 	p.Before = p.Upper
@@ -63,7 +63,9 @@ func (l *learner) makeCopies() {
 	l.progress.Copied = true
 	for _, u := range l.units {
 		n := u.net.Messages() + u.net.Beliefs()
-		u.before, u.kept = spill.Zeros[float64](l.space, n), spill.Zeros[float64](l.space, n)
+		if u.before = spill.Zeros[float64](l.space, n); l.recovering != nil {
+			u.kept = spill.Zeros[float64](l.space, n)
+		}
 	}
 }
 
@@ -89,19 +91,31 @@ func (l *learner) copyArrays() (a []array) {
 	}
 	l.makeCopies()
 	for i, u := range l.units {
-		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before}, array{name: fmt.Sprintf("unit.%d.kept", i), values: u.kept})
+		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before})
+		if u.kept != nil {
+			a = append(a, array{name: fmt.Sprintf("unit.%d.kept", i), values: u.kept})
+		}
 	}
 	return a
 }
 
-// momentumMemory lists what makeCopies takes.
-func (l *learner) copiesMemory(m *Memory) {
-	if !l.copies() {
-		return
+// copiesMade is how many makeCopies makes.
+func (l *learner) copiesMade() float64 {
+	switch {
+	case !l.copies():
+		return 0
+	case l.recovering != nil:
+		return 2
 	}
+	return float64(oneIf(l.gathers()))
+}
+
+// copiesMemory lists what makeCopies takes.
+func (l *learner) copiesMemory(m *Memory) {
+	copies := l.copiesMade()
 	bytes := 0.0
 	for _, u := range l.units {
-		bytes += 2 * doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
+		bytes += copies * doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
 	}
-	l.addKept(m, "copies of messages", bytes, true, "messages and beliefs twice more, of earlier passes")
+	l.addKept(m, "copies of messages", bytes, false, "messages and beliefs %.0f times more, of earlier passes", copies)
 }

@@ -87,7 +87,9 @@ func (q *quasiNewton) rescale() {
 	}
 	i := (q.place - 1 + pairsKept) % pairsKept
 	q.solve(q.plain, q.y[i])
-	q.scale = min(1/(q.inverse[i]*simd.Dot(q.y[i], q.plain)), 1/flattest)
+	if scale := 1 / (q.inverse[i] * simd.Dot(q.y[i], q.plain)); scale > flattest {
+		q.scale = min(scale, 1/flattest)
+	}
 }
 
 // direct writes the product of the inverse Hessian's approximation and the
@@ -113,6 +115,7 @@ func (q *quasiNewton) direct(dst, gradient []float64) {
 // quasiNewtonMemory lists what newQuasiNewton takes: pairs when they are first written to,
 // as the system has it, which is no more often than there are passes.
 func quasiNewtonMemory(m *Memory, size, passes float64) {
-	vectors := 2*math.Floor(min(pairsKept, passes)) + 1
+	vectors, more := 2*math.Floor(min(pairsKept/2, passes))+1, 2*math.Floor(max(0, min(pairsKept, passes)-pairsKept/2))
 	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, "%.0f vectors of %.0f weights × 8 bytes", vectors, size)
+	m.perhaps("more such pairs", more*doubleBytes*size, "%.0f vectors of %.0f weights × 8 bytes, after more steps", more, size)
 }

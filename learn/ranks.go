@@ -750,7 +750,9 @@ func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
 	if all && l.progress.Copied {
 		eachOfBlock(u, x, func(p piece) { do(p.of(u.before.halves(u))) })
-		eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
+		if u.kept != nil {
+			eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
+		}
 	}
 	for i, g := range block.Groups {
 		if u.slots[x][i] == isSparse && int(g.Other) > x {

@@ -180,9 +180,7 @@ func (l *learner) spaceBytes() (bytes int64) {
 	for _, u := range l.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
 		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](u.sparseEdges.numbers)
-		if l.copies() {
-			bytes += 2 * spill.Room[float64](messages+beliefs)
-		}
+		bytes += int64(l.copiesMade()) * spill.Room[float64](messages+beliefs)
 	}
 	return bytes + l.listBytes()
 }

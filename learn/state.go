@@ -63,7 +63,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has; a state has one codec since 9.
-const stateFormat = 11
+const stateFormat = 12
 
 func (l *learner) snapshot() (*State, error) {
 	random, err := l.source.MarshalBinary()
@@ -141,6 +141,9 @@ func (l *learner) restore(state *State) error {
 	if l.recovering != nil {
 		if err := l.recovering.possible(); err != nil {
 			return err
+		}
+		if l.inWholePasses() && l.copies() && !l.progress.Copied {
+			return stateErrorf("weights move after whole passes, and no messages to go back to are kept: the file is damaged")
 		}
 	}
 	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {

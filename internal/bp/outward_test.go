@@ -132,7 +132,7 @@ func TestOutwardVisitsReachTheWholesFixedPoint(t *testing.T) {
 	}
 }
 
-// TestOutwardVisitsNeverCircle: with potentials of any strength two sweeps a visit settle, as long as sweeps
+// TestOutwardVisitsNeverCircle: with strong potentials and no negative c_s two sweeps a visit settle, as long as sweeps
 // go no farther than (5) says. Over-relaxed by 0.3 some circle for ever, which is why visits of learning
 // are not.
 func TestOutwardVisitsNeverCircle(t *testing.T) {

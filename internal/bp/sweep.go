@@ -9,14 +9,15 @@ import (
 
 // Sweep visits the nodes of the block, none of which may be observed, in order.
 // At node u it recomputes every message into u by (5) and then the belief of u by
-// (4), which is exact block-coordinate descent on the dual value (7) where all
-// c_s ≥ 0. Beliefs of nodes outside the block stay as they are, and so do messages into these.
+// (4). Beliefs of nodes outside the block stay as they are.
+//
+// Without Limits.Outward messages out of the block stay, too, and where all c_s ≥ 0 that is exact
+// block-coordinate descent on the dual value (7).
 //
 // With Limits.Outward it is a sweep of the paper's Algorithm 2, whose visits update every message of
 // E_i: after (4), u sends along its cut edges by (5), so that the belief of such an edge goes on having
-// the belief of its outside node among its sums. With numbers that are proved convex a converged visit
-// then maximises (2) over all that the block can change. Without Outward a visit holds the messages out
-// of the block, and lowers (7).
+// the belief of its outside node among its sums. With numbers that are proved convex, a converged visit
+// from consistent beliefs maximises (2) over all that the block can change.
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are
 // over-relaxed: they go farther than (5) says. Nodes with c_s < 0 are held (hold). The residual is the

@@ -40,7 +40,7 @@ const (
 	smoothLoss   = "(b)" // G after a step
 	smoothBound  = "(c)" // Δ after a step
 	randomVisit  = "(d)" // Δ after a visit, on average over the blocks
-	fixedCycle   = "(d′)"
+	fixedCycle   = "cycle at fixed weights"
 	movingCycle  = "(w)" // Δ after a cycle in which the weights move
 	randomLearns = "random order"
 	cyclicLearns = "cyclic order"
@@ -59,7 +59,7 @@ type Ascent struct {
 	// iteration had, and Bound the c of (d) there.
 	Measured float64 `json:"measured_c"`
 	Bound    float64 `json:"bound_c"`
-	// Ratio is the practical step over the smallest of the theorem, which it was followed with.
+	// Ratio is the practical step over the smallest of the theorem's steps in this course.
 	Ratio float64 `json:"practical_over_theorem"`
 	// Unsettled counts iterations in which an inference did not settle. Tallies hold them like all others.
 	Unsettled int `json:"unsettled"`
