@@ -155,8 +155,10 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	}
 	e.visit(theta, gradient)
 	size, pays := e.step(a, theta)
-	if a.joint.keep != nil && !a.firstOrder && e.visits >= a.problem.PerPass {
-		pays = false // one pass of visits leads: whole passes go on faster (results/2026-11-core.md)
+	if pays && a.joint.keep != nil && !a.firstOrder && e.visits >= a.problem.PerPass {
+		// One pass of visits leads: whole passes go on faster (results/2026-11-core.md), from its last step.
+		a.depart(theta, a.first, a.firstValue)
+		return size
 	}
 	switch {
 	case pays:
