@@ -32,7 +32,9 @@ func isArrayFolder(path string) bool {
 
 // openArrayFolder reads the arrays of a folder, and cuts them into those of its instances, which lie in files
 // that are mapped.
-func openArrayFolder(folder string, budget *memory.Budget) (instances []*npzContents, files []*infile.Mapping, sources []Source, list []error) {
+func openArrayFolder(folder string, budget *memory.Budget) (
+	instances []*npzContents, files []*infile.Mapping, sources []Source, list []error,
+) {
 	p := &problems{file: folder}
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -62,7 +62,8 @@ func readInts(r io.Reader, h *npyHeader) ([]int32, error) {
 			if unsigned {
 				text = strconv.FormatUint(uint64(v), 10)
 			}
-			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: fmt.Sprintf("is %s, want at most 31 bits", text)}
+			problem := fmt.Sprintf("is %s, want at most 31 bits", text)
+			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: problem}
 		}
 		return int32(v), nil
 	})
@@ -234,5 +235,7 @@ func tooLarge(v float64) string {
 	if math.Abs(v) <= numeric.Largest || math.IsInf(v, 0) || math.IsNaN(v) {
 		return ""
 	}
-	return fmt.Sprintf("feature is %v, want 0, or a magnitude of %s; rescale the features, for example to a standard deviation of 1", v, numeric.Range)
+	const text = "feature is %v, want 0, or a magnitude of %s; " +
+		"rescale the features, for example to a standard deviation of 1"
+	return fmt.Sprintf(text, v, numeric.Range)
 }

@@ -135,7 +135,8 @@ func (b *npzBuilder) checkWeight() {
 	}
 	b.in.weight = m.at(0)
 	if w := b.in.weight; !(w >= numeric.Least && w <= numeric.Largest) {
-		b.add(0, weightArray, "leave the file out if it is not to count", "is %v, want a positive number of %s", w, numeric.Range)
+		const remedy = "leave the file out if it is not to count"
+		b.add(0, weightArray, remedy, "is %v, want a positive number of %s", w, numeric.Range)
 	}
 }
 

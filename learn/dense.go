@@ -355,7 +355,8 @@ func denseMemory(m *Memory, l *learner) {
 	}
 	hessianMemory(m, l)
 	if n := float64(layout.Size); denseFits(l) {
-		m.hessian(l, "Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes, when it is measured", layout.Size)
+		m.hessian(l, "Hessian of all weights", 3*doubleBytes*n*n,
+			"3 × %d² weights × 8 bytes, when it is measured", layout.Size)
 	}
 }
 

@@ -187,7 +187,8 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 func TestObjectiveToleranceAfterVisits(t *testing.T) {
 	p := regions(2, 40, 40, 4, 1e-3*40*40, 0.01, 1)
 	r := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), ObjectiveTolerance: 1e-6})
-	if want := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), RelativeTolerance: 1e-5}); !(r.Objective <= want.Objective*(1+1e-4)) {
+	want := fit(t, p, Settings{Method: BBPL, Assign: blocksOf(1), RelativeTolerance: 1e-5})
+	if !(r.Objective <= want.Objective*(1+1e-4)) {
 		t.Errorf("%s: objective %v, want %v", r.Reason, r.Objective, want.Objective)
 	}
 }

@@ -722,9 +722,11 @@ func hessianMemory(m *Memory, l *learner) {
 			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
 			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
 		}
-		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*(size*states+roots*(rowsOfPart+size)+rowsOfPart*size)+rests+told),
+		perThread := size*states + roots*(rowsOfPart+size) + rowsOfPart*size
+		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*perThread+rests+told),
 			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)
-		m.hessian(l, "potentials of the sample", joined/units*doubleBytes*table, "tables of %.0f edges, when it is measured", joined/units)
+		m.hessian(l, "potentials of the sample", joined/units*doubleBytes*table,
+			"tables of %.0f edges, when it is measured", joined/units)
 	}
 }
 

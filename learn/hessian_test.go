@@ -83,7 +83,8 @@ func TestStars(t *testing.T) {
 		if err := m.measure(dst); err != nil {
 			t.Fatal(err)
 		}
-		got, want, before := 0.0, 0.0, bp.State{LogMessage: slices.Clone(u.state.LogMessage), LogBelief: slices.Clone(u.state.LogBelief)}
+		got, want := 0.0, 0.0
+		before := bp.State{LogMessage: slices.Clone(u.state.LogMessage), LogBelief: slices.Clone(u.state.LogBelief)}
 		for i, d := range direction {
 			got -= p.L2 * d * d
 			for j, e := range direction {

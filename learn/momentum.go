@@ -31,7 +31,8 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
-	if still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0; still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
+	still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0
+	if still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
 		p.Momentum = 0
 	}
 	p.Before = p.Upper

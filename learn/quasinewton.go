@@ -115,7 +115,9 @@ func (q *quasiNewton) direct(dst, gradient []float64) {
 // quasiNewtonMemory lists what newQuasiNewton takes: pairs when they are first written to,
 // as the system has it, which is no more often than there are passes.
 func quasiNewtonMemory(m *Memory, size, passes float64) {
-	vectors, more := 2*math.Floor(min(pairsKept/2, passes))+1, 2*math.Floor(max(0, min(pairsKept, passes)-pairsKept/2))
-	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, "%.0f vectors of %.0f weights × 8 bytes", vectors, size)
-	m.perhaps("more such pairs", more*doubleBytes*size, "%.0f vectors of %.0f weights × 8 bytes, after more steps", more, size)
+	vectors := 2*math.Floor(min(pairsKept/2, passes)) + 1
+	more := 2 * math.Floor(max(0, min(pairsKept, passes)-pairsKept/2))
+	const reason = "%.0f vectors of %.0f weights × 8 bytes"
+	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, reason, vectors, size)
+	m.perhaps("more such pairs", more*doubleBytes*size, reason+", after more steps", more, size)
 }

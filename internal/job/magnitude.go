@@ -23,18 +23,21 @@ func checkMagnitudes(set *dataset.Set) error {
 			if j < len(names) {
 				feature = strconv.Quote(names[j])
 			}
-			return dataf("%s type %q: the largest magnitude of feature %s is %v, want 0, or %s; rescale the feature, for example to a standard deviation of 1",
+			return dataf("%s type %q: the largest magnitude of feature %s is %v, want 0, or %s; "+
+				"rescale the feature, for example to a standard deviation of 1",
 				kind, name, feature, most, numeric.Range)
 		}
 		return nil
 	}
 	for a, t := range set.Schema.NodeTypes {
-		if err := check("node", t.Name, t.FeatureNames, t.Features, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
+		features := func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }
+		if err := check("node", t.Name, t.FeatureNames, t.Features, features); err != nil {
 			return err
 		}
 	}
 	for b, t := range set.Schema.EdgeTypes {
-		if err := check("edge", t.Name, t.FeatureNames, t.Features, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
+		features := func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }
+		if err := check("edge", t.Name, t.FeatureNames, t.Features, features); err != nil {
 			return err
 		}
 	}

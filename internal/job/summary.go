@@ -90,7 +90,8 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
-		StateBytes: f.StateBytes, PeakBytes: peakBytes(), ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
+		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
+		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
 		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
@@ -238,10 +239,12 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 		if err != nil {
 			return nil, err
 		}
-		meta[MetaCounting], f.Model.Counts = countingOwn, &crf.Counts{Node: slices.Clone(numbers.Node), Edge: slices.Clone(numbers.Edge)}
+		meta[MetaCounting] = countingOwn
+		f.Model.Counts = &crf.Counts{Node: slices.Clone(numbers.Node), Edge: slices.Clone(numbers.Edge)}
 	}
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
-	r := &Result{Result: f, Untrained: f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
+	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
+	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts

@@ -39,12 +39,14 @@ func check(files, space int) string {
 		if err == nil {
 			open = append(open, pipe[:]...)
 		} else {
-			return strconv.Itoa(files) + " more files cannot be open at a time: " + err.Error() + "; raise the limit, as by ulimit -n " + strconv.Itoa(enoughFiles)
+			return strconv.Itoa(files) + " more files cannot be open at a time: " + err.Error() +
+				"; raise the limit, as by ulimit -n " + strconv.Itoa(enoughFiles)
 		}
 	}
 	reserved, err := syscall.Mmap(-1, 0, space, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {
-		return strconv.Itoa(space>>20) + " MiB of address space cannot be had: " + err.Error() + "; raise the limit, as by ulimit -v " + strconv.Itoa(enoughSpace)
+		return strconv.Itoa(space>>20) + " MiB of address space cannot be had: " + err.Error() +
+			"; raise the limit, as by ulimit -v " + strconv.Itoa(enoughSpace)
 	}
 	_ = syscall.Munmap(reserved) // a moment later it is Go's
 	return ""
