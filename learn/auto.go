@@ -24,8 +24,8 @@ import (
 // features, and is the inverse Hessian where no node answers to another.
 //
 // For large data that this is too rough for, it is the Hessian of all weights together
-// as the beliefs of the moment have it (hessian, dense), again without nodes that
-// answer to others.
+// as the beliefs of the moment have it (hessian, dense), where each node answers while its
+// neighbours hold their beliefs.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
@@ -33,7 +33,8 @@ import (
 // so that the change y of the gradient from pass to pass belongs to the change s
 // of the *mean* weights of the visits.
 //
-// While visits pay, there is a step at each (early). Then joint descent takes over (joint).
+// There is a step at each visit (early): for one pass in large problems, elsewhere while visits pay.
+// Then joint descent takes over (joint).
 type auto struct {
 	autoState
 	firstOrder bool // without dense

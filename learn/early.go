@@ -21,7 +21,7 @@ import (
 //
 // H is P, with what limited-memory BFGS learns from the changes of θ̄ and ḡ over each pass.
 // Such a step knows nothing of messages that have not arrived. The phase
-// ends, for good, where the norm ḡᵀP⁻¹ḡ at pass ends grows, or falls too slowly, or where ḡ
+// ends, for good, after a pass of a large problem, and else where the norm ḡᵀP⁻¹ḡ at pass ends grows, or falls too slowly, or where ḡ
 // is within the tolerance (learner.step).
 type early struct {
 	earlyState

@@ -449,7 +449,7 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 		told = told[ku*kv:]
 		first := in.Graph.U(e) == n.node
 		w.addAnswers(&layout.Edge[b], first, span.States)
-		w.addRay(first, n.net.Counting.Edge[e])
+		w.addToStar(first, n.net.Counting.Edge[e])
 	}
 	n.count = c.addRoots(w, belief, n.root, n.scale, n.net.Counting.Rho[n.node])
 }
@@ -464,8 +464,8 @@ func (w *hessianWorker) star(belief []float64, count float64) {
 	}
 }
 
-// addRay adds an edge, the one at hand, to the Q of one of its ends.
-func (w *hessianWorker) addRay(first bool, rho float64) {
+// addToStar adds an edge, the one at hand, to the Q of one of its ends.
+func (w *hessianWorker) addToStar(first bool, rho float64) {
 	n, from := w.coupling.ku+w.coupling.kv, 0
 	if !first {
 		from = w.coupling.ku

@@ -10,11 +10,11 @@ import (
 // weights and messages together (docs/explanation/steps.md). Weights move after whole
 // passes at the same weights, of a few sweeps each, when F and its gradient by the weights
 // are exact. Sweeps lower F; a step is taken where F, after the sweeps at the new weights,
-// has fallen by a share of what the slope promised (Armijo 1966). So F never rises from one
-// accepted point to the next, whatever the messages lack, where every point is judged by F
-// alone. Where messages lag, F may rise by as much as the gap between its bounds leaves open
-// (judgeLagging), and where hidden labels leave no bound, by what it may still change: the
-// accepted point of the lowest F is kept for a run that a limit ends.
+// has fallen by a share of what the slope promised (Armijo 1966). Large problems are judged by F
+// alone (judgeBounded), so that it never rises from one accepted point to the next, whatever the
+// messages lack. Where messages have lines and lag, F may rise by as much as the gap between its
+// bounds leaves open (judgeLagging), and where hidden labels leave no bound, by what it may still
+// change: the accepted point of the lowest F is kept for a run that a limit ends.
 //
 // Where F is convex and smooth in both, and a system is small enough to solve, steps are those
 // of Levenberg and Marquardt on weights and messages together (response): whole ones, with more

@@ -78,6 +78,7 @@ func (l *learner) keepMessages() {
 	})
 }
 
+// restoreMessages goes back to the messages and beliefs that were kept.
 func (l *learner) restoreMessages() {
 	l.progress.Momentum = 0
 	l.executor.pieces(func(u *unit, at piece) {
