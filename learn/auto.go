@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
@@ -28,25 +27,20 @@ import (
 // neighbours hold their beliefs.
 //
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
-// mean, is learned by limited-memory BFGS from one pair (s, y) per pass. The aggregated
-// gradient of a pass has each block's share at the weights of that block's visit,
-// so that the change y of the gradient from pass to pass belongs to the change s
-// of the *mean* weights of the visits.
+// mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit (early): for one pass in large problems, elsewhere while visits pay.
-// Then joint descent takes over (joint).
+// There is a step at each visit for one pass (early). Then joint descent takes over (joint).
 type auto struct {
 	autoState
-	firstOrder bool // without dense
-	problem    StepProblem
-	fisher     *fisher
-	dense      *dense
-	spans      []crf.Span // of all types: nodes, then edges
-	labels     []float64  // frequencies of the (joint) states
-	curvature  *quasiNewton
-	early      *early
-	joint      *joint
-	lanczos    *lanczos
+	problem   StepProblem
+	fisher    *fisher
+	dense     *dense
+	spans     []crf.Span // of all types: nodes, then edges
+	labels    []float64  // frequencies of the (joint) states
+	curvature *quasiNewton
+	early     *early
+	joint     *joint
+	lanczos   *lanczos
 
 	plain []float64 // P⁻¹ g
 }
@@ -64,32 +58,20 @@ func (a *auto) Guarded() bool { return true }
 // Recovery implements StepRule.
 func (a *auto) Recovery() Recovery { return a }
 
-func (a *auto) curved() bool { return !a.firstOrder }
-
 // refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature.
 func (a *auto) refreshed(theta, gradient []float64, value float64) {
 	if a.joint.on() {
 		a.joint.refreshed(gradient, value)
-		return
 	}
-	a.early.begin(theta, gradient)
 }
-
-// FirstOrder returns the automatic step rule without the Hessian of all weights together,
-// and with steps at every visit to the end: what an iteration costs then does not depend on
-// the course of the run. It is for measuring.
-func FirstOrder() StepRule { return &auto{firstOrder: true} }
 
 // String implements StepRule.
 func (a *auto) String() string { return "auto" }
 
 // Start implements StepRule.
 func (a *auto) Start(p StepProblem) error {
-	if a.firstOrder {
-		p.Hessian, p.exact, p.damps, p.lean, p.place, p.line = nil, nil, false, nil, nil, nil
-	}
-	*a = auto{firstOrder: a.firstOrder, problem: p}
+	*a = auto{problem: p}
 	layout := &p.Model.Layout
 	states := 0
 	a.spans = allSpans(layout)
@@ -123,7 +105,7 @@ func (a *auto) forget() {
 		return // it did not start
 	}
 	*a = auto{
-		firstOrder: a.firstOrder, joint: &joint{jointState: jointState{jointProgress: a.joint.jointProgress}},
+		joint: &joint{jointState: jointState{jointProgress: a.joint.jointProgress}},
 		dense: &dense{denseState: denseState{has: a.dense.has}},
 	}
 }
@@ -152,44 +134,26 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		a.measure()
 		copy(a.first, theta)
 		a.firstValue = a.problem.Objective()
-		e.begin(theta, gradient)
+		e.begin(theta)
 	}
 	e.visit(theta, gradient)
-	size, pays := e.step(a, theta)
-	if pays && a.joint.keep != nil && !a.firstOrder && e.visits >= a.problem.PerPass {
-		// One pass of visits leads: whole passes go on faster (results/2026-11-core.md), from its last step.
-		a.depart(theta, a.first, a.firstValue)
-		return size
+	a.apply(a.plain, e.gradient)
+	for j, d := range a.plain {
+		theta[j] = e.mean[j] - d
 	}
-	switch {
-	case pays:
-	case a.firstOrder:
-		copy(theta, e.best)
-		a.curvature.reset(1)
-		e.again(theta, gradient)
-	default:
-		a.descend(theta)
-		size = 0 // of a step that is not made
+	if e.visits >= a.problem.PerPass {
+		a.turn(theta)
 	}
-	return size
+	return 1
 }
 
 // whole reports that weights move after whole passes only: see joint.
 func (a *auto) whole() bool { return a.joint.on() }
 
 // judge and leave are those of joint.
-func (a *auto) judge(theta, gradient []float64, value, gap float64, sure, monotone, lags bool) (accepted, moved bool) {
-	accepted, moved = a.joint.judge(theta, gradient, value, gap, sure, monotone, lags)
-	if accepted && a.joint.keep == nil && (gap <= openGap*(1+math.Abs(value)) || math.IsNaN(gap)) {
-		a.dense.hasten()
-	}
-	return accepted, moved
+func (a *auto) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
+	return a.joint.judge(theta, gradient, value, gap, sure)
 }
-
-// openGap is the gap between the bounds of inference, relatively, above which the Hessian of a
-// problem with lines of messages waits for its pass: where messages lag so much its beliefs are surer
-// than they come to be, and steps are too long by far (results/2026-11-lag.md).
-const openGap = 1e-2
 
 func (a *auto) leave(theta, gradient []float64) (size float64) {
 	a.measure()
@@ -200,19 +164,13 @@ func (a *auto) leave(theta, gradient []float64) (size float64) {
 	return a.joint.leave(theta, gradient)
 }
 
-// best returns weights of an earlier pass end that a run should end with if it
-// had to end now, or nil if those of the moment are as good.
+// best returns accepted weights that a run should end with if it had to end now, or nil if those of
+// the moment are as good: the best weights of visits are, which a check will compare with the start.
 func (a *auto) best() []float64 {
-	switch {
-	case a.joint.on():
-		if best := a.joint.best(); !slices.Equal(best, a.first) || a.joint.alpha < 1 {
-			return best
-		}
-		// The best weights of visits, which a check will compare with the start.
-	case a.early.worse():
-		return a.early.best
+	if !a.joint.on() || a.joint.alpha == 1 && slices.Equal(a.joint.origin, a.first) {
+		return nil
 	}
-	return nil
+	return a.joint.best()
 }
 
 // lowest is that of joint.
@@ -240,26 +198,11 @@ func (a *auto) measure() {
 	}
 }
 
-// descend starts joint descent at the best weights.
-func (a *auto) descend(theta []float64) {
-	copy(theta, a.early.best)
-	a.depart(theta, a.first, a.firstValue)
-}
-
-// turn starts joint descent with what visits have learned of the curvature: they have paid to the
-// end.
-func (a *auto) turn(theta []float64) {
-	if a.dense.exact {
-		a.dense.hasten()
-	}
-	a.joint.begin(theta, a.first, a.firstValue)
-}
+// turn starts joint descent on the line from the start of the run to theta, where visits have led.
+func (a *auto) turn(theta []float64) { a.depart(theta, a.first, a.firstValue) }
 
 // depart starts joint descent on the line from start, of that value, to theta.
 func (a *auto) depart(theta, start []float64, value float64) {
-	if a.dense.exact {
-		a.dense.hasten()
-	}
 	a.curvature.reset(1)
 	a.joint.begin(theta, start, value)
 }
@@ -273,7 +216,7 @@ func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
 // saddles is for joint descent, which can leave them; nil before Start, too, and where the
 // Hessian at hand shows that there is none.
 func (a *auto) saddles() *lanczos {
-	if a.firstOrder || a.lanczos == nil {
+	if a.lanczos == nil {
 		return nil
 	}
 	if a.joint.on() && a.dense.definite() {
@@ -297,36 +240,12 @@ func (a *auto) renew() bool {
 	return renewed
 }
 
-// norm returns gᵀP⁻¹g.
-func (a *auto) norm(g []float64) float64 {
-	a.apply(a.plain, g)
-	return simd.Dot(a.plain, g)
-}
-
-// damping returns what the length of a step along a direction with the product promise
-// with the gradient is multiplied by: with a dense P, one that promises a large gain leads
-// to where the beliefs, and with them P, are others.
-func (a *auto) damping(promise float64) float64 {
-	most := mostPromised * a.problem.Variables
-	if !a.dense.on() || !(promise > most) {
-		return 1
-	}
-	return math.Sqrt(most / promise)
-}
-
-// held reports steps at visits of a large network, whose messages lag behind: where there is
-// little curvature, or gradients have shown less than P, they are as short as P alone has them.
-func (a *auto) held() bool {
-	return !a.firstOrder && a.problem.exact == nil && !a.joint.on() && a.early.held
-}
-
 // apply computes dst = P⁻¹ g; dst may be g.
 func (a *auto) apply(dst, g []float64) {
 	if a.dense.on() {
 		a.dense.solve(dst, g)
 		return
 	}
-	a.fisher.hold(a.held())
 	a.fisher.solve(dst, g, a.beliefs)
 }
 
@@ -338,7 +257,5 @@ func (a *auto) memory(m *Memory, l *learner) {
 	quasiNewtonMemory(m, size, l.mostPasses())
 	jointMemory(m, size)
 	fisherMemory(m, l)
-	if !a.firstOrder {
-		denseMemory(m, l)
-	}
+	denseMemory(m, l)
 }

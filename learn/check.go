@@ -72,6 +72,9 @@ const (
 	// stillResidual is the largest change of a message with which convergence is claimed
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
+	// lagging is the largest change of a message, in nats, with which beliefs are far from what they come
+	// to be: e times what they were.
+	lagging = 1.0
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to
 	// 1 + |L|, with which convergence is claimed where messages ascend no dual, and with which
 	// the last check of a run ends.

@@ -21,7 +21,7 @@ type dense struct {
 	convex            bool    // L is
 	free              float64 // work on renewals in any case
 	size              int
-	passWork, growth  float64
+	passWork          float64
 	renewal, solution float64   // work of one
 	fresh             []float64 // [size*size] scratch
 	measured          []float64 // [size*size] the Hessian
@@ -51,14 +51,8 @@ const (
 	freeExact    = 4e8
 	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
 	eigenWork = 5.0
-	// renewalGrowth is how many times more passes there are from one renewal to the next.
-	renewalGrowth = 1.2
-	// mostPromised is the gain per variable, twice over, that a whole step may promise:
-	// beyond, beliefs are not those of where the weights go, and their covariances mislead.
-	mostPromised = 0.01
-	// firstRenewal is the pass of the first: what converges by then does not need one.
-	firstRenewal = 40
-	// starsFrom and starsGrowth are the two in descent by F alone (joint.judgeBounded).
+	// starsFrom is the pass of the first renewal, and starsGrowth how many times more passes there are
+	// from one to the next.
 	starsFrom, starsGrowth = 3, 2
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
@@ -70,17 +64,14 @@ func newDense(p *StepProblem) *dense {
 	n := float64(p.Model.Layout.Size)
 	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork}
 	if p.exact != nil {
-		d.exact, d.free, d.due = true, freeExact, math.Inf(1)
+		d.exact, d.free = true, freeExact
 		d.take(p)
 		return d
 	}
 	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
-	d.free, d.due, d.growth = freeRenewals, firstRenewal, renewalGrowth
-	if p.keep != nil {
-		d.due, d.growth = starsFrom, starsGrowth
-	}
+	d.free, d.due = freeRenewals, starsFrom
 	d.take(p)
 	return d
 }
@@ -111,7 +102,7 @@ func (d *dense) endPass() bool {
 	}
 	d.spent += d.renewal
 	if !d.exact {
-		d.due = d.growth * float64(d.passes)
+		d.due = starsGrowth * float64(d.passes)
 	}
 	if d.measure(d.measured) != nil || !d.decompose() {
 		return false
@@ -241,13 +232,6 @@ func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
 		}
 	}
 	return true
-}
-
-// hasten asks for the first renewal at the end of the next pass.
-func (d *dense) hasten() {
-	if !d.on() {
-		d.due = min(d.due, float64(d.passes))
-	}
 }
 
 // solve computes dst = H⁻¹ g; dst may be g.

@@ -116,8 +116,8 @@ func TestMeanOfVisits(t *testing.T) {
 }
 
 // TestEarlySteps: with a regulariser of 0.1 for each variable the first visit of one of 20
-// blocks, a whole Newton step, leads to within 20 % of the optimum, and a little more than
-// a pass to within 1 %, in any order.
+// blocks, a whole Newton step, leads to within 20 % of the optimum, and the pass of visits with one or
+// two whole passes to within 1 %, in any order.
 func TestEarlySteps(t *testing.T) {
 	const blocks = 20
 	p := randomProblem(t, 1, problemOptions{rows: 20, cols: 20, states: 4, nodeDim: 5, edgeDim: 3, l2: 0.1 * 400})
@@ -125,7 +125,7 @@ func TestEarlySteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		random bool
 		within int
-	}{"in order": {false, 3 * blocks / 2}, "at random": {true, 5 * blocks}} {
+	}{"in order": {false, 2 * blocks}, "at random": {true, 3 * blocks}} {
 		rule, first, visits := &auto{}, math.NaN(), 0
 		s := Settings{Method: BBPL, Assign: blocksOf(blocks), Step: rule, RandomOrder: c.random, MaxIterations: c.within, GradientTolerance: 1e-300, Recorder: func(e Event) error {
 			if e.Check {

@@ -193,29 +193,6 @@ func oneIf(x bool) int {
 	return 0
 }
 
-// hold says whether steps are held in directions of little curvature.
-func (f *fisher) hold(held bool) {
-	set := func(k *kronecker) (changed bool) {
-		floor := k.least
-		if held {
-			floor = k.held
-		}
-		changed, k.floor = floor != k.floor, floor
-		return changed
-	}
-	for _, x := range f.apart {
-		set(x.kronecker)
-	}
-	for _, x := range f.interactions {
-		if set(x.kronecker) {
-			x.joint = x.joint[:0] // its roots are of the other
-		}
-	}
-	for _, m := range f.marginals {
-		set(m.kronecker)
-	}
-}
-
 // solve computes dst = P⁻¹ g; dst may be g. beliefs are the mean beliefs of all
 // types.
 func (f *fisher) solve(dst, g, beliefs []float64) {

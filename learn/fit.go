@@ -183,7 +183,6 @@ func (l *learner) iterate() error {
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
-	l.lag = report.first
 	size, moved := 0.0, false
 	if whole {
 		size, moved, err = l.descend()
@@ -219,7 +218,7 @@ func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
-		if r := l.recovering; r != nil && r.curved() && !l.exact {
+		if r := l.recovering; r != nil && !l.exact {
 			// A stale gradient says that visits have done their part. Whole passes tell the norm, and
 			// go on from there at once if it is larger: a check would only hold the weights.
 			r.turn(l.model.Weights)
@@ -246,8 +245,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		return 0, false, err
 	}
 	p.Watched = false
-	lags := !l.ascends || l.gathers() // messages: steps are not shorter for it (results/2026-11-crawling.md)
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded, l.ascends, lags)
+	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded)
 	if accepted {
 		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)

@@ -125,7 +125,7 @@ func TestGroupHessian(t *testing.T) {
 		n := p.Model.Layout.Size
 		measured := func(g Group) []float64 {
 			s := c.settings
-			s.Method, s.Group, s.Threads, s.Step = BBPL, g, 2, FirstOrder()
+			s.Method, s.Group, s.Threads, s.Step = BBPL, g, 2, must(ParseStep("fixed:0.1"))
 			s = s.Resolved()
 			l := must(newLearner(&p, &s))
 			defer l.close()
@@ -218,7 +218,7 @@ type groupCase struct {
 // fresh are the settings with a step rule of their own.
 func (c *groupCase) fresh() Settings {
 	s := c.settings
-	if s.Step = FirstOrder(); c.step != "first order" {
+	if s.Step = must(ParseStep("fixed:0.1")); c.step != "first order" {
 		s.Step = must(ParseStep(c.step))
 	}
 	return s
@@ -277,7 +277,7 @@ func TestGroupErrors(t *testing.T) {
 	other := p.startingAt(p.randomWeights(1, 0.1))
 	errs := make([]error, 2)
 	processes(t, 2, func(g Group) {
-		_, errs[g.Rank()] = Fit(context.Background(), []Problem{p, other}[g.Rank()], Settings{Method: BBPL, Group: g, Step: FirstOrder()})
+		_, errs[g.Rank()] = Fit(context.Background(), []Problem{p, other}[g.Rank()], Settings{Method: BBPL, Group: g, Step: must(ParseStep("fixed:0.1"))})
 	})
 	for _, err := range errs {
 		if err == nil || !strings.Contains(err.Error(), "process 1 has other initial weights") {
@@ -292,12 +292,14 @@ func TestGroupRefusesOthers(t *testing.T) {
 	for name, change := range map[string]func(s *Settings){
 		"sweeps": func(s *Settings) { s.InnerSweeps = 5 },
 		"limit":  func(s *Settings) { s.MaxPasses = 7 },
-		"state":  func(s *Settings) { s.Resume = someState(t, p, Settings{Method: BBPL, Step: FirstOrder()}) },
+		"state": func(s *Settings) {
+			s.Resume = someState(t, p, Settings{Method: BBPL, Step: must(ParseStep("fixed:0.1"))})
+		},
 		"saving": func(s *Settings) { s.Checkpoint = func(*State) error { return nil } },
 	} {
 		errs := make([]error, 3)
 		processes(t, 3, func(g Group) {
-			s := Settings{Method: BBPL, Group: g, Step: FirstOrder()}
+			s := Settings{Method: BBPL, Group: g, Step: must(ParseStep("fixed:0.1"))}
 			if g.Rank() == 1 {
 				change(&s)
 			}

@@ -17,10 +17,6 @@ const (
 	maxRotated = 512
 	// relativeFloor of the regulariser in P keeps it invertible for l2 = 0.
 	relativeFloor = 1e-9
-	// heldShare of the largest eigenvalue of A is the regulariser while messages lag behind the
-	// weights: in directions with less curvature, such as those that only the borders of a grid
-	// tell apart, they would move by many nats in one step (results/2026-11-lag.md).
-	heldShare = 1e-3
 )
 
 // kronecker is one product A ⊗ C + l2 I of the Hessian's estimate: of a type that is
@@ -32,8 +28,7 @@ type kronecker struct {
 	// vectors [d*d] are the eigenvectors of A in columns, nil: identity; transposed
 	// has them in rows.
 	vectors, transposed []float64
-	least, held         float64   // l2, or a little more; what holds steps that messages have to follow
-	floor               float64   // one of them
+	floor               float64   // l2, or a little more
 	rotated             []float64 // scratch [features][states]
 	shares              []float64 // scratch [states]
 }
@@ -104,11 +99,10 @@ func (k *kronecker) diagonalise(l2 float64) error {
 	for _, x := range k.values {
 		largest = max(largest, x)
 	}
-	k.least = max(l2, relativeFloor*largest)
-	if k.least == 0 {
-		k.least = 1 // a type without features or elements: any value does
+	k.floor = max(l2, relativeFloor*largest)
+	if k.floor == 0 {
+		k.floor = 1 // a type without features or elements: any value does
 	}
-	k.floor, k.held = k.least, max(k.least, heldShare*largest)
 	return nil
 }
 

@@ -52,9 +52,9 @@ const (
 	// share of that.
 	surelyNegative = 0.5
 	// stillInProducts is how many times what a pass has changed in a product is still to come, if
-	// changes shrink as usual. Messages have settled enough where that changes the smallest curvature
+	// changes shrink by a tenth a pass. Messages have settled enough where that changes the smallest curvature
 	// by no more than settledShare of its size, or of clearlyNegative: its sign is known.
-	stillInProducts = usualSettling / (1 - usualSettling)
+	stillInProducts = 9
 	settledShare    = 0.5
 	// leastRest is what a product has beside the v_j, of the largest curvature, where these are
 	// all that there is.

@@ -65,7 +65,6 @@ type learner struct {
 	checkBegan float64   // seconds of the run when the pass at work of a check began; NaN: not here
 	checkPass  float64   // seconds that the last one with sweeps has taken
 	recalled   bool      // the values are those of the start's check: see recall
-	lag        float64   // largest change of a message in the first sweep of this visit
 	lanczos    *lanczos  // nil: no saddle is looked for
 	apart      []float64 // [weights] the direction in which that begins; nil: the objective is convex
 
@@ -132,7 +131,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
-	if l.recovering = s.Step.Recovery(); l.recovering != nil && l.recovering.curved() {
+	if l.recovering = s.Step.Recovery(); l.recovering != nil {
 		if l.response = newResponse(l); l.response == nil {
 			l.response = newLargeResponse(l)
 		}
@@ -426,9 +425,8 @@ func (l *learner) stepProblem() StepProblem {
 			}
 		}
 	}
-	p.lag = func() float64 { return l.lag }
 	if r := l.response; r != nil {
-		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), float64(r.patience)
+		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), r.patience
 	} else if l.copies() {
 		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}

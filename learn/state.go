@@ -63,7 +63,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has; a state has one codec since 9.
-const stateFormat = 12
+const stateFormat = 13
 
 func (l *learner) snapshot() (*State, error) {
 	random, err := l.source.MarshalBinary()

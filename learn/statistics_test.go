@@ -23,7 +23,7 @@ func TestSumsInChunks(t *testing.T) {
 			t.Fatalf("%d chunks: the data are too few", n)
 		}
 		sums := func(settings Settings, check bool) [][]float64 {
-			settings.Method, settings.Step = BBPL, FirstOrder()
+			settings.Method, settings.Step = BBPL, must(ParseStep("fixed:0.1"))
 			settings = settings.Resolved()
 			l := must(newLearner(&p, &settings))
 			defer l.close()

@@ -36,8 +36,6 @@ type StepRule interface {
 type Recovery interface {
 	// possible refuses a state, just restored, that no run can have kept.
 	possible() error
-	// curved reports that the rule asks for exact Hessians of small problems.
-	curved() bool
 	// memory lists what the rule takes, given a plan: nothing of the run is allocated yet.
 	memory(m *Memory, l *learner)
 	// forget lets go of a run that has ended: of its memory, and of the learner, which its
@@ -47,11 +45,10 @@ type Recovery interface {
 	whole() bool
 	// turn begins the second phase at theta, where visits have done their part.
 	turn(theta []float64)
-	// judge is called after a whole pass at theta, with F and its gradient there, and
-	// whether F bounds the objective, whether sweeps only lower it, and whether messages lag
-	// so that it is above the objective by more than a step gains. It accepts theta,
-	// or moves it, or asks for another pass at the same weights by doing neither.
-	judge(theta, gradient []float64, value, gap float64, bounds, monotone, lags bool) (accepted, moved bool)
+	// judge is called after a whole pass at theta, with F and its gradient there, and whether F
+	// bounds the objective, which lies at most gap below. It accepts theta, or moves it, or asks for
+	// another pass at the same weights by doing neither.
+	judge(theta, gradient []float64, value, gap float64, bounds bool) (accepted, moved bool)
 	// leave moves theta, which was accepted, and returns the size of the step.
 	leave(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
@@ -114,9 +111,8 @@ type StepProblem struct {
 	lean  func(direction []float64, damping float64) bool
 	place func(along float64)
 	line  [][]float64
-	lag   func() float64 // largest change of a message in the first sweep of this visit, in nats
 	// patience is how many passes at the same weights are worth a line where not exact.
-	patience float64
+	patience int
 	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
 	keep, restore func()
 }

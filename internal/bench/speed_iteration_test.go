@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -173,47 +172,4 @@ func TestStretches(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestFirstOrder: what is measured has no Hessian to renew, where the automatic rule would.
-func TestFirstOrder(t *testing.T) {
-	n := must(tiledNetwork(60, 6, 6))
-	p := must(n.problem(2))
-	weights := len(p.Model.Weights)
-	kept := func(rule learn.StepRule) (numbers int) {
-		settings := n.settings()
-		settings.Step, settings.MaxIterations = rule, 1
-		settings.Recorder = func(learn.Event) error {
-			numbers = numbersIn(reflect.ValueOf(rule.State()))
-			return nil
-		}
-		must(learn.Fit(t.Context(), p, settings))
-		if rule.State() != nil {
-			t.Errorf("%v keeps what a run that has ended had", rule)
-		}
-		return numbers
-	}
-	if first, auto := kept(n.settings().Step), kept(must(learn.ParseStep("auto"))); first != auto-weights*weights {
-		t.Errorf("it keeps %d numbers, the automatic rule %d, of which a Hessian of %d weights", first, auto, weights)
-	}
-}
-
-// numbersIn counts the numbers in all slices of a struct.
-func numbersIn(of reflect.Value) (n int) {
-	switch of.Kind() {
-	case reflect.Pointer:
-		n = numbersIn(of.Elem())
-	case reflect.Struct:
-		for i := range of.NumField() {
-			n += numbersIn(of.Field(i))
-		}
-	case reflect.Slice, reflect.Array:
-		if of.Type().Elem().Kind() == reflect.Float64 {
-			return of.Len()
-		}
-		for i := range of.Len() {
-			n += numbersIn(of.Index(i))
-		}
-	}
-	return n
 }

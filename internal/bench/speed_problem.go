@@ -197,12 +197,11 @@ const visitSweeps = 2
 
 // settings are those of BBPL as it is by default, on the blocks of this network,
 // except that every visit makes visitSweeps sweeps, that no gradient is small
-// enough to end the run, and that steps do without the Hessian of all weights together.
-// When and how often that is renewed follows from the course of a run: it would fall into
-// some of what is timed, and make it three to five times as long.
+// enough to end the run, and that steps are fixed: a Hessian of all weights together would fall
+// into some of what is timed, and make it three to five times as long.
 func (n *speedNetwork) settings() learn.Settings {
 	return learn.Settings{
-		Step:              learn.FirstOrder(),
+		Step:              fixedStep(),
 		InnerSweeps:       visitSweeps,
 		Method:            learn.BBPL,
 		Together:          n.together,
@@ -210,4 +209,13 @@ func (n *speedNetwork) settings() learn.Settings {
 		InnerTolerance:    math.SmallestNonzeroFloat64,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}
+}
+
+// fixedStep is so short that no run diverges.
+func fixedStep() learn.StepRule {
+	rule, err := learn.ParseStep("fixed:0.05")
+	if err != nil {
+		panic(err)
+	}
+	return rule
 }
