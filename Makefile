@@ -19,6 +19,7 @@ build: ## the command, as ./blockbp
 
 test: ## all tests
 	go test ./...
+	go test -C lab ./...
 
 race: ## the race detector on what works with threads
 	CGO_ENABLED=1 go test -race $(THREADED)
@@ -54,7 +55,9 @@ generate: ## renew the assembly
 lint: ## formatting, vet, static analysis
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	go vet ./...
+	go vet -C lab ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
+	cd lab && go tool -modfile=../tools/go.mod staticcheck ./...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
 	@for package in $$(go list ./...); do \
@@ -65,10 +68,10 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	done
 
 torture: ## attack the built command: kills, full disks, bit flips, malformed files and more
-	go run ./internal/torture
+	go run -C lab ./torture
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
-	go run ./cmd/blockbp bench --quick
+	go run -C lab ./cmd/lab bench --quick
 
 ci: ## what continuous integration runs
 	bash .ci/run

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/hard"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/lab/hard"
 )
 
 // hardName is the study that `reproduce steps --suite hard` runs.

@@ -5,8 +5,8 @@
 // inputs as outputs, mutates files of every format, and holds what comes out against
 // what has to. It prints what it tried, and how to repeat every failure:
 //
-//	go run ./internal/torture -short
-//	go run ./internal/torture -only flips -seed 7 -trial 37
+//	go run -C lab ./torture -short
+//	go run -C lab ./torture -only flips -seed 7 -trial 37
 //
 // Every trial draws from a source of its own, made of the seed, the attack and the
 // number of the trial; moments of time alone are not repeatable.
@@ -44,6 +44,9 @@ func main() {
 	flag.StringVar(&o.blockbp, "blockbp", "", "the command to attack (default: built from ./cmd/blockbp)")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "trials at a time")
 	flag.Parse()
+	if _, err := os.Stat("torture/main.go"); err == nil {
+		_ = os.Chdir("..") // from the folder of the laboratory to the root of what is attacked
+	}
 	switch {
 	case o.time == 0 && o.short:
 		o.time = 120 * time.Second
@@ -98,7 +101,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 			build.Args = slices.Insert(build.Args, 2, "-ldflags", "-E blockbp_entry")
 		}
 		if out, err := build.CombinedOutput(); err != nil {
-			return false, fmt.Errorf("%v: %s (run this at the root of the module, or give -blockbp)", build, out)
+			return false, fmt.Errorf("%v: %s (start this by go run -C lab ./torture, or give -blockbp)", build, out)
 		}
 	}
 	if o.blockbp, err = filepath.Abs(o.blockbp); err != nil {

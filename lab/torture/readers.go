@@ -70,7 +70,7 @@ func setupReaders(c *campaign, dir string) (func(t *trial), error) {
 	}
 	to := filepath.Join(c.work, "python", "blockbp")
 	if err := os.CopyFS(to, os.DirFS("python/src/blockbp")); err != nil {
-		return nil, fmt.Errorf("%w (run this at the root of the module)", err)
+		return nil, fmt.Errorf("%w (start this by go run -C lab ./torture)", err)
 	}
 	if err := os.WriteFile(filepath.Join(to, "VERSION"), []byte(strings.TrimPrefix(build.Version, "v")), 0o644); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/blockbp/blockbp/internal/hard"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/lab/hard"
 )
 
 // Scale is the size of the studies.

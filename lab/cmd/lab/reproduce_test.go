@@ -1,4 +1,4 @@
-package cli_test
+package main
 
 import (
 	"encoding/json"
@@ -61,10 +61,10 @@ func TestReproduceKept(t *testing.T) {
 		t.Errorf("it says\n%s%s", o.stderr, o.stdout)
 	}
 	before := readFile(t, filepath.Join(out, "claims.json"))
-	run(t, "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
-	run(t, "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 4 of 4 parts")
+	runLab(t.Context(), "reproduce", "fig3", "--kept", "-o", t.TempDir()).wantFailure(t, 2, "--kept")
+	runLab(t.Context(), "reproduce", "fig3", "--scale", "tiny", "--kept", "-o", out).wantFailure(t, 2, "fig3: 4 of 4 parts")
 	for _, kept := range [][]string{{"--kept"}, nil} {
-		run(t, append([]string{"reproduce", "theorem1", "--scale", "paper", "-o", out}, kept...)...).wantFailure(t, 2, "scale tiny")
+		runLab(t.Context(), append([]string{"reproduce", "theorem1", "--scale", "paper", "-o", out}, kept...)...).wantFailure(t, 2, "scale tiny")
 	}
 	if after := readFile(t, filepath.Join(out, "claims.json")); after != before {
 		t.Errorf("what was refused changed claims.json:\n%s", after)
@@ -89,19 +89,19 @@ func TestReproduceRefuses(t *testing.T) {
 		"reproduce fig2 --scale huge":              "want small or paper",
 		"reproduce fig2 --seeds -1":                "--seeds -1",
 		"reproduce fig5 --features x":              "--data",
-		"reproduce fig2 --threads 0":               `--threads "0"`,
+		"reproduce fig2 --threads 0":               "--threads 0",
 		"reproduce theorem1 --out " + foreign:      "thesis.tex",
-		"reproduce all --sclae paper":              "--scale",
+		"reproduce all --sclae paper":              "--sclae",
 		"reproduce theorem1 fig9 --scale small":    "fig9",
 		"reproduce steps --suite easy":             "rivals, hard",
 		"reproduce fig2 --suite hard":              "--suite hard",
 		"reproduce steps --only 3":                 "--suite hard",
 		"reproduce steps --suite hard --only 9999": "9999",
 	} {
-		run(t, strings.Fields(line)...).wantFailure(t, 2, want)
+		runLab(t.Context(), strings.Fields(line)...).wantFailure(t, 2, want)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	run(t, "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "docs/explanation/study.md")
+	runLab(t.Context(), "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "docs/explanation/study.md")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a folder was made before the data were looked at")
 	}
@@ -115,7 +115,7 @@ func TestReproduceWithoutData(t *testing.T) {
 	if !strings.Contains(o.stderr, "not run: fig6") || !strings.Contains(o.stderr, "--data") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
-	run(t, "reproduce", "fig5", "fig6", "-o", filepath.Join(t.TempDir(), "out")).wantFailure(t, 2, "--data")
+	runLab(t.Context(), "reproduce", "fig5", "fig6", "-o", filepath.Join(t.TempDir(), "out")).wantFailure(t, 2, "--data")
 }
 
 // TestReproduceHard: single problems of the hard suite, and the suite itself, at the scale

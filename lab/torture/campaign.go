@@ -164,7 +164,7 @@ func (c *campaign) report(w io.Writer) (failed bool) {
 				fmt.Fprintf(w, "\n%s: and %d more\n", o.attack.name, len(o.failures)-mostKept)
 				break
 			}
-			fmt.Fprintf(w, "\n%s %d: %s\n  repeat: go run ./internal/torture -seed %d -only %s -trial %d\n", o.attack.name, f.trial, f.fault, c.seed, o.attack.name, f.trial)
+			fmt.Fprintf(w, "\n%s %d: %s\n  repeat: go run -C lab ./torture -seed %d -only %s -trial %d\n", o.attack.name, f.trial, f.fault, c.seed, o.attack.name, f.trial)
 			if f.kept != "" {
 				fmt.Fprintf(w, "  kept:   %s (commands.txt says what was done)\n", f.kept)
 			}

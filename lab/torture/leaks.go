@@ -15,7 +15,7 @@ var leaks = attack{
 		for name, folder := range map[string]string{"library": ".", "commands": "./internal/cli"} {
 			build := exec.CommandContext(c.ctx, "go", "test", "-c", "-o", filepath.Join(dir, name), folder)
 			if out, err := build.CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("%v: %s (run this at the root of the module)", build, out)
+				return nil, fmt.Errorf("%v: %s (start this by go run -C lab ./torture)", build, out)
 			}
 		}
 		calls := 300

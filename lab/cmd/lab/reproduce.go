@@ -1,9 +1,10 @@
-package cli
+package main
 
 import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/study"
+	"github.com/blockbp/blockbp/lab/study"
 )
 
 // reproduceFlags are the options of reproduce.
@@ -50,7 +51,9 @@ where it stopped, when it is started again, and its page tells of all that was a
 for so far. Options that are left out are as in the runs that made the folder. Times
 are processor time where the system tells it: other programs hardly change them, but
 two studies at a time would slow each other's memory down.`, studyList()),
-		Example: "  blockbp reproduce all -o study\n  blockbp reproduce fig4 theorem1 --seeds 2 --json\n  blockbp reproduce fig4 --scale paper -o paper",
+		Example: "  go run -C lab ./cmd/lab reproduce all -o study\n" +
+			"  go run -C lab ./cmd/lab reproduce fig4 theorem1 --seeds 2 --json\n" +
+			"  go run -C lab ./cmd/lab reproduce fig4 --scale paper -o paper",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked := f
 			asked.scaled = cmd.Flags().Changed("scale")
@@ -59,14 +62,11 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", reproduceFolder, "folder to make, or to go on with")
-	a.writes(cmd, "out", always(outputKept))
 	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
-	reads(fl, "the folder of the Stanford Background data set", "data")
-	reads(fl, "a folder of features", "features")
 	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
-	threadsVar(fl, &f.threads, "searches for steps at a time; timed runs are alone")
+	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
 	fl.StringVar(&f.suite, "suite", suites[0], "of steps: rivals, or hard, random small problems")
 	fl.IntSliceVar(&f.only, "only", nil, "problems of --suite hard to run alone, by number; writes nothing")
 	fl.BoolVar(&f.kept, "kept", false, "measure nothing: figures and page of what the folder has")
@@ -90,6 +90,8 @@ func (f *reproduceFlags) settings() (study.Settings, error) {
 	switch {
 	case s.Scale != study.Small && s.Scale != study.Paper && (s.Scale != testScale || testScale == ""):
 		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)
+	case f.threads < 1:
+		return s, usagef("--threads %d: want at least 1", f.threads)
 	case f.seeds < 0:
 		return s, usagef("--seeds %d: want 0 for the default, or more", f.seeds)
 	case f.data == "" && f.features != "":
@@ -111,13 +113,13 @@ func (f *reproduceFlags) settings() (study.Settings, error) {
 // tellTaken says what was taken from an earlier run.
 func (a *app) tellTaken(f *reproduceFlags, s study.Settings) {
 	if !f.scaled && string(s.Scale) != f.scale {
-		a.note("--scale %s, as %s was made", s.Scale, f.out)
+		a.say("lab: note: --scale %s, as %s was made", s.Scale, f.out)
 	}
 	if f.seeds == 0 && s.Seeds != 0 {
-		a.note("--seeds %d, as %s was made", s.Seeds, f.out)
+		a.say("lab: note: --seeds %d, as %s was made", s.Seeds, f.out)
 	}
 	if f.data == "" && s.Data != "" {
-		a.note("--data %s, as %s was made", s.Data, f.out)
+		a.say("lab: note: --data %s, as %s was made", s.Data, f.out)
 	}
 }
 
@@ -154,7 +156,7 @@ func (a *app) only(f *reproduceFlags) error {
 	all, tables, err := study.HardProblems(a.ctx, f.only, f.threads)
 	if err != nil {
 		if a.ctx.Err() != nil {
-			return &exitError{exitInterrupted, errors.New("interrupted")}
+			return a.ctx.Err()
 		}
 		return usagef("--only: %v", err)
 	}
@@ -162,7 +164,7 @@ func (a *app) only(f *reproduceFlags) error {
 	for _, t := range tables {
 		text.WriteString(t.Table.Text())
 	}
-	return a.print(f.json, all, "%s\n", lines(text.String()))
+	return a.print(f.json, all, text.String())
 }
 
 // testScale is a scale that only tests may ask for.
@@ -204,17 +206,17 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.tell(plan.Kept, plan.Parts, "%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
+	a.say("%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
 	o, err := study.Run(a.ctx, studies, settings, folder, func(p study.Progress) {
 		if p.Part != "" {
-			a.tell(p.Done, plan.Parts, "[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
+			a.say("[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
 		}
 	})
 	if err != nil {
 		if a.ctx.Err() != nil {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on with what is kept in %s", f.out)}
+			return fmt.Errorf("interrupted; the same command goes on with what is kept in %s", f.out)
 		}
-		return nameOption(err)
+		return err
 	}
 	return a.printStudy(f, o)
 }
@@ -227,7 +229,7 @@ func (a *app) showKept(f *reproduceFlags, studies []*study.Study, settings study
 	}
 	o, err := study.Show(studies, settings, folder)
 	if err != nil {
-		return nameOption(err)
+		return err
 	}
 	if len(o.Studies) == 0 {
 		return usagef("--kept: nothing of it was measured in %s yet: %s", f.out, strings.Join(o.NotRun, "; "))
@@ -238,7 +240,7 @@ func (a *app) showKept(f *reproduceFlags, studies []*study.Study, settings study
 // printStudy prints what was found.
 func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	for _, reason := range o.NotRun {
-		a.note("not run: %s", reason)
+		a.say("lab: note: not run: %s", reason)
 	}
 	page, err := filepath.Abs(o.Page)
 	if err != nil {
@@ -248,5 +250,6 @@ func (a *app) printStudy(f *reproduceFlags, o *study.Outcome) error {
 	for _, t := range o.Printed() {
 		fmt.Fprintf(&tables, "%s\n%s\n", t.Caption, t.Table.Text())
 	}
-	return a.print(f.json, o, "%s%s\n%.0f s; page: %s\n", lines(tables.String()), lines(study.ClaimsTable(o.Claims).Text()), o.Seconds, page)
+	fmt.Fprintf(&tables, "%s\n%.0f s; page: %s", study.ClaimsTable(o.Claims).Text(), o.Seconds, page)
+	return a.print(f.json, o, tables.String())
 }
