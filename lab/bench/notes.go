@@ -1,16 +1,10 @@
 package bench
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 const (
 	// muchDisturbed is the disturbance from which on numbers should not be trusted.
 	muchDisturbed = 0.1
-	// slightSpeedup is the speed-up of several threads below which it is not the
-	// program that is measured: other work takes the cores, or they are not there.
-	slightSpeedup = 1.2
 )
 
 // explained says where the numbers are.
@@ -19,26 +13,11 @@ const explained = "What the numbers mean: docs/explanation/performance.md"
 // Notes say what a reader of the numbers should know.
 func (s *Speed) Notes() []string {
 	notes := disturbanceNotes(s.Disturbance)
-	for _, t := range s.Threads {
-		if t.Threads > 1 && (t.Speedup < slightSpeedup || s.Disturbance > muchDisturbed) {
-			notes = append(notes, fmt.Sprintf("the speed-up of %d threads, %.2f times, needs as many idle cores to be one of the program: what else ran took a part of them, or the network is too small to share", t.Threads, t.Speedup))
-			break
-		}
-	}
 	if !s.Ceilings.CachesKnown {
 		notes = append(notes, "the system does not tell the sizes of the caches; usual ones are assumed, and the names of levels may be wrong")
 	}
 	for _, what := range s.Left {
 		notes = append(notes, fmt.Sprintf("left out %s, more than a quarter of the memory that is available", what))
-	}
-	return notes
-}
-
-// Notes say what a reader of the numbers should know.
-func (s *Scale) Notes() []string {
-	notes := disturbanceNotes(s.Disturbance)
-	for _, what := range s.Left {
-		notes = append(notes, "left out "+what)
 	}
 	return notes
 }
@@ -54,15 +33,4 @@ func disturbanceNotes(disturbance float64) []string {
 func (s *Speed) Summary(seconds float64) string {
 	return fmt.Sprintf("%.3g million messages per second; a whole iteration is %.3g times as fast as in plain Go; %.0f s in all\n%s",
 		s.MessagesPerS/1e6, s.SpeedupVsPlainGo, seconds, explained)
-}
-
-// Summary ends what people read, after so many seconds of measuring.
-func (s *Scale) Summary(seconds float64) string {
-	var b strings.Builder
-	for _, g := range s.Growth {
-		fmt.Fprintf(&b, "%s, %d to %d nodes: ns per edge largest/smallest %.2f, time per iteration largest/smallest %.2f\n",
-			g.KindText(), g.FromNodes, g.ToNodes, g.NsRatio, g.IterationRatio)
-	}
-	fmt.Fprintf(&b, "%.0f s in all\n%s", seconds, explained)
-	return b.String()
 }

@@ -21,21 +21,6 @@ type SpeedPlan struct {
 	// that of everything that is measured with one number only.
 	States          []int
 	ReferenceStates int
-	// SizeSides are the sides of grids of growing size, cut into tiles of SizeTile ×
-	// SizeTile nodes, which divides them all.
-	SizeSides []int
-	SizeTile  int
-	// ThreadInstances are instances, grids of ThreadGrid × ThreadGrid nodes, that
-	// threads share; ThreadSide is the side of a grid of which they share the blocks.
-	ThreadInstances, ThreadGrid, ThreadSide int
-	// MethodGrids are sides of grids that the three methods learn, to a gradient of
-	// MethodTolerance relative to the first, MethodRepeats times each, cut
-	// into TileRows × TileCols tiles.
-	MethodGrids     []int
-	MethodTolerance float64
-	MethodRepeats   int
-	TileRows        int
-	TileCols        int
 	// Ceilings, and Rounds for everything else, say how often a measurement is
 	// repeated.
 	Ceilings, Rounds machine.Rounds
@@ -47,15 +32,11 @@ type SpeedPlan struct {
 	MostMemory int64
 }
 
-// QuickSpeedPlan takes about 20 seconds on a machine with vector kernels, and less
+// QuickSpeedPlan takes about 15 seconds on a machine with vector kernels, and less
 // than 40 where other work halves its speed.
 func QuickSpeedPlan() SpeedPlan {
 	p := FullSpeedPlan()
 	p.States = []int{2, 8, 16}
-	p.SizeSides = []int{100, 200, 300}
-	p.ThreadGrid, p.ThreadSide = 50, 200
-	p.MethodGrids = []int{30}
-	p.MethodRepeats = 2
 	p.Ceilings = machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
 	p.Rounds = machine.Rounds{Least: 2, Budget: 500 * time.Millisecond}
 	p.Within = 36 * time.Second
@@ -67,9 +48,6 @@ func FullSpeedPlan() SpeedPlan {
 	return SpeedPlan{
 		Grid: 200, BA: 20_000,
 		States: []int{2, 3, 4, 8, 16, 21, 32, 64}, ReferenceStates: 8,
-		SizeSides: []int{100, 200, 300, 600, 1000}, SizeTile: 50,
-		ThreadInstances: 8, ThreadGrid: 100, ThreadSide: 500,
-		MethodGrids: []int{30, 50, 100}, MethodTolerance: 1e-6, MethodRepeats: 3, TileRows: 4, TileCols: 5,
 		Ceilings:   machine.Rounds{Least: 10, Budget: 5 * time.Second},
 		Rounds:     machine.Rounds{Least: 3, Budget: 3 * time.Second},
 		MostMemory: machine.AvailableMemory() / 4,
@@ -77,7 +55,7 @@ func FullSpeedPlan() SpeedPlan {
 }
 
 // Speed is what MeasureSpeed found. Unless they say median, times and rates are
-// those of the best repetition. Everything is measured on one thread but Threads.
+// those of the best repetition. Everything is measured on one thread.
 type Speed struct {
 	Ceilings *Ceilings `json:"ceilings"`
 	// Phases are the phases of an iteration, and the whole of it.
@@ -89,10 +67,6 @@ type Speed struct {
 	// Go twins of the kernels, on the grid with the reference number of states.
 	SpeedupVsPlainGo float64       `json:"speedup_vs_plain_go"`
 	Kernels          []KernelSpeed `json:"kernels"`
-	Sweeps           []SweepSpeed  `json:"sweeps"`
-	Threads          []ThreadSpeed `json:"threads"`
-	Sizes            []SizeSpeed   `json:"sizes"`
-	Methods          []MethodSpeed `json:"methods"`
 	// Disturbance is how much longer than the best the median repetition took, in the
 	// median over everything that was repeated: near 0 on a machine that is left alone.
 	Disturbance float64 `json:"disturbance"`
@@ -119,7 +93,7 @@ func MeasureSpeed(ctx context.Context, plan SpeedPlan, say func(stage string)) (
 		say = func(string) {}
 	}
 	r := &speedRun{ctx: ctx, begun: time.Now(), plan: plan, say: say}
-	for _, stage := range []func() error{r.ceilings, r.phases, r.kernels, r.sweeps, r.threads, r.sizes, r.methods} {
+	for _, stage := range []func() error{r.ceilings, r.phases, r.kernels} {
 		if err := stage(); err != nil {
 			return nil, err
 		}

@@ -93,12 +93,6 @@ func newPasses(ctx context.Context, p learn.Problem, s learn.Settings) *watchedR
 	return watched(ctx, p, s, stretchWatch{skip: second, most: passesPerRun})
 }
 
-// newStretches prepares learning in stretches of so many iterations, on so many blocks of
-// which an iteration visits one.
-func newStretches(ctx context.Context, p learn.Problem, s learn.Settings, blocks, length int) *watchedRun {
-	return watched(ctx, p, s, stretchWatch{skip: blocks, length: length, most: max(1, passesPerRun*blocks/length)})
-}
-
 // watched prepares learning that watch divides into stretches. A run that comes to the optimum
 // begins anew. Nothing happens before the first stretch is asked for. The settings' recorder, if
 // there is one, sees everything too. stop must be called.
@@ -143,8 +137,8 @@ func (r *watchedRun) Run() (seconds float64, err error) {
 	return next.seconds, next.err
 }
 
-// stretchWatch records a run and hands out the time of every stretch, from the end of an
-// iteration to the end of another. It leaves out the first iterations, a pass in
+// stretchWatch records a run and hands out the time of every stretch, from the end of a
+// visit of the first block to the end of the next. It leaves out the first iterations, a pass in
 // which everything is touched for the first time, and stretches that are not like the
 // others: with a check of the whole network in them, or with fewer sweeps in a
 // visit, as where all weights are zero.
@@ -153,7 +147,6 @@ type stretchWatch struct {
 	also   func(learn.Event) error // nil: nobody else looks
 	phases *learn.PhaseTimes       // nil: not timed by phase
 	skip   int                     // iteration at whose end the first stretch begins at the earliest
-	length int                     // iterations; 0: a pass
 	sweeps int
 	most   int // stretches of a run
 
@@ -184,11 +177,11 @@ func (w *stretchWatch) Record(e learn.Event) error {
 		phases = *w.phases
 	}
 	now := time.Since(w.started)
-	if w.counts && w.length == 0 {
+	if w.counts {
 		w.each = append(w.each, lap{(now - w.since).Seconds(), phases})
 		w.since = now
 	}
-	if !w.ends(e) {
+	if e.Block != 0 { // a pass ends where the first block has been visited again
 		return nil
 	}
 	if w.counts {
@@ -205,11 +198,10 @@ func (w *stretchWatch) Record(e learn.Event) error {
 	return nil
 }
 
-// ends reports whether a stretch may end with an iteration: a pass where the first
-// block has been visited again.
-func (w *stretchWatch) ends(e learn.Event) bool {
-	if w.length == 0 {
-		return e.Block == 0
+// firstError prefers the end of ctx to what it led to.
+func firstError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return (e.Iteration-w.skip)%w.length == 0
+	return err
 }

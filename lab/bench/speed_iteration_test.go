@@ -62,14 +62,14 @@ func TestPasses(t *testing.T) {
 // TestStretchWatch: stretches count if nothing but whole iterations is in them.
 func TestStretchWatch(t *testing.T) {
 	counted := 0
-	w := &stretchWatch{skip: 3, length: 2, sweeps: 3, most: 1000, yield: func(stretch) bool { counted++; return counted < 3 }}
+	w := &stretchWatch{skip: 3, sweeps: 3, most: 1000, yield: func(stretch) bool { counted++; return counted < 3 }}
 	record := func(e learn.Event) {
 		t.Helper()
 		if err := w.Record(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	iteration := func(i int) learn.Event { return learn.Event{Iteration: i, Sweeps: 3} }
+	iteration := func(i int) learn.Event { return learn.Event{Iteration: i, Block: (i + 1) % 2, Sweeps: 3} }
 	for i, c := range []struct {
 		events []learn.Event
 		want   int // stretches counted afterwards
@@ -77,8 +77,8 @@ func TestStretchWatch(t *testing.T) {
 		{[]learn.Event{{Check: true}, iteration(1), iteration(2), iteration(3)}, 0}, // skipped
 		{[]learn.Event{iteration(4)}, 0},
 		{[]learn.Event{iteration(5)}, 1},
-		{[]learn.Event{{Iteration: 6, Sweeps: 1}, iteration(7)}, 1}, // a visit with fewer sweeps
-		{[]learn.Event{iteration(8), {Iteration: 8, Sweeps: 3, Check: true}, iteration(9)}, 1},
+		{[]learn.Event{{Iteration: 6, Block: 1, Sweeps: 1}, iteration(7)}, 1}, // a visit with fewer sweeps
+		{[]learn.Event{iteration(8), {Iteration: 8, Block: 1, Sweeps: 3, Check: true}, iteration(9)}, 1},
 		{[]learn.Event{iteration(10), iteration(11)}, 2},
 		{[]learn.Event{iteration(12)}, 2},
 	} {
@@ -93,12 +93,12 @@ func TestStretchWatch(t *testing.T) {
 		t.Errorf("when nobody wants more the error is %v", err)
 	}
 
-	w = &stretchWatch{skip: 1, length: 1, sweeps: 3, most: 3, yield: func(stretch) bool { counted++; return true }}
+	w = &stretchWatch{skip: 1, sweeps: 3, most: 3, yield: func(stretch) bool { counted++; return true }}
 	counted = 0
 	for i := range 3 {
-		record(iteration(i + 1))
+		record(iteration(2*i + 1))
 	}
-	if err := w.Record(iteration(4)); !errors.Is(err, errAnew) || counted != 3 {
+	if err := w.Record(iteration(7)); !errors.Is(err, errAnew) || counted != 3 {
 		t.Errorf("at the last iteration the error is %v, after %d stretches", err, counted)
 	}
 }
@@ -155,21 +155,6 @@ func TestPassIterations(t *testing.T) {
 			}
 			if !(sum > 0) || sum > done.seconds {
 				t.Errorf("%d blocks at a time: phases take %v s of a pass of %v", together, sum, done.seconds)
-			}
-		}
-	}
-}
-
-// TestStretches: stretches may be shorter and longer than passes.
-func TestStretches(t *testing.T) {
-	n := must(tiledNetwork(8, 2, 2))
-	p := must(n.problem(2))
-	for _, length := range []int{1, 3, 10} {
-		learning := newStretches(t.Context(), p, n.settings(), 4, length)
-		defer learning.stop()
-		for range 3 {
-			if seconds := must(learning.Run()); !(seconds > 0) {
-				t.Errorf("a stretch of %d iterations took %v s", length, seconds)
 			}
 		}
 	}

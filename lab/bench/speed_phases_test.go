@@ -63,14 +63,17 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSizeSpeed: 4 blocks and 2·8·7 edges; 40 iterations are ten passes.
-func TestSizeSpeed(t *testing.T) {
-	got := sizeSpeed(must(tiledNetwork(8, 2, 2)), machine.Timing{Minimum: 0.4, Median: 0.8, Repeats: 2})
-	want := SizeSpeed{Nodes: 64, Edges: 112, Blocks: 4, BlockNodes: 16, MsPerIteration: 10, MsPerIterationMedian: 20, NsPerEdge: 4e7 / 112}
-	if math.Abs(got.NsPerEdge-want.NsPerEdge) > 1e-6 || math.Abs(got.MsPerIteration-10) > 1e-9 || math.Abs(got.MsPerIterationMedian-20) > 1e-9 ||
-		got.Nodes != want.Nodes || got.Edges != want.Edges || got.Blocks != want.Blocks || got.BlockNodes != want.BlockNodes {
-		t.Errorf("%+v, want %+v", got, want)
+// tiledNetwork is a square grid cut into tiles.
+func tiledNetwork(side, tileRows, tileCols int) (*speedNetwork, error) {
+	n, err := newSpeedNetwork(gridSpec(side))
+	if err != nil {
+		return nil, err
 	}
+	of, blocks, err := partition.Tiles(side, side, tileRows, tileCols)
+	if err != nil {
+		return nil, err
+	}
+	return n, n.cutInto(of, blocks)
 }
 
 // TestSpeedNetworks: the networks are what their names say, and the same every time.
@@ -125,31 +128,6 @@ func TestLabelsFollowFeatures(t *testing.T) {
 	// A sum of 10⁴ coins is within 4 standard deviations, of at most 50, of its mean.
 	if math.Abs(ones-expected) > 200 {
 		t.Errorf("labels agree with potentials %v times, want about %v", ones, expected)
-	}
-}
-
-// TestSweeper: as many sweeps as are needed to be timed, each as long as it is.
-func TestSweeper(t *testing.T) {
-	n := must(tiledNetwork(4, 1, 1))
-	s := must(newSweeper(n, 2))
-	if seconds := must(s.Run()); !(seconds > 0) || s.repeat < 1 {
-		t.Errorf("%d sweeps of %v s", s.repeat, seconds)
-	}
-	// 8 states: about 2·64 numbers of tables per node.
-	if side := gridSide(speedShape(8), 1e6); side < 24 || side > 32 {
-		t.Errorf("a grid of %d×%d for a megabyte", side, side)
-	}
-	// 2·4·3 edges of 3 ns each.
-	c := &Ceilings{
-		Compute: machine.Compute{FMA: 100, Exp: 0.5, Log: 2},
-		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}},
-	}
-	m := speedShape(2)
-	got := sweepSpeed(c, "L2", n, m, machine.Timing{Minimum: 72e-9, Median: 96e-9, Repeats: 3})
-	bytes := sweepsWork(m, m.shapesOf(n.part)[0], 1).bytes()
-	if got.Edges != 24 || math.Abs(got.NsPerEdge-3) > 1e-9 || math.Abs(got.NsPerEdgeMedian-4) > 1e-9 || math.Abs(got.MessagesPerS-48/72e-9) > 1 ||
-		math.Abs(got.GBPerS-bytes/72) > 1e-9 || math.Abs(got.BandwidthFraction-bytes/72/50) > 1e-9 {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
@@ -29,7 +28,6 @@ type speedNetwork struct {
 	name       string
 	spec       synthetic.GraphSpec
 	graph      *graph.Graph
-	built      time.Duration        // what making the graph took
 	part       *partition.Partition // nil: not cut yet
 	together   int                  // blocks that an iteration visits; 0: one
 	node, edge []float64            // features
@@ -61,12 +59,12 @@ func nameOf(spec synthetic.GraphSpec) string {
 
 // newSpeedNetwork draws a network.
 func newSpeedNetwork(spec synthetic.GraphSpec) (*speedNetwork, error) {
-	source, started := synthetic.Synthetic{Seed: speedSeed}, time.Now()
+	source := synthetic.Synthetic{Seed: speedSeed}
 	g, err := spec.Build(source.Source(synthetic.StreamGraph, 0))
 	if err != nil {
 		return nil, err
 	}
-	n := &speedNetwork{name: nameOf(spec), spec: spec, graph: g, built: time.Since(started)}
+	n := &speedNetwork{name: nameOf(spec), spec: spec, graph: g}
 	n.draw(source.Source(synthetic.StreamFeatures, 0))
 	return n, nil
 }
@@ -77,19 +75,6 @@ func (n *speedNetwork) draw(rng *rand.Rand) {
 	n.edge = make([]float64, n.graph.NumEdges()*speedEdgeFeatures)
 	synthetic.Gaussian(n.node, rng, 1)
 	synthetic.Gaussian(n.edge, rng, 1)
-}
-
-// tiledNetwork is a square grid cut into tiles.
-func tiledNetwork(side, tileRows, tileCols int) (*speedNetwork, error) {
-	n, err := newSpeedNetwork(gridSpec(side))
-	if err != nil {
-		return nil, err
-	}
-	of, blocks, err := partition.Tiles(side, side, tileRows, tileCols)
-	if err != nil {
-		return nil, err
-	}
-	return n, n.cutInto(of, blocks)
 }
 
 // cutInto cuts the network into blocks by the block of every node.

@@ -195,12 +195,6 @@ func visitBytes(m modelShape, b blockShape) float64 {
 		(m.edgeFeatures+2*k)*b.edges+m.contribution()*b.groups+m.perKeptEdge()*b.keptEdges)
 }
 
-// sweepBytes is how much memory sweeps over the block touch.
-func sweepBytes(m modelShape, b blockShape) float64 {
-	k := m.states
-	return m.tableBytes(b.edges) + numberBytes*(k*b.nodes+k*(b.nodes+b.outside)+2*k*b.edges)
-}
-
 // networkBytes is how much memory a pass over a network of so many nodes and edges
 // touches that is not scratch: features, messages and beliefs.
 func networkBytes(m modelShape, nodes, edges float64) float64 {

@@ -65,9 +65,6 @@ func TestWorkByHand(t *testing.T) {
 	if got := visitBytes(m, b); got != table+8*(19+10+17) {
 		t.Errorf("a visit touches %v bytes", got)
 	}
-	if got := sweepBytes(m, b); got != table+8*12 {
-		t.Errorf("a sweep touches %v bytes", got)
-	}
 	if got := networkBytes(m, 2, 1); got != 8*(7+4+4) {
 		t.Errorf("the network has %v bytes", got)
 	}

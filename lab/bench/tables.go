@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/synthetic"
 )
 
 // TitledTable is a table with what stands above it.
@@ -32,11 +30,7 @@ func (s *Speed) Tables() (tables []TitledTable) {
 		add(title, report.TableOf(s.Phases[first:last], "table"))
 		first = last
 	}
-	add("Sweeps again and again over one block, by where its tables live", report.TableOf(s.Sweeps, "table"))
 	add("A whole iteration by kernels", report.TableOf(s.Kernels, "table"))
-	add("A whole iteration by threads: several instances, or several blocks of one at a time", report.TableOf(s.Threads, "table"))
-	add("A whole iteration by size of the network, in blocks of one size", report.TableOf(s.Sizes, "table"))
-	add("The three methods, from zero weights to the optimum: seconds", report.TableOf(s.Methods, "table"))
 	return tables
 }
 
@@ -82,58 +76,9 @@ func (p PhaseSpeed) NameText() string {
 func (p PhaseSpeed) ExpsPerEdgeText() string { return fmt.Sprintf("%.1f", p.ExpsPerEdge+p.LogsPerEdge) }
 
 // BoundText names what bounds the time: arithmetic, or the level of memory that is read.
-func (p PhaseSpeed) BoundText() string { return boundText(p.Bound, p.Level) }
-
-// BoundText is the same for a sweep.
-func (s SweepSpeed) BoundText() string { return boundText(s.Bound, s.Level) }
-
-func boundText(bound, level string) string {
-	if bound == BoundOperations {
+func (p PhaseSpeed) BoundText() string {
+	if p.Bound == BoundOperations {
 		return "arithmetic"
 	}
-	return level
-}
-
-// MethodText is how people call the method.
-func (m MethodSpeed) MethodText() string { return synthetic.MethodNames[m.Method] }
-
-// Tables lays the measurement out for people.
-func (s *Scale) Tables() []TitledTable {
-	return []TitledTable{
-		{"Building, partitioning and learning: seconds on one thread, and memory", report.TableOf(s.Networks, "cost")},
-		{"An iteration in blocks of one size, by size of the network", report.TableOf(s.Networks, "iteration")},
-	}
-}
-
-// KindText is how people call the kind of graphs.
-func (g Growth) KindText() string {
-	return map[string]string{kindGrid: "grid", kindBA: "Barabási–Albert"}[g.Kind]
-}
-
-// Curves draws the time of an iteration against the size of the network. What else the
-// machine did while one size was measured and not while another would show as growth: so
-// a network's time is its ratio to the smallest, measured in turns, times the best of the
-// smallest. The medians as the clock had them are dashed.
-func (s *Scale) Curves() figure.Curves {
-	c := figure.Curves{
-		Title:  "time per iteration in blocks of one size, by size of the network",
-		XLabel: "nodes of the network", YLabel: "ms per iteration", LogX: true, FromZero: true,
-	}
-	for _, g := range s.Growth {
-		time := figure.Series{Name: g.KindText() + " (dashed: disturbances included)"}
-		clock := figure.Series{Dashed: true}
-		best := 0.0
-		for _, n := range s.Networks {
-			if n.Kind != g.Kind {
-				continue
-			}
-			if n.Nodes == g.FromNodes {
-				best = n.MsPerIterationBest
-			}
-			time.X, time.Y = append(time.X, float64(n.Nodes)), append(time.Y, best*n.IterationRatio)
-			clock.X, clock.Y = append(clock.X, float64(n.Nodes)), append(clock.Y, n.MsPerIterationMedian)
-		}
-		c.Series = append(c.Series, time, clock)
-	}
-	return c
+	return p.Level
 }
