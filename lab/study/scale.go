@@ -38,15 +38,11 @@ type sizes struct {
 	theoremSteps int
 	// ascentSteps is how many iterations, or cycles, the inequalities of convergence are looked at for.
 	ascentSteps int
-	// choiceGrid and choiceBA are the networks on which open settings are varied.
-	choiceGrid, choiceBA, choiceSeeds int
 	// stepsSide is the side of the grids of the suite for step rules, whose BA graphs
 	// have as many nodes; stepsCases is how many of its cases there are.
 	stepsSide, stepsCases, stepsSeeds int
 	// hardProblems is how many problems of the hard suite are tried.
 	hardProblems int
-	// countingSide is the side of the grids on which counting numbers are compared.
-	countingSide, countingSeeds int
 	// images is how many images are learnt from, and imageWork the work of BBPL if it
 	// does not converge before, and of each run in the search for steps.
 	images    int
@@ -66,9 +62,7 @@ func sizesOf(s Scale) sizes {
 			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 			theoremSteps: 200000, ascentSteps: 3000,
-			choiceGrid: 50, choiceBA: 1000, choiceSeeds: 1,
 			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
-			countingSide: 24, countingSeeds: 3,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -78,9 +72,7 @@ func sizesOf(s Scale) sizes {
 			blockGrids: []int{10}, blockBAs: []int{100}, blockSeeds: 1,
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
 			theoremSteps: 300, ascentSteps: 20,
-			choiceGrid: 6, choiceBA: 40, choiceSeeds: 1,
 			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
-			countingSide: 4, countingSeeds: 1,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -90,9 +82,7 @@ func sizesOf(s Scale) sizes {
 		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 5,
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
 		theoremSteps: 20000, ascentSteps: 300,
-		choiceGrid: 20, choiceBA: 300, choiceSeeds: 5,
 		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
-		countingSide: 12, countingSeeds: 2,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }
@@ -101,7 +91,7 @@ func sizesOf(s Scale) sizes {
 func (s Settings) sizes() sizes {
 	x := sizesOf(s.Scale)
 	if s.Seeds > 0 {
-		x.seeds, x.blockSeeds, x.choiceSeeds, x.countingSeeds = s.Seeds, s.Seeds, s.Seeds, s.Seeds
+		x.seeds, x.blockSeeds = s.Seeds, s.Seeds
 	}
 	return x
 }

@@ -110,7 +110,7 @@ func HardProblems(ctx context.Context, numbers []int, threads int) ([]*hard.Outc
 // hardFindings draws conclusions from runs on the hard suite.
 func hardFindings(all []*hard.Outcome) *Findings {
 	f := &Findings{Data: all, Notes: []string{
-		"Every problem is drawn from its number, and `blockbp reproduce steps --suite hard --only NUMBER` runs it alone. Runs have the default settings, but for method, order, counting numbers and a tolerance that the accuracy needs. Inference from scratch, by code that learning does not use, gives objective and gradient at the weights that a run ends at, and what a convex problem leaves to gain: ‖∇L‖²/(2 l2).",
+		"Every problem is drawn from its number, and `lab reproduce steps --suite hard --only NUMBER` runs it alone. Runs have the default settings, but for method, order, counting numbers and a tolerance that the accuracy needs. Inference from scratch, by code that learning does not use, gives objective and gradient at the weights that a run ends at, and what a convex problem leaves to gain: ‖∇L‖²/(2 l2).",
 		"The optimum is that of Levenberg and Marquardt's method with dense linear algebra, on weights and messages together where the dual allows it. Where L is not convex, a run has to end at a point that this method, begun nearby, does not leave for a lower one, and which is no higher than the start; above the best that it finds, or another method, it may be: that is a local optimum, and counted.",
 	}}
 	f.Claims = hardClaims(all)

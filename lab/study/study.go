@@ -30,10 +30,10 @@ type Study struct {
 	conclude func(Settings, results) (*Findings, error)
 }
 
-// All returns every study, in the order of the paper; the last four are this
+// All returns every study, in the order of the paper; the last two are this
 // project's own.
 func All() []*Study {
-	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), choices(), steps(), stepsHard(), countingStudy()}
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), steps(), stepsHard()}
 }
 
 // everything is the name of all studies but those apart.
@@ -58,7 +58,7 @@ func Named(names []string) []*Study {
 // Apart reports whether the study is asked for by its name only: it is about this
 // project's own rules, not about the paper, and takes as long as half of the others.
 func (study *Study) Apart() bool {
-	return study.Name == "steps" || study.Name == hardName || study.Name == countingName
+	return study.Name == "steps" || study.Name == hardName
 }
 
 // Settings are the choices of a run.

@@ -44,7 +44,7 @@ writes their figures (svg, png), numbers (csv, json) and the page study.html, wh
 shows each figure beside the paper's claim and says whether it held. docs/explanation/study.md
 tells how everything is measured, and what the paper leaves open.
 
-%s  all         every one of them but steps, steps-hard and counting
+%s  all         every one of them but steps and steps-hard
 
 Parts that are measured are kept in the output folder: an interrupted run goes on
 where it stopped, when it is started again, and its page tells of all that was asked
