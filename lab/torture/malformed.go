@@ -197,6 +197,7 @@ func setupMalformed(c *campaign, dir string) (func(t *trial), error) {
 }
 
 const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\nblocks = \"2x2\"\n"
+const treeNetwork = "MARKOV\n3\n2 2 2\n2\n2 0 1\n2 1 2\n4\n 1 2 3 4\n4\n 4 3 2 1\n"
 const treeNumbers = "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\n"
 
 // feed gives a mutated file to one of its readers.

@@ -5,14 +5,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"math"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -43,23 +39,6 @@ func TestTrialsFail(t *testing.T) {
 	}
 }
 
-// TestOverwriteFails: a command that destroys its input is found out.
-func TestOverwriteFails(t *testing.T) {
-	for script, want := range map[string]string{
-		`echo new > "$4"`: "destroyed", "exit 0": "want a refusal", "exit 2": "", "touch stray; exit 2": "made stray",
-	} {
-		c := sham(t, script)
-		one := c.newTrial("x", 0, filepath.Join(t.TempDir(), "trial"))
-		one.try(func(t *trial) {
-			t.write("net.uai", []byte(treeNetwork))
-			tryOverwrite(t, overwrite{"infer net.uai -o OUT", "net.uai", "hard link"})
-		})
-		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
-			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
-		}
-	}
-}
-
 // TestMutationsRepeat: the same source gives the same files, so that a failure can be
 // repeated, and others give others.
 func TestMutationsRepeat(t *testing.T) {
@@ -79,35 +58,6 @@ func TestMutationsRepeat(t *testing.T) {
 	}
 }
 
-// TestEnumeration: a network by hand.
-func TestEnumeration(t *testing.T) {
-	n := &network{card: []int{2, 2}, scopes: [][]int{{0, 1}, {1}}, tables: [][]float64{{1, 2, 3, 4}, {1, 10}}, held: map[int]int{}}
-	z, best, marginals := n.sum()
-	if z != 1+20+3+40 || best != 40 || math.Abs(marginals[0][1]-43.0/64) > 1e-15 {
-		t.Errorf("Z %v, best %v, marginals %v", z, best, marginals)
-	}
-	n.held[0] = 0
-	if z, best, _ := n.sum(); z != 21 || best != 20 {
-		t.Errorf("given x0 = 0: Z %v, best %v", z, best)
-	}
-}
-
-// TestClaimsFail: a command that starts a program is found out, and one that fails.
-func TestClaimsFail(t *testing.T) {
-	for script, want := range map[string]string{
-		"exit 0":  "",
-		"exit 3":  "exit code 3",
-		"python3": "started python3",
-	} {
-		c := sham(t, script)
-		one := c.newTrial("claims", 0, filepath.Join(t.TempDir(), "trial"))
-		one.try(func(t *trial) { tryClaim(t, "train DATA/grid", ".") })
-		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
-			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
-		}
-	}
-}
-
 // TestSmallLimits: a command under a small limit works, or says which to raise.
 func TestSmallLimits(t *testing.T) {
 	for script, want := range map[string]string{
@@ -120,45 +70,6 @@ func TestSmallLimits(t *testing.T) {
 		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
 			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
 		}
-	}
-}
-
-// TestSocketsAreFound: sockets of a process are seen, and those that listen on this machine alone.
-func TestSocketsAreFound(t *testing.T) {
-	for address, want := range map[string]int{"127.0.0.1:0": 1, "0.0.0.0:0": 0} {
-		before := socketsOf(os.Getpid())
-		listener, err := net.Listen("tcp4", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened := slices.DeleteFunc(socketsOf(os.Getpid()), func(s string) bool { return slices.Contains(before, s) })
-		if here := listening(os.Getpid(), opened); len(opened) != 1 || here != want {
-			t.Errorf("%s: %d sockets are new, %d listen here, want 1 and %d", address, len(opened), here, want)
-		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestLibrariesAreFound: a library in the memory of a process is seen.
-func TestLibrariesAreFound(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "libother.so.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := file.Truncate(1); err != nil {
-		t.Fatal(err)
-	}
-	before := reached(os.Getpid())
-	memory, err := syscall.Mmap(int(file.Fd()), 0, 1, syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Munmap(memory)
-	if got := reached(os.Getpid()); before != "" || got != "loaded libother.so.1" {
-		t.Errorf("before: %q, then %q; want nothing, and libother.so.1", before, got)
 	}
 }
 
