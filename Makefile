@@ -60,6 +60,7 @@ lint: ## formatting, vet, static analysis
 	cd lab && go tool -modfile=../tools/go.mod staticcheck ./...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
+	go test -C lab ./torture -run '^$$' -fuzz . -fuzztime $(FUZZTIME) -fuzzminimizetime 1s
 	@for package in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	    echo "== $$package $$target"; \
@@ -67,8 +68,9 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	  done; \
 	done
 
-torture: ## attack the built command: kills, full disks, bit flips, malformed files and more
+torture: ## attack the built command: kills, interruptions, full disks, bit flips and more, and growth with what files choose
 	go run -C lab ./torture
+	BLOCKBP_GROWTH=all go test -C lab ./torture -run Growth -timeout 1h
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
 	go run -C lab ./cmd/lab bench --quick

@@ -189,3 +189,15 @@ func gridEdges(n int) (edges []int) {
 	}
 	return edges
 }
+
+// listed is what a function makes of 0 to n − 1, one after the other.
+func listed(n int, separator string, of func(i int) string) string {
+	var out strings.Builder
+	for i := range n {
+		if i > 0 {
+			out.WriteString(separator)
+		}
+		out.WriteString(of(i))
+	}
+	return out.String()
+}

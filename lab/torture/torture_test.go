@@ -22,6 +22,29 @@ func sham(t *testing.T, script string) *campaign {
 	return &campaign{ctx: context.Background(), options: options{blockbp: path, seed: 1}}
 }
 
+// built is a campaign against the command as it stands.
+func built(tb testing.TB) *campaign {
+	tb.Helper()
+	dir := tb.TempDir()
+	c := &campaign{ctx: tb.Context(), work: dir, options: options{blockbp: filepath.Join(dir, "blockbp"), seed: 1}}
+	if err := build(c.ctx, filepath.Join("..", ".."), c.blockbp); err != nil {
+		tb.Fatal(err)
+	}
+	if err := limitMemory(); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// attempt makes a trial and fails the test where it does.
+func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial)) {
+	t.Helper()
+	one := c.newTrial(attack, n, filepath.Join(t.TempDir(), "trial"))
+	if one.try(do); one.fault != "" {
+		t.Errorf("%s\n%s", one.fault, strings.Join(one.log, "\n"))
+	}
+}
+
 // TestTrialsFail: every kind of bad end of a command fails a trial.
 func TestTrialsFail(t *testing.T) {
 	for script, want := range map[string]string{

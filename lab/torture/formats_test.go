@@ -8,13 +8,26 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-var malformed = attack{
-	name: "malformed", about: "mutated files of every format: no crash, 1 GB, 5 s", full: 1600, short: 90, share: 5,
-	setup: setupMalformed,
+// FuzzFormats: whatever is in a file of any format, no command crashes, takes a gigabyte or five
+// seconds, or prints what a terminal obeys. A file is a good one, mutated as the seed says.
+func FuzzFormats(f *testing.F) {
+	c := built(f)
+	good := f.TempDir()
+	if err := goodFiles(c, good); err != nil {
+		f.Fatal(err)
+	}
+	all := formats()
+	for n := range 90 {
+		f.Add(uint8(n), uint64(n))
+	}
+	f.Fuzz(func(t *testing.T, format uint8, seed uint64) {
+		attempt(t, c, "formats", int(seed), func(one *trial) { feed(one, good, all[int(format)%len(all)]) })
+	})
 }
 
 // format is a kind of file: a good one, how it is mutated, and who reads it. In the
@@ -162,26 +175,26 @@ func mutateTensors(rng *rand.Rand, good []byte) ([]byte, error) {
 	return []byte(out.String()), err
 }
 
-// setupMalformed makes a folder with a good file of every format.
-func setupMalformed(c *campaign, dir string) (func(t *trial), error) {
+// goodFiles makes a folder with a good file of every format.
+func goodFiles(c *campaign, dir string) error {
 	for _, set := range []string{"grid", "ba", "typed", "images", "graph", "one", "net.uai"} {
 		from, err := c.data(set)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := copyPath(from, filepath.Join(dir, set)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := copyPath(filepath.Join(dir, "one/numbers.txt"), filepath.Join(dir, "numbers.txt")); err != nil {
-		return nil, err
+		return err
 	}
 	for name, text := range map[string][]byte{
 		"list.txt": []byte("grid/0.npz\ngrid/1.npz\n"), "net.uai.evid": []byte("2 0 1 5 2\n"), "train.toml": []byte(options1),
 		"tree.uai": []byte(treeNetwork), "tree.txt": []byte(treeNumbers), "potentials.npz": npz(potentials()...), "images/labels/0.png": grey(64, 48),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, line := range []string{
@@ -189,11 +202,10 @@ func setupMalformed(c *campaign, dir string) (func(t *trial), error) {
 		"convert net.uai -o net.npz", "infer net.uai --task MAR -o a.MAR",
 	} {
 		if _, err := c.must(dir, strings.Fields(line)...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	all := formats()
-	return func(t *trial) { feed(t, dir, all[t.n%len(all)]) }, nil
+	return nil
 }
 
 const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\nblocks = \"2x2\"\n"

@@ -6,17 +6,28 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 )
 
-var growth = attack{
-	name: "growth", about: "counts that a file chooses, doubled: at most 2.5 times the processor", full: len(counts()), short: 20, share: 8,
-	setup: func(*campaign, string) (func(t *trial), error) {
-		all := counts()
-		return func(t *trial) { all[spread(t.n, len(all))].try(t) }, nil
-	},
+// allCounts is the variable of the environment that has TestGrowth try every count, for longer.
+const allCounts = "BLOCKBP_GROWTH"
+
+// TestGrowth: of counts that a file chooses, twice as many take at most 2.5 times as much of the
+// processor.
+func TestGrowth(t *testing.T) {
+	c, all := built(t), counts()
+	tried := len(all)
+	if c.short = os.Getenv(allCounts) == ""; c.short {
+		tried = 6
+	}
+	for n := range tried {
+		one := all[spread(n, len(all))]
+		t.Run(one.name, func(t *testing.T) { attempt(t, c, "growth", n, one.try) })
+	}
 }
 
 const (
@@ -386,18 +397,6 @@ func (t *trial) files(texts ...string) {
 	for i := 0; i < len(texts); i += 2 {
 		t.write(texts[i], []byte(texts[i+1]))
 	}
-}
-
-// listed is what a function makes of 0 to n − 1, one after the other.
-func listed(n int, separator string, of func(i int) string) string {
-	var out strings.Builder
-	for i := range n {
-		if i > 0 {
-			out.WriteString(separator)
-		}
-		out.WriteString(of(i))
-	}
-	return out.String()
 }
 
 // numbered is a pattern with each of 0 to n − 1 in the place of #.
