@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -212,14 +209,14 @@ func TestBlockClaims(t *testing.T) {
 	}
 }
 
-// TestImageClaim: BBPL has to be below the two other methods of the paper; the
-// baselines are told beside.
+// TestImageClaim: BBPL has to be below the two other methods of the paper;
+// one that folders of before have is told beside.
 func TestImageClaim(t *testing.T) {
 	run := func(name string, objective float64) ImageRun {
 		return ImageRun{Name: name, Points: []ImagePoint{{Seconds: 0.5, Objective: objective + 100}, {Seconds: 1, Objective: objective}}}
 	}
-	c := &ImageComparison{Seconds: 1, Runs: []ImageRun{run(nameBBPL, 5), run(nameInner, 6), run(nameFull, 7), run(nameLBFGS, 1)}, Pseudo: &ImagePseudo{Objective: 2}}
-	if claim := c.lowest(1); !claim.Held || !strings.Contains(claim.Measured, "L-BFGS 1, pseudo-likelihood 2") {
+	c := &ImageComparison{Seconds: 1, Runs: []ImageRun{run(nameBBPL, 5), run(nameInner, 6), run(nameFull, 7), run(nameLBFGS, 1)}}
+	if claim := c.lowest(1); !claim.Held || !strings.Contains(claim.Measured, "L-BFGS 1") {
 		t.Errorf("%+v", claim)
 	}
 	if claim := c.lowest(0.25); claim.Held { // nothing is known so early
@@ -251,22 +248,17 @@ func TestLargestFirst(t *testing.T) {
 	}
 }
 
-// TestBaselinesInRatios: the table behind figure 4 has L-BFGS and pseudo-likelihood in
-// it, and the steps that were chosen.
-func TestBaselinesInRatios(t *testing.T) {
+// TestRatios: the table behind figure 4 has the ratios, and the steps that were chosen.
+func TestRatios(t *testing.T) {
 	cs := times3(100, 2, 4, 8)
-	cs[0].Traces = append(cs[0].Traces, reached(nameLBFGS, 3))
-	cs[0].Traces[len(cs[0].Traces)-1].Step = 0
 	cs[0].Traces[1].Step = 7
-	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 1, Distance: 0.7, Objective: 5}
 	var rows []string
 	for _, row := range report.TableOf(ratioRows([]network{cs}), "table").Rows {
 		rows = append(rows, strings.Join(row[1:], "|"))
 	}
 	for _, want := range []string{
-		"best steps|inner-dual|7|1|2.00|2.00|2.00", "best steps|full BP|1|1|4.00|4.00|4.00", "best steps|L-BFGS|–|1|1.50|1.50|1.50",
+		"best steps|inner-dual|7|1|2.00|2.00|2.00", "best steps|full BP|1|1|4.00|4.00|4.00",
 		"common step|inner-dual|–|–|–|–|–", // it was not run
-		"best steps|pseudo-likelihood, to its own optimum|–|1|0.50|0.00|4.50",
 	} {
 		if !slices.Contains(rows, want) {
 			t.Errorf("%q is not in the table:\n%s", want, strings.Join(rows, "\n"))
@@ -274,30 +266,6 @@ func TestBaselinesInRatios(t *testing.T) {
 	}
 	if text := explained(cs); !strings.Contains(text, "At best steps: BBPL 10 of 200 ms each with step 1, in all 2 message and 2 gradient passes (500 ms for each of both); inner-dual 10 of 400 ms each with step 7") {
 		t.Errorf("the explanation is %q", text)
-	}
-}
-
-// TestPseudoLevel: pseudo-likelihood is drawn where it ends, as wide as the curves are.
-func TestPseudoLevel(t *testing.T) {
-	c := figure.Curves{Series: []figure.Series{{Name: "a", X: []float64{2, 5}, Y: []float64{1, 1}}, {Name: "b", X: []float64{1, 3}, Y: []float64{1, 1}}}}
-	got := withLevel(c, 0.7).Series
-	want := figure.Series{Name: namePseudo, X: []float64{1, 5}, Y: []float64{0.7, 0.7}, Dashed: true}
-	if len(got) != 3 || !cmp.Equal(got[2], want) {
-		t.Errorf("the curves are %+v", got)
-	}
-	if got := withLevel(c, math.NaN()).Series; len(got) != 2 {
-		t.Errorf("a level that was not measured is drawn: %+v", got)
-	}
-	cs := times3(100, 1, 1, 1)
-	if s := pseudoSizes([]network{cs}, secondsAxis); s != nil {
-		t.Errorf("not measured, but drawn: %+v", s)
-	}
-	cs[0].Pseudo = &Pseudo{Evaluations: 9, Seconds: 2}
-	if s := pseudoSizes([]network{cs}, gradientsAxis); len(s) != 1 || !cmp.Equal(s[0].Y, []float64{9}) || !cmp.Equal(s[0].X, []float64{100}) {
-		t.Errorf("%+v", s)
-	}
-	if s := pseudoSizes([]network{cs}, passesAxis); s != nil {
-		t.Errorf("it passes no messages: %+v", s)
 	}
 }
 

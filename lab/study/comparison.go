@@ -27,7 +27,6 @@ type Comparison struct {
 	// smallest of their best ones, which is safe for all.
 	Common float64 `json:"common_step,omitempty"`
 	Traces []Trace `json:"traces"`
-	Pseudo *Pseudo `json:"pseudo_likelihood,omitempty"`
 }
 
 // trace returns a run by its name; nil if there is none.
@@ -81,16 +80,6 @@ func (n network) ratios(other, suffix string, distance float64, x axis) (all []f
 	return all
 }
 
-// pseudoRatios is the same for pseudo-likelihood, to its own optimum.
-func (n network) pseudoRatios(distance float64, x axis) (all []float64) {
-	for _, c := range n {
-		if l, ok := c.level(nameBBPL, distance); ok && c.Pseudo != nil {
-			all = append(all, c.Pseudo.effort(x)/x.value(l.Effort))
-		}
-	}
-	return all
-}
-
 // step is the median of the fixed steps of a method; NaN if it has none.
 func (n network) step(name string) float64 {
 	var steps []float64
@@ -111,8 +100,9 @@ type comparisonPlan struct {
 	Until     float64 `json:"until"`
 	// Rounds is how often each run is timed at least; the fastest counts.
 	Rounds int `json:"rounds"`
-	// Common adds the runs at a common step, Baselines L-BFGS and pseudo-likelihood,
-	// and Objectives the exact objective on the way of the main methods.
+	// Common adds the runs at a common step, and Objectives the exact objective on the way
+	// of the main methods. Baselines adds nothing: versions that measured L-BFGS and
+	// pseudo-likelihood, too, named their parts with it, which are found by it still.
 	Common     bool `json:"common"`
 	Baselines  bool `json:"baselines"`
 	Objectives bool `json:"objectives"`
@@ -172,10 +162,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *runfol
 	if plan.Common {
 		c.shareRuns()
 	}
-	if plan.Baselines {
-		c.Pseudo, err = b.pseudo(ctx, star.Weights)
-	}
-	return c, err
+	return c, nil
 }
 
 // inParallel calls job for 0 … n−1, as many at a time as the bench has threads.
@@ -185,16 +172,11 @@ func (b *bench) inParallel(n int, job func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// searchAll finds the steps of all methods of the plan and, last, the residual of
-// L-BFGS if it is among the baselines.
+// searchAll finds the steps of all methods of the plan.
 func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64, folder *runfolder.Run) ([]Search, error) {
-	methods := plan.Methods
-	if plan.Baselines {
-		methods = append(slices.Clone(methods), lbfgs())
-	}
-	found := make([]Search, len(methods))
-	err := b.inParallel(len(methods), func(i int) error {
-		s, err := b.keptSearch(ctx, methods[i], star, plan.Tolerance, folder)
+	found := make([]Search, len(plan.Methods))
+	err := b.inParallel(len(found), func(i int) error {
+		s, err := b.keptSearch(ctx, plan.Methods[i], star, plan.Tolerance, folder)
 		if err == nil {
 			found[i] = *s
 		}
@@ -228,13 +210,6 @@ func (c *Comparison) plan(plan comparisonPlan) []*planned {
 				runs = append(runs, &planned{method: m, step: c.Common})
 			}
 		}
-	}
-	if plan.Baselines {
-		m := lbfgs()
-		if found := c.Searches[len(plan.Methods)]; found.Tolerance > 0 {
-			m.Tolerance = found.Tolerance
-		}
-		runs = append(runs, &planned{method: m})
 	}
 	return runs
 }

@@ -56,8 +56,8 @@ func sizedParts(name, kind string, s Settings, plan comparisonPlan) [][]part {
 	x := s.sizes()
 	plan.Tolerance, plan.Until, plan.Rounds = tolerance, until, x.rounds
 	runs := 2 * len(plan.Methods) // about: searches, on two cores, and the runs themselves
-	if plan.Baselines {
-		runs += 8 // those of full BP, and at the common step, take longer
+	if plan.Common {
+		runs += 5 // those of full BP, and at the common step, take longer
 	}
 	return seedParts(name, kind, map[string][]int{Grid: x.gridSides, BA: x.baNodes}[kind], x.seeds, runs, plan)
 }
@@ -236,7 +236,7 @@ func objectiveCurves(title string, n network, names []string, x axis) figure.Cur
 // mainNames are the methods of the main figures, in their best steps, and commonNames the
 // three at one step.
 var (
-	mainNames   = []string{nameBBPL, nameInner, nameFull, nameLBFGS}
+	mainNames   = []string{nameBBPL, nameInner, nameFull}
 	commonNames = []string{nameBBPL + nameCommon, nameInner + nameCommon, nameFull + nameCommon}
 )
 
@@ -252,36 +252,17 @@ func variantNames() []string {
 // convergenceFigures draws figures 2 and 3.
 func convergenceFigures(n network) (all []Figure) {
 	file := fmt.Sprintf("%s-%d", n[0].Problem.Kind, n[0].Problem.Size)
-	level := "."
-	if n.pseudo().runs > 0 {
-		level = ". Pseudo-likelihood, another estimator, is a level: where it ends."
-	}
 	for _, x := range axes {
-		distance := withLevel(distanceCurves(n.name()+": distance", n, mainNames, x), n.pseudo().distance)
+		distance := distanceCurves(n.name()+": distance", n, mainNames, x)
 		common := distanceCurves(n.name()+": distance, common step", n, commonNames, x)
-		objective := withLevel(objectiveCurves(n.name()+": objective", n, mainNames, x), n[:1].pseudo().above)
+		objective := objectiveCurves(n.name()+": objective", n, mainNames, x)
 		all = append(all,
-			Figure{file + "-distance-" + x.file, n.name() + ", best fixed step of each method" + seedWords(n) + level, distance},
+			Figure{file + "-distance-" + x.file, n.name() + ", best fixed step of each method" + seedWords(n) + ".", distance},
 			Figure{file + "-common-" + x.file, n.name() + ", one common step for the three methods, " + number("%.3g", n.step(nameBBPL+nameCommon)) + seedWords(n) + ".", common},
-			Figure{file + "-objective-" + x.file, n.name() + ", exact objective above its optimum, first seed, best steps" + level, objective},
+			Figure{file + "-objective-" + x.file, n.name() + ", exact objective above its optimum, first seed, best steps.", objective},
 		)
 	}
 	return all
-}
-
-// withLevel adds pseudo-likelihood to curves, as the level where it ends: it is another
-// estimator, whose way there says nothing.
-func withLevel(c figure.Curves, level float64) figure.Curves {
-	first, last := math.Inf(1), math.Inf(-1)
-	for _, s := range c.Series {
-		for _, x := range s.X {
-			first, last = math.Min(first, x), math.Max(last, x)
-		}
-	}
-	if first < last && !math.IsNaN(level) {
-		c.Series = append(c.Series, figure.Series{Name: namePseudo, X: []float64{first, last}, Y: []float64{level, level}, Dashed: true})
-	}
-	return c
 }
 
 // variantFigures draws the variants of BBPL.
@@ -305,15 +286,12 @@ func withoutRanges(c figure.Curves) figure.Curves {
 }
 
 // convergenceTable lists what each method took to the tolerance: medians, and the
-// range of the passes. Beside L-BFGS it has pseudo-likelihood, the other baseline.
+// range of the passes.
 func convergenceTable(sizes []network, names []string) report.Table {
 	t := report.Table{Headers: []string{"network", "method", "step", "iterations", "passes", "gradient passes", "seconds", "runs that got there"}}
 	for _, n := range sizes {
 		for _, name := range names {
 			t.Rows = append(t.Rows, convergenceRow(n, name))
-		}
-		if slices.Contains(names, nameLBFGS) {
-			t.Rows = append(t.Rows, n.pseudo().row(n.name()))
 		}
 	}
 	return t
@@ -332,39 +310,3 @@ func convergenceRow(n network, name string) []string {
 		fmt.Sprintf("%d of %d", len(arrived), len(n)),
 	}
 }
-
-// pseudoSummary sums up pseudo-likelihood over the seeds: medians.
-type pseudoSummary struct {
-	runs                                  int
-	evaluations, seconds, distance, above float64 // above: L − L*
-}
-
-func (n network) pseudo() pseudoSummary {
-	var evaluations, seconds, distance, above []float64
-	for _, c := range n {
-		if p := c.Pseudo; p != nil {
-			evaluations, seconds = append(evaluations, float64(p.Evaluations)), append(seconds, p.Seconds)
-			distance, above = append(distance, p.Distance), append(above, p.Objective-c.Objective)
-		}
-	}
-	return pseudoSummary{len(seconds), median(evaluations), median(seconds), median(distance), median(above)}
-}
-
-// where says where it ends.
-func (p pseudoSummary) where() string {
-	return fmt.Sprintf("ends at distance %.2g, L − L* = %.4g", p.distance, p.above)
-}
-
-// label names it with where it ends.
-func (p pseudoSummary) label() string { return namePseudo + " (" + p.where() + ")" }
-
-// row says where pseudo-likelihood ends on a network.
-func (p pseudoSummary) row(network string) []string {
-	if p.runs == 0 {
-		return []string{network, namePseudo, "–", "–", "–", "–", "–", "0"}
-	}
-	return []string{network, namePseudo, "–", fmt.Sprintf("%.0f", p.evaluations), "0", fmt.Sprintf("%.0f", p.evaluations), fmt.Sprintf("%.4f", p.seconds), p.where()}
-}
-
-// pseudoNote explains its row.
-const pseudoNote = "Pseudo-likelihood is another estimator: its weights differ from θ*, by the distance and the objective in its row, and its iterations, evaluations of value and gradient, and seconds are to its own optimum. L-BFGS runs on the objective of the other methods, with full inference in every evaluation, from the messages of the one before; the residual of that inference is 1e-4 or 1e-7, whichever takes less work."

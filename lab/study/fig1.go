@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -17,7 +16,7 @@ func fig1() *Study {
 		Paper: "BBPL converges the fastest when each block is about 20 to 25 times smaller than the network.",
 		parts: func(s Settings) []part { return largestFirst(blockParts(Grid, s), blockParts(BA, s)) },
 		conclude: func(s Settings, r results) (*Findings, error) {
-			f := &Findings{Notes: []string{fmt.Sprintf("Work is message passes plus %d times gradient passes: about what both cost in time here, and independent of the machine.", gradientCost), pseudoNote}}
+			f := &Findings{Notes: []string{fmt.Sprintf("Work is message passes plus %d times gradient passes: about what both cost in time here, and independent of the machine.", gradientCost)}}
 			data, err := byKind(r, func(kind string) [][]part { return blockParts(kind, s) })
 			if err != nil {
 				return nil, err
@@ -168,8 +167,7 @@ func middleBlocks(numbers []int) int {
 	return numbers[slices.IndexFunc(numbers, func(n int) bool { return n >= fewestBest })]
 }
 
-// blockFigure draws effort against the number of blocks, a curve per network, with
-// that of L-BFGS, which has no blocks, as a level.
+// blockFigure draws effort against the number of blocks, a curve per network.
 func blockFigure(kind string, sizes []network, numbers []int, x axis) Figure {
 	c := toleranceCurves(kind, sizes, x, "", "blocks")
 	for _, n := range numbers {
@@ -182,13 +180,7 @@ func blockFigure(kind string, sizes []network, numbers []int, x axis) Figure {
 		}
 		c.Series = append(c.Series, b.series()...)
 	}
-	for _, n := range sizes {
-		if level := n.effort(nameLBFGS, x); !math.IsNaN(level) {
-			ends := []float64{float64(slices.Min(numbers)), float64(slices.Max(numbers))}
-			c.Series = append(c.Series, figure.Series{Name: nameLBFGS + ", " + n.name(), X: ends, Y: []float64{level, level}, Dashed: true})
-		}
-	}
-	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s. L-BFGS, which has no blocks, is a level.", tolerance, seedWords(sizes...)), c}
+	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s.", tolerance, seedWords(sizes...)), c}
 }
 
 func blockTable(sizes []network, numbers []int) report.Table {
@@ -202,10 +194,6 @@ func blockTable(sizes []network, numbers []int) report.Table {
 		}
 		for _, blocks := range numbers {
 			row(fmt.Sprint(blocks), blockName(blocks))
-		}
-		row(nameLBFGS, nameLBFGS)
-		if p := n.pseudo(); p.runs > 0 {
-			t.Rows = append(t.Rows, []string{n.name(), p.label(), "–", number("%.0f", p.evaluations), "0", number("%.1f", p.evaluations), number("%.4f", p.seconds)})
 		}
 	}
 	return t

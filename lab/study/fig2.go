@@ -27,7 +27,7 @@ func convergenceStudy(name, kind string) *Study {
 				return nil, err
 			}
 			data := map[string][]network{}
-			f := &Findings{Data: data, Notes: []string{pseudoNote}}
+			f := &Findings{Data: data}
 			if len(methods) > 0 {
 				data["methods"] = methods
 				f.Claims = []Claim{sameOptimum(methods), lessTime(methods, ""), lessTime(methods, nameCommon)}

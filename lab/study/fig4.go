@@ -3,7 +3,6 @@ package study
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/figure"
@@ -171,9 +170,6 @@ func sizeFigures(kind, file, words string, names []string, sizes []network) (all
 		for _, name := range names {
 			c.Series = append(c.Series, sizeSeries(name, sizes, x)...)
 		}
-		if slices.Contains(names, nameLBFGS) {
-			c.Series = append(c.Series, pseudoSizes(sizes, x)...)
-		}
 		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(sizes...)), c})
 	}
 	return all
@@ -188,33 +184,12 @@ func sizeSeries(name string, sizes []network, x axis) []figure.Series {
 	return b.series()
 }
 
-// pseudoSizes is what pseudo-likelihood, which passes no messages, takes to its own
-// optimum on networks of all sizes.
-func pseudoSizes(sizes []network, x axis) []figure.Series {
-	s := figure.Series{Name: namePseudo + ", to its own optimum", Dashed: true}
-	for _, n := range sizes {
-		var efforts []float64
-		for _, c := range n {
-			if c.Pseudo != nil {
-				efforts = append(efforts, c.Pseudo.effort(x))
-			}
-		}
-		if effort := median(efforts); effort > 0 {
-			s.X, s.Y = append(s.X, float64(n[0].Variables)), append(s.Y, effort)
-		}
-	}
-	if len(s.X) == 0 {
-		return nil
-	}
-	return []figure.Series{s}
-}
-
 // ratioRow is one method on one size in the table of ratios.
 type ratioRow struct {
 	Network string `json:"network" table:"network"`
 	Steps   string `json:"steps" table:"steps"`
 	Other   string `json:"other" table:"method"`
-	// Step is the method's, NaN if it has none, and BBPL that of BBPL beside it.
+	// Step is the method's, and BBPL that of BBPL beside it.
 	Step      runfolder.Float `json:"step" table:"step;%.3g"`
 	BBPL      runfolder.Float `json:"bbpl_step" table:"BBPL's step;%.3g"`
 	Seconds   runfolder.Float `json:"seconds_ratio" table:"time;%.2f"`
@@ -229,23 +204,17 @@ type ratioRow struct {
 func ratioRows(sizes []network) []ratioRow {
 	var rows []ratioRow
 	for _, n := range sizes {
-		add := func(name, suffix string, step float64, ratios func(axis) []float64) {
-			middle := func(x axis) runfolder.Float { return runfolder.Float(median(ratios(x))) }
-			least, most := span(ratios(secondsAxis))
-			rows = append(rows, ratioRow{
-				n.name(), stepWords(suffix), name, runfolder.Float(step), runfolder.Float(n.step(nameBBPL + suffix)),
-				middle(secondsAxis), middle(passesAxis), middle(gradientsAxis), len(ratios(secondsAxis)), [2]runfolder.Float{runfolder.Float(least), runfolder.Float(most)},
-			})
-		}
-		method := func(other, suffix string) {
-			add(other, suffix, n.step(other+suffix), func(x axis) []float64 { return n.ratios(other, suffix, tolerance, x) })
-		}
-		for _, other := range []string{nameInner, nameFull, nameLBFGS} {
-			method(other, "")
-		}
-		add(namePseudo+", to its own optimum", "", math.NaN(), func(x axis) []float64 { return n.pseudoRatios(tolerance, x) })
-		for _, other := range []string{nameInner, nameFull} {
-			method(other, nameCommon)
+		for _, suffix := range []string{"", nameCommon} {
+			for _, other := range []string{nameInner, nameFull} {
+				ratios := func(x axis) []float64 { return n.ratios(other, suffix, tolerance, x) }
+				middle := func(x axis) runfolder.Float { return runfolder.Float(median(ratios(x))) }
+				least, most := span(ratios(secondsAxis))
+				rows = append(rows, ratioRow{
+					n.name(), stepWords(suffix), other, runfolder.Float(n.step(other + suffix)), runfolder.Float(n.step(nameBBPL + suffix)),
+					middle(secondsAxis), middle(passesAxis), middle(gradientsAxis), len(ratios(secondsAxis)),
+					[2]runfolder.Float{runfolder.Float(least), runfolder.Float(most)},
+				})
+			}
 		}
 	}
 	return rows

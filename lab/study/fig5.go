@@ -28,7 +28,7 @@ func fig5() *Study {
 				if x.file == secondsAxis.file {
 					x.label = fmt.Sprintf("seconds (%s time, %d threads)", c.Clock, c.Threads)
 				}
-				f.Figures = append(f.Figures, Figure{"objective-" + x.file, fmt.Sprintf("%d images, best step of each method, all for the time that BBPL took. Pseudo-likelihood is a level: the objective where it ends.", c.Images), c.curves(x)})
+				f.Figures = append(f.Figures, Figure{"objective-" + x.file, fmt.Sprintf("%d images, best step of each method, all for the time that BBPL took.", c.Images), c.curves(x)})
 			}
 			return f, nil
 		},
@@ -45,10 +45,7 @@ func (c *ImageComparison) curves(x axis) figure.Curves {
 		}
 		curves.Series = append(curves.Series, series)
 	}
-	if c.Pseudo == nil {
-		return curves
-	}
-	return withLevel(curves, c.Pseudo.Objective)
+	return curves
 }
 
 // note says what was measured.
@@ -57,11 +54,7 @@ func (c *ImageComparison) note() string {
 	if !c.Converged {
 		how = "was stopped, not converged,"
 	}
-	text := fmt.Sprintf("%d images, %d variables, 4×5 blocks of every image. BBPL %s after %.1f s (%s time, %d threads); the others ran for the same time. Features are those given, not the paper's FCN-32.", c.Images, c.Variables, how, c.Seconds, c.Clock, c.Threads)
-	if p := c.Pseudo; p != nil {
-		text += fmt.Sprintf(" Pseudo-likelihood, another estimator, ended (%s) after %.1f s and %d evaluations, where L is %.6g.", p.Status, p.Seconds, p.Evaluations, p.Objective)
-	}
-	return text
+	return fmt.Sprintf("%d images, %d variables, 4×5 blocks of every image. BBPL %s after %.1f s (%s time, %d threads); the others ran for the same time. Features are those given, not the paper's FCN-32.", c.Images, c.Variables, how, c.Seconds, c.Clock, c.Threads)
 }
 
 // objectiveAt returns the objective at a time: between the kept points around it as a straight line in its logarithm, where it has one; that of the last
@@ -113,9 +106,6 @@ func (c *ImageComparison) lowest(part float64) Claim {
 		} else {
 			measured = append(measured, fmt.Sprintf("%s %.6g", r.Name, x))
 		}
-	}
-	if c.Pseudo != nil {
-		measured = append(measured, fmt.Sprintf("%s %.6g at its end", namePseudo, c.Pseudo.Objective))
 	}
 	claim.Measured = strings.Join(measured, ", ")
 	if interpolated {

@@ -53,27 +53,16 @@ func (s Settings) imagePlan() imagePlan {
 	return imagePlan{Key: s.ImageKey, Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork, SearchImages: searchImages}
 }
 
-// ImageComparison is the three methods, and L-BFGS, on images, for the same time, and
-// pseudo-likelihood.
+// ImageComparison is the three methods on images, for the same time.
 type ImageComparison struct {
 	Images    int    `json:"images"`
 	Variables int    `json:"variables"`
 	Clock     string `json:"clock"` // what seconds are measured by
 	Threads   int    `json:"threads"`
 	// Seconds are those that BBPL took, and the others were given.
-	Seconds   float64      `json:"seconds"`
-	Converged bool         `json:"converged"`
-	Runs      []ImageRun   `json:"runs"`
-	Pseudo    *ImagePseudo `json:"pseudo_likelihood"`
-}
-
-// ImagePseudo is where maximum pseudo-likelihood ends on images.
-type ImagePseudo struct {
-	Objective   float64 `json:"objective"` // L of (8) at its weights, exact
-	Evaluations int     `json:"evaluations"`
-	Seconds     float64 `json:"seconds"`
-	// Status says whether it was maximised, or what stopped it.
-	Status learn.Status `json:"status"`
+	Seconds   float64    `json:"seconds"`
+	Converged bool       `json:"converged"`
+	Runs      []ImageRun `json:"runs"`
 }
 
 // ImageRun is one method on images.
@@ -349,24 +338,6 @@ func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (floa
 	return best, failed
 }
 
-// bestImageTolerance looks for the residual of the inference behind L-BFGS in the same
-// way.
-func (a *album) bestImageTolerance(ctx context.Context, most float64) (Method, error) {
-	best, least := lbfgs(), math.Inf(1)
-	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
-		m := lbfgs()
-		m.Tolerance = tolerance
-		objective, err := a.judged(a.run(ctx, m, 0, imageLimits{work: most}))
-		if err != nil {
-			return m, err
-		}
-		if objective < least {
-			best, least = m, objective
-		}
-	}
-	return best, nil
-}
-
 const (
 	// imageStart is where the search begins: features of networks are larger than
 	// those of the synthetic problems, and allow shorter steps only.
@@ -379,8 +350,8 @@ const (
 func imagePart(s Settings) part {
 	plan := s.imagePlan()
 	const secondsPerWork = 0.015 // of an image
-	const searches = 15          // about
-	runs := 5 * float64(plan.Images)
+	const searches = 13          // about
+	runs := 3 * float64(plan.Images)
 	return part{
 		name: "images", plan: plan, seconds: secondsPerWork * plan.MostWork * (runs + searches*float64(min(plan.Images, plan.SearchImages))),
 		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },
@@ -390,7 +361,7 @@ func imagePart(s Settings) part {
 // imageContestant is a method on images with what its search found.
 type imageContestant struct {
 	method Method
-	step   float64 // 0: L-BFGS
+	step   float64
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
@@ -429,8 +400,7 @@ func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, 
 		}
 		c.Runs = append(c.Runs, *r)
 	}
-	c.Pseudo, err = a.pseudo(ctx)
-	return c, err
+	return c, nil
 }
 
 // contestants searches for the settings of all methods; BBPL is the first.
@@ -443,8 +413,7 @@ func (a *album) contestants(ctx context.Context, most float64) ([]imageContestan
 		}
 		all = append(all, imageContestant{m, step})
 	}
-	m, err := a.bestImageTolerance(ctx, most)
-	return append(all, imageContestant{method: m}), err
+	return all, nil
 }
 
 // compete makes the run of a contestant. A step that was found on some of the images
@@ -456,17 +425,6 @@ func (a *album) compete(ctx context.Context, x imageContestant, lim imageLimits)
 			return r, err
 		}
 	}
-}
-
-// pseudo maximises the pseudo-likelihood of the images.
-func (a *album) pseudo(ctx context.Context) (*ImagePseudo, error) {
-	r, seconds, err := maximisePseudo(ctx, a.problem, a.threads)
-	if err != nil {
-		return nil, err
-	}
-	end := []ImagePoint{{theta: r.Model.Weights}}
-	err = a.exact(end)
-	return &ImagePseudo{Objective: end[0].Objective, Evaluations: int(r.Passes), Seconds: seconds, Status: r.Status}, err
 }
 
 // assign cuts a photograph as it was cut when the album was opened.

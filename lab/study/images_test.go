@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/learn"
 )
 
 // drawnImages makes an image folder: pictures of two classes, one above the other,
@@ -77,7 +76,7 @@ func TestImages(t *testing.T) {
 		t.Errorf("outcome %+v", o)
 	}
 	c := must(result[ImageComparison](must(readAll([]*Study{fig5()}, s, folder)), imagePart(s)))
-	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 4 || c.Pseudo == nil {
+	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 3 {
 		t.Fatalf("%d images with %d variables, %d runs", c.Images, c.Variables, len(c.Runs))
 	}
 	for _, r := range c.Runs {
@@ -86,19 +85,9 @@ func TestImages(t *testing.T) {
 			continue
 		}
 		first, last := r.Points[0], r.Points[len(r.Points)-1]
-		if r.Iterations == 0 || r.Step > 0 == (r.Name == nameLBFGS) || r.Diverged != "" || last.Objective > first.Objective || last.Iteration != r.Iterations {
+		if r.Iterations == 0 || !(r.Step > 0) || r.Diverged != "" || last.Objective > first.Objective || last.Iteration != r.Iterations {
 			t.Errorf("%s: step %v, %d iterations, from %+v to %+v %s", r.Name, r.Step, r.Iterations, first, last, r.Diverged)
 		}
-	}
-	// L-BFGS comes to the optimum of these small images, and nothing gets below it.
-	least := c.Runs[3].objectiveAt(math.Inf(1))
-	for _, r := range c.Runs {
-		if x := r.objectiveAt(math.Inf(1)); !(x > least-1e-6) {
-			t.Errorf("%s ends at %v, L-BFGS at %v", r.Name, x, least)
-		}
-	}
-	if p := c.Pseudo; p.Status != learn.Converged || !(p.Objective > least) || !(p.Seconds > 0) {
-		t.Errorf("pseudo-likelihood %+v, the optimum is %v", *p, least)
 	}
 	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.png", "fig6/samples-contrast.png", "table1/iterations.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

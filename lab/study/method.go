@@ -41,7 +41,6 @@ const (
 	nameInner  = "inner-dual"
 	nameBBPL   = "BBPL"
 	nameLBFGS  = "L-BFGS"
-	namePseudo = "pseudo-likelihood"
 	nameRandom = "BBPL, random order"
 	// nameCommon is appended to the name of a method that runs at the common step.
 	nameCommon = " (common step)"

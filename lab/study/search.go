@@ -10,20 +10,17 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Search is how the fixed step of a method was found, or, for L-BFGS, the residual of
-// its inference.
+// Search is how the fixed step of a method was found.
 type Search struct {
 	Method string `json:"method"`
-	// Step is the best one, and Tolerance that of L-BFGS; 0 if none got there.
-	Step      float64 `json:"step"`
-	Tolerance float64 `json:"inner_tolerance,omitempty"`
-	Tried     []Try   `json:"tried"`
+	// Step is the best one; 0 if none got there.
+	Step  float64 `json:"step"`
+	Tried []Try   `json:"tried"`
 }
 
-// Try is one step, or residual, of a search.
+// Try is one step of a search.
 type Try struct {
-	Step      float64 `json:"step"`
-	Tolerance float64 `json:"inner_tolerance,omitempty"`
+	Step float64 `json:"step"`
 	// Work is that of the run to the tolerance; 0 where it did not get there,
 	// because it diverged or took more than the best step before it.
 	Work float64 `json:"work"`
@@ -62,7 +59,7 @@ func startStep(m Method, nodes int) int {
 // depend on: one takes minutes on a large network, and studies share them.
 const searchFolder = "searches"
 
-// keptSearch finds the setting of a method, or reads it where it was found before.
+// keptSearch finds the step of a method, or reads it where it was found before.
 func (b *bench) keptSearch(ctx context.Context, m Method, star []float64, distance float64, folder *runfolder.Run) (*Search, error) {
 	name := m.Name
 	m.Name = "" // what a figure calls it makes no difference
@@ -80,19 +77,11 @@ func (b *bench) keptSearch(ctx context.Context, m Method, star []float64, distan
 		}
 		return kept, err
 	}
-	s, err := b.search(ctx, m, star, distance)
+	s, err := b.bestStep(ctx, m, startStep(m, b.nodes), star, distance)
 	if err != nil || ctx.Err() != nil {
 		return s, errors.Join(err, ctx.Err())
 	}
 	return s, folder.WriteJSON(file, s)
-}
-
-// search finds the setting of a method.
-func (b *bench) search(ctx context.Context, m Method, star []float64, distance float64) (*Search, error) {
-	if m.LBFGS {
-		return b.bestTolerance(ctx, star, distance)
-	}
-	return b.bestStep(ctx, m, startStep(m, b.nodes), star, distance)
 }
 
 // bestStep looks for the fixed step with which a method gets within a distance of
@@ -147,35 +136,9 @@ func (b *bench) try(ctx context.Context, s *Search, m Method, step float64, star
 		return 0, err
 	}
 	entry := Try{Step: step, Diverged: t.Diverged != ""}
-	if m.LBFGS {
-		entry.Tolerance = m.Tolerance
-	}
 	if _, ok := t.level(lim.distance); ok {
 		entry.Work = t.work()
 	}
 	s.Tried = append(s.Tried, entry)
 	return entry.Work, nil
-}
-
-// lbfgsCoarse is the roughest residual that is tried for the inference behind L-BFGS:
-// an evaluation costs less, but its line search compares objectives.
-const lbfgsCoarse = 1e-4
-
-// bestTolerance looks for the residual with which L-BFGS gets within a distance of the
-// optimum with the least work: what a step is for the others.
-func (b *bench) bestTolerance(ctx context.Context, star []float64, distance float64) (*Search, error) {
-	s := &Search{Method: nameLBFGS}
-	least := float64(mostWork)
-	for _, tolerance := range []float64{lbfgsCoarse, lbfgsTolerance} {
-		m := lbfgs()
-		m.Tolerance = tolerance
-		work, err := b.try(ctx, s, m, 0, star, limits{distance: distance, work: least})
-		if err != nil {
-			return nil, err
-		}
-		if work > 0 && work < least {
-			s.Tolerance, least = tolerance, work
-		}
-	}
-	return s, nil
 }

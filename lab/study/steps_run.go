@@ -118,7 +118,7 @@ func (c stepsCase) contest(ctx context.Context, lab *lab) (*Contest, error) {
 func (b *bench) course(ctx context.Context, m Method, star []float64) (found *Search, t *Trace, err error) {
 	step := 0.0
 	if !m.LBFGS && !m.Auto {
-		if found, err = b.search(ctx, m, star, tolerance); err != nil {
+		if found, err = b.bestStep(ctx, m, startStep(m, b.nodes), star, tolerance); err != nil {
 			return nil, nil, err
 		}
 		if step = found.Step; step == 0 {

@@ -26,18 +26,15 @@ func table1() *Study {
 			counts := map[string]int{}
 			for _, run := range c.Runs {
 				counts[run.Name] = run.Iterations
-				paper, step := "–", "–" // L-BFGS has neither
+				paper, step := "–", "–" // such as L-BFGS, of versions before
 				if n, ok := paperIterations[run.Name]; ok {
 					paper, step = fmt.Sprint(n), fmt.Sprintf("%.3g", run.Step)
 				}
 				t.Rows = append(t.Rows, []string{run.Name, fmt.Sprint(run.Iterations), paper, step, fmt.Sprintf("%.1f", run.Passes), fmt.Sprintf("%.1f", run.Gradients), fmt.Sprintf("%.2f", run.Seconds)})
 			}
-			if p := c.Pseudo; p != nil {
-				t.Rows = append(t.Rows, []string{namePseudo + " (to its own optimum)", fmt.Sprint(p.Evaluations), "–", "–", "0", fmt.Sprint(p.Evaluations), fmt.Sprintf("%.2f", p.Seconds)})
-			}
 			bbpl, inner, full := counts[nameBBPL], counts[nameInner], counts[nameFull]
 			return &Findings{
-				Data: c, Notes: []string{c.note()}, Tables: []Table{{"iterations", "Iterations until the time of BBPL was over; those of L-BFGS and of pseudo-likelihood are evaluations of value and gradient.", t}},
+				Data: c, Notes: []string{c.note()}, Tables: []Table{{"iterations", "Iterations until the time of BBPL was over.", t}},
 				Claims: []Claim{{
 					Name: "order of iterations", Paper: "601 > 163 > 21: BBPL makes 3.7 and 29 times as many as the others", Held: bbpl > inner && inner > full,
 					Measured: fmt.Sprintf("%d, %d, %d: ×%.1f and ×%.1f", bbpl, inner, full, ratioOf(bbpl, inner), ratioOf(bbpl, full)),
