@@ -44,7 +44,7 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 	for _, figure := range f.Figures {
 		name := path.Join(study, figure.File)
 		for ending, fill := range map[string]func(io.Writer) error{
-			".svg": figure.Drawing.SVG, ".png": figure.Drawing.PNG, ".csv": func(w io.Writer) error { return writePoints(w, figure.Drawing) },
+			".svg": figure.Drawing.SVG, ".png": figure.Drawing.PNG, ".csv": func(w io.Writer) error { return csv.NewWriter(w).WriteAll(curvePoints(figure.Drawing)) },
 		} {
 			if err := folder.WriteFile(name+ending, fill); err != nil {
 				return err
@@ -66,20 +66,7 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 	return folder.WriteJSON(path.Join(study, study+".json"), f.Data)
 }
 
-// writePoints writes what a figure draws as a table.
-func writePoints(w io.Writer, drawn figure.Figure) error {
-	var rows [][]string
-	switch f := drawn.(type) {
-	case figure.Curves:
-		rows = curvePoints(f)
-	case figure.Bars:
-		rows = barPoints(f)
-	default:
-		panic(fmt.Sprintf("study: a figure of type %T has no table", f))
-	}
-	return csv.NewWriter(w).WriteAll(rows)
-}
-
+// curvePoints are what a figure draws, as a table.
 func curvePoints(c figure.Curves) [][]string {
 	rows := [][]string{{"series", c.XLabel, c.YLabel}}
 	name, ends := "", 0
@@ -99,16 +86,6 @@ func curvePoints(c figure.Curves) [][]string {
 
 // rangeMarks tell the ends of a range, which have no name, from the median before them.
 var rangeMarks = []string{" (min)", " (max)"}
-
-func barPoints(b figure.Bars) [][]string {
-	rows := [][]string{{"name", "series", b.Label}}
-	for i, name := range b.Names {
-		for _, s := range b.Series {
-			rows = append(rows, []string{name, s.Name, exactly(s.Values[i])})
-		}
-	}
-	return rows
-}
 
 // exactly writes a number with all its digits.
 func exactly(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -94,8 +94,7 @@ type Findings struct {
 // Figure is a figure with its file name, without ending, and caption.
 type Figure struct {
 	File, Caption string
-	// Drawing is figure.Curves or figure.Bars.
-	Drawing figure.Figure
+	Drawing       figure.Curves
 }
 
 // Picture is a panel of images with its file name, without ending, and caption.

@@ -176,3 +176,8 @@ func (t *trial) picture(id string, width, height int) {
 	row := strings.TrimSpace(strings.Repeat("0 1 ", width/2)) + "\n"
 	t.files("d/labels/"+id+".regions.txt", strings.Repeat(row, height))
 }
+
+// chain is a small network of nodes 0 – 1 – 2 with labels.
+func chain(labels []int, more ...array) []byte {
+	return npz(append([]array{ints("edges", []int{2, 2}, []int{0, 1, 1, 2}), ints("labels", []int{3}, labels)}, more...)...)
+}

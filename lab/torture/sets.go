@@ -209,8 +209,3 @@ func copyPath(from, to string) error {
 	}
 	return os.WriteFile(to, text, 0o644)
 }
-
-// chain is a small network of nodes 0 – 1 – 2 with labels.
-func chain(labels []int, more ...array) []byte {
-	return npz(append([]array{ints("edges", []int{2, 2}, []int{0, 1, 1, 2}), ints("labels", []int{3}, labels)}, more...)...)
-}
