@@ -36,11 +36,14 @@ var attacks = []attack{
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of everything drawn")
-	flag.DurationVar(&o.time, "time", 0, "time for all attacks together, beside what prepares them (default 15m, or 60s with -short)")
+	flag.DurationVar(&o.time, "time", 0,
+		"time for all attacks together, beside what prepares them (default 15m, or 60s with -short)")
 	flag.BoolVar(&o.short, "short", false, "a few trials of every attack")
-	flag.StringVar(&o.only, "only", "", "attacks to try, separated by commas (default all: "+strings.Join(names(), ", ")+")")
+	flag.StringVar(&o.only, "only", "",
+		"attacks to try, separated by commas (default all: "+strings.Join(names(), ", ")+")")
 	flag.IntVar(&o.trial, "trial", -1, "with -only ATTACK: this trial alone")
-	flag.StringVar(&o.keep, "keep", filepath.Join(os.TempDir(), "blockbp-torture"), "folder for the files of failed trials")
+	flag.StringVar(&o.keep, "keep", filepath.Join(os.TempDir(), "blockbp-torture"),
+		"folder for the files of failed trials")
 	flag.StringVar(&o.blockbp, "blockbp", "", "the command to attack (default: built from ./cmd/blockbp)")
 	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "trials at a time")
 	flag.Parse()

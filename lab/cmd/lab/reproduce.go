@@ -65,7 +65,8 @@ two studies at a time would slow each other's memory down.`, studyList()),
 	fl.StringVar(&f.scale, "scale", string(study.Small), "small: minutes, or paper: the paper's sizes, hours")
 	fl.StringVar(&f.data, "data", "", "folder of the Stanford Background data set, for fig5, table1 and fig6")
 	fl.StringVar(&f.features, "features", "", "folder with the features of its images (default: features in --data)")
-	fl.IntVar(&f.seeds, "seeds", 0, "problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
+	fl.IntVar(&f.seeds, "seeds", 0,
+		"problems drawn for each size (0: as the folder was made, else 5 at small scale, 1 at the paper's)")
 	fl.IntVar(&f.threads, "threads", runtime.GOMAXPROCS(0), "searches for steps at a time; timed runs are alone")
 	fl.StringVar(&f.suite, "suite", suites[0], "of steps: rivals, or hard, random small problems")
 	fl.IntSliceVar(&f.only, "only", nil, "problems of --suite hard to run alone, by number; writes nothing")
@@ -86,7 +87,9 @@ func studyList() string {
 // settings are those of the options, with what they leave open as it was in the runs
 // that made the output folder.
 func (f *reproduceFlags) settings() (study.Settings, error) {
-	s := study.Settings{Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features}
+	s := study.Settings{
+		Scale: study.Scale(f.scale), Seeds: f.seeds, Threads: f.threads, Data: f.data, Features: f.features,
+	}
 	switch {
 	case s.Scale != study.Small && s.Scale != study.Paper && (s.Scale != testScale || testScale == ""):
 		return s, usagef("--scale %q: want %s or %s", f.scale, study.Small, study.Paper)
@@ -196,7 +199,8 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	folder, err := study.OpenFolder(f.out)
 	var taken *runfolder.NotEmptyError
 	if errors.As(err, &taken) {
-		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made", taken.Dir, taken.Holds)
+		return usagef("--out %s: the folder holds other things, such as %s; name a new one, or one that reproduce made",
+			taken.Dir, taken.Holds)
 	}
 	if err != nil {
 		return err
@@ -206,7 +210,8 @@ func (a *app) reproduce(f *reproduceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.say("%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, time.Duration(plan.Seconds*float64(time.Second)).Round(time.Second))
+	takes := time.Duration(plan.Seconds * float64(time.Second)).Round(time.Second)
+	a.say("%d parts, %d of them kept from before; about %s on two idle cores", plan.Parts, plan.Kept, takes)
 	o, err := study.Run(a.ctx, studies, settings, folder, func(p study.Progress) {
 		if p.Part != "" {
 			a.say("[%d/%d] %s; about %s left", p.Done+1, plan.Parts, p.Part, p.Left.Round(time.Second))
