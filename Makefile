@@ -19,6 +19,7 @@ build: ## the command, as ./blockbp
 
 test: ## all tests
 	go test ./...
+	go test -C lab ./...
 
 race: ## the race detector on what works with threads
 	CGO_ENABLED=1 go test -race $(THREADED)
@@ -54,9 +55,12 @@ generate: ## renew the assembly
 lint: ## formatting, vet, static analysis
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	go vet ./...
+	go vet -C lab ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
+	cd lab && go tool -modfile=../tools/go.mod staticcheck ./...
 
 fuzz: ## every fuzz target for FUZZTIME (30s)
+	go test -C lab ./torture -run '^$$' -fuzz . -fuzztime $(FUZZTIME) -fuzzminimizetime 1s
 	@for package in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 	    echo "== $$package $$target"; \
@@ -64,11 +68,12 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	  done; \
 	done
 
-torture: ## attack the built command: kills, full disks, bit flips, malformed files and more
-	go run ./internal/torture
+torture: ## attack the built command: kills, interruptions, full disks, bit flips and more, and growth with what files choose
+	go run -C lab ./torture
+	BLOCKBP_GROWTH=all go test -C lab ./torture -run Growth -timeout 1h
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
-	go run ./cmd/blockbp bench --quick
+	go run -C lab ./cmd/lab bench --quick
 
 ci: ## what continuous integration runs
 	bash .ci/run

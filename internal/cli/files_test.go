@@ -24,10 +24,10 @@ var noPaths = strings.Fields(`kind states columns observed blocks partition meth
 	task sampler instance graph scale resume suite dtype layer layer-layout layout size`)
 
 // noPathArguments are the verbs whose arguments are no paths.
-var noPathArguments = strings.Fields("train generate demo example bench reproduce version help completion bash zsh fish powershell")
+var noPathArguments = strings.Fields("train generate demo example version help completion bash zsh fish powershell")
 
 // verbsThatWrite are all of them, as the tests below try them. A new one belongs there.
-var verbsThatWrite = strings.Fields("bench compare convert demo eval example features generate infer partition plot predict reproduce sample train")
+var verbsThatWrite = strings.Fields("compare convert demo eval example features generate infer partition plot predict sample train")
 
 // TestPathsAreDeclared: every option of every verb that could be a path says whether the
 // verb reads or writes there, and what can write over files has --force.
@@ -54,7 +54,7 @@ func TestPathsAreDeclared(t *testing.T) {
 			}
 			if writes {
 				writing[cmd.Name()] = true
-				if cmd.Flags().Lookup("force") == nil && cmd.Name() != "reproduce" {
+				if cmd.Flags().Lookup("force") == nil {
 					t.Errorf("%s writes --%s and has no --force", cmd.Name(), f.Name)
 				}
 			}
@@ -308,8 +308,6 @@ func TestForceFolder(t *testing.T) {
 		o.wantFailure(t, 2, out, "it holds "+name, "remove it, or choose another folder")
 		wantUntouched(t, o, before, tree(t, out))
 	}
-	run(t, "reproduce", "fig4", "-o", folder).wantFailure(t, 2, folder)
-	run(t, "bench", "--scale", "-o", folder).wantFailure(t, 2, folder, "--force")
 }
 
 // TestAnew: --force removes what a run left, and only that, before another begins in its

@@ -24,9 +24,7 @@ var verbs = map[string][]string{
 	"watch":     {"port"},
 	"plot":      {"tensorboard"},
 	"compare":   {"out", "json"},
-	"bench":     {"quick", "scale", "out", "json"},
 	"version":   {"json", "licences"},
-	"reproduce": {"out", "scale", "data", "features", "seeds", "threads", "suite", "only", "kept", "json"},
 }
 
 // TestHelp: every verb explains itself and every flag of its own.

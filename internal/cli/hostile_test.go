@@ -166,7 +166,7 @@ func TestHostileNames(t *testing.T) {
 			{"train", data, "--kind", evil}, {"train", data, "--features", evil}, {"train", data, "--list", evil}, {"train", data, "--observed", evil}, {"train", data, "--counting", evil},
 			{"train", data, "--early-stop", evil}, {"train", data, "--class-weights", evil, "--method", "pseudo"}, {"train", data, "--eval", evil}, {"train", data, "--order", evil},
 			{"train", "none" + evil}, {"generate", "-o", at("g"), "--graph", evil}, {"example", evil, "-o", at("e")}, {"sample", evil, "-o", evil}, {"convert", evil, "-o", evil},
-			{"reproduce", evil}, {"reproduce", "fig4", "--scale", evil}, {"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
+			{"help", evil}, {"predict", data, "-m", dir, "-o", at("p"), "--decode", evil},
 		} {
 			harmless(t, "", args...)
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,6 +130,9 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 				set.Close()
 			}
 		}()
+		if err := refuseMoved(args); err != nil {
+			return err
+		}
 		if verb, err := root.ExecuteContextC(ctx); err != nil {
 			if verb.Flags().Lookup("memory") != nil {
 				err = withMemoryRemedy(err)
@@ -165,6 +169,9 @@ func helpCommand() *cobra.Command {
 		Use:   "help [VERB]",
 		Short: "Explain a verb and its options",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseMoved(args); err != nil {
+				return err
+			}
 			verb, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				return usagef("unknown command %q; %s (blockbp --help lists all)", args[0], nearestCommand(cmd.Root(), args[0]))
@@ -237,7 +244,7 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		{"Learn and predict", []*cobra.Command{a.featuresCommand(), a.partitionCommand(), train, a.predictCommand(), a.evalCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
-		{"Measure", []*cobra.Command{a.generateCommand(), a.benchCommand(), a.reproduceCommand()}},
+		{"Measure", []*cobra.Command{a.generateCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help}},
 	})
 	root.SetHelpCommand(help)
@@ -284,6 +291,17 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // removed are options of earlier versions, and what to do without them.
 var removed = map[string]string{"precision": "all is in double precision: leave it out"}
+
+// moved are verbs of earlier versions that the laboratory has now.
+var moved = []string{"bench", "reproduce"}
+
+// refuseMoved says what runs a verb that the laboratory has now, whatever options follow it.
+func refuseMoved(args []string) error {
+	if len(args) == 0 || !slices.Contains(moved, args[0]) {
+		return nil
+	}
+	return usagef("unknown command %q; in a clone of github.com/blockbp/blockbp: go run -C lab ./cmd/lab %[1]s", args[0])
+}
 
 // insteadOf says what to write in the place of an option that does not exist.
 func insteadOf(name string, names []string, dashes string) string {

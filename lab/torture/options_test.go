@@ -1,0 +1,79 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/internal/cli"
+)
+
+// printed is what the command prints.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := cli.Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != 0 {
+		t.Fatalf("%v: exit code %d: %s", args, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// verbs are those that blockbp --help lists.
+func verbs(t *testing.T) (all []string) {
+	t.Helper()
+	for _, line := range regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`).FindAllStringSubmatch(printed(t, "--help"), -1) {
+		all = append(all, line[1])
+	}
+	if len(all) < 15 {
+		t.Fatalf("blockbp --help lists %q: the expression is out of date", all)
+	}
+	return all
+}
+
+// TestAsksForOptions: attacks ask for no option that no command has.
+func TestAsksForOptions(t *testing.T) {
+	known, option := map[string]bool{}, regexp.MustCompile(`--[a-z][a-z0-9-]*`)
+	for _, verb := range verbs(t) {
+		for _, name := range option.FindAllString(printed(t, verb, "--help"), -1) {
+			known[name] = true
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range option.FindAllString(string(text), -1) {
+			if asked++; !known[name] {
+				t.Errorf("%s: no command has an option %s", file, name)
+			}
+		}
+	}
+	if asked < 50 {
+		t.Errorf("%d options found in %d files: the expression is out of date", asked, len(files))
+	}
+}
+
+// TestInterruptsVerbs: the attack with Ctrl-C has a command of every verb that works.
+func TestInterruptsVerbs(t *testing.T) {
+	attack, err := os.ReadFile("cancels.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range verbs(t) {
+		if !slices.Contains([]string{"completion", "help", "version"}, verb) && !strings.Contains(string(attack), `"`+verb+" ") {
+			t.Errorf("cancels.go has no command of %s: add one", verb)
+		}
+	}
+}

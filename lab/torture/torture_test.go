@@ -1,0 +1,110 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sham is a command that pretends to be blockbp, written as a shell script.
+func sham(t *testing.T, script string) *campaign {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sham")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return &campaign{ctx: context.Background(), options: options{blockbp: path, seed: 1}}
+}
+
+// built is a campaign against the command as it stands.
+func built(tb testing.TB) *campaign {
+	tb.Helper()
+	dir := tb.TempDir()
+	c := &campaign{ctx: tb.Context(), work: dir, options: options{blockbp: filepath.Join(dir, "blockbp"), seed: 1}}
+	if err := build(c.ctx, filepath.Join("..", ".."), c.blockbp); err != nil {
+		tb.Fatal(err)
+	}
+	if err := limitMemory(); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// attempt makes a trial and fails the test where it does.
+func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial)) {
+	t.Helper()
+	one := c.newTrial(attack, n, filepath.Join(t.TempDir(), "trial"))
+	if one.try(do); one.fault != "" {
+		t.Errorf("%s\n%s", one.fault, strings.Join(one.log, "\n"))
+	}
+}
+
+// TestTrialsFail: every kind of bad end of a command fails a trial.
+func TestTrialsFail(t *testing.T) {
+	for script, want := range map[string]string{
+		"exit 0": "", "exit 3": "",
+		"exit 70":                           "crashed",
+		"echo 'goroutine 1 [running]:' >&2": "crashed",
+		"kill -SEGV $$":                     "signal",
+	} {
+		c := sham(t, script)
+		one := c.newTrial("x", 0, filepath.Join(t.TempDir(), "trial"))
+		one.try(func(t *trial) { t.run("verb") })
+		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
+			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
+		}
+	}
+}
+
+// TestMutationsRepeat: the same source gives the same files, so that a failure can be
+// repeated, and others give others.
+func TestMutationsRepeat(t *testing.T) {
+	good := npz(gridInstance(rand.New(rand.NewPCG(1, 1)))...)
+	distinct := map[string]bool{}
+	for _, f := range formats() {
+		for i := range 5 {
+			draw := func() []byte { return f.mutate(rand.New(rand.NewPCG(7, uint64(i))), good) }
+			if !bytes.Equal(draw(), draw()) {
+				t.Errorf("%s: mutation %d is not repeated", f.name, i)
+			}
+			distinct[string(draw())] = true
+		}
+	}
+	if len(distinct) < 30 {
+		t.Errorf("%d distinct mutations, want 30", len(distinct))
+	}
+}
+
+// TestSmallLimits: a command under a small limit works, or says which to raise.
+func TestSmallLimits(t *testing.T) {
+	for script, want := range map[string]string{
+		"exit 0": "", "echo 'no more can be open at a time; raise the limit' >&2; exit 1": "",
+		"exit 1": "want 0, or 1", "echo 'fatal error: netpollinit' >&2; exit 2": "crashed",
+	} {
+		c := sham(t, script)
+		one := c.newTrial("x", 20, filepath.Join(t.TempDir(), "trial"))
+		one.try(func(t *trial) { tryLimit(t, "data") })
+		if (one.fault == "") != (want == "") || !strings.Contains(one.fault, want) {
+			t.Errorf("%q: the fault is %q, want %q", script, one.fault, want)
+		}
+	}
+}
+
+// TestSpread: in the end everything on a list is tried, whatever its length.
+func TestSpread(t *testing.T) {
+	for length := 1; length < 200; length++ {
+		tried := map[int]bool{}
+		for n := range length {
+			tried[spread(n, length)] = true
+		}
+		if len(tried) != length {
+			t.Errorf("%d of %d are tried", len(tried), length)
+		}
+	}
+}
