@@ -20,7 +20,7 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 	// Nor where time is over after the first pass of the last check.
 	s := must(Settings{Step: rule, MaxTime: time.Hour}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	s.Recorder = func(e Event) error {
 		if e.Iteration > 0 {
 			l.clock = l.clock.Add(-2 * time.Hour)
@@ -104,7 +104,7 @@ func TestFallBack(t *testing.T) {
 		s.Checking = func(int, float64) { passes++ }
 		s = must(s.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		s.Recorder = func(e Event) error {
 			if passes = 0; e.Iteration > 0 && late {
 				l.clock = l.clock.Add(-2 * time.Hour)
@@ -144,7 +144,7 @@ func TestWhatIsMissing(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
 	s := must(Settings{Method: BBPL, Gap: 1e-4, GradientTolerance: 1}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	for _, tc := range []struct {
 		norm, left, gap float64
 		missing         string
@@ -169,7 +169,7 @@ func TestOneProbe(t *testing.T) {
 		p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
 		s := must(Settings{Method: BBPL, Assign: blocksOf(2)}.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		for l.progress.Check.Active {
 			must(l.checkStep())
 		}

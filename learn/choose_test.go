@@ -118,7 +118,7 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 			if l.perPass() != want {
 				t.Errorf("%+v, pairs %v: %d iterations in a pass, want %d", c.cut, pairs, l.perPass(), want)
 			}
-			l.pool.close()
+			l.pool.Close()
 			r := fit(t, p, Settings{Method: BBPL, Cut: c.cut, Pairs: pairs, RelativeTolerance: 1e-9})
 			if d := r.Objective - whole.Objective; r.Status != Converged || !(d < 1e-12*whole.Objective && d > -1e-12*whole.Objective) {
 				t.Errorf("%+v, pairs %v: %s at %v, whole networks at %v", c.cut, pairs, r.Status, r.Objective, whole.Objective)

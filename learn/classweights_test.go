@@ -127,7 +127,7 @@ func TestClassWeightsOfBounds(t *testing.T) {
 				continue
 			}
 			e := must(NewEvaluator(p.with(numbers), 1))
-			defer e.l.pool.close()
+			defer e.l.pool.Close()
 			r := settled(t, e, w)
 			if !anyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
 				t.Errorf("%s, %s: L = %.12g, exact %.12g", name, numbers, r.Objective, exact)

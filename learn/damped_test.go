@@ -52,7 +52,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 	}
 	s := Settings{Threads: 1, Step: &auto{}}.Resolved()
 	l := must(newLearner(&p, &s))
-	t.Cleanup(l.pool.close)
+	t.Cleanup(l.pool.Close)
 	if l.response == nil || !l.response.damps {
 		t.Fatal("not for damped steps")
 	}

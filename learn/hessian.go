@@ -141,7 +141,7 @@ func newHessian(l *learner) *hessian {
 // each calls do for all i < n, on all threads where there are any yet.
 func (l *learner) each(n int, do func(worker, i int)) {
 	if l.pool != nil {
-		l.pool.run(visit{task: do}, n)
+		l.pool.Run(visit{task: do}, n)
 		return
 	}
 	serially(n, do)

@@ -145,7 +145,7 @@ func TestJoinedLocal(t *testing.T) {
 		evaluate := func(p Problem) (value float64, gradient []float64, networks int) {
 			s := must(Settings{Method: method, Threads: 2}.resolve(&p))
 			l := must(newLocalLearner(&p, &s))
-			defer l.pool.close()
+			defer l.pool.Close()
 			return l.evaluate(), l.trialSlope, len(l.problem.Data)
 		}
 		got, slope, networks := evaluate(p)

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
@@ -75,7 +76,7 @@ type learner struct {
 
 	executor   executor
 	generation int // of the files of the last state's parts: see stateparts.go
-	pool       *pool[visit]
+	pool       *parallel.Pool[visit]
 	workers    []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
@@ -149,7 +150,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 // allocate takes the memory of the run, and fills it as runs begin.
 func (l *learner) allocate() (err error) {
 	s := l.settings
-	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	l.pool = parallel.NewPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
 	l.executor = threads{l}
 	if l.settings.size() > 1 && l.dealt() {
 		l.executor = newRanks(l, l.settings.Group)

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -41,7 +42,7 @@ type localLearner struct {
 	plans   map[*crf.Instance]*exact.Plan // of Exact
 	terms   map[*crf.Instance][]weightedLabels
 	whole   map[*graph.Graph]*partition.Partition
-	pool    *pool[[]*crf.Instance]
+	pool    *parallel.Pool[[]*crf.Instance]
 	workers []ground.LocalObjective
 	parts   []localPart // [instances of a chunk]
 }
@@ -61,7 +62,7 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*R
 	if err != nil {
 		return nil, err
 	}
-	defer l.pool.close()
+	defer l.pool.Close()
 	if s.Resume != nil {
 		if err := l.restore(s.Resume); err != nil {
 			return nil, err
@@ -128,7 +129,7 @@ func (l *localLearner) allocate() {
 	sums := labelSums{model: l.model, problem: p, total: l.total, adder: adder{each: serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
-	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
+	l.pool = parallel.NewPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
 }
 
 // memory lists what allocate and evaluate take.
@@ -191,7 +192,7 @@ func (l *localLearner) evaluate() (value float64) {
 		l.trialSlope[i] = l.problem.L2 * w
 	}
 	for chunk := range slices.Chunk(l.problem.Data, len(l.parts)) {
-		l.pool.run(chunk, len(chunk))
+		l.pool.Run(chunk, len(chunk))
 		for i := range chunk {
 			value += l.parts[i].value
 			addTo(l.trialSlope, l.parts[i].gradient)

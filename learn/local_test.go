@@ -27,7 +27,7 @@ func localAt(p Problem, m Method, threads int, weights []float64) (value float64
 	s := Settings{Method: m, Threads: threads}.Resolved()
 	l := must(planLocal(&p, &s))
 	l.allocate()
-	defer l.pool.close()
+	defer l.pool.Close()
 	copy(l.trial.Weights, weights)
 	value = l.evaluate()
 	return value, slices.Clone(l.trialSlope)

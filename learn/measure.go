@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -81,7 +82,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	if err := x.allocate(); err != nil {
 		return 0, err
 	}
-	defer x.pool.close()
+	defer x.pool.Close()
 	visits, err := l.timed(func() error {
 		_, err := x.visitBlocks(visit{bundle: x.bundles[0], blocks: x.schedule[0].blocks, limits: limits, contribute: true})
 		return err
@@ -193,12 +194,12 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	for i := range gradients {
 		workers, gradients[i] = append(workers, l.objective()), make([]float64, layout.Size)
 	}
-	workersPool := newPool(threads, func(_ *struct{}, worker, i int) {
+	workersPool := parallel.NewPool(threads, func(_ *struct{}, worker, i int) {
 		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
 	})
-	defer workersPool.close()
+	defer workersPool.Close()
 	seconds, err := l.timed(func() error {
-		workersPool.run(struct{}{}, threads)
+		workersPool.Run(struct{}{}, threads)
 		return nil
 	})
 	work := 0.0

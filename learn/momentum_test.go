@@ -25,7 +25,7 @@ func TestPassMomentum(t *testing.T) {
 	for _, momentum := range []bool{false, true} {
 		s := must(Settings{Method: BBPL, Assign: blocksOf(4)}.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		if !l.gathers() {
 			t.Fatal("no momentum: the problem is too small")
 		}

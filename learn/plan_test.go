@@ -110,7 +110,7 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 	var run any
 	if s.Method.Local() {
 		l := must(newLocalLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		for worker := range l.workers[:min(len(l.workers), len(l.parts))] {
 			for i := range l.parts {
 				l.evaluateInstance(&p.Data, worker, i)
@@ -119,7 +119,7 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 		run = l
 	} else {
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		l.growWorkers()
 		run = l
 	}

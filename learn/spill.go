@@ -203,7 +203,7 @@ func (l *learner) addKept(m *Memory, name string, bytes float64, perhaps bool, r
 
 // close ends the threads of the run, and gives its memory back.
 func (l *learner) close() {
-	l.pool.close()
+	l.pool.Close()
 	l.readApart(false)
 	l.space.Close()
 }

@@ -82,7 +82,7 @@ func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer l.pool.close()
+	defer l.pool.Close()
 	e := &spreading{Spread: x, l: l, hessian: make([]float64, x.n*x.n), outer: make([]float64, x.n*x.n), mean: make([]float64, x.n)}
 	if err := e.run(ctx); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package learn
+package parallel
 
 import (
 	"sync/atomic"
