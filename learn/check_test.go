@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
 // TestLimitReturnsTheLowest: a run that a limit ends at weights of a larger objective ends at the
@@ -54,7 +56,7 @@ func TestCheckIsShortAndRight(t *testing.T) {
 				}
 				most := 40.0
 				if !r.Convex { // a gradient for each product, and the claim again, in four passes each
-					most += (lanczosSteps + 1) * 4 * wholeSweeps
+					most += (lbfgs.Products + 1) * 4 * wholeSweeps
 				}
 				if share := r.CheckPasses / r.Passes; share > 0.5 && r.CheckPasses > most {
 					t.Errorf("%s, %s, %s: %.1f of %.1f passes were checks", kind, counting, name, r.CheckPasses, r.Passes)
@@ -173,7 +175,6 @@ func TestOneProbe(t *testing.T) {
 		for l.progress.Check.Active {
 			must(l.checkStep())
 		}
-		l.lanczos.last = math.Inf(1)
 		l.progress.GradientNorm = 0
 		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Again: again}
 		if done := must(l.endCheck()); done != again || l.progress.Check.Active == again {

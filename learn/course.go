@@ -126,9 +126,16 @@ func (c *course) allArrays(others []array) []array {
 	return append(a, others...)
 }
 
-// restoreProgress takes the progress of a saved state.
-func (c *course) restoreProgress(in *saved) error {
-	return in.Progress.decode("", &c.progress)
+// restoreProgress takes the progress of a saved state of the same run.
+func (c *course) restoreProgress(state *State, blocks int, is fingerprint) (*saved, error) {
+	in, err := state.parse()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sameRun(in, blocks, is); err != nil {
+		return nil, err
+	}
+	return in, in.Progress.decode("", &c.progress)
 }
 
 // restoreArrays fills what a rule goes on from, and all slices.

@@ -178,7 +178,7 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 			return 0, false
 		}
 	}
-	a.curvature.direct(e.direction, e.gradient)
+	a.curvature.Direct(e.direction, e.gradient)
 	promise := simd.Dot(e.direction, e.gradient)
 	if size = a.damping(promise); !e.free && size*promise > norm {
 		size = norm / promise // while messages lag behind, gradients show less curvature than there is
@@ -192,11 +192,11 @@ func (e *early) step(a *auto, theta []float64) (size float64, pays bool) {
 // endPass learns from a pass, and returns the norm by the P of the next one, and whether
 // passes pay.
 func (e *early) endPass(a *auto, norm float64) (renewed float64, pays bool) {
-	s, y := a.curvature.next()
+	s, y := a.curvature.Next()
 	for j, g := range e.gradient {
 		s[j], y[j] = e.mean[j]-e.lastMean[j], g-e.lastGradient[j]
 	}
-	a.curvature.store()
+	a.curvature.Store()
 	copy(e.lastMean, e.mean)
 	copy(e.lastGradient, e.gradient)
 	if norm <= e.smallest {

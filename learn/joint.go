@@ -3,6 +3,7 @@ package learn
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -24,7 +25,7 @@ import (
 // check has found: what the visits of single blocks have done is one step to be judged.
 type joint struct {
 	jointState
-	curvature *quasiNewton
+	curvature *lbfgs.Curvature
 
 	// step finds a damped step of weights and messages, and the gradient that it is for, and
 	// begins its line; nil: there are none.
@@ -96,7 +97,7 @@ const (
 	stillToCome = 3
 )
 
-func newJoint(size int, curvature *quasiNewton) *joint {
+func newJoint(size int, curvature *lbfgs.Curvature) *joint {
 	j := &joint{curvature: curvature}
 	for _, x := range []*[]float64{&j.origin, &j.first, &j.lately, &j.direction, &j.lowest} {
 		*x = make([]float64, size)
@@ -173,7 +174,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure, monot
 	case finite && j.alpha > 0 && flat:
 		// F tells no more. The slope does: where it is negative F has fallen, and where it is
 		// smaller than the first was the minimum is between (Hager and Zhang 2005).
-		accepted = -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+		accepted = -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 	case finite && lacks <= rounding+doubt+j.doubt:
 		accepted = true
 	case j.alpha == 0:
@@ -200,7 +201,7 @@ func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) 
 	gain := j.value - value
 	ratio := gain / (-j.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
-		ratio = float64(oneIf(-simd.Dot(gradient, j.direction) <= -flatEnough*j.slope))
+		ratio = float64(oneIf(-simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope))
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, j.origin)
@@ -298,7 +299,7 @@ func (j *joint) judgeLagging(theta, gradient []float64, value, lacks, gap float6
 	case j.slope < 0 && !known && j.held < longestHold:
 		return false, false
 	default:
-		falls := -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+		falls := -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 		accepted = lacks <= 0 || falls && !rises
 	}
 	if !accepted {
@@ -341,7 +342,7 @@ func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
 	}
 	if next < smallestAlpha {
 		next = 0
-		j.curvature.reset(1)
+		j.curvature.Reset(1)
 	}
 	if j.keep != nil {
 		j.restore()
@@ -354,18 +355,18 @@ func (j *joint) remember(theta, gradient []float64) {
 	if j.alpha == 0 || j.slope == 0 {
 		return // no step, or the line from the start: no gradient is known there
 	}
-	ds, dy := j.curvature.next()
+	ds, dy := j.curvature.Next()
 	for i, g := range gradient {
 		ds[i], dy[i] = theta[i]-j.origin[i], g-j.first[i]
 	}
-	j.curvature.store()
+	j.curvature.Store()
 }
 
 // leave takes a new line from theta, the origin.
 func (j *joint) leave(theta, gradient []float64) float64 {
 	copy(j.origin, theta)
 	copy(j.first, gradient)
-	j.curvature.direct(j.direction, gradient)
+	j.curvature.Direct(j.direction, gradient)
 	j.slope = -simd.Dot(gradient, j.direction)
 	j.alpha = 0
 	if j.both = false; j.lean != nil && float64(j.held) >= j.patience {

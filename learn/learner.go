@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -63,12 +64,12 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom   pace
 	paced      bool
-	checkBegan float64   // seconds of the run when the pass at work of a check began; NaN: not here
-	checkPass  float64   // seconds that the last one with sweeps has taken
-	recalled   bool      // the values are those of the start's check: see recall
-	lag        float64   // largest change of a message in the first sweep of this visit
-	lanczos    *lanczos  // nil: no saddle is looked for
-	apart      []float64 // [weights] the direction in which that begins; nil: the objective is convex
+	checkBegan float64        // seconds of the run when the pass at work of a check began; NaN: not here
+	checkPass  float64        // seconds that the last one with sweeps has taken
+	recalled   bool           // the values are those of the start's check: see recall
+	lag        float64        // largest change of a message in the first sweep of this visit
+	lanczos    *lbfgs.Lanczos // nil: no saddle is looked for
+	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
 	hessian  *hessian  // nil: none is measured

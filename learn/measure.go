@@ -177,7 +177,7 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	for i := range first {
 		first[i] = int32(i)
 	}
-	threads := min(s.Threads, len(l.parts))
+	threads := min(s.Threads, l.objective.Together())
 	x, err := newExcerpt(in, first, threads, func(int32) bool { return true })
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	var workers []ground.LocalObjective
 	gradients := make([][]float64, threads)
 	for i := range gradients {
-		workers, gradients[i] = append(workers, l.objective()), make([]float64, layout.Size)
+		workers, gradients[i] = append(workers, l.objective.Worker()), make([]float64, layout.Size)
 	}
 	workersPool := parallel.NewPool(threads, func(_ *struct{}, worker, i int) {
 		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
@@ -217,21 +217,22 @@ func (l *localLearner) secondsOfLikelihood() (float64, error) {
 	size, work := l.model.Layout.Size, 0.0
 	least := l.problem.Data[0]
 	for _, in := range l.problem.Data {
-		if work += l.plans[in].Operations; l.plans[in].Operations < l.plans[least].Operations {
+		of := l.objective.Operations(in)
+		if work += of; of < l.objective.Operations(least) {
 			least = in
 		}
 	}
-	if likelihoodBytes(l.problem, least, l.plans[least])+2*doubleBytes*float64(size) > mostForExcerpt {
+	if l.objective.Bytes(least)+2*doubleBytes*float64(size) > mostForExcerpt {
 		return 0, nil
 	}
 	zero, gradient := *l.model, make([]float64, size)
 	zero.Weights = make([]float64, size)
-	objective, whole := l.objective(), &partition.Whole(least.Graph).Blocks[0]
+	objective, whole := l.objective.Worker(), &partition.Whole(least.Graph).Blocks[0]
 	seconds, err := l.timed(func() error {
 		objective.Add(gradient, &zero, least, whole, 1)
 		return nil
 	})
-	return seconds * work / (l.plans[least].Operations * float64(min(l.settings.Threads, len(l.parts)))), err
+	return seconds * work / (l.objective.Operations(least) * float64(min(l.settings.Threads, l.objective.Together()))), err
 }
 
 // timing is a machine.Task that measures as in a run, where much else is read from one

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -74,6 +75,15 @@ func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
 // perhaps adds a part that only some courses of a run take.
 func (m *Memory) perhaps(name string, bytes float64, reason string, values ...any) {
 	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
+}
+
+// addPairs adds what lbfgs.New takes: pairs when they are first written to, which is no more often than
+// there are passes.
+func (m *Memory) addPairs(size, passes float64) {
+	vectors, more := lbfgs.Vectors(passes)
+	const reason = "%.0f vectors of %.0f weights × 8 bytes"
+	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, reason, vectors, size)
+	m.perhaps("more such pairs", more*doubleBytes*size, reason+", after more steps", more, size)
 }
 
 // AddItem adds a part of another Memory.

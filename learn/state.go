@@ -111,14 +111,8 @@ func stateErrorf(format string, a ...any) error {
 
 // restore puts a saved state in the place of the fresh one.
 func (l *learner) restore(state *State) error {
-	in, err := state.parse()
+	in, err := l.restoreProgress(state, l.blocks, l.identify())
 	if err != nil {
-		return err
-	}
-	if err := l.sameRun(in, l.blocks, l.identify()); err != nil {
-		return err
-	}
-	if err := l.restoreProgress(in); err != nil {
 		return err
 	}
 	if err := l.possible(&l.progress); err != nil {
@@ -140,7 +134,7 @@ func (l *learner) restore(state *State) error {
 	}
 	if l.recovering != nil {
 		if err := l.recovering.possible(); err != nil {
-			return err
+			return stateErrorf("%v", err)
 		}
 		if l.inWholePasses() && l.copies() && !l.progress.Copied {
 			return stateErrorf("weights move after whole passes, and no messages to go back to are kept: the file is damaged")

@@ -69,8 +69,8 @@ type labelSums struct {
 func (a *labelSums) observed() []float64 {
 	return a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
-		for _, term := range a.problem.terms(in) {
-			add.AddChange(sum, a.model, in, r, nil, term.labels, term.weight*in.Weight()/a.total)
+		for _, term := range ground.Terms(a.problem.ClassWeights, in) {
+			add.AddChange(sum, a.model, in, r, nil, term.Labels, term.Weight*in.Weight()/a.total)
 		}
 	})
 }
@@ -84,8 +84,8 @@ func (a *labelSums) magnitude(observed []float64) float64 {
 	}
 	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
-		for _, term := range a.problem.terms(in) {
-			add.AddChange(sum, a.model, in, r, term.labels, withoutHidden(term.truth), term.weight*in.Weight()/a.total)
+		for _, term := range ground.Terms(a.problem.ClassWeights, in) {
+			add.AddChange(sum, a.model, in, r, term.Labels, withoutHidden(term.Truth), term.Weight*in.Weight()/a.total)
 		}
 	})
 	simd.AddScaled(sum, observed, 1)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
@@ -65,7 +66,7 @@ type Recovery interface {
 	lowest() ([]float64, float64)
 	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
 	// moment; nil: there is none. depart moves on from start, of that value of F, to theta.
-	saddles() *lanczos
+	saddles() *lbfgs.Lanczos
 	depart(theta, start []float64, value float64)
 }
 

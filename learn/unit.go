@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -198,9 +199,9 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 	in, part, net := free.in, free.part, free.net
 	free.labels = referenceLabels(in, h.problem.Model.Layout.Masked)
 	weights := 0.0
-	for _, term := range h.problem.terms(in) {
-		labels := term.labels
-		weights += term.weight
+	for _, term := range ground.Terms(h.problem.ClassWeights, in) {
+		labels := term.Labels
+		weights += term.Weight
 		if !slices.Contains(labels, crf.Unobserved) {
 			continue
 		}
@@ -212,12 +213,12 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
+		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.Weight / total}
 		switch {
-		case !slices.Contains(term.truth, crf.Unobserved):
-			u.labels = term.truth
+		case !slices.Contains(term.Truth, crf.Unobserved):
+			u.labels = term.Truth
 		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
-			u.labels = withoutHidden(term.truth)
+			u.labels = withoutHidden(term.Truth)
 		}
 		if u.weight > 0 || !h.problem.Model.Layout.Masked {
 			free.addExtra(labels, u.weight)
