@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -93,7 +94,7 @@ func (s Settings) resolve(p *Problem) (Settings, error) {
 	chosen, _, err := s.Choose(p)
 	chosen = chosen.Resolved()
 	if err == nil && (!chosen.Method.Local() || chosen.Method == Exact) { // the others leave hidden labels out
-		chosen.unlabelled = findUnlabelled(p)
+		chosen.unlabelled = instances.FindUnlabelled(p.Model, p.Data)
 	}
 	return chosen, err
 }

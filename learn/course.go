@@ -162,7 +162,7 @@ func (c *course) result(status Status) *Result {
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
 		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
-		Seeded:     c.settings.unlabelled.types(&c.model.Schema),
+		Seeded:     c.settings.unlabelled.Types(&c.model.Schema),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}

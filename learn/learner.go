@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -328,7 +329,7 @@ func (l *learner) roomMemory(m *Memory) {
 	if l.recovering != nil && !l.convex() {
 		vectors++ // apart
 	}
-	if anyHidden(l.problem.Data) {
+	if instances.AnyHidden(l.problem.Data) {
 		vectors++ // of magnitude, for a moment
 	}
 	if !l.ownReference() {

@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/covariance"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -258,7 +259,7 @@ func (l *localLearner) finish() (*Result, error) {
 // convex reports whether the objective is: the methods without a likelihood leave terms of
 // missing labels out.
 func (l *localLearner) convex() bool {
-	return l.settings.Method != Exact || !anyHidden(l.problem.Data)
+	return l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -39,6 +41,8 @@ const (
 	stepsTimed = 4
 	// mostRead is how many bytes of features are read between two visits: more than most caches hold.
 	mostRead = 32 << 20
+	// excerptNumbers is the room of an excerpt (instances.NewExcerpt).
+	excerptNumbers = 1 << 20
 	// fastEnough is how long each timing goes on.
 	fastEnough = 20 * time.Millisecond
 )
@@ -117,16 +121,16 @@ func (l *learner) planExcerpt() (*learner, *Settings, error) {
 		jobs += len(t.blocks) * len(l.bundles[t.bundle].units)
 	}
 	threads := max(1, min(l.settings.Threads, jobs/len(l.schedule)))
-	x, err := newExcerpt(u.in, u.part.Blocks[filled].Nodes, threads, func(s int32) bool { return int(u.part.Of[s]) == filled })
+	x, err := instances.NewExcerpt(u.in, u.part.Blocks[filled].Nodes, excerptNumbers/float64(threads), func(s int32) bool { return int(u.part.Of[s]) == filled })
 	if err != nil {
 		return nil, nil, err
 	}
-	p, s := &Problem{Model: x.model, L2: l.problem.L2}, *l.settings
+	p, s := &Problem{Model: x.Model, L2: l.problem.L2}, *l.settings
 	s.Spill = ""
-	x.model.Weights = make([]float64, x.model.Layout.Size)
-	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.in}, threads), threads
-	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.restrict(u.net.Counting), nil }
-	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.of, 2, nil }
+	x.Model.Weights = make([]float64, x.Model.Layout.Size)
+	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.Instance}, threads), threads
+	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.Restrict(u.net.Counting), nil }
+	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.Of, 2, nil }
 	s.Together, s.Pairs, s.PhaseTimes, s.Resume, s.MaxPasses, s.Group = 1, false, nil, nil, 1, nil
 	plan, err := planLearner(p, &s)
 	return plan, &s, err
@@ -178,24 +182,24 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 		first[i] = int32(i)
 	}
 	threads := min(s.Threads, l.objective.Together())
-	x, err := newExcerpt(in, first, threads, func(int32) bool { return true })
+	x, err := instances.NewExcerpt(in, first, excerptNumbers/float64(threads), func(int32) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	layout := &x.model.Layout
-	bytes := ground.LocalBytes(layout, x.in, s.Method == Piecewise) + doubleBytes*float64(layout.Size)
+	layout := &x.Model.Layout
+	bytes := ground.LocalBytes(layout, x.Instance, s.Method == Piecewise) + doubleBytes*float64(layout.Size)
 	if float64(threads)*bytes > mostForExcerpt {
 		return sizes, nil
 	}
-	x.model.Weights = make([]float64, layout.Size)
-	whole := &partition.Whole(x.in.Graph).Blocks[0]
+	x.Model.Weights = make([]float64, layout.Size)
+	whole := &partition.Whole(x.Instance.Graph).Blocks[0]
 	var workers []ground.LocalObjective
 	gradients := make([][]float64, threads)
 	for i := range gradients {
 		workers, gradients[i] = append(workers, l.objective.Worker()), make([]float64, layout.Size)
 	}
 	workersPool := parallel.NewPool(threads, func(_ *struct{}, worker, i int) {
-		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
+		workers[worker].Add(gradients[i], x.Model, x.Instance, whole, 1)
 	})
 	defer workersPool.Close()
 	seconds, err := l.timed(func() error {
@@ -206,7 +210,7 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	for _, in := range p.Data {
 		work += localWork(&p.Model.Layout, in)
 	}
-	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.in))
+	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.Instance))
 	return sizes, err
 }
 
@@ -248,11 +252,8 @@ type timing struct {
 func (t *timing) Run() (seconds float64, err error) {
 	t.left = mostRead
 	for _, in := range t.data {
-		for a := range in.Schema().NodeTypes {
-			t.read(in.NodeFeatures(a).Data())
-		}
-		for b := range in.Schema().EdgeTypes {
-			t.read(in.EdgeFeatures(b).Data())
+		for _, f := range instances.Features(in) {
+			t.read(f)
 		}
 	}
 	started := time.Now()
@@ -283,4 +284,47 @@ func (c *course) timed(do func() error) (seconds float64, err error) {
 		return 0, err
 	}
 	return timings[0].Mean, nil
+}
+
+// Work in multiplications per joint state of an edge: of its table and its belief, beside
+// two for every feature, and of a message.
+const beliefWork, messageWork = 4.0, 4.0
+
+// work returns about how many multiplications one visit of each block takes, with so many
+// sweeps.
+func (l *learner) work(sweeps int) (work float64) {
+	for _, u := range l.units {
+		for x := range u.part.Blocks {
+			b := &u.part.Blocks[x]
+			joint := func(e int32) float64 { return float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) }
+			for _, e := range b.Edges {
+				work += joint(e) * (beliefWork + 2*float64(l.usedFeatures(e, u.in)))
+			}
+			for _, q := range b.InEdge {
+				work += joint(b.Edges[q]) * messageWork * float64(sweeps)
+			}
+			for _, s := range b.Nodes {
+				work += nodeWork(&l.model.Layout, u.in, s)
+			}
+		}
+	}
+	return work
+}
+
+func nodeWork(layout *crf.Layout, in *crf.Instance, s int32) float64 {
+	span := &layout.Node[in.NodeType(s)]
+	return float64(span.States) * (beliefWork + 2*float64(span.Features))
+}
+
+// localWork returns about how many multiplications an instance takes in an evaluation of a
+// local objective.
+func localWork(layout *crf.Layout, in *crf.Instance) (work float64) {
+	for s := range int32(in.Graph.NumNodes()) {
+		work += nodeWork(layout, in, s)
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		span := &layout.Edge[in.EdgeType(e)]
+		work += float64(span.States) * (beliefWork + 2*float64(max(1, span.Features)))
+	}
+	return math.Max(1, work)
 }

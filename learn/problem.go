@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -108,7 +109,7 @@ type Settings struct {
 	// Seed is that of RandomOrder, and of the weights that states which no label tells
 	// apart begin with: see Result.Seeded.
 	Seed       uint64
-	unlabelled unlabelled
+	unlabelled instances.Unlabelled
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
 	// Threads is the number of goroutines that work on instances, and on samples

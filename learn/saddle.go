@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
@@ -19,7 +20,7 @@ import (
 // which states that are alike come apart.
 func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
 	rng := rand.New(rand.NewPCG(1, 0x6c616e637a6f73)) // of no seed: it decides little
-	hidden, sum := anyHidden(data), make([]float64, m.Layout.Size)
+	hidden, sum := instances.AnyHidden(data), make([]float64, m.Layout.Size)
 	var adjoint ground.Adjoint
 	for _, in := range data {
 		for _, sample := range in.Samples() {

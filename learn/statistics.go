@@ -6,6 +6,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -44,17 +45,6 @@ func totalWeight(data []*crf.Instance) (total float64) {
 	return total
 }
 
-func anyHidden(data []*crf.Instance) bool {
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			if slices.Contains(labels, crf.Unobserved) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // labelSums adds up statistics of labels over the data.
 type labelSums struct {
 	model    *crf.Model
@@ -79,7 +69,7 @@ func (a *labelSums) observed() []float64 {
 // large the sums are of which a gradient is the difference.
 // observed is M w̄ of what is not hidden.
 func (a *labelSums) magnitude(observed []float64) float64 {
-	if !anyHidden(a.problem.Data) {
+	if !instances.AnyHidden(a.problem.Data) {
 		return math.Sqrt(simd.Dot(observed, observed))
 	}
 	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {

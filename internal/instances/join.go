@@ -1,0 +1,132 @@
+// Package instances has what learning asks of instances before it begins: whether labels are hidden
+// and which states none of them has, several networks as one, and a small part of one.
+package instances
+
+import (
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// AnyHidden reports whether a label is missing.
+func AnyHidden(data []*crf.Instance) bool {
+	for _, in := range data {
+		for _, labels := range in.Samples() {
+			if slices.Contains(labels, crf.Unobserved) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Joinable reports an instance of one sample, all of whose labels are known, with features that
+// can be put one behind the other.
+func Joinable(in *crf.Instance) bool {
+	if samples := in.Samples(); len(samples) != 1 || slices.Contains(samples[0], crf.Unobserved) {
+		return false
+	}
+	return !slices.ContainsFunc(Features(in), func(f *crf.FeatureData) bool { return f.Book != nil || f.Computed != nil })
+}
+
+// Features returns those of all types, nodes first.
+func Features(in *crf.Instance) (all []*crf.FeatureData) {
+	for a := range in.Schema().NodeTypes {
+		all = append(all, in.NodeFeatures(a).Data())
+	}
+	for b := range in.Schema().EdgeTypes {
+		all = append(all, in.EdgeFeatures(b).Data())
+	}
+	return all
+}
+
+// SameForms reports instances of one weight whose features have the same forms.
+func SameForms(a, b *crf.Instance) bool {
+	return a.Weight() == b.Weight() && slices.EqualFunc(Features(a), Features(b), func(x, y *crf.FeatureData) bool {
+		return (x.Double == nil) == (y.Double == nil) && (x.Single == nil) == (y.Single == nil) && (x.Bins == nil) == (y.Bins == nil) && (x.Start == nil) == (y.Start == nil)
+	})
+}
+
+// Join makes one instance of several, nil of less than two or where that cannot be.
+func Join(group []*crf.Instance) *crf.Instance {
+	if len(group) < 2 {
+		return nil
+	}
+	first, features := group[0], [][]*crf.FeatureData(nil)
+	schema := first.Schema()
+	spec := crf.InstanceSpec{Name: first.Name + " to " + group[len(group)-1].Name, Weight: first.Weight(), Labels: [][]int32{nil}}
+	var us, vs []int32
+	for _, in := range group {
+		before := int32(len(spec.Labels[0]))
+		u, v := in.Graph.Ends()
+		for e := range u {
+			us, vs = append(us, before+u[e]), append(vs, before+v[e])
+			spec.EdgeType = append(spec.EdgeType, int32(in.EdgeType(int32(e))))
+		}
+		for s := range int32(in.Graph.NumNodes()) {
+			spec.NodeType = append(spec.NodeType, int32(in.NodeType(s)))
+		}
+		spec.Labels[0] = append(spec.Labels[0], in.Samples()[0]...)
+		features = append(features, Features(in))
+	}
+	for t := range features[0] {
+		f, err := joinFeatures(features, t)
+		if err != nil {
+			return nil
+		}
+		if t < len(schema.NodeTypes) {
+			spec.NodeFeat = append(spec.NodeFeat, f)
+		} else {
+			spec.EdgeFeat = append(spec.EdgeFeat, f)
+		}
+	}
+	if len(schema.NodeTypes) == 1 {
+		spec.NodeType = nil // all of type 0
+	}
+	if len(schema.EdgeTypes) <= 1 {
+		spec.EdgeType = nil
+	}
+	var err error
+	if spec.Graph, err = graph.FromEdges(len(spec.Labels[0]), us, vs); err != nil {
+		return nil
+	}
+	in, err := crf.NewInstance(schema, spec)
+	if err != nil {
+		return nil
+	}
+	return in
+}
+
+// joinFeatures puts the rows of features t one behind the other.
+func joinFeatures(group [][]*crf.FeatureData, t int) (crf.Features, error) {
+	all := crf.FeatureData{Dim: group[0][t].Dim, Start: []int{0}}
+	valued := slices.ContainsFunc(group, func(f []*crf.FeatureData) bool { return f[t].Value != nil })
+	for _, f := range group {
+		m := f[t]
+		all.Rows += m.Rows
+		all.Double, all.Single, all.Bins = append(all.Double, m.Double...), append(all.Single, m.Single...), append(all.Bins, m.Bins...)
+		before := len(all.Column)
+		all.Column = append(all.Column, m.Column...)
+		for r := range max(0, len(m.Start)-1) {
+			all.Start = append(all.Start, before+m.Start[r+1])
+		}
+		switch {
+		case m.Value != nil:
+			all.Value = append(all.Value, m.Value...)
+		case valued:
+			all.Value = append(all.Value, slices.Repeat([]float64{1}, len(m.Column))...)
+		}
+	}
+	switch m := group[0][t]; {
+	case m.Double != nil:
+		return crf.Dense(all.Double, all.Dim)
+	case m.Single != nil:
+		return crf.Dense(all.Single, all.Dim)
+	case m.Bins != nil:
+		return crf.Bins(all.Bins, all.Dim)
+	case m.Start != nil:
+		return crf.Sparse(all.Start, all.Column, all.Value, all.Dim)
+	}
+	return crf.Constant(all.Rows, all.Dim), nil
+}
