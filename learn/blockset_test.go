@@ -61,7 +61,7 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 // TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.
 func TestBlockSetsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: cutRanges, Blocks: 40}}.Resolved()
+	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: "range", Blocks: 40}}.Resolved()
 	l := must(newLearner(&p, &s))
 	defer l.pool.Close()
 	if got := l.perPass(); got < 10 || got > 12 {
@@ -73,7 +73,7 @@ func TestBlockSetsFill(t *testing.T) {
 func chainInBlocks(t *testing.T, blocks, together int) *learner {
 	t.Helper()
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: "range", Blocks: blocks}}.Resolved()
 	l := must(newLearner(&p, &s))
 	t.Cleanup(l.pool.Close)
 	return l

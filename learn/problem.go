@@ -188,7 +188,6 @@ type EarlyStop struct {
 
 // Defaults of Settings.
 const (
-	defaultBlocks            = 20
 	defaultFullSweeps        = 300
 	defaultBlockSweeps       = 2
 	defaultInnerTolerance    = 1e-3
