@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/numeric"},
-	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/parallel", "internal/partition", "internal/simd"},
+	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
 	"internal/lbfgs":       {"internal/simd"},
 	"internal/cut":         {"crf", "graph", "internal/ground", "internal/machine", "internal/partition"},
@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 		"internal/parallel", "internal/runfolder", "internal/figure", "internal/report", "internal/machine", "internal/simd",
 	},
 	"internal/gauge":       {"crf", "internal/numeric"},
-	"internal/standardise": {"internal/infile", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
+	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 	"internal/study": {

@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parted"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -104,11 +105,8 @@ func (d *digest) addInstance(in *crf.Instance, cut *parted.Cut) {
 			d.add(uint64(c))
 		}
 	} else {
-		for t := range in.Schema().NodeTypes {
-			d.addFeatures(in.NodeFeatures(t))
-		}
-		for t := range in.Schema().EdgeTypes {
-			d.addFeatures(in.EdgeFeatures(t))
+		for _, f := range instances.Features(in) {
+			d.addFeatures(f)
 		}
 	}
 	d.add(uint64(len(in.Samples())))

@@ -93,7 +93,8 @@ func (p *Problem) joinedMemory(m *Memory) {
 			continue
 		}
 		bytes += perNode*float64(in.Graph.NumNodes()) + perEdge*float64(in.Graph.NumEdges())
-		for _, f := range instances.Features(in) {
+		for _, features := range instances.Features(in) {
+			f := features.Data()
 			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
 		}
 	}

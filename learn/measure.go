@@ -95,20 +95,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 		return 0, err
 	}
 	steps, err := l.timeSteps(x, rule)
-	return (visits*l.work(limits.MaxSweeps)/x.visitWork(limits.MaxSweeps) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
-}
-
-// visitWork is work of the first block alone.
-func (l *learner) visitWork(sweeps int) float64 {
-	parts := map[*partition.Partition]*partition.Partition{}
-	first := &learner{course: l.course}
-	for _, u := range l.units {
-		if parts[u.part] == nil {
-			parts[u.part] = &partition.Partition{Blocks: u.part.Blocks[:1]}
-		}
-		first.units = append(first.units, &unit{in: u.in, part: parts[u.part]})
-	}
-	return first.work(sweeps)
+	return (visits*l.work(limits.MaxSweeps, l.blocks)/x.work(limits.MaxSweeps, 1) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
 }
 
 // planExcerpt plans a run on an excerpt of the first block, as many times as threads have
@@ -253,7 +240,7 @@ func (t *timing) Run() (seconds float64, err error) {
 	t.left = mostRead
 	for _, in := range t.data {
 		for _, f := range instances.Features(in) {
-			t.read(f)
+			t.read(f.Data())
 		}
 	}
 	started := time.Now()
@@ -290,11 +277,11 @@ func (c *course) timed(do func() error) (seconds float64, err error) {
 // two for every feature, and of a message.
 const beliefWork, messageWork = 4.0, 4.0
 
-// work returns about how many multiplications one visit of each block takes, with so many
-// sweeps.
-func (l *learner) work(sweeps int) (work float64) {
+// work returns about how many multiplications one visit of each of the first blocks takes, with so
+// many sweeps.
+func (l *learner) work(sweeps, blocks int) (work float64) {
 	for _, u := range l.units {
-		for x := range u.part.Blocks {
+		for x := range u.part.Blocks[:min(blocks, len(u.part.Blocks))] {
 			b := &u.part.Blocks[x]
 			joint := func(e int32) float64 { return float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) }
 			for _, e := range b.Edges {

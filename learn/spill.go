@@ -147,8 +147,8 @@ func (l *learner) readApart(apart bool) {
 	l.space.Apart(apart)
 	for _, u := range l.units {
 		for _, f := range instances.Features(u.in) {
-			spill.Apart(f.Double, apart)
-			spill.Apart(f.Single, apart)
+			spill.Apart(f.Data().Double, apart)
+			spill.Apart(f.Data().Single, apart)
 		}
 		for _, x := range [][]float64{u.net.Counting.Node, u.net.Counting.Edge, u.net.Counting.Rho, u.net.Counting.Split} {
 			spill.Apart(x, apart)
@@ -162,9 +162,9 @@ func (l *learner) readApart(apart bool) {
 func (l *learner) useLargePages() {
 	for _, in := range l.problem.Data {
 		for _, f := range instances.Features(in) {
-			machine.LargePages(f.Double)
-			machine.LargePages(f.Single)
-			machine.LargePages(f.Value)
+			machine.LargePages(f.Data().Double)
+			machine.LargePages(f.Data().Single)
+			machine.LargePages(f.Data().Value)
 		}
 	}
 }

@@ -27,25 +27,27 @@ func Joinable(in *crf.Instance) bool {
 	if samples := in.Samples(); len(samples) != 1 || slices.Contains(samples[0], crf.Unobserved) {
 		return false
 	}
-	return !slices.ContainsFunc(Features(in), func(f *crf.FeatureData) bool { return f.Book != nil || f.Computed != nil })
+	return !slices.ContainsFunc(Features(in), func(f *crf.Features) bool { return f.Data().Book != nil || f.Data().Computed != nil })
 }
 
 // Features returns those of all types, nodes first.
-func Features(in *crf.Instance) (all []*crf.FeatureData) {
+func Features(in *crf.Instance) (all []*crf.Features) {
 	for a := range in.Schema().NodeTypes {
-		all = append(all, in.NodeFeatures(a).Data())
+		all = append(all, in.NodeFeatures(a))
 	}
 	for b := range in.Schema().EdgeTypes {
-		all = append(all, in.EdgeFeatures(b).Data())
+		all = append(all, in.EdgeFeatures(b))
 	}
 	return all
 }
 
 // SameForms reports instances of one weight whose features have the same forms.
 func SameForms(a, b *crf.Instance) bool {
-	return a.Weight() == b.Weight() && slices.EqualFunc(Features(a), Features(b), func(x, y *crf.FeatureData) bool {
-		return (x.Double == nil) == (y.Double == nil) && (x.Single == nil) == (y.Single == nil) && (x.Bins == nil) == (y.Bins == nil) && (x.Start == nil) == (y.Start == nil)
-	})
+	forms := func(f *crf.Features) [4]bool {
+		x := f.Data()
+		return [4]bool{x.Double == nil, x.Single == nil, x.Bins == nil, x.Start == nil}
+	}
+	return a.Weight() == b.Weight() && slices.EqualFunc(Features(a), Features(b), func(x, y *crf.Features) bool { return forms(x) == forms(y) })
 }
 
 // Join makes one instance of several, nil of less than two or where that cannot be.
@@ -53,7 +55,7 @@ func Join(group []*crf.Instance) *crf.Instance {
 	if len(group) < 2 {
 		return nil
 	}
-	first, features := group[0], [][]*crf.FeatureData(nil)
+	first, features := group[0], [][]*crf.Features(nil)
 	schema := first.Schema()
 	spec := crf.InstanceSpec{Name: first.Name + " to " + group[len(group)-1].Name, Weight: first.Weight(), Labels: [][]int32{nil}}
 	var us, vs []int32
@@ -99,11 +101,11 @@ func Join(group []*crf.Instance) *crf.Instance {
 }
 
 // joinFeatures puts the rows of features t one behind the other.
-func joinFeatures(group [][]*crf.FeatureData, t int) (crf.Features, error) {
-	all := crf.FeatureData{Dim: group[0][t].Dim, Start: []int{0}}
-	valued := slices.ContainsFunc(group, func(f []*crf.FeatureData) bool { return f[t].Value != nil })
+func joinFeatures(group [][]*crf.Features, t int) (crf.Features, error) {
+	all := crf.FeatureData{Dim: group[0][t].Dim(), Start: []int{0}}
+	valued := slices.ContainsFunc(group, func(f []*crf.Features) bool { return f[t].Data().Value != nil })
 	for _, f := range group {
-		m := f[t]
+		m := f[t].Data()
 		all.Rows += m.Rows
 		all.Double, all.Single, all.Bins = append(all.Double, m.Double...), append(all.Single, m.Single...), append(all.Bins, m.Bins...)
 		before := len(all.Column)
@@ -118,7 +120,7 @@ func joinFeatures(group [][]*crf.FeatureData, t int) (crf.Features, error) {
 			all.Value = append(all.Value, slices.Repeat([]float64{1}, len(m.Column))...)
 		}
 	}
-	switch m := group[0][t]; {
+	switch m := group[0][t].Data(); {
 	case m.Double != nil:
 		return crf.Dense(all.Double, all.Dim)
 	case m.Single != nil:

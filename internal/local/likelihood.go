@@ -10,6 +10,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -222,20 +223,18 @@ func (l *likelihood) infer(in *crf.Instance) *exact.Answer {
 // likelihoodBytes is what Add takes for an instance, in one goroutine: potentials, tables of
 // elimination, and the factors' marginals, twice where labels are missing.
 func (o *Objective) likelihoodBytes(in *crf.Instance) float64 {
-	factors, answers := 0.0, 1.0
-	u, v := in.Graph.Ends()
-	nodes := 0.0
+	const double, factorBytes = 8, 96 // a Factor, its scope, and a slice for its marginal
+	nodes, edges, answers := 0.0, 0.0, 1.0
 	for s := range int32(in.Graph.NumNodes()) {
 		nodes += float64(in.States(s))
 	}
+	u, v := in.Graph.Ends()
 	for e := range u {
-		factors += float64(in.States(u[e])) * float64(in.States(v[e]))
+		edges += float64(in.States(u[e])) * float64(in.States(v[e]))
 	}
-	for _, labels := range in.Samples() {
-		if slices.Contains(labels, crf.Unobserved) || o.ClassWeights != nil {
-			answers = 2
-		}
+	if o.ClassWeights != nil || instances.AnyHidden([]*crf.Instance{in}) {
+		answers = 2
 	}
-	const double, factorBytes = 8, 96 // a Factor, its scope, and a slice for its marginal
-	return ground.LocalBytes(&o.Model.Layout, in, false) + float64(o.plans[in].Bytes) + double*(answers*(factors+2*nodes)+nodes) + factorBytes*float64(in.Graph.NumNodes()+len(u))
+	bytes := ground.LocalBytes(&o.Model.Layout, in, false) + float64(o.plans[in].Bytes)
+	return bytes + double*(answers*(edges+2*nodes)+nodes) + factorBytes*float64(in.Graph.NumNodes()+len(u))
 }
