@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -280,7 +281,9 @@ func (l *localLearner) checkpoint() error {
 	return l.settings.Checkpoint(state)
 }
 
-func (l *localLearner) arrays() []array { return []array{{name: "gradient", values: l.steps.Gradient}} }
+func (l *localLearner) arrays() []runstate.Array {
+	return []runstate.Array{{Name: "gradient", Values: l.steps.Gradient}}
+}
 
 // restore puts a saved state in the place of the fresh one.
 func (l *localLearner) restore(state *State) error {
@@ -289,7 +292,7 @@ func (l *localLearner) restore(state *State) error {
 		return err
 	}
 	if l.progress.Iterations < 0 || !(l.progress.Passes >= 1) {
-		return stateErrorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
+		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
 	}
 	if err := l.restoreArrays(in, state, l.steps.State(), l.arrays()); err != nil {
 		return err
@@ -297,7 +300,7 @@ func (l *localLearner) restore(state *State) error {
 	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
 	l.progress.Status, l.progress.Reason = "", ""
 	if err := l.steps.Saddle.Possible(); err != nil {
-		return stateErrorf("%v", err)
+		return runstate.Errorf("%v", err)
 	}
 	return nil
 }

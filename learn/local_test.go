@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -311,7 +312,7 @@ func TestLocalStates(t *testing.T) {
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
 		"no gradient": {p, Pseudo, func(s *State) {
-			s.arrays = slices.DeleteFunc(s.arrays, func(a array) bool { return a.name == "gradient" })
+			s.arrays = slices.DeleteFunc(s.arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
 		}},
 		"no JSON": {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
 		"wild memory": {p, Pseudo, func(s *State) {

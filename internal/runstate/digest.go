@@ -1,4 +1,4 @@
-package learn
+package runstate
 
 import (
 	"fmt"
@@ -13,68 +13,38 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// fingerprint identifies what a run works on: a state is of use to no other run,
-// even where all arrays have the same lengths. It costs about as much as reading
-// the data once.
-type fingerprint struct {
-	Data      string `json:"data"`      // features, labels, graphs and types
-	Partition string `json:"partition"` // blocks
-	Counting  string `json:"counting"`  // name and numbers
-}
-
-// identify computes the fingerprint when it is first asked for: a run without
-// checkpoints needs none.
-func (l *learner) identify() fingerprint {
-	if l.fingerprint == (fingerprint{}) {
-		l.fingerprint = fingerprint{
-			Data:      digestProblem(l.problem),
-			Partition: digestEach(l.units, func(u *unit) *partition.Partition { return u.part }, (*digest).addPartition).String(),
-			Counting:  l.bundles[0].units[0].net.Counting.Name + ":" + digestEach(l.units, func(u *unit) *counting.Numbers { return u.net.Counting }, (*digest).addCounting).String(),
-		}
-	}
-	return l.fingerprint
-}
-
-// digestProblem is that of data and class weights.
-func digestProblem(p *Problem) string {
-	d := digestData(p.Data, p.cut())
-	for _, weights := range p.ClassWeights {
-		d.addFloats(weights)
-	}
-	return d.String()
-}
-
-// digest is a sum over a sequence of numbers: another sequence has another one,
+// Digest is a sum over a sequence of numbers: another sequence has another one,
 // but for a chance of 2⁻⁶⁴.
-type digest uint64
+type Digest uint64
 
 // add mixes in a number. Multiplication carries a change to higher bits only and
 // the shift brings it down again, so that no two changes cancel by rule; the sum
 // makes zeros count.
-func (d *digest) add(x uint64) {
+func (d *Digest) add(x uint64) {
 	const odd = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
 	h := ((uint64(*d) + odd) ^ x) * odd
-	*d = digest(h ^ h>>32)
+	*d = Digest(h ^ h>>32)
 }
 
-func (d *digest) addFloats(x []float64) {
+// AddFloats adds numbers by their bits.
+func (d *Digest) AddFloats(x []float64) {
 	for _, v := range x {
 		d.add(math.Float64bits(v))
 	}
 }
 
-func (d *digest) addInts(x []int32) {
+func (d *Digest) addInts(x []int32) {
 	for _, v := range x {
 		d.add(uint64(uint32(v)))
 	}
 }
 
 // String returns the digest as it is saved.
-func (d digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
+func (d Digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
 
-// digestData is that of data; features of a network that was partitioned have been read before.
-func digestData(data []*crf.Instance, cut *parted.Cut) (d digest) {
-	graphs := map[*graph.Graph]digest{}
+// Of is that of data; features of a network that was partitioned have been read before.
+func Of(data []*crf.Instance, cut *parted.Cut) (d Digest) {
+	graphs := map[*graph.Graph]Digest{}
 	for _, in := range data {
 		if _, ok := graphs[in.Graph]; !ok {
 			graphs[in.Graph] = digestGraph(in.Graph)
@@ -85,7 +55,7 @@ func digestData(data []*crf.Instance, cut *parted.Cut) (d digest) {
 	return d
 }
 
-func digestGraph(g *graph.Graph) (d digest) {
+func digestGraph(g *graph.Graph) (d Digest) {
 	u, v := g.Ends()
 	d.add(uint64(g.NumNodes()))
 	d.addInts(u)
@@ -93,7 +63,7 @@ func digestGraph(g *graph.Graph) (d digest) {
 	return d
 }
 
-func (d *digest) addInstance(in *crf.Instance, cut *parted.Cut) {
+func (d *Digest) addInstance(in *crf.Instance, cut *parted.Cut) {
 	for s := range int32(in.Graph.NumNodes()) {
 		d.add(uint64(in.NodeType(s)))
 	}
@@ -125,7 +95,7 @@ func (d *digest) addInstance(in *crf.Instance, cut *parted.Cut) {
 }
 
 // addMask adds what the schema forbids, if anything: older states have no mask.
-func (d *digest) addMask(s *crf.Schema) {
+func (d *Digest) addMask(s *crf.Schema) {
 	for a, t := range s.NodeTypes {
 		for _, x := range t.Forbidden {
 			d.addInts([]int32{int32(a), int32(x)})
@@ -140,7 +110,7 @@ func (d *digest) addMask(s *crf.Schema) {
 
 // addFeatures adds all entries: sparse ones as they are kept, since a vocabulary can be
 // much longer than a row, and so can many bins. Few are added as rows: older states have them so.
-func (d *digest) addFeatures(f *crf.Features) {
+func (d *Digest) addFeatures(f *crf.Features) {
 	const few = 1024
 	m := f.Data()
 	if m.Bins != nil && m.Book == nil && f.Dim() > few {
@@ -149,7 +119,7 @@ func (d *digest) addFeatures(f *crf.Features) {
 	}
 	if m.Start != nil {
 		d.addInts(m.Column)
-		d.addFloats(m.Value)
+		d.AddFloats(m.Value)
 		for _, start := range m.Start {
 			d.add(uint64(start))
 		}
@@ -160,21 +130,20 @@ func (d *digest) addFeatures(f *crf.Features) {
 		var scratch []float32
 		for cell := range int32(m.NumCells()) {
 			m.Read(row, []int32{cell}, &scratch)
-			d.addFloats(row)
+			d.AddFloats(row)
 		}
 		return
 	}
 	for r := range f.Rows() {
 		f.Row(row, r)
-		d.addFloats(row)
+		d.AddFloats(row)
 	}
 }
 
-// digestEach is a digest of what every unit has. Each is looked at once: units share them.
-func digestEach[T any](units []*unit, of func(*unit) *T, add func(*digest, *T)) (d digest) {
-	known := map[*T]digest{}
-	for _, u := range units {
-		x := of(u)
+// OfEach is a digest of things of which each is looked at once: many share them.
+func OfEach[T any](things []*T, add func(*Digest, *T)) (d Digest) {
+	known := map[*T]Digest{}
+	for _, x := range things {
 		one, ok := known[x]
 		if !ok {
 			add(&one, x)
@@ -185,14 +154,16 @@ func digestEach[T any](units []*unit, of func(*unit) *T, add func(*digest, *T)) 
 	return d
 }
 
-func (d *digest) addPartition(p *partition.Partition) {
+// AddPartition adds the nodes of blocks.
+func (d *Digest) AddPartition(p *partition.Partition) {
 	for i := range p.Blocks {
 		d.add(uint64(len(p.Blocks[i].Nodes)))
 		d.addInts(p.Blocks[i].Nodes)
 	}
 }
 
-func (d *digest) addCounting(c *counting.Numbers) {
-	d.addFloats(c.Node)
-	d.addFloats(c.Edge)
+// AddCounting adds counting numbers.
+func (d *Digest) AddCounting(c *counting.Numbers) {
+	d.AddFloats(c.Node)
+	d.AddFloats(c.Edge)
 }
