@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -76,7 +77,7 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 func (l *localLearner) allocate() {
 	l.course.allocate()
 	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
-	sums := labelSums{model: l.model, problem: l.problem, total: l.objective.Total, adder: adder{each: serially}, adjoints: []*ground.Adjoint{{}}}
+	sums := labelSums{model: l.model, problem: l.problem, total: l.objective.Total, adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed

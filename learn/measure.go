@@ -11,8 +11,8 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/machine"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -179,18 +179,12 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 		return sizes, nil
 	}
 	x.Model.Weights = make([]float64, layout.Size)
-	whole := &partition.Whole(x.Instance.Graph).Blocks[0]
-	var workers []ground.LocalObjective
-	gradients := make([][]float64, threads)
-	for i := range gradients {
-		workers, gradients[i] = append(workers, l.objective.Worker()), make([]float64, layout.Size)
-	}
-	workersPool := parallel.NewPool(threads, func(_ *struct{}, worker, i int) {
-		workers[worker].Add(gradients[i], x.Model, x.Instance, whole, 1)
-	})
-	defer workersPool.Close()
+	some := local.Objective{Kind: l.objective.Kind, Model: x.Model, Data: slices.Repeat([]*crf.Instance{x.Instance}, threads), Total: 1}
+	some.Allocate(threads)
+	defer some.Close()
+	gradient := make([]float64, layout.Size)
 	seconds, err := l.timed(func() error {
-		workersPool.Run(struct{}{}, threads)
+		some.Evaluate(gradient, x.Model.Weights)
 		return nil
 	})
 	work := 0.0

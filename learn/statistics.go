@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -118,7 +119,7 @@ func (a *labelSums) sum(add func(adjoint *ground.Adjoint, sum []float64, i int, 
 
 // adder adds up over the data, on goroutines and in processes.
 type adder struct {
-	each     eachFunc
+	each     parallel.Loop
 	executor interface { // nil: this process alone
 		owns(part int32) bool
 		share(dst, own []float64) []float64
@@ -128,16 +129,6 @@ type adder struct {
 }
 
 func (l *learner) adder() adder { return adder{l.each, l.executor, l.network()} }
-
-// eachFunc calls do for all i < n, on some goroutines, of which each is one worker.
-type eachFunc func(n int, do func(worker, i int))
-
-// serially is an eachFunc of the caller's goroutine.
-func serially(n int, do func(worker, i int)) {
-	for i := range n {
-		do(0, i)
-	}
-}
 
 const (
 	// chunkElements is how many nodes and edges goroutines add up at a time, at least: fewer

@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // StepRule moves the weights against the gradient. It is the one place where
@@ -103,9 +104,9 @@ type StepProblem struct {
 	// multiplications.
 	HessianWork, PassWork float64
 
-	statistics *statistics // of the data
-	each       eachThread  // of the run; nil: one
-	convex     bool        // L is
+	statistics *statistics   // of the data
+	each       parallel.Loop // of the run; nil: one
+	convex     bool          // L is
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
 	// lean begins a line of the messages, with the tangents along a direction of the weights,
 	// and place moves messages to so much of these from where they were. A resumed run must

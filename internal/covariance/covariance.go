@@ -18,15 +18,13 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Covariance is the covariance Σ_c c cᵀ of weights. With H the Hessian of L at its minimum and N
-// samples it is
+// Covariance is the covariance Σ_c c cᵀ of weights. With H the Hessian of L at its minimum and N samples it is
 //
 //	H⁻¹/N              of the likelihood (Fisher 1922),
 //	H⁻¹ V H⁻¹/N        of the pseudo-likelihood (Huber 1967, Godambe 1960),
 //
-// V being the covariance of the samples' gradients, plus l2 I: the prior says as much of
-// weights as its curvature is. Of the likelihood V is H, so that both are one rule. The
-// samples have to be independent; see Correlation.
+// V being the covariance of the samples' gradients, plus l2 I: the prior says as much of weights as its curvature is.
+// Of the likelihood V is H, so that both are one rule. The samples have to be independent; see Correlation.
 type Covariance struct {
 	Parameters int
 	// Correlation is that of the gradients of one sample and of the next.

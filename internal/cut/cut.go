@@ -101,9 +101,8 @@ func (c Cut) Validate() error {
 // open reports whether the number of blocks is left to Resolve.
 func (c Cut) open() bool { return c.Blocks == 0 && c.Rows == 0 }
 
-// Resolve returns what the cut comes to for each network, all with the same Blocks, and how many blocks
-// an iteration visits. m gives the numbers of features. The default depends on the bytes of the
-// second-level cache.
+// Resolve returns what the cut comes to for each network, all with the same Blocks, and how many blocks an iteration
+// visits. m gives the numbers of features. The default depends on the bytes of the second-level cache.
 func (c Cut) Resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []Cut, together int, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, 0, err
@@ -216,8 +215,7 @@ func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err 
 // upright reports whether a network stands on its shorter side.
 func upright(in *crf.Instance) bool { return in.Rows > in.Cols }
 
-// largestGrid returns the network with the most nodes on a grid, large enough for
-// tiles, or nil.
+// largestGrid returns the network with the most nodes on a grid, large enough for tiles, or nil.
 func largestGrid(data []*crf.Instance) (largest *crf.Instance) {
 	for _, in := range data {
 		tiled := min(in.Rows, in.Cols) >= defaultTiles[0] && max(in.Rows, in.Cols) >= defaultTiles[1]
@@ -242,8 +240,7 @@ func tilesFor(blocks int, in *crf.Instance) (rows, cols int) {
 	return defaultTiles[0], defaultTiles[1]
 }
 
-// evenTiles splits a number of blocks into rows and columns of tiles whose shape
-// is nearest to square.
+// evenTiles splits a number of blocks into rows and columns of tiles whose shape is nearest to square.
 func evenTiles(count, gridRows, gridCols int) (rows, cols int) {
 	best := 0.0
 	for r := 1; r <= count; r++ {
@@ -270,12 +267,11 @@ func Needed(m *crf.Model, data []*crf.Instance, cache float64) (blocks int, larg
 	return int(math.Ceil(most / (CacheShare * cache))), largest
 }
 
-// sizeFor returns into how many blocks networks are cut where the user does not say:
-// into Usual, or into more where a visit of a block would not fit the
-// second-level cache; and how many of these an iteration visits, so that a pass has
-// about Usual iterations again. Where more blocks would cut more than a quarter
-// of the edges, as of graphs with hubs, there are no more: the two blocks of a cut edge
-// both do its work. blocks is at most the number of nodes of the largest network.
+// sizeFor returns into how many blocks networks are cut where the user does not say: into Usual, or into more where a
+// visit of a block would not fit the second-level cache; and how many of these an iteration visits, so that a pass
+// has about Usual iterations again. Where more blocks would cut more than a quarter of the edges, as of graphs with
+// hubs, there are no more: the two blocks of a cut edge both do its work. blocks is at most the number of nodes of
+// the largest network.
 func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, together int) {
 	blocks, largest := Needed(m, data, cache)
 	blocks = max(1, min(largest.Graph.NumNodes(), max(Usual, blocks)))
@@ -292,8 +288,7 @@ func sizeFor(m *crf.Model, data []*crf.Instance, cache float64) (blocks, togethe
 // Most is the share of edges between blocks above which more blocks do not pay.
 const Most = 0.25
 
-// Much reports whether so many blocks, tiles of a grid or grown breadth-first, would cut more
-// than Most of the edges.
+// Much reports whether so many blocks, tiles of a grid or grown breadth-first, would cut more than Most of the edges.
 func Much(in *crf.Instance, blocks int) bool {
 	g := in.Graph
 	asked := cutQuestion{weak.Make(g), in.Rows, in.Cols, blocks}
@@ -364,11 +359,10 @@ func Bytes(m *crf.Model, in *crf.Instance) (total float64) {
 	return total
 }
 
-// AtOnce is the cut for visits of all blocks at once: runs of nodes, unless another is asked for. Their
-// features and messages lie beside each other, which saves more than fewer cut edges would: a pass of a
-// Barabási–Albert graph of 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown
-// breadth first (results/2026-11-ranks.md). As many blocks as an ordinary pass has visits do for as many
-// threads or processes.
+// AtOnce is the cut for visits of all blocks at once: runs of nodes, unless another is asked for. Their features and
+// messages lie beside each other, which saves more than fewer cut edges would: a pass of a Barabási–Albert graph of
+// 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown breadth first (results/2026-11-ranks.md). As
+// many blocks as an ordinary pass has visits do for as many threads or processes.
 func (c Cut) AtOnce(data []*crf.Instance) Cut {
 	nodes := 0
 	for _, in := range data {

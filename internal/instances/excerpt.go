@@ -113,8 +113,7 @@ func at[T any](values []T, places []int32) []T {
 	return some
 }
 
-// typesAndRows returns the types of elements, nil where there is one only, and the rows of
-// each type that they have.
+// typesAndRows returns the types of elements, nil where there is one only, and the rows of each type that they have.
 func typesAndRows(elements []int32, types int, typeOf, rowOf func(int32) int) (of []int32, rows [][]int32) {
 	rows = make([][]int32, types)
 	for _, e := range elements {

@@ -8,10 +8,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// Hidden states. Where no label has a state of some nodes, and neither another one, the
-// objective is the same when the two change places. From weights that treat them alike, as
-// zeros do, every gradient treats them alike too: learning ends at a saddle, where they
-// stand for the same thing. So such weights begin at small random numbers.
+// Hidden states. Where no label has a state of some nodes, and neither another one, the objective is the same when
+// the two change places. From weights that treat them alike, as zeros do, every gradient treats them alike too:
+// learning ends at a saddle, where they stand for the same thing. So such weights begin at small random numbers.
 
 // startScale is about the size of the potentials that weights of interchangeable states
 // begin with: small beside what is learned, and far above rounding.
@@ -21,9 +20,8 @@ const startScale = 0.1
 // label has, where there are several and hidden labels may have them.
 type Unlabelled [][][]bool // [type][copy][state]; nil for copies without
 
-// FindUnlabelled returns nil where nothing is interchangeable at the start: where no label
-// is hidden at a node with neighbours, where weights are not zero, or where there are no
-// labels at all, and nothing to learn.
+// FindUnlabelled returns nil where nothing is interchangeable at the start: where no label is hidden at a node with
+// neighbours, where weights are not zero, or where there are no labels at all, and nothing to learn.
 func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
 	if slices.ContainsFunc(m.Weights, func(w float64) bool { return w != 0 }) || !AnyHidden(data) {
 		return nil
@@ -133,8 +131,7 @@ func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.
 			}
 		}
 	}
-	// One way round of a symmetric edge may have what the other has not. The mean of both has
-	// half of each.
+	// One way round of a symmetric edge may have what the other has not. The mean of both has half of each.
 	m.Layout.Symmetrise(largest)
 	rng := rand.New(rand.NewPCG(seed, 0x6869646465)) // apart from the order of blocks
 	for _, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {

@@ -42,27 +42,22 @@ type LanczosState struct {
 }
 
 const (
-	// Products is how many products there are at most, fewer than pairs are Kept: extreme
-	// curvatures show after few.
+	// Products is how many products there are at most, fewer than pairs are Kept: extreme curvatures show after few.
 	Products = 9
 	// clearlyNegative is the curvature, of the largest in size, that makes a saddle, where
 	// products are not wrong by as much. The objective has to fall on the way, too.
 	clearlyNegative = -1e-3
-	// surelyNegative is what may be missing for the direction to be one of a curvature, as a
-	// share of that.
+	// surelyNegative is what may be missing for the direction to be one of a curvature, as a share of that.
 	surelyNegative = 0.5
-	// stillInProducts is how many times what a pass has changed in a product is still to come, if
-	// changes shrink by a tenth in each pass. Messages have settled enough where that changes the
-	// smallest curvature by no more than settledShare of its size, or of clearlyNegative: its sign
-	// is known.
+	// stillInProducts is how many times what a pass has changed in a product is still to come, if changes shrink by a
+	// tenth in each pass. Messages have settled enough where that changes the smallest curvature by no more than
+	// settledShare of its size, or of clearlyNegative: its sign is known.
 	stillInProducts = 9
 	settledShare    = 0.5
-	// leastRest is what a product has beside the v_j, of the largest curvature, where these are
-	// all that there is.
+	// leastRest is what a product has beside the v_j, of the largest curvature, where these are all that there is.
 	leastRest = 3e-4
-	// ProductStep and departure are the lengths of steps to points of products, and away
-	// from a saddle, in the norm of P and by the root of the number of variables: about the
-	// changes of their potentials.
+	// ProductStep and departure are the lengths of steps to points of products, and away from a saddle, in the norm of P
+	// and by the root of the number of variables: about the changes of their potentials.
 	ProductStep, departure = 1e-3, 0.1
 	// departures is the factor by which the step away shrinks where the objective does not
 	// fall by enoughOfCurve of what the curvature promises.
@@ -113,8 +108,7 @@ func (z *Lanczos) scratch() []float64 { return z.q.y[Products] }
 func (z *Lanczos) Stay()   { z.last = z.here }
 func (z *Lanczos) Forget() { z.smallest = math.NaN() }
 
-// normalise makes v_k of what is in the place of P v_k, and returns its norm; 0 where
-// nothing is left.
+// normalise makes v_k of what is in the place of P v_k, and returns its norm; 0 where nothing is left.
 func (z *Lanczos) normalise(k int) float64 {
 	v, pv := z.q.s[k], z.q.y[k]
 	z.q.solve(v, pv)
@@ -172,9 +166,8 @@ func (z *Lanczos) Take(gradient []float64, value float64) (more bool) {
 	return z.away
 }
 
-// project takes what a gradient shows of H v_k: the row of v_kᵀ H v_j. Messages that have not
-// settled, and vectors that follow from them, make for rows that Lanczos' recursion does not
-// know.
+// project takes what a gradient shows of H v_k: the row of v_kᵀ H v_j. Messages that have not settled, and vectors
+// that follow from them, make for rows that Lanczos' recursion does not know.
 func (z *Lanczos) project(gradient []float64) {
 	k := z.taken
 	for j := range k + 1 {
@@ -233,9 +226,8 @@ func (z *Lanczos) ritz(n int) (shares []float64) {
 	return shares
 }
 
-// eigen returns the n curvatures, in ascending order, that n products show where those from the
-// given one have gone on to change, and the shares of v_0 to v_(n−1) in the direction of the
-// smallest.
+// eigen returns the n curvatures, in ascending order, that n products show where those from the given one have gone
+// on to change, and the shares of v_0 to v_(n−1) in the direction of the smallest.
 func (z *Lanczos) eigen(n, from int) (values, shares []float64) {
 	t := mat.NewSymDense(n, nil)
 	for k := range n {

@@ -8,9 +8,8 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Curvature is limited-memory BFGS (Nocedal 1980) on top of the estimate P⁻¹
-// of the inverse Hessian: from pairs of a change s of the weights and the change
-// y of the gradient that it made, it learns the curvature that P leaves out.
+// Curvature is limited-memory BFGS (Nocedal 1980) on top of the estimate P⁻¹ of the inverse Hessian: from pairs of a
+// change s of the weights and the change y of the gradient that it made, it learns the curvature that P leaves out.
 type Curvature struct {
 	State
 	solve func(dst, g []float64) // dst = P⁻¹ g
@@ -87,8 +86,7 @@ func (q *Curvature) Rescale() {
 	}
 }
 
-// Direct writes the product of the inverse Hessian's approximation and the
-// gradient to dst.
+// Direct writes the product of the inverse Hessian's approximation and the gradient to dst.
 func (q *Curvature) Direct(dst, gradient []float64) {
 	copy(dst, gradient)
 	for n := 1; n <= q.pairs; n++ { // newest first

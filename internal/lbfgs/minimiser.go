@@ -138,8 +138,7 @@ const (
 	enoughDecrease = 1e-4
 	// roundingRise is the relative rise of φ that may be rounding alone.
 	roundingRise = 1e-14
-	// longestGrowth bounds how much longer than the step before the next one is
-	// while the minimum is not bracketed.
+	// longestGrowth bounds how much longer than the step before the next one is while the minimum is not bracketed.
 	longestGrowth = 10.0
 	// innermost keeps a step within a bracket away from its ends.
 	innermost = 0.1

@@ -93,8 +93,7 @@ func Work(data []*crf.Instance, most float64) (entries float64) {
 	return o.entries
 }
 
-// mostEntries bounds the table of an edge: planning makes one, 32 MiB, before it is known
-// what elimination takes.
+// mostEntries bounds the table of an edge: planning makes one, 32 MiB, before it is known what elimination takes.
 const mostEntries = 1 << 22
 
 // largestEdge returns the joint states of the edge that has the most.

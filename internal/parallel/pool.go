@@ -47,9 +47,8 @@ func NewPool[T any](workers int, job func(argument *T, worker, index int)) *Pool
 	return p
 }
 
-// Run returns when the job was done for the argument and every index below n. A panic of a job is
-// passed on to the caller, who can recover from it, when no goroutine works any
-// more.
+// Run returns when the job was done for the argument and every index below n. A panic of a job is passed on to the
+// caller, who can recover from it, when no goroutine works any more.
 func (p *Pool[T]) Run(argument T, n int) {
 	p.common = argument
 	p.limit = int64(n)
@@ -72,8 +71,7 @@ func (p *Pool[T]) ask(i int) {
 	p.asked[i].tell()
 }
 
-// work is the caller's part of a run: it waits for the other workers also where
-// the job panics here.
+// work is the caller's part of a run: it waits for the other workers also where the job panics here.
 func (p *Pool[T]) work(asked int) {
 	defer p.await(asked)
 	p.drain(0)

@@ -13,13 +13,11 @@ import (
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
-// Digest is a sum over a sequence of numbers: another sequence has another one,
-// but for a chance of 2⁻⁶⁴.
+// Digest is a sum over a sequence of numbers: another sequence has another one, but for a chance of 2⁻⁶⁴.
 type Digest uint64
 
-// add mixes in a number. Multiplication carries a change to higher bits only and
-// the shift brings it down again, so that no two changes cancel by rule; the sum
-// makes zeros count.
+// add mixes in a number. Multiplication carries a change to higher bits only and the shift brings it down again, so
+// that no two changes cancel by rule; the sum makes zeros count.
 func (d *Digest) add(x uint64) {
 	const odd = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
 	h := ((uint64(*d) + odd) ^ x) * odd
