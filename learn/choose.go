@@ -9,10 +9,9 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// Cut says how networks are cut into blocks, all of them into as many. The zero value
-// leaves everything to Fit: tiles for networks on grids, blocks grown breadth-first for
-// others; 20 of them, or more where half of the second-level cache asks for more, but no
-// more than the largest network has nodes. A network that is too small for so many has
+// Cut says how networks are cut into blocks, all of them into as many. The zero value leaves everything to Fit: tiles
+// for networks on grids, blocks grown breadth-first for others; 20 of them, or more where half of the second-level
+// cache asks for more, but no more than the largest network has nodes. A network that is too small for so many has
 // empty blocks, which cost nothing.
 type Cut struct {
 	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
@@ -31,9 +30,8 @@ func ParseCut(blocks, kind string) (Cut, error) {
 	return Cut(c), err
 }
 
-// Resolve returns what the cut comes to for each network, all with the same Blocks,
-// and how many blocks an iteration visits. m gives the numbers of features. The
-// default depends on the second-level cache of this machine.
+// Resolve returns what the cut comes to for each network, all with the same Blocks, and how many blocks an iteration
+// visits. m gives the numbers of features. The default depends on the second-level cache of this machine.
 func (c Cut) Resolve(m *crf.Model, data []*crf.Instance) (cuts []Cut, together int, err error) {
 	all, together, err := cut.Cut(c).Resolve(m, data, cut.Cache())
 	for _, one := range all {
@@ -48,18 +46,15 @@ func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err 
 	return cut.Cut(c).Assign(in, seed)
 }
 
-// Choose puts BBPL in the place of method Auto, and decides whether networks are cut.
-// Only sizes and edges count, and the second-level cache of this machine: no feature, no
-// label and no weight is looked at. reason says in words what decided, "" where another
-// method was asked for: those settings are returned as they are.
+// Choose puts BBPL in the place of method Auto, and decides whether networks are cut. Only sizes and edges count, and
+// the second-level cache of this machine: no feature, no label and no weight is looked at. reason says in words what
+// decided, "" where another method was asked for: those settings are returned as they are.
 //
-// Networks are cut if a cut was asked for, or if the largest is so large that more than
-// 20 blocks of it are needed for the visit of one to stay in the cache, and 20 blocks
-// share few edges. Others stay whole, in one block of two sweeps an iteration. Steps that
-// look at curvature gain little by moving after every 20th of a network, and both blocks
-// of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never
-// cut: a sweep back and forth infers them, while what passes from block to block is late by
-// visits, and misleads steps.
+// Networks are cut if a cut was asked for, or if the largest is so large that more than 20 blocks of it are needed
+// for the visit of one to stay in the cache, and 20 blocks share few edges. Others stay whole, in one block of two
+// sweeps an iteration. Steps that look at curvature gain little by moving after every 20th of a network, and both
+// blocks of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never cut: a sweep back
+// and forth infers them, while what passes from block to block is late by visits, and misleads steps.
 func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error) {
 	if s.AtOnce && s.Assign == nil && s.Cut.Rows == 0 {
 		s.Cut = Cut(cut.Cut(s.Cut).AtOnce(p.Data))
@@ -106,8 +101,7 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	}
 }
 
-// resolve returns the settings that a run of a problem has, or the first constraint that
-// settings or problem violate.
+// resolve returns the settings that a run of a problem has, or the first constraint that settings or problem violate.
 func (s Settings) resolve(p *Problem) (Settings, error) {
 	if err := s.Validate(p); err != nil {
 		return s, err

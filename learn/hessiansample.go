@@ -72,9 +72,8 @@ func (c *hessian) deal() {
 	c.lo = min(c.lo, c.hi) // where there are none
 }
 
-// draw chooses the sample: elements whose beliefs of the moment are less sure, and those
-// with features that few have, are drawn more often, and count less. Most of a model that
-// is sure of itself has no covariance worth the work.
+// draw chooses the sample: elements whose beliefs of the moment are less sure, and those with features that few have,
+// are drawn more often, and count less. Most of a model that is sure of itself has no covariance worth the work.
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
 	if c.leverage == nil {
@@ -192,8 +191,7 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	}
 }
 
-// takeAt draws the elements at some points of the sum of what all tell, which is before at the
-// first element.
+// takeAt draws the elements at some points of the sum of what all tell, which is before at the first element.
 func (s *hessianSample) takeAt(nodes bool, points []float64, before, floor, stretch float64) {
 	count, total := 0.0, 0.0
 	s.each(nodes, func(at int, i int32) {
@@ -222,8 +220,7 @@ func (s *hessianSample) take(nodes bool, i int32, scale float64) {
 	}
 }
 
-// each calls do for all nodes of the blocks, or for their edges, where those between two blocks are
-// of the first.
+// each calls do for all nodes of the blocks, or for their edges, where those between two blocks are of the first.
 func (s *hessianSample) each(nodes bool, do func(at int, i int32)) {
 	at := 0
 	for _, x := range s.blocks {
@@ -247,9 +244,8 @@ func (s *hessianSample) each(nodes bool, do func(at int, i int32)) {
 	}
 }
 
-// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they
-// are, the probability of all states of a node but one, or of the end of an edge that is
-// surer.
+// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they are, the probability of
+// all states of a node but one, or of the end of an edge that is surer.
 func (c *hessian) tell(w *hessianWorker, s *hessianSample, t int, nodes bool) {
 	in := s.u.in
 	s.tells, s.count, s.total = s.tells[:0], 0, 0

@@ -13,8 +13,7 @@ import (
 // together, then the second ones. The objective (8) is the same, as log Z of a network is the
 // sum over its components where counting numbers are exact, and so are objectives of local terms.
 
-// joinedNodes is how many nodes networks are joined up to: as many as are sorted into runs
-// together.
+// joinedNodes is how many nodes networks are joined up to: as many as are sorted into runs together.
 const joinedNodes = partition.WindowNodes
 
 // joined returns the problem with small forests joined, or the problem itself where there is
@@ -101,9 +100,8 @@ func (p *Problem) joinedMemory(m *Memory) {
 	m.Add("joined networks", bytes, "features and edges of %d networks once more, in %d", len(p.apart.Data), len(p.Data))
 }
 
-// inOrder reports that every node has at most one neighbour before it, as in chains, and in trees
-// whose nodes come after the one above. Then messages of a sweep back have all that comes from
-// below, and those of one forth the rest.
+// inOrder reports that every node has at most one neighbour before it, as in chains, and in trees whose nodes come
+// after the one above. Then messages of a sweep back have all that comes from below, and those of one forth the rest.
 func inOrder(g *graph.Graph) bool {
 	us, vs := g.Ends()
 	before := make([]bool, g.NumNodes())

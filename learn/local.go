@@ -18,10 +18,9 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective that has its exact
-// gradient at the price of one pass over the data, without messages. So there are no blocks, nothing
-// is stale, and no check is needed. An iteration is one step of the weights; a pass is one evaluation
-// of objective and gradient.
+// localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective that has its exact gradient at the
+// price of one pass over the data, without messages. So there are no blocks, nothing is stale, and no check is
+// needed. An iteration is one step of the weights; a pass is one evaluation of objective and gradient.
 type localLearner struct {
 	course    // with the weights θ of the last iteration
 	objective local.Objective
@@ -44,8 +43,7 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*R
 	return l.run(ctx, began)
 }
 
-// newLocalLearner makes a run. More memory than the settings allow is a *MemoryError,
-// before any of it is taken.
+// newLocalLearner makes a run. More memory than the settings allow is a *MemoryError, before any of it is taken.
 func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
 	l, err := planLocal(p, s)
 	if err != nil {
@@ -67,8 +65,8 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 	}
 	p = p.joined(s)
 	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
-		Kind:  map[Method]local.Kind{Pseudo: local.Pseudo, Piecewise: local.Piecewise, Exact: local.Exact}[s.Method],
-		Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2, Total: totalWeight(p.given().Data),
+		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
+		Total: totalWeight(p.given().Data),
 	}}
 	return l, l.objective.Plan(math.Inf(1))
 }
@@ -258,8 +256,7 @@ func (l *localLearner) finish() (*Result, error) {
 	return r, nil
 }
 
-// convex reports whether the objective is: the methods without a likelihood leave terms of
-// missing labels out.
+// convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out.
 func (l *localLearner) convex() bool {
 	return l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)
 }
@@ -321,9 +318,8 @@ func LikelihoodWork(data []*crf.Instance, most float64) (entries float64) {
 	return local.Work(data, most)
 }
 
-// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from
-// other samples of the same kind: the square of a weight's standard error is Σ_c c². The
-// samples have to be independent; see Correlation.
+// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from other samples of the same
+// kind: the square of a weight's standard error is Σ_c c². The samples have to be independent; see Correlation.
 type Spread struct {
 	// Correlation is that of the gradients of one sample and of the next. Samples of a chain
 	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).

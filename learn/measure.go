@@ -31,9 +31,8 @@ type Sizes struct {
 }
 
 const (
-	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what
-	// timing steps takes. Scratch that is as large as a picture, however small the excerpt,
-	// comes on top.
+	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what timing steps takes. Scratch that is
+	// as large as a picture, however small the excerpt, comes on top.
 	mostForExcerpt = 20 << 20
 	// sweepsToSettle is about how many sweeps a visit makes that is not told how many.
 	sweepsToSettle = 6
@@ -98,8 +97,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	return (visits*l.work(limits.MaxSweeps, l.blocks)/x.work(limits.MaxSweeps, 1) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
 }
 
-// planExcerpt plans a run on an excerpt of the first block, as many times as threads have
-// something to do at a time.
+// planExcerpt plans a run on an excerpt of the first block, as many times as threads have something to do at a time.
 func (l *learner) planExcerpt() (*learner, *Settings, error) {
 	u := l.units[0]
 	filled := slices.IndexFunc(u.part.Blocks, func(b partition.Block) bool { return len(b.Nodes) > 0 })
@@ -195,9 +193,8 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	return sizes, err
 }
 
-// secondsOfLikelihood times the instance that takes the least, at weights of zero. Others
-// take as much longer as elimination has more entries to compute. It is 0 where even that
-// instance takes much memory.
+// secondsOfLikelihood times the instance that takes the least, at weights of zero. Others take as much longer as
+// elimination has more entries to compute. It is 0 where even that instance takes much memory.
 func (l *localLearner) secondsOfLikelihood() (float64, error) {
 	size, work := l.model.Layout.Size, 0.0
 	least := l.problem.Data[0]
@@ -220,8 +217,7 @@ func (l *localLearner) secondsOfLikelihood() (float64, error) {
 	return seconds * work / (l.objective.Operations(least) * float64(min(l.settings.Threads, l.objective.Together()))), err
 }
 
-// timing is a machine.Task that measures as in a run, where much else is read from one
-// visit of a block to the next.
+// timing is a machine.Task that measures as in a run, where much else is read from one visit of a block to the next.
 type timing struct {
 	data []*crf.Instance
 	do   func() error
@@ -271,8 +267,7 @@ func (c *course) timed(do func() error) (seconds float64, err error) {
 // two for every feature, and of a message.
 const beliefWork, messageWork = 4.0, 4.0
 
-// work returns about how many multiplications one visit of each of the first blocks takes, with so
-// many sweeps.
+// work returns about how many multiplications one visit of each of the first blocks takes, with so many sweeps.
 func (l *learner) work(sweeps, blocks int) (work float64) {
 	for _, u := range l.units {
 		for x := range u.part.Blocks[:min(blocks, len(u.part.Blocks))] {
@@ -297,8 +292,7 @@ func nodeWork(layout *crf.Layout, in *crf.Instance, s int32) float64 {
 	return float64(span.States) * (beliefWork + 2*float64(span.Features))
 }
 
-// localWork returns about how many multiplications an instance takes in an evaluation of a
-// local objective.
+// localWork returns about how many multiplications an instance takes in an evaluation of a local objective.
 func localWork(layout *crf.Layout, in *crf.Instance) (work float64) {
 	for s := range int32(in.Graph.NumNodes()) {
 		work += nodeWork(layout, in, s)

@@ -31,8 +31,7 @@ type parts struct {
 	tree    distributed.Tree
 }
 
-// alone reports whether a bundle has one unit: each process then keeps the contributions of its own
-// blocks.
+// alone reports whether a bundle has one unit: each process then keeps the contributions of its own blocks.
 func (b *bundle) alone() bool { return len(b.units) == 1 }
 
 // planParts divides each set of a pass, in the order of the blocks, by the work of sweeps. As each

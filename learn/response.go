@@ -18,11 +18,10 @@ import (
 // so the exact Hessian of L, the tangents of messages, and Newton's steps of both together, for
 // networks that are small enough to solve for that.
 //
-// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling),
-// and Cov(τ_s)/c_s for the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is
-// W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog τ_s in the place of the sums, variables of an
-// edge are eliminated without those of others. For a change whose answer along the edge is a,
-// where sums exceed beliefs by √τ e,
+// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling), and Cov(τ_s)/c_s for
+// the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog
+// τ_s in the place of the sums, variables of an edge are eliminated without those of others. For a change whose
+// answer along the edge is a, where sums exceed beliefs by √τ e,
 //
 //	dλ' = a − ρ M⁻¹ (W z + √τ e),   Q z = W (J + Σ_uv a) − Σ_uv ρ_uv S_uv e
 //
@@ -30,15 +29,13 @@ import (
 //
 //	Q = Σ_s c_s I + Σ_uv ρ_uv S_uv,   S = W M⁻¹ W + √τ √τᵀ
 //
-// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any
-// sign. The Hessian of L is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests
-// that edges leave. Log-messages are λ'/ρ + log τ. A clamped unit has the same of its hidden
-// nodes, and counts with its negative weight.
+// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any sign. The Hessian of L
+// is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests that edges leave. Log-messages are λ'/ρ + log
+// τ. A clamped unit has the same of its hidden nodes, and counts with its negative weight.
 //
-// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a
-// damping of both all that holds far from settled messages too: then the step is Levenberg's
-// and Marquardt's on F (joint), and its gradient by the weights is that of L as far as linear
-// equations know what messages lack.
+// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
+// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (joint), and its gradient by
+// the weights is that of L as far as linear equations know what messages lack.
 type response struct {
 	l        *learner
 	size     int // weights
@@ -86,8 +83,7 @@ const (
 	// responseFree is the work, in multiplications of messages, that a Hessian may take in any
 	// case, about 40 ms; a larger one may take that of responsePasses passes: it replaces as many.
 	responseFree, responsePasses = 2e7, 25.0
-	// leanFree and leanPasses are the same for tangents, which are found in every pass but where
-	// steps are damped.
+	// leanFree and leanPasses are the same for tangents, which are found in every pass but where steps are damped.
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
@@ -96,8 +92,7 @@ const (
 	largePatience = 8
 	// surely is the root of the smallest belief that has surely not underflowed.
 	surely = 1e-140
-	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
-	// linear equations to be of use.
+	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for linear equations to be of use.
 	farFromSettled = 0.1
 	// leastCount is the smallest c_s for damped steps: for c_s = 0 (7) has a maximum in the
 	// place of a sum of exponentials, and near it quadratic functions say little.
@@ -385,8 +380,7 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 	return nil
 }
 
-// addElement adds sums, times the features, to the gradient, and what damps the weights to the
-// diagonal of dst.
+// addElement adds sums, times the features, to the gradient, and what damps the weights to the diagonal of dst.
 func (r *response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
 	k := len(belief)
 	for j, f := range r.feature {
@@ -604,11 +598,10 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// lean moves messages to where linear equations have them settled, and finds their tangents
-// along a direction of the weights, unless that is nil. It reports whether it did: far from
-// settled messages linear equations say nothing, tangents are zero, and messages stay in all
-// units but those that were moved before. With a damping, messages stay, and tangents have
-// the part that settles them, with the sign of a line against the direction.
+// lean moves messages to where linear equations have them settled, and finds their tangents along a direction of the
+// weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
+// tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
+// and tangents have the part that settles them, with the sign of a line against the direction.
 func (r *response) lean(direction []float64, damping float64) (ok bool) {
 	r.l.executor.gather()
 	r.unsettled, ok = 0, true
@@ -694,8 +687,7 @@ func (r *response) push(at int, a []float64) {
 	}
 }
 
-// projectDirection adds the answers of messages to an edge's change of potential along a
-// direction.
+// projectDirection adds the answers of messages to an edge's change of potential along a direction.
 func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
 	r.change = numeric.Resize(r.change, span.States)
 	clear(r.change)

@@ -16,9 +16,8 @@ import (
 type State struct {
 	Iteration int // made when the state was saved
 
-	// progress is JSON: counters, the random source, the settings that a resumed
-	// run must share, and a fingerprint of the data, the blocks and the counting
-	// numbers.
+	// progress is JSON: counters, the random source, the settings that a resumed run must share, and a fingerprint of
+	// the data, the blocks and the counting numbers.
 	progress []byte
 	arrays   []runstate.Array
 
@@ -191,9 +190,8 @@ func (l *learner) possible(p *progress) error {
 	return nil
 }
 
-// goOn decides what a state that a limit ended, or that was interrupted, does
-// next: the final check where the limits of this run are reached too, else more
-// iterations.
+// goOn decides what a state that a limit ended, or that was interrupted, does next: the final check where the limits
+// of this run are reached too, else more iterations.
 func (l *learner) goOn() {
 	wasEnded := l.progress.Status != ""
 	l.progress.Status, l.progress.Reason = "", ""
@@ -218,8 +216,7 @@ func (s *Settings) order() string {
 	return "cyclic"
 }
 
-// sameRun refuses a checkpoint of a run with other settings, which could not go
-// on to the same bytes.
+// sameRun refuses a checkpoint of a run with other settings, which could not go on to the same bytes.
 func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
 	s := c.settings
 	metric := in.Metric
@@ -264,17 +261,15 @@ func sameProblem(was, is fingerprint) error {
 	return nil
 }
 
-// fingerprint identifies what a run works on: a state is of use to no other run,
-// even where all arrays have the same lengths. It costs about as much as reading
-// the data once.
+// fingerprint identifies what a run works on: a state is of use to no other run, even where all arrays have the same
+// lengths. It costs about as much as reading the data once.
 type fingerprint struct {
 	Data      string `json:"data"`      // features, labels, graphs and types
 	Partition string `json:"partition"` // blocks
 	Counting  string `json:"counting"`  // name and numbers
 }
 
-// identify computes the fingerprint when it is first asked for: a run without
-// checkpoints needs none.
+// identify computes the fingerprint when it is first asked for: a run without checkpoints needs none.
 func (l *learner) identify() fingerprint {
 	if l.fingerprint == (fingerprint{}) {
 		var partitions []*partition.Partition

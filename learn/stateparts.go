@@ -15,11 +15,10 @@ import (
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// Where blocks are dealt over processes, each writes what it alone has, a file for each of its parts.
-// Then process 0 writes the state's file, which names those by a number that grows, and by their
-// checksums. So a kill at any moment leaves the state before or the new one, whole. Parts are the same
-// for any number of processes, and any number goes on from them: each reads its own, and those
-// beside them.
+// Where blocks are dealt over processes, each writes what it alone has, a file for each of its parts. Then process 0
+// writes the state's file, which names those by a number that grows, and by their checksums. So a kill at any moment
+// leaves the state before or the new one, whole. Parts are the same for any number of processes, and any number goes
+// on from them: each reads its own, and those beside them.
 
 // partsKey is that of partFiles among the metadata of a state's file, and partKey that of the number
 // of a part among those of its own, which has one tensor.
@@ -228,8 +227,7 @@ func everyPart(int32) bool { return true }
 
 func nothing(int32, *safetensors.File) error { return nil }
 
-// Verify checks the files that ReadState has left to Fit: those of parts, where several processes have
-// written them.
+// Verify checks the files that ReadState has left to Fit: those of parts, where several processes have written them.
 func (s *State) Verify() error { return s.eachPart(true, everyPart, nothing) }
 
 // fillParts reads the parts that this process needs.

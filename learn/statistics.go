@@ -55,8 +55,7 @@ type labelSums struct {
 	adder
 }
 
-// observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as
-// in (8).
+// observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as in (8).
 func (a *labelSums) observed() []float64 {
 	return a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
@@ -66,9 +65,8 @@ func (a *labelSums) observed() []float64 {
 	})
 }
 
-// magnitude returns the norm of M w̄ with every hidden label taken for the first: how
-// large the sums are of which a gradient is the difference.
-// observed is M w̄ of what is not hidden.
+// magnitude returns the norm of M w̄ with every hidden label taken for the first: how large the sums are of which a
+// gradient is the difference. observed is M w̄ of what is not hidden.
 func (a *labelSums) magnitude(observed []float64) float64 {
 	if !instances.AnyHidden(a.problem.Data) {
 		return math.Sqrt(simd.Dot(observed, observed))
@@ -134,8 +132,7 @@ const (
 	// chunkElements is how many nodes and edges goroutines add up at a time, at least: fewer
 	// take no longer than a goroutine takes to begin.
 	chunkElements = 1 << 16
-	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside
-	// what so many elements keep.
+	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside what so many elements keep.
 	chunkNumbers = 1 << 20
 	// rangeNumbers bounds those of the ranges of one instance: every process has all of them for a
 	// moment, and its memory is to be that of its part.
@@ -206,9 +203,8 @@ func chunks(data []*crf.Instance, most, mostRanges int) (all [][]chunkPart) {
 	return all
 }
 
-// labelFrequencies returns, for all node types and then all edge types, how often
-// each (joint) state occurs in the labels, normalised; zeros for a type without
-// labels.
+// labelFrequencies returns, for all node types and then all edge types, how often each (joint) state occurs in the
+// labels, normalised; zeros for a type without labels.
 func labelFrequencies(a adder, layout *crf.Layout, data []*crf.Instance) []float64 {
 	var at []int // of each type: nodes, then edges
 	size := 0

@@ -15,10 +15,9 @@ import (
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// unit is one inference problem of the objective: an instance with all its
-// variables free, or with the observed labels of one sample clamped. Clamped
-// ones exist for samples with unobserved labels, and enter (8) with a
-// minus: L = B(free) − B(clamped). Of class weights there are others with a plus.
+// unit is one inference problem of the objective: an instance with all its variables free, or with the observed
+// labels of one sample clamped. Clamped ones exist for samples with unobserved labels, and enter (8) with a minus: L
+// = B(free) − B(clamped). Of class weights there are others with a plus.
 type unit struct {
 	instance int
 	in       *crf.Instance
@@ -55,9 +54,8 @@ type bundle struct {
 	// first [blocks+1] divides the groups: block b is the first to touch those from first[b] on.
 	first []int32
 	part  []int32 // [block·units + unit] of a visit's sum: see parts.go
-	// contribution holds, per group, stride numbers: the tied weights' part of
-	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
-	// part of Σ weight · c H(τ).
+	// contribution holds, per group, stride numbers: the tied weights' part of Σ weight · M τ, then the sums of the
+	// beliefs of every tied type, then the part of Σ weight · c H(τ).
 	contribution []float64
 }
 
@@ -296,10 +294,9 @@ func (l *learner) indexBytes() (bytes float64) {
 // sliceBytes is what a slice takes beside its contents.
 const sliceBytes = 24.0
 
-// numberGroups numbers the pairs of blocks that the units of the bundle join, in
-// ascending order, and tells every unit where each of its groups stands among those
-// that a block touches. Every unit must have as many blocks as the first one of all.
-// Cost: that of reading all groups of all partitions, and sorting those of a block.
+// numberGroups numbers the pairs of blocks that the units of the bundle join, in ascending order, and tells every
+// unit where each of its groups stands among those that a block touches. Every unit must have as many blocks as the
+// first one of all. Cost: that of reading all groups of all partitions, and sorting those of a block.
 func (b *bundle) numberGroups(first *unit) error {
 	blocks := len(first.part.Blocks)
 	slots := map[*partition.Partition][][]int32{}
@@ -345,8 +342,7 @@ func emptySlots(p *partition.Partition) [][]int32 {
 	return slots
 }
 
-// groupNumbering is the state of numberGroups between blocks, which it goes through
-// in ascending order.
+// groupNumbering is the state of numberGroups between blocks, which it goes through in ascending order.
 type groupNumbering struct {
 	parts    []*partition.Partition
 	numbered int32     // pairs that have a number
@@ -433,11 +429,10 @@ func (u *unit) edgeWeight(e int32) float64 {
 	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
 }
 
-// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the
-// objective as far as it does not answer to others: what it has in the free network, and
-// clamped ones take again where its labels are hidden. Of an edge with one hidden end half is
-// taken, and of masked models nothing: where beliefs are infeasible dual values decide, which
-// longer steps outrun.
+// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the objective as far as it
+// does not answer to others: what it has in the free network, and clamped ones take again where its labels are
+// hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
+// dual values decide, which longer steps outrun.
 func (u *unit) nodeCurvature(s int32) float64 {
 	return u.curvature(u.nodeWeight(s), s, s)
 }
