@@ -31,12 +31,19 @@ var mayImport = map[string][]string{
 
 	// Inference stands beside learning: neither knows the other.
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
-	"learn": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/distributed", "internal/exact", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
+	"learn": {"internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/covariance", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/numeric"},
+	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
+	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
+	"internal/lbfgs":       {"internal/simd"},
+	"internal/runstate":    {"counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
+	"internal/linear":      {"graph", "internal/numeric", "internal/parallel", "internal/simd"},
+	"internal/cut":         {"crf", "graph", "internal/ground", "internal/machine", "internal/partition"},
+	"internal/instances":   {"crf", "counting", "graph"},
 	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},
 	"internal/flow":        {"graph"},
 	"internal/distributed": {},
@@ -72,7 +79,7 @@ var mayImport = map[string][]string{
 		"internal/runfolder", "internal/figure", "internal/report",
 	},
 	"internal/gauge":       {"crf", "internal/numeric"},
-	"internal/standardise": {"internal/infile", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
+	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
 	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 
@@ -177,7 +184,7 @@ var opensItself = map[string]string{
 	"internal/runfolder/run.go":         "os.Open",     // a folder
 	"internal/runfolder/environment.go": "os.Open",     // of the system
 	"internal/machine/caches.go":        "os.ReadFile", // of the system
-	"learn/stateparts.go":               "os.Open",     // a folder
+	"internal/runstate/arrays.go":       "os.Open",     // a folder
 }
 
 // TestInputsAreBounded: files are opened and read by internal/infile, which waits for no

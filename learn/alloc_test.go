@@ -27,7 +27,7 @@ func TestNoAllocations(t *testing.T) {
 func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 	t.Helper()
 	l := must(newLearner(p, s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	for l.progress.Check.Active {
 		if _, err := l.checkStep(); err != nil {
 			t.Fatal(err)

@@ -53,7 +53,7 @@ func (l *learner) sweepAtOnce(asked visit) (ended bool, err error) {
 	a.visit = asked
 	v := &a.visit
 	a.jobs = l.executor.jobs(v, jobs)
-	l.pool.run(visit{task: a.ground}, len(a.jobs))
+	l.pool.Run(visit{task: a.ground}, len(a.jobs))
 	colours := v.bundle.units[0].part.Colours
 	for _, u := range v.bundle.units {
 		colours = max(colours, u.part.Colours)
@@ -61,7 +61,7 @@ func (l *learner) sweepAtOnce(asked visit) (ended bool, err error) {
 	t := l.tellAtOnce()
 	for sweep := 0; sweep < v.limits.MaxSweeps && t.failed < 0 && !t.ended && (sweep == 0 || !t.converged && t.residual > 0); sweep++ {
 		for a.run = range colours {
-			l.pool.run(visit{task: a.sweep}, len(a.jobs))
+			l.pool.Run(visit{task: a.sweep}, len(a.jobs))
 			l.executor.exchangeRun(v, jobs, a.run)
 		}
 		t = l.tellAtOnce()

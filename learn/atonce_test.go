@@ -16,7 +16,7 @@ func visitedAtOnce(t *testing.T, p Problem, blocks int, scale float64) *learner 
 	p = p.startingAt(p.randomWeights(3, scale))
 	s := must(Settings{Method: BBPL, AtOnce: true, Cut: Cut{Blocks: blocks}, Threads: 2}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	t.Cleanup(l.pool.close)
+	t.Cleanup(l.pool.Close)
 	return l
 }
 

@@ -1,11 +1,11 @@
 package learn
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
 // auto needs no tuning: it takes quasi-Newton steps whose initial matrix is an
@@ -37,10 +37,10 @@ type auto struct {
 	dense     *dense
 	spans     []crf.Span // of all types: nodes, then edges
 	labels    []float64  // frequencies of the (joint) states
-	curvature *quasiNewton
+	curvature *lbfgs.Curvature
 	early     *early
 	joint     *joint
-	lanczos   *lanczos
+	lanczos   *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
 }
@@ -85,10 +85,10 @@ func (a *auto) Start(p StepProblem) error {
 	a.dense = newDense(&p)
 	a.beliefs, a.labels = make([]float64, states), p.statistics.frequencies()
 	a.plain, a.first = make([]float64, layout.Size), make([]float64, layout.Size)
-	a.curvature = newQuasiNewton(layout.Size, a.apply)
+	a.curvature = lbfgs.New(layout.Size, a.apply)
 	a.early = newEarly(&a.problem)
 	a.joint = newJoint(layout.Size, a.curvature)
-	a.lanczos = newLanczos(a.curvature)
+	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
 	if a.joint.keep, a.joint.restore = p.keep, p.restore; p.exact == nil {
 		a.joint.patience = p.patience
@@ -118,14 +118,14 @@ func (a *auto) State() any {
 	return &struct {
 		auto  *autoState
 		early *earlyState
-		pairs *quasiNewtonState
+		pairs *lbfgs.State
 		joint *jointState
 		dense *denseState
-		probe *lanczosState
-	}{&a.autoState, &a.early.earlyState, &a.curvature.quasiNewtonState, &a.joint.jointState, &a.dense.denseState, &a.lanczos.lanczosState}
+		probe *lbfgs.LanczosState
+	}{&a.autoState, &a.early.earlyState, &a.curvature.State, &a.joint.jointState, &a.dense.denseState, &a.lanczos.LanczosState}
 }
 
-func (a *auto) possible() error { return errors.Join(a.curvature.possible(), a.lanczos.possible()) }
+func (a *auto) possible() error { return a.lanczos.Possible() }
 
 // Step implements StepRule.
 func (a *auto) Step(theta, gradient []float64) float64 {
@@ -203,7 +203,7 @@ func (a *auto) turn(theta []float64) { a.depart(theta, a.first, a.firstValue) }
 
 // depart starts joint descent on the line from start, of that value, to theta.
 func (a *auto) depart(theta, start []float64, value float64) {
-	a.curvature.reset(1)
+	a.curvature.Reset(1)
 	a.joint.begin(theta, start, value)
 }
 
@@ -215,12 +215,12 @@ func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
 
 // saddles is for joint descent, which can leave them; nil before Start, too, and where the
 // Hessian at hand shows that there is none.
-func (a *auto) saddles() *lanczos {
+func (a *auto) saddles() *lbfgs.Lanczos {
 	if a.lanczos == nil {
 		return nil
 	}
 	if a.joint.on() && a.dense.definite() {
-		a.lanczos.smallest = math.NaN() // of an earlier point
+		a.lanczos.Forget() // it was of an earlier point
 		return nil
 	}
 	a.measure()
@@ -232,9 +232,9 @@ func (a *auto) renew() bool {
 	renewed := a.dense.endPass()
 	if renewed {
 		if a.dense.exact {
-			a.curvature.reset(1)
+			a.curvature.Reset(1)
 		} else {
-			a.curvature.rescale()
+			a.curvature.Rescale()
 		}
 	}
 	return renewed
@@ -254,7 +254,7 @@ func (a *auto) memory(m *Memory, l *learner) {
 	layout := &l.model.Layout
 	size := float64(layout.Size)
 	earlyMemory(m, l)
-	quasiNewtonMemory(m, size, l.mostPasses())
+	m.addPairs(size, l.mostPasses())
 	jointMemory(m, size)
 	fisherMemory(m, l)
 	denseMemory(m, l)

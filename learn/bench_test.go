@@ -30,7 +30,7 @@ func BenchmarkIteration(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer l.pool.close()
+				defer l.pool.Close()
 				for l.progress.Check.Active {
 					if _, err := l.checkStep(); err != nil {
 						b.Fatal(err)

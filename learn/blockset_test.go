@@ -21,7 +21,7 @@ func TestBlockSets(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		defer l.pool.close()
+		defer l.pool.Close()
 		l.checkBlockSets(r, l.schedule, s.Together)
 		l.checkBlockSets(r, l.checkSchedule, blocks)
 		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
@@ -61,9 +61,9 @@ func (l *learner) checkBlockSets(t *rapid.T, sets []blockSet, most int) {
 // TestBlockSetsFill: where blocks have few neighbours, sets are nearly full.
 func TestBlockSetsFill(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 400, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: cutRanges, Blocks: 40}}.Resolved()
+	s := Settings{Method: BBPL, Together: 4, Cut: Cut{Kind: "range", Blocks: 40}}.Resolved()
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	if got := l.perPass(); got < 10 || got > 12 {
 		t.Errorf("40 blocks of a chain, four at a time, take %d sets: %v", got, l.schedule)
 	}
@@ -73,9 +73,9 @@ func TestBlockSetsFill(t *testing.T) {
 func chainInBlocks(t *testing.T, blocks, together int) *learner {
 	t.Helper()
 	p := randomProblem(t, 1, problemOptions{rows: 1, cols: 2 * blocks, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: cutRanges, Blocks: blocks}}.Resolved()
+	s := Settings{Method: BBPL, Together: together, Cut: Cut{Kind: "range", Blocks: blocks}}.Resolved()
 	l := must(newLearner(&p, &s))
-	t.Cleanup(l.pool.close)
+	t.Cleanup(l.pool.Close)
 	return l
 }
 

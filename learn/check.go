@@ -249,7 +249,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again
 		decided = c.Settled
 	case c.Purpose == checkCurvature:
-		c.Settled = l.lanczos.settled(l.gradient, c.Change)
+		c.Settled = l.lanczos.Settled(l.gradient, c.Change)
 		decided = c.Settled
 	default:
 		if !(norm < tolerance) { // which is not known before the first gradient
@@ -300,10 +300,10 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		return false, nil
 	case checkCurvature:
-		if l.lanczos.take(l.gradient, p.Upper) {
+		if l.lanczos.Take(l.gradient, p.Upper) {
 			l.probeNext()
 		} else {
-			l.endProbe(l.lanczos.leaves())
+			l.endProbe(l.lanczos.Leaves())
 		}
 		return false, nil
 	default:
@@ -403,7 +403,7 @@ func (l *learner) claim() string {
 		text += ", and l2 is 0: nothing bounds how far the optimum is"
 	}
 	if l.lanczos != nil {
-		text += l.lanczos.text()
+		text += l.lanczos.Text()
 	}
 	return text
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
 // TestLimitReturnsTheLowest: a run that a limit ends at weights of a larger objective ends at the
@@ -20,7 +22,7 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 	// Nor where time is over after the first pass of the last check.
 	s := must(Settings{Step: rule, MaxTime: time.Hour}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	s.Recorder = func(e Event) error {
 		if e.Iteration > 0 {
 			l.clock = l.clock.Add(-2 * time.Hour)
@@ -54,7 +56,7 @@ func TestCheckIsShortAndRight(t *testing.T) {
 				}
 				most := 40.0
 				if !r.Convex { // a gradient for each product, and the claim again, in four passes each
-					most += (lanczosSteps + 1) * 4 * wholeSweeps
+					most += (lbfgs.Products + 1) * 4 * wholeSweeps
 				}
 				if share := r.CheckPasses / r.Passes; share > 0.5 && r.CheckPasses > most {
 					t.Errorf("%s, %s, %s: %.1f of %.1f passes were checks", kind, counting, name, r.CheckPasses, r.Passes)
@@ -104,7 +106,7 @@ func TestFallBack(t *testing.T) {
 		s.Checking = func(int, float64) { passes++ }
 		s = must(s.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		s.Recorder = func(e Event) error {
 			if passes = 0; e.Iteration > 0 && late {
 				l.clock = l.clock.Add(-2 * time.Hour)
@@ -144,7 +146,7 @@ func TestWhatIsMissing(t *testing.T) {
 	p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
 	s := must(Settings{Method: BBPL, Gap: 1e-4, GradientTolerance: 1}.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	for _, tc := range []struct {
 		norm, left, gap float64
 		missing         string
@@ -169,11 +171,10 @@ func TestOneProbe(t *testing.T) {
 		p := randomProblem(t, 1, problemOptions{rows: 6, cols: 5, states: 3, nodeDim: 2, edgeDim: 1, missing: 0.2, l2: 1})
 		s := must(Settings{Method: BBPL, Assign: blocksOf(2)}.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		for l.progress.Check.Active {
 			must(l.checkStep())
 		}
-		l.lanczos.last = math.Inf(1)
 		l.progress.GradientNorm = 0
 		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Again: again}
 		if done := must(l.endCheck()); done != again || l.progress.Check.Active == again {

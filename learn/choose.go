@@ -4,24 +4,60 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/cut"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
-// Choose puts BBPL in the place of method Auto, and decides whether networks are cut.
-// Only sizes and edges count, and the second-level cache of this machine: no feature, no
-// label and no weight is looked at. reason says in words what decided, "" where another
-// method was asked for: those settings are returned as they are.
+// Cut says how networks are cut into blocks, all of them into as many. The zero value leaves everything to Fit: tiles
+// for networks on grids, blocks grown breadth-first for others; 20 of them, or more where half of the second-level
+// cache asks for more, but no more than the largest network has nodes. A network that is too small for so many has
+// empty blocks, which cost nothing.
+type Cut struct {
+	// Kind is "tiles" (rectangles of a grid), "range" (runs of node numbers), "bfs" (grown
+	// breadth-first), "metis", or "" for what suits the networks.
+	Kind string
+	// Blocks per network; 0: Fit decides.
+	Blocks int
+	// Rows and Cols of tiles, both in place of Blocks; Kind is then "tiles" or "".
+	Rows, Cols int
+}
+
+// ParseCut reads a cut as users give it: blocks is "", a number, or ROWSxCOLS tiles;
+// kind is a kind or "auto". The error begins with the name of the option at fault.
+func ParseCut(blocks, kind string) (Cut, error) {
+	c, err := cut.Parse(blocks, kind)
+	return Cut(c), err
+}
+
+// Resolve returns what the cut comes to for each network, all with the same Blocks, and how many blocks an iteration
+// visits. m gives the numbers of features. The default depends on the second-level cache of this machine.
+func (c Cut) Resolve(m *crf.Model, data []*crf.Instance) (cuts []Cut, together int, err error) {
+	all, together, err := cut.Cut(c).Resolve(m, data, cut.Cache())
+	for _, one := range all {
+		cuts = append(cuts, Cut(one))
+	}
+	return cuts, together, err
+}
+
+// Assign cuts a network as a resolved cut says: of [nodes] is the block of each node,
+// of blocks in all. seed is for METIS.
+func (c Cut) Assign(in *crf.Instance, seed uint64) (of []int32, blocks int, err error) {
+	return cut.Cut(c).Assign(in, seed)
+}
+
+// Choose puts BBPL in the place of method Auto, and decides whether networks are cut. Only sizes and edges count, and
+// the second-level cache of this machine: no feature, no label and no weight is looked at. reason says in words what
+// decided, "" where another method was asked for: those settings are returned as they are.
 //
-// Networks are cut if a cut was asked for, or if the largest is so large that more than
-// 20 blocks of it are needed for the visit of one to stay in the cache, and 20 blocks
-// share few edges. Others stay whole, in one block of two sweeps an iteration. Steps that
-// look at curvature gain little by moving after every 20th of a network, and both blocks
-// of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never
-// cut: a sweep back and forth infers them, while what passes from block to block is late by
-// visits, and misleads steps.
+// Networks are cut if a cut was asked for, or if the largest is so large that more than 20 blocks of it are needed
+// for the visit of one to stay in the cache, and 20 blocks share few edges. Others stay whole, in one block of two
+// sweeps an iteration. Steps that look at curvature gain little by moving after every 20th of a network, and both
+// blocks of a cut edge do its work: whole networks took 0.2 to 1.1 of the time. Chains are never cut: a sweep back
+// and forth infers them, while what passes from block to block is late by visits, and misleads steps.
 func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error) {
 	if s.AtOnce && s.Assign == nil && s.Cut.Rows == 0 {
-		s.Cut = s.Cut.atOnce(p.Data)
+		s.Cut = Cut(cut.Cut(s.Cut).AtOnce(p.Data))
 	}
 	if s.Resolved().Method != Auto {
 		return s, "", nil
@@ -29,29 +65,10 @@ func (s Settings) Choose(p *Problem) (chosen Settings, reason string, err error)
 	if p.Model == nil || len(p.Data) == 0 {
 		return s, "", s.Validate(p)
 	}
-	if err := s.Cut.validate(); err != nil {
+	if err := cut.Cut(s.Cut).Validate(); err != nil {
 		return s, "", err
 	}
-	return s.choose(p, secondLevel())
-}
-
-// atOnce is the cut for visits of all blocks at once: runs of nodes, unless another is asked for. Their
-// features and messages lie beside each other, which saves more than fewer cut edges would: a pass of a
-// Barabási–Albert graph of 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown
-// breadth first (results/2026-11-ranks.md). As many blocks as an ordinary pass has visits do for as many
-// threads or processes.
-func (c Cut) atOnce(data []*crf.Instance) Cut {
-	nodes := 0
-	for _, in := range data {
-		nodes = max(nodes, in.Graph.NumNodes())
-	}
-	if c.Kind == "" {
-		c.Kind = cutRanges
-	}
-	if c.Blocks == 0 {
-		c.Blocks = max(1, min(defaultBlocks, nodes))
-	}
-	return c
+	return s.choose(p, cut.Cache())
 }
 
 func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
@@ -64,28 +81,27 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	case s.Assign != nil || s.Cut != (Cut{}) || s.Together > 1 || s.AtOnce:
 		return s, "blocks were asked for", nil
 	}
-	blocks, largest := blocksNeeded(p.Model, p.Data, cache)
-	switch share := cacheShare * cache; {
-	case blocks <= defaultBlocks:
+	blocks, largest := cut.Needed(p.Model, p.Data, cache)
+	switch share := cut.CacheShare * cache; {
+	case blocks <= cut.Usual:
 		s.Cut.Blocks = 1
 		return s, fmt.Sprintf("whole networks: blocks pay where more than %d of them would each fill %s of cache, and the largest network, of %d nodes and %d edges, would fill %d",
-			defaultBlocks, memory.Text(share), largest.Graph.NumNodes(), largest.Graph.NumEdges(), blocks), nil
+			cut.Usual, memory.Text(share), largest.Graph.NumNodes(), largest.Graph.NumEdges(), blocks), nil
 	case inOrder(largest.Graph) && p.isExact(largest.Graph):
 		s.Cut.Blocks = 1
 		return s, fmt.Sprintf("whole networks: a sweep back and forth infers the largest, of %d nodes and %d edges, exactly",
 			largest.Graph.NumNodes(), largest.Graph.NumEdges()), nil
-	case cutsMuch(largest, defaultBlocks):
+	case cut.Much(largest, cut.Usual):
 		s.Cut.Blocks = 1
 		return s, fmt.Sprintf("whole networks: %d blocks of the largest would have more than %.0f %% of its %d edges between them, and do their work twice",
-			defaultBlocks, 100*mostCut, largest.Graph.NumEdges()), nil
+			cut.Usual, 100*cut.Most, largest.Graph.NumEdges()), nil
 	default:
 		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times",
 			largest.Graph.NumNodes(), largest.Graph.NumEdges(), memory.Text(share), blocks), nil
 	}
 }
 
-// resolve returns the settings that a run of a problem has, or the first constraint that
-// settings or problem violate.
+// resolve returns the settings that a run of a problem has, or the first constraint that settings or problem violate.
 func (s Settings) resolve(p *Problem) (Settings, error) {
 	if err := s.Validate(p); err != nil {
 		return s, err
@@ -93,7 +109,7 @@ func (s Settings) resolve(p *Problem) (Settings, error) {
 	chosen, _, err := s.Choose(p)
 	chosen = chosen.Resolved()
 	if err == nil && (!chosen.Method.Local() || chosen.Method == Exact) { // the others leave hidden labels out
-		chosen.unlabelled = findUnlabelled(p)
+		chosen.unlabelled = instances.FindUnlabelled(p.Model, p.Data)
 	}
 	return chosen, err
 }

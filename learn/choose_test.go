@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
@@ -44,14 +45,14 @@ func TestChoose(t *testing.T) {
 		{"asked", grid(6, 1), Settings{Cut: Cut{Blocks: 4}}, 1, Cut{Blocks: 4}, "asked"},
 		{"asked for several", grid(6, 1), Settings{Together: 2}, 1, Cut{}, "asked"},
 	} {
-		_, largest := blocksNeeded(c.p.Model, c.p.Data, 1)
-		cache := workingBytes(c.p.Model, largest) / c.parts / cacheShare * 1.0001
+		_, largest := cut.Needed(c.p.Model, c.p.Data, 1)
+		cache := cut.Bytes(c.p.Model, largest) / c.parts / cut.CacheShare * 1.0001
 		got, reason, err := c.s.choose(&c.p, cache)
 		if err != nil || got.Method != BBPL || got.Cut != c.want || !strings.Contains(reason, c.reason) {
 			t.Errorf("%s: %s, cut %+v, because %q, error %v; want %+v, because %q", c.name, got.Method, got.Cut, reason, err, c.want, c.reason)
 		}
 	}
-	for want, cut := range map[Cut]Cut{{Kind: cutRanges, Blocks: 20}: {}, {Kind: cutRanges, Blocks: 5}: {Blocks: 5}, {Kind: cutBreadth, Blocks: 20}: {Kind: cutBreadth}, {Rows: 2, Cols: 3}: {Rows: 2, Cols: 3}} {
+	for want, cut := range map[Cut]Cut{{Kind: "range", Blocks: 20}: {}, {Kind: "range", Blocks: 5}: {Blocks: 5}, {Kind: "bfs", Blocks: 20}: {Kind: "bfs"}, {Rows: 2, Cols: 3}: {Rows: 2, Cols: 3}} {
 		for _, m := range []Method{Auto, BBPL} {
 			if got, _, err := (Settings{Method: m, AtOnce: true, Cut: cut}).Choose(&large); got.Method != BBPL || got.Cut != want || err != nil {
 				t.Errorf("at once, %s: %+v became %s with %+v, %v; want %+v", m, cut, got.Method, got.Cut, err, want)
@@ -91,12 +92,12 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 		inlarge  int
 		visitsOf int // of it in a pass, with Pairs
 	}{
-		{Cut{}, [2]string{cutBreadth, cutTiles}, 0, 3, 20, 23},
-		{Cut{Kind: cutRanges}, [2]string{cutRanges, cutRanges}, 0, 3, 20, 23},
-		{Cut{Blocks: 8}, [2]string{cutBreadth, cutBreadth}, 0, 3, 8, 11},
-		{Cut{Kind: cutBreadth, Blocks: 30}, [2]string{cutBreadth, cutBreadth}, 0, 3, 30, 33},
-		{Cut{Kind: cutTiles, Rows: 2, Cols: 3}, [2]string{cutTiles, cutTiles}, 1, 3, 6, 9},
-		{Cut{Kind: cutTiles, Blocks: 4}, [2]string{cutTiles, cutTiles}, 1, 3, 4, 7},
+		{Cut{}, [2]string{"bfs", "tiles"}, 0, 3, 20, 23},
+		{Cut{Kind: "range"}, [2]string{"range", "range"}, 0, 3, 20, 23},
+		{Cut{Blocks: 8}, [2]string{"bfs", "bfs"}, 0, 3, 8, 11},
+		{Cut{Kind: "bfs", Blocks: 30}, [2]string{"bfs", "bfs"}, 0, 3, 30, 33},
+		{Cut{Kind: "tiles", Rows: 2, Cols: 3}, [2]string{"tiles", "tiles"}, 1, 3, 6, 9},
+		{Cut{Kind: "tiles", Blocks: 4}, [2]string{"tiles", "tiles"}, 1, 3, 4, 7},
 	} {
 		cuts, together, err := c.cut.Resolve(p.Model, p.Data)
 		if err != nil || together != 1 {
@@ -118,7 +119,7 @@ func TestSmallNetworksDoNotLimit(t *testing.T) {
 			if l.perPass() != want {
 				t.Errorf("%+v, pairs %v: %d iterations in a pass, want %d", c.cut, pairs, l.perPass(), want)
 			}
-			l.pool.close()
+			l.pool.Close()
 			r := fit(t, p, Settings{Method: BBPL, Cut: c.cut, Pairs: pairs, RelativeTolerance: 1e-9})
 			if d := r.Objective - whole.Objective; r.Status != Converged || !(d < 1e-12*whole.Objective && d > -1e-12*whole.Objective) {
 				t.Errorf("%+v, pairs %v: %s at %v, whole networks at %v", c.cut, pairs, r.Status, r.Objective, whole.Objective)

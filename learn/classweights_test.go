@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -127,12 +128,12 @@ func TestClassWeightsOfBounds(t *testing.T) {
 				continue
 			}
 			e := must(NewEvaluator(p.with(numbers), 1))
-			defer e.l.pool.close()
+			defer e.l.pool.Close()
 			r := settled(t, e, w)
-			if !anyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
+			if !instances.AnyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
 				t.Errorf("%s, %s: L = %.12g, exact %.12g", name, numbers, r.Objective, exact)
 			}
-			if e.l.convex() == anyHidden(p.Data) {
+			if e.l.convex() == instances.AnyHidden(p.Data) {
 				t.Errorf("%s, %s: convex %v", name, numbers, e.l.convex())
 			}
 			if e.l.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {

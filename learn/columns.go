@@ -153,7 +153,7 @@ func (l *learner) addColumns() {
 			lo := i * columnsTogether
 			c.sum(fresh, lo, min(lo+columnsTogether, c.span.Features))
 		}
-		l.pool.run(visit{task: task}, (c.span.Features+columnsTogether-1)/columnsTogether)
+		l.pool.Run(visit{task: task}, (c.span.Features+columnsTogether-1)/columnsTogether)
 		l.fresh[l.entropyAt()] -= simd.Dot(l.model.Weights[l.model.Layout.Node[t].At:][:c.span.Len], fresh)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/runstate"
 )
 
 // course is what every run has: what it is of, and where it stands.
@@ -89,7 +90,7 @@ func (c *course) record(e Event) error {
 const ruleName = "step"
 
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
-func (c *course) state(blocks int, is fingerprint, random []byte, rule any, others []array) (*State, error) {
+func (c *course) state(blocks int, is fingerprint, random []byte, rule any, others []runstate.Array) (*State, error) {
 	s, p := c.settings, &c.progress
 	out := &saved{
 		Format: stateFormat, Random: random,
@@ -102,12 +103,12 @@ func (c *course) state(blocks int, is fingerprint, random []byte, rule any, othe
 	if s.RandomOrder || s.unlabelled != nil {
 		out.Seed = &s.Seed
 	}
-	var arrays []array
+	var arrays []runstate.Array
 	var err error
-	if out.Progress, _, err = encode("", p); err != nil {
+	if out.Progress, _, err = runstate.Encode("", p); err != nil {
 		return nil, err
 	}
-	if out.Rule, arrays, err = encode(ruleName, rule); err != nil {
+	if out.Rule, arrays, err = runstate.Encode(ruleName, rule); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(out)
@@ -118,25 +119,32 @@ func (c *course) state(blocks int, is fingerprint, random []byte, rule any, othe
 }
 
 // allArrays begins the list of the slices of a state with the weights, also the best ones.
-func (c *course) allArrays(others []array) []array {
-	a := []array{{name: "weights", values: c.model.Weights}}
+func (c *course) allArrays(others []runstate.Array) []runstate.Array {
+	a := []runstate.Array{{Name: "weights", Values: c.model.Weights}}
 	if c.best != nil {
-		a = append(a, array{name: "best", values: c.best.Weights})
+		a = append(a, runstate.Array{Name: "best", Values: c.best.Weights})
 	}
 	return append(a, others...)
 }
 
-// restoreProgress takes the progress of a saved state.
-func (c *course) restoreProgress(in *saved) error {
-	return in.Progress.decode("", &c.progress)
+// restoreProgress takes the progress of a saved state of the same run.
+func (c *course) restoreProgress(state *State, blocks int, is fingerprint) (*saved, error) {
+	in, err := state.parse()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.sameRun(in, blocks, is); err != nil {
+		return nil, err
+	}
+	return in, in.Progress.Decode("", &c.progress)
 }
 
 // restoreArrays fills what a rule goes on from, and all slices.
-func (c *course) restoreArrays(in *saved, state *State, rule any, others []array) error {
-	if err := in.Rule.decode(ruleName, rule); err != nil {
+func (c *course) restoreArrays(in *saved, state *State, rule any, others []runstate.Array) error {
+	if err := in.Rule.Decode(ruleName, rule); err != nil {
 		return err
 	}
-	_, arrays, err := encode(ruleName, rule)
+	_, arrays, err := runstate.Encode(ruleName, rule)
 	if err != nil {
 		return err
 	}
@@ -155,7 +163,7 @@ func (c *course) result(status Status) *Result {
 		Objective: p.Objective, GradientNorm: p.GradientNorm, FirstGradientNorm: p.First,
 		Checked: status != Interrupted, Gap: math.NaN(), Suboptimality: math.NaN(), Residual: math.NaN(),
 		AtStart:    status.limited() && c.best == nil && slices.Equal(c.problem.Model.Weights, c.model.Weights),
-		Seeded:     c.settings.unlabelled.types(&c.model.Schema),
+		Seeded:     c.settings.unlabelled.Types(&c.model.Schema),
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}

@@ -6,37 +6,8 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/cut"
 )
-
-// TestCut: 20 blocks while they fit the cache, and more where they do not, of which
-// an iteration then visits as many as make about a 20th of the network.
-func TestCut(t *testing.T) {
-	p := randomProblem(t, 1, problemOptions{rows: 20, cols: 20, states: 3, nodeDim: 2, edgeDim: 2, l2: 1})
-	bytes := workingBytes(p.Model, p.Data[0])
-	// 760 edges: a table and both messages, and indices; 400 nodes: belief and potentials.
-	if want := 760.0*(9*8+2*6*8+24) + 400*(2*3*8+8); bytes != want {
-		t.Errorf("a visit of all works with %v bytes, want %v", bytes, want)
-	}
-	large := randomProblem(t, 1, problemOptions{rows: 150, cols: 150, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	bytes = workingBytes(large.Model, large.Data[0])
-	for _, c := range []struct {
-		parts            float64 // of the network that half the cache holds
-		blocks, together int
-	}{{1, 20, 1}, {20, 20, 1}, {25, 25, 1}, {35, 35, 2}, {64, 64, 4}, {100, 100, 6}} {
-		blocks, together := sizeFor(large.Model, large.Data, bytes/c.parts/cacheShare*1.0001)
-		if blocks != c.blocks || together != c.together {
-			t.Errorf("a cache for 1/%v: %d blocks, %d together; want %d, %d", c.parts, blocks, together, c.blocks, c.together)
-		}
-	}
-	// Blocks of some ten nodes have half of their edges with others.
-	if blocks, together := sizeFor(p.Model, p.Data, workingBytes(p.Model, p.Data[0])/40); blocks != 20 || together != 1 {
-		t.Errorf("a network that would be cut to pieces: %d blocks, %d together", blocks, together)
-	}
-	small := randomProblem(t, 1, problemOptions{rows: 1, cols: 4, states: 2, nodeDim: 1, edgeDim: 1, l2: 1})
-	if blocks, together := sizeFor(small.Model, small.Data, secondLevel()); blocks != 4 || together != 1 {
-		t.Errorf("four nodes: %d blocks, %d together", blocks, together)
-	}
-}
 
 // TestCutErrors: fields that contradict each other are named; rows and columns ask for
 // tiles.
@@ -57,7 +28,7 @@ func TestCutErrors(t *testing.T) {
 		}
 	}
 	cuts, _, err := Cut{Rows: 2, Cols: 3}.Resolve(p.Model, p.Data)
-	if want := (Cut{Kind: cutTiles, Blocks: 6, Rows: 2, Cols: 3}); err != nil || cuts[0] != want {
+	if want := (Cut{Kind: "tiles", Blocks: 6, Rows: 2, Cols: 3}); err != nil || cuts[0] != want {
 		t.Errorf("cut %+v, %v; want %+v", cuts, err, want)
 	}
 	p.Data[0].Rows, p.Data[0].Cols = 0, 0
@@ -91,17 +62,17 @@ func TestCutMixedShapes(t *testing.T) {
 	for _, edges := range []bool{true, false} {
 		p := mixedShapes(t, edges)
 		for _, kib := range []float64{16, 33, 64, 128, 4096} {
-			cuts, together, err := Cut{}.resolve(p.Model, p.Data, kib*1024)
+			cuts, together, err := cut.Cut{}.Resolve(p.Model, p.Data, kib*1024)
 			if err != nil {
 				t.Fatalf("edges %v, %v KiB: %v", edges, kib, err)
 			}
-			if together < 1 || cuts[0].Kind != cutTiles || cuts[1].Rows != cuts[0].Cols || cuts[1].Cols != cuts[0].Rows || cuts[3].Kind != cutBreadth {
+			if together < 1 || cuts[0].Kind != "tiles" || cuts[1].Rows != cuts[0].Cols || cuts[1].Cols != cuts[0].Rows || cuts[3].Kind != "bfs" {
 				t.Errorf("edges %v, %v KiB: cuts %+v, %d together", edges, kib, cuts, together)
 			}
-			at := map[*crf.Instance]Cut{}
+			at := map[*crf.Instance]cut.Cut{}
 			for i, in := range p.Data {
 				at[in] = cuts[i]
-				if cuts[i].Blocks != cuts[0].Blocks || cuts[i].Blocks < defaultBlocks {
+				if cuts[i].Blocks != cuts[0].Blocks || cuts[i].Blocks < cut.Usual {
 					t.Errorf("edges %v, %v KiB: instance %d has %d blocks, the first %d", edges, kib, i, cuts[i].Blocks, cuts[0].Blocks)
 				}
 			}
@@ -113,8 +84,7 @@ func TestCutMixedShapes(t *testing.T) {
 	}
 	// 32 blocks of which the smallest network, with 25 nodes, fills 25.
 	p := mixedShapes(t, true)
-	cut := Cut{Kind: cutBreadth, Blocks: 32}
-	of, blocks, err := cut.Assign(p.Data[5], 1)
+	of, blocks, err := Cut{Kind: "bfs", Blocks: 32}.Assign(p.Data[5], 1)
 	if err != nil || blocks != 32 || slices.Max(of) != 24 {
 		t.Errorf("%d blocks, the last with a node is %d, %v; want 32 and 24", blocks, slices.Max(of), err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -52,7 +54,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 	}
 	s := Settings{Threads: 1, Step: &auto{}}.Resolved()
 	l := must(newLearner(&p, &s))
-	t.Cleanup(l.pool.close)
+	t.Cleanup(l.pool.Close)
 	if l.response == nil || !l.response.damps {
 		t.Fatal("not for damped steps")
 	}
@@ -82,7 +84,7 @@ func upperAt(l *learner, z []float64) float64 {
 		for s := range int32(g.NumNodes()) {
 			a := slices.Clone(theta.Node[theta.NodeAt[s]:][:u.in.States(s)])
 			for _, d := range g.Incoming(s) {
-				addShort(a, lambda[u.net.MessageAt(d):][:len(a)], 1)
+				linear.AddShort(a, lambda[u.net.MessageAt(d):][:len(a)], 1)
 			}
 			f += u.weight * logSum(a, u.net.Counting.Node[s])
 		}
@@ -129,7 +131,7 @@ func TestDampedStep(t *testing.T) {
 		}
 		z = append(z, l.model.Weights...)
 		size := r.size
-		d := &dense{size: size, each: oneThread, damped: l.stepProblem().exact}
+		d := &dense{size: size, each: parallel.Serially, damped: l.stepProblem().exact}
 		d.fresh, d.factor, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
@@ -234,56 +236,6 @@ func TestDampedDeclines(t *testing.T) {
 		s := Settings{Step: &auto{}}.Resolved()
 		if l := must(planLearner(&p, &s)); l.response == nil || l.response.damps {
 			t.Errorf("%s: not declined", name)
-		}
-	}
-}
-
-// TestCoupling: every function of the states of an edge is the sum of its answers and a rest,
-// which has no covariance with functions of one end; S is the identity along √τ.
-func TestCoupling(t *testing.T) {
-	rng := source(4)
-	for _, sizes := range [][2]int{{1, 1}, {2, 2}, {3, 5}, {8, 8}} {
-		var c coupling
-		c.resize(sizes[0], sizes[1])
-		for i := range c.belief {
-			c.belief[i] = math.Exp(2 * rng.NormFloat64())
-		}
-		normalise(c.belief)
-		c.sum()
-		for x, p := range c.sums {
-			c.root[x] = math.Sqrt(p)
-		}
-		if !c.invert(0) {
-			t.Fatalf("%v: no inverse", sizes)
-		}
-		c.divide()
-		k := c.ku + c.kv
-		for n := range c.belief {
-			sums := make([]float64, k)
-			for m, x := range c.rest(n) {
-				sums[m/c.kv] += x
-				sums[c.ku+m%c.kv] += x
-			}
-			for x, sum := range sums {
-				if math.Abs(sum) > 1e-8 {
-					t.Fatalf("%v: the rest of joint state %d has the covariance %v with state %d", sizes, n, sum, x)
-				}
-			}
-			one, answer := make([]float64, len(c.belief)), make([]float64, k)
-			one[n] = 1
-			c.project(answer, one)
-			for x, a := range c.parts[n*k:][:k] {
-				if math.Abs(a-answer[x]) > 1e-8 {
-					t.Fatalf("%v: answers %v and %v to state %d", sizes, a, answer[x], n)
-				}
-			}
-		}
-		s := make([]float64, k*k)
-		c.respond(s)
-		for i := range k {
-			if sum := dotShort(s[i*k:][:c.ku], c.root); i < c.ku && math.Abs(sum-c.root[i]) > 1e-12 {
-				t.Fatalf("%v: S √τ is %v, want %v", sizes, sum, c.root[i])
-			}
 		}
 	}
 }

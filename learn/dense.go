@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -16,7 +18,7 @@ type dense struct {
 	denseState
 	measure           func(dst []float64) error                            // nil: not used
 	damped            func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
-	each              eachThread
+	each              parallel.Loop
 	exact             bool    // it is the Hessian of L
 	convex            bool    // L is
 	free              float64 // work on renewals in any case
@@ -80,7 +82,7 @@ func newDense(p *StepProblem) *dense {
 func (d *dense) take(p *StepProblem) {
 	n := float64(d.size)
 	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
-		d.each = oneThread
+		d.each = parallel.Serially
 	}
 	if d.exact {
 		d.damped = p.exact
@@ -119,7 +121,7 @@ func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool
 	}
 	copy(d.fresh, d.measured)
 	stiffen(d.fresh, d.size, stiffness)
-	if !factorise(d.fresh, d.size, d.each) {
+	if !linear.Factorise(d.fresh, d.size, d.each) {
 		return false
 	}
 	d.factor, d.fresh = d.fresh, d.factor
@@ -141,7 +143,7 @@ func (d *dense) decompose() bool {
 	for share := stiffness; share < 1; share *= stiffening {
 		copy(d.fresh, d.measured)
 		stiffen(d.fresh, d.size, share)
-		if factorise(d.fresh, d.size, d.each) {
+		if linear.Factorise(d.fresh, d.size, d.each) {
 			return true
 		}
 		if !d.convex {
@@ -159,7 +161,7 @@ func (d *dense) decompose() bool {
 		return false
 	}
 	stiffen(d.fresh, d.size, stiffness)
-	return factorise(d.fresh, d.size, d.each)
+	return linear.Factorise(d.fresh, d.size, d.each)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
@@ -170,7 +172,7 @@ func (d *dense) definite() bool {
 	d.spent += d.renewal
 	copy(d.fresh, d.measured)
 	stiffen(d.fresh, d.size, stiffness)
-	return factorise(d.fresh, d.size, d.each)
+	return linear.Factorise(d.fresh, d.size, d.each)
 }
 
 // coupled copies the rows and columns of h [n*n] that are not zero but for the diagonal, and
@@ -269,58 +271,6 @@ func stiffen(h []float64, n int, share float64) {
 			*x = mean
 		}
 	}
-}
-
-// eachThread calls do for all i < n, on any threads.
-type eachThread func(n int, do func(worker, i int))
-
-// oneThread is an eachThread without others.
-func oneThread(n int, do func(worker, i int)) {
-	for i := range n {
-		do(0, i)
-	}
-}
-
-const (
-	// rowsFactored is how many rows of a factor are computed together: many for what threads do
-	// side by side, few beside what only comes one row after another. rowsOfThread of them
-	// take each row above at a time.
-	rowsFactored = 48
-	rowsOfThread = 4
-)
-
-// factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
-// false where h is not positive definite.
-func factorise(h []float64, n int, each eachThread) bool {
-	// solve finds the entries of the rows lo ≤ i < hi of the factor in the columns from to to.
-	solve := func(lo, hi, from, to int) {
-		for j := from; j < to; j++ {
-			other := h[j*n:][:j+1]
-			for i := lo; i < hi; i++ {
-				row := h[i*n:][:n]
-				row[j] = (row[j] - simd.Dot(row[:j], other[:j])) / other[j]
-			}
-		}
-	}
-	for lo := 0; lo < n; lo += rowsFactored {
-		hi := min(n, lo+rowsFactored)
-		if lo > 0 {
-			each((hi-lo+rowsOfThread-1)/rowsOfThread, func(_, part int) {
-				first := lo + part*rowsOfThread
-				solve(first, min(hi, first+rowsOfThread), 0, lo)
-			})
-		}
-		for i := lo; i < hi; i++ {
-			solve(i, i+1, lo, i)
-			row := h[i*n:][:n]
-			pivot := row[i] - simd.Dot(row[:i], row[:i])
-			if !(pivot > 0 && pivot <= math.MaxFloat64) {
-				return false
-			}
-			row[i] = math.Sqrt(pivot)
-		}
-	}
-	return true
 }
 
 // denseMemory lists what newDense and newHessian take.

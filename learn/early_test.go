@@ -107,7 +107,7 @@ func TestMeanOfVisits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			l.pool.close()
+			l.pool.Close()
 			if checked == 0 {
 				t.Errorf("%s, %s: nothing checked", kind, name)
 			}

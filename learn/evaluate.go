@@ -69,4 +69,4 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 }
 
 // Close ends the evaluator's goroutines.
-func (e *Evaluator) Close() { e.l.pool.close() }
+func (e *Evaluator) Close() { e.l.pool.Close() }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
 )
 
 // TestMeasureTimes: every method is timed on problems of all kinds, with counting numbers
@@ -37,9 +38,9 @@ func TestMeasureTimes(t *testing.T) {
 func TestExcerpt(t *testing.T) {
 	for kind, p := range problems(t) {
 		in := p.Data[0]
-		x := must(newExcerpt(in, []int32{5, 9}, 1, func(s int32) bool { return s < 8 }))
-		if want := []int32{1, 4, 5, 6, 8, 9, 10, 13}; !slices.Equal(x.nodes, want) || len(x.edges) != 7 {
-			t.Fatalf("%s: nodes %v with %d edges, want %v with 7", kind, x.nodes, len(x.edges), want)
+		x := must(instances.NewExcerpt(in, []int32{5, 9}, excerptNumbers, func(s int32) bool { return s < 8 }))
+		if want := []int32{1, 4, 5, 6, 8, 9, 10, 13}; !slices.Equal(x.Nodes, want) || len(x.Edges) != 7 {
+			t.Fatalf("%s: nodes %v with %d edges, want %v with 7", kind, x.Nodes, len(x.Edges), want)
 		}
 		same := func(a, b *crf.Features, i, j int) {
 			t.Helper()
@@ -50,19 +51,19 @@ func TestExcerpt(t *testing.T) {
 				t.Errorf("%s: features %v, want %v", kind, y, z)
 			}
 		}
-		for i, s := range x.nodes {
-			a := x.in.NodeType(int32(i))
-			if a != in.NodeType(s) || (x.of[i] == 0) != (s < 8) || x.in.Samples()[0][i] != in.Samples()[0][s] {
+		for i, s := range x.Nodes {
+			a := x.Instance.NodeType(int32(i))
+			if a != in.NodeType(s) || (x.Of[i] == 0) != (s < 8) || x.Instance.Samples()[0][i] != in.Samples()[0][s] {
 				t.Errorf("%s: node %d is not that of the network", kind, s)
 			}
-			same(x.in.NodeFeatures(a), in.NodeFeatures(a), x.in.NodeRow(int32(i)), in.NodeRow(s))
+			same(x.Instance.NodeFeatures(a), in.NodeFeatures(a), x.Instance.NodeRow(int32(i)), in.NodeRow(s))
 		}
-		for i, e := range x.edges {
-			b := x.in.EdgeType(int32(i))
-			if x.nodes[x.in.Graph.U(int32(i))] != in.Graph.U(e) || x.nodes[x.in.Graph.V(int32(i))] != in.Graph.V(e) || b != in.EdgeType(e) {
+		for i, e := range x.Edges {
+			b := x.Instance.EdgeType(int32(i))
+			if x.Nodes[x.Instance.Graph.U(int32(i))] != in.Graph.U(e) || x.Nodes[x.Instance.Graph.V(int32(i))] != in.Graph.V(e) || b != in.EdgeType(e) {
 				t.Errorf("%s: edge %d is not that of the network", kind, e)
 			}
-			same(x.in.EdgeFeatures(b), in.EdgeFeatures(b), x.in.EdgeRow(int32(i)), in.EdgeRow(e))
+			same(x.Instance.EdgeFeatures(b), in.EdgeFeatures(b), x.Instance.EdgeRow(int32(i)), in.EdgeRow(e))
 		}
 	}
 	start, column := []int{0, 2, 2, 3}, []int32{0, 2, 1}
@@ -89,9 +90,9 @@ func TestExcerptIsSmall(t *testing.T) {
 	}
 	s := shape{graph: must(graph.FromEdges(leaves+1, hub, leaf)), schema: crf.Homogeneous(crf.NumberedStates(40), 1, 1)}
 	p := s.build(t, 1)
-	x := must(newExcerpt(p.Data[0], []int32{0, 1, 2}, 2, func(int32) bool { return true }))
-	if n := len(x.edges) * 40 * 40; n > excerptNumbers/2 || n < excerptNumbers/3 {
-		t.Errorf("%d edges in an excerpt for two threads: %d numbers", len(x.edges), n)
+	x := must(instances.NewExcerpt(p.Data[0], []int32{0, 1, 2}, excerptNumbers/2, func(int32) bool { return true }))
+	if n := len(x.Edges) * 40 * 40; n > excerptNumbers/2 || n < excerptNumbers/3 {
+		t.Errorf("%d edges in an excerpt for two threads: %d numbers", len(x.Edges), n)
 	}
 	if sizes, err := Measure(p, Settings{Threads: 2}); err != nil || !(sizes.SecondsPerPass > 0) {
 		t.Errorf("%+v, %v", sizes, err)

@@ -56,7 +56,7 @@ func (e threads) begin() {
 func (threads) forget() {}
 
 func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
-	e.l.pool.run(v, n)
+	e.l.pool.Run(v, n)
 	results, t = e.l.results[:n], tally{converged: true, failed: -1, ended: v.ended()}
 	for i := range results {
 		t.add(i, &results[i])

@@ -27,7 +27,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		if err := p.holdAll(&s); err != nil {
 			return nil, err
 		}
-		p.Model = s.unlabelled.begin(&p, s.Seed)
+		p.Model = s.unlabelled.Begin(p.Model, p.Data, s.Seed)
 	}
 	if s.Method.Local() {
 		return fitLocal(ctx, &p, &s, began)

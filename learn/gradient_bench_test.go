@@ -17,7 +17,7 @@ func BenchmarkGradient(b *testing.B) {
 				s := Settings{Method: BBPL, RelativeTolerance: 1e-300, Assign: tiles(4, 4)}
 				s = s.Resolved()
 				l := must(newLearner(&p, &s))
-				defer l.pool.close()
+				defer l.pool.Close()
 				for l.progress.Check.Active {
 					must(l.checkStep())
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -110,8 +111,8 @@ func (l *learner) sameEverywhere() error {
 	if g.Size() > mostParts {
 		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each", g.Size(), mostParts)
 	}
-	is, start := l.identify(), digest(0)
-	start.addFloats(l.model.Weights)
+	is, start := l.identify(), runstate.Digest(0)
+	start.AddFloats(l.model.Weights)
 	for _, x := range []struct{ what, has string }{
 		{"data", is.Data},
 		{"blocks, whose sizes follow the machine's cache: name them with --blocks", is.Partition},

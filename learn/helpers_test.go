@@ -269,6 +269,6 @@ func blockLearner(t *testing.T, p *Problem) *learner {
 	settings := Settings{Method: BBPL}
 	resolved := settings.Resolved()
 	l := must(newLearner(p, &resolved))
-	t.Cleanup(l.pool.close)
+	t.Cleanup(l.pool.Close)
 	return l
 }

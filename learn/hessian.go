@@ -8,7 +8,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -92,7 +94,7 @@ type hessianWorker struct {
 	active    []int32   // columns of J_s that are not zero
 	isActive  []bool    // [size]
 	feature   []float64
-	coupling  coupling
+	coupling  linear.Coupling
 	node      []float64 // a belief
 	// root [states] is √τ_s, q [states][states] Q of a node, and counts lists its states that count.
 	root, q []float64
@@ -141,10 +143,10 @@ func newHessian(l *learner) *hessian {
 // each calls do for all i < n, on all threads where there are any yet.
 func (l *learner) each(n int, do func(worker, i int)) {
 	if l.pool != nil {
-		l.pool.run(visit{task: do}, n)
+		l.pool.Run(visit{task: do}, n)
 		return
 	}
-	serially(n, do)
+	parallel.Serially(n, do)
 }
 
 // work returns about how many multiplications a measurement takes, in terms of those
@@ -445,7 +447,7 @@ func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
 		b, ku, kv := in.EdgeType(e), in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
 		w.feature = numeric.Resize(w.feature, layout.Edge[b].Features)
 		told = c.readFeatures(w.feature, in.EdgeFeatures(b), in.EdgeRow(e), told)
-		w.coupling.of(told[:ku*kv], ku, kv)
+		w.coupling.Of(told[:ku*kv], ku, kv)
 		told = told[ku*kv:]
 		first := in.Graph.U(e) == n.node
 		w.addAnswers(&layout.Edge[b], first, span.States)
@@ -466,18 +468,18 @@ func (w *hessianWorker) star(belief []float64, count float64) {
 
 // addToStar adds an edge, the one at hand, to the Q of one of its ends.
 func (w *hessianWorker) addToStar(first bool, rho float64) {
-	n, from := w.coupling.ku+w.coupling.kv, 0
+	n, from := w.coupling.KU+w.coupling.KV, 0
 	if !first {
-		from = w.coupling.ku
+		from = w.coupling.KU
 	}
 	k := len(w.root)
 	for x, p := range w.root {
-		if w.coupling.inverse[(from+x)*n+from+x] == 0 { // there is none: the ends count as independent
+		if w.coupling.Inverse[(from+x)*n+from+x] == 0 { // there is none: the ends count as independent
 			w.q[x*k+x] += rho
 			continue
 		}
 		for y, q := range w.root[:x+1] {
-			w.q[x*k+y] += rho * p * q * w.coupling.inverse[(from+x)*n+from+y]
+			w.q[x*k+y] += rho * p * q * w.coupling.Inverse[(from+x)*n+from+y]
 		}
 	}
 }
@@ -491,7 +493,7 @@ func (w *hessianWorker) factorStar(k int, rho float64) {
 			q[i*n+j] = q[x*k+y]
 		}
 	}
-	if !factorise(q, n, oneThread) {
+	if !linear.Factorise(q, n, parallel.Serially) {
 		clear(q)
 		for i := range n {
 			q[i*n+i] = math.Sqrt(rho)
@@ -512,9 +514,9 @@ func (w *hessianWorker) activate(weight, states int) []float64 {
 
 // addAnswers adds the answers to the features of an edge, those at hand, of one end to J_s.
 func (w *hessianWorker) addAnswers(span *crf.Span, first bool, states int) {
-	k, part := w.coupling.ku+w.coupling.kv, w.coupling.parts
+	k, part := w.coupling.KU+w.coupling.KV, w.coupling.Parts
 	if !first {
-		part = part[w.coupling.ku:]
+		part = part[w.coupling.KU:]
 	}
 	for j, x := range w.feature {
 		if x == 0 {
@@ -544,7 +546,7 @@ func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale, rh
 	clear(c.roots[at*c.size : (at+n)*c.size])
 	for _, weight := range w.active {
 		j := w.potential[int(weight)*states:][:states]
-		mean := dotShort(belief, j)
+		mean := linear.DotShort(belief, j)
 		for i, x := range w.counts {
 			sum := math.Sqrt(scale) * w.root[x] * (j[x] - mean)
 			for k, l := range w.q[i*n:][:i] {
@@ -556,14 +558,6 @@ func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale, rh
 	}
 	w.active = w.active[:0]
 	return n
-}
-
-func dotShort(a, b []float64) (sum float64) {
-	b = b[:len(a)]
-	for i, x := range a {
-		sum += x * b[i]
-	}
-	return sum
 }
 
 // flush adds the products of all roots to dst. Parts with long rows come first.
@@ -603,10 +597,10 @@ func (c *hessian) addInteractions(dst []float64, span *crf.Span) {
 	c.l.each(len(c.edges), func(worker, i int) {
 		e, w := &c.edges[i], &c.workers[worker]
 		belief := c.readFeatures(c.features[i*span.Features:][:span.Features], e.in.EdgeFeatures(e.in.EdgeType(e.edge)), e.in.EdgeRow(e.edge), e.told)
-		w.coupling.of(belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
+		w.coupling.Of(belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
 		for x := range span.States {
 			row := c.rests[i*n+x*span.States:][:span.States]
-			for y, rest := range w.coupling.rest(x) {
+			for y, rest := range w.coupling.Rest(x) {
 				row[y] = e.scale * rest
 			}
 		}

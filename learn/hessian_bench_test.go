@@ -3,6 +3,8 @@ package learn
 import (
 	"fmt"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/linear"
 )
 
 // BenchmarkHessian renews the Hessian of grids of 8 states: its measurement and its factor.
@@ -21,7 +23,7 @@ func BenchmarkHessian(b *testing.B) {
 						b.Fatal(err)
 					}
 					stiffen(dst, n, stiffness)
-					if !factorise(dst, n, e.l.each) {
+					if !linear.Factorise(dst, n, e.l.each) {
 						b.Fatal("no factor")
 					}
 				}

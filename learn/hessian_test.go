@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/linear"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -200,7 +202,7 @@ func TestHessianOfThreads(t *testing.T) {
 				}
 			}
 			dst := slices.Clone(h)
-			if stiffen(h, n, stiffness); !factorise(h, n, e.l.each) {
+			if stiffen(h, n, stiffness); !linear.Factorise(h, n, e.l.each) {
 				t.Fatalf("%s: the Hessian is not positive definite", name)
 			}
 			dst = append(dst, h...)
@@ -229,7 +231,7 @@ func TestDenseSolve(t *testing.T) {
 		h[i*n+i] += 0.1
 	}
 	d := &dense{size: n, denseState: denseState{factor: slices.Clone(h)}}
-	if !factorise(d.factor, n, oneThread) {
+	if !linear.Factorise(d.factor, n, parallel.Serially) {
 		t.Fatal("not factorised")
 	}
 	want, g := make([]float64, n), make([]float64, n)
@@ -248,7 +250,7 @@ func TestDenseSolve(t *testing.T) {
 		}
 	}
 	h[n+1] = -1
-	if factorise(h, n, oneThread) {
+	if linear.Factorise(h, n, parallel.Serially) {
 		t.Error("a matrix that is not positive definite was factorised")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -71,9 +72,8 @@ func (c *hessian) deal() {
 	c.lo = min(c.lo, c.hi) // where there are none
 }
 
-// draw chooses the sample: elements whose beliefs of the moment are less sure, and those
-// with features that few have, are drawn more often, and count less. Most of a model that
-// is sure of itself has no covariance worth the work.
+// draw chooses the sample: elements whose beliefs of the moment are less sure, and those with features that few have,
+// are drawn more often, and count less. Most of a model that is sure of itself has no covariance worth the work.
 func (c *hessian) draw() {
 	layout := &c.l.model.Layout
 	if c.leverage == nil {
@@ -191,8 +191,7 @@ func (c *hessian) pick(rng *rand.Rand, wanted, t int, nodes bool) {
 	}
 }
 
-// takeAt draws the elements at some points of the sum of what all tell, which is before at the
-// first element.
+// takeAt draws the elements at some points of the sum of what all tell, which is before at the first element.
 func (s *hessianSample) takeAt(nodes bool, points []float64, before, floor, stretch float64) {
 	count, total := 0.0, 0.0
 	s.each(nodes, func(at int, i int32) {
@@ -221,8 +220,7 @@ func (s *hessianSample) take(nodes bool, i int32, scale float64) {
 	}
 }
 
-// each calls do for all nodes of the blocks, or for their edges, where those between two blocks are
-// of the first.
+// each calls do for all nodes of the blocks, or for their edges, where those between two blocks are of the first.
 func (s *hessianSample) each(nodes bool, do func(at int, i int32)) {
 	at := 0
 	for _, x := range s.blocks {
@@ -246,9 +244,8 @@ func (s *hessianSample) each(nodes bool, do func(at int, i int32)) {
 	}
 }
 
-// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they
-// are, the probability of all states of a node but one, or of the end of an edge that is
-// surer.
+// tell finds what all nodes (or edges) of type t tell: their leverage times how unsure they are, the probability of
+// all states of a node but one, or of the end of an edge that is surer.
 func (c *hessian) tell(w *hessianWorker, s *hessianSample, t int, nodes bool) {
 	in := s.u.in
 	s.tells, s.count, s.total = s.tells[:0], 0, 0
@@ -302,4 +299,66 @@ func (c *hessian) doubt(w *hessianWorker, u *unit, i int32) float32 {
 	u.net.Belief(w.node, u.state, i)
 	c.mixNode(w.node, u.in, i)
 	return max(0, float32(1-slices.Max(w.node)))
+}
+
+// leverage tells, for an element (a node or an edge) of a type, how much of what the data
+// know of any one feature it has:
+//
+//	Σ_j x_j² / Σ_{elements of the type} x_j²
+//
+// A sample drawn without regard to it misses features that few elements have, and a
+// Hessian measured on it would have no curvature for their weights.
+type leverage struct {
+	nodes, edges [][]float64 // [type][feature] 1 / Σ x_j², or 0
+}
+
+// newLeverage sums the squares of the features of all free units.
+func newLeverage(l *learner) *leverage {
+	v := &leverage{}
+	ones := func(int32) float64 { return 1 }
+	sums := func(spans []crf.Span, node bool) (all [][]float64) {
+		for t, span := range spans {
+			squares := l.adder().sumOver(l.problem.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
+				addMoments(sum, true, l.problem.Data[i], r, node, t, ones)
+			})
+			for j, x := range squares {
+				if x > 0 {
+					squares[j] = 1 / x
+				}
+			}
+			all = append(all, squares)
+		}
+		return all
+	}
+	v.nodes, v.edges = sums(l.model.Layout.Node, true), sums(l.model.Layout.Edge, false)
+	return v
+}
+
+// of returns the leverage of rows of features of a type in an instance, for one goroutine.
+func (v *leverage) of(in *crf.Instance, t int, nodes bool) func(row int) float64 {
+	if nodes {
+		return leverageOf(in.NodeFeatures(t), v.nodes[t])
+	}
+	return leverageOf(in.EdgeFeatures(t), v.edges[t])
+}
+
+func leverageOf(f *crf.Features, inverse []float64) func(row int) float64 {
+	of := func(x []float64) (sum float64) {
+		for j, x := range x {
+			sum += x * x * inverse[j]
+		}
+		return sum
+	}
+	if data := f.Data(); data.Book != nil {
+		each := make([]float64, ground.Tables(f))
+		for c := range each {
+			each[c] = of(data.Book[c*data.Dim:][:data.Dim])
+		}
+		return func(row int) float64 { return each[data.Bins[row]] }
+	}
+	x, read := make([]float64, len(inverse)), f.Reader()
+	return func(row int) float64 {
+		read(x, row)
+		return of(x)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
 )
 
 // topics draws a problem of hidden classes: in each instance a node without a label decides
@@ -145,8 +146,8 @@ func TestWhatIsInterchangeable(t *testing.T) {
 	topic := func(change func(p *Problem)) []string {
 		p := topics(1, 4, 3, 6, 5, 1)
 		change(&p)
-		u := findUnlabelled(&p)
-		return u.types(&p.Model.Schema)
+		u := instances.FindUnlabelled(p.Model, p.Data)
+		return u.Types(&p.Model.Schema)
 	}
 	relabel := func(p *Problem, label func(s int, y int32) int32) {
 		for i, in := range p.Data {
@@ -203,7 +204,7 @@ func TestStartScale(t *testing.T) {
 				}
 			}
 		}
-		u := findUnlabelled(&p)
+		u := instances.FindUnlabelled(p.Model, p.Data)
 		if u == nil {
 			if schema := &p.Model.Schema; schema.NodeStates(len(schema.NodeTypes)-1) > 2 {
 				t.Errorf("%s: no state is interchangeable", name)
@@ -221,7 +222,11 @@ func TestStartScale(t *testing.T) {
 				largest[at+j*span.States] = max(largest[at+j*span.States], math.Abs(x))
 			}
 		}
-		drawn := func(in *crf.Instance, s int32, x int) bool { return u.of(in, s) != nil && u.of(in, s)[x] }
+		drawn := func(in *crf.Instance, s int32, x int) bool {
+			of := u[in.NodeType(s)]
+			states := of[min(in.NodeRow(s), len(of)-1)]
+			return states != nil && states[x]
+		}
 		for _, in := range p.Data {
 			for s := range int32(in.Graph.NumNodes()) {
 				for x := range in.States(s) {
@@ -241,12 +246,12 @@ func TestStartScale(t *testing.T) {
 				}
 			}
 		}
-		weights, rng := u.begin(&p, 5).Weights, rand.New(rand.NewPCG(5, 0x6869646465))
+		weights, rng := u.Begin(p.Model, p.Data, 5).Weights, rand.New(rand.NewPCG(5, 0x6869646465))
 		for _, span := range allSpans(layout) {
 			for i := span.At; i < span.At+span.Len; i++ {
 				want := 0.0
 				if largest[i] > 0 {
-					want = startScale * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))
+					want = 0.1 * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))
 				}
 				if weights[i] != want {
 					t.Fatalf("%s: weight %s begins with %v, want %v by its largest feature, %v", name, p.Model.WeightName(i), weights[i], want, largest[i])

@@ -145,8 +145,9 @@ func TestJoinedLocal(t *testing.T) {
 		evaluate := func(p Problem) (value float64, gradient []float64, networks int) {
 			s := must(Settings{Method: method, Threads: 2}.resolve(&p))
 			l := must(newLocalLearner(&p, &s))
-			defer l.pool.close()
-			return l.evaluate(), l.trialSlope, len(l.problem.Data)
+			defer l.objective.Close()
+			gradient = make([]float64, len(l.model.Weights))
+			return l.objective.Evaluate(gradient, l.model.Weights), gradient, len(l.problem.Data)
 		}
 		got, slope, networks := evaluate(p)
 		if networks > 8 {

@@ -3,6 +3,7 @@ package learn
 import (
 	"math"
 
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -22,7 +23,7 @@ import (
 // check has found: what the visits of single blocks have done is one step to be judged.
 type joint struct {
 	jointState
-	curvature *quasiNewton
+	curvature *lbfgs.Curvature
 
 	// step finds a damped step of weights and messages, and the gradient that it is for, and
 	// begins its line; nil: there are none.
@@ -87,7 +88,7 @@ const (
 	stillToCome = 3
 )
 
-func newJoint(size int, curvature *quasiNewton) *joint {
+func newJoint(size int, curvature *lbfgs.Curvature) *joint {
 	j := &joint{curvature: curvature}
 	for _, x := range []*[]float64{&j.origin, &j.first, &j.direction, &j.lowest} {
 		*x = make([]float64, size)
@@ -161,7 +162,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) 
 // falls tells, by the slope here, where F tells no more: where it is negative F has fallen, and
 // where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
 func (j *joint) falls(gradient []float64) bool {
-	return -simd.Dot(gradient, j.direction) <= -flatEnough*j.slope
+	return -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 }
 
 // mayFall reports that sweeps have not told yet whether L, which lies between F − gap and F, has fallen by
@@ -268,7 +269,7 @@ func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
 	}
 	if next < smallestAlpha {
 		next = 0
-		j.curvature.reset(1)
+		j.curvature.Reset(1)
 	}
 	if j.keep != nil {
 		j.restore()
@@ -281,18 +282,18 @@ func (j *joint) remember(theta, gradient []float64) {
 	if j.alpha == 0 || j.slope == 0 {
 		return // no step, or the line from the start: no gradient is known there
 	}
-	ds, dy := j.curvature.next()
+	ds, dy := j.curvature.Next()
 	for i, g := range gradient {
 		ds[i], dy[i] = theta[i]-j.origin[i], g-j.first[i]
 	}
-	j.curvature.store()
+	j.curvature.Store()
 }
 
 // leave takes a new line from theta, the origin.
 func (j *joint) leave(theta, gradient []float64) float64 {
 	copy(j.origin, theta)
 	copy(j.first, gradient)
-	j.curvature.direct(j.direction, gradient)
+	j.curvature.Direct(j.direction, gradient)
 	j.slope = -simd.Dot(gradient, j.direction)
 	j.alpha = 0
 	if j.both = false; j.lean != nil && j.held >= j.patience {

@@ -13,6 +13,9 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
@@ -62,11 +65,11 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom   pace
 	paced      bool
-	checkBegan float64   // seconds of the run when the pass at work of a check began; NaN: not here
-	checkPass  float64   // seconds that the last one with sweeps has taken
-	recalled   bool      // the values are those of the start's check: see recall
-	lanczos    *lanczos  // nil: no saddle is looked for
-	apart      []float64 // [weights] the direction in which that begins; nil: the objective is convex
+	checkBegan float64        // seconds of the run when the pass at work of a check began; NaN: not here
+	checkPass  float64        // seconds that the last one with sweeps has taken
+	recalled   bool           // the values are those of the start's check: see recall
+	lanczos    *lbfgs.Lanczos // nil: no saddle is looked for
+	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
 	hessian  *hessian  // nil: none is measured
@@ -74,7 +77,7 @@ type learner struct {
 
 	executor   executor
 	generation int // of the files of the last state's parts: see stateparts.go
-	pool       *pool[visit]
+	pool       *parallel.Pool[visit]
 	workers    []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
@@ -148,7 +151,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 // allocate takes the memory of the run, and fills it as runs begin.
 func (l *learner) allocate() (err error) {
 	s := l.settings
-	l.pool = newPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	l.pool = parallel.NewPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
 	l.executor = threads{l}
 	if l.settings.size() > 1 && l.dealt() {
 		l.executor = newRanks(l, l.settings.Group)
@@ -325,7 +328,7 @@ func (l *learner) roomMemory(m *Memory) {
 	if l.recovering != nil && !l.convex() {
 		vectors++ // apart
 	}
-	if anyHidden(l.problem.Data) {
+	if instances.AnyHidden(l.problem.Data) {
 		vectors++ // of magnitude, for a moment
 	}
 	if !l.ownReference() {

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/instances"
 )
 
 // enumerable are problems of all kinds that are small enough for the oracle.
@@ -34,7 +35,7 @@ func enumerable(t *testing.T) map[string]Problem {
 // L-BFGS ends, by enumeration of all joint states; the same bits for any threads.
 func TestLikelihoodByEnumeration(t *testing.T) {
 	for name, p := range enumerable(t) {
-		hidden := anyHidden(p.Data)
+		hidden := instances.AnyHidden(p.Data)
 		for seed, scale := range []float64{0, 0.3, 2} {
 			w := p.randomWeights(uint64(seed), scale)
 			value, gradient := localAt(p, Exact, 1, w)

@@ -2,66 +2,38 @@ package learn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/exact"
+	"github.com/blockbp/blockbp/internal/covariance"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/local"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective of
-// local terms, or the likelihood,
-//
-//	L(θ̃) = (1/N) Σ_n terms of sample n + (l2/2)‖θ̃‖²,
-//
-// which has its exact gradient at the price of one pass over the data, without
-// messages, and is convex unless the likelihood sums over missing labels. So there are no blocks, nothing is stale, and no check is
-// needed. An iteration is one step of the weights; a pass is one evaluation of
-// objective and gradient.
+// localLearner is a run of limited-memory BFGS (Nocedal 1980) on an objective that has its exact gradient at the
+// price of one pass over the data, without messages. So there are no blocks, nothing is stale, and no check is
+// needed. An iteration is one step of the weights; a pass is one evaluation of objective and gradient.
 type localLearner struct {
-	course           // with the weights θ of the last iteration
-	total    float64 // N, the sum of the samples' weights
-	rounding float64 // gradient norm below which there is nothing but rounding
-
-	value      float64   // L at the weights of the last iteration
-	gradient   []float64 // [weights] ∇L there
-	direction  []float64
-	trial      *crf.Model // weights to evaluate
-	trialSlope []float64  // [weights] ∇L at the trial weights
-	curvature  *quasiNewton
-	lanczos    *lanczos
-
-	plans   map[*crf.Instance]*exact.Plan // of Exact
-	terms   map[*crf.Instance][]weightedLabels
-	whole   map[*graph.Graph]*partition.Partition
-	pool    *pool[[]*crf.Instance]
-	workers []ground.LocalObjective
-	parts   []localPart // [instances of a chunk]
+	course    // with the weights θ of the last iteration
+	objective local.Objective
+	steps     *lbfgs.Minimiser // of the same weights
+	rounding  float64          // gradient norm below which there is nothing but rounding
 }
-
-// localPart is what one instance adds to objective and gradient.
-type localPart struct {
-	value    float64
-	gradient []float64
-}
-
-// instancesPerChunk bounds how many instances' gradients are kept before they are
-// added up, in the order of the instances, whatever thread computed them.
-const instancesPerChunk = 16
 
 func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*Result, error) {
 	l, err := newLocalLearner(p, s)
 	if err != nil {
 		return nil, err
 	}
-	defer l.pool.close()
+	defer l.objective.Close()
 	if s.Resume != nil {
 		if err := l.restore(s.Resume); err != nil {
 			return nil, err
@@ -71,8 +43,7 @@ func fitLocal(ctx context.Context, p *Problem, s *Settings, began time.Time) (*R
 	return l.run(ctx, began)
 }
 
-// newLocalLearner makes a run. More memory than the settings allow is a *MemoryError,
-// before any of it is taken.
+// newLocalLearner makes a run. More memory than the settings allow is a *MemoryError, before any of it is taken.
 func newLocalLearner(p *Problem, s *Settings) (*localLearner, error) {
 	l, err := planLocal(p, s)
 	if err != nil {
@@ -93,42 +64,21 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 		return nil, err
 	}
 	p = p.joined(s)
-	l = &localLearner{course: planCourse(p, s), total: totalWeight(p.given().Data), parts: make([]localPart, min(instancesPerChunk, len(p.Data)))}
-	if s.Method == Exact {
-		l.plans, err = planLikelihood(p.Data)
-	}
-	return l, err
+	l = &localLearner{course: planCourse(p, s), objective: local.Objective{
+		Kind: local.Kind(s.Method), Model: p.Model, Data: p.Data, ClassWeights: p.ClassWeights, L2: p.L2,
+		Total: totalWeight(p.given().Data),
+	}}
+	return l, l.objective.Plan(math.Inf(1))
 }
 
 // allocate takes the memory of the run.
 func (l *localLearner) allocate() {
-	p, s, size := l.problem, l.settings, l.model.Layout.Size
 	l.course.allocate()
-	l.trial, l.gradient, l.direction, l.trialSlope = p.Model.Clone(), make([]float64, size), make([]float64, size), make([]float64, size)
-	l.whole = map[*graph.Graph]*partition.Partition{}
-	l.curvature = newQuasiNewton(size, func(dst, g []float64) { copy(dst, g) })
-	l.lanczos = newLanczos(l.curvature)
-	for i := range l.parts {
-		l.parts[i].gradient = make([]float64, size)
-	}
-	for _, in := range p.Data {
-		if l.whole[in.Graph] == nil {
-			l.whole[in.Graph] = partition.Whole(in.Graph)
-		}
-	}
-	if s.Method == Exact {
-		l.terms = map[*crf.Instance][]weightedLabels{}
-		for _, in := range p.Data {
-			l.terms[in] = p.terms(in)
-		}
-	}
-	for range s.Threads {
-		l.workers = append(l.workers, l.objective())
-	}
-	sums := labelSums{model: l.model, problem: p, total: l.total, adder: adder{each: serially}, adjoints: []*ground.Adjoint{{}}}
+	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
+	sums := labelSums{model: l.model, problem: l.problem, total: l.objective.Total, adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
-	l.pool = newPool(s.Threads, l.evaluateInstance) // last: its goroutines run until it is closed
+	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
 }
 
 // memory lists what allocate and evaluate take.
@@ -136,9 +86,10 @@ func (l *localLearner) memory() *Memory {
 	p, s, size := l.problem, l.settings, l.model.Layout.Size
 	m := &Memory{}
 	l.course.memory(m)
-	const vectors = 5 // trial, gradient, direction, trialSlope and statistics
-	m.Add("gradients", float64(vectors+len(l.parts))*doubleBytes*float64(size), "%d vectors of %d weights × 8 bytes", vectors+len(l.parts), size)
-	quasiNewtonMemory(m, float64(size), min(s.MaxPasses, s.mostIterations()))
+	together := l.objective.Together()
+	vectors := 5 + together // weights to evaluate and the gradient there, gradient, direction and statistics
+	m.Add("gradients", float64(vectors)*doubleBytes*float64(size), "%d vectors of %d weights × 8 bytes", vectors, size)
+	m.addPairs(float64(size), min(s.MaxPasses, s.mostIterations()))
 	scratch, lists := 0.0, 0.0
 	seen := map[*graph.Graph]bool{}
 	for _, in := range p.Data {
@@ -147,15 +98,11 @@ func (l *localLearner) memory() *Memory {
 			// Of, Nodes, Order and InStart, Edges, and In, InEdge and InSource of both directions.
 			seen[in.Graph], lists = true, lists+indexBytes*(4*nodes+7*edges)
 		}
-		if plan := l.plans[in]; plan != nil {
-			scratch = max(scratch, likelihoodBytes(p, in, plan))
-		} else {
-			scratch = max(scratch, ground.LocalBytes(&p.Model.Layout, in, s.Method == Piecewise))
-		}
+		scratch = max(scratch, l.objective.Bytes(in))
 	}
 	p.joinedMemory(m)
 	m.Add("blocks and indices", lists, "lists of nodes and edges of %d graphs", len(seen))
-	threads := float64(min(s.Threads, len(l.parts)))
+	threads := float64(min(s.Threads, together))
 	name := "potentials"
 	if s.Method == Exact {
 		name = "tables of elimination"
@@ -164,61 +111,18 @@ func (l *localLearner) memory() *Memory {
 	return m
 }
 
-// objective returns the objective of the method, with scratch for one goroutine.
-func (l *localLearner) objective() ground.LocalObjective {
-	switch l.settings.Method {
-	case Exact:
-		return &exactLikelihood{plans: l.plans, terms: l.terms}
-	case Piecewise:
-		return &ground.Piecewise{ClassWeights: l.problem.ClassWeights}
-	}
-	return &ground.PseudoLikelihood{ClassWeights: l.problem.ClassWeights}
+// take notes where the steps have led.
+func (l *localLearner) take() {
+	p, s := &l.progress, l.steps
+	p.Objective, p.GradientNorm = s.Value, math.Sqrt(simd.Dot(s.Gradient, s.Gradient))
+	p.Passes, p.GradientPasses = s.Evaluations, s.Evaluations
 }
-
-// evaluateInstance is the part of an evaluation that one goroutine does.
-func (l *localLearner) evaluateInstance(chunk *[]*crf.Instance, worker, i int) {
-	in := (*chunk)[i]
-	part := &l.parts[i]
-	clear(part.gradient)
-	part.value = l.workers[worker].Add(part.gradient, l.trial, in, &l.whole[in.Graph].Blocks[0], in.Weight()/l.total)
-}
-
-// evaluate returns L at the trial weights, and its gradient in l.trialSlope.
-func (l *localLearner) evaluate() (value float64) {
-	l.trial.Layout.Symmetrise(l.trial.Weights) // without what rounding has left
-	for i, w := range l.trial.Weights {
-		value += l.problem.L2 / 2 * w * w
-		l.trialSlope[i] = l.problem.L2 * w
-	}
-	for chunk := range slices.Chunk(l.problem.Data, len(l.parts)) {
-		l.pool.run(chunk, len(chunk))
-		for i := range chunk {
-			value += l.parts[i].value
-			addTo(l.trialSlope, l.parts[i].gradient)
-		}
-	}
-	l.trial.Layout.Symmetrise(l.trialSlope)
-	l.progress.Passes++
-	l.progress.GradientPasses++
-	return value
-}
-
-// accept makes the trial weights those of the run.
-func (l *localLearner) accept(value float64) {
-	l.value = value
-	copy(l.model.Weights, l.trial.Weights)
-	copy(l.gradient, l.trialSlope)
-	l.progress.Objective, l.progress.GradientNorm = value, math.Sqrt(simd.Dot(l.gradient, l.gradient))
-}
-
-// errStopped says that a line search was given up because the run has to end.
-var errStopped = errors.New("learn: stopped")
 
 // run counts the seconds since started.
 func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, error) {
-	before := l.progress.Seconds
-	clock := func() { l.progress.Seconds = before + time.Since(started).Seconds() }
-	if l.progress.Passes == 0 {
+	p, before := &l.progress, l.progress.Seconds
+	clock := func() { p.Seconds = before + time.Since(started).Seconds() }
+	if p.Passes == 0 {
 		if err := l.begin(); err != nil {
 			return nil, err
 		}
@@ -238,25 +142,26 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			}
 			nextCheckpoint = time.Now().Add(l.settings.checkpointPause(time.Since(now)))
 		}
-		passes := l.progress.Passes
-		step, err := l.iterate(ctx)
+		step, err := l.steps.Step(ctx)
+		before := p.Objective
+		l.take()
 		clock()
 		switch {
-		case errors.Is(err, errStopped):
-			l.progress.Passes, l.progress.GradientPasses = passes, passes // the state is that of the last iteration
-			l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
-			return l.finish()
 		case err != nil:
-			return nil, err
+			p.Status, p.Reason = Interrupted, "interrupted"
+			return l.finish()
 		case step == 0:
-			l.progress.Status = ObjectiveFlat
-			l.progress.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", l.value)
-			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(l.value)); sub > gap {
-				l.progress.Reason += "; " + tooFar(sub, gap, l.progress.GradientNorm, l.problem.L2, l.rounding)
+			p.Status = ObjectiveFlat
+			p.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", p.Objective)
+			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective)); sub > gap {
+				p.Reason += "; " + tooFar(sub, gap, p.GradientNorm, l.problem.L2, l.rounding)
 			}
 			return l.finish()
 		}
-		event := Event{Iteration: l.progress.Iterations, Instance: -1, Block: -1, Step: step, Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality(), Residual: math.NaN()}
+		p.Change, p.LastObjective = math.Abs(p.Objective-before), p.Objective
+		p.Iterations++
+		event := Event{Iteration: p.Iterations, Instance: -1, Block: -1, Step: step, Residual: math.NaN()}
+		event.Objective, event.GradientNorm, event.Suboptimality = p.Objective, p.GradientNorm, l.suboptimality()
 		if err := l.course.evaluate(&event); err != nil {
 			return nil, err
 		}
@@ -269,41 +174,44 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 
 // begin evaluates at the weights of the start.
 func (l *localLearner) begin() error {
-	value := l.evaluate()
-	l.accept(value)
-	l.progress.First, l.progress.FirstObjective, l.progress.LastObjective = l.progress.GradientNorm, value, value
+	p := &l.progress
+	l.steps.Begin()
+	l.take()
+	value := p.Objective
+	p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, value, value
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are too large, or a label is forbidden", value)}
 	}
-	if !(l.progress.First <= math.MaxFloat64) {
-		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", l.progress.First)}
+	if !(p.First <= math.MaxFloat64) {
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", p.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality()})
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality()})
 }
 
 // ended reports whether the run is over, and sets why.
 func (l *localLearner) ended(ctx context.Context) bool {
-	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*l.progress.First, l.rounding)
-	sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(l.progress.Objective))
-	rests := l.progress.GradientNorm <= l.rounding
+	p := &l.progress
+	tolerance := max(l.settings.GradientTolerance, l.settings.RelativeTolerance*p.First, l.rounding)
+	sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective))
+	rests := p.GradientNorm <= l.rounding
 	switch {
-	case l.progress.GradientNorm <= tolerance && l.progress.GradientNorm <= math.MaxFloat64 && (!(sub > gap) || rests):
-		l.progress.Status, l.progress.Reason = stationary(l.convex()), fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, tolerance)
+	case p.GradientNorm <= tolerance && p.GradientNorm <= math.MaxFloat64 && (!(sub > gap) || rests):
+		p.Status, p.Reason = stationary(l.convex()), fmt.Sprintf("gradient norm %.3g ≤ %.3g", p.GradientNorm, tolerance)
 		switch {
 		case sub <= gap:
-			l.progress.Reason += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, gap)
+			p.Reason += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, gap)
 		case sub > gap: // rounding leaves no smaller gradient
-			l.progress.Status = ObjectiveFlat
-			l.progress.Reason += fmt.Sprintf("; %s", tooFar(sub, gap, l.progress.GradientNorm, l.problem.L2, l.rounding))
+			p.Status = ObjectiveFlat
+			p.Reason += fmt.Sprintf("; %s", tooFar(sub, gap, p.GradientNorm, l.problem.L2, l.rounding))
 		case l.convex():
-			l.progress.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
+			p.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
 		}
 	case ctx.Err() != nil:
-		l.progress.Status, l.progress.Reason = Interrupted, "interrupted"
+		p.Status, p.Reason = Interrupted, "interrupted"
 	default:
-		l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, 0)
+		p.Status, p.Reason = l.settings.limitReached(p, 0)
 	}
-	return l.progress.Status != ""
+	return p.Status != ""
 }
 
 // suboptimality returns how far above the smallest objective the weights are at most, as the
@@ -316,44 +224,25 @@ func (l *localLearner) suboptimality() float64 {
 	return l.progress.GradientNorm*l.progress.GradientNorm/(2*l2) + roundingShare*math.Abs(l.progress.Objective)
 }
 
-// iterate makes one step of L-BFGS and returns its length along the direction, 0
-// where no step makes the objective smaller.
-func (l *localLearner) iterate(ctx context.Context) (step float64, err error) {
-	l.curvature.direct(l.direction, l.gradient)
-	first := 1.0
-	if l.curvature.pairs == 0 {
-		first = min(1, 1/math.Sqrt(simd.Dot(l.gradient, l.gradient))) // no scale is known yet: a step of length 1
+// leaveSaddle looks for a saddle where a stationary point is about to be claimed. It
+// reports whether the weights have left it.
+func (l *localLearner) leaveSaddle(ctx context.Context) (left bool) {
+	p := &l.progress
+	if p.Status != StationaryPoint {
+		return false
 	}
-	search := lineSearch{value: l.value, slope: -simd.Dot(l.direction, l.gradient)}
-	search.along = func(t float64) (value, slope float64, err error) {
-		if ctx.Err() != nil {
-			return 0, 0, errStopped
+	if l.steps.Saddle.Due(l.steps.Value) {
+		var err error
+		left, err = l.steps.Leave(ctx, randomStatistics(l.model, l.problem.Data))
+		if l.take(); err != nil {
+			p.Status, p.Reason = Interrupted, "interrupted"
+			return false
 		}
-		for i, d := range l.direction {
-			l.trial.Weights[i] = l.model.Weights[i] - t*d
-		}
-		value = l.evaluate()
-		return value, -simd.Dot(l.direction, l.trialSlope), nil
 	}
-	step, value, err := search.run(first)
-	switch {
-	case err != nil:
-		return 0, err
-	case step == 0 && l.curvature.pairs > 0:
-		l.curvature.reset(1) // what was learned of the curvature may be at fault
-		return l.iterate(ctx)
-	case step == 0:
-		return 0, nil
+	if !left {
+		p.Reason += l.steps.Saddle.Text()
 	}
-	s, y := l.curvature.next()
-	for i, w := range l.trial.Weights {
-		s[i], y[i] = w-l.model.Weights[i], l.trialSlope[i]-l.gradient[i]
-	}
-	l.curvature.store()
-	l.progress.Change, l.progress.LastObjective = math.Abs(value-l.value), value
-	l.accept(value)
-	l.progress.Iterations++
-	return step, nil
+	return left
 }
 
 // finish makes the result and saves the state.
@@ -362,19 +251,115 @@ func (l *localLearner) finish() (*Result, error) {
 		return nil, err
 	}
 	r := l.result(l.progress.Status)
-	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.gradient, 0, true, l.stateBytes()
+	r.Gradient, r.Residual, r.InferenceConverged, r.StateBytes = l.steps.Gradient, 0, true, l.stateBytes()
 	r.Convex, r.Suboptimality = l.convex(), l.suboptimality()
 	return r, nil
 }
 
-// convex reports whether the objective is: the methods without a likelihood leave terms of
-// missing labels out.
+// convex reports whether the objective is: the methods without a likelihood leave terms of missing labels out.
 func (l *localLearner) convex() bool {
-	return l.settings.Method != Exact || !anyHidden(l.problem.Data)
+	return l.settings.Method != Exact || !instances.AnyHidden(l.problem.Data)
 }
 
 // stateBytes is the memory of the optimiser and of the gradients.
 func (l *localLearner) stateBytes() int64 {
-	vectors := len(l.parts) + 4 + 2*pairsKept
+	vectors := l.objective.Together() + 4 + 2*lbfgs.Kept
 	return int64(8 * vectors * l.model.Layout.Size)
 }
+
+// checkpoint saves the state of the last iteration.
+func (l *localLearner) checkpoint() error {
+	if l.settings.Checkpoint == nil {
+		return nil
+	}
+	state, err := l.state(1, l.identify(), nil, l.steps.State(), l.arrays())
+	if err != nil {
+		return err
+	}
+	return l.settings.Checkpoint(state)
+}
+
+func (l *localLearner) arrays() []runstate.Array {
+	return []runstate.Array{{Name: "gradient", Values: l.steps.Gradient}}
+}
+
+// restore puts a saved state in the place of the fresh one.
+func (l *localLearner) restore(state *State) error {
+	in, err := l.restoreProgress(state, 1, l.identify())
+	if err != nil {
+		return err
+	}
+	if l.progress.Iterations < 0 || !(l.progress.Passes >= 1) {
+		return runstate.Errorf("%d iterations and %v passes: the file is damaged", l.progress.Iterations, l.progress.Passes)
+	}
+	if err := l.restoreArrays(in, state, l.steps.State(), l.arrays()); err != nil {
+		return err
+	}
+	l.steps.Value, l.steps.Evaluations = l.progress.Objective, l.progress.Passes
+	l.progress.Status, l.progress.Reason = "", ""
+	if err := l.steps.Saddle.Possible(); err != nil {
+		return runstate.Errorf("%v", err)
+	}
+	return nil
+}
+
+// identify returns the fingerprint of data and class weights. There are no blocks, and counting
+// numbers play no part in learning.
+func (l *localLearner) identify() fingerprint {
+	if l.fingerprint == (fingerprint{}) {
+		l.fingerprint = fingerprint{Data: digestProblem(l.problem), Partition: "none", Counting: "none"}
+	}
+	return l.fingerprint
+}
+
+// LikelihoodWork returns how many entries of joint tables one evaluation of the objective of
+// Exact computes, infinite where they are more than most, or no order is found.
+func LikelihoodWork(data []*crf.Instance, most float64) (entries float64) {
+	return local.Work(data, most)
+}
+
+// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from other samples of the same
+// kind: the square of a weight's standard error is Σ_c c². The samples have to be independent; see Correlation.
+type Spread struct {
+	// Correlation is that of the gradients of one sample and of the next. Samples of a chain
+	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).
+	Correlation float64
+
+	found *covariance.Covariance
+}
+
+// NewSpread finds the covariance at the weights of p.Model, which Fit has learned by the same
+// settings. An error says why there is none.
+func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
+	s, err := s.resolve(&p)
+	if err != nil {
+		return nil, err
+	}
+	if s.Method != Pseudo && s.Method != Exact {
+		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo", s.Method)
+	}
+	if p.ClassWeights != nil && s.Method == Exact {
+		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
+	}
+	found, err := covariance.New(&p.Model.Layout, p.Data)
+	if err != nil {
+		return nil, err
+	}
+	var m Memory
+	m.Add("standard errors", found.Bytes(), "a Hessian and a covariance of %d parameters", found.Parameters)
+	if err := m.Within(s.Memory); err != nil {
+		return nil, err
+	}
+	l, err := newLocalLearner(&p, &s)
+	if err != nil {
+		return nil, err
+	}
+	defer l.objective.Close()
+	if err := found.Find(ctx, &l.objective); err != nil {
+		return nil, err
+	}
+	return &Spread{found.Correlation, found}, nil
+}
+
+// Each calls do for every c, [weights], which is good for one call.
+func (x *Spread) Each(do func(c []float64)) { x.found.Each(do) }

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -27,10 +28,9 @@ func localAt(p Problem, m Method, threads int, weights []float64) (value float64
 	s := Settings{Method: m, Threads: threads}.Resolved()
 	l := must(planLocal(&p, &s))
 	l.allocate()
-	defer l.pool.close()
-	copy(l.trial.Weights, weights)
-	value = l.evaluate()
-	return value, slices.Clone(l.trialSlope)
+	defer l.objective.Close()
+	gradient = make([]float64, len(weights))
+	return l.objective.Evaluate(gradient, slices.Clone(weights)), gradient
 }
 
 // edgesObserved says which edges have labels at both ends.
@@ -312,7 +312,7 @@ func TestLocalStates(t *testing.T) {
 		"instance weights": {heavier, Pseudo, func(*State) {}},
 		"class weights":    {classes, Pseudo, func(*State) {}},
 		"no gradient": {p, Pseudo, func(s *State) {
-			s.arrays = slices.DeleteFunc(s.arrays, func(a array) bool { return a.name == "gradient" })
+			s.arrays = slices.DeleteFunc(s.arrays, func(a runstate.Array) bool { return a.Name == "gradient" })
 		}},
 		"no JSON": {p, Pseudo, func(s *State) { s.progress = []byte("{") }},
 		"wild memory": {p, Pseudo, func(s *State) {
@@ -421,39 +421,6 @@ func TestClassWeightsBalance(t *testing.T) {
 		if got := r.Model.Weights[1] - r.Model.Weights[0]; !near(got, test.want, 1e-9) {
 			t.Errorf("class weights %v: log-odds %v, want %v", test.weights, got, test.want)
 		}
-	}
-}
-
-// TestLineSearch finds the minimum of functions that a plain step misses by far.
-func TestLineSearch(t *testing.T) {
-	for name, f := range map[string]func(t float64) (value, slope float64){
-		"far":       func(t float64) (float64, float64) { return (t - 1e6) * (t - 1e6), 2 * (t - 1e6) },
-		"near":      func(t float64) (float64, float64) { return (t - 1e-6) * (t - 1e-6), 2 * (t - 1e-6) },
-		"overflows": func(t float64) (float64, float64) { return math.Exp(1e3*t) - 1e4*t, 1e3*math.Exp(1e3*t) - 1e4 },
-		"flat": func(t float64) (float64, float64) {
-			return math.Log1p(math.Exp(-t)) + 1e-6*t, -1/(1+math.Exp(t)) + 1e-6
-		},
-	} {
-		value, slope := f(0)
-		s := lineSearch{value: value, slope: slope, along: func(t float64) (float64, float64, error) {
-			v, d := f(t)
-			return v, d, nil
-		}}
-		step, at, err := s.run(1)
-		if err != nil || !(step > 0) || !(at < value) {
-			t.Errorf("%s: step %v to %v, from %v: %v", name, step, at, value, err)
-		}
-		if v, d := f(step); v != at || !(math.Abs(d) <= flatEnough*math.Abs(slope)) {
-			t.Errorf("%s: at %v the value is %v, %v was said; slope %v of %v", name, step, v, at, d, slope)
-		}
-	}
-	rising := lineSearch{value: 1, slope: 1}
-	if step, _, err := rising.run(1); step != 0 || err != nil {
-		t.Errorf("uphill: %v, %v", step, err)
-	}
-	nowhere := lineSearch{value: 1, slope: -1, along: func(t float64) (float64, float64, error) { return 2, 1, nil }}
-	if step, _, err := nowhere.run(1); step != 0 || err != nil {
-		t.Errorf("no smaller value: step %v, %v", step, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -28,9 +31,8 @@ type Sizes struct {
 }
 
 const (
-	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what
-	// timing steps takes. Scratch that is as large as a picture, however small the excerpt,
-	// comes on top.
+	// mostForExcerpt bounds the memory, in bytes, that timing visits takes, and what timing steps takes. Scratch that is
+	// as large as a picture, however small the excerpt, comes on top.
 	mostForExcerpt = 20 << 20
 	// sweepsToSettle is about how many sweeps a visit makes that is not told how many.
 	sweepsToSettle = 6
@@ -38,6 +40,8 @@ const (
 	stepsTimed = 4
 	// mostRead is how many bytes of features are read between two visits: more than most caches hold.
 	mostRead = 32 << 20
+	// excerptNumbers is the room of an excerpt (instances.NewExcerpt).
+	excerptNumbers = 1 << 20
 	// fastEnough is how long each timing goes on.
 	fastEnough = 20 * time.Millisecond
 )
@@ -81,7 +85,7 @@ func (l *learner) secondsPerPass() (float64, error) {
 	if err := x.allocate(); err != nil {
 		return 0, err
 	}
-	defer x.pool.close()
+	defer x.pool.Close()
 	visits, err := l.timed(func() error {
 		_, err := x.visitBlocks(visit{bundle: x.bundles[0], blocks: x.schedule[0].blocks, limits: limits, contribute: true})
 		return err
@@ -90,24 +94,10 @@ func (l *learner) secondsPerPass() (float64, error) {
 		return 0, err
 	}
 	steps, err := l.timeSteps(x, rule)
-	return (visits*l.work(limits.MaxSweeps)/x.visitWork(limits.MaxSweeps) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
+	return (visits*l.work(limits.MaxSweeps, l.blocks)/x.work(limits.MaxSweeps, 1) + steps*float64(l.perPass())) / float64(limits.MaxSweeps), err
 }
 
-// visitWork is work of the first block alone.
-func (l *learner) visitWork(sweeps int) float64 {
-	parts := map[*partition.Partition]*partition.Partition{}
-	first := &learner{course: l.course}
-	for _, u := range l.units {
-		if parts[u.part] == nil {
-			parts[u.part] = &partition.Partition{Blocks: u.part.Blocks[:1]}
-		}
-		first.units = append(first.units, &unit{in: u.in, part: parts[u.part]})
-	}
-	return first.work(sweeps)
-}
-
-// planExcerpt plans a run on an excerpt of the first block, as many times as threads have
-// something to do at a time.
+// planExcerpt plans a run on an excerpt of the first block, as many times as threads have something to do at a time.
 func (l *learner) planExcerpt() (*learner, *Settings, error) {
 	u := l.units[0]
 	filled := slices.IndexFunc(u.part.Blocks, func(b partition.Block) bool { return len(b.Nodes) > 0 })
@@ -116,16 +106,16 @@ func (l *learner) planExcerpt() (*learner, *Settings, error) {
 		jobs += len(t.blocks) * len(l.bundles[t.bundle].units)
 	}
 	threads := max(1, min(l.settings.Threads, jobs/len(l.schedule)))
-	x, err := newExcerpt(u.in, u.part.Blocks[filled].Nodes, threads, func(s int32) bool { return int(u.part.Of[s]) == filled })
+	x, err := instances.NewExcerpt(u.in, u.part.Blocks[filled].Nodes, excerptNumbers/float64(threads), func(s int32) bool { return int(u.part.Of[s]) == filled })
 	if err != nil {
 		return nil, nil, err
 	}
-	p, s := &Problem{Model: x.model, L2: l.problem.L2}, *l.settings
+	p, s := &Problem{Model: x.Model, L2: l.problem.L2}, *l.settings
 	s.Spill = ""
-	x.model.Weights = make([]float64, x.model.Layout.Size)
-	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.in}, threads), threads
-	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.restrict(u.net.Counting), nil }
-	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.of, 2, nil }
+	x.Model.Weights = make([]float64, x.Model.Layout.Size)
+	p.Data, s.Threads = slices.Repeat([]*crf.Instance{x.Instance}, threads), threads
+	p.Counting = func(*graph.Graph) (*counting.Numbers, error) { return x.Restrict(u.net.Counting), nil }
+	s.Assign = func(*crf.Instance) ([]int32, int, error) { return x.Of, 2, nil }
 	s.Together, s.Pairs, s.PhaseTimes, s.Resume, s.MaxPasses, s.Group = 1, false, nil, nil, 1, nil
 	plan, err := planLearner(p, &s)
 	return plan, &s, err
@@ -176,65 +166,58 @@ func measureLocal(p *Problem, s *Settings) (*Sizes, error) {
 	for i := range first {
 		first[i] = int32(i)
 	}
-	threads := min(s.Threads, len(l.parts))
-	x, err := newExcerpt(in, first, threads, func(int32) bool { return true })
+	threads := min(s.Threads, l.objective.Together())
+	x, err := instances.NewExcerpt(in, first, excerptNumbers/float64(threads), func(int32) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	layout := &x.model.Layout
-	bytes := ground.LocalBytes(layout, x.in, s.Method == Piecewise) + doubleBytes*float64(layout.Size)
+	layout := &x.Model.Layout
+	bytes := ground.LocalBytes(layout, x.Instance, s.Method == Piecewise) + doubleBytes*float64(layout.Size)
 	if float64(threads)*bytes > mostForExcerpt {
 		return sizes, nil
 	}
-	x.model.Weights = make([]float64, layout.Size)
-	whole := &partition.Whole(x.in.Graph).Blocks[0]
-	var workers []ground.LocalObjective
-	gradients := make([][]float64, threads)
-	for i := range gradients {
-		workers, gradients[i] = append(workers, l.objective()), make([]float64, layout.Size)
-	}
-	workersPool := newPool(threads, func(_ *struct{}, worker, i int) {
-		workers[worker].Add(gradients[i], x.model, x.in, whole, 1)
-	})
-	defer workersPool.close()
+	x.Model.Weights = make([]float64, layout.Size)
+	some := local.Objective{Kind: l.objective.Kind, Model: x.Model, Data: slices.Repeat([]*crf.Instance{x.Instance}, threads), Total: 1}
+	some.Allocate(threads)
+	defer some.Close()
+	gradient := make([]float64, layout.Size)
 	seconds, err := l.timed(func() error {
-		workersPool.run(struct{}{}, threads)
+		some.Evaluate(gradient, x.Model.Weights)
 		return nil
 	})
 	work := 0.0
 	for _, in := range p.Data {
 		work += localWork(&p.Model.Layout, in)
 	}
-	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.in))
+	sizes.SecondsPerPass = seconds * work / (float64(threads) * localWork(layout, x.Instance))
 	return sizes, err
 }
 
-// secondsOfLikelihood times the instance that takes the least, at weights of zero. Others
-// take as much longer as elimination has more entries to compute. It is 0 where even that
-// instance takes much memory.
+// secondsOfLikelihood times the instance that takes the least, at weights of zero. Others take as much longer as
+// elimination has more entries to compute. It is 0 where even that instance takes much memory.
 func (l *localLearner) secondsOfLikelihood() (float64, error) {
 	size, work := l.model.Layout.Size, 0.0
 	least := l.problem.Data[0]
 	for _, in := range l.problem.Data {
-		if work += l.plans[in].Operations; l.plans[in].Operations < l.plans[least].Operations {
+		of := l.objective.Operations(in)
+		if work += of; of < l.objective.Operations(least) {
 			least = in
 		}
 	}
-	if likelihoodBytes(l.problem, least, l.plans[least])+2*doubleBytes*float64(size) > mostForExcerpt {
+	if l.objective.Bytes(least)+2*doubleBytes*float64(size) > mostForExcerpt {
 		return 0, nil
 	}
 	zero, gradient := *l.model, make([]float64, size)
 	zero.Weights = make([]float64, size)
-	objective, whole := l.objective(), &partition.Whole(least.Graph).Blocks[0]
+	objective, whole := l.objective.Worker(), &partition.Whole(least.Graph).Blocks[0]
 	seconds, err := l.timed(func() error {
 		objective.Add(gradient, &zero, least, whole, 1)
 		return nil
 	})
-	return seconds * work / (l.plans[least].Operations * float64(min(l.settings.Threads, len(l.parts)))), err
+	return seconds * work / (l.objective.Operations(least) * float64(min(l.settings.Threads, l.objective.Together()))), err
 }
 
-// timing is a machine.Task that measures as in a run, where much else is read from one
-// visit of a block to the next.
+// timing is a machine.Task that measures as in a run, where much else is read from one visit of a block to the next.
 type timing struct {
 	data []*crf.Instance
 	do   func() error
@@ -246,11 +229,8 @@ type timing struct {
 func (t *timing) Run() (seconds float64, err error) {
 	t.left = mostRead
 	for _, in := range t.data {
-		for a := range in.Schema().NodeTypes {
-			t.read(in.NodeFeatures(a).Data())
-		}
-		for b := range in.Schema().EdgeTypes {
-			t.read(in.EdgeFeatures(b).Data())
+		for _, f := range instances.Features(in) {
+			t.read(f.Data())
 		}
 	}
 	started := time.Now()
@@ -281,4 +261,45 @@ func (c *course) timed(do func() error) (seconds float64, err error) {
 		return 0, err
 	}
 	return timings[0].Mean, nil
+}
+
+// Work in multiplications per joint state of an edge: of its table and its belief, beside
+// two for every feature, and of a message.
+const beliefWork, messageWork = 4.0, 4.0
+
+// work returns about how many multiplications one visit of each of the first blocks takes, with so many sweeps.
+func (l *learner) work(sweeps, blocks int) (work float64) {
+	for _, u := range l.units {
+		for x := range u.part.Blocks[:min(blocks, len(u.part.Blocks))] {
+			b := &u.part.Blocks[x]
+			joint := func(e int32) float64 { return float64(l.model.Layout.Edge[u.in.EdgeType(e)].States) }
+			for _, e := range b.Edges {
+				work += joint(e) * (beliefWork + 2*float64(l.usedFeatures(e, u.in)))
+			}
+			for _, q := range b.InEdge {
+				work += joint(b.Edges[q]) * messageWork * float64(sweeps)
+			}
+			for _, s := range b.Nodes {
+				work += nodeWork(&l.model.Layout, u.in, s)
+			}
+		}
+	}
+	return work
+}
+
+func nodeWork(layout *crf.Layout, in *crf.Instance, s int32) float64 {
+	span := &layout.Node[in.NodeType(s)]
+	return float64(span.States) * (beliefWork + 2*float64(span.Features))
+}
+
+// localWork returns about how many multiplications an instance takes in an evaluation of a local objective.
+func localWork(layout *crf.Layout, in *crf.Instance) (work float64) {
+	for s := range int32(in.Graph.NumNodes()) {
+		work += nodeWork(layout, in, s)
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		span := &layout.Edge[in.EdgeType(e)]
+		work += float64(span.States) * (beliefWork + 2*float64(max(1, span.Features)))
+	}
+	return math.Max(1, work)
 }

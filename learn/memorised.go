@@ -7,6 +7,8 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/zeros"
 )
 
 // mostBlocks bounds the blocks that one text names.
@@ -27,10 +29,9 @@ func (l *learner) where(t *blockSet) string {
 	return text
 }
 
-// separable reports that the model gives every sample more than half of its
-// probability: B is no less than A, and so log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each.
-// Then every other labelling has a smaller product with θ, and L falls to zero as θ
-// grows in its direction.
+// separable reports that the model gives every sample more than half of its probability: B is no less than A, and so
+// log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each. Then every other labelling has a smaller product with θ, and L falls
+// to zero as θ grows in its direction.
 func (l *learner) separable() bool {
 	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
 		return false
@@ -43,9 +44,8 @@ func (l *learner) separable() bool {
 	return true
 }
 
-// memorised reports, of runs without l2, that each label is the state of more than half
-// of its node's belief. It proves nothing, but weights that explain every label can as a
-// rule explain it better by growing.
+// memorised reports, of runs without l2, that each label is the state of more than half of its node's belief. It
+// proves nothing, but weights that explain every label can as a rule explain it better by growing.
 func (l *learner) memorised() bool {
 	if l.problem.L2 > 0 {
 		return false
@@ -69,4 +69,27 @@ func (l *learner) memorised() bool {
 		}
 	}
 	return l.settings.any(labelled) && !l.settings.any(other)
+}
+
+// impossible says why what the model forbids leaves a unit no joint state, whatever the weights: by itself, or with
+// the labels of a clamped unit. It returns "" where that is not proved.
+func (l *learner) impossible(u *unit) string {
+	if !l.model.Layout.Masked {
+		return ""
+	}
+	p := ground.Condition(l.model, u.in)
+	if _, ok := zeros.Possible(p); !ok {
+		return "what is forbidden leaves no joint state: correct forbidden_states and forbidden_pairs, or the edges"
+	}
+	for s, y := range u.net.Observed {
+		for i := range p.Card[s] {
+			if y >= 0 && i != y {
+				p.Node[p.NodeAt[s]+int(i)] = math.Inf(-1)
+			}
+		}
+	}
+	if _, ok := zeros.Possible(p); !ok {
+		return "what is forbidden leaves no joint state with the labels that are known: correct forbidden_states and forbidden_pairs, the labels or the edges"
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 )
@@ -15,8 +16,7 @@ import (
 // Memory is what a run takes beside its data and its model, in parts. Forecast makes it.
 // Each part is computed beside the allocation that it describes.
 type Memory struct {
-	// Bytes is what the run takes, and AtMost what it takes where its course asks for
-	// everything.
+	// Bytes is what the run takes, and AtMost what it takes where its course asks for everything.
 	Bytes  int64 `json:"bytes"`
 	AtMost int64 `json:"at_most"`
 	// Spilled is what lies in the folder Settings.Spill instead, and counts in neither.
@@ -37,10 +37,9 @@ type MemoryItem struct {
 	Reason  string `json:"reason"` // how the number comes about
 }
 
-// Forecast says what Fit takes beside data and model, and Measure. It is arithmetic on the
-// schema, counts, and the cut; nothing that grows with the numbers of states or features
-// is made. Where p.Model is nil it is taken to be of the schema of the data, so that it
-// may be asked before there are weights. Settings.Memory is of no influence.
+// Forecast says what Fit takes beside data and model, and Measure. It is arithmetic on the schema, counts, and the
+// cut; nothing that grows with the numbers of states or features is made. Where p.Model is nil it is taken to be of
+// the schema of the data, so that it may be asked before there are weights. Settings.Memory is of no influence.
 func Forecast(p Problem, settings Settings) (*Memory, error) {
 	if p.Model == nil && len(p.Data) > 0 {
 		schema := p.Data[0].Schema()
@@ -65,8 +64,7 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 	return l.memory(), nil
 }
 
-// Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64
-// holds becomes the largest.
+// Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64 holds becomes the largest.
 func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
 	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...)})
 }
@@ -74,6 +72,15 @@ func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
 // perhaps adds a part that only some courses of a run take.
 func (m *Memory) perhaps(name string, bytes float64, reason string, values ...any) {
 	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
+}
+
+// addPairs adds what lbfgs.New takes: pairs when they are first written to, which is no more often than
+// there are passes.
+func (m *Memory) addPairs(size, passes float64) {
+	vectors, more := lbfgs.Vectors(passes)
+	const reason = "%.0f vectors of %.0f weights × 8 bytes"
+	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, reason, vectors, size)
+	m.perhaps("more such pairs", more*doubleBytes*size, reason+", after more steps", more, size)
 }
 
 // AddItem adds a part of another Memory.
@@ -122,8 +129,7 @@ func (m *Memory) largest() []MemoryItem {
 	return items
 }
 
-// MemoryError is a run that would take more memory than it may. Nothing large was
-// allocated.
+// MemoryError is a run that would take more memory than it may. Nothing large was allocated.
 type MemoryError struct {
 	Needed, Allowed int64        // bytes
 	Items           []MemoryItem // the largest, at least one

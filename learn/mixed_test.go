@@ -7,6 +7,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/cut"
 )
 
 // TestMixedGrids: networks on grids of any mixture of shapes and sizes, with edges and without, are
@@ -39,7 +40,7 @@ func TestMixedGrids(t *testing.T) {
 			if err != nil {
 				t.Fatalf("edges %v, cache %v: %v", joined, cache, err)
 			}
-			cuts, together, err := s.Cut.resolve(model, data, cache)
+			cuts, together, err := cut.Cut(s.Cut).Resolve(model, data, cache)
 			if err != nil || together < 1 {
 				t.Fatalf("edges %v, cache %v: %d blocks together, %v", joined, cache, together, err)
 			}

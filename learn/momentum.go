@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -87,15 +88,15 @@ func (l *learner) restoreMessages() {
 }
 
 // copyArrays lists what of the copies a run goes on from.
-func (l *learner) copyArrays() (a []array) {
+func (l *learner) copyArrays() (a []runstate.Array) {
 	if !l.progress.Copied {
 		return nil
 	}
 	l.makeCopies()
 	for i, u := range l.units {
-		a = append(a, array{name: fmt.Sprintf("unit.%d.before", i), values: u.before})
+		a = append(a, runstate.Array{Name: fmt.Sprintf("unit.%d.before", i), Values: u.before})
 		if u.kept != nil {
-			a = append(a, array{name: fmt.Sprintf("unit.%d.kept", i), values: u.kept})
+			a = append(a, runstate.Array{Name: fmt.Sprintf("unit.%d.kept", i), Values: u.kept})
 		}
 	}
 	return a

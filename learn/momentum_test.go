@@ -25,7 +25,7 @@ func TestPassMomentum(t *testing.T) {
 	for _, momentum := range []bool{false, true} {
 		s := must(Settings{Method: BBPL, Assign: blocksOf(4)}.resolve(&p))
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		if !l.gathers() {
 			t.Fatal("no momentum: the problem is too small")
 		}
@@ -75,7 +75,7 @@ func TestMomentumResumes(t *testing.T) {
 	for _, rounds := range []int{4*fewRounds + 4, 4*fewRounds + 6, 4*fewRounds + 15} {
 		_, state := settings(2).until(t, nil, rounds)
 		var at progress
-		if err := must(state.parse()).Progress.decode("", &at); err != nil || at.Momentum < fewRounds {
+		if err := must(state.parse()).Progress.Decode("", &at); err != nil || at.Momentum < fewRounds {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {

@@ -1,8 +1,6 @@
 package learn
 
 import (
-	"fmt"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parted"
@@ -36,13 +34,13 @@ func validateParted(d *parted.Cut, data []*crf.Instance) error {
 	case d == nil:
 		return nil
 	case len(data) != 1 || len(d.Of) != data[0].Graph.NumNodes():
-		return fmt.Errorf("learn: violated constraint: Problem.Parted has the block of each node of one network")
+		return violated("Problem.Parted has the block of each node of one network")
 	case len(d.Part) != d.Blocks:
-		return fmt.Errorf("learn: violated constraint: Problem.Parted has the part of each of %d blocks, got %d", d.Blocks, len(d.Part))
+		return violated("Problem.Parted has the part of each of %d blocks, got %d", d.Blocks, len(d.Part))
 	}
 	for x, p := range d.Part {
 		if p < 0 || p >= mostParts {
-			return fmt.Errorf("learn: violated constraint: 0 ≤ Problem.Parted.Part[%d] < %d, got %d", x, mostParts, p)
+			return violated("0 ≤ Problem.Parted.Part[%d] < %d, got %d", x, mostParts, p)
 		}
 	}
 	return nil

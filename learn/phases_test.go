@@ -37,7 +37,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 	s := Settings{Assign: tiles(2, 3), Together: 2, GradientTolerance: 1e-300, PhaseTimes: times}
 	s = must(s.resolve(&p))
 	l := must(newLearner(&p, &s))
-	defer l.pool.close()
+	defer l.pool.Close()
 	for l.progress.Check.Active {
 		if _, err := l.checkStep(); err != nil {
 			t.Fatal(err)

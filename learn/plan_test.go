@@ -110,16 +110,20 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 	var run any
 	if s.Method.Local() {
 		l := must(newLocalLearner(&p, &s))
-		defer l.pool.close()
-		for worker := range l.workers[:min(len(l.workers), len(l.parts))] {
-			for i := range l.parts {
-				l.evaluateInstance(&p.Data, worker, i)
+		o := &l.objective
+		defer o.Close()
+		used, gradient := []any{l}, make([]float64, l.model.Layout.Size)
+		for range min(s.Threads, o.Together()) {
+			worker := o.Worker()
+			for _, in := range o.Data[:o.Together()] {
+				worker.Add(gradient, l.model, in, o.Whole(in), 1)
 			}
+			used = append(used, worker)
 		}
-		run = l
+		run = used
 	} else {
 		l := must(newLearner(&p, &s))
-		defer l.pool.close()
+		defer l.pool.Close()
 		l.growWorkers()
 		run = l
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
 )
 
@@ -108,7 +109,7 @@ type Settings struct {
 	// Seed is that of RandomOrder, and of the weights that states which no label tells
 	// apart begin with: see Result.Seeded.
 	Seed       uint64
-	unlabelled unlabelled
+	unlabelled instances.Unlabelled
 	// Step moves the weights; nil means the automatic rule, "auto" of ParseStep.
 	Step StepRule
 	// Threads is the number of goroutines that work on instances, and on samples
@@ -187,7 +188,6 @@ type EarlyStop struct {
 
 // Defaults of Settings.
 const (
-	defaultBlocks            = 20
 	defaultFullSweeps        = 300
 	defaultBlockSweeps       = 2
 	defaultInnerTolerance    = 1e-3
@@ -234,6 +234,11 @@ func (s *Settings) mostIterations() float64 {
 	return float64(s.MaxIterations)
 }
 
+// violated says which constraint a problem or settings violate.
+func violated(format string, a ...any) error {
+	return fmt.Errorf("learn: violated constraint: "+format, a...)
+}
+
 // Validate quotes the first constraint that settings or problem violate.
 func (s *Settings) Validate(p *Problem) error {
 	resolved := s.Resolved()
@@ -243,37 +248,37 @@ func (s *Settings) Validate(p *Problem) error {
 func (s *Settings) validateResolved(p *Problem) error {
 	switch {
 	case p.Model == nil:
-		return fmt.Errorf("learn: violated constraint: Problem.Model is set")
+		return violated("Problem.Model is set")
 	case len(p.Data) == 0:
-		return fmt.Errorf("learn: violated constraint: Problem.Data has at least one instance")
+		return violated("Problem.Data has at least one instance")
 	case !(p.L2 >= 0) || math.IsInf(p.L2, 0):
-		return fmt.Errorf("learn: violated constraint: 0 ≤ L2 < ∞, got %v", p.L2)
+		return violated("0 ≤ L2 < ∞, got %v", p.L2)
 	case !slices.Contains(Methods, s.Method):
-		return fmt.Errorf("learn: violated constraint: Method is one of %q, got %q", Methods, s.Method)
+		return violated("Method is one of %q, got %q", Methods, s.Method)
 	case s.size() > 1 && s.Method.Local():
-		return fmt.Errorf("learn: violated constraint: Group is one process with Method %q", s.Method)
+		return violated("Group is one process with Method %q", s.Method)
 	case s.PhaseTimes != nil && s.Threads > 1:
-		return fmt.Errorf("learn: violated constraint: Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
+		return violated("Threads is 1 with PhaseTimes, which are of one thread; got %d", s.Threads)
 	case memory.ThreadsProblem(s.Threads) != "":
-		return fmt.Errorf("learn: violated constraint: Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
+		return violated("Threads is %d: %s", s.Threads, memory.ThreadsProblem(s.Threads))
 	case s.AtOnce && (s.RandomOrder || s.Together > 1):
-		return fmt.Errorf("learn: violated constraint: no RandomOrder, and no Together, with AtOnce, which visits all blocks")
+		return violated("no RandomOrder, and no Together, with AtOnce, which visits all blocks")
 	case s.Together < 0:
-		return fmt.Errorf("learn: violated constraint: Together ≥ 0, got %d", s.Together)
+		return violated("Together ≥ 0, got %d", s.Together)
 	case s.InnerSweeps < 0 || !(s.InnerTolerance >= 0):
-		return fmt.Errorf("learn: violated constraint: InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
+		return violated("InnerSweeps ≥ 0 and InnerTolerance ≥ 0, got %d and %v", s.InnerSweeps, s.InnerTolerance)
 	case !(s.GradientTolerance >= 0) || !(s.RelativeTolerance >= 0) || !(s.ObjectiveTolerance >= 0):
-		return fmt.Errorf("learn: violated constraint: tolerances ≥ 0")
+		return violated("tolerances ≥ 0")
 	case !(s.Gap >= leastGap):
-		return fmt.Errorf("learn: violated constraint: Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)
+		return violated("Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
-		return fmt.Errorf("learn: violated constraint: MaxIterations, MaxPasses and MaxTime ≥ 0")
+		return violated("MaxIterations, MaxPasses and MaxTime ≥ 0")
 	case !(s.EvaluateEvery >= 0):
-		return fmt.Errorf("learn: violated constraint: EvaluateEvery ≥ 0, got %v", s.EvaluateEvery)
+		return violated("EvaluateEvery ≥ 0, got %v", s.EvaluateEvery)
 	case s.EarlyStop != nil && s.Evaluate == nil:
-		return fmt.Errorf("learn: violated constraint: EarlyStop needs Evaluate")
+		return violated("EarlyStop needs Evaluate")
 	case s.EarlyStop != nil && s.EarlyStop.Patience < 1:
-		return fmt.Errorf("learn: violated constraint: EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
+		return violated("EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
 	if err := p.validateClassWeights(); err != nil {
 		return err
@@ -309,15 +314,15 @@ func (p *Problem) validateClassWeights() error {
 	}
 	types := p.Model.Schema.NodeTypes
 	if len(p.ClassWeights) != len(types) {
-		return fmt.Errorf("learn: violated constraint: ClassWeights for %d node types, got %d", len(types), len(p.ClassWeights))
+		return violated("ClassWeights for %d node types, got %d", len(types), len(p.ClassWeights))
 	}
 	for a, weights := range p.ClassWeights {
 		if len(weights) != len(types[a].States) {
-			return fmt.Errorf("learn: violated constraint: ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(weights))
+			return violated("ClassWeights[%d] for %d states, got %d", a, len(types[a].States), len(weights))
 		}
 		for i, w := range weights {
 			if !(w > 0) || math.IsInf(w, 0) {
-				return fmt.Errorf("learn: violated constraint: 0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
+				return violated("0 < ClassWeights[%d][%d] < ∞, got %v", a, i, w)
 			}
 		}
 	}

@@ -333,7 +333,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 		}
 	}
 	v.jobs = r.round
-	l.pool.run(v, len(r.round))
+	l.pool.Run(v, len(r.round))
 	t = tally{converged: true, failed: -1, ended: v.ended()}
 	for _, i := range r.round {
 		t.add(int(i), &l.results[i])

@@ -92,7 +92,7 @@ func TestReachIsSmall(t *testing.T) {
 		p := sparseChains(t, dense)
 		settings := must(Settings{Method: Full}.resolve(&p))
 		l := must(newLearner(&p, &settings))
-		defer l.pool.close()
+		defer l.pool.Close()
 		clear(l.columns) // what is added up by columns is in no reach
 		r := l.reachOf(p.Data[0])
 		if (r == nil) != dense {

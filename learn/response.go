@@ -8,6 +8,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -17,11 +18,10 @@ import (
 // so the exact Hessian of L, the tangents of messages, and Newton's steps of both together, for
 // networks that are small enough to solve for that.
 //
-// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling),
-// and Cov(τ_s)/c_s for the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is
-// W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog τ_s in the place of the sums, variables of an
-// edge are eliminated without those of others. For a change whose answer along the edge is a,
-// where sums exceed beliefs by √τ e,
+// By the dual variables λ', D of (7) has a Hessian with a block M/ρ for each edge (coupling), and Cov(τ_s)/c_s for
+// the sum of all λ' into a node. With P = I − √τ_s √τ_sᵀ the latter is W Wᵀ/c_s, W = √τ_s P. So with z_s = √τ_s dlog
+// τ_s in the place of the sums, variables of an edge are eliminated without those of others. For a change whose
+// answer along the edge is a, where sums exceed beliefs by √τ e,
 //
 //	dλ' = a − ρ M⁻¹ (W z + √τ e),   Q z = W (J + Σ_uv a) − Σ_uv ρ_uv S_uv e
 //
@@ -29,15 +29,13 @@ import (
 //
 //	Q = Σ_s c_s I + Σ_uv ρ_uv S_uv,   S = W M⁻¹ W + √τ √τᵀ
 //
-// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any
-// sign. The Hessian of L is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests
-// that edges leave. Log-messages are λ'/ρ + log τ. A clamped unit has the same of its hidden
-// nodes, and counts with its negative weight.
+// that is positive definite where the beliefs are a maximum of the free energy, for c_s of any sign. The Hessian of L
+// is Jᵀ Q⁻¹ J, of the rows of all weights, and the sum over the rests that edges leave. Log-messages are λ'/ρ + log
+// τ. A clamped unit has the same of its hidden nodes, and counts with its negative weight.
 //
-// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a
-// damping of both all that holds far from settled messages too: then the step is Levenberg's
-// and Marquardt's on F (joint), and its gradient by the weights is that of L as far as linear
-// equations know what messages lack.
+// Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
+// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (joint), and its gradient by
+// the weights is that of L as far as linear equations know what messages lack.
 type response struct {
 	l        *learner
 	size     int // weights
@@ -49,8 +47,8 @@ type response struct {
 	leanWork float64 // of lean
 
 	space     bp.Workspace
-	coupling  coupling  // of the edge at hand
-	kept      []float64 // S of each edge of the unit at hand
+	coupling  linear.Coupling // of the edge at hand
+	kept      []float64       // S of each edge of the unit at hand
 	feature   []float64
 	change    []float64 // of an edge's potential
 	root      []float64 // √τ, as in Q
@@ -74,9 +72,8 @@ type responseUnit struct {
 	at     []int // where the states of each node begin in Q; −1: observed
 	endsAt []int // where each edge of the block begins in ends
 	keptAt []int // and in kept
-	system *skyline
-	large  *conjugate // in the place of system where that takes too much
-	place  []int32    // [states] which node of the block they are of, for large
+	system *linear.Skyline
+	large  *linear.Conjugate // in the place of system where that takes too much
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -86,8 +83,7 @@ const (
 	// responseFree is the work, in multiplications of messages, that a Hessian may take in any
 	// case, about 40 ms; a larger one may take that of responsePasses passes: it replaces as many.
 	responseFree, responsePasses = 2e7, 25.0
-	// leanFree and leanPasses are the same for tangents, which are found in every pass but where
-	// steps are damped.
+	// leanFree and leanPasses are the same for tangents, which are found in every pass but where steps are damped.
 	leanFree, leanPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
@@ -96,8 +92,7 @@ const (
 	largePatience = 8
 	// surely is the root of the smallest belief that has surely not underflowed.
 	surely = 1e-140
-	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for
-	// linear equations to be of use.
+	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for linear equations to be of use.
 	farFromSettled = 0.1
 	// leastCount is the smallest c_s for damped steps: for c_s = 0 (7) has a maximum in the
 	// place of a sum of exponentials, and near it quadratic functions say little.
@@ -126,13 +121,13 @@ func newResponse(l *learner) *response {
 			return nil
 		}
 		s := newResponseUnit(u)
-		s.system = newSkyline(s.narrow())
-		if float64(s.system.at[s.size]) > responseNumbers {
+		s.system = linear.NewSkyline(s.narrow())
+		if float64(s.system.Numbers()) > responseNumbers {
 			return nil
 		}
-		factor := s.system.factorWork()/solveWork + l.pairsWork(u, &s.block)
+		factor := s.system.FactorWork()/solveWork + l.pairsWork(u, &s.block)
 		r.leanWork += factor
-		r.work += factor + (p*float64(s.system.at[s.size])+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
+		r.work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
 		if r.work > most || r.leanWork > mostLean && !r.damps {
 			return nil
 		}
@@ -191,7 +186,7 @@ func newResponseUnit(u *unit) *responseUnit {
 	g := u.in.Graph
 	s := &responseUnit{unit: u, at: make([]int, g.NumNodes())}
 	observed := func(i int32) bool { return u.net.Observed != nil && u.net.Observed[i] >= 0 }
-	for _, node := range narrowOrder(g) {
+	for _, node := range linear.NarrowOrder(g) {
 		s.at[node] = -1
 		if !observed(node) {
 			s.block.Nodes = append(s.block.Nodes, node)
@@ -230,6 +225,20 @@ func (s *responseUnit) narrow() []int {
 	return first
 }
 
+// conjugate is the system of a large network.
+func (s *responseUnit) conjugate() *linear.Conjugate {
+	var states []int
+	for _, node := range s.block.Nodes {
+		states = append(states, s.in.States(node))
+	}
+	var edges []linear.Ends
+	for _, e := range s.block.Edges {
+		u, v := s.in.Graph.U(e), s.in.Graph.V(e)
+		edges = append(edges, linear.Ends{U: s.at[u], V: s.at[v], KU: s.in.States(u), KV: s.in.States(v)})
+	}
+	return linear.NewConjugate(states, edges)
+}
+
 // newLargeResponse is for networks that are too large for newResponse and where messages can
 // be slow: with convex counting numbers of which some are negative. It has no Hessian.
 func newLargeResponse(l *learner) *response {
@@ -246,14 +255,8 @@ func newLargeResponse(l *learner) *response {
 	}
 	for _, u := range l.units {
 		s := newResponseUnit(u)
-		s.large = newConjugate(s)
-		s.place = make([]int32, s.size)
-		for i := range s.block.Nodes {
-			for x := s.large.nodeAt[i]; x < s.large.nodeAt[i+1]; x++ {
-				s.place[x] = int32(i)
-			}
-		}
-		if numbers += s.large.numbers(); numbers > responseNumbers {
+		s.large = s.conjugate()
+		if numbers += s.large.Numbers(); numbers > responseNumbers {
 			return nil
 		}
 		r.units = append(r.units, *s)
@@ -298,10 +301,10 @@ func (r *response) listMemory(m *Memory) {
 		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
 		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block))
 		if r.large {
-			system += float64(s.large.numbers() + 5*len(s.block.Edges))
+			system += float64(s.large.Numbers() + 5*len(s.block.Edges))
 			continue
 		}
-		system = max(system, float64(s.system.at[s.size]))
+		system = max(system, float64(s.system.Numbers()))
 		rows = max(rows, 2*float64(s.size*r.size))
 	}
 	solving := doubleBytes*(system+rows+kept) + room
@@ -340,10 +343,10 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 	r.begin(s)
 	if err := r.couple(s, damping, func(q int, e int32) bool {
 		weights, span := r.edgeFeature(s, e)
-		r.coupling.divide()
+		r.coupling.Divide()
 		if gradient != nil {
 			r.exceed(s, q, e)
-			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.belief, r.coupling.answered(r.excess[s.endsAt[q]:]))
+			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.Belief, r.coupling.Answered(r.excess[s.endsAt[q]:]))
 		}
 		r.addInteraction(dst, weights, span, s.weight/s.net.Counting.Edge[e])
 		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from, states, weights, span) })
@@ -357,9 +360,9 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Node[node], weights, belief, belief)
 		}
 	}
-	s.system.divide(r.rows, r.size)
+	s.system.Divide(r.rows, r.size)
 	if gradient != nil {
-		s.system.divide(r.z, 1)
+		s.system.Divide(r.z, 1)
 		for x, z := range r.z {
 			simd.AddScaled(gradient, r.rows[x*r.size:][:r.size], -s.weight*z)
 		}
@@ -377,17 +380,16 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 	return nil
 }
 
-// addElement adds sums, times the features, to the gradient, and what damps the weights to the
-// diagonal of dst.
+// addElement adds sums, times the features, to the gradient, and what damps the weights to the diagonal of dst.
 func (r *response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
 	k := len(belief)
 	for j, f := range r.feature {
 		if f == 0 {
 			continue
 		}
-		addShort(gradient[weights+j*k:], sums, weight*f)
+		linear.AddShort(gradient[weights+j*k:], sums, weight*f)
 		for x, p := range belief {
-			dst[(weights+j*k+x)*(r.size+1)] += weight * damping * f * f * damped(p, k)
+			dst[(weights+j*k+x)*(r.size+1)] += weight * damping * f * f * linear.Damped(p, k)
 		}
 	}
 }
@@ -410,22 +412,22 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 	m := s.system
 	r.root, r.kept = numeric.Resize(r.root, s.size), numeric.Resize(r.kept, s.keptAt[len(s.block.Edges)])
 	if r.large {
-		s.large.clear()
+		s.large.Clear()
 	} else {
-		r.values = numeric.Resize(r.values, m.at[s.size])
+		r.values = numeric.Resize(r.values, m.Numbers())
 		clear(r.values)
-		m.values = r.values
+		m.Values = r.values
 	}
-	for i, node := range s.block.Nodes {
+	for _, node := range s.block.Nodes {
 		at := s.at[node]
 		root := r.root[at:][:s.in.States(node)]
 		s.net.Belief(root, s.state, node)
 		for x, p := range root {
 			root[x] = math.Sqrt(p)
 			if r.large {
-				s.large.diagonal[s.large.blockAt[i]+x*len(root)+x] += s.net.Counting.Node[node]
+				s.large.AddDiagonal(at+x, s.net.Counting.Node[node])
 			} else {
-				m.add(at+x, at+x, s.net.Counting.Node[node])
+				m.Add(at+x, at+x, s.net.Counting.Node[node])
 			}
 		}
 	}
@@ -438,20 +440,20 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 		}
 		rho, pair, k := s.net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
 		if r.large {
-			s.large.add(q, rho, pair, s.place)
+			s.large.Add(q, rho, pair)
 			continue
 		}
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
 					for y := 0; y < o && column+y <= row+x; y++ {
-						m.add(row+x, column+y, rho*pair[(i+x)*k+j+y])
+						m.Add(row+x, column+y, rho*pair[(i+x)*k+j+y])
 					}
 				}
 			})
 		})
 	}
-	if r.large && !s.large.factorise() || !r.large && !m.factorise() {
+	if r.large && !s.large.Factorise() || !r.large && !m.Factorise() {
 		return errNoMaximum
 	}
 	return nil
@@ -476,21 +478,21 @@ func (r *response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states 
 // coupleEdge finds the coupling of an edge, and S.
 func (r *response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	e, c := s.block.Edges[q], &r.coupling
-	c.resize(s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e)))
-	if _, err := r.space.EdgeBeliefs(c.belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
+	c.Resize(s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e)))
+	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
 		return err
 	}
-	c.sum()
+	c.Sum()
 	if damping == 0 && r.unlike(s, e) > farFromSettled {
-		r.space.Consistent(c.belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked, 0)
-		c.sum()
+		r.space.Consistent(c.Belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked, 0)
+		c.Sum()
 	}
-	clear(c.root)
-	r.eachEnd(s, e, func(_, at, from, states int) { copy(c.root[from:][:states], r.root[at:]) })
-	if !c.invert(damping) {
+	clear(c.Root)
+	r.eachEnd(s, e, func(_, at, from, states int) { copy(c.Root[from:][:states], r.root[at:]) })
+	if !c.Invert(damping) {
 		return errNoMaximum
 	}
-	c.respond(r.pair(s, q))
+	c.Respond(r.pair(s, q))
 	return nil
 }
 
@@ -499,7 +501,7 @@ func (r *response) unlike(s *responseUnit, e int32) (worst float64) {
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
 			if p > surely {
-				worst = larger(worst, math.Abs(p*p-r.coupling.sums[from+x])/(p*p))
+				worst = larger(worst, math.Abs(p*p-r.coupling.Sums[from+x])/(p*p))
 			}
 		}
 	})
@@ -513,13 +515,13 @@ func (r *response) exceed(s *responseUnit, q int, e int32) {
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
 			if p > surely {
-				excess[from+x] = (r.coupling.sums[from+x] - p*p) / p
+				excess[from+x] = (r.coupling.Sums[from+x] - p*p) / p
 			}
 		}
 	})
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x := range states {
-			r.z[at+x] -= s.net.Counting.Edge[e] * dotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
+			r.z[at+x] -= s.net.Counting.Edge[e] * linear.DotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
 		}
 	})
 }
@@ -552,7 +554,7 @@ func (r *response) nodeFeature(s *responseUnit, node int32) (at int, span *crf.S
 
 // addEnd adds the answers to an edge's features of one end to the rows from at on.
 func (r *response) addEnd(at, from, states, weights int, span *crf.Span) {
-	k := r.coupling.ku + r.coupling.kv
+	k := r.coupling.KU + r.coupling.KV
 	for x := range states {
 		row := r.rows[(at+x)*r.size+weights:]
 		for j, f := range r.feature {
@@ -561,7 +563,7 @@ func (r *response) addEnd(at, from, states, weights int, span *crf.Span) {
 			}
 			out := row[j*span.States:][:span.States]
 			for i := range out {
-				out[i] += f * r.coupling.parts[i*k+from+x]
+				out[i] += f * r.coupling.Parts[i*k+from+x]
 			}
 		}
 	}
@@ -596,11 +598,10 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// lean moves messages to where linear equations have them settled, and finds their tangents
-// along a direction of the weights, unless that is nil. It reports whether it did: far from
-// settled messages linear equations say nothing, tangents are zero, and messages stay in all
-// units but those that were moved before. With a damping, messages stay, and tangents have
-// the part that settles them, with the sign of a line against the direction.
+// lean moves messages to where linear equations have them settled, and finds their tangents along a direction of the
+// weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
+// tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
+// and tangents have the part that settles them, with the sign of a line against the direction.
 func (r *response) lean(direction []float64, damping float64) (ok bool) {
 	r.l.executor.gather()
 	r.unsettled, ok = 0, true
@@ -660,7 +661,7 @@ func (r *response) leanUnit(s *responseUnit, direction []float64, damping float6
 		r.change = numeric.Resize(r.change, span.States)
 		clear(r.change)
 		for j, f := range r.feature {
-			addShort(r.change, direction[weights+j*span.States:][:span.States], f)
+			linear.AddShort(r.change, direction[weights+j*span.States:][:span.States], f)
 		}
 		r.push(s.at[node], r.change)
 	}
@@ -686,23 +687,22 @@ func (r *response) push(at int, a []float64) {
 	}
 }
 
-// projectDirection adds the answers of messages to an edge's change of potential along a
-// direction.
+// projectDirection adds the answers of messages to an edge's change of potential along a direction.
 func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
 	r.change = numeric.Resize(r.change, span.States)
 	clear(r.change)
 	for j, f := range r.feature {
 		if f != 0 {
-			addShort(r.change, direction[j*span.States:][:span.States], f)
+			linear.AddShort(r.change, direction[j*span.States:][:span.States], f)
 		}
 	}
-	r.coupling.project(ends, r.change)
+	r.coupling.Project(ends, r.change)
 }
 
 // addInteraction adds Cov⊥(τ_uv), times the features, to dst, scaled.
 func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, scale float64) {
 	for i := range span.States {
-		row := r.coupling.rest(i)
+		row := r.coupling.Rest(i)
 		for j, x := range r.feature {
 			if x == 0 {
 				continue
@@ -733,7 +733,7 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 		k, pair := s.endsAt[q+1]-s.endsAt[q], r.pair(s, q)
 		r.both = numeric.Resize(r.both, k)
 		copy(r.both, r.excess[s.endsAt[q]:])
-		r.eachEnd(s, e, func(_, at, from, states int) { addShort(r.both[from:], r.z[at:][:states], 1) })
+		r.eachEnd(s, e, func(_, at, from, states int) { linear.AddShort(r.both[from:], r.z[at:][:states], 1) })
 		r.eachEnd(s, e, func(d, at, from, states int) {
 			out := messages[s.net.MessageAt(int32(d)):][:states]
 			for x, p := range r.root[at:][:states] {
@@ -742,7 +742,7 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 					out[x] = r.ends[s.endsAt[q]+from+x] / s.net.Counting.Edge[e]
 				}
 				if p > surely {
-					out[x] += (r.z[at+x] - dotShort(pair[(from+x)*k:][:k], r.both)) / p
+					out[x] += (r.z[at+x] - linear.DotShort(pair[(from+x)*k:][:k], r.both)) / p
 				}
 			}
 		})
@@ -752,9 +752,9 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 // solve replaces z by Q⁻¹ z, and reports whether there is that.
 func (s *responseUnit) solve(z []float64) bool {
 	if s.large != nil {
-		return s.large.solve(z) && finite(z)
+		return s.large.Solve(z) && finite(z)
 	}
-	s.system.solve(z)
+	s.system.Solve(z)
 	return finite(z)
 }
 
@@ -775,11 +775,3 @@ func move(dst, from, tangent []float64, along float64) {
 }
 
 func finite(x []float64) bool { return simd.Dot(x, x) <= math.MaxFloat64 }
-
-// addShort adds a·x to the beginning of dst.
-func addShort(dst, x []float64, a float64) {
-	dst = dst[:len(x)]
-	for i, y := range x {
-		dst[i] += a * y
-	}
-}

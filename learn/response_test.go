@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // TestResponseIsTheHessian: with what nodes answer to each other the Hessian is that of L,
@@ -175,7 +176,7 @@ func TestAbsolute(t *testing.T) {
 		2, 0, 1, 0,
 		0, 0, 0, 2,
 	}
-	d := &dense{size: n, exact: true, each: oneThread, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
+	d := &dense{size: n, exact: true, each: parallel.Serially, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
 	if !d.decompose() {
 		t.Fatal("no factor")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/runstate"
 )
 
 // countdown is a context that ends after it was asked so many times. The loop
@@ -36,7 +37,7 @@ func (c *countdown) Err() error {
 func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
 	for _, a := range s.arrays {
-		c.arrays = append(c.arrays, array{name: a.name, values: slices.Clone(a.values)})
+		c.arrays = append(c.arrays, runstate.Array{Name: a.Name, Values: slices.Clone(a.Values)})
 	}
 	return c
 }
@@ -366,10 +367,10 @@ func TestResumeWithOtherObjects(t *testing.T) {
 // TestDigest: sequences that differ in a value, its place, its sign, or in the
 // number of zeros have different digests.
 func TestDigest(t *testing.T) {
-	seen := map[digest][]float64{}
+	seen := map[runstate.Digest][]float64{}
 	for _, x := range [][]float64{nil, {0}, {0, 0}, {1}, {0, 1}, {1, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}, {math.Copysign(0, -1)}, {1, 2}, {2, 1}, {math.NaN()}} {
-		var d digest
-		d.addFloats(x)
+		var d runstate.Digest
+		d.AddFloats(x)
 		if other, ok := seen[d]; ok {
 			t.Errorf("%v and %v both have the digest %s", x, other, d)
 		}
@@ -444,14 +445,14 @@ func TestDamagedState(t *testing.T) {
 		"a number that is a word":   progress(`"Upper":`, `"Upper":"x","U":`),
 		"pairs of curvature":        progress(`"step.pairs.place":`, `"step.pairs.place":9`),
 		"no arrays":                 func(s *State) { s.arrays = nil },
-		"weights gone":              func(s *State) { s.arrays[0].name = "waits" },
+		"weights gone":              func(s *State) { s.arrays[0].Name = "waits" },
 		"step rule gone": func(s *State) {
-			s.arrays = slices.DeleteFunc(s.arrays, func(a array) bool { return strings.HasPrefix(a.name, "step.") })
+			s.arrays = slices.DeleteFunc(s.arrays, func(a runstate.Array) bool { return strings.HasPrefix(a.Name, "step.") })
 		},
 		"short messages": func(s *State) {
 			for i := range s.arrays {
-				if strings.HasSuffix(s.arrays[i].name, "message") {
-					s.arrays[i].values = s.arrays[i].values[1:]
+				if strings.HasSuffix(s.arrays[i].Name, "message") {
+					s.arrays[i].Values = s.arrays[i].Values[1:]
 				}
 			}
 		},

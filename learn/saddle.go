@@ -1,17 +1,18 @@
 package learn
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 )
 
 // A small gradient is no minimum where the objective is not convex. So before a stationary
-// point is claimed, the smallest curvature there is estimated (lanczos). From a saddle the
+// point is claimed, the smallest curvature there is estimated (lbfgs.Lanczos). From a saddle the
 // weights leave along it, to the side where the objective is lower, and learning goes on.
 
 // randomStatistics returns M (w(y) − w(y')) of labels y and y', random where they are hidden
@@ -19,7 +20,7 @@ import (
 // which states that are alike come apart.
 func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
 	rng := rand.New(rand.NewPCG(1, 0x6c616e637a6f73)) // of no seed: it decides little
-	hidden, sum := anyHidden(data), make([]float64, m.Layout.Size)
+	hidden, sum := instances.AnyHidden(data), make([]float64, m.Layout.Size)
 	var adjoint ground.Adjoint
 	for _, in := range data {
 		for _, sample := range in.Samples() {
@@ -51,22 +52,22 @@ func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
 // probe begins to look for a saddle where convergence is about to be claimed, if there can
 // be one. It reports whether it did.
 func (l *learner) probe() bool {
-	const least = (lanczosSteps + 1) * 2 * wholeSweeps // of the passes that it takes
-	if l.lanczos == nil || l.convex() || !l.lanczos.due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
+	const least = (lbfgs.Products + 1) * 2 * wholeSweeps // of the passes that it takes
+	if l.lanczos == nil || l.convex() || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
 		return false
 	}
 	z := l.recovering.saddles()
 	if z == nil {
 		return false
 	}
-	z.begin(l.model.Weights, l.gradient, l.apart, l.progress.Upper, productStep*math.Sqrt(l.variables))
+	z.Begin(l.model.Weights, l.gradient, l.apart, l.progress.Upper, lbfgs.ProductStep*math.Sqrt(l.variables))
 	l.probeNext()
 	return true
 }
 
 // probeNext infers at the next point.
 func (l *learner) probeNext() {
-	l.lanczos.point(l.model.Weights)
+	l.lanczos.Point(l.model.Weights)
 	l.startCheck(checkCurvature)
 	l.progress.Held, l.progress.Watched = math.NaN(), false
 }
@@ -75,13 +76,13 @@ func (l *learner) probeNext() {
 func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
-		z.point(l.model.Weights)
-		l.recovering.depart(l.model.Weights, z.theta(), z.here)
+		z.Point(l.model.Weights)
+		l.recovering.depart(l.model.Weights, z.Theta(), z.Value())
 	} else {
-		copy(l.model.Weights, z.theta())
+		copy(l.model.Weights, z.Theta())
 		l.startCheck(checkConvergence)
 		l.progress.Check.Again = true
-		z.last = z.here
+		z.Stay()
 	}
 	l.progress.Held, l.progress.Watched = math.NaN(), false
 }
@@ -89,36 +90,6 @@ func (l *learner) endProbe(leaves bool) {
 // endProbeEarly goes back to where the curvature was to be measured, if it was.
 func (l *learner) endProbeEarly() {
 	if c := &l.progress.Check; c.Active && c.Purpose == checkCurvature {
-		copy(l.model.Weights, l.lanczos.theta())
+		copy(l.model.Weights, l.lanczos.Theta())
 	}
-}
-
-// leaveSaddle looks for a saddle where a stationary point is about to be claimed. It
-// reports whether the weights have left it.
-func (l *localLearner) leaveSaddle(ctx context.Context) bool {
-	p, z := &l.progress, l.lanczos
-	if p.Status != StationaryPoint {
-		return false
-	}
-	if z.due(l.value) {
-		passes := p.Passes
-		z.begin(l.model.Weights, l.gradient, randomStatistics(l.model, l.problem.Data), l.value, productStep)
-		for more := true; more; {
-			if ctx.Err() != nil { // it begins anew when the run goes on
-				p.Passes, p.GradientPasses = passes, passes
-				p.Status, p.Reason = Interrupted, "interrupted"
-				return false
-			}
-			z.point(l.trial.Weights)
-			value := l.evaluate()
-			more = z.take(l.trialSlope, value)
-		}
-		if z.leaves() {
-			z.point(l.trial.Weights)
-			l.accept(l.evaluate())
-			return true
-		}
-	}
-	p.Reason += z.text()
-	return false
 }

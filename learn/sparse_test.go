@@ -44,7 +44,7 @@ func TestSparseAgrees(t *testing.T) {
 			var got [2]*learner
 			for i := range got {
 				l := must(newLearner(&p, &s))
-				defer l.pool.close()
+				defer l.pool.Close()
 				if i == 1 {
 					l.tighten(t)
 				}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -144,11 +146,9 @@ func (l *learner) readApart(apart bool) {
 	}
 	l.space.Apart(apart)
 	for _, u := range l.units {
-		for t := range l.model.Layout.Node {
-			readFeaturesApart(u.in.NodeFeatures(t), apart)
-		}
-		for t := range l.model.Layout.Edge {
-			readFeaturesApart(u.in.EdgeFeatures(t), apart)
+		for _, f := range instances.Features(u.in) {
+			spill.Apart(f.Data().Double, apart)
+			spill.Apart(f.Data().Single, apart)
 		}
 		for _, x := range [][]float64{u.net.Counting.Node, u.net.Counting.Edge, u.net.Counting.Rho, u.net.Counting.Split} {
 			spill.Apart(x, apart)
@@ -156,9 +156,17 @@ func (l *learner) readApart(apart bool) {
 	}
 }
 
-func readFeaturesApart(f *crf.Features, apart bool) {
-	spill.Apart(f.Data().Double, apart)
-	spill.Apart(f.Data().Single, apart)
+// useLargePages asks for large pages for features that visits of blocks go back to, as
+// machine.Zeros does for all else. On graphs without an order, such as Barabási–Albert ones, nearly
+// every edge between blocks has its features and messages on pages of their own.
+func (l *learner) useLargePages() {
+	for _, in := range l.problem.Data {
+		for _, f := range instances.Features(in) {
+			machine.LargePages(f.Data().Double)
+			machine.LargePages(f.Data().Single)
+			machine.LargePages(f.Data().Value)
+		}
+	}
 }
 
 // eachPartition calls do for every partition, which units may share, once.
@@ -203,7 +211,7 @@ func (l *learner) addKept(m *Memory, name string, bytes float64, perhaps bool, r
 
 // close ends the threads of the run, and gives its memory back.
 func (l *learner) close() {
-	l.pool.close()
+	l.pool.Close()
 	l.readApart(false)
 	l.space.Close()
 }

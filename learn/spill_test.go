@@ -42,8 +42,8 @@ func TestSpill(t *testing.T) {
 				t.Fatalf("%s, %s: checkpoints of %d and %d arrays", kind, name, len(kept.arrays), len(spilled.arrays))
 			}
 			for i, a := range kept.arrays {
-				if b := spilled.arrays[i]; a.name != b.name || !slices.EqualFunc(a.values, b.values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
-					t.Errorf("%s, %s: array %s differs", kind, name, a.name)
+				if b := spilled.arrays[i]; a.Name != b.Name || !slices.EqualFunc(a.Values, b.Values, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+					t.Errorf("%s, %s: array %s differs", kind, name, a.Name)
 				}
 			}
 			if resumed, _ := fit(folder, kept); !slices.Equal(resumed.Model.Weights, memory.Model.Weights) {

@@ -20,7 +20,7 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer l.pool.close()
+				defer l.pool.Close()
 				if !l.certified {
 					continue // labels are missing
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -21,7 +22,7 @@ func (s *State) WriteFile(path string) error {
 	}
 	var tensors []safetensors.Tensor
 	for _, a := range s.arrays {
-		tensors = append(tensors, safetensors.New(a.name, []int{len(a.values)}, a.values))
+		tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
 	}
 	metadata, generation := map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}, 0
 	if s.dealt != nil {
@@ -38,8 +39,8 @@ func (s *State) WriteFile(path string) error {
 	if err := safetensors.WriteFile(path, metadata, tensors); err != nil {
 		return err
 	}
-	syncFolder(filepath.Dir(path))
-	removeParts(path, generation)
+	runstate.SyncFolder(filepath.Dir(path))
+	runstate.RemoveParts(path, generation)
 	return nil
 }
 
@@ -88,13 +89,13 @@ func newState(f *safetensors.File) (*State, error) {
 			return nil, fmt.Errorf("metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", key)
 		}
 	}
-	s := &State{progress: []byte(metadata[progressKey]), checksum: checksumOf(f)}
+	s := &State{progress: []byte(metadata[progressKey]), checksum: runstate.Checksum(f)}
 	in, err := s.parse()
 	if err != nil {
 		return nil, err
 	}
 	var at progress
-	if err := in.Progress.decode("", &at); err != nil {
+	if err := in.Progress.Decode("", &at); err != nil {
 		return nil, err
 	}
 	s.Iteration = at.Iterations
@@ -109,64 +110,4 @@ func newState(f *safetensors.File) (*State, error) {
 		}
 	}
 	return s, nil
-}
-
-// checksumOf is what the metadata say.
-func checksumOf(f *safetensors.File) string {
-	return f.Metadata()[safetensors.ChecksumKey] + f.Metadata()[safetensors.DataChecksumKey]
-}
-
-// fillFromFile is fill for a state that is in a file. Nothing is read before all names and
-// sizes are right.
-func (s *State) fillFromFile(arrays []array) error {
-	f, err := s.open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if f.Metadata()[progressKey] != string(s.progress) || checksumOf(f) != s.checksum {
-		return stateErrorf("another run has written it since it was read: see that only one goes on with it")
-	}
-	have := make(map[string]safetensors.Info, len(f.Tensors()))
-	for _, t := range f.Tensors() {
-		have[t.Name] = t
-	}
-	for _, a := range arrays {
-		has := 0
-		t, ok := have[a.name]
-		if ok && t.DType == safetensors.F64 {
-			has = t.Elements()
-		}
-		if !ok || t.DType != safetensors.F64 || has != len(a.values) {
-			return wrongArray(a.name, has, len(a.values))
-		}
-	}
-	for _, a := range arrays {
-		if err := a.read(f, have[a.name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wantedTogether is how many values of an array are read if one of them is wanted: a page.
-const wantedTogether = 512
-
-// read reads what is wanted of an array, which is as long as a tensor of a file.
-func (a *array) read(f *safetensors.File, t safetensors.Info) error {
-	for lo, hi := 0, 0; lo < len(a.values); lo = hi {
-		is := func(at int) bool { return a.wanted == nil || a.wanted[at/wantedTogether] }
-		for hi = min(lo+wantedTogether, len(a.values)); hi < len(a.values) && is(hi) == is(lo); {
-			hi = min(hi+wantedTogether, len(a.values))
-		}
-		if !is(lo) {
-			continue
-		}
-		some := t
-		some.Offsets = []int64{t.Offsets[0] + doubleBytes*int64(lo), t.Offsets[0] + doubleBytes*int64(hi)}
-		if err := safetensors.ReadInto(f, some, a.values[lo:hi]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,26 +2,23 @@ package learn
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
+	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
-// Where blocks are dealt over processes, each writes what it alone has, a file for each of its parts.
-// Then process 0 writes the state's file, which names those by a number that grows, and by their
-// checksums. So a kill at any moment leaves the state before or the new one, whole. Parts are the same
-// for any number of processes, and any number goes on from them: each reads its own, and those
-// beside them.
+// Where blocks are dealt over processes, each writes what it alone has, a file for each of its parts. Then process 0
+// writes the state's file, which names those by a number that grows, and by their checksums. So a kill at any moment
+// leaves the state before or the new one, whole. Parts are the same for any number of processes, and any number goes
+// on from them: each reads its own, and those beside them.
 
 // partsKey is that of partFiles among the metadata of a state's file, and partKey that of the number
 // of a part among those of its own, which has one tensor.
@@ -35,44 +32,6 @@ const (
 type partFiles struct {
 	Generation int      `json:"generation"`
 	Checksums  []string `json:"checksums"` // [mostParts] empty where there is no file
-}
-
-// partPath is where a part of the state at path is.
-func partPath(path string, part, generation int) string {
-	ext := filepath.Ext(path)
-	return fmt.Sprintf("%s.part-%02d.%d%s", strings.TrimSuffix(path, ext), part, generation, ext)
-}
-
-// removeParts removes the parts of the state at path that are not of a generation. One that cannot be
-// removed takes room, and is met again by the next state.
-func removeParts(path string, generation int) {
-	folder, name := filepath.Split(path)
-	entries, err := os.ReadDir(filepath.Clean(folder))
-	if err != nil {
-		return
-	}
-	ext := filepath.Ext(name)
-	for _, e := range entries {
-		inside, ours := strings.CutPrefix(e.Name(), strings.TrimSuffix(name, ext)+".part-")
-		words := strings.Split(strings.TrimSuffix(inside, ext), ".")
-		if !ours || len(words) != 2 {
-			continue
-		}
-		part, err1 := strconv.Atoi(words[0])
-		of, err2 := strconv.Atoi(words[1])
-		if err1 == nil && err2 == nil && of != generation && partPath(name, part, of) == e.Name() {
-			_ = os.Remove(filepath.Join(folder, e.Name()))
-		}
-	}
-}
-
-// syncFolder sees to it that a crash of the system leaves the names of files that were written. Where
-// the system cannot, as on Windows, files follow each other on the disk as it likes.
-func syncFolder(path string) {
-	if folder, err := os.Open(path); err == nil {
-		_ = folder.Sync()
-		_ = folder.Close()
-	}
 }
 
 // eachOfPart calls do for all that a state has of the blocks of a part.
@@ -124,7 +83,7 @@ func (l *learner) writePart(path string, part int32, buffer []float64) (checksum
 	if err != nil {
 		return "", err
 	}
-	return checksumOf(f), f.Close()
+	return runstate.Checksum(f), f.Close()
 }
 
 // What process 0 tells the others while its state is saved: a generation and a path, for all to write
@@ -173,10 +132,10 @@ func (r *ranks) writeParts(path string, generation int) (checksums []string, err
 	own, buffer := make([]string, mostParts), make([]float64, writtenTogether)
 	for part := range mostParts {
 		if r.owns(int32(part)) && err == nil {
-			own[part], err = r.l.writePart(partPath(path, part, generation), int32(part), buffer)
+			own[part], err = r.l.writePart(runstate.PartPath(path, part, generation), int32(part), buffer)
 		}
 	}
-	syncFolder(filepath.Dir(path))
+	runstate.SyncFolder(filepath.Dir(path))
 	said := []byte(strings.Join(own, " "))
 	if err != nil {
 		said = fmt.Appendf(nil, "!%v", err)
@@ -198,7 +157,7 @@ func (r *ranks) writeParts(path string, generation int) (checksums []string, err
 	if err != nil {
 		for part := range mostParts {
 			if r.owns(int32(part)) {
-				_ = os.Remove(partPath(path, part, generation)) // there may be none
+				_ = os.Remove(runstate.PartPath(path, part, generation)) // there may be none
 			}
 		}
 		return nil, err
@@ -233,7 +192,7 @@ func (s *State) eachPart(whole bool, wanted func(part int32) bool, do func(part 
 		}
 		if whole {
 			if err = f.Verify(); err != nil {
-				err = stateErrorf("%s: %v", partPath(s.path, part, s.parts.Generation), err)
+				err = runstate.Errorf("%s: %v", runstate.PartPath(s.path, part, s.parts.Generation), err)
 			}
 		}
 		if err == nil {
@@ -248,18 +207,18 @@ func (s *State) eachPart(whole bool, wanted func(part int32) bool, do func(part 
 
 // openPart opens a part that is of this state.
 func (s *State) openPart(part int) (*safetensors.File, error) {
-	path, want := partPath(s.path, part, s.parts.Generation), s.parts.Checksums[part]
+	path, want := runstate.PartPath(s.path, part, s.parts.Generation), s.parts.Checksums[part]
 	const next = "bring back all files of one checkpoint, or start a new run"
 	f, err := safetensors.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, stateErrorf("%s is missing, which %s asks for: %s", path, s.path, next)
+		return nil, runstate.Errorf("%s is missing, which %s asks for: %s", path, s.path, next)
 	case err != nil:
-		return nil, stateErrorf("%v: %s", err, next)
+		return nil, runstate.Errorf("%v: %s", err, next)
 	}
-	if has := checksumOf(f); has != want {
+	if has := runstate.Checksum(f); has != want {
 		f.Close()
-		return nil, stateErrorf("%s is of another checkpoint, or damaged: its checksum is %q, and %s asks for %q: %s", path, has, s.path, want, next)
+		return nil, runstate.Errorf("%s is of another checkpoint, or damaged: its checksum is %q, and %s asks for %q: %s", path, has, s.path, want, next)
 	}
 	return f, nil
 }
@@ -268,66 +227,45 @@ func everyPart(int32) bool { return true }
 
 func nothing(int32, *safetensors.File) error { return nil }
 
-// Verify checks the files that ReadState has left to Fit: those of parts, where several processes have
-// written them.
+// Verify checks the files that ReadState has left to Fit: those of parts, where several processes have written them.
 func (s *State) Verify() error { return s.eachPart(true, everyPart, nothing) }
 
 // fillParts reads the parts that this process needs.
 func (l *learner) fillParts(s *State) error {
 	for part := range int32(mostParts) {
 		if s.parts.Checksums[part] == "" && l.executor.needs(part) && l.partSize(part) > 0 {
-			return stateErrorf("no file has part %d: it belongs to other data or another model", part)
+			return runstate.Errorf("no file has part %d: it belongs to other data or another model", part)
 		}
 	}
 	return s.eachPart(true, l.executor.needs, func(part int32, f *safetensors.File) error {
-		name, want, has := partPath(s.path, int(part), s.parts.Generation), l.partSize(part), 0
+		name, want, has := runstate.PartPath(s.path, int(part), s.parts.Generation), l.partSize(part), 0
 		t, ok := f.Find(partTensor)
 		if ok {
 			has = t.Elements()
 		}
 		if !ok || t.DType != safetensors.F64 || has != want {
-			return stateErrorf("%s has %d numbers, want %d: it belongs to other data or another model", name, has, want)
+			return runstate.Errorf("%s has %d numbers, want %d: it belongs to other data or another model", name, has, want)
 		}
 		err := safetensors.ReadChunks(f, t, func(yield func([]float64) bool) {
 			more := true
 			l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
 		})
 		if err != nil {
-			return stateErrorf("%s: %v", name, err)
+			return runstate.Errorf("%s: %v", name, err)
 		}
 		return nil
 	})
 }
 
 // markNeeded says what of arrays that all processes share is wanted here: the rest would take memory.
-func (l *learner) markNeeded(arrays []array) {
+func (l *learner) markNeeded(arrays []runstate.Array) {
 	if _, whole := l.executor.(threads); whole {
 		return
 	}
-	address := func(x []float64) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
-	var places []*array // that have something, by where they lie
-	for i := range arrays {
-		if a := &arrays[i]; len(a.values) > 0 {
-			a.wanted = make([]bool, (len(a.values)+wantedTogether-1)/wantedTogether)
-			places = append(places, a)
-		}
-	}
-	slices.SortFunc(places, func(a, b *array) int { return cmp.Compare(address(a.values), address(b.values)) })
+	want := runstate.Want(arrays)
 	for part := range int32(mostParts) {
-		if !l.executor.needs(part) {
-			continue
+		if l.executor.needs(part) {
+			l.eachOfPart(part, want)
 		}
-		l.eachOfPart(part, func(x []float64) {
-			if len(x) == 0 {
-				return
-			}
-			// It is of the last array that begins no later.
-			i, begins := slices.BinarySearchFunc(places, address(x), func(a *array, at uintptr) int { return cmp.Compare(address(a.values), at) })
-			a := places[i-oneIf(!begins)]
-			at := int((address(x) - address(a.values)) / doubleBytes)
-			for s := at / wantedTogether; s <= (at+len(x)-1)/wantedTogether; s++ {
-				a.wanted[s] = true
-			}
-		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/internal/runstate"
 )
 
 // dealtCase is a small grid whose blocks are dealt over processes.
@@ -134,10 +135,10 @@ func TestPartsAreRefused(t *testing.T) {
 			last = part
 		}
 	}
-	raw := must(os.ReadFile(partPath(path, last, is.Generation)))
+	raw := must(os.ReadFile(runstate.PartPath(path, last, is.Generation)))
 	other := filepath.Join(t.TempDir(), "state.safetensors")
 	must(dealt(t, c, 2, "", other, 3))
-	others := must(os.ReadFile(partPath(other, last, must(ReadState(other)).parts.Generation)))
+	others := must(os.ReadFile(runstate.PartPath(other, last, must(ReadState(other)).parts.Generation)))
 	flipped := slices.Clone(raw)
 	flipped[len(flipped)-5] ^= 4
 	for name, damage := range map[string]struct {
@@ -151,7 +152,7 @@ func TestPartsAreRefused(t *testing.T) {
 		"a folder, though": {func(name string) error { return errors.Join(os.Remove(name), os.Mkdir(name, 0o777)) }, []string{"bring back all files of one checkpoint"}},
 	} {
 		at := filepath.Join(copyFiles(t, glob(t, filepath.Dir(path))...), "state.safetensors")
-		part := partPath(at, last, is.Generation)
+		part := runstate.PartPath(at, last, is.Generation)
 		if err := damage.do(part); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func TestPartsAreRefused(t *testing.T) {
 		if i++; i%101 > 0 {
 			continue
 		}
-		if err := os.WriteFile(partPath(path, last, is.Generation), damaged, 0o666); err != nil {
+		if err := os.WriteFile(runstate.PartPath(path, last, is.Generation), damaged, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if state, err := ReadState(path); err == nil && state.Verify() == nil {
@@ -219,7 +220,7 @@ func TestPartsAreNotWritten(t *testing.T) {
 			last = part
 		}
 	}
-	obstacle := partPath(path, last, is.Generation+1)
+	obstacle := runstate.PartPath(path, last, is.Generation+1)
 	if err := errors.Join(os.Mkdir(obstacle, 0o777), os.WriteFile(filepath.Join(obstacle, "x"), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -44,17 +46,6 @@ func totalWeight(data []*crf.Instance) (total float64) {
 	return total
 }
 
-func anyHidden(data []*crf.Instance) bool {
-	for _, in := range data {
-		for _, labels := range in.Samples() {
-			if slices.Contains(labels, crf.Unobserved) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // labelSums adds up statistics of labels over the data.
 type labelSums struct {
 	model    *crf.Model
@@ -64,28 +55,26 @@ type labelSums struct {
 	adder
 }
 
-// observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as
-// in (8).
+// observed returns M w̄ [weights]: the mean statistics of everything observed, weighted as in (8).
 func (a *labelSums) observed() []float64 {
 	return a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
-		for _, term := range a.problem.terms(in) {
-			add.AddChange(sum, a.model, in, r, nil, term.labels, term.weight*in.Weight()/a.total)
+		for _, term := range ground.Terms(a.problem.ClassWeights, in) {
+			add.AddChange(sum, a.model, in, r, nil, term.Labels, term.Weight*in.Weight()/a.total)
 		}
 	})
 }
 
-// magnitude returns the norm of M w̄ with every hidden label taken for the first: how
-// large the sums are of which a gradient is the difference.
-// observed is M w̄ of what is not hidden.
+// magnitude returns the norm of M w̄ with every hidden label taken for the first: how large the sums are of which a
+// gradient is the difference. observed is M w̄ of what is not hidden.
 func (a *labelSums) magnitude(observed []float64) float64 {
-	if !anyHidden(a.problem.Data) {
+	if !instances.AnyHidden(a.problem.Data) {
 		return math.Sqrt(simd.Dot(observed, observed))
 	}
 	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		in := a.problem.Data[i]
-		for _, term := range a.problem.terms(in) {
-			add.AddChange(sum, a.model, in, r, term.labels, withoutHidden(term.truth), term.weight*in.Weight()/a.total)
+		for _, term := range ground.Terms(a.problem.ClassWeights, in) {
+			add.AddChange(sum, a.model, in, r, term.Labels, withoutHidden(term.Truth), term.Weight*in.Weight()/a.total)
 		}
 	})
 	simd.AddScaled(sum, observed, 1)
@@ -128,7 +117,7 @@ func (a *labelSums) sum(add func(adjoint *ground.Adjoint, sum []float64, i int, 
 
 // adder adds up over the data, on goroutines and in processes.
 type adder struct {
-	each     eachFunc
+	each     parallel.Loop
 	executor interface { // nil: this process alone
 		owns(part int32) bool
 		share(dst, own []float64) []float64
@@ -139,22 +128,11 @@ type adder struct {
 
 func (l *learner) adder() adder { return adder{l.each, l.executor, l.network()} }
 
-// eachFunc calls do for all i < n, on some goroutines, of which each is one worker.
-type eachFunc func(n int, do func(worker, i int))
-
-// serially is an eachFunc of the caller's goroutine.
-func serially(n int, do func(worker, i int)) {
-	for i := range n {
-		do(0, i)
-	}
-}
-
 const (
 	// chunkElements is how many nodes and edges goroutines add up at a time, at least: fewer
 	// take no longer than a goroutine takes to begin.
 	chunkElements = 1 << 16
-	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside
-	// what so many elements keep.
+	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside what so many elements keep.
 	chunkNumbers = 1 << 20
 	// rangeNumbers bounds those of the ranges of one instance: every process has all of them for a
 	// moment, and its memory is to be that of its part.
@@ -223,4 +201,67 @@ func chunks(data []*crf.Instance, most, mostRanges int) (all [][]chunkPart) {
 		all = append(all, chunk)
 	}
 	return all
+}
+
+// labelFrequencies returns, for all node types and then all edge types, how often each (joint) state occurs in the
+// labels, normalised; zeros for a type without labels.
+func labelFrequencies(a adder, layout *crf.Layout, data []*crf.Instance) []float64 {
+	var at []int // of each type: nodes, then edges
+	size := 0
+	for _, span := range allSpans(layout) {
+		at = append(at, size)
+		size += span.States
+	}
+	counts := a.sumOver(data, size, func(counts []float64, _, i int, r ground.Range) {
+		in := data[i]
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for s := range r.Nodes.All() {
+				if y := labels[s]; y != crf.Unobserved {
+					counts[at[in.NodeType(int32(s))]+int(y)] += in.Weight()
+				}
+			}
+			for e := range r.Edges.All() {
+				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
+				}
+			}
+		}
+	})
+	for i, lo := range at {
+		hi := size
+		if i+1 < len(at) {
+			hi = at[i+1]
+		}
+		normalise(counts[lo:hi])
+	}
+	for b := range layout.Edge {
+		layout.Edge[b].Symmetrise(counts[at[len(layout.Node)+b]:][:layout.Edge[b].States])
+	}
+	return counts
+}
+
+// normalise divides x by its sum, if that is positive.
+func normalise(x []float64) {
+	total := 0.0
+	for _, v := range x {
+		total += v
+	}
+	if total > 0 {
+		for i := range x {
+			x[i] /= total
+		}
+	}
+}
+
+// allSpans returns the spans of all types: nodes, then edges.
+func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
+
+// largestTable returns the largest number of (joint) states of a type, 1 at least.
+func largestTable(spans []crf.Span) int {
+	largest := 1
+	for _, span := range spans {
+		largest = max(largest, span.States)
+	}
+	return largest
 }

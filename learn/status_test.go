@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/gen"
 )
 
@@ -550,9 +551,9 @@ func TestUnsettledInferenceIsNoConvergence(t *testing.T) {
 // progress.
 func TestTooLongStepsAreNoticedEarly(t *testing.T) {
 	p := randomProblem(t, 5, problemOptions{rows: 12, cols: 12, states: 3, nodeDim: 3, edgeDim: 2, samples: 3, l2: 0.1})
-	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: cutBreadth}})
+	_, err := Fit(context.Background(), p, Settings{Step: &fixedStep{alpha: 1000}, MaxPasses: 1000, Cut: Cut{Kind: "bfs"}})
 	var diverged *DivergedError
-	if !errors.As(err, &diverged) || diverged.Iteration > 50*defaultBlocks {
+	if !errors.As(err, &diverged) || diverged.Iteration > 50*cut.Usual {
 		t.Errorf("want an early end, got %v", err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // StepRule moves the weights against the gradient. It is the one place where
@@ -62,7 +64,7 @@ type Recovery interface {
 	lowest() ([]float64, float64)
 	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
 	// moment; nil: there is none. depart moves on from start, of that value of F, to theta.
-	saddles() *lanczos
+	saddles() *lbfgs.Lanczos
 	depart(theta, start []float64, value float64)
 }
 
@@ -99,9 +101,9 @@ type StepProblem struct {
 	// multiplications.
 	HessianWork, PassWork float64
 
-	statistics *statistics // of the data
-	each       eachThread  // of the run; nil: one
-	convex     bool        // L is
+	statistics *statistics   // of the data
+	each       parallel.Loop // of the run; nil: one
+	convex     bool          // L is
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
 	// lean begins a line of the messages, with the tangents along a direction of the weights,
 	// and place moves messages to so much of these from where they were. A resumed run must

@@ -196,7 +196,7 @@ func TestStepThatCannotStart(t *testing.T) {
 func TestKroneckerSolves(t *testing.T) {
 	p := problems(t)["plain"]
 	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
-	defer l.pool.close()
+	defer l.pool.Close()
 	span := p.Model.Layout.Node[0]
 	k := l.stepProblem().statistics.ofNodes(0)
 	a := make([][]float64, span.Features) // Σ f fᵀ/ρ

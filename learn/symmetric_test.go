@@ -8,6 +8,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -193,7 +194,7 @@ func TestTurnedEdges(t *testing.T) {
 // twice, once with all edges turned round.
 func TestSymmetricOptimum(t *testing.T) {
 	for name, p := range problems(t) {
-		if p.Model.Layout.UntiedSize > 0 || anyHidden(p.Data) {
+		if p.Model.Layout.UntiedSize > 0 || instances.AnyHidden(p.Data) {
 			continue // weights of an edge's own have a place for each way; hidden labels, several optima
 		}
 		twice := p
@@ -213,7 +214,7 @@ func TestSymmetricOptimum(t *testing.T) {
 // with edges turned round.
 func TestSymmetricStart(t *testing.T) {
 	for name, p := range symmetricProblems(t) {
-		if !anyHidden(p.Data) {
+		if !instances.AnyHidden(p.Data) {
 			continue
 		}
 		for _, in := range p.Data {
@@ -227,11 +228,11 @@ func TestSymmetricStart(t *testing.T) {
 			}
 		}
 		turned := p.turned(t, half)
-		u := findUnlabelled(&p)
+		u := instances.FindUnlabelled(p.Model, p.Data)
 		if u == nil {
 			t.Fatalf("%s: no state is interchangeable", name)
 		}
-		a, b := u.begin(&p, 1), findUnlabelled(&turned).begin(&turned, 1)
+		a, b := u.Begin(p.Model, p.Data, 1), instances.FindUnlabelled(turned.Model, turned.Data).Begin(turned.Model, turned.Data, 1)
 		if err := a.CheckSymmetry(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

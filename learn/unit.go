@@ -9,15 +9,15 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
-// unit is one inference problem of the objective: an instance with all its
-// variables free, or with the observed labels of one sample clamped. Clamped
-// ones exist for samples with unobserved labels, and enter (8) with a
-// minus: L = B(free) − B(clamped). Of class weights there are others with a plus.
+// unit is one inference problem of the objective: an instance with all its variables free, or with the observed
+// labels of one sample clamped. Clamped ones exist for samples with unobserved labels, and enter (8) with a minus: L
+// = B(free) − B(clamped). Of class weights there are others with a plus.
 type unit struct {
 	instance int
 	in       *crf.Instance
@@ -54,9 +54,8 @@ type bundle struct {
 	// first [blocks+1] divides the groups: block b is the first to touch those from first[b] on.
 	first []int32
 	part  []int32 // [block·units + unit] of a visit's sum: see parts.go
-	// contribution holds, per group, stride numbers: the tied weights' part of
-	// Σ weight · M τ, then the sums of the beliefs of every tied type, then the
-	// part of Σ weight · c H(τ).
+	// contribution holds, per group, stride numbers: the tied weights' part of Σ weight · M τ, then the sums of the
+	// beliefs of every tied type, then the part of Σ weight · c H(τ).
 	contribution []float64
 }
 
@@ -198,9 +197,9 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 	in, part, net := free.in, free.part, free.net
 	free.labels = referenceLabels(in, h.problem.Model.Layout.Masked)
 	weights := 0.0
-	for _, term := range h.problem.terms(in) {
-		labels := term.labels
-		weights += term.weight
+	for _, term := range ground.Terms(h.problem.ClassWeights, in) {
+		labels := term.Labels
+		weights += term.Weight
 		if !slices.Contains(labels, crf.Unobserved) {
 			continue
 		}
@@ -212,12 +211,12 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.weight / total}
+		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.Weight / total}
 		switch {
-		case !slices.Contains(term.truth, crf.Unobserved):
-			u.labels = term.truth
+		case !slices.Contains(term.Truth, crf.Unobserved):
+			u.labels = term.Truth
 		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
-			u.labels = withoutHidden(term.truth)
+			u.labels = withoutHidden(term.Truth)
 		}
 		if u.weight > 0 || !h.problem.Model.Layout.Masked {
 			free.addExtra(labels, u.weight)
@@ -295,10 +294,9 @@ func (l *learner) indexBytes() (bytes float64) {
 // sliceBytes is what a slice takes beside its contents.
 const sliceBytes = 24.0
 
-// numberGroups numbers the pairs of blocks that the units of the bundle join, in
-// ascending order, and tells every unit where each of its groups stands among those
-// that a block touches. Every unit must have as many blocks as the first one of all.
-// Cost: that of reading all groups of all partitions, and sorting those of a block.
+// numberGroups numbers the pairs of blocks that the units of the bundle join, in ascending order, and tells every
+// unit where each of its groups stands among those that a block touches. Every unit must have as many blocks as the
+// first one of all. Cost: that of reading all groups of all partitions, and sorting those of a block.
 func (b *bundle) numberGroups(first *unit) error {
 	blocks := len(first.part.Blocks)
 	slots := map[*partition.Partition][][]int32{}
@@ -344,8 +342,7 @@ func emptySlots(p *partition.Partition) [][]int32 {
 	return slots
 }
 
-// groupNumbering is the state of numberGroups between blocks, which it goes through
-// in ascending order.
+// groupNumbering is the state of numberGroups between blocks, which it goes through in ascending order.
 type groupNumbering struct {
 	parts    []*partition.Partition
 	numbered int32     // pairs that have a number
@@ -397,3 +394,62 @@ func (b *bundle) groups() int {
 	}
 	return int(largest) + 1
 }
+
+// addExtra notes that the nodes without a state in observed have a term more, of some weight.
+// A negative weight is what hidden labels take.
+func (u *unit) addExtra(observed []int32, weight float64) {
+	to := &u.extra
+	if weight < 0 {
+		to = &u.taken
+	}
+	if *to == nil {
+		*to = make([]float64, len(observed))
+	}
+	for s, y := range observed {
+		if y == crf.Unobserved {
+			(*to)[s] += weight
+		}
+	}
+}
+
+// nodeWeight is the weight of a node of a free unit in the objective, in all units of its
+// instance where nothing but a class weight hides it.
+func (u *unit) nodeWeight(s int32) float64 {
+	if u.extra == nil {
+		return u.weight
+	}
+	return u.weight + u.extra[s]
+}
+
+// edgeWeight is that of an edge: it is in all terms where one of its ends is free.
+func (u *unit) edgeWeight(e int32) float64 {
+	if u.extra == nil {
+		return u.weight
+	}
+	return u.weight + max(u.extra[u.in.Graph.U(e)], u.extra[u.in.Graph.V(e)])
+}
+
+// nodeCurvature and edgeCurvature are the weights of the curvature that an element has in the objective as far as it
+// does not answer to others: what it has in the free network, and clamped ones take again where its labels are
+// hidden. Of an edge with one hidden end half is taken, and of masked models nothing: where beliefs are infeasible
+// dual values decide, which longer steps outrun.
+func (u *unit) nodeCurvature(s int32) float64 {
+	return u.curvature(u.nodeWeight(s), s, s)
+}
+
+func (u *unit) edgeCurvature(e int32) float64 {
+	return u.curvature(u.edgeWeight(e), u.in.Graph.U(e), u.in.Graph.V(e))
+}
+
+func (u *unit) curvature(weight float64, s, t int32) float64 {
+	if u.taken == nil {
+		return weight
+	}
+	if left := weight + (u.taken[s]+u.taken[t])/2; left > meritRounding*weight {
+		return left
+	}
+	return 0
+}
+
+// isFree reports whether no node of a unit is held.
+func (u *unit) isFree() bool { return u.net.Observed == nil }

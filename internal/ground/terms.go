@@ -1,6 +1,9 @@
 package ground
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 )
@@ -72,4 +75,60 @@ func (f *matrix) slots(dst []Slot, span *crf.Span, r, at, stride int, s *scratch
 		}
 	}
 	return dst
+}
+
+// Class weights ω (docs/explanation/equations.md, section 5) make of −log p(y) of a sample
+//
+//	Σ_k (w_k − w_{k−1}) · −log p(labels of weight ≥ w_k | the other known labels),
+//
+// w_1 < w_2 < … being the weights that its known labels have, and w_0 = 0. Without edges that is
+// Σ_s ω(y_s) · −log p(y_s). Of nodes that are sure to be in one state together, the odds of the
+// state are ω times as large as without weights, once, and not once for each node.
+//
+// A conditional term is log p(other labels) − log p(y): so it is a sample with hidden labels,
+// and a negative weight. In (8) the free energies of free networks cancel but for w_1 of them.
+
+// Term is a labelling, some of it hidden, and the weight of its −log p.
+type Term struct {
+	Labels []int32
+	Weight float64
+	// Truth is the labelling without what only the term hides.
+	Truth []int32
+}
+
+// Terms returns the samples of an instance as class weights weigh them: each as it is, with the
+// largest weight of its labels, and then with those of weight w_k and above hidden.
+func Terms(classWeights [][]float64, in *crf.Instance) (all []Term) {
+	for _, labels := range in.Samples() {
+		levels := levelsOf(classWeights, in, labels)
+		all = append(all, Term{labels, levels[len(levels)-1], labels})
+		for k := 1; k < len(levels); k++ {
+			hidden := slices.Clone(labels)
+			for s, y := range labels {
+				if y != crf.Unobserved && ClassWeight(classWeights, in, int32(s), y) >= levels[k] {
+					hidden[s] = crf.Unobserved
+				}
+			}
+			all = append(all, Term{hidden, levels[k-1] - levels[k], labels})
+		}
+	}
+	return all
+}
+
+// levelsOf returns the different weights of the labels that are known, in ascending order; 1 where
+// none is.
+func levelsOf(classWeights [][]float64, in *crf.Instance, labels []int32) (levels []float64) {
+	for s, y := range labels {
+		if y == crf.Unobserved || classWeights == nil {
+			continue
+		}
+		w := ClassWeight(classWeights, in, int32(s), y)
+		if i, known := slices.BinarySearchFunc(levels, w, cmp.Compare[float64]); !known {
+			levels = slices.Insert(levels, i, w)
+		}
+	}
+	if len(levels) == 0 {
+		return []float64{1}
+	}
+	return levels
 }

@@ -86,3 +86,13 @@ func Ended(ctx context.Context) error {
 		return nil
 	}
 }
+
+// Loop calls do for all i < n, on some goroutines, of which each is one worker.
+type Loop func(n int, do func(worker, i int))
+
+// Serially is a Loop of the caller's goroutine.
+func Serially(n int, do func(worker, i int)) {
+	for i := range n {
+		do(0, i)
+	}
+}

@@ -24,11 +24,11 @@ func ExampleTableOf() {
 		Method  string  `table:"method"`
 		Seconds float64 `table:"seconds;%.1f"`
 	}
-	fmt.Println(report.TableOf([]row{{"full", 310.24}, {"bbpl", 41.7}}, "table").Markdown())
+	fmt.Println(report.TableOf([]row{{"full", 310.24}, {"bbpl", 41.7}}, "table").Text())
 
 	// Output:
-	// | method | seconds |
-	// | ------ | ------: |
-	// | full   |   310.2 |
-	// | bbpl   |    41.7 |
+	// method  seconds
+	// ──────  ───────
+	// full      310.2
+	// bbpl       41.7
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -22,7 +21,7 @@ const columnGap = "  "
 // Text is the table for a terminal: aligned columns, a line below the headers, no
 // colours, no line end after the last row.
 func (t Table) Text() string {
-	cells, widths, numeric := t.grid(func(text string) string { return printable.Line(strings.TrimSpace(text)) })
+	cells, widths, numeric := t.grid()
 	var lines []string
 	for i, row := range cells {
 		padded := padRow(row, widths, numeric)
@@ -34,49 +33,15 @@ func (t Table) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// Markdown is the table in the Markdown of GitHub, aligned for the eye too,
-// without a line end after the last row.
-func (t Table) Markdown() string {
-	cells, widths, numeric := t.grid(markdownCell)
-	for j := range widths {
-		widths[j] = max(widths[j], len("--:"))
-	}
-	var lines []string
-	for i, row := range cells {
-		lines = append(lines, markdownLine(padRow(row, widths, numeric)))
-		if i > 0 {
-			continue
-		}
-		marks := rules("-", widths)
-		for j := range marks {
-			if numeric[j] {
-				marks[j] = marks[j][1:] + ":"
-			}
-		}
-		lines = append(lines, markdownLine(marks))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// markdownCell is a text on one line that does not end its cell.
-func markdownCell(text string) string {
-	return strings.ReplaceAll(figure.Printable(text), "|", `\|`)
-}
-
-// markdownLine is one row in the frame of Markdown.
-func markdownLine(cells []string) string {
-	return "| " + strings.Join(cells, " | ") + " |"
-}
-
 // grid is headers and rows with every cell cleaned and no row short, the widths
 // of the columns and which of them hold numbers.
-func (t Table) grid(clean func(string) string) (cells [][]string, widths []int, numeric []bool) {
+func (t Table) grid() (cells [][]string, widths []int, numeric []bool) {
 	numeric = t.numeric()
 	widths = make([]int, len(numeric))
 	for _, row := range append([][]string{t.Headers}, t.Rows...) {
 		full := make([]string, len(numeric))
 		for j, text := range row {
-			full[j] = clean(text)
+			full[j] = printable.Line(strings.TrimSpace(text))
 			widths[j] = max(widths[j], displayWidth(full[j]))
 		}
 		cells = append(cells, full)

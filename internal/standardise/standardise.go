@@ -14,6 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -402,16 +403,10 @@ func Restore(data []*crf.Instance) {
 }
 
 func eachDense(data []*crf.Instance, single func([]float32, func(lo, hi int)), double func([]float64, func(lo, hi int))) {
-	do := func(f *crf.Features) {
-		single(f.Data().Single, nil)
-		double(f.Data().Double, nil)
-	}
 	for _, in := range data {
-		for a := range in.Schema().NodeTypes {
-			do(in.NodeFeatures(a))
-		}
-		for b := range in.Schema().EdgeTypes {
-			do(in.EdgeFeatures(b))
+		for _, f := range instances.Features(in) {
+			single(f.Data().Single, nil)
+			double(f.Data().Double, nil)
 		}
 	}
 }

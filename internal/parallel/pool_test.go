@@ -1,4 +1,4 @@
-package learn
+package parallel
 
 import (
 	"runtime/debug"
@@ -6,15 +6,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // TestPoolDoesEveryIndexOnce, whatever the numbers of workers and indices.
 func TestPoolDoesEveryIndexOnce(t *testing.T) {
 	for workers := 1; workers <= 9; workers += 4 {
 		var done [20]atomic.Int64
-		p := newPool(workers, func(n *int, worker, index int) {
+		p := NewPool(workers, func(n *int, worker, index int) {
 			if index >= *n {
 				t.Errorf("index %d of %d", index, *n)
 			}
@@ -24,14 +22,14 @@ func TestPoolDoesEveryIndexOnce(t *testing.T) {
 			done[index].Add(1)
 		})
 		for n := range len(done) + 1 {
-			p.run(n, n)
+			p.Run(n, n)
 			for i := range done {
 				if times := done[i].Swap(0); times != 1 && i < n || times != 0 && i >= n {
 					t.Errorf("%d workers, %d indices: index %d was done %d times", workers, n, i, times)
 				}
 			}
 		}
-		p.close()
+		p.Close()
 	}
 }
 
@@ -42,7 +40,7 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 	for bad := range workers {
 		var working atomic.Int64
 		broken := true
-		p := newPool[int](workers, nil)
+		p := NewPool[int](workers, nil)
 		p.job = func(_ *int, worker, _ int) {
 			working.Add(1)
 			defer working.Add(-1)
@@ -54,7 +52,7 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 		}
 		recovered := func() (r any) {
 			defer func() { r = recover() }()
-			p.run(0, 60)
+			p.Run(0, 60)
 			return nil
 		}
 		if r := recovered(); r != "broken" {
@@ -67,18 +65,18 @@ func TestPoolPassesPanicsOn(t *testing.T) {
 		if r := recovered(); r != nil {
 			t.Errorf("worker %d: the next run panics with %v", bad, r)
 		}
-		p.close()
+		p.Close()
 	}
 }
 
 // TestPoolDoesNotAllocate: a run starts and ends without garbage.
 func TestPoolDoesNotAllocate(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
-		p := newPool(workers, func(*int, int, int) {})
-		if n := testing.AllocsPerRun(100, func() { p.run(1, 7) }); n != 0 {
+		p := NewPool(workers, func(*int, int, int) {})
+		if n := testing.AllocsPerRun(100, func() { p.Run(1, 7) }); n != 0 {
 			t.Errorf("%d workers: %v allocations per run, want 0", workers, n)
 		}
-		p.close()
+		p.Close()
 	}
 }
 
@@ -87,16 +85,16 @@ func TestPoolFaults(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var all sync.WaitGroup
 	var inherited atomic.Int64
-	p := newPool(3, func(_ *int, _, _ int) {
-		if parallel.PanicsOnFault() {
+	p := NewPool(3, func(_ *int, _, _ int) {
+		if PanicsOnFault() {
 			inherited.Add(1)
 		}
 		all.Done()
 		all.Wait() // so that each has a goroutine of its own
 	})
-	defer p.close()
+	defer p.Close()
 	all.Add(3)
-	if p.run(0, 3); inherited.Load() != 3 {
+	if p.Run(0, 3); inherited.Load() != 3 {
 		t.Errorf("faults are panics in %d of 3 goroutines", inherited.Load())
 	}
 }

@@ -1,4 +1,4 @@
-package learn
+package instances
 
 import (
 	"math"
@@ -8,28 +8,26 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// Hidden states. Where no label has a state of some nodes, and neither another one, the
-// objective is the same when the two change places. From weights that treat them alike, as
-// zeros do, every gradient treats them alike too: learning ends at a saddle, where they
-// stand for the same thing. So such weights begin at small random numbers.
+// Hidden states. Where no label has a state of some nodes, and neither another one, the objective is the same when
+// the two change places. From weights that treat them alike, as zeros do, every gradient treats them alike too:
+// learning ends at a saddle, where they stand for the same thing. So such weights begin at small random numbers.
 
 // startScale is about the size of the potentials that weights of interchangeable states
 // begin with: small beside what is learned, and far above rounding.
 const startScale = 0.1
 
-// unlabelled are, for each node type and each copy of its weights, the states that no
+// Unlabelled are, for each node type and each copy of its weights, the states that no
 // label has, where there are several and hidden labels may have them.
-type unlabelled [][][]bool // [type][copy][state]; nil for copies without
+type Unlabelled [][][]bool // [type][copy][state]; nil for copies without
 
-// findUnlabelled returns nil where nothing is interchangeable at the start: where no label
-// is hidden at a node with neighbours, where weights are not zero, or where there are no
-// labels at all, and nothing to learn.
-func findUnlabelled(p *Problem) unlabelled {
-	if slices.ContainsFunc(p.Model.Weights, func(w float64) bool { return w != 0 }) || !anyHidden(p.Data) {
+// FindUnlabelled returns nil where nothing is interchangeable at the start: where no label is hidden at a node with
+// neighbours, where weights are not zero, or where there are no labels at all, and nothing to learn.
+func FindUnlabelled(m *crf.Model, data []*crf.Instance) Unlabelled {
+	if slices.ContainsFunc(m.Weights, func(w float64) bool { return w != 0 }) || !AnyHidden(data) {
 		return nil
 	}
-	schema, anyLabel, found := &p.Model.Schema, false, false
-	u, hidden := make(unlabelled, len(schema.NodeTypes)), make([][]bool, len(schema.NodeTypes))
+	schema, anyLabel, found := &m.Schema, false, false
+	u, hidden := make(Unlabelled, len(schema.NodeTypes)), make([][]bool, len(schema.NodeTypes))
 	for a, t := range schema.NodeTypes {
 		hidden[a] = make([]bool, max(1, t.Copies))
 		for range hidden[a] {
@@ -40,7 +38,7 @@ func findUnlabelled(p *Problem) unlabelled {
 			u[a] = append(u[a], states)
 		}
 	}
-	for _, in := range p.Data {
+	for _, in := range data {
 		for _, labels := range in.Samples() {
 			for s, y := range labels {
 				a := in.NodeType(int32(s))
@@ -57,7 +55,9 @@ func findUnlabelled(p *Problem) unlabelled {
 		for c, states := range u[a] {
 			several := 0
 			for _, x := range states {
-				several += oneIf(x)
+				if x {
+					several++
+				}
 			}
 			if hidden[a][c] && several > 1 {
 				found = true
@@ -73,7 +73,7 @@ func findUnlabelled(p *Problem) unlabelled {
 }
 
 // copyOf returns the copy of weights that a node has.
-func (u unlabelled) copyOf(in *crf.Instance, s int32) int {
+func (u Unlabelled) copyOf(in *crf.Instance, s int32) int {
 	if len(u[in.NodeType(s)]) == 1 {
 		return 0
 	}
@@ -81,10 +81,10 @@ func (u unlabelled) copyOf(in *crf.Instance, s int32) int {
 }
 
 // of returns the states of a node that are interchangeable, nil where there are none.
-func (u unlabelled) of(in *crf.Instance, s int32) []bool { return u[in.NodeType(s)][u.copyOf(in, s)] }
+func (u Unlabelled) of(in *crf.Instance, s int32) []bool { return u[in.NodeType(s)][u.copyOf(in, s)] }
 
-// types names the node types that have such states.
-func (u unlabelled) types(schema *crf.Schema) (names []string) {
+// Types names the node types that have such states.
+func (u Unlabelled) Types(schema *crf.Schema) (names []string) {
 	for a, copies := range u {
 		if slices.ContainsFunc(copies, func(states []bool) bool { return states != nil }) {
 			names = append(names, schema.NodeTypes[a].Name)
@@ -93,12 +93,12 @@ func (u unlabelled) types(schema *crf.Schema) (names []string) {
 	return names
 }
 
-// begin returns the model with random weights where a state takes part that others could
+// Begin returns the model with random weights where a state takes part that others could
 // stand for. They are divided by the largest size of their feature.
-func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
-	m := p.Model.Clone()
+func (u Unlabelled) Begin(m *crf.Model, data []*crf.Instance, seed uint64) *crf.Model {
+	m = m.Clone()
 	largest := make([]float64, len(m.Weights)) // of the features of each weight that is drawn
-	for _, in := range p.Data {
+	for _, in := range data {
 		nodes, edges := make([]featureSizes, len(m.Layout.Node)), make([]featureSizes, len(m.Layout.Edge))
 		for t := range nodes {
 			nodes[t].begin(&m.Layout.Node[t], 1, in.NodeFeatures(t))
@@ -131,11 +131,10 @@ func (u unlabelled) begin(p *Problem, seed uint64) *crf.Model {
 			}
 		}
 	}
-	// One way round of a symmetric edge may have what the other has not. The mean of both has
-	// half of each.
+	// One way round of a symmetric edge may have what the other has not. The mean of both has half of each.
 	m.Layout.Symmetrise(largest)
 	rng := rand.New(rand.NewPCG(seed, 0x6869646465)) // apart from the order of blocks
-	for _, span := range allSpans(&m.Layout) {
+	for _, span := range slices.Concat(m.Layout.Node, m.Layout.Edge) {
 		for i := span.At; i < span.At+span.Len; i++ {
 			if largest[i] > 0 {
 				m.Weights[i] = startScale * rng.NormFloat64() / (largest[i] * math.Sqrt(float64(span.Features)))

@@ -1,4 +1,4 @@
-package learn
+package lbfgs
 
 import (
 	"fmt"
@@ -9,20 +9,20 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// lanczos estimates the smallest curvature of an objective at θ, by Lanczos' method (1950) on
+// Lanczos estimates the smallest curvature of an objective at θ, by Lanczos' method (1950) on
 // H x = λ P x, of the Hessian H and its estimate P, and looks for a way down along it where
 // it is negative. Products with H are differences of gradients at θ + ε v and at θ.
 //
 // The pairs of quasi-Newton steps lend their room: to vectors v_k, with v_jᵀ P v_k = 1 where
 // j = k and 0 elsewhere, and to P v_k; in the place after them to θ and to the gradient there, or
 // the way to leave. What they had is forgotten.
-type lanczos struct {
-	lanczosState
-	q *quasiNewton
+type Lanczos struct {
+	LanczosState
+	q *Curvature
 }
 
-// lanczosState is what a resumed run goes on from.
-type lanczosState struct {
+// LanczosState is what a resumed run goes on from.
+type LanczosState struct {
 	taken    int     // products
 	second   bool    // the point at hand is the second to leave to, on the other side
 	distance float64 // to the point at hand
@@ -38,31 +38,27 @@ type lanczosState struct {
 	rest     float64 // of the last product, what is in no v_j
 	// curvature has v_kᵀ H v_j for j ≤ k in its rows, and unsettled what the last pass of each
 	// product has changed there.
-	curvature, unsettled [lanczosSteps][lanczosSteps]float64
+	curvature, unsettled [Products][Products]float64
 }
 
 const (
-	// lanczosSteps is how many products there are at most, fewer than pairsKept: extreme
-	// curvatures show after few.
-	lanczosSteps = 9
+	// Products is how many products there are at most, fewer than pairs are Kept: extreme curvatures show after few.
+	Products = 9
 	// clearlyNegative is the curvature, of the largest in size, that makes a saddle, where
 	// products are not wrong by as much. The objective has to fall on the way, too.
 	clearlyNegative = -1e-3
-	// surelyNegative is what may be missing for the direction to be one of a curvature, as a
-	// share of that.
+	// surelyNegative is what may be missing for the direction to be one of a curvature, as a share of that.
 	surelyNegative = 0.5
-	// stillInProducts is how many times what a pass has changed in a product is still to come, if
-	// changes shrink by a tenth a pass. Messages have settled enough where that changes the smallest curvature
-	// by no more than settledShare of its size, or of clearlyNegative: its sign is known.
+	// stillInProducts is how many times what a pass has changed in a product is still to come, if changes shrink by a
+	// tenth in each pass. Messages have settled enough where that changes the smallest curvature by no more than
+	// settledShare of its size, or of clearlyNegative: its sign is known.
 	stillInProducts = 9
 	settledShare    = 0.5
-	// leastRest is what a product has beside the v_j, of the largest curvature, where these are
-	// all that there is.
+	// leastRest is what a product has beside the v_j, of the largest curvature, where these are all that there is.
 	leastRest = 3e-4
-	// productStep and departure are the lengths of steps to points of products, and away
-	// from a saddle, in the norm of P and by the root of the number of variables: about the
-	// changes of their potentials.
-	productStep, departure = 1e-3, 0.1
+	// ProductStep and departure are the lengths of steps to points of products, and away from a saddle, in the norm of P
+	// and by the root of the number of variables: about the changes of their potentials.
+	ProductStep, departure = 1e-3, 0.1
 	// departures is the factor by which the step away shrinks where the objective does not
 	// fall by enoughOfCurve of what the curvature promises.
 	departures, enoughOfCurve = 8, 0.25
@@ -71,41 +67,49 @@ const (
 	lowerSaddle = 1e-6
 )
 
-// possible refuses a state that no run can have kept.
-func (z *lanczosState) possible() error {
-	if !(0 <= z.taken && z.taken <= lanczosSteps) {
-		return stateErrorf("%d products with the Hessian: the file is damaged", z.taken)
+// Possible refuses states, its own and that of its pairs, which no run can have kept.
+func (z *Lanczos) Possible() error {
+	switch q := z.q; {
+	case !(0 <= q.pairs && q.pairs <= Kept && 0 <= q.place && q.place < Kept):
+		return fmt.Errorf("%d pairs of curvature, the next in place %d: the file is damaged", q.pairs, q.place)
+	case !(0 <= z.taken && z.taken <= Products):
+		return fmt.Errorf("%d products with the Hessian: the file is damaged", z.taken)
 	}
 	return nil
 }
 
-func newLanczos(q *quasiNewton) *lanczos {
-	return &lanczos{q: q, lanczosState: lanczosState{smallest: math.NaN(), last: math.Inf(1)}}
+// NewLanczos returns a Lanczos that borrows the memory of q.
+func NewLanczos(q *Curvature) *Lanczos {
+	return &Lanczos{q: q, LanczosState: LanczosState{smallest: math.NaN(), last: math.Inf(1)}}
 }
 
-// due reports whether curvature is to be measured before a claim at a point of that value.
-func (z *lanczos) due(value float64) bool {
+// Due reports whether curvature is to be measured before a claim at a point of that value.
+func (z *Lanczos) Due(value float64) bool {
 	return !(value >= z.last-lowerSaddle*(1+math.Abs(z.last)))
 }
 
-// begin starts at theta, with gradient and value there, and with points as far away. start
+// Begin starts at theta, with gradient and value there, and with points as far away. start
 // is of the range and scale of gradients.
-func (z *lanczos) begin(theta, gradient, start []float64, value, length float64) {
-	z.q.reset(1)
-	copy(z.theta(), theta)
+func (z *Lanczos) Begin(theta, gradient, start []float64, value, length float64) {
+	z.q.Reset(1)
+	copy(z.Theta(), theta)
 	copy(z.scratch(), gradient)
 	copy(z.q.y[0], start)
-	z.lanczosState = lanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, goesTo: z.goesTo, last: z.last}
+	z.LanczosState = LanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, goesTo: z.goesTo, last: z.last}
 	z.normalise(0)
 }
 
-// theta returns the weights at which curvature is measured, and scratch beside them.
-func (z *lanczos) theta() []float64   { return z.q.s[lanczosSteps] }
-func (z *lanczos) scratch() []float64 { return z.q.y[lanczosSteps] }
+// Theta returns the weights at which curvature is measured, and Value the objective there.
+func (z *Lanczos) Theta() []float64   { return z.q.s[Products] }
+func (z *Lanczos) Value() float64     { return z.here }
+func (z *Lanczos) scratch() []float64 { return z.q.y[Products] }
 
-// normalise makes v_k of what is in the place of P v_k, and returns its norm; 0 where
-// nothing is left.
-func (z *lanczos) normalise(k int) float64 {
+// Stay says that there was no way down, and Forget that the curvature was of another point.
+func (z *Lanczos) Stay()   { z.last = z.here }
+func (z *Lanczos) Forget() { z.smallest = math.NaN() }
+
+// normalise makes v_k of what is in the place of P v_k, and returns its norm; 0 where nothing is left.
+func (z *Lanczos) normalise(k int) float64 {
 	v, pv := z.q.s[k], z.q.y[k]
 	z.q.solve(v, pv)
 	norm := math.Sqrt(max(0, simd.Dot(v, pv)))
@@ -119,8 +123,8 @@ func (z *lanczos) normalise(k int) float64 {
 	return norm
 }
 
-// point writes the weights at which the objective and its gradient are wanted next.
-func (z *lanczos) point(dst []float64) {
+// Point writes the weights at which the objective and its gradient are wanted next.
+func (z *Lanczos) Point(dst []float64) {
 	direction := z.scratch()
 	if !z.away {
 		direction = z.q.s[z.taken]
@@ -129,18 +133,18 @@ func (z *lanczos) point(dst []float64) {
 	if z.second {
 		distance = -distance
 	}
-	for i, x := range z.theta() {
+	for i, x := range z.Theta() {
 		dst[i] = x + distance*direction[i]
 	}
 }
 
 // length returns how long a step of a product is along directions of a curvature.
-func (z *lanczos) length(curvature float64) float64 {
+func (z *Lanczos) length(curvature float64) float64 {
 	return z.unit / math.Sqrt(max(1, math.Abs(curvature)))
 }
 
-// take takes objective and gradient at the point, and reports whether another is wanted.
-func (z *lanczos) take(gradient []float64, value float64) (more bool) {
+// Take takes objective and gradient at the point, and reports whether another is wanted.
+func (z *Lanczos) Take(gradient []float64, value float64) (more bool) {
 	if !z.away {
 		return z.product(gradient)
 	}
@@ -162,10 +166,9 @@ func (z *lanczos) take(gradient []float64, value float64) (more bool) {
 	return z.away
 }
 
-// project takes what a gradient shows of H v_k: the row of v_kᵀ H v_j. Messages that have not
-// settled, and vectors that follow from them, make for rows that Lanczos' recursion does not
-// know.
-func (z *lanczos) project(gradient []float64) {
+// project takes what a gradient shows of H v_k: the row of v_kᵀ H v_j. Messages that have not settled, and vectors
+// that follow from them, make for rows that Lanczos' recursion does not know.
+func (z *Lanczos) project(gradient []float64) {
 	k := z.taken
 	for j := range k + 1 {
 		sum := 0.0
@@ -178,7 +181,7 @@ func (z *lanczos) project(gradient []float64) {
 
 // product takes a gradient, and so H v_k. It reports whether more points are wanted: for
 // another product, or to leave to.
-func (z *lanczos) product(gradient []float64) (more bool) {
+func (z *Lanczos) product(gradient []float64) (more bool) {
 	k := z.taken
 	z.project(gradient)
 	w := z.q.y[k+1] // where the next P v_k goes
@@ -186,7 +189,7 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 		w[i] = (gradient[i] - before) / z.distance
 	}
 	z.rest = 0
-	if k+1 < lanczosSteps {
+	if k+1 < Products {
 		for range 2 { // the second time for what rounding has left
 			for j := range k + 1 {
 				simd.AddScaled(w, z.q.y[j], -simd.Dot(z.q.s[j], w))
@@ -196,14 +199,14 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 	}
 	z.taken++
 	shares := z.ritz(k + 1)
-	ended := k+1 == lanczosSteps || !(z.rest > leastRest*z.largest)
+	ended := k+1 == Products || !(z.rest > leastRest*z.largest)
 	if z.smallest < clearlyNegative*z.largest && z.goesTo < 0 && (ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
 		way := z.scratch()
 		clear(way)
 		for j, y := range shares {
 			simd.AddScaled(way, z.q.s[j], y)
 		}
-		z.away, z.distance = true, z.length(z.smallest)*departure/productStep
+		z.away, z.distance = true, z.length(z.smallest)*departure/ProductStep
 		return true
 	}
 	z.distance = z.length(z.largest)
@@ -215,7 +218,7 @@ func (z *lanczos) product(gradient []float64) (more bool) {
 
 // ritz finds the smallest of the curvatures that n products show, where it goes, and the largest in
 // size. It returns the shares of v_0 to v_(n−1) in the direction of the smallest.
-func (z *lanczos) ritz(n int) (shares []float64) {
+func (z *Lanczos) ritz(n int) (shares []float64) {
 	values, shares := z.eigen(n, n)
 	z.smallest, z.largest = values[0], max(math.Abs(values[0]), math.Abs(values[n-1]))
 	gone, _ := z.eigen(n, 0)
@@ -223,10 +226,9 @@ func (z *lanczos) ritz(n int) (shares []float64) {
 	return shares
 }
 
-// eigen returns the n curvatures, in ascending order, that n products show where those from the
-// given one have gone on to change, and the shares of v_0 to v_(n−1) in the direction of the
-// smallest.
-func (z *lanczos) eigen(n, from int) (values, shares []float64) {
+// eigen returns the n curvatures, in ascending order, that n products show where those from the given one have gone
+// on to change, and the shares of v_0 to v_(n−1) in the direction of the smallest.
+func (z *Lanczos) eigen(n, from int) (values, shares []float64) {
 	t := mat.NewSymDense(n, nil)
 	for k := range n {
 		for j := range k + 1 {
@@ -250,17 +252,17 @@ func (z *lanczos) eigen(n, from int) (values, shares []float64) {
 	return eigen.Values(nil), mat.Col(nil, 0, &vectors)
 }
 
-// text says what is known of the curvature, for a claim.
-func (z *lanczos) text() string {
+// Text says what is known of the curvature, for a claim.
+func (z *Lanczos) Text() string {
 	if z.smallest*z.goesTo > 0 {
 		return fmt.Sprintf(", smallest curvature found %.2g of the largest", z.smallest/z.largest)
 	}
 	return ""
 }
 
-// settled reports whether a gradient, which the last pass has changed by so much, is near
+// Settled reports whether a gradient, which the last pass has changed by so much, is near
 // enough to that of messages at their fixed point.
-func (z *lanczos) settled(gradient []float64, change float64) bool {
+func (z *Lanczos) Settled(gradient []float64, change float64) bool {
 	if z.away {
 		return change <= leastRest*z.slope*z.distance
 	}
@@ -280,5 +282,5 @@ func (z *lanczos) settled(gradient []float64, change float64) bool {
 	return !math.IsNaN(change) && math.Abs(gone[0]-z.smallest) <= settledShare*max(math.Abs(z.smallest), -clearlyNegative*z.largest)
 }
 
-// leaves reports whether the way that was looked for leads away from a saddle.
-func (z *lanczos) leaves() bool { return z.away }
+// Leaves reports whether the way that was looked for leads away from a saddle.
+func (z *Lanczos) Leaves() bool { return z.away }

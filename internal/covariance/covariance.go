@@ -1,9 +1,12 @@
-package learn
+// Package covariance says how much weights that were learned would differ, were they learned from
+// other samples of the same kind.
+package covariance
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -11,34 +14,29 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// Spread is the covariance Σ_c c cᵀ of weights that were learned, were they learned from
-// other samples of the same kind: the square of a weight's standard error is Σ_c c².
-//
-// With H the Hessian of L at its minimum and N samples it is
+// Covariance is the covariance Σ_c c cᵀ of weights. With H the Hessian of L at its minimum and N samples it is
 //
 //	H⁻¹/N              of the likelihood (Fisher 1922),
 //	H⁻¹ V H⁻¹/N        of the pseudo-likelihood (Huber 1967, Godambe 1960),
 //
-// V being the covariance of the samples' gradients, plus l2 I: the prior says as much of
-// weights as its curvature is. Of the likelihood V is H, so that both are one rule. The
-// samples have to be independent; see Correlation.
-type Spread struct {
-	// Correlation is that of the gradients of one sample and of the next. Samples of a chain
-	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).
+// V being the covariance of the samples' gradients, plus l2 I: the prior says as much of weights as its curvature is.
+// Of the likelihood V is H, so that both are one rule. The samples have to be independent; see Correlation.
+type Covariance struct {
+	Parameters int
+	// Correlation is that of the gradients of one sample and of the next.
 	Correlation float64
 
-	size int       // weights
 	free []int     // [weights] the parameter that each is: symmetric types have two of one
 	root []float64 // [parameters][parameters] its columns are c
-	n    int       // parameters
 }
 
 const (
-	// mostSpread bounds the parameters: two matrices of that many rows are 256 MiB.
-	mostSpread = 4096
+	// mostParameters bounds them: two matrices of that many rows are 256 MiB.
+	mostParameters = 4096
 	// leastCurvature is the least of H, relative to its largest: weights that neither data nor
 	// prior say anything of have errors that are huge, not infinite.
 	leastCurvature = 1e-10
@@ -49,57 +47,17 @@ const (
 	scoresTogether = 256
 )
 
-// NewSpread finds the covariance at the weights of p.Model, which Fit has learned by the same
-// settings. An error says why there is none.
-func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
-	s, err := s.resolve(&p)
-	if err != nil {
-		return nil, err
-	}
-	if s.Method != Pseudo && s.Method != Exact {
-		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo", s.Method)
-	}
-	if p.ClassWeights != nil && s.Method == Exact {
-		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
-	}
-	x := newSpread(&p.Model.Layout)
-	if x.n > mostSpread {
-		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.n, mostSpread)
-	}
-	samples := 0
-	for _, in := range p.Data {
-		samples += len(in.Samples())
-	}
-	if samples < 2 {
-		return nil, fmt.Errorf("there is one sample alone, and how samples differ is not known")
-	}
-	var m Memory
-	m.Add("standard errors", 3*doubleBytes*float64(x.n)*float64(x.n), "a Hessian and a covariance of %d parameters", x.n)
-	if err := m.Within(s.Memory); err != nil {
-		return nil, err
-	}
-	l, err := newLocalLearner(&p, &s)
-	if err != nil {
-		return nil, err
-	}
-	defer l.pool.close()
-	e := &spreading{Spread: x, l: l, hessian: make([]float64, x.n*x.n), outer: make([]float64, x.n*x.n), mean: make([]float64, x.n)}
-	if err := e.run(ctx); err != nil {
-		return nil, err
-	}
-	return x, nil
-}
-
-func newSpread(layout *crf.Layout) *Spread {
-	x := &Spread{size: layout.Size, free: make([]int, layout.Size)}
+// New returns a Covariance for Find. An error says why there is none.
+func New(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
+	x := &Covariance{free: make([]int, layout.Size)}
 	for i := range x.free {
 		x.free[i] = -1
 	}
-	for _, span := range allSpans(layout) {
+	for _, span := range slices.Concat(layout.Node, layout.Edge) {
 		for i := span.At; i < span.At+span.Len; i++ {
 			if x.free[i] < 0 {
-				x.free[i] = x.n
-				x.n++
+				x.free[i] = x.Parameters
+				x.Parameters++
 			}
 			if k := span.Ends; k > 0 {
 				joint := (i - span.At) % span.States
@@ -107,24 +65,63 @@ func newSpread(layout *crf.Layout) *Spread {
 			}
 		}
 	}
-	return x
+	if x.Parameters > mostParameters {
+		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.Parameters, mostParameters)
+	}
+	samples := 0
+	for _, in := range data {
+		samples += len(in.Samples())
+	}
+	if samples < 2 {
+		return nil, fmt.Errorf("there is one sample alone, and how samples differ is not known")
+	}
+	return x, nil
+}
+
+// Bytes is what Find takes.
+func (x *Covariance) Bytes() float64 {
+	const double = 8
+	return 3 * double * float64(x.Parameters) * float64(x.Parameters)
+}
+
+// Find finds the covariance at the weights of o.Model, where o is smallest. The kind of o is Pseudo or
+// Exact. An error says why there is none.
+func (x *Covariance) Find(ctx context.Context, o *local.Objective) error {
+	n := x.Parameters
+	numbers := func(n int) []float64 { return make([]float64, n) }
+	e := &estimate{
+		Covariance: x, n: n, o: o, hessian: numbers(n * n), outer: numbers(n * n), mean: numbers(n),
+		batch: numbers(scoresTogether * n), last: numbers(n), next: numbers(n),
+	}
+	if err := e.scores(ctx); err != nil {
+		return err
+	}
+	if o.Kind == local.Exact {
+		if err := e.differences(ctx); err != nil {
+			return err
+		}
+	}
+	e.correlate()
+	e.addPrior()
+	return e.factorise()
 }
 
 // Each calls do for every c, [weights], which is good for one call.
-func (x *Spread) Each(do func(c []float64)) {
-	c := make([]float64, x.size)
-	for j := range x.n {
+func (x *Covariance) Each(do func(c []float64)) {
+	c := make([]float64, len(x.free))
+	for j := range x.Parameters {
 		for i, f := range x.free {
-			c[i] = x.root[f*x.n+j]
+			c[i] = x.root[f*x.Parameters+j]
 		}
 		do(c)
 	}
 }
 
-// spreading is the work of NewSpread.
-type spreading struct {
-	*Spread
-	l       *localLearner
+// estimate is the work of Find.
+type estimate struct {
+	*Covariance
+	o       *local.Objective
+	n       int       // parameters
 	hessian []float64 // [n][n], the upper triangle
 	outer   []float64 // [n][n] Σ g gᵀ/N
 	mean    []float64 // [n] Σ g/N
@@ -137,23 +134,13 @@ type spreading struct {
 	pairs, total float64   // of samples one after another, and of all
 }
 
-func (e *spreading) run(ctx context.Context) error {
-	l := e.l
-	e.batch, e.last, e.next = make([]float64, scoresTogether*e.n), make([]float64, e.n), make([]float64, e.n)
-	if err := e.scores(ctx); err != nil {
-		return err
-	}
-	if l.settings.Method == Exact {
-		if err := e.differences(ctx); err != nil {
-			return err
-		}
-	}
-	e.correlate()
+// addPrior adds what the regulariser knows of weights, and takes the mean out of products.
+func (e *estimate) addPrior() {
 	largest := 0.0
 	for i := range e.n {
 		largest = max(largest, e.hessian[i*e.n+i])
 	}
-	prior := max(l.problem.L2, leastCurvature*largest)
+	prior := max(e.o.L2, leastCurvature*largest)
 	for _, f := range e.free {
 		e.hessian[f*e.n+f] += prior
 		e.outer[f*e.n+f] += prior
@@ -163,27 +150,24 @@ func (e *spreading) run(ctx context.Context) error {
 			e.outer[i*e.n+j] -= g * e.mean[j]
 		}
 	}
-	return e.factorise()
 }
 
 // scores goes through the samples: their gradients, and of the pseudo-likelihood the Hessian.
-func (e *spreading) scores(ctx context.Context) error {
-	l := e.l
-	var terms ground.PseudoLikelihood
+func (e *estimate) scores(ctx context.Context) error {
+	terms := ground.PseudoLikelihood{ClassWeights: e.o.ClassWeights}
 	var adjoint ground.Adjoint
-	terms.ClassWeights = l.problem.ClassWeights
-	statistics := make([]float64, e.size)
+	statistics := make([]float64, len(e.free))
 	var places []influence
-	for _, in := range l.problem.Data {
-		weight := in.Weight() / l.total
+	for _, in := range e.o.Data {
+		weight := in.Weight() / e.o.Total
 		e.behind = false
-		if l.settings.Method == Exact {
+		if e.o.Kind == local.Exact {
 			for _, labels := range in.Samples() {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
 				clear(statistics)
-				adjoint.AddStatistics(statistics, l.model, in, labels, -1)
+				adjoint.AddStatistics(statistics, e.o.Model, in, labels, -1)
 				for i, v := range statistics {
 					e.next[e.free[i]] += v
 				}
@@ -192,7 +176,7 @@ func (e *spreading) scores(ctx context.Context) error {
 			continue
 		}
 		sample := 0
-		terms.EachTerm(l.model, in, &l.whole[in.Graph].Blocks[0], func(i int, p []float64, y int32, count float64, slots []ground.Slot) {
+		terms.EachTerm(e.o.Model, in, e.o.Whole(in), func(i int, p []float64, y int32, count float64, slots []ground.Slot) {
 			for ; sample < i; sample++ {
 				e.endSample(weight)
 			}
@@ -222,7 +206,7 @@ type influence struct {
 }
 
 // addTerm adds a term −count · log p(y), of the sample at hand.
-func (e *spreading) addTerm(places []influence, p []float64, y int32, count, weight float64) {
+func (e *estimate) addTerm(places []influence, p []float64, y int32, count, weight float64) {
 	for _, a := range places {
 		rest := p[a.state]
 		if a.state == int(y) {
@@ -243,7 +227,7 @@ func (e *spreading) addTerm(places []influence, p []float64, y int32, count, wei
 }
 
 // endSample takes the gradient of a sample, of that share of all.
-func (e *spreading) endSample(weight float64) {
+func (e *estimate) endSample(weight float64) {
 	simd.AddScaled(e.mean, e.next, weight)
 	e.count += weight * simd.Dot(e.next, e.next)
 	e.total += weight
@@ -263,8 +247,8 @@ func (e *spreading) endSample(weight float64) {
 }
 
 // flush adds the products of the gradients at hand.
-func (e *spreading) flush() {
-	if e.rows == 0 || e.l.settings.Method == Exact {
+func (e *estimate) flush() {
+	if e.rows == 0 || e.o.Kind == local.Exact {
 		e.rows = 0
 		return
 	}
@@ -274,7 +258,7 @@ func (e *spreading) flush() {
 }
 
 // correlate compares samples with the ones before.
-func (e *spreading) correlate() {
+func (e *estimate) correlate() {
 	square := simd.Dot(e.mean, e.mean)
 	if variance := e.count/e.total - square; e.pairs > 0 && variance > 0 {
 		e.Correlation = (e.lag/e.pairs - square) / variance
@@ -282,24 +266,23 @@ func (e *spreading) correlate() {
 }
 
 // differences finds the Hessian of the likelihood by differences of its gradient.
-func (e *spreading) differences(ctx context.Context) error {
-	l := e.l
+func (e *estimate) differences(ctx context.Context) error {
 	of := make([][]int, e.n) // the weights of each parameter
 	for i, f := range e.free {
 		of[f] = append(of[f], i)
 	}
-	l2 := l.problem.L2
+	trial, gradient := slices.Clone(e.o.Model.Weights), make([]float64, len(e.free))
 	at := func(dst []float64, f int, step float64) error {
-		copy(l.trial.Weights, l.model.Weights)
+		copy(trial, e.o.Model.Weights)
 		for _, i := range of[f] {
-			l.trial.Weights[i] += step
+			trial[i] += step
 		}
-		if value := l.evaluate(); math.IsNaN(value) {
+		if value := e.o.Evaluate(gradient, trial); math.IsNaN(value) {
 			return fmt.Errorf("the likelihood cannot be computed near the weights")
 		}
 		clear(dst)
-		for i, g := range l.trialSlope {
-			dst[e.free[i]] += g - l2*l.trial.Weights[i]
+		for i, g := range gradient {
+			dst[e.free[i]] += g - e.o.L2*trial[i]
 		}
 		return nil
 	}
@@ -326,14 +309,14 @@ func (e *spreading) differences(ctx context.Context) error {
 }
 
 // factorise makes the root of what was summed.
-func (e *spreading) factorise() error {
+func (e *estimate) factorise() error {
 	n := e.n
-	scale := 1 / math.Sqrt(e.l.total)
+	scale := 1 / math.Sqrt(e.o.Total)
 	h, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.hessian})
 	if !ok {
 		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave several")
 	}
-	if e.l.settings.Method == Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
+	if e.o.Kind == local.Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
 		if !lapack64.Trtri(h) {
 			return fmt.Errorf("the Hessian is singular")
 		}

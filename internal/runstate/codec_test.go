@@ -1,4 +1,4 @@
-package learn
+package runstate
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type kept struct {
 	keptInner
 	count  int
 	done   bool
-	status Status
+	status string
 	points [3]float64
 	inner  *keptInner
 	vector []float64
@@ -31,28 +31,29 @@ type kept struct {
 func TestCodec(t *testing.T) {
 	full := func() *kept {
 		return &kept{
-			keptInner{math.Inf(-1), [2]string{"a", `"b"`}}, math.MinInt, true, Converged,
+			keptInner{math.Inf(-1), [2]string{"a", `"b"`}}, math.MinInt, true, "converged",
 			[3]float64{math.Copysign(0, -1), math.NaN(), 5e-324}, &keptInner{Worst: 1.0 / 3},
 			[]float64{1, math.NaN()}, [][]float64{{2}, {3, 4}}, [2][]float64{{5}, {6}},
 		}
 	}
-	v, arrays, err := encode("kept", full())
+	v, arrays, err := Encode("kept", full())
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := ""
 	for _, a := range arrays {
-		names += a.name + " "
+		names += a.Name + " "
 	}
 	if names != "kept.vector kept.lines.0 kept.lines.1 kept.pairs.0 kept.pairs.1 " {
 		t.Error(names)
 	}
-	var text values
-	if err := json.Unmarshal(must(json.Marshal(v)), &text); err != nil {
+	var text Values
+	saved, err := json.Marshal(v)
+	if err := errors.Join(err, json.Unmarshal(saved, &text)); err != nil {
 		t.Fatal(err)
 	}
 	into := &kept{inner: &keptInner{}}
-	if err := text.decode("kept", into); err != nil {
+	if err := text.Decode("kept", into); err != nil {
 		t.Fatal(err)
 	}
 	want := full()
@@ -71,17 +72,17 @@ func TestCodec(t *testing.T) {
 		t.Errorf("%+v, want %+v", into, want)
 	}
 
-	for name, change := range map[string]func(values){
-		"no value":   func(v values) { delete(v, "kept.count") },
-		"more than":  func(v values) { v["kept.other"] = v["kept.count"] },
-		"want a int": func(v values) { v["kept.count"] = json.RawMessage("1.5") },
-		"value \"kept.points.0\" is \"1\", want a float64": func(v values) { v["kept.points.0"] = json.RawMessage(`"1"`) },
-		"is null":  func(v values) { v["kept.Worst"] = json.RawMessage("null") },
-		"is 1e999": func(v values) { v["kept.Worst"] = json.RawMessage("1e999") },
+	for name, change := range map[string]func(Values){
+		"no value":   func(v Values) { delete(v, "kept.count") },
+		"more than":  func(v Values) { v["kept.other"] = v["kept.count"] },
+		"want a int": func(v Values) { v["kept.count"] = json.RawMessage("1.5") },
+		"value \"kept.points.0\" is \"1\", want a float64": func(v Values) { v["kept.points.0"] = json.RawMessage(`"1"`) },
+		"is null":  func(v Values) { v["kept.Worst"] = json.RawMessage("null") },
+		"is 1e999": func(v Values) { v["kept.Worst"] = json.RawMessage("1e999") },
 	} {
-		v, _, _ := encode("kept", full())
+		v, _, _ := Encode("kept", full())
 		change(v)
-		if err := v.decode("kept", &kept{inner: &keptInner{}}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), name) {
+		if err := v.Decode("kept", &kept{inner: &keptInner{}}); !errors.Is(err, Err) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -89,11 +90,11 @@ func TestCodec(t *testing.T) {
 		"want a pointer to a struct": kept{},
 		"step.f, a func()":           &struct{ f func() }{},
 	} {
-		if _, _, err := encode("step", state); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Encode("step", state); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if v, arrays, err := encode("step", nil); len(v)+len(arrays) > 0 || err != nil {
+	if v, arrays, err := Encode("step", nil); len(v)+len(arrays) > 0 || err != nil {
 		t.Errorf("%v %v %v", v, arrays, err)
 	}
 }
@@ -106,7 +107,7 @@ func TestFieldsOfOneName(t *testing.T) {
 		embedded
 		Count int
 	}{embedded{3}, 7}
-	if _, _, err := encode("step", &twice); err == nil || !strings.Contains(err.Error(), "two fields are saved as step.Count") {
+	if _, _, err := Encode("step", &twice); err == nil || !strings.Contains(err.Error(), "two fields are saved as step.Count") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -1,4 +1,6 @@
-package learn
+// Package runstate has what runs go on from: numbers of structs as values and arrays, the files that
+// have them, and digests of what a run is of.
+package runstate
 
 import (
 	"encoding/json"
@@ -11,8 +13,8 @@ import (
 // What a run goes on from is in structs, of which every field is saved. Their numbers and texts are
 // values, of the field's name, and slices of numbers are arrays.
 
-// values are JSON by name. Numbers that JSON has not, NaN and the infinite ones, are texts.
-type values map[string]json.RawMessage
+// Values are JSON by name. Numbers that JSON has not, NaN and the infinite ones, are texts.
+type Values map[string]json.RawMessage
 
 // eachField calls do for every number, text and slice of numbers in what is a struct, or a pointer
 // to one, with a name: that of its field, after those of the structs and arrays around it.
@@ -54,9 +56,9 @@ func eachField(name string, of reflect.Value, do func(name string, field reflect
 	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays of these, structs and pointers to structs", name, of.Type())
 }
 
-// encode returns what a struct has; nil has nothing.
-func encode(name string, state any) (values, []array, error) {
-	v, arrays := values{}, []array(nil)
+// Encode returns what a struct has; nil has nothing.
+func Encode(name string, state any) (Values, []Array, error) {
+	v, arrays := Values{}, []Array(nil)
 	if state == nil {
 		return v, nil, nil
 	}
@@ -68,7 +70,7 @@ func encode(name string, state any) (values, []array, error) {
 		seen[name] = true
 		switch field.Kind() {
 		case reflect.Slice:
-			arrays = append(arrays, array{name: name, values: field.Interface().([]float64)})
+			arrays = append(arrays, Array{Name: name, Values: field.Interface().([]float64)})
 		case reflect.Float64:
 			if x := field.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
 				v[name], err = json.Marshal(strconv.FormatFloat(x, 'g', -1, 64))
@@ -83,8 +85,8 @@ func encode(name string, state any) (values, []array, error) {
 	return v, arrays, err
 }
 
-// decode writes values where encode found them. Those of other names are none of this struct.
-func (v values) decode(name string, state any) error {
+// Decode writes values where Encode found them. Those of other names are none of this struct.
+func (v Values) Decode(name string, state any) error {
 	left := len(v)
 	if state == nil {
 		return v.strangers(left)
@@ -95,7 +97,7 @@ func (v values) decode(name string, state any) error {
 		}
 		text, ok := v[name]
 		if !ok {
-			return stateErrorf("no value %q", name)
+			return Errorf("no value %q", name)
 		}
 		left--
 		var word string
@@ -107,7 +109,7 @@ func (v values) decode(name string, state any) error {
 			}
 		}
 		if string(text) == "null" || json.Unmarshal(text, field.Addr().Interface()) != nil {
-			return stateErrorf("value %q is %s, want a %v", name, v[name], field.Kind())
+			return Errorf("value %q is %s, want a %v", name, v[name], field.Kind())
 		}
 		return nil
 	})
@@ -117,9 +119,9 @@ func (v values) decode(name string, state any) error {
 	return v.strangers(left)
 }
 
-func (v values) strangers(left int) error {
+func (v Values) strangers(left int) error {
 	if left > 0 {
-		return stateErrorf("%d values more than this version knows", left)
+		return Errorf("%d values more than this version knows", left)
 	}
 	return nil
 }

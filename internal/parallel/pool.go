@@ -1,21 +1,19 @@
-package learn
+package parallel
 
 import (
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-
-	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// pool runs a job for indices 0 … n-1 on a fixed number of goroutines. Which
+// Pool runs a job for indices 0 … n-1 on a fixed number of goroutines. Which
 // goroutine gets which index is left to chance; jobs must not depend on it. Jobs of a
 // run have an argument in common, which is kept here for a run to allocate nothing.
 //
 // Between the runs of small iterations there is less time than it takes to wake a goroutine. Who
 // waits looks again and again for a while, where that was long enough the last time: see signal.
-type pool[T any] struct {
+type Pool[T any] struct {
 	job     func(argument *T, worker, index int)
 	common  T
 	limit   int64
@@ -27,14 +25,14 @@ type pool[T any] struct {
 	failure atomic.Pointer[any]
 }
 
-// States of pool.asked but 0.
+// States of Pool.asked but 0.
 const (
 	isIdle    = 1
 	isWorking = 2
 )
 
-func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool[T] {
-	p, onFault := &pool[T]{job: job, asked: make([]signal, max(0, workers-1))}, parallel.PanicsOnFault()
+func NewPool[T any](workers int, job func(argument *T, worker, index int)) *Pool[T] {
+	p, onFault := &Pool[T]{job: job, asked: make([]signal, max(0, workers-1))}, PanicsOnFault()
 	patient := workers <= runtime.GOMAXPROCS(0) // else who looks keeps others from what is looked for
 	p.left.init(patient)
 	for i := range p.asked {
@@ -49,10 +47,9 @@ func newPool[T any](workers int, job func(argument *T, worker, index int)) *pool
 	return p
 }
 
-// run returns when the job was done for the argument and every index below n. A panic of a job is
-// passed on to the caller, who can recover from it, when no goroutine works any
-// more.
-func (p *pool[T]) run(argument T, n int) {
+// Run returns when the job was done for the argument and every index below n. A panic of a job is passed on to the
+// caller, who can recover from it, when no goroutine works any more.
+func (p *Pool[T]) Run(argument T, n int) {
 	p.common = argument
 	p.limit = int64(n)
 	p.failure.Store(nil)
@@ -69,20 +66,19 @@ func (p *pool[T]) run(argument T, n int) {
 }
 
 // ask has a worker take part in a run.
-func (p *pool[T]) ask(i int) {
+func (p *Pool[T]) ask(i int) {
 	p.asked[i].n.Store(0)
 	p.asked[i].tell()
 }
 
-// work is the caller's part of a run: it waits for the other workers also where
-// the job panics here.
-func (p *pool[T]) work(asked int) {
+// work is the caller's part of a run: it waits for the other workers also where the job panics here.
+func (p *Pool[T]) work(asked int) {
 	defer p.await(asked)
 	p.drain(0)
 }
 
 // await waits for those that were asked, but for those that have not begun: nothing is left to do.
-func (p *pool[T]) await(asked int) {
+func (p *Pool[T]) await(asked int) {
 	for i := range asked {
 		if p.asked[i].n.CompareAndSwap(0, isIdle) {
 			p.left.n.Add(-1)
@@ -92,8 +88,8 @@ func (p *pool[T]) await(asked int) {
 }
 
 // takePart is another worker's part of a run, and reports whether there may be more. A panic is kept
-// for the goroutine that called run: nobody could recover from it here.
-func (p *pool[T]) takePart(worker int) bool {
+// for the goroutine that called Run: nobody could recover from it here.
+func (p *Pool[T]) takePart(worker int) bool {
 	asked := &p.asked[worker-1]
 	asked.await()
 	if !asked.n.CompareAndSwap(0, isWorking) {
@@ -108,7 +104,7 @@ func (p *pool[T]) takePart(worker int) bool {
 	return true
 }
 
-func (p *pool[T]) end(asked *signal) {
+func (p *Pool[T]) end(asked *signal) {
 	asked.n.Store(isIdle)
 	if p.left.n.Add(-1) == 0 {
 		p.left.tell()
@@ -117,15 +113,15 @@ func (p *pool[T]) end(asked *signal) {
 
 // rescue keeps the first panic. It is a function of its own, and so is keep, so
 // that a run without one allocates nothing.
-func (p *pool[T]) rescue() {
+func (p *Pool[T]) rescue() {
 	if r := recover(); r != nil {
 		p.keep(r)
 	}
 }
 
-func (p *pool[T]) keep(failure any) { p.failure.CompareAndSwap(nil, &failure) }
+func (p *Pool[T]) keep(failure any) { p.failure.CompareAndSwap(nil, &failure) }
 
-func (p *pool[T]) drain(worker int) {
+func (p *Pool[T]) drain(worker int) {
 	for {
 		i := p.next.Add(1) - 1
 		if i >= p.limit {
@@ -135,8 +131,8 @@ func (p *pool[T]) drain(worker int) {
 	}
 }
 
-// close ends the goroutines.
-func (p *pool[T]) close() {
+// Close ends the goroutines.
+func (p *Pool[T]) Close() {
 	p.closing = true
 	for i := range p.asked {
 		p.ask(i)

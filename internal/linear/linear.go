@@ -1,0 +1,183 @@
+// Package linear has the equations that say how messages answer to each other: those of an edge, and
+// symmetric systems of many, which are dense, narrow or large.
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/simd"
+)
+
+const (
+	// rowsFactored is how many rows of a factor are computed together: many for what threads do side by side, few beside
+	// what only comes one row after another. rowsOfThread of them take each row above at a time.
+	rowsFactored = 48
+	rowsOfThread = 4
+)
+
+// Factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
+// false where h is not positive definite.
+func Factorise(h []float64, n int, each parallel.Loop) bool {
+	// solve finds the entries of the rows lo ≤ i < hi of the factor in the columns from to to.
+	solve := func(lo, hi, from, to int) {
+		for j := from; j < to; j++ {
+			other := h[j*n:][:j+1]
+			for i := lo; i < hi; i++ {
+				row := h[i*n:][:n]
+				row[j] = (row[j] - simd.Dot(row[:j], other[:j])) / other[j]
+			}
+		}
+	}
+	for lo := 0; lo < n; lo += rowsFactored {
+		hi := min(n, lo+rowsFactored)
+		if lo > 0 {
+			each((hi-lo+rowsOfThread-1)/rowsOfThread, func(_, part int) {
+				first := lo + part*rowsOfThread
+				solve(first, min(hi, first+rowsOfThread), 0, lo)
+			})
+		}
+		for i := lo; i < hi; i++ {
+			solve(i, i+1, lo, i)
+			row := h[i*n:][:n]
+			pivot := row[i] - simd.Dot(row[:i], row[:i])
+			if !(pivot > 0 && pivot <= math.MaxFloat64) {
+				return false
+			}
+			row[i] = math.Sqrt(pivot)
+		}
+	}
+	return true
+}
+
+// DotShort is the product of vectors that are too short for kernels.
+func DotShort(a, b []float64) (sum float64) {
+	b = b[:len(a)]
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
+// AddShort adds a·x to the beginning of dst.
+func AddShort(dst, x []float64, a float64) {
+	dst = dst[:len(x)]
+	for i, y := range x {
+		dst[i] += a * y
+	}
+}
+
+// Skyline is a symmetric matrix, then its Cholesky factor: of each row the numbers from the
+// first that is not zero to the diagonal. The factor fills nothing before (Jennings 1966).
+type Skyline struct {
+	first  []int // column where each row begins
+	at     []int // where in Values, [size+1]
+	Values []float64
+}
+
+// Numbers returns how many Values there are to be.
+func (m *Skyline) Numbers() int { return m.at[len(m.first)] }
+
+// NewSkyline returns a matrix with rows from these columns on, without Values.
+func NewSkyline(first []int) *Skyline {
+	m := &Skyline{first: first, at: make([]int, len(first)+1)}
+	for i, f := range first {
+		m.at[i+1] = m.at[i] + i - f + 1
+	}
+	return m
+}
+
+// row returns row i from its first column on, the diagonal last.
+func (m *Skyline) row(i int) []float64 { return m.Values[m.at[i]:m.at[i+1]] }
+
+// Add adds x at row i and column j ≤ i.
+func (m *Skyline) Add(i, j int, x float64) { m.Values[m.at[i]+j-m.first[i]] += x }
+
+// FactorWork is how many multiplications factorise takes.
+func (m *Skyline) FactorWork() (work float64) {
+	for i, f := range m.first {
+		work += float64(i-f) * float64(i-f) / 2
+	}
+	return work
+}
+
+// Factorise replaces the matrix by its Cholesky factor. It reports false where the matrix is not positive definite.
+func (m *Skyline) Factorise() bool {
+	for i, f := range m.first {
+		row := m.row(i)
+		for j := f; j < i; j++ {
+			other, g := m.row(j), m.first[j]
+			from := max(f, g)
+			row[j-f] = (row[j-f] - simd.Dot(row[from-f:j-f], other[from-g:j-g])) / other[j-g]
+		}
+		pivot := row[i-f] - simd.Dot(row[:i-f], row[:i-f])
+		if !(pivot > 0 && pivot <= math.MaxFloat64) {
+			return false
+		}
+		row[i-f] = math.Sqrt(pivot)
+	}
+	return true
+}
+
+// Solve replaces x by the solution of the system, given the factor.
+func (m *Skyline) Solve(x []float64) {
+	for i, f := range m.first {
+		row := m.row(i)
+		x[i] = (x[i] - simd.Dot(row[:i-f], x[f:i])) / row[i-f]
+	}
+	for i := len(x) - 1; i >= 0; i-- {
+		f, row := m.first[i], m.row(i)
+		x[i] /= row[i-f]
+		simd.AddScaled(x[f:i], row[:i-f], -x[i])
+	}
+}
+
+// Divide replaces the rows X [size][width] by L⁻¹ X, given the factor L.
+func (m *Skyline) Divide(x []float64, width int) {
+	for i, f := range m.first {
+		factor, row := m.row(i), x[i*width:][:width]
+		for j := f; j < i; j++ {
+			if a := factor[j-f]; a != 0 {
+				simd.AddScaled(row, x[j*width:][:width], -a)
+			}
+		}
+		for w := range row {
+			row[w] /= factor[i-f]
+		}
+	}
+}
+
+// NarrowOrder numbers the nodes of a graph so that neighbours are near each other: breadth first from a node with few
+// neighbours, those with few of their own first (Cuthill and McKee 1969).
+func NarrowOrder(g *graph.Graph) []int32 {
+	n := g.NumNodes()
+	starts := make([]int32, n)
+	for i := range starts {
+		starts[i] = int32(i)
+	}
+	byDegree := func(a, b int32) int { return g.Degree(a) - g.Degree(b) }
+	slices.SortStableFunc(starts, byDegree)
+	seen := make([]bool, n)
+	order := make([]int32, 0, n)
+	for _, s := range starts {
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		next := len(order)
+		order = append(order, s)
+		for ; next < len(order); next++ {
+			from := len(order)
+			for _, d := range g.Incoming(order[next]) {
+				if t := g.Source(d); !seen[t] {
+					seen[t] = true
+					order = append(order, t)
+				}
+			}
+			slices.SortStableFunc(order[from:], byDegree)
+		}
+	}
+	return order
+}

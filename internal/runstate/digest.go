@@ -1,0 +1,167 @@
+package runstate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/parted"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/stretch"
+)
+
+// Digest is a sum over a sequence of numbers: another sequence has another one, but for a chance of 2⁻⁶⁴.
+type Digest uint64
+
+// add mixes in a number. Multiplication carries a change to higher bits only and the shift brings it down again, so
+// that no two changes cancel by rule; the sum makes zeros count.
+func (d *Digest) add(x uint64) {
+	const odd = 0x9e3779b97f4a7c15 // 2⁶⁴ divided by the golden ratio
+	h := ((uint64(*d) + odd) ^ x) * odd
+	*d = Digest(h ^ h>>32)
+}
+
+// AddFloats adds numbers by their bits.
+func (d *Digest) AddFloats(x []float64) {
+	for _, v := range x {
+		d.add(math.Float64bits(v))
+	}
+}
+
+func (d *Digest) addInts(x []int32) {
+	for _, v := range x {
+		d.add(uint64(uint32(v)))
+	}
+}
+
+// String returns the digest as it is saved.
+func (d Digest) String() string { return fmt.Sprintf("%016x", uint64(d)) }
+
+// Of is that of data; features of a network that was partitioned have been read before.
+func Of(data []*crf.Instance, cut *parted.Cut) (d Digest) {
+	graphs := map[*graph.Graph]Digest{}
+	for _, in := range data {
+		if _, ok := graphs[in.Graph]; !ok {
+			graphs[in.Graph] = digestGraph(in.Graph)
+		}
+		d.add(uint64(graphs[in.Graph]))
+		d.addInstance(in, cut)
+	}
+	return d
+}
+
+func digestGraph(g *graph.Graph) (d Digest) {
+	u, v := g.Ends()
+	d.add(uint64(g.NumNodes()))
+	d.addInts(u)
+	d.addInts(v)
+	return d
+}
+
+func (d *Digest) addInstance(in *crf.Instance, cut *parted.Cut) {
+	for s := range int32(in.Graph.NumNodes()) {
+		d.add(uint64(in.NodeType(s)))
+	}
+	for e := range int32(in.Graph.NumEdges()) {
+		d.add(uint64(in.EdgeType(e)))
+	}
+	if cut != nil {
+		for _, c := range []byte(cut.Features) {
+			d.add(uint64(c))
+		}
+	} else {
+		for _, f := range instances.Features(in) {
+			d.addFeatures(f)
+		}
+	}
+	d.add(uint64(len(in.Samples())))
+	d.addMask(in.Schema())
+	for b, t := range in.Schema().EdgeTypes {
+		if t.Symmetric {
+			d.add(uint64(b)) // not added where none is: older states have none
+		}
+	}
+	if w := in.Weight(); w != 1 {
+		d.add(math.Float64bits(w)) // not added where it is 1: older states have none
+	}
+	for _, labels := range in.Samples() {
+		d.addInts(labels)
+	}
+}
+
+// addMask adds what the schema forbids, if anything: older states have no mask.
+func (d *Digest) addMask(s *crf.Schema) {
+	for a, t := range s.NodeTypes {
+		for _, x := range t.Forbidden {
+			d.addInts([]int32{int32(a), int32(x)})
+		}
+	}
+	for b, t := range s.EdgeTypes {
+		for _, x := range t.Forbidden {
+			d.addInts([]int32{int32(b), int32(x[0]), int32(x[1])})
+		}
+	}
+}
+
+// addFeatures adds all entries: sparse ones as they are kept, since a vocabulary can be
+// much longer than a row, and so can many bins. Few are added as rows: older states have them so.
+func (d *Digest) addFeatures(f *crf.Features) {
+	const few = 1024
+	m := f.Data()
+	if m.Bins != nil && m.Book == nil && f.Dim() > few {
+		d.addInts(m.Bins)
+		return
+	}
+	if m.Start != nil {
+		d.addInts(m.Column)
+		d.AddFloats(m.Value)
+		for _, start := range m.Start {
+			d.add(uint64(start))
+		}
+		return
+	}
+	row := make([]float64, f.Dim())
+	if m, ok := f.Data().Computed.(*stretch.Map); ok { // its cells stand for the pixels
+		var scratch []float32
+		for cell := range int32(m.NumCells()) {
+			m.Read(row, []int32{cell}, &scratch)
+			d.AddFloats(row)
+		}
+		return
+	}
+	for r := range f.Rows() {
+		f.Row(row, r)
+		d.AddFloats(row)
+	}
+}
+
+// OfEach is a digest of things of which each is looked at once: many share them.
+func OfEach[T any](things []*T, add func(*Digest, *T)) (d Digest) {
+	known := map[*T]Digest{}
+	for _, x := range things {
+		one, ok := known[x]
+		if !ok {
+			add(&one, x)
+			known[x] = one
+		}
+		d.add(uint64(one))
+	}
+	return d
+}
+
+// AddPartition adds the nodes of blocks.
+func (d *Digest) AddPartition(p *partition.Partition) {
+	for i := range p.Blocks {
+		d.add(uint64(len(p.Blocks[i].Nodes)))
+		d.addInts(p.Blocks[i].Nodes)
+	}
+}
+
+// AddCounting adds counting numbers.
+func (d *Digest) AddCounting(c *counting.Numbers) {
+	d.AddFloats(c.Node)
+	d.AddFloats(c.Edge)
+}
