@@ -28,7 +28,7 @@ func TestMomentum(t *testing.T) {
 			t.Fatalf("plain sweeps: %+v, %v", want, err)
 		}
 		moved := newInference(t, p, counting.Convex(g))
-		got, err := moved.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 20000, Beliefs: 1e-14})
+		got, err := moved.iterate(0, Limits{Tolerance: 1e-11, MaxSweeps: 20000, Accelerated: true})
 		if err != nil || !got.Converged {
 			t.Fatalf("with momentum: %+v, %v", got, err)
 		}

@@ -47,12 +47,11 @@ type Workspace struct {
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
-	wide     bool
-	forecast forecast
-	relay    relay
-	steps    []step // of the sweeps that are made at once
-	last     last
-	backward bool // sweeps visit the nodes in reverse order
+	wide      bool
+	forecast  forecast
+	wavefront wavefront
+	last      last
+	backward  bool // sweeps visit the nodes in reverse order
 	// swept: there was a sweep over the block already.
 	swept bool
 	// logarithms: some table is kept as logarithms.
