@@ -42,7 +42,6 @@ const (
 type forecast struct {
 	before    []float64 // [states of the block's nodes] beliefs at the last look
 	change    []float64 // [nodes] the largest change of a node's states at the last look
-	reach     []float64 // [nodes] the larger change of the last two looks
 	now       []float64
 	changes   []float64 // [looks] the largest
 	residuals []float64 // [looks] of the sweeps before
@@ -55,8 +54,7 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int
 	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
 	f.least = (leastForecast + sweeps - 1) / sweeps
 	n := len(block.Nodes)
-	f.change, f.reach = numeric.Resize(f.change, n), numeric.Resize(f.reach, n)
-	clear(f.change)
+	f.change = numeric.Resize(f.change, n)
 	f.before = f.before[:0]
 	for _, s := range block.Nodes {
 		f.before = append(f.before, net.belief(st, s)...)
@@ -81,7 +79,7 @@ func (f *forecast) add(net *Net, st *State, block *partition.Block, residual flo
 				change = max(change, math.Abs(b-before[j]))
 				before[j] = b
 			}
-			f.reach[i], f.change[i] = max(f.change[i], change), change
+			f.change[i] = change
 			largest = max(largest, change)
 			now, before = now[net.Card[block.Nodes[i]]:], before[net.Card[block.Nodes[i]]:]
 		}
@@ -127,7 +125,7 @@ func (f *forecast) unsure(net *Net, block *partition.Block, times float64) (n in
 				second = b
 			}
 		}
-		if 2*times*f.reach[i] > max(first-second, sameBelief) {
+		if 2*times*f.change[i] > max(first-second, sameBelief) {
 			n++
 		}
 		at += int(net.Card[s])

@@ -17,9 +17,9 @@ type Limits struct {
 	MaxSweeps int
 	// Damping is the weight of the old message in the first sweeps, in (−1, 1); see Sweep.
 	Damping float64
-	// Unheld: no node is held by the belief that it has (hold). Beliefs are those that (4)
+	// NoProx: no node has a prox (prox.go). Beliefs are those that (4)
 	// gives to messages, which steps of Newton's method ask for.
-	Unheld bool
+	NoProx bool
 	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has
 	// at most one neighbour before it, as in chains, so do two of them, and the iteration ends
 	// after an even number only.
@@ -108,7 +108,7 @@ func (w *Workspace) Iterate(
 	ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits,
 ) (Outcome, error) {
 	var o Outcome
-	w.unheld, w.outward = limits.Unheld, limits.Outward
+	w.noProx, w.outward = limits.NoProx, limits.Outward
 	defer func() { w.backward = false }()
 	work := block.Work()
 	if w.outward {

@@ -49,7 +49,7 @@ func (w *Workspace) extrapolateNodes(net *Net, st *State, nodes []int32, beta fl
 	messages := piece{st.LogMessage, w.last.messages, 0, 0}
 	for _, s := range nodes {
 		k := int(net.Card[s])
-		beliefs.add(net.beliefOffset(s), k, beta)
+		beliefs.add(net.BeliefAt(s), k, beta)
 		for _, d := range net.Graph.Incoming(s) {
 			switch o := net.Graph.Source(d); {
 			case net.observed(o):

@@ -89,7 +89,7 @@ func (w *Workspace) sweepTogether(
 		}
 		s := v.space
 		s.Potentials, s.arena, s.at, s.forms = w.Potentials, w.arena, w.at, w.forms
-		s.wide, s.logarithms, s.unheld, s.swept = w.wide, w.logarithms, w.unheld, w.swept
+		s.wide, s.logarithms, s.noProx, s.swept = w.wide, w.logarithms, w.noProx, w.swept
 		s.fit(net.maxCard, net.maxPair)
 		s.beginSweep(net, st, f.block, damping)
 	}

@@ -58,7 +58,7 @@ type Workspace struct {
 	logarithms bool
 
 	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
-	unheld  bool      // no node is held
+	noProx  bool      // in sweeps
 	outward bool      // messages move out of the block, too
 
 	// conditional [states of the block's nodes] is what a split adds to the arguments of
@@ -98,7 +98,7 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	// Edges that are made consistent together; slices that grow take more than is asked for.
 	few := min(16, net.maxCard) // states for which scratch is largest
 	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
-	if net.held != nil {
+	if net.proximal != nil {
 		bytes += double * r.NodePotentials
 	}
 	if net.Counting.Split != nil {
