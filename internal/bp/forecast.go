@@ -26,8 +26,9 @@ import (
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
 	forecastFactor = 2
-	// leastForecast is the least h, and forecastShare the share of all sweeps that h is: of
-	// many sweeps only the last few tell of what comes, and more of them if they are slow.
+	// leastForecast is the least h in sweeps, and forecastShare the share of all looks that h is: of
+	// many only the last few tell of what comes, and more of them if they are slow. A look at sweeps
+	// that are made at once takes them for one.
 	leastForecast, forecastShare = 2, 8
 	// mostUnsure is the share of labels that may still change where beliefs are settled.
 	mostUnsure = 1e-3
