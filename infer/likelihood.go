@@ -150,7 +150,8 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 	split := facts.Certified && !facts.Dual && facts.Bound == counting.Upper // a dual value is a bound at any messages
 	if !facts.Dual && !split && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
-		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps}); err != nil {
+		limits := bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps, Accelerated: true}
+		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, limits); err != nil {
 			return 0, counting.None, err
 		}
 	}

@@ -128,7 +128,7 @@ var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
 // resolved are the limits with their defaults.
 func (l Limits) resolved() bp.Limits {
-	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Together: true}
+	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Accelerated: true}
 }
 
 // Outcome tells how an iteration ended.

@@ -64,7 +64,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 		}
 	}
 	for _, set := range l.checkSchedule {
-		v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, Unheld: true}}
+		v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 		if _, err := l.visitBlocks(v); err != nil {
 			t.Fatal(err)
 		}

@@ -329,7 +329,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.gathers() && l.ascends {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, Unheld: l.response != nil && !l.response.large}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil && !l.response.large}
 }
 
 // pick returns what this iteration visits.
@@ -348,7 +348,7 @@ func (l *learner) perPass() int { return len(l.schedule) }
 func (l *learner) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping,
-		Unheld: l.response != nil && !l.response.large, Outward: true,
+		NoProx: l.response != nil && !l.response.large, Outward: true,
 	}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1

@@ -70,7 +70,7 @@ func TestStars(t *testing.T) {
 		defer l.close()
 		u, weights := l.units[0], slices.Clone(l.model.Weights)
 		visitOf := func(block int) {
-			limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 1000, Outward: true, Unheld: true}
+			limits := bp.Limits{Tolerance: 1e-14, MaxSweeps: 1000, Outward: true, NoProx: true}
 			must(l.visitBlocks(visit{bundle: l.bundles[0], blocks: []int{block}, limits: limits}))
 		}
 		for i := range 400 * l.blocks {

@@ -81,7 +81,7 @@ func TestLean(t *testing.T) {
 			var left []float64
 			for range 3 {
 				for _, s := range e.l.checkSchedule { // one sweep, for beliefs of these messages
-					v := visit{bundle: e.l.bundles[s.bundle], blocks: s.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, Unheld: true}}
+					v := visit{bundle: e.l.bundles[s.bundle], blocks: s.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 					if _, err := e.l.visitBlocks(v); err != nil {
 						t.Fatal(err)
 					}

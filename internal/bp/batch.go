@@ -89,7 +89,7 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 		sum = int(b.nodes[n-1].Sum + b.nodes[n-1].States)
 	}
 	copy(b.sums[sum:], potentials)
-	b.nodes = append(b.nodes, simd.Node{Belief: net.beliefOffset(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum), States: int32(len(potentials))})
+	b.nodes = append(b.nodes, simd.Node{Belief: net.BeliefAt(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum), States: int32(len(potentials))})
 	b.position = append(b.position, p)
 	for i, hi := block.InStart[place], block.InStart[place+1]; i < hi; {
 		if len(b.messages) == b.mostMessages {
@@ -112,7 +112,7 @@ func (w *Workspace) sendRun(
 	return w.sendList(net, st, block, lo, hi, damping)
 }
 
-// sendList is sendRun by lists. The first sum takes what nobody asks for: a held belief has none.
+// sendList is sendRun by lists. The first sum takes what nobody asks for: a belief outside has none.
 func (w *Workspace) sendList(
 	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
 ) (residual float64, err error) {

@@ -26,8 +26,9 @@ import (
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.
 	forecastFactor = 2
-	// leastForecast is the least h, and forecastShare the share of all sweeps that h is: of
-	// many sweeps only the last few tell of what comes, and more of them if they are slow.
+	// leastForecast is the least h in sweeps, and forecastShare the share of all looks that h is: of
+	// many only the last few tell of what comes, and more of them if they are slow. A look at sweeps
+	// that are made at once takes them for one.
 	leastForecast, forecastShare = 2, 8
 	// mostUnsure is the share of labels that may still change where beliefs are settled.
 	mostUnsure = 1e-3
@@ -38,24 +39,24 @@ const (
 	forecastStates = 1024
 )
 
-// forecast tells from the changes of beliefs how far they have to go.
+// forecast tells from the changes of beliefs, between looks at them, how far they have to go.
 type forecast struct {
-	before    []float64 // [states of the block's nodes] beliefs after the last sweep
-	change    []float64 // [nodes] the largest of a node's states in the last sweep
-	reach     []float64 // [nodes] the larger change of the last two sweeps
+	before    []float64 // [states of the block's nodes] beliefs at the last look
+	change    []float64 // [nodes] the largest change of a node's states at the last look
 	now       []float64
-	changes   []float64 // [sweeps] the largest
-	residuals []float64 // [sweeps]
-	forgotten int       // sweeps before them
-	rate      float64   // r at the sweep before
+	changes   []float64 // [looks] the largest
+	residuals []float64 // [looks] of the sweeps before
+	least     int       // h
+	rate      float64   // r at the look before
 }
 
-// begin forgets what was seen.
-func (f *forecast) begin(net *Net, st *State, block *partition.Block) {
-	*f = forecast{before: f.before[:0], change: f.change, reach: f.reach, now: f.now, changes: f.changes[:0], residuals: f.residuals[:0]}
+// begin forgets what was seen. There is a look after so many sweeps.
+func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int) {
+	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+	f.least = (leastForecast + sweeps - 1) / sweeps
 	n := len(block.Nodes)
-	f.change, f.reach = numeric.Resize(f.change, n), numeric.Resize(f.reach, n)
-	clear(f.change)
+	f.change = numeric.Resize(f.change, n)
+	f.before = f.before[:0]
 	for _, s := range block.Nodes {
 		f.before = append(f.before, net.belief(st, s)...)
 	}
@@ -63,53 +64,34 @@ func (f *forecast) begin(net *Net, st *State, block *partition.Block) {
 	f.now = numeric.Resize(f.now, max(forecastStates, net.maxCard))
 }
 
-// add sees the beliefs after a sweep.
+// add looks at the beliefs.
 func (f *forecast) add(net *Net, st *State, block *partition.Block, residual float64) {
-	f.note(f.addNodes(net, st, block, 0, len(block.Nodes), 0, &f.now), residual)
-}
-
-// note takes the largest changes of a sweep.
-func (f *forecast) note(change, residual float64) {
-	f.changes, f.residuals = append(f.changes, change), append(f.residuals, residual)
-}
-
-// addNodes sees the beliefs of the nodes lo ≤ p < hi of the block, of which the first has at states
-// before it, and returns the largest change.
-func (f *forecast) addNodes(net *Net, st *State, block *partition.Block, lo, hi, at int, scratch *[]float64) (largest float64) {
-	*scratch = numeric.Resize(*scratch, max(forecastStates, net.maxCard))
-	all := *scratch
-	for p := lo; p < hi; {
+	largest, before := 0.0, f.before
+	for p := 0; p < len(block.Nodes); {
 		from, used := p, 0
-		for ; p < hi && used+int(net.Card[block.Nodes[p]]) <= len(all); p++ {
-			used += copy(all[used:], net.belief(st, block.Nodes[p]))
+		for ; p < len(block.Nodes) && used+int(net.Card[block.Nodes[p]]) <= len(f.now); p++ {
+			used += copy(f.now[used:], net.belief(st, block.Nodes[p]))
 		}
-		simd.Exp(all[:used], all[:used])
-		for i, x := from, 0; i < p; i++ {
-			k := int(net.Card[block.Nodes[i]])
-			now, before := all[x:x+k], f.before[at:at+k]
+		now := f.now[:used]
+		simd.Exp(now, now)
+		for i := from; i < p; i++ {
 			change := 0.0
-			for j, b := range now {
+			for j, b := range now[:net.Card[block.Nodes[i]]] {
 				change = max(change, math.Abs(b-before[j]))
 				before[j] = b
 			}
-			f.reach[i], f.change[i] = max(f.change[i], change), change
+			f.change[i] = change
 			largest = max(largest, change)
-			x, at = x+k, at+k
+			now, before = now[net.Card[block.Nodes[i]]:], before[net.Card[block.Nodes[i]]:]
 		}
 	}
-	return largest
-}
-
-// forget drops what sweeps of another kind have told: their changes are larger or smaller.
-func (f *forecast) forget() {
-	f.forgotten += len(f.changes)
-	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
+	f.changes, f.residuals = append(f.changes, largest), append(f.residuals, residual)
 }
 
 // left returns the largest change of a belief that is to be expected from all further sweeps,
 // and how many times its last change a node may move.
 func (f *forecast) left() (change, times float64) {
-	h := max(leastForecast, (f.forgotten+len(f.changes))/forecastShare)
+	h := max(f.least, len(f.changes)/forecastShare)
 	if len(f.changes) < 2*h {
 		return math.Inf(1), math.Inf(1)
 	}
@@ -144,7 +126,7 @@ func (f *forecast) unsure(net *Net, block *partition.Block, times float64) (n in
 				second = b
 			}
 		}
-		if 2*times*f.reach[i] > max(first-second, sameBelief) {
+		if 2*times*f.change[i] > max(first-second, sameBelief) {
 			n++
 		}
 		at += int(net.Card[s])

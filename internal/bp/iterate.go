@@ -17,22 +17,24 @@ type Limits struct {
 	MaxSweeps int
 	// Damping is the weight of the old message in the first sweeps, in (−1, 1); see Sweep.
 	Damping float64
-	// Unheld: no node is held by the belief that it has (hold). Beliefs are those that (4)
+	// NoProx: no node has a prox (prox.go). Beliefs are those that (4)
 	// gives to messages, which steps of Newton's method ask for.
-	Unheld bool
+	NoProx bool
 	// Turns: sweeps go back and forth in turn. Where counting numbers are exact, and every node has
 	// at most one neighbour before it, as in chains, so do two of them, and the iteration ends
 	// after an even number only.
 	Turns bool
+	// Accelerated, of a whole network: sweeps have momentum where no c_s is negative, are over-relaxed
+	// with other numbers that are proved convex, and else go back and forth in turn. Those with
+	// momentum over a large network are made several at once (wavefront), and what ends the iteration
+	// is looked at after these only.
+	Accelerated bool
 	// Beliefs, above 0, ends the iteration also where beliefs are settled: none is expected to
 	// change by more than that in all further sweeps together, and the most likely state of
-	// at most one node in a thousand (forecast). Sweeps are over-relaxed where that pays.
+	// at most one node in a thousand (forecast).
 	Beliefs float64
 	// Outward: messages along cut edges move out of the block, too, as in the paper's Algorithm 2 (Sweep).
 	Outward bool
-	// Together: over a large block relayed sweeps are made at once, and what ends the iteration is
-	// looked at after these only. Beliefs asks for the same.
-	Together bool
 }
 
 // Outcome tells how an iteration on a block ended.
@@ -50,141 +52,15 @@ type Outcome struct {
 	Unsure int
 }
 
-// stallWindow is how many sweeps may pass without a new smallest residual before
-// damping is raised: fewer would punish slow but steady convergence.
+// stallWindow is how many sweeps may pass without a new smallest residual before momentum begins
+// anew, or damping is raised: fewer would punish slow but steady convergence.
 const stallWindow = 20
 
-// dampings are the weights of the old message that are tried in turn.
-var dampings = []float64{0.3, 0.5, 0.7, 0.85, 0.95}
+// dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex
+// numbers begin with the first of them (results/2026-11-predict.md).
+var dampings = []float64{eager, 0, 0.3, 0.5, 0.7, 0.85, 0.95}
 
-// Iterate sweeps over the block until the residual is small enough. Unless it is
-// known that no c_s is negative (Facts.Dual) a sweep need not improve anything,
-// so it damps when the residual stops falling. It stops early, without error,
-// when ctx ends. The error is a *NumericalError.
-func (w *Workspace) Iterate(ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits) (Outcome, error) {
-	var o Outcome
-	w.unheld, w.outward = limits.Unheld, limits.Outward
-	work := block.Work()
-	if w.outward {
-		work += len(block.Out)
-	}
-	best, bestAt, damping := math.Inf(1), 0, limits.Damping
-	if limits.Beliefs > 0 {
-		w.forecast.begin(net, st, block)
-		o.Left, o.Unsure = math.Inf(1), len(block.Nodes)
-		defer func() { w.backward = false }()
-	}
-	if limits.Turns {
-		defer func() { w.backward = false }()
-	}
-	relaxed := limits.Beliefs > 0 && limits.Damping == 0 && net.Counting.Facts.Convex
-	turning := 0
-	moves, began, over := false, 0, momentumDamping // with momentum, since, over-relaxed by
-	switch facts := net.Counting.Facts; {
-	case relaxed && facts.Bound == counting.Exact: // on a forest, where plain messages are right at once
-		relaxed, turning = false, limits.MaxSweeps
-	case relaxed && !facts.Dual:
-		turning = turningSweeps
-	case relaxed:
-		moves = true
-		w.last.fit(net)
-	}
-	together := 1
-	if (limits.Beliefs > 0 || limits.Together) && w.relays(net, block, moves) {
-		together = relayed
-	}
-	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
-		n := 1
-		if o.Sweeps >= turning {
-			n = min(together, limits.MaxSweeps-o.Sweeps)
-		}
-		w.steps = w.steps[:0]
-		for i := range n {
-			s := step{}
-			switch {
-			case moves:
-				damping, s.moves, s.momentum = over, true, Momentum(o.Sweeps+i-began)
-			case relaxed:
-				damping = eagerDamping
-			}
-			s.damping = damping
-			w.steps = append(w.steps, s)
-		}
-		w.backward = o.Sweeps < turning && o.Sweeps%2 == 1 || limits.Turns && o.Sweeps%2 == 0
-		first, residual, err := w.sweeps(net, st, block, limits.Beliefs > 0)
-		if o.Sweeps == 0 {
-			o.First = first
-		}
-		o.Sweeps += n
-		o.Work += n * work
-		o.Residual, o.Damping = residual, damping
-		if err != nil {
-			return o, err
-		}
-		// A damped message moves only a part of its way, so the residual is scaled
-		// back before it may count as converged.
-		if residual <= limits.Tolerance*(1-damping) && !(limits.Turns && o.Sweeps%2 == 1) {
-			o.Converged = w.settled(net, st, block, limits.Tolerance)
-			if o.Converged || residual == 0 { // at 0 no sweep can change anything any more
-				o.Left, o.Unsure = 0, 0
-				return o, nil
-			}
-		}
-		if limits.Beliefs > 0 {
-			times := 0.0
-			o.Left, times = w.forecast.left()
-			if last := o.Sweeps == limits.MaxSweeps; o.Left <= limits.Beliefs || last {
-				o.Unsure = w.forecast.unsure(net, block, times)
-				if o.Left <= limits.Beliefs && float64(o.Unsure) <= mostUnsure*float64(len(block.Nodes)) {
-					o.Converged = true
-					return o, nil
-				}
-			}
-		}
-		if residual < best {
-			best, bestAt = residual, o.Sweeps
-		}
-		if o.Sweeps-bestAt >= stallWindow {
-			switch {
-			case moves:
-				began, over = o.Sweeps, 0
-			case relaxed:
-				relaxed, damping = false, 0
-				w.forecast.forget()
-			case !net.Counting.Facts.Dual:
-				damping = MoreDamping(damping)
-			}
-			best, bestAt = residual, o.Sweeps
-		}
-	}
-	return o, nil
-}
-
-// sweeps makes a sweep, or several at once, with the dampings at hand, and returns the residuals of
-// the first and the last. The forecast sees them where it is asked.
-func (w *Workspace) sweeps(net *Net, st *State, block *partition.Block, forecast bool) (first, last float64, err error) {
-	if n := len(w.steps); n > 1 {
-		err := w.sweepTogether(net, st, block, w.steps, forecast)
-		return w.relay.residuals[0], w.relay.residuals[n-1], err
-	}
-	if s := w.steps[0]; s.moves {
-		w.extrapolate(st, s.momentum)
-	}
-	last, err = w.Sweep(net, st, block, w.steps[0].damping)
-	if err == nil && forecast {
-		w.forecast.add(net, st, block, last)
-	}
-	return last, last, err
-}
-
-const (
-	// eagerDamping over-relaxes sweeps without momentum (results/2026-11-predict.md).
-	eagerDamping = -0.3
-	// turningSweeps go forth and back in turn where some c_s < 0: such numbers carry what one
-	// node tells far, and a sweep only as far as its order goes. Then sweeps in one direction
-	// take over, in which alone over-relaxation pays. On a forest all take turns.
-	turningSweeps = 10
-)
+const eager = -0.3
 
 // MoreDamping returns the next larger damping to try.
 func MoreDamping(damping float64) float64 {
@@ -194,6 +70,118 @@ func MoreDamping(damping float64) float64 {
 		}
 	}
 	return damping
+}
+
+// way is how the sweeps of an iteration are made.
+type way struct {
+	moves    bool // with momentum
+	together int  // so many at once
+	damping  float64
+	began    int // the sweep with which momentum began
+}
+
+// choose decides on the way, and says in limits whether it turns.
+func (w *Workspace) choose(net *Net, block *partition.Block, limits *Limits) way {
+	y, facts := way{together: 1, damping: limits.Damping}, net.Counting.Facts
+	switch {
+	case !limits.Accelerated:
+	case facts.Dual:
+		y.moves, y.damping = true, momentumDamping
+		w.last.fit(net)
+		if w.planWavefront(net, block) {
+			y.together = waves
+		}
+	case facts.Convex && facts.Bound != counting.Exact:
+		y.damping = eager
+	default: // on a forest one sweep forth and one back tell everything, and elsewhere news goes both ways
+		limits.Turns = true
+	}
+	return y
+}
+
+// Iterate sweeps over the block until the residual is small enough. Where no c_s is negative
+// (Facts.Dual) plain sweeps descend on the dual value, and only momentum and over-relaxation can keep
+// the residual from falling: then momentum begins anew, and over-relaxation ends. Else a sweep need not
+// improve anything, so that it is damped then. Iterate stops early, without error, when ctx ends. The
+// error is a *NumericalError.
+func (w *Workspace) Iterate(
+	ctx context.Context, net *Net, st *State, block *partition.Block, limits Limits,
+) (Outcome, error) {
+	var o Outcome
+	w.noProx, w.outward = limits.NoProx, limits.Outward
+	defer func() { w.backward = false }()
+	work := block.Work()
+	if w.outward {
+		work += len(block.Out)
+	}
+	y := w.choose(net, block, &limits)
+	if limits.Beliefs > 0 {
+		w.forecast.begin(net, st, block, y.together)
+		o.Left, o.Unsure = math.Inf(1), len(block.Nodes)
+	}
+	best, bestAt := math.Inf(1), 0
+	for o.Sweeps < limits.MaxSweeps && ctx.Err() == nil {
+		w.backward = limits.Turns && o.Sweeps%2 == 0
+		n := min(y.together, limits.MaxSweeps-o.Sweeps)
+		first, last, err := w.sweeps(net, st, block, y, o.Sweeps-y.began, n)
+		if o.Sweeps == 0 {
+			o.First = first
+		}
+		o.Sweeps += n
+		o.Work += n * work
+		o.Residual, o.Damping = last, y.damping
+		if err != nil || w.ended(net, st, block, limits, &o) {
+			return o, err
+		}
+		if last < best {
+			best, bestAt = last, o.Sweeps
+		}
+		if o.Sweeps-bestAt >= stallWindow {
+			best, bestAt, y.began = last, o.Sweeps, o.Sweeps
+			if !net.Counting.Facts.Dual || y.damping < 0 {
+				y.damping = MoreDamping(y.damping)
+			}
+		}
+	}
+	return o, nil
+}
+
+// sweeps makes n sweeps, so many after momentum began, and returns the residuals of the first and the
+// last.
+func (w *Workspace) sweeps(
+	net *Net, st *State, block *partition.Block, y way, after, n int,
+) (first, last float64, err error) {
+	if n > 1 {
+		return w.sweepTogether(net, st, after, n, y.damping)
+	}
+	if y.moves {
+		w.extrapolate(st, Momentum(after))
+	}
+	last, err = w.Sweep(net, st, block, y.damping)
+	return last, last, err
+}
+
+// ended reports whether an iteration is at its end, and why.
+func (w *Workspace) ended(net *Net, st *State, block *partition.Block, limits Limits, o *Outcome) bool {
+	// A damped message moves only a part of its way, so the residual is scaled back before it may
+	// count as converged.
+	if o.Residual <= limits.Tolerance*(1-o.Damping) && !(limits.Turns && o.Sweeps%2 == 1) {
+		o.Converged = w.settled(net, st, block, limits.Tolerance)
+		if o.Converged || o.Residual == 0 { // at 0 no sweep can change anything any more
+			o.Left, o.Unsure = 0, 0
+			return true
+		}
+	}
+	if limits.Beliefs > 0 {
+		w.forecast.add(net, st, block, o.Residual)
+		times := 0.0
+		o.Left, times = w.forecast.left()
+		if o.Left <= limits.Beliefs || o.Sweeps == limits.MaxSweeps {
+			o.Unsure = w.forecast.unsure(net, block, times)
+			o.Converged = o.Left <= limits.Beliefs && float64(o.Unsure) <= mostUnsure*float64(len(block.Nodes))
+		}
+	}
+	return o.Converged
 }
 
 // roundingUnit is the relative distance of neighbouring float64 numbers.

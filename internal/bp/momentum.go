@@ -28,13 +28,6 @@ func Momentum(sweep int) float64 {
 	return max(0, min(mostMomentum, (k-1)/(k+2)))
 }
 
-// step says how a sweep is made.
-type step struct {
-	damping  float64
-	momentum float64 // β at its begin
-	moves    bool    // whether it keeps and uses what the sweep before it has left
-}
-
 // last is what the sweep before the last has left, laid out as in a State.
 type last struct{ messages, beliefs []float64 }
 
@@ -48,15 +41,39 @@ func (w *Workspace) extrapolate(st *State, beta float64) {
 	simd.Extrapolate(st.LogBelief, w.last.beliefs, beta)
 }
 
-// extrapolateBeliefs makes y of x in the beliefs of some nodes, none of them observed. Those that
-// follow each other are done at once.
-func (w *Workspace) extrapolateBeliefs(net *Net, st *State, nodes []int32, beta float64) {
-	for i := 0; i < len(nodes); {
-		lo := net.beliefOffset(nodes[i])
-		hi := lo
-		for ; i < len(nodes) && net.beliefOffset(nodes[i]) == hi; i++ {
-			hi += int(net.Card[nodes[i]])
+// extrapolateNodes makes y of x in the beliefs of some nodes, none of them observed, and in the two
+// messages along each edge of which one of them is the first free end: the updates of its ends alone
+// read and write these. In a picture all of that lies in two pieces of memory.
+func (w *Workspace) extrapolateNodes(net *Net, st *State, nodes []int32, beta float64) {
+	beliefs := piece{st.LogBelief, w.last.beliefs, 0, 0}
+	messages := piece{st.LogMessage, w.last.messages, 0, 0}
+	for _, s := range nodes {
+		k := int(net.Card[s])
+		beliefs.add(net.BeliefAt(s), k, beta)
+		for _, d := range net.Graph.Incoming(s) {
+			switch o := net.Graph.Source(d); {
+			case net.observed(o):
+				messages.add(net.MessageAt(d), k, beta)
+			case o > s:
+				messages.add(net.MessageAt(d&^1), k+int(net.Card[o]), beta)
+			}
 		}
-		simd.Extrapolate(st.LogBelief[lo:hi], w.last.beliefs[lo:], beta)
 	}
+	beliefs.add(-1, 0, beta)
+	messages.add(-1, 0, beta)
+}
+
+// piece is a part lo ≤ i < hi of an array, which grows as long as more of it comes in order.
+type piece struct {
+	x, old []float64
+	lo, hi int
+}
+
+// add lets the piece grow by n numbers from at on, or moves it on and begins another.
+func (p *piece) add(at, n int, beta float64) {
+	if at != p.hi {
+		simd.Extrapolate(p.x[p.lo:p.hi], p.old[p.lo:], beta)
+		p.lo, p.hi = at, at
+	}
+	p.hi += n
 }

@@ -21,7 +21,7 @@ type Net struct {
 	Observed []int32
 
 	rhoNode     []float64 // [nodes] ρ_s
-	held        []float64 // [nodes] ρ_s + κ_s, see hold; nil where no node is held
+	proximal    []float64 // [nodes] ρ_s + κ_s of the prox (prox.go); nil where no node has one
 	class       []uint8   // [edges] which of classes distinct c_uv an edge has, where they are few
 	classes     int
 	same        float64 // c_uv of every edge, or 0
@@ -53,7 +53,7 @@ func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed [
 	if net.class, net.classes = counting.EdgeClass, counting.Classes; net.classes == 1 {
 		net.same = counting.Edge[0]
 	}
-	net.held = held(g, counting)
+	net.proximal = proximal(g, counting)
 	same := observed == nil
 	for s, k := range card {
 		if k < 1 {
@@ -102,10 +102,7 @@ func (n *Net) observed(s int32) bool { return n.Observed != nil && n.Observed[s]
 
 // belief returns the log-belief of node s, or nil if it is observed.
 func (n *Net) belief(st *State, s int32) []float64 {
-	if n.uniform > 0 {
-		return st.LogBelief[int(s)*n.uniform:][:n.uniform]
-	}
-	if at := n.beliefAt[s]; at >= 0 {
+	if at := n.BeliefAt(s); at >= 0 {
 		return st.LogBelief[at:][:n.Card[s]]
 	}
 	return nil
@@ -114,22 +111,28 @@ func (n *Net) belief(st *State, s int32) []float64 {
 // message returns the log-message of directed edge d, whose target is t, or nil
 // if t is observed.
 func (n *Net) message(st *State, d, t int32) []float64 {
-	if n.uniform > 0 {
-		return st.LogMessage[int(d)*n.uniform:][:n.uniform]
-	}
-	if at := n.messageAt[d]; at >= 0 {
+	if at := n.MessageAt(d); at >= 0 {
 		return st.LogMessage[at:][:n.Card[t]]
 	}
 	return nil
 }
 
-// beliefOffset says where the log-belief of a node begins in a State; −1 if there is
-// none.
-func (n *Net) beliefOffset(s int32) int {
+// BeliefAt says where the log-belief of node s begins in State.LogBelief; −1: it is
+// observed.
+func (n *Net) BeliefAt(s int32) int {
 	if n.uniform > 0 {
 		return int(s) * n.uniform
 	}
 	return n.beliefAt[s]
+}
+
+// MessageAt says where the log-message of directed edge d begins in State.LogMessage; −1:
+// its target is observed.
+func (n *Net) MessageAt(d int32) int {
+	if n.uniform > 0 {
+		return int(d) * n.uniform
+	}
+	return n.messageAt[d]
 }
 
 // State is what inference on a network remembers between visits of a block.
@@ -198,7 +201,7 @@ func (n *Net) Beliefs() int { return n.numBeliefs }
 
 // IndexBytes returns what the net itself takes: cardinalities, and where messages are.
 func (n *Net) IndexBytes() int {
-	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.held))
+	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.proximal))
 }
 
 // NodeBeliefs writes τ_s of all nodes into dst [their states], one behind the other.

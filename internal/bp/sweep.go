@@ -20,7 +20,7 @@ import (
 // from consistent beliefs maximises (2) over all that the block can change.
 //
 // damping in (−1, 1) is the weight of the old message; below 0 messages are
-// over-relaxed: they go farther than (5) says. Nodes with c_s < 0 are held (hold). The residual is the
+// over-relaxed: they go farther than (5) says. Nodes with c_s < 0 have a prox (prox.go). The residual is the
 // largest change of a log-message λ/ρ, after damping, or of a log-belief; it is
 // +Inf where a state became impossible. Beliefs count because they may be of older
 // potentials, with messages that no longer belong to them and yet repeat
@@ -48,8 +48,8 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 
 func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block, damping float64) {
 	w.batch.fit(net.maxCard)
-	if net.held != nil && !w.unheld {
-		w.hold(net, st, block)
+	if net.proximal != nil && !w.noProx {
+		w.addProx(net, st, block)
 	}
 	if w.uniform.on = w.fitUniform(net, st, block); w.uniform.on {
 		w.beginUniform(damping)
@@ -64,8 +64,8 @@ func (w *Workspace) sweepRun(net *Net, st *State, block *partition.Block, r int,
 }
 
 func (w *Workspace) endSweep(net *Net) {
-	if net.held != nil && !w.unheld {
-		w.release()
+	if net.proximal != nil && !w.noProx {
+		w.dropProx()
 	}
 }
 
@@ -74,7 +74,7 @@ func (w *Workspace) endSweep(net *Net) {
 // run.
 func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64, err error) {
 	if r == 0 {
-		w.unheld = limits.Unheld
+		w.noProx = limits.NoProx
 		w.beginSweep(net, st, block, limits.Damping)
 	}
 	residual, err = w.sweepRun(net, st, block, r, limits.Damping)

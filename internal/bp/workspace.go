@@ -47,19 +47,18 @@ type Workspace struct {
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
 	// forbidden one.
-	wide     bool
-	forecast forecast
-	relay    relay
-	steps    []step // of the sweeps that are made at once
-	last     last
-	backward bool // sweeps visit the nodes in reverse order
+	wide      bool
+	forecast  forecast
+	wavefront wavefront
+	last      last
+	backward  bool // sweeps visit the nodes in reverse order
 	// swept: there was a sweep over the block already.
 	swept bool
 	// logarithms: some table is kept as logarithms.
 	logarithms bool
 
 	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
-	unheld  bool      // no node is held
+	noProx  bool      // in sweeps
 	outward bool      // messages move out of the block, too
 
 	// conditional [states of the block's nodes] is what a split adds to the arguments of
@@ -99,7 +98,7 @@ func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *parti
 	// Edges that are made consistent together; slices that grow take more than is asked for.
 	few := min(16, net.maxCard) // states for which scratch is largest
 	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
-	if net.held != nil {
+	if net.proximal != nil {
 		bytes += double * r.NodePotentials
 	}
 	if net.Counting.Split != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// TestHeldFixedPoints: held and free sweeps have the same fixed points, of numbers that are
+// TestProxFixedPoints: sweeps with and without prox have the same fixed points, of numbers that are
 // provably convex and have negative c_s.
-func TestHeldFixedPoints(t *testing.T) {
+func TestProxFixedPoints(t *testing.T) {
 	for name, g := range splitGraphs() {
 		for seed := range uint64(6) {
 			rng := source(1200 + seed)
@@ -22,14 +22,14 @@ func TestHeldFixedPoints(t *testing.T) {
 				r := newBlockInference(t, p, c, nil, partition.Whole(g))
 				r.solve(t)
 				want := append([]float64(nil), r.state.LogBelief...)
-				r.net.held = nil
+				r.net.proximal = nil
 				o, err := r.iterate(0, Limits{MaxSweeps: 1})
 				if err != nil || !(o.Residual <= 1e-7) {
-					t.Fatalf("%s, seed %d, %s: a free sweep moves the fixed point of held ones by %v (%v)", name, seed, c.Name, o.Residual, err)
+					t.Fatalf("%s, seed %d, %s: a sweep without prox moves the fixed point of those with it by %v (%v)", name, seed, c.Name, o.Residual, err)
 				}
 				for i, x := range r.state.LogBelief {
 					if !near(math.Exp(x), math.Exp(want[i]), 1e-7) {
-						t.Fatalf("%s, seed %d, %s: belief %v, held %v", name, seed, c.Name, math.Exp(x), math.Exp(want[i]))
+						t.Fatalf("%s, seed %d, %s: belief %v, with a prox %v", name, seed, c.Name, math.Exp(x), math.Exp(want[i]))
 					}
 				}
 			}
@@ -46,7 +46,7 @@ func hubs(spokes int) *graph.Graph {
 	return legal(graph.FromEdges(spokes+2, u, v))
 }
 
-// TestHubsSettle: messages to nodes of many neighbours do not circle where they are held.
+// TestHubsSettle: messages to nodes of many neighbours do not circle where these have a prox.
 func TestHubsSettle(t *testing.T) {
 	for _, spokes := range []int{10, 40, 160} {
 		g := hubs(spokes)
@@ -56,7 +56,7 @@ func TestHubsSettle(t *testing.T) {
 		sweeps := func(free bool) (Outcome, float64) {
 			r := newBlockInference(t, p, c, nil, partition.Whole(g))
 			if free {
-				r.net.held = nil
+				r.net.proximal = nil
 			}
 			o := Outcome{}
 			for o.Sweeps < 100 && !o.Converged {
@@ -70,27 +70,27 @@ func TestHubsSettle(t *testing.T) {
 			v := r.values(t)
 			return o, v.Dual - v.Primal
 		}
-		held, gap := sweeps(false)
+		prox, gap := sweeps(false)
 		free, freeGap := sweeps(true)
-		t.Logf("%d spokes: held %+v, gap %.3g; free %+v, gap %.3g", spokes, held, gap, free, freeGap)
+		t.Logf("%d spokes: with a prox %+v, gap %.3g; without %+v, gap %.3g", spokes, prox, gap, free, freeGap)
 		if !(gap <= 1e-3) {
-			t.Errorf("%d spokes: held messages have not settled: %+v, gap %v", spokes, held, gap)
+			t.Errorf("%d spokes: messages have not settled: %+v, gap %v", spokes, prox, gap)
 		}
 		if spokes > 10 && free.Converged {
-			t.Errorf("%d spokes: free messages settle too: the test shows nothing", spokes)
+			t.Errorf("%d spokes: messages settle without a prox, too: the test shows nothing", spokes)
 		}
 	}
 }
 
-// TestNothingToHold: exact belief propagation and numbers that are not negative stay as they are.
-func TestNothingToHold(t *testing.T) {
+// TestNoProx: exact belief propagation and numbers that are not negative stay as they are.
+func TestNoProx(t *testing.T) {
 	grid, tree := legal(graph.Grid(4, 5, graph.GridOptions{})), legal(gen.Tree(20, source(1)))
 	for _, x := range []struct {
 		g *graph.Graph
 		c *counting.Numbers
 	}{{grid, counting.Convex(grid)}, {grid, counting.Cover(grid)}, {grid, counting.Bethe(grid)}, {tree, counting.Bethe(tree)}, {tree, legal(counting.SampledTreeReweighted(tree, 1, false))}} {
-		if h := held(x.g, x.c); h != nil {
-			t.Errorf("%s: nodes are held: %v", x.c.Name, h)
+		if h := proximal(x.g, x.c); h != nil {
+			t.Errorf("%s: nodes have a prox: %v", x.c.Name, h)
 		}
 	}
 }

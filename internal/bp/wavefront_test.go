@@ -14,10 +14,10 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// TestRelay: sweeps that are made at once give the bytes of sweeps one after another, for any
+// TestWavefront: sweeps that are made at once give the bytes of sweeps one after another, for any
 // number of goroutines: on grids and on graphs without an order, whose nodes have as many states or
 // not, some observed or none, with tables of any form.
-func TestRelay(t *testing.T) {
+func TestWavefront(t *testing.T) {
 	t.Parallel()
 	rng := source(17)
 	grid := legal(graph.Grid(60, 280, graph.GridOptions{}))
@@ -47,13 +47,12 @@ func TestRelay(t *testing.T) {
 		}
 		var one *inference
 		var first Outcome
-		var changes, residuals []float64
 		for _, threads := range []int{1, 2, 3} {
 			what := fmt.Sprintf("case %d on %d threads", i, threads)
 			r := newBlockInference(t, p, c.numbers, observed, partition.Whole(c.g))
 			r.space.Threads = threads
-			o, err := r.iterate(0, Limits{Tolerance: 1e-12, MaxSweeps: 22, Beliefs: 1e-9})
-			if err != nil || o.Sweeps != 22 || r.space.relay.block == nil {
+			o, err := r.iterate(0, Limits{Tolerance: 1e-12, MaxSweeps: 22, Accelerated: true, Beliefs: 1e-9})
+			if err != nil || o.Sweeps != 22 || r.space.wavefront.block == nil {
 				t.Fatalf("%s: %+v, %v; want 22 sweeps, most of them at once", what, o, err)
 			}
 			if one == nil { // against sweeps one after another
@@ -62,7 +61,7 @@ func TestRelay(t *testing.T) {
 				block := legal(r.load(0))
 				r.space.last.fit(r.net)
 				seen := &r.space.forecast
-				seen.begin(r.net, r.state, block)
+				seen.begin(r.net, r.state, block, waves)
 				for s := range o.Sweeps {
 					r.space.extrapolate(r.state, Momentum(s))
 					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
@@ -71,24 +70,16 @@ func TestRelay(t *testing.T) {
 					if s == 0 {
 						o.First = o.Residual
 					}
-					seen.add(r.net, r.state, block, o.Residual)
-					if s+1 == o.Sweeps || (s+1)%relayed == 0 { // then somebody looks
+					if s+1 == o.Sweeps || (s+1)%waves == 0 { // then somebody looks
 						times := 0.0
+						seen.add(r.net, r.state, block, o.Residual)
 						o.Left, times = seen.left()
 						o.Unsure = seen.unsure(r.net, block, times)
 					}
 				}
-				changes, residuals = slices.Clone(seen.changes), slices.Clone(seen.residuals)
 			}
 			if o != first {
 				t.Errorf("%s: %+v, want %+v", what, o, first)
-			}
-			relay := r
-			if threads == 1 {
-				relay = one
-			}
-			if f := &relay.space.forecast; !slices.Equal(f.changes, changes) || !slices.Equal(f.residuals, residuals) {
-				t.Errorf("%s: changes %v and residuals %v, want %v and %v", what, f.changes, f.residuals, changes, residuals)
 			}
 			if !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
 				t.Errorf("%s: messages or beliefs differ", what)
@@ -97,35 +88,8 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestTogether: plain sweeps, too, give the same bytes at once and one after another.
-func TestTogether(t *testing.T) {
-	t.Parallel()
-	grid := legal(graph.Grid(60, 280, graph.GridOptions{}))
-	other := legal(gen.BarabasiAlbert(leastStretches*partition.WindowNodes, 2, source(17)))
-	for i, numbers := range []*counting.Numbers{counting.Convex(grid), counting.Bethe(grid), counting.Convex(other)} {
-		g := []*graph.Graph{grid, grid, other}[i]
-		p := oracle.RandomPairwise(source(18), g, randomCards(source(19), g.NumNodes(), 2+i%2, 3), 1, 0)
-		var one *inference
-		var first Outcome
-		for _, threads := range []int{0, 1, 3} { // 0: one after another
-			r := newBlockInference(t, p, numbers, nil, partition.Whole(g))
-			r.space.Threads = threads
-			o, err := r.iterate(0, Limits{Tolerance: -1, MaxSweeps: 11, Together: threads > 0})
-			if err != nil || o.Sweeps != 11 || (r.space.relay.block != nil) != (threads > 0) {
-				t.Fatalf("case %d: %+v, %v; want 11 sweeps", i, o, err)
-			}
-			if one == nil {
-				one, first = r, o
-			}
-			if o != first || !slices.Equal(r.state.LogMessage, one.state.LogMessage) || !slices.Equal(r.state.LogBelief, one.state.LogBelief) {
-				t.Errorf("case %d on %d threads: %+v, want %+v; or messages or beliefs differ", i, threads, o, first)
-			}
-		}
-	}
-}
-
-// TestRelayErrors: the error is that of sweeps one after another, for any number of goroutines.
-func TestRelayErrors(t *testing.T) {
+// TestWavefrontErrors: the error is that of sweeps one after another, for any number of goroutines.
+func TestWavefrontErrors(t *testing.T) {
 	t.Parallel()
 	g := legal(graph.Grid(60, 280, graph.GridOptions{}))
 	n := g.NumNodes()
@@ -136,7 +100,7 @@ func TestRelayErrors(t *testing.T) {
 		r.space.Threads = threads
 		r.state.Reset(r.net)
 		r.space.Potentials.Node[2*(n-300)], r.space.Potentials.Node[2*(n-30)] = math.NaN(), math.NaN()
-		_, err := r.space.Iterate(t.Context(), r.net, r.state, &r.part.Blocks[0], Limits{MaxSweeps: 8, Beliefs: 1e-3})
+		_, err := r.space.Iterate(t.Context(), r.net, r.state, &r.part.Blocks[0], Limits{MaxSweeps: 8, Accelerated: true})
 		var numerical *NumericalError
 		if !errors.As(err, &numerical) || numerical.Node != int32(n-300) {
 			t.Errorf("%d threads: %v, want an error of node %d", threads, err, n-300)

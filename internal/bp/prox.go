@@ -13,7 +13,7 @@ import (
 //
 //	g_s = Σ_o c_so/ρ_s (1 − c_so/ρ_o),
 //
-// and messages overshoot where that is below −1. So the belief is held by what it was: to (2)
+// and messages overshoot where that is below −1. So the node gets a proximal term, a prox: to (2)
 // is added −κ_s KL(τ_s ‖ τ_s of before), with which (4) reads
 //
 //	τ_s ∝ exp{(θ_s + Σ_v λ_vs + κ_s log τ_s of before)/(ρ_s + κ_s)}.
@@ -22,13 +22,13 @@ import (
 // is negative any more, and with κ_s = ρ_s g_s the answer is met in full. On a forest with
 // c_uv = 1 there is none.
 
-// heldShare of the most that can be needed holds a node: with half of it an answer of −g_s is
+// proxShare of the most that can be needed holds a node: with half of it an answer of −g_s is
 // just not enlarged, and more makes beliefs that move together slower. Where it is too little
 // messages are damped, too.
-const heldShare = 0.5
+const proxShare = 0.5
 
-// held returns ρ_s + κ_s of all nodes, nil where none is held.
-func held(g *graph.Graph, c *counting.Numbers) (held []float64) {
+// proximal returns ρ_s + κ_s of all nodes, nil where none has a prox.
+func proximal(g *graph.Graph, c *counting.Numbers) (rho []float64) {
 	for s, x := range c.Node {
 		if x >= 0 {
 			continue
@@ -38,43 +38,43 @@ func held(g *graph.Graph, c *counting.Numbers) (held []float64) {
 			count := c.Edge[d>>1]
 			answer += count * max(0, 1-count/c.Rho[g.Source(d)])
 		}
-		if kappa := heldShare * min(answer, -x); kappa > 0 {
-			if held == nil {
-				held = append(held, c.Rho...)
+		if kappa := proxShare * min(answer, -x); kappa > 0 {
+			if rho == nil {
+				rho = append(rho, c.Rho...)
 			}
-			held[s] += kappa
+			rho[s] += kappa
 		}
 	}
-	return held
+	return rho
 }
 
-// smallestHeld stands for the log-belief of a state that was impossible, so that other
+// smallestProx stands for the log-belief of a state that was impossible, so that other
 // potentials can make it possible again. exp of it is 0.
-const smallestHeld = -800
+const smallestProx = -800
 
-// hold adds κ_s log τ_s to the potentials of the nodes of the block, for a sweep with ρ_s + κ_s.
-func (w *Workspace) hold(net *Net, st *State, block *partition.Block) {
+// addProx adds κ_s log τ_s to the potentials of the nodes of the block, for a sweep with ρ_s + κ_s.
+func (w *Workspace) addProx(net *Net, st *State, block *partition.Block) {
 	pot := &w.Potentials
 	w.free = append(w.free[:0], pot.Node...)
 	for p, s := range block.Nodes {
-		kappa := net.held[s] - net.rhoNode[s]
+		kappa := net.proximal[s] - net.rhoNode[s]
 		if kappa == 0 {
 			continue
 		}
 		theta := pot.Node[pot.NodeAt[p]:pot.NodeAt[p+1]]
 		for x, b := range net.belief(st, s) {
-			theta[x] += kappa * max(b, smallestHeld)
+			theta[x] += kappa * max(b, smallestProx)
 		}
 	}
 }
 
-// release takes back what hold has added.
-func (w *Workspace) release() { copy(w.Potentials.Node, w.free) }
+// dropProx takes back what addProx has added.
+func (w *Workspace) dropProx() { copy(w.Potentials.Node, w.free) }
 
 // sweepRho returns what sums of potentials and messages are divided by in a sweep.
 func (w *Workspace) sweepRho(net *Net) []float64 {
-	if net.held != nil && !w.unheld {
-		return net.held
+	if net.proximal != nil && !w.noProx {
+		return net.proximal
 	}
 	return net.rhoNode
 }
