@@ -226,11 +226,11 @@ func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	task := Task{Set: chains(t, 6)}
-	o := Options{MaxIterations: 25, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	o := Options{MaxIterations: 14, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
 	train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
-		if e.Iteration == 15 {
+		if e.Iteration == 7 {
 			cancel()
 		}
 	}})
@@ -258,7 +258,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 25 || a.ThetaSHA256 != b.ThetaSHA256 {
+	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 14 || a.ThetaSHA256 != b.ThetaSHA256 {
 		t.Errorf("resumed: %+v, in one go: %+v", a, b)
 	}
 	// What decides the course of a run must stay, and so must the data.
