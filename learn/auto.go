@@ -136,6 +136,11 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		a.firstValue = a.problem.Objective()
 		e.begin(theta)
 	}
+	if !a.problem.bounded { // nothing would tell that visits have led astray
+		e.visits++
+		a.turn(theta)
+		return 0
+	}
 	e.visit(theta, gradient)
 	a.apply(a.plain, e.gradient)
 	for j, d := range a.plain {

@@ -398,7 +398,7 @@ func (l *learner) stepProblem() StepProblem {
 		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
-		convex: l.convex(),
+		convex: l.convex(), bounded: l.bounded,
 	}
 	switch r := l.response; {
 	case r != nil && !r.large:

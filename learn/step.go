@@ -104,6 +104,7 @@ type StepProblem struct {
 	statistics *statistics   // of the data
 	each       parallel.Loop // of the run; nil: one
 	convex     bool          // L is
+	bounded    bool          // F bounds L
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
 	// lean begins a line of the messages, with the tangents along a direction of the weights,
 	// and place moves messages to so much of these from where they were. A resumed run must

@@ -184,7 +184,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 func TestInterruptedEvaluation(t *testing.T) {
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
-	args := []string{"train", data, "--eval", "dev=" + data, "--max-iter", "10", "-q", "--threads", "1", noReport, "-o"}
+	args := []string{"train", data, "--eval", "dev=" + data, "--max-iter", "4", "-q", "--threads", "1", noReport, "-o"}
 	counted := tripAfter(t.Context(), 1<<60)
 	if o := runContext(counted, append(args, filepath.Join(folder, "never"))...); o.code != 0 {
 		t.Fatalf("exit code %d: %s", o.code, o.stderr)
@@ -212,12 +212,12 @@ func TestResumeFurther(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "-q", noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "25", "--blocks", "4", "-q", noReport)
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "-q", noReport)
 	short := readFile(t, dir, "model.safetensors")
 
 	// With the same limit there is nothing left to do.
 	mustRun(t, "train", dir, "--resume", "-q")
-	if readFile(t, dir, "model.safetensors") != short || len(metricsOf(t, dir)) != 26 {
+	if readFile(t, dir, "model.safetensors") != short || len(metricsOf(t, dir)) != 10 {
 		t.Errorf("a run at its limit was resumed to iteration %d with another model", len(metricsOf(t, dir))-1)
 	}
 	mustRun(t, "train", dir, "--resume", "--max-iter", "60", "-q")
@@ -231,8 +231,8 @@ func TestResumeOptionsLast(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "-q", noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "25", "--blocks", "4", "-q", noReport)
-	if o := runContext(tripAfter(t.Context(), 15), "train", dir, "--resume", "--max-iter", "60", "-q"); o.code != 130 {
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "-q", noReport)
+	if o := runContext(tripAfter(t.Context(), 6), "train", dir, "--resume", "--max-iter", "60", "-q"); o.code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
 	}
 	mustRun(t, "train", dir, "--resume", "-q")
@@ -328,7 +328,7 @@ func TestResumeRefused(t *testing.T) {
 	data := copyFolder(t, gridData(t), filepath.Join(folder, "data"))
 	interrupted, converged := filepath.Join(folder, "interrupted"), filepath.Join(folder, "converged")
 	base := []string{"--l2", "0.5", "--blocks", "4", "--order", "cyclic"}
-	if o := runContext(tripAfter(t.Context(), 30), slices.Concat([]string{"train", data, "-o", interrupted, "-q", noReport}, base)...); o.code != 130 {
+	if o := runContext(tripAfter(t.Context(), 10), slices.Concat([]string{"train", data, "-o", interrupted, "-q", noReport}, base)...); o.code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
 	}
 	mustRun(t, slices.Concat([]string{"train", data, "-o", converged, "-q", noReport}, base)...)
@@ -485,7 +485,7 @@ func TestResumeOfModelOption(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "copy.safetensors")
-	mustRun(t, "train", gridData(t), "-o", dir, "--write-model", model, "--max-iter", "10", "-q", noReport)
+	mustRun(t, "train", gridData(t), "-o", dir, "--write-model", model, "--max-iter", "3", "-q", noReport)
 	short := readFile(t, model)
 	config, err := job.ReadConfig(dir)
 	if err != nil {

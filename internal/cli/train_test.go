@@ -59,7 +59,7 @@ func TestRequireConvergence(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, value, status, reason string }{
-		{"--max-iter", "7", "iteration_limit", "iterations 7 ≥ limit 7"},
+		{"--max-iter", "4", "iteration_limit", "iterations 4 ≥ limit 4"},
 		{"--max-passes", "3", "pass_limit", "≥ limit 3"},
 		{"--max-time", "20ms", "time_limit", "≥ limit 0.02"},
 		{"--obj-tol", "1e-2", "objective_change", "≤ 0.01"},
@@ -125,7 +125,7 @@ func TestEarlyStop(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	dir, data := filepath.Join(folder, "run"), gridData(t)
-	r := train(t, data, "-o", dir, "--l2", "0.01", "--eval", "dev="+data, "--eval-every", "0.5", "--early-stop", "log_loss@dev:2", "--tol", "1e-300", "--threads", "1")
+	r := train(t, data, "-o", dir, "--l2", "0.01", "--blocks", "4", "--eval", "dev="+data, "--eval-every", "0.5", "--early-stop", "log_loss@dev:2", "--tol", "1e-300", "--threads", "1")
 	if r.Status != "early_stop" || !strings.Contains(r.Reason, "log_loss@dev did not improve") || !strings.Contains(r.Reason, "patience 2") {
 		t.Fatalf("%s: %s", r.Status, r.Reason)
 	}
