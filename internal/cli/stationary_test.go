@@ -33,7 +33,7 @@ func TestTrainingSaysWhatItConvergedTo(t *testing.T) {
 			}
 		}
 	}
-	stopped := mustRun(t, "train", gridData(t), noReport, "-o", filepath.Join(folder, "stopped"), "--counting", "bethe", "--max-iter", "1", "--json", "-q").object(t)
+	stopped := mustRun(t, "train", gridData(t), noReport, "-o", filepath.Join(folder, "stopped"), "--counting", "bethe", "--max-iter", "4", "--json", "-q").object(t)
 	if stopped["optimum"] != "none" {
 		t.Errorf("a run that a limit ended has optimum %v", stopped["optimum"])
 	}
