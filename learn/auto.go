@@ -29,7 +29,7 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit for one pass (early). Then joint descent takes over (joint).
+// There is a step at each visit for one pass (early), where F bounds L. Then joint descent takes over (joint).
 type auto struct {
 	autoState
 	problem   StepProblem
@@ -89,7 +89,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.early = newEarly(&a.problem)
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = lbfgs.NewLanczos(a.curvature)
-	a.joint.lean, a.joint.place, a.joint.line = p.lean, p.place, p.line
+	a.joint.tangents, a.joint.follow, a.joint.line = p.tangents, p.follow, p.line
 	if a.joint.keep, a.joint.restore = p.keep, p.restore; p.exact == nil {
 		a.joint.patience = p.patience
 	}
@@ -134,12 +134,11 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		a.measure()
 		copy(a.first, theta)
 		a.firstValue = a.problem.Objective()
+		if !a.problem.bounded { // nothing would tell that visits have led astray
+			a.descend(theta)
+			return 0
+		}
 		e.begin(theta)
-	}
-	if !a.problem.bounded { // nothing would tell that visits have led astray
-		e.visits++
-		a.turn(theta)
-		return 0
 	}
 	e.visit(theta, gradient)
 	a.apply(a.plain, e.gradient)
@@ -147,7 +146,7 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 		theta[j] = e.mean[j] - d
 	}
 	if e.visits >= a.problem.PerPass {
-		a.turn(theta)
+		a.descend(theta)
 	}
 	return 1
 }
@@ -155,18 +154,18 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 // whole reports that weights move after whole passes only: see joint.
 func (a *auto) whole() bool { return a.joint.on() }
 
-// judge and leave are those of joint.
+// judge and advance are those of joint.
 func (a *auto) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
 	return a.joint.judge(theta, gradient, value, gap, sure)
 }
 
-func (a *auto) leave(theta, gradient []float64) (size float64) {
+func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.measure()
 	if a.joint.step != nil {
 		return a.joint.try(theta)
 	}
 	a.renew()
-	return a.joint.leave(theta, gradient)
+	return a.joint.advance(theta, gradient)
 }
 
 // best returns accepted weights that a run should end with if it had to end now, or nil if those of
@@ -203,11 +202,11 @@ func (a *auto) measure() {
 	}
 }
 
-// turn starts joint descent on the line from the start of the run to theta, where visits have led.
-func (a *auto) turn(theta []float64) { a.depart(theta, a.first, a.firstValue) }
+// descend starts joint descent on the line from the start of the run to theta, where visits have led.
+func (a *auto) descend(theta []float64) { a.restart(theta, a.first, a.firstValue) }
 
-// depart starts joint descent on the line from start, of that value, to theta.
-func (a *auto) depart(theta, start []float64, value float64) {
+// restart starts joint descent on the line from start, of that value, to theta.
+func (a *auto) restart(theta, start []float64, value float64) {
 	a.curvature.Reset(1)
 	a.joint.begin(theta, start, value)
 }
@@ -215,7 +214,7 @@ func (a *auto) depart(theta, start []float64, value float64) {
 // dampedStep finds the step of weights and messages together with so much damping, and the
 // gradient that belongs to it.
 func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
-	return a.dense.solveDamped(direction, gradient, damping) && a.problem.lean(direction, damping)
+	return a.dense.solveDamped(direction, gradient, damping) && a.problem.tangents(direction, damping)
 }
 
 // saddles is for joint descent, which can leave them; nil before Start, too, and where the

@@ -187,7 +187,7 @@ func (l *learner) startFinalCheck() error {
 // settle brings messages nearer to where they settle, after so many passes at these weights.
 func (l *learner) settle(passes int) {
 	if l.response != nil && passes%l.response.patience == 0 {
-		l.response.lean(nil, 0)
+		l.response.tangents(nil, 0)
 	}
 }
 
@@ -295,7 +295,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		p.Missing = missing
 		l.refreshed()
 		if l.inWholePasses() {
-			l.recovering.leave(l.model.Weights, l.gradient)
+			l.recovering.advance(l.model.Weights, l.gradient)
 			p.Held, p.Watched, p.Waiting = math.NaN(), false, 0
 		}
 		return false, nil

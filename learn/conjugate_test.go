@@ -19,7 +19,7 @@ func TestConjugate(t *testing.T) {
 		direction := p.randomWeights(7, 1)
 		for _, r := range []*response{small, large} {
 			r.allocate()
-			if !r.lean(direction, 0) {
+			if !r.tangents(direction, 0) {
 				t.Fatalf("%s: no tangents", kind)
 			}
 		}

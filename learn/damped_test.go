@@ -135,7 +135,7 @@ func TestDampedStep(t *testing.T) {
 		d.fresh, d.factor, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
-			if !d.solveDamped(direction, gradient, damping) || !r.lean(direction, damping) {
+			if !d.solveDamped(direction, gradient, damping) || !r.tangents(direction, damping) {
 				t.Fatalf("%s: no step", name)
 			}
 			if slope := simd.Dot(direction, gradient); !(slope > 0) {

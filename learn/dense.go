@@ -32,8 +32,8 @@ type dense struct {
 // denseState is what a resumed run goes on from.
 type denseState struct {
 	has    bool      // a factor
-	passes int       // made
-	due    float64   // passes to be made before the next renewal
+	passes int       // that ended with an accepted step
+	due    float64   // of them, before the next renewal
 	spent  float64   // work on renewals
 	factor []float64 // [size*size] L of H = L Lᵀ in the lower triangle
 }
@@ -53,8 +53,8 @@ const (
 	freeExact    = 4e8
 	// eigenWork times n³ is about what the eigenvalues of an n×n matrix take.
 	eigenWork = 5.0
-	// starsFrom is the pass of the first renewal, and starsGrowth how many times more passes there are
-	// from one to the next.
+	// starsFrom is the accepted step of the first renewal, and starsGrowth how many times more of them there
+	// are from one to the next.
 	starsFrom, starsGrowth = 3, 2
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
@@ -296,7 +296,7 @@ func denseMemory(m *Memory, l *learner) {
 
 // hessian adds a part that the measurement of a Hessian takes, which a long descent by F alone makes surely.
 func (m *Memory) hessian(l *learner, name string, bytes float64, reason string, values ...any) {
-	if l.copies() && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
+	if !l.exact && (l.response == nil || l.response.large) && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
 		m.Add(name, bytes, reason, values...)
 	} else {
 		m.perhaps(name, bytes, reason, values...)

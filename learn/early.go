@@ -39,7 +39,11 @@ type earlyState struct {
 
 func newEarly(p *StepProblem) *early {
 	layout := &p.Model.Layout
-	e := &early{problem: p, tied: tiedSpans(layout), shares: p.Shares(), from: make([]float64, p.PerPass)}
+	e := &early{problem: p}
+	if !p.bounded { // no visit leads
+		return e
+	}
+	e.tied, e.shares, e.from = tiedSpans(layout), p.Shares(), make([]float64, p.PerPass)
 	e.visited, e.order = make([]float64, p.PerPass*layout.TiedSize), make([]float64, p.PerPass)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
@@ -106,16 +110,18 @@ func (e *early) visit(theta, gradient []float64) {
 
 // earlyMemory lists what newEarly takes, with the vectors of auto.
 func earlyMemory(m *Memory, l *learner) {
-	const vectors = 4 // mean, gradient, plain and first
-	layout, visits, states := &l.model.Layout, float64(l.perPass()), 0.0
+	layout, vectors, states := &l.model.Layout, 2.0, 0.0 // plain and first
 	for _, span := range allSpans(layout) {
 		states += float64(span.States)
 	}
-	shares := 0
-	for _, s := range l.visitShares() {
-		shares += len(s)
+	visits, shares := 0.0, 0
+	if l.bounded {
+		visits, vectors = float64(l.perPass()), vectors+2 // mean and gradient
+		for _, s := range l.visitShares() {
+			shares += len(s)
+		}
 	}
 	bytes := visits*(doubleBytes*(float64(layout.TiedSize)+2)+sliceBytes) + 2*doubleBytes*float64(shares)
 	m.Add("steps at visits", bytes+doubleBytes*(vectors*float64(layout.Size)+2*states),
-		"%.0f visits of a pass × %d tied weights + %d vectors of %d weights, × 8 bytes", visits, layout.TiedSize, vectors, layout.Size)
+		"%.0f visits of a pass × %d tied weights + %.0f vectors of %d weights, × 8 bytes", visits, layout.TiedSize, vectors, layout.Size)
 }

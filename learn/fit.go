@@ -218,13 +218,7 @@ func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
 	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
-		if r := l.recovering; r != nil && !l.exact {
-			// A stale gradient says that visits have done their part. Whole passes tell the norm, and
-			// go on from there at once if it is larger: a check would only hold the weights.
-			r.turn(l.model.Weights)
-		} else {
-			l.startCheck(checkConvergence)
-		}
+		l.startCheck(checkConvergence)
 		return 0, nil
 	}
 	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
@@ -253,7 +247,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 			l.startCheck(checkConvergence)
 			return 0, false, nil
 		}
-		size, moved = l.recovering.leave(l.model.Weights, l.gradient), true
+		size, moved = l.recovering.advance(l.model.Weights, l.gradient), true
 	}
 	if p.Waiting++; moved {
 		p.Held, p.Waiting = math.NaN(), 0 // of other weights

@@ -11,7 +11,8 @@ import (
 // (docs/explanation/steps.md). Weights move after whole passes at the same weights, of a few
 // sweeps each, when F and its gradient by the weights are exact. Sweeps lower F; a step is taken
 // where F, after the sweeps at the new weights, has fallen by a share of what the slope promised
-// (Armijo 1966). So F never rises from one accepted point to the next, whatever the messages lack.
+// (Armijo 1966). So F does not rise from one accepted point to the next, whatever the messages lack,
+// where these go back from a step that is not taken.
 // Where hidden labels leave no bound, F may rise by what it may still change: the accepted point of
 // the lowest F is kept for a run that a limit ends.
 //
@@ -27,9 +28,9 @@ type joint struct {
 
 	// step finds a damped step of weights and messages, and the gradient that it is for, and
 	// begins its line; nil: there are none.
-	step  func(direction, gradient []float64, damping float64) bool
-	lean  func(direction []float64, damping float64) bool // see StepProblem
-	place func(along float64)
+	step     func(direction, gradient []float64, damping float64) bool
+	tangents func(direction []float64, damping float64) bool // see StepProblem
+	follow   func(along float64)
 	// patience is how many passes messages have to take at a point for the next line to be
 	// one of theirs, too.
 	patience int
@@ -120,6 +121,8 @@ func (j *joint) begin(theta, start []float64, value float64) {
 	}
 	if simd.Dot(j.direction, j.direction) > 0 {
 		j.alpha = 1
+	} else {
+		j.before = value // messages are those of this value
 	}
 	if j.keep != nil {
 		j.keep()
@@ -155,7 +158,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) 
 	case undecided:
 		return false, false
 	}
-	j.shorten(theta, lacks, finite)
+	j.shrink(theta, lacks, finite)
 	return false, true
 }
 
@@ -165,7 +168,7 @@ func (j *joint) falls(gradient []float64) bool {
 	return -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 }
 
-// mayFall reports that sweeps have not told yet whether L, which lies between F − gap and F, has fallen by
+// mayFall reports that sweeps have not told yet whether L, which lies between F − gap and F with all labels known, has fallen by
 // enough where F lacks something of it. They go on as long as they gain a good part of what is lacking, or
 // until messages are solved for where that is done in so many passes.
 func (j *joint) mayFall(lacks, gap, fell float64) bool {
@@ -205,7 +208,7 @@ func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) 
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, j.origin)
-		j.place(0)
+		j.follow(0)
 		j.harder()
 		j.try(theta)
 		return false, true
@@ -258,9 +261,9 @@ func (j *joint) note() {
 	}
 }
 
-// shorten goes back on the line: to the minimum of the parabola through F and its slope
+// shrink goes back on the line: to the minimum of the parabola through F and its slope
 // at the origin and F here, between a tenth and half of the length.
-func (j *joint) shorten(theta []float64, lacks float64, finite bool) {
+func (j *joint) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := j.alpha
 	next := 0.1 * alpha
 	if finite {
@@ -289,15 +292,15 @@ func (j *joint) remember(theta, gradient []float64) {
 	j.curvature.Store()
 }
 
-// leave takes a new line from theta, the origin.
-func (j *joint) leave(theta, gradient []float64) float64 {
+// advance takes a new line from theta, the origin.
+func (j *joint) advance(theta, gradient []float64) float64 {
 	copy(j.origin, theta)
 	copy(j.first, gradient)
 	j.curvature.Direct(j.direction, gradient)
 	j.slope = -simd.Dot(gradient, j.direction)
 	j.alpha = 0
-	if j.both = false; j.lean != nil && j.held >= j.patience {
-		j.lean(j.direction, 0)
+	if j.both = false; j.tangents != nil && j.held >= j.patience {
+		j.tangents(j.direction, 0)
 		j.both = true
 	}
 	if j.keep != nil {
@@ -311,7 +314,7 @@ func (j *joint) move(theta []float64, alpha float64) float64 {
 		theta[i] = x - alpha*j.direction[i]
 	}
 	if j.both {
-		j.place(-alpha)
+		j.follow(-alpha)
 	}
 	j.alpha, j.before, j.held = alpha, math.NaN(), 0
 	return alpha

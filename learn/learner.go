@@ -395,7 +395,7 @@ func (l *learner) stepProblem() StepProblem {
 			},
 		},
 		Beliefs:   l.meanBeliefs,
-		Objective: func() float64 { return l.progress.Objective }, Full: l.settings.Method == Full,
+		Objective: func() float64 { return l.progress.FirstObjective }, Full: l.settings.Method == Full,
 		PassWork: l.passWork(),
 		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 		convex: l.convex(), bounded: l.bounded,
@@ -429,7 +429,7 @@ func (l *learner) stepProblem() StepProblem {
 		}
 	}
 	if r := l.response; r != nil {
-		p.lean, p.place, p.line, p.patience = r.lean, r.place, r.memory(), r.patience
+		p.tangents, p.follow, p.line, p.patience = r.tangents, r.follow, r.memory(), r.patience
 	} else if l.copies() {
 		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}

@@ -37,14 +37,14 @@ import (
 // holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (joint), and its gradient by
 // the weights is that of L as far as linear equations know what messages lack.
 type response struct {
-	l        *learner
-	size     int // weights
-	large    bool
-	damps    bool // steps of weights and messages together: see joint
-	patience int  // passes at the same weights that it waits for
-	units    []responseUnit
-	work     float64 // of the Hessian
-	leanWork float64 // of lean
+	l            *learner
+	size         int // weights
+	large        bool
+	damps        bool // steps of weights and messages together: see joint
+	patience     int  // passes at the same weights that it waits for
+	units        []responseUnit
+	work         float64 // of the Hessian
+	tangentsWork float64 // of tangents
 
 	space     bp.Workspace
 	coupling  linear.Coupling // of the edge at hand
@@ -53,7 +53,7 @@ type response struct {
 	change    []float64 // of an edge's potential
 	root      []float64 // √τ, as in Q
 	values    []float64 // Q
-	unsettled float64   // how far sums were from beliefs, relatively, the largest in the last lean
+	unsettled float64   // how far sums were from beliefs, relatively, the largest when tangents were found last
 	rows      []float64 // [states][weights] J, then Q's factor⁻¹ J
 	signed    []float64 // some rows times the sign
 	z         []float64
@@ -83,8 +83,8 @@ const (
 	// responseFree is the work, in multiplications of messages, that a Hessian may take in any
 	// case, about 40 ms; a larger one may take that of responsePasses passes: it replaces as many.
 	responseFree, responsePasses = 2e7, 25.0
-	// leanFree and leanPasses are the same for tangents, which are found in every pass but where steps are damped.
-	leanFree, leanPasses = 2e6, 2.0
+	// tangentsFree and tangentsPasses are the same for tangents, which are found in every pass but where steps are damped.
+	tangentsFree, tangentsPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
 	// largePatience is how many passes messages of a large network get first, at least: as
@@ -114,7 +114,7 @@ func newResponse(l *learner) *response {
 	}
 	r := &response{l: l, size: layout.Size, damps: !slices.ContainsFunc(l.units, func(u *unit) bool { return !u.smooth() })}
 	p, passes := float64(r.size), l.passWork()
-	most, mostLean := max(responseFree, responsePasses*passes), max(leanFree, leanPasses*passes)
+	most, mostTangents := max(responseFree, responsePasses*passes), max(tangentsFree, tangentsPasses*passes)
 	for _, u := range l.units {
 		n := u.hiddenStates()
 		if n*p > responseNumbers || n+u.pairNumbers() > responseNumbers { // before anything is as large
@@ -126,14 +126,14 @@ func newResponse(l *learner) *response {
 			return nil
 		}
 		factor := s.system.FactorWork()/solveWork + l.pairsWork(u, &s.block)
-		r.leanWork += factor
+		r.tangentsWork += factor
 		r.work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
-		if r.work > most || r.leanWork > mostLean && !r.damps {
+		if r.work > most || r.tangentsWork > mostTangents && !r.damps {
 			return nil
 		}
 		r.units = append(r.units, *s)
 	}
-	r.patience = max(1, int(r.leanWork/mostLean))
+	r.patience = max(1, int(r.tangentsWork/mostTangents))
 	return r
 }
 
@@ -598,15 +598,15 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// lean moves messages to where linear equations have them settled, and finds their tangents along a direction of the
+// tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of the
 // weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
 // tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
 // and tangents have the part that settles them, with the sign of a line against the direction.
-func (r *response) lean(direction []float64, damping float64) (ok bool) {
+func (r *response) tangents(direction []float64, damping float64) (ok bool) {
 	r.l.executor.gather()
 	r.unsettled, ok = 0, true
 	for i := range r.units {
-		ok = ok && r.leanUnit(&r.units[i], direction, damping)
+		ok = ok && r.unitTangents(&r.units[i], direction, damping)
 	}
 	for i := range r.units {
 		s := &r.units[i]
@@ -623,7 +623,7 @@ func (r *response) lean(direction []float64, damping float64) (ok bool) {
 	return ok
 }
 
-func (r *response) leanUnit(s *responseUnit, direction []float64, damping float64) bool {
+func (r *response) unitTangents(s *responseUnit, direction []float64, damping float64) bool {
 	worst := 0.0
 	r.begin(s)
 	if r.couple(s, damping, func(q int, e int32) bool {
@@ -758,8 +758,8 @@ func (s *responseUnit) solve(z []float64) bool {
 	return finite(z)
 }
 
-// place moves messages and beliefs to so much of the tangents from where lean left them.
-func (r *response) place(along float64) {
+// follow moves messages and beliefs to so much of the tangents from where tangents left them.
+func (r *response) follow(along float64) {
 	for i := range r.units {
 		s := &r.units[i]
 		move(s.state.LogMessage, s.fromMessages, s.messages, along)

@@ -86,7 +86,7 @@ func TestLean(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if !m.lean(nil, 0) {
+				if !m.tangents(nil, 0) {
 					t.Fatalf("%s, %s: not settled", kind, counting)
 				}
 				left = append(left, m.unsettled)
@@ -97,7 +97,7 @@ func TestLean(t *testing.T) {
 
 			const h, allowed = 1e-4, 1e-5
 			settled(t, e, at)
-			if !m.lean(direction, 0) {
+			if !m.tangents(direction, 0) {
 				t.Fatalf("%s, %s: no tangents", kind, counting)
 			}
 			var tangents []float64

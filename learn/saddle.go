@@ -77,7 +77,7 @@ func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
 		z.Point(l.model.Weights)
-		l.recovering.depart(l.model.Weights, z.Theta(), z.Value())
+		l.recovering.restart(l.model.Weights, z.Theta(), z.Value())
 	} else {
 		copy(l.model.Weights, z.Theta())
 		l.startCheck(checkConvergence)

@@ -45,14 +45,12 @@ type Recovery interface {
 	forget()
 	// whole reports that the second phase has begun.
 	whole() bool
-	// turn begins the second phase at theta, where visits have done their part.
-	turn(theta []float64)
 	// judge is called after a whole pass at theta, with F and its gradient there, and whether F
 	// bounds the objective, which lies at most gap below. It accepts theta, or moves it, or asks for
 	// another pass at the same weights by doing neither.
 	judge(theta, gradient []float64, value, gap float64, bounds bool) (accepted, moved bool)
-	// leave moves theta, which was accepted, and returns the size of the step.
-	leave(theta, gradient []float64) (size float64)
+	// advance moves theta, which was accepted, and returns the size of the step.
+	advance(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
 	// inference was made exact, and what F is now.
 	refreshed(theta, gradient []float64, value float64)
@@ -63,9 +61,9 @@ type Recovery interface {
 	// the second phase F is infinite.
 	lowest() ([]float64, float64)
 	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
-	// moment; nil: there is none. depart moves on from start, of that value of F, to theta.
+	// moment; nil: there is none. restart moves on from start, of that value of F, to theta.
 	saddles() *lbfgs.Lanczos
-	depart(theta, start []float64, value float64)
+	restart(theta, start []float64, value float64)
 }
 
 // StepProblem is what a rule may know of the problem.
@@ -85,8 +83,8 @@ type StepProblem struct {
 	// EachUntied calls f for every run of n untied weights from at on whose elements a
 	// visit renews.
 	EachUntied func(visit int, f func(at, n int))
-	// Objective returns the saddle value at the weights of the gradient that Step
-	// is given. With full inference it is L itself.
+	// Objective returns the objective at the start of the run, as the first check has found it: F, where
+	// that bounds L.
 	Objective func() float64
 	// Full says that every visit infers the whole network, to convergence unless
 	// InnerSweeps forbids it.
@@ -106,14 +104,14 @@ type StepProblem struct {
 	convex     bool          // L is
 	bounded    bool          // F bounds L
 	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
-	// lean begins a line of the messages, with the tangents along a direction of the weights,
-	// and place moves messages to so much of these from where they were. A resumed run must
+	// tangents begins a line of the messages, with the tangents along a direction of the weights,
+	// and follow moves messages to so much of these from where they were. A resumed run must
 	// find line as it was. damps: weights and messages make damped steps together.
-	exact func(dst, gradient []float64, damping float64) error
-	damps bool
-	lean  func(direction []float64, damping float64) bool
-	place func(along float64)
-	line  [][]float64
+	exact    func(dst, gradient []float64, damping float64) error
+	damps    bool
+	tangents func(direction []float64, damping float64) bool
+	follow   func(along float64)
+	line     [][]float64
 	// patience is how many passes at the same weights are worth a line where not exact.
 	patience int
 	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
