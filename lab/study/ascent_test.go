@@ -2,65 +2,27 @@ package study
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
-// ascentSteps is for how many iterations, or cycles, the inequalities are looked at, and moreSteps the
-// variable of the environment that has another number.
-const (
-	ascentSteps = 20
-	moreSteps   = "BLOCKBP_ASCENT"
-)
-
-// ascentPlans follow the models of theorem 1, with numbers that are positive and with some that are not,
-// in both orders.
-func ascentPlans(steps int) (all []ascentPlan) {
-	for _, model := range theoremPlans(steps) {
-		model.L2 = 1 // with less, what the theorem's steps bring is mostly less than rounding
-		for _, numbers := range []string{"convex", "trw"} {
-			for _, order := range []string{randomOrder, cyclicOrder} {
-				all = append(all, ascentPlan{model, numbers, order})
-			}
-		}
-	}
-	return all
-}
-
-// name tells a plan from the others.
-func (p ascentPlan) name() string {
-	return fmt.Sprintf("%s, %s, %s order", p.Model, p.Counting, p.Order)
-}
-
 // TestAscent: over all models, numbers and orders no inequality is violated, each is decided at least
 // once, and every inference settles.
 func TestAscent(t *testing.T) {
 	checked := map[string]int{}
-	steps := ascentSteps
-	if text := os.Getenv(moreSteps); text != "" {
-		steps = must(strconv.Atoi(text))
-	}
-	for _, plan := range ascentPlans(steps) {
-		a := must(plan.measure(t.Context()))
-		t.Logf("%s: μ %.3g, κ %.3g, η %.3g; the practical step is ×%.3g of the theorem's", plan.name(), a.Mu, a.Kappa, a.Eta, a.Ratio)
-		if plan.Order == randomOrder {
-			t.Logf("a visit contracts by %.3g at least, where the bound is %.2g", a.Measured, a.Bound)
-		}
+	for _, part := range ascentParts(Settings{Scale: Tiny}) {
+		a := must(part.plan.(ascentPlan).measure(context.Background()))
 		for name, tally := range a.Tallies {
-			t.Logf("%s: %d hold of %d, and %d claim less than rounding", name, tally.Checked-tally.Violated, tally.Checked, tally.Undecided)
 			if tally.Violated > 0 {
-				t.Errorf("%s: %s is violated %d times of %d", plan.name(), name, tally.Violated, tally.Checked)
+				t.Errorf("%s: %s is violated %d times of %d", part.name, name, tally.Violated, tally.Checked)
 			}
 			checked[name] += tally.Checked
 		}
 		if a.Unsettled > 0 {
-			t.Errorf("%s: %d iterations did not settle", plan.name(), a.Unsettled)
+			t.Errorf("%s: %d iterations did not settle", part.name, a.Unsettled)
 		}
 	}
 	for _, name := range []string{
@@ -90,7 +52,8 @@ func TestAscentCanFail(t *testing.T) {
 		{func(c *climber) { c.limits.Outward = false }, []string{neverFalls}},
 	} {
 		violated := map[string]int{}
-		for _, plan := range ascentPlans(ascentSteps) {
+		for _, part := range ascentParts(Settings{Scale: Tiny}) {
+			plan := part.plan.(ascentPlan)
 			c := must(plan.climber(context.Background()))
 			rng := rand.New(rand.NewPCG(1, 1))
 			if err := c.restart(rng); err != nil {

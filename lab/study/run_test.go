@@ -114,12 +114,12 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal("an interrupted run was taken for a whole one")
 	}
 	plan, err := PlanOf([]*Study{theorem1()}, s, folder)
-	if err != nil || plan.Kept != 1 || plan.Parts != 2 || !(plan.Seconds > 0) {
+	if err != nil || plan.Kept != 1 || plan.Parts != 10 || !(plan.Seconds > 0) {
 		t.Errorf("plan %+v, %v", plan, err)
 	}
 	// What there is is told of, and what is missing.
 	o, err := Show([]*Study{theorem1()}, s, folder)
-	if err != nil || len(o.Claims) != 4 || len(o.NotRun) != 1 || !strings.Contains(o.NotRun[0], "1 of 2 parts") {
+	if err != nil || len(o.Claims) != 4 || len(o.NotRun) != 1 || !strings.Contains(o.NotRun[0], "9 of 10 parts") {
 		t.Errorf("outcome %+v, %v", o, err)
 	}
 }

@@ -36,6 +36,8 @@ type sizes struct {
 	gridBlocks, baBlocks []int
 	// theoremSteps is the number of iterations that theorem 1 is followed for.
 	theoremSteps int
+	// ascentSteps is how many iterations, or cycles, the inequalities of convergence are looked at for.
+	ascentSteps int
 	// stepsSide is the side of the grids of the suite for step rules, whose BA graphs
 	// have as many nodes; stepsCases is how many of its cases there are.
 	stepsSide, stepsCases, stepsSeeds int
@@ -59,8 +61,8 @@ func sizesOf(s Scale) sizes {
 			gridSides: []int{10, 50, 100, 150, 200}, baNodes: []int{100, 1000, 5000, 10000, 20000},
 			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
-			theoremSteps: 200000,
-			stepsSide:    60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+			theoremSteps: 200000, ascentSteps: 3000,
+			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -69,8 +71,8 @@ func sizesOf(s Scale) sizes {
 			gridSides: []int{5, 6}, baNodes: []int{40},
 			blockGrids: []int{10}, blockBAs: []int{100}, blockSeeds: 1,
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
-			theoremSteps: 300,
-			stepsSide:    6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
+			theoremSteps: 300, ascentSteps: 20,
+			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -79,8 +81,8 @@ func sizesOf(s Scale) sizes {
 		gridSides: []int{10, 20, 30}, baNodes: []int{100, 300, 1000},
 		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 5,
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
-		theoremSteps: 20000,
-		stepsSide:    16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+		theoremSteps: 20000, ascentSteps: 300,
+		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }

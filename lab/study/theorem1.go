@@ -19,9 +19,6 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// convergencePage proves what holds without Assumption 1, and ascent_test.go holds it against numbers.
-const convergencePage = "docs/explanation/convergence.md"
-
 // The models of theorem 1.
 const (
 	nonTemplated = "non-templated"
@@ -95,9 +92,9 @@ type Window struct {
 // theorem1 measures what theorem 1 assumes and claims.
 func theorem1() *Study {
 	return &Study{
-		Name: "theorem1", Title: "Theorem 1 with its Assumption 1",
+		Name: "theorem1", Title: "Theorem 1 with its Assumption 1, and convergence without it",
 		Paper: "If every block update contracts, ‖τ_{t+1} − τ*_{t+1}‖ ≤ (1−c)‖τ_t − τ*_{t+1}‖, then with 0 < α ≤ min{cβ/(2η²+ηβ+β²), 2/(η+β)} P_t = ‖θ_t−θ*‖ + γ‖τ_t−τ*_t‖ shrinks by a factor 1−δ in every iteration.",
-		parts: theoremParts,
+		parts: func(s Settings) []part { return append(theoremParts(s), ascentParts(s)...) },
 		conclude: func(s Settings, r results) (*Findings, error) {
 			all, err := resultsOf[Following](r, theoremParts(s))
 			if err != nil {
@@ -112,7 +109,11 @@ func theorem1() *Study {
 				f.Notes = append(f.Notes, x.note())
 			}
 			f.Tables = []Table{{"courses", "What was measured at every iteration; α multiplies ∇L itself.", t}}
-			return f, nil
+			ascents, err := resultsOf[Ascent](r, ascentParts(s))
+			if len(ascents) > 0 {
+				concludeAscent(f, ascents)
+			}
+			return f, err
 		},
 	}
 }

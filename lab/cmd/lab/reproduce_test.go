@@ -41,11 +41,11 @@ func TestReproduce(t *testing.T) {
 	if page := readFile(t, result.Page); !strings.Contains(page, "Assumption 1") || !strings.Contains(page, "data:image/svg") {
 		t.Error("the page shows no figures, or not the claims")
 	}
-	if !strings.Contains(o.stderr, "2 parts, 0 of them kept") || !strings.Contains(o.stderr, "[1/2] theorem1-non-templated") {
+	if !strings.Contains(o.stderr, "10 parts, 0 of them kept") || !strings.Contains(o.stderr, "[1/10] theorem1-non-templated") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
 	again := mustRun(t, "reproduce", "theorem1", "--scale", "tiny", "-o", out)
-	if !strings.Contains(again.stderr, "2 of them kept") || strings.Contains(again.stderr, "[1/2]") || !strings.Contains(again.stdout, result.Claims[0].Measured) {
+	if !strings.Contains(again.stderr, "10 of them kept") || strings.Contains(again.stderr, "[1/10]") || !strings.Contains(again.stdout, result.Claims[0].Measured) {
 		t.Errorf("the second run says\n%s%s", again.stderr, again.stdout)
 	}
 }

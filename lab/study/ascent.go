@@ -54,7 +54,7 @@ type Ascent struct {
 	Kappa float64 `json:"kappa"`
 	Eta   float64 `json:"eta"`
 	// Tallies are those of the inequalities.
-	Tallies map[string]*Tally
+	Tallies map[string]*Tally `json:"tallies"`
 	// Measured is the smallest contraction of Δ by a visit, on average over the blocks, that any
 	// iteration had, and Bound the c of (d) there.
 	Measured float64 `json:"measured_c"`
