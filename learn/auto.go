@@ -122,7 +122,10 @@ func (a *auto) State() any {
 		joint *jointState
 		dense *denseState
 		probe *lbfgs.LanczosState
-	}{&a.autoState, &a.early.earlyState, &a.curvature.State, &a.joint.jointState, &a.dense.denseState, &a.lanczos.LanczosState}
+	}{
+		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.joint.jointState, &a.dense.denseState,
+		&a.lanczos.LanczosState,
+	}
 }
 
 func (a *auto) possible() error { return a.lanczos.Possible() }

@@ -123,5 +123,6 @@ func earlyMemory(m *Memory, l *learner) {
 	}
 	bytes := visits*(doubleBytes*(float64(layout.TiedSize)+2)+sliceBytes) + 2*doubleBytes*float64(shares)
 	m.Add("steps at visits", bytes+doubleBytes*(vectors*float64(layout.Size)+2*states),
-		"%.0f visits of a pass × %d tied weights + %.0f vectors of %d weights, × 8 bytes", visits, layout.TiedSize, vectors, layout.Size)
+		"%.0f visits of a pass × %d tied weights + %.0f vectors of %d weights, × 8 bytes",
+		visits, layout.TiedSize, vectors, layout.Size)
 }

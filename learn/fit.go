@@ -605,9 +605,9 @@ func (l *learner) slack(residuals ...float64) float64 {
 func (l *learner) remedy() string {
 	if l.settings.Step.Guarded() {
 		if l.convexCounting() {
-			return "the inference within it probably needs longer: try more inner sweeps, or a larger l2"
+			return "the inference within it probably needs longer: try more passes, or a larger l2"
 		}
-		return "the inference within it probably does not converge: try counting numbers that are convex, more inner sweeps, or a larger l2"
+		return "the inference within it probably does not converge: try counting numbers that are convex, or a larger l2"
 	}
 	return fmt.Sprintf("the step %v is probably too large: try --step auto, or a smaller one", l.settings.Step)
 }

@@ -168,8 +168,8 @@ func (j *joint) falls(gradient []float64) bool {
 	return -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 }
 
-// mayFall reports that sweeps have not told yet whether L, which lies between F − gap and F with all labels known, has fallen by
-// enough where F lacks something of it. They go on as long as they gain a good part of what is lacking, or
+// mayFall reports that sweeps have not told yet whether L has fallen by enough where F lacks something of
+// it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is lacking, or
 // until messages are solved for where that is done in so many passes.
 func (j *joint) mayFall(lacks, gap, fell float64) bool {
 	return lacks <= gap && j.held <= max(mostUndecided, j.patience) && (j.patience > 0 || !(fell < goodPart*lacks))

@@ -427,7 +427,7 @@ func Result(r *learn.Result) []string {
 	default:
 		remedy := "use counting numbers that are convex"
 		if r.ConvexCounting {
-			remedy = "messages need more sweeps and passes: raise --inner-sweeps and --max-passes"
+			remedy = "messages need more passes: raise --max-passes"
 		}
 		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
 	}

@@ -78,7 +78,7 @@ func TestResult(t *testing.T) {
 		{learn.Result{Memorised: true}, "the data are probably separable"},
 		{learn.Result{Unsettled: "block 3 of instance x", Residual: 0.5}, "messages in block 3 of instance x still changed by 0.5"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.5}, "use counting numbers that are convex"},
-		{learn.Result{Unsettled: "block 3", Residual: 0.5, ConvexCounting: true}, "approximate; messages need more sweeps and passes"},
+		{learn.Result{Unsettled: "block 3", Residual: 0.5, ConvexCounting: true}, "approximate; messages need more passes"},
 		{learn.Result{Unsettled: "block 3", Residual: 0.001}, ""},
 		{learn.Result{Seeded: []string{"topic", "kind"}}, `some states of node type "topic", "kind" alike, as states that no label has: their weights began at small random numbers of --seed`},
 		{learn.Result{AtStart: true, Status: learn.TimeLimit}, "before its first step, so that the model has the weights that the run began with; go on with a longer --max-time"},
