@@ -228,6 +228,9 @@ func (l *learner) raiseLowerBound() {
 	}
 }
 
+// proved reports that Settings.Proof is met.
+func (l *learner) proved() bool { return l.proves(l.suboptimality()) }
+
 // suboptimality returns how far above the smallest objective the weights of the moment are
 // at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as
 // without a regulariser, where nothing but 0 bounds the objective from below.

@@ -169,6 +169,18 @@ func (c *course) result(status Status) *Result {
 	}
 }
 
+// proves reports that a suboptimality is within Settings.Proof of what was gained.
+func (c *course) proves(suboptimality float64) bool {
+	share, gained := c.settings.Proof, c.progress.FirstObjective-c.progress.Objective
+	return share > 0 && suboptimality <= share*gained
+}
+
+// proof says so.
+func (c *course) proof(suboptimality float64) string {
+	gained := c.progress.FirstObjective - c.progress.Objective
+	return fmt.Sprintf("suboptimality %.3g ≤ %.3g, %v of what was gained", suboptimality, c.settings.Proof*gained, c.settings.Proof)
+}
+
 // sizes counts what the run works on.
 func (c *course) sizes(blocks int, stateBytes int64) *Sizes {
 	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks, StateBytes: stateBytes}

@@ -241,7 +241,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 	p.Watched = false
 	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded)
 	if accepted {
-		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
+		if l.proved() || p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
 			p.Watched = true
 			l.startCheck(checkConvergence)

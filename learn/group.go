@@ -142,6 +142,6 @@ func (s *Settings) course(l2 float64) string {
 		metric = fmt.Sprint(*s.EarlyStop)
 	}
 	return fmt.Sprint(stateFormat, l2, s.Method, s.stepName(), s.order(), s.Seed, s.Together, s.Pairs, s.InnerSweeps, s.InnerTolerance,
-		s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance, s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime,
+		s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance, s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime,
 		s.Evaluate != nil, s.EvaluateEvery, metric, s.Checkpoint != nil, resume)
 }

@@ -206,6 +206,8 @@ func (l *localLearner) ended(ctx context.Context) bool {
 		case l.convex():
 			p.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
 		}
+	case l.proves(sub):
+		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:

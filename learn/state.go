@@ -131,7 +131,7 @@ func (l *learner) restore(state *State) error {
 			return runstate.Errorf("weights move after whole passes, and no messages to go back to are kept: the file is damaged")
 		}
 	}
-	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {
+	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) && !l.proved() {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)
