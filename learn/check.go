@@ -148,7 +148,7 @@ func (l *learner) checkStep() (done bool, err error) {
 		l.settings.Checking(c.Passes, c.Residual)
 	}
 	if c.Purpose != checkInitial {
-		l.settle(c.Passes)
+		l.settle()
 	}
 	if c.Purpose == checkFinal && l.outOfTime() {
 		return l.endCheck()
@@ -184,9 +184,9 @@ func (l *learner) startFinalCheck() error {
 	return nil
 }
 
-// settle brings messages nearer to where they settle, after so many passes at these weights.
-func (l *learner) settle(passes int) {
-	if l.response != nil && passes%l.response.patience == 0 {
+// settle brings messages to where they settle, where they are solved for.
+func (l *learner) settle() {
+	if l.response != nil && !l.response.damps {
 		l.response.tangents(nil, 0)
 	}
 }

@@ -279,7 +279,7 @@ func denseMemory(m *Memory, l *learner) {
 	if l.response != nil {
 		l.response.listMemory(m)
 	}
-	if l.response != nil && !l.response.large {
+	if l.response != nil {
 		n := float64(layout.Size)
 		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
 		return
@@ -296,7 +296,7 @@ func denseMemory(m *Memory, l *learner) {
 
 // hessian adds a part that the measurement of a Hessian takes, which a long descent by F alone makes surely.
 func (m *Memory) hessian(l *learner, name string, bytes float64, reason string, values ...any) {
-	if !l.exact && (l.response == nil || l.response.large) && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
+	if !l.exact && l.response == nil && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
 		m.Add(name, bytes, reason, values...)
 	} else {
 		m.perhaps(name, bytes, reason, values...)

@@ -243,6 +243,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	}
 	l.progress.Passes += float64(work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
+	l.progress.Changed = max(l.progress.Changed, report.first)
 	return report, nil
 }
 

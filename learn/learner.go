@@ -135,16 +135,14 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil {
-		if l.response = newResponse(l); l.response == nil {
-			l.response = newLargeResponse(l)
-		}
+		l.response = newResponse(l)
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
 	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.recovering != nil && l.convexCounting() && (l.response == nil || l.response.large)
+	l.consistent = l.recovering != nil && l.convexCounting() && l.response == nil
 	return l, nil
 }
 
@@ -209,7 +207,7 @@ func (l *learner) allocate() (err error) {
 
 // dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
 // small problems are solved in each.
-func (l *learner) dealt() bool { return l.response == nil || l.response.large }
+func (l *learner) dealt() bool { return l.response == nil }
 
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
@@ -401,7 +399,7 @@ func (l *learner) stepProblem() StepProblem {
 		convex: l.convex(), bounded: l.bounded,
 	}
 	switch r := l.response; {
-	case r != nil && !r.large:
+	case r != nil:
 		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
 		p.damps = r.damps
 	default:
@@ -429,7 +427,7 @@ func (l *learner) stepProblem() StepProblem {
 		}
 	}
 	if r := l.response; r != nil {
-		p.tangents, p.follow, p.line, p.patience = r.tangents, r.follow, r.memory(), r.patience
+		p.tangents, p.follow, p.line = r.tangents, r.follow, r.memory()
 	} else if l.copies() {
 		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}

@@ -57,7 +57,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has; a state has one codec since 9.
-const stateFormat = 13
+const stateFormat = 14
 
 func (l *learner) snapshot() (*State, error) {
 	random, err := l.source.MarshalBinary()

@@ -112,8 +112,6 @@ type StepProblem struct {
 	tangents func(direction []float64, damping float64) bool
 	follow   func(along float64)
 	line     [][]float64
-	// patience is how many passes at the same weights are worth a line where not exact.
-	patience int
 	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
 	keep, restore func()
 }
