@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -22,6 +23,9 @@ func (l *learner) blockSets(most int) []blockSet {
 	var all []blockSet
 	for i, b := range l.bundles {
 		most := max(1, most)
+		if l.visitsAtOnce() {
+			most = l.blocks
+		}
 		sets := (l.blocks + most - 1) / most
 		// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
 		// network would fill it, and the last sets have the end of the network alone.
@@ -40,7 +44,11 @@ func (l *learner) blockSets(most int) []blockSet {
 				}
 			}
 		}
-		for _, blocks := range partition.Sets(order, b.neighbours(), most) {
+		neighbours := make([][]int32, l.blocks)
+		if !l.visitsAtOnce() {
+			neighbours = b.neighbours()
+		}
+		for _, blocks := range partition.Sets(order, neighbours, most) {
 			all = append(all, blockSet{i, blocks})
 		}
 	}
@@ -140,17 +148,7 @@ func (l *learner) eachUntied(visit int, f func(at, n int)) {
 	t := &l.schedule[visit]
 	for _, x := range t.blocks {
 		for _, u := range l.bundles[t.bundle].units {
-			block := &u.part.Blocks[x]
-			for _, s := range block.Nodes {
-				if span := &l.model.Layout.Node[u.in.NodeType(s)]; span.Untied {
-					f(span.At+u.in.NodeRow(s)*span.Copy(), span.Copy())
-				}
-			}
-			for _, e := range block.Edges {
-				if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
-					f(span.At+u.in.EdgeRow(e)*span.Copy(), span.Copy())
-				}
-			}
+			l.eachUntiedOf(u, x, func(span *crf.Span, row int) { f(span.At+row*span.Copy(), span.Copy()) })
 		}
 	}
 }

@@ -435,7 +435,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":13`, `"format":3`),
+		"another format":            progress(`"format":14`, `"format":3`),
 		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"check beyond all blocks":   progress(`"Check.Next":0`, `"Check.Next":99`),

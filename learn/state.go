@@ -57,7 +57,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has; a state has one codec since 9.
-const stateFormat = 13
+const stateFormat = 14
 
 func (l *learner) snapshot() (*State, error) {
 	random, err := l.source.MarshalBinary()
@@ -87,7 +87,7 @@ func (l *learner) arrays() (common, own []runstate.Array) {
 			own = append(own, runstate.Array{Name: name + "message", Values: u.state.LogMessage})
 			own = append(own, runstate.Array{Name: name + "belief", Values: u.state.LogBelief})
 			if len(u.keptBeliefs) > 0 {
-				own = append(own, runstate.Array{Name: name + "loose", Values: u.keptBeliefs})
+				own = append(own, runstate.Array{Name: name + "cut", Values: u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
 				common = append(common, runstate.Array{Name: name + "untied", Values: u.untied})

@@ -92,7 +92,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 // to do.
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
-	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(), "format 5, this version reads 13: start a new run, to which --init") {
+	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(), "format 5, this version reads 14: start a new run, to which --init") {
 		t.Errorf("error is %v", err)
 	}
 }
