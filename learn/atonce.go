@@ -60,7 +60,10 @@ func (l *learner) sweepAtOnce(asked visit) (ended bool, err error) {
 		colours = max(colours, u.part.Colours)
 	}
 	t := l.tellAtOnce()
-	for sweep := 0; sweep < v.limits.MaxSweeps && t.failed < 0 && !t.ended && (sweep == 0 || !t.converged && t.residual > 0); sweep++ {
+	for sweep := range v.limits.MaxSweeps {
+		if t.failed >= 0 || t.ended || sweep > 0 && (t.converged || !(t.residual > 0)) {
+			break
+		}
 		for a.run = range colours {
 			l.pool.Run(visit{task: a.do}, len(a.jobs))
 			l.executor.exchangeRun(v, jobs, a.run)

@@ -104,7 +104,9 @@ func (l *learner) contributeNodes(w *worker, s *jobResult, u *unit, block *parti
 }
 
 // contributeEdges adds the edges lo ≤ q < hi of the block, all of one type.
-func (l *learner) contributeEdges(w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, outside bool) error {
+func (l *learner) contributeEdges(
+	w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, outside bool,
+) error {
 	others := outside && !l.keepsCut() // another block contributes them
 	if others && !w.split {
 		return nil
@@ -128,7 +130,7 @@ func (l *learner) contributeEdges(w *worker, s *jobResult, u *unit, block *parti
 	if err != nil || others {
 		return err
 	}
-	cross, free, err := l.edgeValues(w, s, u, block, lo, hi, beliefs, free, outside)
+	cross, free, err := l.edgeValues(w, s, u, block, lo, hi, beliefs, free)
 	if err != nil {
 		return err
 	}
@@ -176,23 +178,28 @@ func (w *worker) rescale(beliefs, sum []float64) {
 // edgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all of one type, to w.belief,
 // adds them to sum unless that is nil, and returns their free energy. They are made consistent later,
 // unless that is to be done nearly: the free energy is that of the messages all the same.
-func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int) (free float64, err error) {
+func (l *learner) edgeBeliefs(
+	w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int,
+) (free float64, err error) {
 	if w.visit.nearly && !w.visit.certify {
 		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
 	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
 }
 
-// edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns their parts of the upper bound,
-// which it leaves one by one in w.logs if each is asked for, and of the free energy, of consistent ones Σ ρ H(τ).
-func (l *learner) edgeValues(w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, beliefs []float64, messages float64, each bool) (cross, free float64, err error) {
+// edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
+// bound, which it leaves for each edge in w.logs, and their free energy, or of consistent ones Σ ρ H(τ). messages is
+// that of the messages.
+func (l *learner) edgeValues(
+	w *worker, s *jobResult, u *unit, block *partition.Block, lo, hi int, beliefs []float64, messages float64,
+) (cross, free float64, err error) {
 	v, masked := w.visit, l.model.Layout.Masked
 	free = messages
 	if cross, err = w.crossEdges(u, block, lo, hi, beliefs, free); err != nil {
 		return 0, 0, err
 	}
-	if each && w.bounds && u.labels == nil && !u.byConsistent() {
-		w.freeEnergies(u, block, lo, beliefs)
+	if inside := int(block.Groups[0].Hi); w.bounds && u.labels == nil && !u.byConsistent() && lo >= inside {
+		cross = w.freeEnergies(u, block, lo, beliefs)
 	}
 	feasible := true
 	switch {

@@ -63,8 +63,8 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 		}
 		all[i] = []*unit{free}
 		if first, blocks := len(all[0][0].part.Blocks), len(free.part.Blocks); blocks != first {
-			return nil, fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; ask for fewer blocks",
-				p.Data[0].Name, first, in.Name, blocks)
+			return nil, fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; "+
+				"ask for fewer blocks", p.Data[0].Name, first, in.Name, blocks)
 		}
 	}
 	_ = parallel.Each(context.Background(), len(p.Data), s.Threads, func(i int) {
@@ -175,7 +175,8 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.Weight / total}
+		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped}
+		u.weight = -in.Weight() * term.Weight / total
 		switch {
 		case !slices.Contains(term.Truth, crf.Unobserved):
 			u.labels = term.Truth
@@ -193,7 +194,9 @@ func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 
 // allocate makes room for what the unit remembers between visits.
 func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
-	u.state = &bp.State{LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs())}
+	u.state = &bp.State{
+		LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs()),
+	}
 	if n := layout.UntiedSize; n > 0 {
 		u.untied = make([]float64, n)
 	}
@@ -213,14 +216,16 @@ func (l *learner) unitsMemory(m *Memory) {
 	l.addKept(m, "messages", messages, false, "8 bytes for each state of both ends of every edge, in %s", inferences)
 	l.addKept(m, "beliefs of nodes", beliefs, false, "8 bytes for each state of every node, in %s", inferences)
 	l.addKept(m, "beliefs of edges between blocks", kept, false, "8 × (joint states + 2) for each of these edges")
-	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
+	m.Add("beliefs of untied nodes and edges", untied,
+		"8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
 	index := l.indexBytes()
 	if l.settings.Spill != "" {
 		lists := float64(l.listBytes())
 		index -= min(index, lists)
 		l.addKept(m, "lists of blocks", lists, false, "nodes and edges in %d blocks", l.blocks)
 	}
-	m.Add("blocks and indices", index, "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
+	m.Add("blocks and indices", index,
+		"lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
 }
 
 // indexBytes is what the lists of whole numbers take that say where everything is: of

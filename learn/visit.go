@@ -44,7 +44,8 @@ type jobResult struct {
 const resultsAtATime = 256
 
 // Units share the result of a job where one for each would have more than resultNumbers, down to leastShares jobs a
-// block: of texts, whose features are many and in each sentence few, going over the weights takes longer than inference.
+// block: with the many features of texts, of which a sentence has few, going over all weights takes longer than
+// inference. More threads than leastShares have nothing to do there.
 const (
 	resultNumbers = 1 << 22
 	leastShares   = 8
@@ -82,7 +83,7 @@ func (b *bundle) weight(first int) float64 { return cmp.Or(b.units[first].weight
 func (l *learner) planResults() {
 	for _, t := range slices.Concat(l.schedule, l.checkSchedule) {
 		v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
-		l.mostResults = max(l.mostResults, atATime(v.numJobs()))
+		l.mostResults = max(l.mostResults, v.atATime())
 	}
 }
 
@@ -105,7 +106,10 @@ func (l *learner) resultsMemory(m *Memory) {
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
-		w := &worker{space: &bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
+		w := &worker{
+			space: &bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{},
+			logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs()),
+		}
 		if !l.visitsAtOnce() {
 			w.space.Potentials.Reserve(room)
 		}
@@ -140,11 +144,14 @@ func (l *learner) workersMemory(m *Memory) {
 	}
 	threads := float64(min(l.settings.Threads, l.mostResults))
 	if l.visitsAtOnce() {
-		m.Add("potentials of all blocks", all, "tables of %d blocks that are visited at once, and what their visits need", l.blocks)
+		const reason = "tables of %d blocks that are visited at once, and what their visits need"
+		m.Add("potentials of all blocks", all, reason, l.blocks)
 	} else {
-		m.Add("potentials of a block", threads*largest, "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
+		const reason = "tables of the largest block of %d, and what its visit needs, for %.0f threads"
+		m.Add("potentials of a block", threads*largest, reason, l.blocks, threads)
 	}
-	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()), "%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
+	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()),
+		"%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
 }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units of
@@ -189,6 +196,14 @@ func (v *visit) job(i int) (block, lo, hi int) {
 	return v.blocks[i/n], v.bundle.shares[i%n], v.bundle.shares[i%n+1]
 }
 
+// atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
+// time, but for the last.
+func (v *visit) atATime() int {
+	most := max(1, resultsAtATime/v.bundle.jobs())
+	times := (len(v.blocks) + most - 1) / most
+	return (len(v.blocks) + times - 1) / times * v.bundle.jobs()
+}
+
 // visitReport is how a visit went.
 type visitReport struct {
 	tally
@@ -206,16 +221,16 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		l.parts.begin(&v)
 		defer l.addParts(&v)
 	}
-	jobs := v.numJobs()
+	jobs, atATime := v.numJobs(), v.atATime()
 	if l.atOnce != nil && !v.resum {
 		if ended, err := l.sweepAtOnce(v); err != nil || ended {
 			v.contribute, report.ended = false, ended
 			return report, err
 		}
 	}
-	for lo := 0; lo < jobs && !report.ended; lo += atATime(jobs) {
+	for lo := 0; lo < jobs && !report.ended; lo += atATime {
 		v.first = lo
-		results, t := l.executor.visit(v, min(atATime(jobs), jobs-lo))
+		results, t := l.executor.visit(v, min(atATime, jobs-lo))
 		if t.failed >= 0 {
 			block, _, _ := v.job(lo + t.failed)
 			s := &results[t.failed]
@@ -224,7 +239,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		report.merge(&t)
 		l.progress.Infeasible = l.progress.Infeasible || t.infeasible
 		if report.ended {
-			v.contribute = false // some have none
+			v.contribute = false // some have none, and so no block of these is taken
 		}
 		for i := range results {
 			l.takeResult(&report, &v, lo+i, &results[i])
