@@ -70,8 +70,8 @@ func (l *learner) growWorkers() {
 			}
 		}
 		for worker := range l.workers {
-			for job := range len(t.blocks) * len(b.units) {
-				l.visitUnit(&v, worker, job)
+			for job := range v.numJobs() {
+				l.visitJob(&v, worker, job)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (l *learner) splitRoom() (jobs int) {
 		return 0
 	}
 	for _, b := range l.bundles {
-		jobs = max(jobs, l.blocks*len(b.units))
+		jobs = max(jobs, l.blocks*b.jobs())
 	}
 	return jobs
 }

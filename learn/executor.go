@@ -12,14 +12,14 @@ type executor interface {
 	// visit does n jobs of v, from v.first on, and returns their results, good until the next
 	// call, and how they went. Where the tally says that v.until has ended the visit, some have
 	// contributed nothing.
-	visit(v visit, n int) (results []unitResult, t tally)
+	visit(v visit, n int) (results []jobResult, t tally)
 	// jobs returns those of n jobs of v that are done here, good until the next call. exchangeRun brings what
 	// neighbours see of a run of a sweep over them to where these are, merge makes of the tallies of all
-	// processes one, and tellError tells all the error of a job.
+	// processes one, and tellError tells all the error of a job, which is in its result.
 	jobs(v *visit, n int) []int32
 	exchangeRun(v *visit, n, run int)
 	merge(t tally) tally
-	tellError(v *visit, job int, err *error)
+	tellError(v *visit, job int, s *jobResult)
 	// has reports whether what jobs of a part contribute is here; sum sets p.total to the sum of all
 	// parts that a visit of the bundle touches, of which p.own are here. sumParts does so where they are
 	// those that are owned.
@@ -55,9 +55,10 @@ func (e threads) begin() {
 
 func (threads) forget() {}
 
-func (e threads) visit(v visit, n int) (results []unitResult, t tally) {
+func (e threads) visit(v visit, n int) (results []jobResult, t tally) {
 	e.l.pool.Run(v, n)
-	results, t = e.l.results[:n], tally{converged: true, failed: -1, ended: v.ended()}
+	results, t = e.l.results[:n], nothingYet
+	t.ended = v.ended()
 	for i := range results {
 		t.add(i, &results[i])
 	}
@@ -70,7 +71,7 @@ func (threads) exchangeRun(*visit, int, int) {}
 
 func (threads) merge(t tally) tally { return t }
 
-func (threads) tellError(*visit, int, *error) {}
+func (threads) tellError(*visit, int, *jobResult) {}
 
 func (threads) has(*bundle, int32) bool { return true }
 

@@ -180,7 +180,7 @@ func (l *learner) iterate() error {
 		return nil
 	}
 	if report.ended { // a longer run goes on with the messages as they are
-		l.resum() // sparse pairs have kept beliefs that the visit has not added
+		l.resum() // cut edges have kept beliefs that the visit has not added
 		l.progress.Seconds = l.seconds()
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()

@@ -38,7 +38,7 @@ type learner struct {
 	tied      []crf.Span // of nodes, tiedNodes of them, then of edges
 	tiedNodes int
 
-	stride, perSparseEdge  int   // lengths of a contribution, and of what is kept of an edge of a sparse pair
+	stride, perCutEdge     int   // lengths of a contribution, and of what is kept of a cut edge
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
 	sweepWork              float64
 	gradientWork           float64
@@ -81,12 +81,9 @@ type learner struct {
 	workers    []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
-	results       []unitResult
-	resultRoom    []resultRoom // [results]
-	freshGroups   int
-	fresh         []float64 // [freshGroups*stride] at most
+	results       []jobResult
+	mostResults   int // of which so many are kept
 
-	columns []*columns // [node types] nil: in contributions
 	parts   parts
 	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
@@ -126,7 +123,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	for _, b := range l.bundles {
 		l.units = append(l.units, b.units...)
 	}
-	l.blocks = len(l.bundles[0].touched)
+	l.blocks = len(l.bundles[0].units[0].part.Blocks)
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
@@ -149,7 +146,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 // allocate takes the memory of the run, and fills it as runs begin.
 func (l *learner) allocate() (err error) {
 	s := l.settings
-	l.pool = parallel.NewPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
 	l.executor = threads{l}
 	if l.settings.size() > 1 && l.dealt() {
 		l.executor = newRanks(l, l.settings.Group)
@@ -275,21 +272,12 @@ func (l *learner) layOut() {
 	l.tiedNodes = len(l.tied)
 	l.edgeMoment = place(layout.Edge)
 	l.stride += 2 // the part of the upper bound, and the entropy
-	l.perSparseEdge = l.keptPerEdge()
+	l.perCutEdge = l.keptPerEdge()
+	l.placeCutEdges()
 	for _, b := range l.bundles {
-		if l.visitsAtOnce() {
-			b.ownContributions()
-			continue
-		}
-		b.separateSparse(l.stride, l.perSparseEdge)
+		l.divideUnits(b)
 	}
-	l.planColumns()
-	if l.visitsAtOnce() {
-		l.schedule = l.allAtOnce()
-		l.checkSchedule = l.schedule
-	} else {
-		l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
-	}
+	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
 	l.planParts()
 	l.orderJobs(l.schedule)
 	l.orderJobs(l.checkSchedule)
@@ -303,17 +291,11 @@ func (l *learner) makeRoom() {
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	for _, b := range l.bundles {
-		b.contribution = spill.Zeros[float64](l.space, b.groups()*l.stride)
-	}
-	for t, c := range l.columns {
-		if c != nil {
-			c.allocate(l.units, t)
-		}
+		b.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
 	}
 	for _, u := range l.units {
-		u.allocate(layout, l.space)
+		u.allocate(layout, l.space, l.keptNumbers(u))
 	}
-	l.findReach()
 	l.executor.begin()
 	l.makeResults()
 	l.parts.allocate(l.stride)
@@ -333,14 +315,10 @@ func (l *learner) roomMemory(m *Memory) {
 		vectors++
 	}
 	m.Add("gradients", float64(vectors)*doubleBytes*size, "%d vectors of %d weights × 8 bytes", vectors, l.model.Layout.Size)
-	groups := 0
-	for _, b := range l.bundles {
-		groups += b.groups()
-	}
-	l.addKept(m, "contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(l.stride)), false,
-		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
+	contributions := len(l.bundles) * l.blocks
+	l.addKept(m, "contributions to the gradient", doubleBytes*float64(contributions)*float64(l.stride), false,
+		"%d blocks × %d numbers × 8 bytes", contributions, l.stride)
 	l.problem.joinedMemory(m)
-	l.columnsMemory(m)
 	l.resultsMemory(m)
 	m.Add("sums of a visit", doubleBytes*float64(l.parts.most+1)*float64(l.stride), "%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
 	m.Add("splits of counting numbers", doubleBytes*float64(l.splitRoom()), "a number for each block of each inference × 8 bytes")
@@ -561,9 +539,9 @@ func countable(m *crf.Model) error {
 func (l *learner) stateBytes() int64 {
 	bytes := 0
 	for _, b := range l.bundles {
-		bytes += 8 * b.groups() * l.stride
+		bytes += 8 * l.blocks * l.stride
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+u.sparseEdges.numbers)
+			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.keptNumbers(u))
 		}
 	}
 	return int64(bytes)

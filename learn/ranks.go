@@ -12,12 +12,11 @@ import (
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // ranks is the executor of several processes. Each part of the jobs belongs to one of them, which
 // does all of them, in all passes. The loop, with all that is made of sums, runs in each. What the
-// neighbours of a block see of it, messages and beliefs at cut edges and contributions of pairs,
+// neighbours of a block see of it, messages, and beliefs of nodes at cut edges and of these,
 // goes to the processes that these belong to.
 type ranks struct {
 	l      *learner
@@ -41,14 +40,10 @@ type halo struct {
 	messages, beliefs, kept []stretchOf
 	out                     []stretchOf // messages out of the block, which visits as printed change, too
 	runs                    [][2]int    // where of messages and beliefs those of each run begin, and the end; nil: visits are of one block each
-	groups                  []heldGroup
 }
 
 // stretchOf is a piece of an array.
 type stretchOf struct{ at, n int }
-
-// heldGroup is a contribution: its number, and where in the result of a job it is.
-type heldGroup struct{ id, slot int32 }
 
 // newRanks deals the parts over the processes.
 func newRanks(l *learner, g Group) *ranks {
@@ -134,9 +129,7 @@ func (r *ranks) forgetFeatures(u *unit, part []int32) {
 		}
 	}
 	for t := range nodes {
-		if r.l.columns[t] == nil {
-			forgetRows(in.NodeFeatures(t).Data(), nodes[t])
-		}
+		forgetRows(in.NodeFeatures(t).Data(), nodes[t])
 	}
 	for t := range edges {
 		forgetRows(in.EdgeFeatures(t).Data(), edges[t])
@@ -228,7 +221,7 @@ func (r *ranks) findHalos(j job) {
 	block := &u.part.Blocks[j.block]
 	var halos []halo
 	var colours [][]int32 // [halos] of the nodes that messages go into
-	for i, group := range block.Groups {
+	for _, group := range block.Groups {
 		other := j
 		other.block = int(group.Other)
 		peer := r.of(other)
@@ -258,14 +251,9 @@ func (r *ranks) findHalos(j job) {
 				h.out = append(h.out, stretchOf{first, u.in.States(u.in.Graph.Source(d))})
 			}
 		}
-		if l.visitsAtOnce() {
-			continue // contributions are of one block
-		}
-		switch slot := u.slots[j.block][i]; {
-		case slot != isSparse && b.alone():
-			h.groups = append(h.groups, heldGroup{b.touched[j.block][slot], slot})
-		case slot == isSparse:
-			h.kept = append(h.kept, stretchOf{u.sparseEdges.first[j.block][i] * l.perSparseEdge, int(group.Hi-group.Lo) * l.perSparseEdge})
+		if l.keepsCut() {
+			at, n := l.keptAt(u, &group)
+			h.kept = append(h.kept, stretchOf{at, n})
 		}
 	}
 	for i := range halos {
@@ -312,8 +300,8 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 
 // whose returns which process a job is done by.
 func (r *ranks) whose(v *visit, i int) int {
-	units := len(v.bundle.units)
-	return r.owner(v.bundle.part[v.blocks[i/units]*units+i%units])
+	block, lo, _ := v.job(i)
+	return r.owner(v.bundle.part[block*len(v.bundle.units)+lo])
 }
 
 // exchangeRun implements executor.
@@ -323,7 +311,7 @@ func (r *ranks) exchangeRun(v *visit, n, run int) {
 }
 
 // visit implements executor.
-func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
+func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 	l := r.l
 	whose := func(i int) int { return r.whose(&v, i) }
 	r.round = r.round[:0]
@@ -339,7 +327,7 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 		t.add(int(i), &l.results[i])
 	}
 	if t = r.merge(t); t.failed >= 0 {
-		r.tellError(&v, v.first+t.failed, &l.results[t.failed].err)
+		r.tellError(&v, v.first+t.failed, &l.results[t.failed])
 	}
 	v.contribute = v.contribute && !t.ended && t.failed < 0
 	switch {
@@ -366,39 +354,34 @@ func (r *ranks) merge(t tally) tally {
 	}
 	copy(r.heads[r.me*tallyNumbers:], []float64{float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)), float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended))})
 	r.gatherAll(r.heads)
-	t = tally{converged: true, failed: -1}
+	t = nothingYet
 	for x := r.heads; len(x) > 0; x = x[tallyNumbers:] {
-		t.sweeps, t.work = max(t.sweeps, int(x[0])), t.work+int(x[1])
-		t.residual, t.first = max(t.residual, x[2]), max(t.first, x[3])
-		t.converged, t.infeasible, t.ended = t.converged && x[4] > 0, t.infeasible || x[5] > 0, t.ended || x[7] > 0
-		if failed := int(x[6]); failed >= 0 && (t.failed < 0 || failed < t.failed) {
-			t.failed = failed
-		}
+		t.merge(&tally{int(x[0]), int(x[1]), x[2], x[3], x[4] > 0, x[5] > 0, int(x[6]), x[7] > 0})
 	}
 	return t
 }
 
 // tellError implements executor.
-func (r *ranks) tellError(v *visit, job int, err *error) {
+func (r *ranks) tellError(v *visit, job int, s *jobResult) {
 	who := r.whose(v, job)
 	at := &bp.NumericalError{Node: -1, Edge: -1}
 	var text []byte
 	if r.me == who {
-		numerical := errors.As(*err, &at)
+		numerical := errors.As(s.err, &at)
 		if text = []byte(at.Reason); !numerical {
-			text = []byte((*err).Error())
+			text = []byte(s.err.Error())
 		}
-		text = fmt.Appendf(nil, "%d %d %d %s", oneIf(numerical), at.Node, at.Edge, text)
+		text = fmt.Appendf(nil, "%d %d %d %d %s", s.failed, oneIf(numerical), at.Node, at.Edge, text)
 	}
 	text = r.group.Bytes(text)[who]
 	if r.me == who {
 		return
 	}
 	var numerical int
-	_, _ = fmt.Sscan(string(text), &numerical, &at.Node, &at.Edge) // as it was written
-	at.Reason = string(bytes.SplitN(text, []byte(" "), 4)[3])
-	if *err = at; numerical == 0 {
-		*err = errors.New(at.Reason)
+	_, _ = fmt.Sscan(string(text), &s.failed, &numerical, &at.Node, &at.Edge) // as it was written
+	at.Reason = string(bytes.SplitN(text, []byte(" "), 5)[4])
+	if s.err = at; numerical == 0 {
+		s.err = errors.New(at.Reason)
 	}
 }
 
@@ -449,8 +432,7 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 	clear(r.counts)
 	total := 0
 	size := func(i int) int {
-		block, u := v.job(v.first + i)
-		return l.bodySize(v, u, block)
+		return l.bodySize(v, v.first+i)
 	}
 	for i := range n {
 		k := size(i)
@@ -460,8 +442,7 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 	r.bodies = numeric.Resize(r.bodies, total)
 	r.eachResult(r.bodies, v, n, whose, size, func(i int, mine bool, body []float64) {
 		if mine {
-			block, u := v.job(v.first + i)
-			l.packBody(body, v, &l.results[i], u, block, true)
+			l.packBody(body, v, &l.results[i], v.first+i, true)
 		}
 	})
 	if total > 0 {
@@ -469,47 +450,25 @@ func (r *ranks) gatherBodies(v *visit, n int, whose func(int) int) {
 	}
 	r.eachResult(r.bodies, v, n, whose, size, func(i int, mine bool, body []float64) {
 		if !mine {
-			block, u := v.job(v.first + i)
-			l.packBody(body, v, &l.results[i], u, block, false)
+			l.packBody(body, v, &l.results[i], v.first+i, false)
 		}
 	})
 }
 
-// contributions returns how many of the result of a job all processes are told.
-func (l *learner) contributions(v *visit, u *unit, block int) int {
-	b := &u.part.Blocks[block]
-	switch {
-	case v.bundle.alone() || b.Elements() == 0:
-		return 0
-	case v.resum:
-		return oneIf(len(u.keptBeliefs) > 0)
-	}
-	return len(v.bundle.touched[block]) + v.bundle.sparseSlots(block)
-}
-
 // bodySize returns how many numbers all processes are told of a job.
-func (l *learner) bodySize(v *visit, u *unit, block int) int {
-	contributions := l.contributions(v, u, block)
-	n := contributions * l.stride
-	if u.reach != nil {
-		one := l.stride - l.model.Layout.TiedSize
-		l.eachRun(u.reach, false, func(_, _, k int) { one += k })
-		n = contributions * one
+func (l *learner) bodySize(v *visit, job int) (n int) {
+	block, lo, hi := v.job(job)
+	if !v.bundle.alone() {
+		n = l.stride * (oneIf(v.contribute) + oneIf(l.keepsCut()))
 	}
-	if b := &u.part.Blocks[block]; v.resum || b.Elements() == 0 {
-		return n
-	}
-	n += l.untiedNumbers(u, block)
-	for t, c := range l.columns {
-		if c != nil && !v.bundle.alone() {
-			n += u.in.NodeFeatures(t).Data().Rows * c.span.States
-		}
+	if v.contribute {
+		n += l.untiedNumbers(v.bundle.units[lo:hi], block)
 	}
 	return n
 }
 
 // packBody copies what a job contributes from its result to body, or from there.
-func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, block int, pack bool) {
+func (l *learner) packBody(body []float64, v *visit, s *jobResult, job int, pack bool) {
 	move := func(x []float64) {
 		if pack {
 			copy(body, x)
@@ -518,32 +477,18 @@ func (l *learner) packBody(body []float64, v *visit, s *unitResult, u *unit, blo
 		}
 		body = body[len(x):]
 	}
-	contributions := l.contributions(v, u, block)
-	if !pack {
-		l.beginTied(s, u, contributions)
-	}
-	for at := 0; at < contributions*l.stride; at += l.stride {
-		tied := s.tied[at:][:l.stride]
-		if u.reach == nil {
-			move(tied)
-			continue
+	block, lo, hi := v.job(job)
+	if !v.bundle.alone() {
+		if v.contribute {
+			move(s.inside)
 		}
-		l.eachRun(u.reach, false, func(_, part, n int) { move(tied[part:][:n]) })
-		move(tied[l.model.Layout.TiedSize:])
+		move(s.cut)
 	}
-	if b := &u.part.Blocks[block]; v.resum || b.Elements() == 0 {
-		s.untied = s.untied[:0]
-		return
-	}
-	if !pack {
-		s.untied = numeric.Resize(s.untied, l.untiedNumbers(u, block))
-	}
-	move(s.untied)
-	for t, c := range l.columns {
-		if c != nil && !v.bundle.alone() {
-			k := c.span.States
-			move(c.beliefs[u.firstRows[t]*k:][:u.in.NodeFeatures(t).Data().Rows*k])
+	if v.contribute {
+		if !pack {
+			s.untied = numeric.Resize(s.untied, l.untiedNumbers(v.bundle.units[lo:hi], block))
 		}
+		move(s.untied)
 	}
 }
 
@@ -553,38 +498,33 @@ const noRun = -1
 // exchange brings what neighbours see of blocks, after a visit or a run of a sweep, to the processes that
 // these belong to.
 func (r *ranks) exchange(v *visit, n, run int) {
-	l, bundle := r.l, slices.Index(r.l.bundles, v.bundle)
-	contribute := v.contribute && run == noRun
+	bundle := slices.Index(r.l.bundles, v.bundle)
 	for p := range r.send {
 		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
 	}
-	each := func(do func(i, owner int, h *halo, u *unit)) {
+	each := func(do func(owner int, h *halo, u *unit)) {
 		for i := range n {
-			block, u := v.job(v.first + i)
-			halos := r.halos[bundle][block*len(v.bundle.units)+(v.first+i)%len(v.bundle.units)]
-			for j := range halos {
-				do(i, r.whose(v, v.first+i), &halos[j], u)
+			block, lo, hi := v.job(v.first + i)
+			for j, u := range v.bundle.units[lo:hi] {
+				halos := r.halos[bundle][block*len(v.bundle.units)+lo+j]
+				for h := range halos {
+					do(r.whose(v, v.first+i), &halos[h], u)
+				}
 			}
 		}
 	}
-	stride := l.stride
-	each(func(i, owner int, h *halo, u *unit) {
+	each(func(owner int, h *halo, u *unit) {
 		if owner == r.me {
 			h.eachPiece(u, v, run, func(x []float64) { r.send[h.peer] = append(r.send[h.peer], x...) })
-			for _, g := range h.groups {
-				if contribute {
-					r.send[h.peer] = append(r.send[h.peer], l.results[i].tied[int(g.slot)*stride:][:stride]...)
-				}
-			}
 			return
 		}
-		k := oneIf(contribute) * stride * len(h.groups)
+		k := 0
 		h.eachPiece(u, v, run, func(x []float64) { k += len(x) })
 		r.receive[owner] = numeric.Resize(r.receive[owner], len(r.receive[owner])+k)
 	})
 	r.group.Exchange(r.send, r.receive)
 	copy(r.left, r.receive)
-	each(func(i, owner int, h *halo, u *unit) {
+	each(func(owner int, h *halo, u *unit) {
 		if owner == r.me {
 			return
 		}
@@ -594,13 +534,6 @@ func (r *ranks) exchange(v *visit, n, run int) {
 			return x
 		}
 		h.eachPiece(u, v, run, func(x []float64) { copy(x, next(len(x))) })
-		for _, g := range h.groups {
-			if contribute {
-				contribution := v.bundle.contribution[int(g.id)*stride:][:stride]
-				clear(contribution)
-				simd.AddScaled(contribution, next(stride), u.weight)
-			}
-		}
 	})
 }
 
@@ -727,13 +660,11 @@ func (l *learner) ranksMemory(m *Memory) {
 			for _, u := range b.units {
 				n := 0
 				eachOfBlock(u, x, func(p piece) { n += p.n })
-				block = max(block, float64(n+len(b.touched[x])*l.stride))
+				block = max(block, float64(n+l.stride))
 			}
 		}
 		if !b.alone() {
-			for _, room := range l.resultRoom {
-				results += float64(room.groups*l.stride + room.untied)
-			}
+			results += float64(l.mostResults * (2*l.stride + l.model.Layout.UntiedSize/l.blocks))
 		}
 	}
 	moved := min(float64(l.stateBytes())/doubleBytes, gathered+2*block)
@@ -742,7 +673,7 @@ func (l *learner) ranksMemory(m *Memory) {
 }
 
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
-// what is kept of sparse pairs with higher blocks, and, where all that a state has is asked for, where its
+// what is kept of edges to higher blocks, and, where all that a state has is asked for, where its
 // pass began, and contributions that not all processes have.
 func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 	u, x := b.units[at%len(b.units)], at/len(b.units)
@@ -754,12 +685,13 @@ func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 			eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
 		}
 	}
-	for i, g := range block.Groups {
-		if u.slots[x][i] == isSparse && int(g.Other) > x {
-			do(u.keptBeliefs[u.sparseEdges.first[x][i]*l.perSparseEdge:][:int(g.Hi-g.Lo)*l.perSparseEdge])
+	for _, g := range block.Groups {
+		if l.keepsCut() && int(g.Other) > x {
+			at, n := l.keptAt(u, &g)
+			do(u.keptBeliefs[at:][:n])
 		}
 	}
 	if all && b.alone() {
-		do(b.contribution[int(b.first[x])*l.stride : int(b.first[x+1])*l.stride])
+		do(b.contribution[x*l.stride:][:l.stride])
 	}
 }

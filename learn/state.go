@@ -87,7 +87,7 @@ func (l *learner) arrays() (common, own []runstate.Array) {
 			own = append(own, runstate.Array{Name: name + "message", Values: u.state.LogMessage})
 			own = append(own, runstate.Array{Name: name + "belief", Values: u.state.LogBelief})
 			if len(u.keptBeliefs) > 0 {
-				own = append(own, runstate.Array{Name: name + "loose", Values: u.keptBeliefs})
+				own = append(own, runstate.Array{Name: name + "cut", Values: u.keptBeliefs})
 			}
 			if len(u.untied) > 0 {
 				common = append(common, runstate.Array{Name: name + "untied", Values: u.untied})

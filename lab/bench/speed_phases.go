@@ -145,7 +145,7 @@ type phaseCount struct {
 	messages               float64
 	work                   [bp.NumPhases]Work // over all blocks; of sweep one of a visit
 	blockBytes, totalBytes float64            // that a visit touches, and a pass
-	groups, keptEdges      float64            // of edges, and edges kept one by one
+	cutEdges               float64            // edges kept one by one
 	largest                float64            // bytes of tables of a block
 }
 
@@ -162,13 +162,12 @@ func newPhaseCount(n *speedNetwork, states, sweeps int) *phaseCount {
 			c.work[phase] = c.work[phase].plus(w)
 		}
 		c.messages += b.messages
-		c.groups += b.groups
-		c.keptEdges += b.keptEdges / 2 // they are in two blocks
+		c.cutEdges += b.cutEdges / 2 // they are in two blocks
 		c.blockBytes += visitBytes(c.shape, b) / float64(len(blocks))
 		c.largest = max(c.largest, c.shape.tableBytes(b.edges))
 	}
 	// The scratch of a block comes between two uses of a feature or a message too.
-	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perKeptEdge()*c.keptEdges + c.largest
+	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perKeptEdge()*c.cutEdges + c.largest
 	return c
 }
 
@@ -178,8 +177,8 @@ func newPhaseCount(n *speedNetwork, states, sweeps int) *phaseCount {
 func (c *phaseCount) memory() float64 {
 	const runs, stepVectors, mostShares = 2, 30, 256
 	m, blocks := c.shape, float64(len(c.network.part.Blocks))
-	kept := m.contribution()*c.groups + m.perKeptEdge()*c.keptEdges + stepVectors*m.weights()
-	shares := min(mostShares, blocks) * m.contribution() * (c.groups/blocks + 1)
+	kept := m.contribution()*blocks + m.perKeptEdge()*c.cutEdges + stepVectors*m.weights()
+	shares := min(mostShares, blocks) * m.contribution() * 2
 	return runs * (networkBytes(m, float64(c.network.graph.NumNodes()), c.edges) + c.largest + numberBytes*(kept+shares))
 }
 
