@@ -193,22 +193,6 @@ func (l *learner) contributesLower(block int, other int32) bool {
 	return l.visitsAtOnce() && int(other) < block
 }
 
-// atOnceMemory is what visits of all blocks keep: tables of the largest bundle.
-func (l *learner) atOnceMemory() (bytes float64) {
-	for _, b := range l.bundles {
-		sum := 0.0
-		for _, u := range b.units {
-			for x := range u.part.Blocks {
-				if block := &u.part.Blocks[x]; block.Elements() > 0 {
-					sum += bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block)
-				}
-			}
-		}
-		bytes = max(bytes, sum)
-	}
-	return bytes
-}
-
 // allAtOnce are the sets of a pass that visits all blocks of a bundle at once.
 func (l *learner) allAtOnce() (sets []blockSet) {
 	for i, b := range l.bundles {

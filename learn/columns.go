@@ -157,18 +157,3 @@ func (l *learner) addColumns() {
 		l.fresh[l.entropyAt()] -= simd.Dot(l.model.Weights[l.model.Layout.Node[t].At:][:c.span.Len], fresh)
 	}
 }
-
-// columnsMemory lists what allocate takes.
-func (l *learner) columnsMemory(m *Memory) {
-	for _, c := range l.columns {
-		if c == nil {
-			continue
-		}
-		entry := singleBytes
-		if c.valued {
-			entry += doubleBytes
-		}
-		m.Add("features by columns", entry*float64(c.entries)+doubleBytes*float64(c.span.Features+1)+doubleBytes*float64(c.rows*c.span.States),
-			"%d entries × %.0f bytes, and the beliefs of %d nodes × 8 bytes", c.entries, entry, c.rows)
-	}
-}

@@ -106,17 +106,6 @@ func (l *learner) makeResults() {
 	l.fresh = make([]float64, 0, l.freshGroups*l.stride)
 }
 
-// resultsMemory lists what makeResults takes.
-func (l *learner) resultsMemory(m *Memory) {
-	groups, untied := float64(l.freshGroups), 0.0
-	for _, room := range l.resultRoom {
-		groups += float64(room.groups)
-		untied += float64(room.untied)
-	}
-	m.Add("results of a visit", doubleBytes*(groups*float64(l.stride)+untied),
-		"%d blocks and inferences at a time: %.0f contributions × %d numbers, and %.0f of untied weights, × 8 bytes", len(l.resultRoom), groups, l.stride, untied)
-}
-
 // makeWorkers makes the scratch of every goroutine.
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
@@ -137,26 +126,6 @@ func (l *learner) largestRoom() (room ground.Room) {
 		}
 	}
 	return room
-}
-
-// workersMemory lists what workers take when they have seen the largest block.
-func (l *learner) workersMemory(m *Memory) {
-	potentials := 0.0
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			for x := range u.part.Blocks {
-				block := &u.part.Blocks[x]
-				potentials = max(potentials, bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block))
-			}
-		}
-	}
-	threads := float64(min(l.settings.Threads, len(l.resultRoom)))
-	if l.visitsAtOnce() {
-		m.Add("potentials of all blocks", l.atOnceMemory(), "tables of %d blocks that are visited at once, and what their visits need", l.blocks)
-	} else {
-		m.Add("potentials of a block", threads*potentials, "tables of the largest block of %d, and what its visit needs, for %.0f threads", l.blocks, threads)
-	}
-	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()), "%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
 }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units of
