@@ -98,6 +98,22 @@ func (r *Room) addFeatures(f *matrix) {
 	}
 }
 
+// Entries returns how many entries the tables of all edges of an instance have, and how many where those that share
+// one count once.
+func Entries(in *crf.Instance) (all, distinct float64) {
+	for b, t := range in.Schema().EdgeTypes {
+		u, v := in.Schema().EdgeStates(b)
+		edges := in.EdgeFeatures(b).Rows()
+		tables := edges
+		if n := Tables(in.EdgeFeatures(b)); n > 0 && t.Copies == 0 {
+			tables = min(edges, n)
+		}
+		all += float64(edges) * float64(u) * float64(v)
+		distinct += float64(tables) * float64(u) * float64(v)
+	}
+	return all, distinct
+}
+
 // Max returns room for either of two blocks.
 func (r Room) Max(o Room) Room {
 	return Room{

@@ -108,23 +108,16 @@ func (o *Objective) Whole(in *crf.Instance) *partition.Block { return &o.whole[i
 // Bytes returns about what the scratch of a worker takes for an instance: potentials, and the conditionals of samples,
 // or the pieces' probabilities, or tables of elimination and two answers.
 func (o *Objective) Bytes(in *crf.Instance) float64 {
-	nodes, tables, answers, elements := 0.0, 0.0, 0.0, float64(in.Graph.NumNodes()+in.Graph.NumEdges())
+	nodes, elements := 0.0, float64(in.Graph.NumNodes()+in.Graph.NumEdges())
 	for a, span := range o.Model.Layout.Node {
 		nodes += float64(in.NodeFeatures(a).Rows()) * float64(span.States)
 	}
-	for b, span := range o.Model.Layout.Edge {
-		distinct := in.EdgeFeatures(b).Rows()
-		answers += float64(distinct) * float64(span.States)
-		if n := ground.Tables(in.EdgeFeatures(b)); n > 0 && !span.Untied {
-			distinct = min(distinct, n)
-		}
-		tables += float64(distinct) * float64(span.States)
-	}
 	const double, place, factor = 8, 20, 100
+	all, tables := ground.Entries(in)
 	bytes := double*(nodes+tables) + place*elements
 	switch o.Kind {
 	case Exact:
-		return bytes + double*2*(nodes+answers) + factor*elements + float64(o.plans[in].Bytes)
+		return bytes + double*2*(nodes+all) + factor*elements + float64(o.plans[in].Bytes)
 	case Piecewise:
 		return bytes + double*tables + place*elements
 	}
