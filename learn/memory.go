@@ -98,7 +98,8 @@ func (l *learner) memory() *Memory {
 	m.Add("contributions of a visit", doubleBytes*c.visited*stride, "%.0f pairs of blocks × %.0f numbers × 8 bytes", c.visited, stride)
 	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits", len(l.units))
 	busy, threads := float64(min(s.Threads, len(l.resultRoom))), float64(s.Threads)
-	scratch := threads * doubleBytes * float64(l.mostBeliefs())
+	const forConsistency = 40 << 10 // bytes, of edges that are made consistent together
+	scratch := threads * (doubleBytes*float64(l.mostBeliefs()) + forConsistency)
 	if s.Spill != "" {
 		scratch += threads * float64(spill.PagesBytes) // which pieces of the files are read next
 	}
@@ -259,10 +260,11 @@ func (m *Memory) addVectors(c *course, vectors int) {
 	m.Add("vectors of weights", float64(vectors)*doubleBytes*size, "%d × %.0f weights × 8 bytes", vectors, size)
 }
 
-// addFeatures adds features that there are again, so many times: also in joined networks.
+// addFeatures adds features that there are again, so many times: also in joined networks, with their edges.
 func (m *Memory) addFeatures(p *Problem, times int) {
 	bytes := 0.0
 	for _, in := range p.Data {
+		bytes += edgeLists * float64(in.Graph.NumEdges())
 		for _, features := range instances.Features(in) {
 			f := features.Data()
 			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
