@@ -46,11 +46,6 @@ type Numbers struct {
 	Classes   int
 }
 
-// Bytes returns the memory that the numbers take, without Forests.
-func (c *Numbers) Bytes() int {
-	return 8*(len(c.Node)+len(c.Edge)+len(c.Rho)+len(c.Split)) + len(c.EdgeClass)
-}
-
 // Facts are the provable properties of a choice of counting numbers.
 type Facts struct {
 	// Convex: the function of τ in (2) is provably concave on the local polytope,

@@ -195,10 +195,12 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 		return 0, err
 	}
 	z := predictedSizes(in)
-	bytes := z.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
+	tables := *z
 	if ground.SharesTables(in) { // its tables are there once, and exponentiated for every class
-		bytes += double * (distinctPairs(in, max(1, numbers.Classes)) - z.pairs)
+		all, distinct := ground.Entries(in)
+		tables.pairs = distinct + min(all, distinct*float64(max(1, numbers.Classes)))
 	}
+	bytes := tables.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
 	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its stretch
 		bytes += double * (z.states + 3.5*z.nodes)
 	}
@@ -221,23 +223,4 @@ func predictedSizes(in *crf.Instance) *sizes {
 		z.addEdge(float64(in.States(u[e])), float64(in.States(v[e])))
 	}
 	return z
-}
-
-// distinctPairs counts the entries of the tables that are distinct, each once as it is and
-// once for each of so many classes of counting numbers.
-func distinctPairs(in *crf.Instance, classes int) (pairs float64) {
-	edges := make([]int, len(in.Schema().EdgeTypes))
-	for e := range int32(in.Graph.NumEdges()) {
-		edges[in.EdgeType(e)]++
-	}
-	for b, m := range edges {
-		u, v := in.Schema().EdgeStates(b)
-		tables, expanded := m, m
-		if n := ground.Tables(in.EdgeFeatures(b)); n > 0 && in.Schema().EdgeTypes[b].Copies == 0 {
-			tables = min(m, n)
-			expanded = min(m, tables*classes)
-		}
-		pairs += float64(tables+expanded) * float64(u) * float64(v)
-	}
-	return pairs
 }

@@ -253,14 +253,3 @@ func (a *auto) apply(dst, g []float64) {
 	}
 	a.fisher.solve(dst, g, a.beliefs)
 }
-
-// memory lists what Start takes.
-func (a *auto) memory(m *Memory, l *learner) {
-	layout := &l.model.Layout
-	size := float64(layout.Size)
-	earlyMemory(m, l)
-	m.addPairs(size, l.mostPasses())
-	jointMemory(m, size)
-	fisherMemory(m, l)
-	denseMemory(m, l)
-}

@@ -32,18 +32,6 @@ func planCourse(p *Problem, s *Settings) course {
 
 func (c *course) allocate() { c.model = c.model.Clone() }
 
-// memory lists the copy of the model, and that of the best one, which evaluate makes.
-func (c *course) memory(m *Memory) {
-	copies, size := 1, c.model.Layout.Size
-	if c.settings.EarlyStop != nil {
-		copies++
-	}
-	if c.settings.unlabelled != nil {
-		copies += 2 // the start, and for a moment the features' sizes
-	}
-	m.Add("weights", float64(copies)*doubleBytes*float64(size), "%d × %d weights × 8 bytes", copies, size)
-}
-
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.
 func (c *course) evaluate(e *Event) error {
 	s, p := c.settings, &c.progress

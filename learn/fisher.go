@@ -406,28 +406,3 @@ func (x *interaction) without(r []float64, first bool) {
 		}
 	}
 }
-
-// fisherMemory lists what newFisher takes.
-func fisherMemory(m *Memory, l *learner) {
-	layout, schema := &l.model.Layout, &l.model.Schema
-	bytes := doubleBytes * float64(layout.Size) // source
-	for b, span := range layout.Edge {
-		bytes += kroneckerBytes(span, l.problem.Data, false, b)
-		if !span.Untied && span.Features > 0 {
-			u, v := schema.EdgeStates(b)
-			// left, right and joint, roots, sums.
-			bytes += doubleBytes * (3*float64(span.States) + float64(span.Copy()) + float64(max(u, v)))
-		}
-	}
-	for a, span := range layout.Node {
-		rows := marginalRows(layout, schema, a)
-		if rows.node == 0 {
-			bytes += kroneckerBytes(span, l.problem.Data, true, a)
-		}
-		if n := float64(rows.node + rows.ends); n > 0 {
-			// stack, rotated, row, values, and the second moments with eigenvectors both ways.
-			bytes += doubleBytes * (2*n*float64(span.States) + 2*n + eigenCopies*n*n)
-		}
-	}
-	m.Add("curvature by types", bytes, "second moments of features, their eigenvectors, and %d weights rotated, × 8 bytes", layout.Size)
-}

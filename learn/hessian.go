@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -667,60 +666,6 @@ func (c *hessian) mixEdge(belief []float64, in *crf.Instance, u, v int32, kv int
 		if x, y := labels[u], labels[v]; x != crf.Unobserved && y != crf.Unobserved {
 			belief[int(x)*kv+int(y)] += c.labelShare / float64(known)
 		}
-	}
-}
-
-// hessianMemory lists what newHessian takes, and what a measurement does.
-func hessianMemory(m *Memory, l *learner) {
-	layout := &l.model.Layout
-	size := float64(layout.Size)
-	states := float64(largestTable(layout.Node))
-	nodes, edges, units := 0.0, 0.0, 0.0
-	for _, u := range l.units {
-		if u.isFree() {
-			units++
-			nodes += float64(u.in.Graph.NumNodes())
-			edges += float64(u.in.Graph.NumEdges())
-		}
-	}
-	c := hessian{size: layout.Size}
-	sampled, drawn, table := 0.0, 0.0, float64(largestTable(layout.Edge))
-	for _, span := range layout.Node {
-		sampled += float64(c.sampleSize(span))
-	}
-	for _, span := range layout.Edge {
-		drawn += float64(c.sampleSize(span))
-	}
-	sampled, drawn = min(sampled, nodes), min(drawn, edges)
-	around := sampled * 2 * edges / max(1, nodes) // edges of nodes, those of two nodes twice
-	joined := min(edges, drawn+around)
-	told := sampled*states + (drawn+around)*table
-	if l.settings.size() > 1 {
-		nodeDim, edgeDim := 0, 0
-		for _, span := range layout.Node {
-			nodeDim = max(nodeDim, span.Features)
-		}
-		for _, span := range layout.Edge {
-			edgeDim = max(edgeDim, span.Features)
-		}
-		told = 2 * (told + sampled*float64(nodeDim) + (drawn+around)*float64(edgeDim)) // by this process, and by all
-	}
-	if ground.SharesTables(l.units[0].in) {
-		table = 0
-	}
-	m.Add("sample for the Hessian", singleBytes*(nodes+max(nodes, edges))+listedBytes*(sampled+joined),
-		"4 bytes for each node and edge, and lists of %.0f nodes and %.0f edges", sampled, joined)
-	if denseFits(l) {
-		threads, roots, rests := float64(l.settings.Threads), max(rootsTogether, states), 0.0
-		for _, span := range layout.Edge {
-			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
-			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
-		}
-		perThread := size*states + roots*(rowsOfPart+size) + rowsOfPart*size
-		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*perThread+rests+told),
-			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)
-		m.hessian(l, "potentials of the sample", joined/units*doubleBytes*table,
-			"tables of %.0f edges, when it is measured", joined/units)
 	}
 }
 

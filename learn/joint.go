@@ -322,9 +322,3 @@ func (j *joint) refreshed(gradient []float64, value float64) {
 	j.value, j.before, j.held = value, value, 0
 	j.note()
 }
-
-// jointMemory lists what newJoint takes, when the phase begins that writes to it.
-func jointMemory(m *Memory, size float64) {
-	const vectors = 4
-	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
-}

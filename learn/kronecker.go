@@ -165,18 +165,3 @@ func (k *kronecker) rotate(dst, x []float64, forward bool) {
 // eigenCopies is how many matrices setSecond and diagonalise keep: the moments, and their
 // eigenvectors in columns and in rows.
 const eigenCopies = 3
-
-// kroneckerBytes returns what newKronecker and diagonalise take.
-func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float64 {
-	d := float64(span.Features)
-	bytes := doubleBytes * (d + float64(span.Copy()))
-	if span.Untied || span.Features > maxRotated || span.Features == 0 {
-		return bytes
-	}
-	for _, in := range data {
-		if f, _, _ := elements(in, node, t); ground.Tables(f) > 0 && f.Data().Book == nil {
-			return bytes
-		}
-	}
-	return bytes + doubleBytes*eigenCopies*d*d
-}

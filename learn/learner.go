@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -220,23 +219,6 @@ func (l *learner) addLabels() {
 	}
 }
 
-// memory lists what allocate takes, and what the first visits add.
-func (l *learner) memory() *Memory {
-	m := &Memory{}
-	l.course.memory(m)
-	l.roomMemory(m)
-	l.unitsMemory(m)
-	l.copiesMemory(m)
-	l.workersMemory(m)
-	l.stepMemory(m, l.settings.Step)
-	if l.settings.size() > 1 {
-		if m.Repeated = !l.dealt(); !m.Repeated {
-			l.ranksMemory(m)
-		}
-	}
-	return m
-}
-
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
 // that constant messages and uniform beliefs already are the exact inference.
 func (l *learner) startsUniform() bool {
@@ -299,32 +281,6 @@ func (l *learner) makeRoom() {
 	l.executor.begin()
 	l.makeResults()
 	l.parts.allocate(l.stride)
-}
-
-// roomMemory lists what makeRoom takes, but for units and results, and the statistics
-// of the data.
-func (l *learner) roomMemory(m *Memory) {
-	size, vectors := float64(l.model.Layout.Size), 4 // total, gradient, watched and data
-	if l.recovering != nil && !l.convex() {
-		vectors++ // apart
-	}
-	if instances.AnyHidden(l.problem.Data) {
-		vectors++ // of magnitude, for a moment
-	}
-	if !l.ownReference() {
-		vectors++
-	}
-	m.Add("gradients", float64(vectors)*doubleBytes*size, "%d vectors of %d weights × 8 bytes", vectors, l.model.Layout.Size)
-	contributions := len(l.bundles) * l.blocks
-	l.addKept(m, "contributions to the gradient", doubleBytes*float64(contributions)*float64(l.stride), false,
-		"%d blocks × %d numbers × 8 bytes", contributions, l.stride)
-	l.problem.joinedMemory(m)
-	l.resultsMemory(m)
-	m.Add("sums of a visit", doubleBytes*float64(l.parts.most+1)*float64(l.stride), "%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
-	m.Add("splits of counting numbers", doubleBytes*float64(l.splitRoom()), "a number for each block of each inference × 8 bytes")
-	if l.settings.Spill != "" {
-		m.Add("pieces to be read", float64(l.settings.Threads)*float64(spill.PagesBytes), "where they are in files, for %d threads", l.settings.Threads)
-	}
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
@@ -499,16 +455,6 @@ func (l *learner) locate(err error, u *unit, block int) error {
 // mostPasses returns how many passes of iterations the limits of the run allow.
 func (l *learner) mostPasses() float64 {
 	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
-}
-
-// stepMemory lists what a step rule takes.
-func (l *learner) stepMemory(m *Memory, rule StepRule) {
-	if r := rule.Recovery(); r != nil {
-		r.memory(m, l)
-		return
-	}
-	size := l.model.Layout.Size
-	m.perhaps("memory of the step rule", doubleBytes*float64(size), "%d weights × 8 bytes, where it has a number for each", size)
 }
 
 // countable refuses a model whose weights, or one of whose tables, are so many that

@@ -115,13 +115,3 @@ func (l *learner) copiesMade() float64 {
 	}
 	return float64(oneIf(l.gathers()))
 }
-
-// copiesMemory lists what makeCopies takes.
-func (l *learner) copiesMemory(m *Memory) {
-	copies := l.copiesMade()
-	bytes := 0.0
-	for _, u := range l.units {
-		bytes += copies * doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
-	}
-	l.addKept(m, "copies of messages", bytes, false, "messages and beliefs %.0f times more, of earlier passes", copies)
-}

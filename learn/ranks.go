@@ -651,27 +651,6 @@ func (r *ranks) gatherBlocks(b *bundle, lo, hi, total int) {
 	})
 }
 
-// ranksMemory lists what passes through: sums of parts, results that all are told, and about as many
-// numbers as are gathered at a time, which is more than visits exchange.
-func (l *learner) ranksMemory(m *Memory) {
-	sums, results, block := float64(l.parts.most*l.stride), 0.0, 0.0
-	for _, b := range l.bundles {
-		for x := range l.blocks {
-			for _, u := range b.units {
-				n := 0
-				eachOfBlock(u, x, func(p piece) { n += p.n })
-				block = max(block, float64(n+l.stride))
-			}
-		}
-		if !b.alone() {
-			results += float64(l.mostResults * (2*l.stride + l.model.Layout.UntiedSize/l.blocks))
-		}
-	}
-	moved := min(float64(l.stateBytes())/doubleBytes, gathered+2*block)
-	m.Add("between processes", doubleBytes*(sums+max(results, 2*moved)),
-		"%.0f numbers of sums, and twice %.0f of messages, beliefs and contributions, or %.0f of results, × 8 bytes", sums, moved, results)
-}
-
 // eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs,
 // what is kept of edges to higher blocks, and, where all that a state has is asked for, where its
 // pass began, and contributions that not all processes have.

@@ -240,22 +240,6 @@ func (r *response) memory() (all [][]float64) {
 	return all
 }
 
-// listMemory lists what newResponse and allocate take, and what a measurement does.
-func (r *response) listMemory(m *Memory) {
-	var lines, indices, system, rows, kept, room float64
-	for i := range r.units {
-		s := &r.units[i]
-		lines += 2 * float64(s.net.Messages()+s.net.Beliefs())
-		indices += 2*float64(s.size) + float64(len(s.at)+2*len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
-		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
-		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block))
-		system = max(system, float64(s.system.Numbers()))
-		rows = max(rows, 2*float64(s.size*r.size))
-	}
-	solving := doubleBytes*(system+rows+kept) + room
-	m.Add("linear response", doubleBytes*(lines+indices)+solving, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
-}
-
 // measure writes the Hessian of L at settled messages into dst [size*size], row-major, of
 // which only the lower triangle counts. With a damping it is the system of the weights in a
 // damped step, and gradient [size] the gradient of F less what messages answer to it.

@@ -202,14 +202,6 @@ func (l *learner) listBytes() (bytes int64) {
 	return bytes
 }
 
-// addKept lists what lies in the file, or without one in memory.
-func (l *learner) addKept(m *Memory, name string, bytes float64, perhaps bool, reason string, values ...any) {
-	m.AddItem(MemoryItem{
-		Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...),
-		Perhaps: perhaps && l.settings.Spill == "", Spilled: l.settings.Spill != "",
-	})
-}
-
 // close ends the threads of the run, and gives its memory back.
 func (l *learner) close() {
 	l.pool.Close()

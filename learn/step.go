@@ -38,8 +38,6 @@ type StepRule interface {
 type Recovery interface {
 	// possible refuses a state, just restored, that no run can have kept.
 	possible() error
-	// memory lists what the rule takes, given a plan: nothing of the run is allocated yet.
-	memory(m *Memory, l *learner)
 	// forget lets go of a run that has ended: of its memory, and of the learner, which its
 	// StepProblem refers to.
 	forget()

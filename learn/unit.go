@@ -203,56 +203,6 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
 	u.keptBeliefs = spill.Zeros[float64](space, kept)
 }
 
-// unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
-func (l *learner) unitsMemory(m *Memory) {
-	var messages, beliefs, kept, untied float64
-	for _, u := range l.units {
-		messages += doubleBytes * float64(u.net.Messages())
-		beliefs += doubleBytes * float64(u.net.Beliefs())
-		kept += doubleBytes * float64(l.keptNumbers(u))
-		untied += doubleBytes * float64(l.model.Layout.UntiedSize)
-	}
-	inferences := fmt.Sprintf("%d inferences", len(l.units))
-	l.addKept(m, "messages", messages, false, "8 bytes for each state of both ends of every edge, in %s", inferences)
-	l.addKept(m, "beliefs of nodes", beliefs, false, "8 bytes for each state of every node, in %s", inferences)
-	l.addKept(m, "beliefs of edges between blocks", kept, false, "8 × (joint states + 2) for each of these edges")
-	m.Add("beliefs of untied nodes and edges", untied,
-		"8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
-	index := l.indexBytes()
-	if l.settings.Spill != "" {
-		lists := float64(l.listBytes())
-		index -= min(index, lists)
-		l.addKept(m, "lists of blocks", lists, false, "nodes and edges in %d blocks", l.blocks)
-	}
-	m.Add("blocks and indices", index,
-		"lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
-}
-
-// indexBytes is what the lists of whole numbers take that say where everything is: of
-// partitions, nets, groups and counting numbers. Units share them.
-func (l *learner) indexBytes() (bytes float64) {
-	seen := map[any]bool{}
-	first := func(x any) bool {
-		known := seen[x]
-		seen[x] = true
-		return !known
-	}
-	for _, b := range l.bundles {
-		for _, u := range b.units {
-			if first(u.part) {
-				bytes += float64(u.part.Bytes()) + doubleBytes*float64(u.part.NumGroups)
-			}
-			if first(u.net) {
-				bytes += float64(u.net.IndexBytes())
-			}
-			if first(u.net.Counting) {
-				bytes += float64(u.net.Counting.Bytes())
-			}
-		}
-	}
-	return bytes
-}
-
 // sliceBytes is what a slice takes beside its contents.
 const sliceBytes = 24.0
 

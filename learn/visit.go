@@ -95,13 +95,6 @@ func (l *learner) makeResults() {
 	}
 }
 
-// resultsMemory lists what makeResults takes.
-func (l *learner) resultsMemory(m *Memory) {
-	numbers := (1+oneIf(l.keepsCut()))*l.stride + l.model.Layout.UntiedSize/l.blocks
-	m.Add("results of a visit", doubleBytes*float64(l.mostResults)*float64(numbers),
-		"%d blocks and inferences at a time × %d numbers × 8 bytes", l.mostResults, numbers)
-}
-
 // makeWorkers makes the scratch of every goroutine.
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
@@ -125,33 +118,6 @@ func (l *learner) largestRoom() (room ground.Room) {
 		}
 	}
 	return room
-}
-
-// workersMemory lists what workers take when they have seen the largest block.
-func (l *learner) workersMemory(m *Memory) {
-	largest, all := 0.0, 0.0
-	for _, b := range l.bundles {
-		sum := 0.0
-		for _, u := range b.units {
-			for x := range u.part.Blocks {
-				if block := &u.part.Blocks[x]; block.Elements() > 0 {
-					bytes := bp.WorkspaceBytes(&l.model.Layout, u.in, u.net, block)
-					largest, sum = max(largest, bytes), sum+bytes
-				}
-			}
-		}
-		all = max(all, sum)
-	}
-	threads := float64(min(l.settings.Threads, l.mostResults))
-	if l.visitsAtOnce() {
-		const reason = "tables of %d blocks that are visited at once, and what their visits need"
-		m.Add("potentials of all blocks", all, reason, l.blocks)
-	} else {
-		const reason = "tables of the largest block of %d, and what its visit needs, for %.0f threads"
-		m.Add("potentials of a block", threads*largest, reason, l.blocks, threads)
-	}
-	m.Add("beliefs in the making", float64(l.settings.Threads)*doubleBytes*float64(l.mostBeliefs()),
-		"%d numbers × 8 bytes, for %d threads", l.mostBeliefs(), l.settings.Threads)
 }
 
 // visit is one visit of some blocks, of which no two share an edge, in all units of

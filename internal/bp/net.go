@@ -199,11 +199,6 @@ func (n *Net) Messages() int { return n.numMessages }
 // Beliefs returns the length of State.LogBelief.
 func (n *Net) Beliefs() int { return n.numBeliefs }
 
-// IndexBytes returns what the net itself takes: cardinalities, and where messages are.
-func (n *Net) IndexBytes() int {
-	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.proximal))
-}
-
 // NodeBeliefs writes τ_s of all nodes into dst [their states], one behind the other.
 func (n *Net) NodeBeliefs(dst []float64, st *State) {
 	if n.Observed == nil {

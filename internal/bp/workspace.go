@@ -88,39 +88,6 @@ type form struct {
 	log   bool
 }
 
-// WorkspaceBytes returns what a workspace takes that has seen the block, at most: its
-// potentials, what they are exponentiated to where edges share tables, forms, and what a
-// dual value needs.
-func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block) float64 {
-	const double, place, formBytes, edgeBytes = 8.0, 8.0, 16.0, 40.0
-	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
-	bytes := r.Bytes() + double*(6*k+3*k*k)
-	// Edges that are made consistent together; slices that grow take more than is asked for.
-	few := min(16, net.maxCard) // states for which scratch is largest
-	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
-	if net.proximal != nil {
-		bytes += double * r.NodePotentials
-	}
-	if net.Counting.Split != nil {
-		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
-	}
-	if r.Shared {
-		bytes += double*expansionRoom(net, r)*k*k + place*r.Edges
-	}
-	if layout.Masked {
-		bytes += formBytes * r.Edges
-	}
-	return bytes
-}
-
-// expansionRoom returns how many exponentiated tables a block has at most.
-func expansionRoom(net *Net, r ground.Room) float64 {
-	if net.classes > 0 {
-		return min(r.Edges, r.NumTables*float64(net.classes))
-	}
-	return r.Edges
-}
-
 // form returns the form of the table of the q-th edge of the block.
 func (w *Workspace) form(q int32) form {
 	if len(w.forms) == 0 {
@@ -301,7 +268,7 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	for range pot.NumTables * classes {
 		w.expanded = append(w.expanded, -1)
 	}
-	most := len(block.Edges) // tables: as expansionRoom has it
+	most := len(block.Edges) // tables
 	if classes > 0 {
 		most = min(most, len(w.expanded))
 	}

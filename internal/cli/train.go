@@ -382,7 +382,7 @@ func (a *app) describeTraining(f *trainFlags, p *job.Prepared) error {
 	if err != nil {
 		return err
 	}
-	seconds := "not measured: the model has too many weights, or states, to time a small part of a pass"
+	seconds := "not measured: even a small part of a pass would take much memory"
 	if sizes.SecondsPerPass > 0 {
 		seconds = fmt.Sprintf("%.3g (measured on a part of the first network)", sizes.SecondsPerPass)
 	}
