@@ -39,8 +39,8 @@ func (l *learner) makeAtOnce() {
 		jobs = max(jobs, l.blocks*len(b.units))
 	}
 	a := &atOnce{spaces: make([]bp.Workspace, jobs), results: make([]unitResult, jobs), all: make([]int32, jobs)}
-	for i := range a.spaces {
-		a.spaces[i].Times, a.all[i] = l.times, int32(i)
+	for i := range a.all {
+		a.all[i] = int32(i)
 	}
 	a.ground, a.sweep = l.groundJob, l.sweepJob
 	l.atOnce = a
@@ -95,7 +95,9 @@ func (l *learner) groundJob(_, i int) {
 		if cap(pot.Table) == 0 {
 			pot.Reserve(ground.RoomOf(&l.model.Layout, u.in, block))
 		}
+		l.settings.PhaseTimes.begin()
 		s.err = a.spaces[job].Ground(l.model, u.in, u.net, block)
+		l.settings.PhaseTimes.end(phaseGround)
 	}
 }
 
@@ -112,7 +114,7 @@ func (l *learner) sweepJob(_, i int) {
 	if a.run == 0 {
 		o.Residual = 0
 	}
-	space.Times.Begin()
+	l.settings.PhaseTimes.begin()
 	var residual float64
 	residual, s.err = space.SweepRun(u.net, u.state, block, a.run, limits)
 	o.Residual = larger(o.Residual, residual)
@@ -124,7 +126,7 @@ func (l *learner) sweepJob(_, i int) {
 		o.Damping = limits.Damping
 		o.Converged = s.err == nil && space.Settled(u.net, u.state, block, o.Residual, limits)
 	}
-	space.Times.End(bp.PhaseSweep)
+	l.settings.PhaseTimes.end(phaseSweep)
 }
 
 // ownContributions gives each block one contribution of its own.

@@ -121,7 +121,7 @@ func (l *learner) resultsMemory(m *Memory) {
 func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
-		w := &worker{space: &bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
+		w := &worker{space: &bp.Workspace{}, adjoint: &ground.Adjoint{}, logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs())}
 		if !l.visitsAtOnce() {
 			w.space.Potentials.Reserve(room)
 		}
@@ -212,7 +212,6 @@ type visitReport struct {
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
-	defer l.tellTimes()
 	report, work := visitReport{converged: true}, 0
 	if v.contribute || v.resum {
 		defer l.addParts(&v)
@@ -270,13 +269,6 @@ func (t *tally) add(i int, s *unitResult) {
 func (r *visitReport) add(t *tally) {
 	r.sweeps, r.residual, r.first = max(r.sweeps, t.sweeps), max(r.residual, t.residual), max(r.first, t.first)
 	r.converged, r.ended = r.converged && t.converged, r.ended || t.ended
-}
-
-// tellTimes adds up for Settings.PhaseTimes what phases have taken so far.
-func (l *learner) tellTimes() {
-	if l.times != nil {
-		*l.settings.PhaseTimes = PhaseTimes{l.times.Spent, l.times.Count}
-	}
 }
 
 // takeResult adds the result of a job; with the last unit of a block it replaces the
@@ -342,7 +334,10 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	if l.atOnce != nil { // it was swept
 		w.space, s.outcome = &l.atOnce.spaces[v.first+i], l.atOnce.results[v.first+i].outcome
 	} else {
-		if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
+		l.settings.PhaseTimes.begin()
+		s.err = w.space.Ground(l.model, u.in, u.net, block)
+		l.settings.PhaseTimes.end(phaseGround)
+		if s.err != nil {
 			return
 		}
 		if v.split {
@@ -354,10 +349,10 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		}
 	}
 	if v.contribute {
-		w.space.Times.Begin()
+		l.settings.PhaseTimes.begin()
 		w.certify, w.rough, w.remainder, w.nearly, w.bounds, w.split = v.certify, v.rough, v.remainder, v.nearly, v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		s.err = l.contribute(w, s, v.bundle, u, blockIndex)
-		w.space.Times.End(bp.PhaseGradient)
+		l.settings.PhaseTimes.end(phaseGradient)
 	}
 }
 
@@ -369,9 +364,9 @@ func (l *learner) iterateBlock(w *worker, s *unitResult, v *visit, u *unit, bloc
 	if until == nil {
 		until = context.Background()
 	}
-	w.space.Times.Begin()
+	l.settings.PhaseTimes.begin()
 	s.outcome, err = w.space.Iterate(until, u.net, u.state, block, v.limits)
-	w.space.Times.End(bp.PhaseSweep)
+	l.settings.PhaseTimes.end(phaseSweep)
 	return err
 }
 

@@ -29,8 +29,6 @@ type Workspace struct {
 	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not
 	// depend on it.
 	Threads int
-	// Times, unless it is nil, is told by Ground what grounding and exponentiating take.
-	Times *PhaseTimes
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	at       []int     // [block edges] where in the arena each edge's table begins
@@ -159,27 +157,19 @@ func (e *NumericalError) Error() string {
 // Ground computes the potentials of a block of an instance and prepares them for
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
-	w.Times.Begin()
 	if ground.SharesTables(in) {
 		w.Potentials.Ground(m, in, block)
-		w.Times.End(PhaseGround)
-		err := w.Prepare(net, block)
-		w.Times.End(PhaseExp)
-		return err
+		return w.Prepare(net, block)
 	}
 	w.Potentials.GroundNodes(m, in, block)
-	w.Times.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
-	w.Times.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := w.Potentials.GroundEdges(m, in, block, lo)
-		w.Times.End(PhaseGround)
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
 		}
-		w.Times.End(PhaseExp)
 		lo = hi
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
