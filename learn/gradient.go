@@ -528,7 +528,8 @@ func (l *learner) contributeEdges(w *worker, s *unitResult, u *unit, contributio
 // unless that is to be done nearly: the free energy is that of the messages all the same.
 func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int) (free float64, err error) {
 	if w.nearly && !w.certify {
-		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		free, _, err = w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		return free, err
 	}
 	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
 }
@@ -537,7 +538,8 @@ func (l *learner) edgeBeliefs(w *worker, sum []float64, u *unit, block *partitio
 // whether they are feasible.
 func (l *learner) consistentEdges(w *worker, beliefs []float64, u *unit, block *partition.Block, lo, hi int) (entropy float64, feasible bool, err error) {
 	if w.rough {
-		return w.space.RoughlyConsistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		_, feasible, err = w.space.FeasibleEdges(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		return w.space.Entropy(beliefs, u.net, block, lo, hi), feasible, err
 	}
 	entropy, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, l.model.Layout.Masked, w.remainder)
 	return entropy, feasible, nil

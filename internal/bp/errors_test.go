@@ -139,7 +139,7 @@ func TestNoAllocations(t *testing.T) {
 					}
 				}
 				for p := range block.Nodes {
-					r.space.NodeBelief(pair, r.net, r.state, block, p)
+					r.space.NodeBeliefs(pair, nil, r.net, r.state, block, p, p+1)
 				}
 				if _, err := r.space.Evaluate(r.net, r.state, block, r.part.Of, int32(b)); err != nil {
 					t.Fatal(err)

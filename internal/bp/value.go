@@ -47,7 +47,7 @@ func (w *Workspace) EvaluateUpper(net *Net, st *State, block *partition.Block, o
 func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
 	var sum Values
 	for _, p := range block.Order {
-		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
+		free := w.listedNodes(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
 		sum.FreeEnergy += free
 		sum.Primal += free
 	}
@@ -80,15 +80,15 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 		sum.Dual += rho * logZ
 		if primal {
 			w.makeConsistent(pair, nil, net, st, block.Edges[q:q+1], simd.Finest)
-			sum.Primal += w.tableFreeEnergy(pair, rho, q)
+			sum.Primal += w.PairFreeEnergy(pair, net, block, q)
 		}
 	}
-	sum.Dual += w.nodeDuals(net, st, block, nil)
+	sum.Dual += w.SplitNodes(net, st, block, nil)
 	return sum, nil
 }
 
-// tableFreeEnergy returns ⟨θ,τ⟩ + ρ H(τ) of the q-th edge at any pair belief.
-func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 {
+// PairFreeEnergy returns ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv) of the q-th edge of the block at any belief.
+func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
 	logs, theta := w.logs[:len(pair)], w.values(int32(q), len(pair))
 	f := w.form(int32(q))
 	if !f.log {
@@ -103,7 +103,7 @@ func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 
 			value += x * (theta[i] + f.shift - logs[i])
 		}
 	}
-	return rho * value
+	return net.Counting.Edge[block.Edges[q]] * value
 }
 
 // The dual variables of (7) are not the messages of (4) to (6) but
@@ -269,17 +269,11 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 	return w.SplitNodes(net, st, block, labels), nil
 }
 
-// SplitNodes returns what the dual value with a split has more than ⟨θ, w(y)⟩ −
-// Σ_uv ρ log τ_uv(y_u,y_v) − Σ_s c_s log τ_s(y_s), for the nodes of the block, of which none
-// is observed; y is a labelling that nothing forbids.
-func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) float64 {
-	return w.nodeDuals(net, st, block, labels)
-}
-
-// nodeDuals returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
-// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y
-// it takes a_s(y_s), without what a split adds, and −c_s log τ_s(y_s) from each.
-func (w *Workspace) nodeDuals(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
+// SplitNodes returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
+// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y, which
+// nothing forbids, it is what the dual value has more than ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) −
+// Σ_s c_s log τ_s(y_s), for nodes of which none is observed.
+func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
 	soft := &w.soft
 	soft.fit(net.maxCard)
 	split, pot := net.Counting.Split, &w.Potentials
@@ -357,7 +351,7 @@ func (s *softMaxima) add(arguments []float64) []float64 {
 	return s.arguments[at:]
 }
 
-// sum returns the sum of all terms, as softMax gives them, and forgets them.
+// sum returns the sum of all terms, max x for c = 0 and +Inf for c < 0, and forgets them.
 func (s *softMaxima) sum() (total float64) {
 	totals := s.totals[:len(s.counts)]
 	s.starts = append(s.starts, len(s.arguments))
@@ -395,23 +389,4 @@ func (s *softMaxima) sum() (total float64) {
 	}
 	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
 	return total
-}
-
-// softMax returns c log Σ exp(x/c): max x for c = 0, +Inf for c < 0.
-func softMax(x []float64, c float64) float64 {
-	largest := math.Inf(-1)
-	for _, v := range x {
-		largest = larger(largest, v)
-	}
-	switch {
-	case c < 0:
-		return math.Inf(1)
-	case c == 0 || isForbidden(largest):
-		return largest
-	}
-	total := 0.0
-	for _, v := range x {
-		total += exp((v - largest) / c)
-	}
-	return largest + c*math.Log(total)
 }

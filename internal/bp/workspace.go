@@ -75,7 +75,7 @@ type Workspace struct {
 	pair             []float64 // [most pairs of states of an edge]
 	logs             []float64 // and twice as many
 	second           []float64 // [max card]
-	rowSum, colSum   []float64 // [max card]
+	colSum           []float64 // [max card]
 }
 
 // form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or
@@ -210,7 +210,7 @@ func (w *Workspace) begin(net *Net, block *partition.Block) error {
 // fit makes room for nodes of up to k states and edges of up to so many pairs of them.
 func (w *Workspace) fit(k, pairs int) {
 	if len(w.sum) < k {
-		for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
+		for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.colSum} {
 			*s = make([]float64, k)
 		}
 	}
@@ -382,5 +382,4 @@ func (w *Workspace) logAt(q int32, i int) float64 {
 }
 
 func exp(x float64) float64      { return math.Exp(x) }
-func logOf(n int) float64        { return math.Log(float64(n)) }
 func isForbidden(x float64) bool { return x < -math.MaxFloat64 }
