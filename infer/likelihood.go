@@ -154,7 +154,7 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 			return 0, counting.None, err
 		}
 	}
-	values, err := p.workspace.EvaluateUpper(r.net, r.state, block, r.whole.Of, 0)
+	values, err := p.workspace.Evaluate(r.net, r.state, block, false)
 	if err != nil {
 		return 0, counting.None, err
 	}

@@ -60,7 +60,7 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	r.SweepSeconds = time.Since(began).Seconds()
 	r.Outcome = newOutcome(outcome)
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
-	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
+	values, err := r.workspace.Evaluate(net, r.state, block, true)
 	if err != nil {
 		return nil, explain(err, p)
 	}

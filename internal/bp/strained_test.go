@@ -147,7 +147,7 @@ func visitAll(r *inference, rounds int, damping float64) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.space.Evaluate(r.net, r.state, block, r.part.Of, int32(b)); err != nil {
+		if _, err := r.space.Evaluate(r.net, r.state, block, true); err != nil {
 			return err
 		}
 	}

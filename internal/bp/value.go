@@ -22,45 +22,22 @@ type Values struct {
 	Dual float64
 }
 
-// Add adds the values of another block, times a weight. Edges that are cut between two
-// blocks must be counted in one of them only; Evaluate counts them in the block of U.
-func (v *Values) Add(o Values, weight float64) {
-	v.FreeEnergy += weight * o.FreeEnergy
-	v.Primal += weight * o.Primal
-	v.Dual += weight * o.Dual
-}
-
-// Evaluate computes the values of the block's nodes and of those of its edges
-// whose first end U lies in it. of is the partition's assignment of nodes to
-// blocks and id the number of this block.
-func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
-	return w.evaluate(net, st, block, of, id, true)
-}
-
-// EvaluateUpper is Evaluate without Primal, which is most of its work and NaN here.
-func (w *Workspace) EvaluateUpper(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
-	v, err := w.evaluate(net, st, block, of, id, false)
-	v.Primal = math.NaN()
-	return v, err
-}
-
-func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
-	var sum Values
+// Evaluate computes the values of a block with all of its edges, those of the network where it is
+// all of it. Primal, most of the work, is NaN unless it is asked for.
+func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal bool) (Values, error) {
+	sum := Values{Primal: math.NaN()}
 	for _, p := range block.Order {
-		free := w.listedNodes(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
-		sum.FreeEnergy += free
-		sum.Primal += free
+		sum.FreeEnergy += w.listedNodes(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
+	}
+	if primal {
+		sum.Primal = sum.FreeEnergy
 	}
 	split := net.Counting.Split != nil
 	if split {
 		w.BeginSplit(net, block)
 	}
 	for q, e := range block.Edges {
-		own := of[net.Graph.U(e)] == id
-		if !own && !split {
-			continue
-		}
-		pair := w.pair[:net.pairStates(e)]
+		pair, rho := w.pair[:net.pairStates(e)], net.Counting.Edge[e]
 		// c_uv log Σ exp{(θ_uv − λ'_uv − λ'_vu)/c_uv} over the joint states that nothing
 		// forbids is c_uv times the logarithm that normalises the belief.
 		logZ, product, err := w.edgeBelief(pair, net, st, block, q)
@@ -72,10 +49,6 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 				return sum, err
 			}
 		}
-		if !own {
-			continue
-		}
-		rho := net.Counting.Edge[e]
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
 		if primal {
@@ -248,15 +221,10 @@ const splitEntries = 2048
 // SplitValue is BeginSplit, AddSplit and SplitNodes.
 func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labels []int32) (float64, error) {
 	w.BeginSplit(net, block)
-	u, v := net.Graph.Ends()
 	for lo := 0; lo < len(block.Edges); {
-		first := block.Edges[lo]
-		ku, kv := net.Card[u[first]], net.Card[v[first]]
-		hi, most := lo+1, min(lo+max(1, splitEntries/int(ku*kv)), lo+ground.RowsPerBatch, len(block.Edges))
-		for hi < most && net.Card[u[block.Edges[hi]]] == ku && net.Card[v[block.Edges[hi]]] == kv {
-			hi++
-		}
-		size := (hi - lo) * int(ku) * int(kv)
+		states := net.pairStates(block.Edges[lo])
+		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
+		size := (hi - lo) * states
 		w.beliefs = numeric.Resize(w.beliefs, size+Padding)
 		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
 			return 0, err

@@ -187,9 +187,11 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 		return w.prepareShared(net, block)
 	}
 	for lo := 0; lo < len(block.Edges); {
-		hi := lo + 1
-		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+ground.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
-			hi++
+		hi, size := net.edgeRun(block.Edges, lo, lo+ground.RowsPerBatch), net.pairStates(block.Edges[lo])
+		for i := lo + 1; i < hi; i++ {
+			if w.Potentials.EdgeAt[i] != w.Potentials.EdgeAt[i-1]+size {
+				hi = i
+			}
 		}
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
@@ -330,6 +332,17 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 
 func (n *Net) pairStates(e int32) int {
 	return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)])
+}
+
+// edgeRun returns the end, at most hi, of the edges from the lo-th on with as many states at their ends.
+func (n *Net) edgeRun(edges []int32, lo, hi int) int {
+	u, v := n.Graph.Ends()
+	for i, e := range edges[lo:min(hi, len(edges))] {
+		if n.Card[u[e]] != n.Card[u[edges[lo]]] || n.Card[v[e]] != n.Card[v[edges[lo]]] {
+			return lo + i
+		}
+	}
+	return min(hi, len(edges))
 }
 
 // exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself, or
