@@ -22,7 +22,7 @@ type Numbers struct {
 	// constructor knows, or what Prove has found.
 	Facts Facts
 	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
-	// each spanning forest that the appearances average: what TreeBound needs.
+	// each spanning forest that the appearances average.
 	Forests [][]int32
 	// ForestWeights [forests] are their weights in the average, which sum to 1.
 	ForestWeights []float64

@@ -39,8 +39,8 @@ func (l *learner) makeAtOnce() {
 		jobs = max(jobs, l.blocks*len(b.units))
 	}
 	a := &atOnce{spaces: make([]bp.Workspace, jobs), results: make([]jobResult, jobs), all: make([]int32, jobs)}
-	for i := range a.spaces {
-		a.spaces[i].Times, a.all[i] = l.times, int32(i)
+	for i := range a.all {
+		a.all[i] = int32(i)
 	}
 	a.do = l.doAtOnce
 	l.atOnce = a
@@ -102,7 +102,9 @@ func (l *learner) doAtOnce(_, i int) {
 			space.Potentials.Reserve(ground.RoomOf(&l.model.Layout, u.in, block))
 		}
 		if block.Elements() > 0 {
+			l.settings.PhaseTimes.begin()
 			s.err = space.Ground(l.model, u.in, u.net, block)
+			l.settings.PhaseTimes.end(phaseGround)
 		}
 		return
 	}
@@ -113,7 +115,7 @@ func (l *learner) doAtOnce(_, i int) {
 	if a.run == 0 {
 		o.Residual = 0
 	}
-	space.Times.Begin()
+	l.settings.PhaseTimes.begin()
 	var residual float64
 	residual, s.err = space.SweepRun(u.net, u.state, block, a.run, limits)
 	o.Residual = larger(o.Residual, residual)
@@ -124,5 +126,5 @@ func (l *learner) doAtOnce(_, i int) {
 		o.Work += block.Work()
 		o.Converged = s.err == nil && space.Settled(u.net, u.state, block, o.Residual, limits)
 	}
-	space.Times.End(bp.PhaseSweep)
+	l.settings.PhaseTimes.end(phaseSweep)
 }

@@ -182,7 +182,8 @@ func (l *learner) edgeBeliefs(
 	w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int,
 ) (free float64, err error) {
 	if w.visit.nearly && !w.visit.certify {
-		return w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		free, _, err = w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
+		return free, err
 	}
 	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
 }
@@ -204,7 +205,8 @@ func (l *learner) edgeValues(
 	feasible := true
 	switch {
 	case v.certify && v.rough:
-		free, feasible, err = w.space.RoughlyConsistent(beliefs, u.net, u.state, block, lo, hi, masked)
+		_, feasible, err = w.space.FeasibleEdges(beliefs, u.net, u.state, block, lo, hi, masked)
+		free = w.space.Entropy(beliefs, u.net, block, lo, hi)
 	case v.certify:
 		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, masked, v.remainder)
 	}

@@ -303,7 +303,7 @@ func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
 	x = c.tellFeatures(x, in.NodeFeatures(in.NodeType(node)), in.NodeRow(node))
 	at := len(x)
 	x = append(x, make([]float64, in.States(node))...)
-	c.space.NodeBelief(x[at:], s.u.net, s.u.state, &s.block, p)
+	c.space.NodeBeliefs(x[at:], nil, s.u.net, s.u.state, &s.block, p, p+1)
 	c.mixNode(x[at:], in, node)
 	for _, d := range in.Graph.Incoming(node) {
 		if x, err = c.tellBelief(x, s, s.place[d>>1]); err != nil {

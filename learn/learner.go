@@ -53,8 +53,7 @@ type learner struct {
 	schedule, checkSchedule []blockSet
 	visited                 int // of schedule, in this iteration
 
-	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
-	recovering Recovery       // of Settings.Step
+	recovering Recovery // of Settings.Step
 
 	clock time.Time // when the run began, or would have in one go
 	// stopped ends visits between two sweeps. It is of a run that saves no state: the state
@@ -172,9 +171,6 @@ func (l *learner) allocate() (err error) {
 	l.random = rand.New(l.source)
 	if err := l.sameEverywhere(); err != nil {
 		return err
-	}
-	if s.PhaseTimes != nil {
-		l.times = &bp.PhaseTimes{}
 	}
 	l.makeWorkers()
 	if l.visitsAtOnce() {

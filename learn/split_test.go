@@ -3,6 +3,7 @@ package learn
 import (
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -41,17 +42,15 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 					want := p.L2/2*simd.Dot(theta, theta) - simd.Dot(theta, l.data)
 					for _, u := range l.units {
 						space := l.workers[0].space
-						for x := range u.part.Blocks {
-							block := &u.part.Blocks[x]
-							if err := space.Ground(l.model, u.in, u.net, block); err != nil {
-								t.Fatal(err)
-							}
-							values, err := space.Evaluate(u.net, u.state, block, u.part.Of, int32(x))
-							if err != nil {
-								t.Fatal(err)
-							}
-							want += u.weight * values.Dual
+						block := &partition.Whole(u.in.Graph).Blocks[0]
+						if err := space.Ground(l.model, u.in, u.net, block); err != nil {
+							t.Fatal(err)
 						}
+						values, err := space.Evaluate(u.net, u.state, block, false)
+						if err != nil {
+							t.Fatal(err)
+						}
+						want += u.weight * values.Dual
 					}
 					if got := l.progress.Upper; !near(got, want, 1e-12) {
 						t.Errorf("%s, %s, %d blocks: F %.14g, by the dual values %.14g", name, counting, blocks, got, want)

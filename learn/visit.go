@@ -100,7 +100,7 @@ func (l *learner) makeWorkers() {
 	room := l.largestRoom()
 	for range l.settings.Threads {
 		w := &worker{
-			space: &bp.Workspace{Times: l.times}, adjoint: &ground.Adjoint{},
+			space: &bp.Workspace{}, adjoint: &ground.Adjoint{},
 			logs: make([]float64, l.edgesTogether), belief: make([]float64, l.mostBeliefs()),
 		}
 		if !l.visitsAtOnce() {
@@ -181,7 +181,6 @@ type visitReport struct {
 //
 //	(9)  g ← g + Σ_{entries of F_i} M (τ_new − τ_old)
 func (l *learner) visitBlocks(v visit) (visitReport, error) {
-	defer l.tellTimes()
 	report := visitReport{tally: nothingYet}
 	if v.contribute || v.resum {
 		l.parts.begin(&v)
@@ -247,13 +246,6 @@ func (t *tally) merge(o *tally) {
 	t.converged, t.infeasible, t.ended = t.converged && o.converged, t.infeasible || o.infeasible, t.ended || o.ended
 	if o.failed >= 0 && (t.failed < 0 || o.failed < t.failed) {
 		t.failed = o.failed
-	}
-}
-
-// tellTimes adds up for Settings.PhaseTimes what phases have taken so far.
-func (l *learner) tellTimes() {
-	if l.times != nil {
-		*l.settings.PhaseTimes = PhaseTimes{l.times.Spent, l.times.Count}
 	}
 }
 
@@ -342,7 +334,10 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 	if l.atOnce != nil { // it was swept
 		w.space, s.outcome = &l.atOnce.spaces[job], l.atOnce.results[job].outcome
 	} else {
-		if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
+		l.settings.PhaseTimes.begin()
+		err := w.space.Ground(l.model, u.in, u.net, block)
+		l.settings.PhaseTimes.end(phaseGround)
+		if err != nil {
 			return err
 		}
 		if v.split {
@@ -355,10 +350,10 @@ func (l *learner) visitUnit(w *worker, s *jobResult, u *unit, blockIndex, job in
 		}
 	}
 	if v.contribute {
-		w.space.Times.Begin()
+		l.settings.PhaseTimes.begin()
 		w.bounds, w.split = v.bounds || v.certify, v.certify && l.splitAtOnce(u, blockIndex)
 		err = l.contribute(w, s, u, blockIndex)
-		w.space.Times.End(bp.PhaseGradient)
+		l.settings.PhaseTimes.end(phaseGradient)
 	}
 	return err
 }
@@ -371,9 +366,9 @@ func (l *learner) iterateBlock(w *worker, s *jobResult, u *unit, block *partitio
 	if until == nil {
 		until = context.Background()
 	}
-	w.space.Times.Begin()
+	l.settings.PhaseTimes.begin()
 	o, err := w.space.Iterate(until, u.net, u.state, block, w.visit.limits)
-	w.space.Times.End(bp.PhaseSweep)
+	l.settings.PhaseTimes.end(phaseSweep)
 	all := &s.outcome
 	all.Sweeps, all.Work, all.Converged = max(all.Sweeps, o.Sweeps), all.Work+o.Work, all.Converged && o.Converged
 	all.Residual, all.First = max(all.Residual, o.Residual), max(all.First, o.First)
