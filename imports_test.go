@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
 	"internal/lbfgs":       {"internal/simd"},

@@ -8,7 +8,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -108,19 +107,15 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 			evidence[s] = int(y)
 		}
 	}
-	c, err := condition(ground.Condition(p.Model, in).Network(), evidence)
-	if err != nil {
+	e, err := newElimination(ground.Condition(p.Model, in).Network(), evidence, exactBytes, exactBytes)
+	if err != nil || e.Check(e.Bytes) != nil {
 		return nil, err
 	}
-	plan, err := exact.NewPlanWithin(c.Network, exactBytes)
-	if err != nil || plan.LowerBound || plan.Bytes > exactBytes {
-		return nil, err
-	}
-	answer, err := plan.Run(ctx, true)
+	answer, err := e.Run(ctx, true)
 	if err != nil {
 		return nil, classified(err)
 	}
-	return &inferred{exact: &exactly{answer.LogZ, c.Marginals(answer.Marginals)}}, nil
+	return &inferred{exact: &exactly{answer.LogZ, e.given.Marginals(answer.Marginals)}}, nil
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
@@ -192,7 +187,7 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 	if len(o.Evidence) == 0 {
 		return o.solve(ctx, mpe.FromPairwise(p), nil)
 	}
-	return MostProbable(ctx, p.Network(), o)
+	return o.mostProbable(ctx, p.Network())
 }
 
 func (r *inferred) collect() *Beliefs {

@@ -33,7 +33,7 @@ type inferFlags struct {
 	chains, threads                       int
 	maxRHat, minESS                       float64
 	json, requireConvergence              bool
-	unused                                []string // options of bp beside --method exact
+	unused                                []string // options of bp, of which exact inference makes no use
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -42,12 +42,13 @@ func (a *app) inferCommand() *cobra.Command {
 		Use:   "infer MODEL.uai --task PR|MAR|MPE [flags]",
 		Short: "Partition function, marginals and most probable state of a UAI network",
 		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
-network in UAI format (or .npz of log potentials), by convex belief propagation,
-exactly, by Gibbs sampling or by mean field, or a most probable joint state
-(--task MPE, or MAP). Without --json the answer is in the format of the UAI
-competition: log10 Z, marginals, or states.`,
-		Example: `  blockbp infer grid.uai --task PR --counting trw --json
-  blockbp infer grid.uai --task MAR --method exact
+network in UAI format (or .npz of log potentials), or a most probable joint state
+(--task MPE, or MAP): exactly wherever that takes about ten seconds at most, and
+else by convex belief propagation; a note says which it was. --method asks for one.
+Without --json the answer is in the format of the UAI competition: log10 Z,
+marginals, or states.`,
+		Example: `  blockbp infer grid.uai --task PR --json
+  blockbp infer grid.uai --task MAR --counting trw
   blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolved := f
@@ -60,7 +61,8 @@ competition: log10 Z, marginals, or states.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
-	fl.StringVar(&f.method, "method", "", "PR: bp, exact or mean-field (a lower bound); MAR: these or gibbs (sampling); MPE: cut, exact or trws (default: bp; MPE: the first that fits)")
+	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; or "+
+		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, or .npz of log potentials)")
@@ -86,7 +88,7 @@ competition: log10 Z, marginals, or states.`,
 
 // Methods of infer other than belief propagation and elimination.
 const (
-	methodAuto      = "auto" // of MPE: the first that fits
+	methodAuto      = "auto" // the best that fits
 	methodGibbs     = "gibbs"
 	methodMeanField = "mean-field"
 )
@@ -94,12 +96,15 @@ const (
 // defaultStarts is the number of starts of mean field.
 const defaultStarts = 10
 
-// methodsOf are the methods of each task, the default first.
+// methodsOf are the methods of each task.
 var methodsOf = map[string][]string{
-	describe.TaskPartition: {"bp", "exact", methodMeanField},
-	describe.TaskMarginals: {"bp", "exact", methodGibbs, methodMeanField},
+	describe.TaskPartition: {methodAuto, "bp", "exact", methodMeanField},
+	describe.TaskMarginals: {methodAuto, "bp", "exact", methodGibbs, methodMeanField},
 	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
+
+// asksForBP are the options by which a command line asks for belief propagation.
+var asksForBP = []string{"counting", "appearance-steps", "restarts", "sweeps"}
 
 // resolve fills in what depends on the task, and refuses options that it, or the
 // chosen method, would not use. The options of belief propagation may stand beside
@@ -113,8 +118,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if !ok {
 		return usagef("--task %q: want PR, MAR or MPE", f.task)
 	}
-	if f.method == "" {
-		f.method = methods[0]
+	changed := cmd.Flags().Changed
+	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
+		f.method = "bp"
 	}
 	switch {
 	case f.method == methodGibbs && f.task == "PR":
@@ -122,7 +128,6 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	case !slices.Contains(methods, f.method):
 		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
 	}
-	changed := cmd.Flags().Changed
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
 			if changed(name) {
@@ -208,8 +213,8 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 	for _, u := range optionUsers {
 		switch {
 		case !changed(u.option) || slices.Contains(u.methods, f.method):
-		case f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
-		case f.task != "MPE" && f.method == "exact" && slices.Contains(u.methods, "bp"):
+		case f.task == "MPE" && f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
+		case f.task != "MPE" && (f.method == methodAuto || f.method == "exact") && slices.Contains(u.methods, "bp"):
 			beside = append(beside, "--"+u.option)
 		default:
 			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(f.task), " and "))
@@ -272,9 +277,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(f.unused) > 0 {
-		a.note("--method exact makes no use of %s", strings.Join(f.unused, ", "))
-	}
 	answer, err := a.inferNetwork(f, network, evidence)
 	switch {
 	case a.ctx.Err() != nil:
@@ -285,8 +287,11 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err := a.printAnswer(f, answer); err != nil {
 		return err
 	}
-	if answer.inexact != "" && !f.json {
-		a.note("%s", answer.inexact)
+	if answer.about != "" && !f.json {
+		a.note("%s", answer.about)
+	}
+	if len(f.unused) > 0 && answer.exact {
+		a.note("exact inference makes no use of %s", strings.Join(f.unused, ", "))
 	}
 	switch {
 	case answer.zIsZero:
@@ -319,10 +324,10 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 // inferred is an answer with what is said of it.
 type inferred struct {
 	answer interface{ Write(w io.Writer) error }
-	// inexact says what an inexact answer is, and shortfall why it did not converge, or
-	// is not proved optimal.
-	inexact, shortfall string
-	zIsZero, converged bool
+	// about says what an answer is and what it is by, and shortfall why it did not converge,
+	// or is not proved optimal.
+	about, shortfall          string
+	zIsZero, converged, exact bool
 }
 
 // inferNetwork carries out the task on a network, given evidence.
@@ -344,7 +349,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			return nil, err
 		}
 		states := describe.NewStates(r, time.Since(began).Seconds())
-		return &inferred{answer: states, shortfall: states.Shortfall(), converged: r.Converged}, nil
+		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
 		var err error
@@ -369,7 +374,9 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		a.note("%s of more than two variables became auxiliary variables of belief propagation", describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options, seconds)
-	return &inferred{answer, answer.Inexact(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged}, nil
+	return &inferred{
+		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
+	}, nil
 }
 
 // costlyBytes and costlyOperations are what a user would like to hear of before it

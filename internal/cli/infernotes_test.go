@@ -16,16 +16,19 @@ func TestInferSaysWhatItIs(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "upper bound on log10 Z, by counting numbers trw"},
+		{nil, "value is exact, by elimination of variables over an induced width of 2"},
+		{[]string{"--task", "MAR"}, "marginals are exact, by elimination of variables"},
+		{[]string{"--task", "MPE"}, "a most probable one, as proved by elimination of variables"},
+		{[]string{"--counting", "trw"}, "upper bound on log10 Z, by counting numbers trw"},
 		{[]string{"--counting", "convex"}, "upper bound on log10 Z, by counting numbers convex"},
 		{[]string{"--counting", "bethe"}, "approximation of log10 Z of unknown sign, by counting numbers bethe: a stationary point of a free energy that is not known to be convex, and the only one that 6 starts found"},
 		{[]string{"--counting", "bethe", "--restarts", "0"}, "a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) may find another"},
 		{[]string{"--counting", "bethe", "--max-sweeps", "1"}, "of unknown sign, by counting numbers bethe; --method exact"},
-		{[]string{"--task", "MAR", "--counting", "trw"}, "marginals are an approximation"},
+		{[]string{"--task", "MAR", "--counting", "trw"}, "marginals are an approximation of unknown error"},
 		{[]string{"--method", "mean-field"}, "lower bound on log10 Z, by mean field: the best of 10 starts, of which none ended lower"},
-		{[]string{"--task", "MAR", "--method", "mean-field"}, "marginals are an approximation, by mean field: the best of 10 starts"},
+		{[]string{"--task", "MAR", "--method", "mean-field"}, "marginals are an approximation of unknown error, by mean field: the best of 10 starts"},
 		{[]string{"--task", "MAR", "--method", "gibbs"}, "estimates by Gibbs sampling"},
-		{[]string{"--method", "exact"}, ""},
+		{[]string{"--method", "exact"}, "value is exact"},
 		{[]string{"--json"}, ""},
 	} {
 		o := mustRun(t, append([]string{"infer", path}, c.args...)...)
