@@ -47,8 +47,8 @@ type Predictor struct {
 	// node.
 	Joint *Limits
 	// Exact asks for elimination of variables in the place of belief propagation, for
-	// every instance whose tables take no more than 64 MiB. It does not iterate: of its
-	// Outcome, Sweeps are 0.
+	// every instance whose tables take no more than 64 MiB, and on which the counting
+	// numbers are not exact. It does not iterate: of its Outcome, Sweeps are 0.
 	Exact bool
 	// Temperature T makes beliefs τ_s(i) proportional to τ_s(i)^(1/T), node by node: above 1
 	// they are less sure of themselves. It changes neither labels nor likelihoods. 0 is 1.
@@ -119,16 +119,16 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
-	if p.Exact {
+	numbers, err := p.Counting.Of(in.Graph)
+	if err != nil {
+		return nil, err
+	}
+	if p.Exact && numbers.Facts.Bound != counting.Exact { // where they are, messages are quicker
 		if r, err := p.eliminate(ctx, in, clamp); r != nil || err != nil {
 			return r, err
 		}
 	}
-	counting, err := p.Counting.Of(in.Graph)
-	if err != nil {
-		return nil, err
-	}
-	net, err := bp.NewNet(in.Graph, in.Cards(), counting, clamp)
+	net, err := bp.NewNet(in.Graph, in.Cards(), numbers, clamp)
 	if err != nil {
 		return nil, err
 	}

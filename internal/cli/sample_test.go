@@ -423,6 +423,8 @@ func TestConvertModel(t *testing.T) {
 		{[]string{"--counting", "trw"}, "--counting trw"},
 		{[]string{"--counting", "trw", "--seed", "7"}, "--counting trw --seed 7"},
 		{[]string{"--method", "exact"}, "--method exact"},
+		{[]string{"--method", "pseudo"}, "--method exact"},
+		{[]string{"--method", "pseudo", "--counting", "convex"}, "--counting convex"},
 		{[]string{"--counting", "bethe"}, "--restarts 0 --counting bethe"},
 	} {
 		at := func(name string) string { return filepath.Join(folder, strconv.Itoa(i)+name) }
