@@ -117,11 +117,10 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	switch o.Method {
 	case Propagation:
 		runs := 1.0 // at a time
-		if o.Restarts > 0 || o.AppearanceSteps > 0 {
+		if o.Restarts > 0 {
 			runs = 3 // the best, a new one, and the one that it is compared with
 		}
 		bytes += runs * z.propagation()
-		add(o.AppearanceSteps, "forests", double/2*z.nodes)
 	case MeanField:
 		const source = 64
 		bytes += (source + double + double/2*z.nodes) * float64(o.Restarts) // what it is made of, and came to

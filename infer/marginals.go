@@ -42,13 +42,11 @@ type Result struct {
 	// be the best: of a free energy not known to be convex, or of MeanField.
 	Stationary bool
 
-	// Counting are the counting numbers of Propagation, those that it ended with.
+	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
 	// Auxiliary is the number of variables that Propagation added, one for each factor
 	// of more than two.
 	Auxiliary int
-	// AppearanceSteps of Propagation that tightened the bound.
-	AppearanceSteps int
 	// Restarts that Propagation made, or starts of MeanField.
 	Restarts int
 	// FixedPoints are the different values of log Z that Propagation with restarts
@@ -184,14 +182,6 @@ const restartStream = 0x72657374617274
 
 // search runs belief propagation as it is asked for.
 func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers) (*fixedPoint, error) {
-	switch {
-	case o.AppearanceSteps > 0 && o.Restarts > 0:
-		return nil, &OptionError{"AppearanceSteps", "they are not made together with Restarts: with tree-reweighted counting numbers there is one fixed point only"}
-	case o.AppearanceSteps > 0 && len(numbers.Forests) == 0:
-		return nil, &OptionError{"AppearanceSteps", "the counting numbers have no forests to begin with; see counting.SampledTreeReweighted"}
-	case o.AppearanceSteps > 0:
-		return optimizeAppearance(ctx, p, numbers, o.Limits, o.AppearanceSteps)
-	}
 	if restarts, limits := o.restarts(p, numbers); restarts > 0 {
 		return restart(ctx, p, numbers, o.Limits, restarts, limits, rand.New(rand.NewPCG(o.Seed, restartStream)))
 	}

@@ -18,7 +18,7 @@ type Method string
 //
 // No method, "", is the best that fits: Exact wherever its tables have room and take
 // about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.
-// Counting numbers, appearance steps and restarts ask for Propagation.
+// Counting numbers and restarts ask for Propagation.
 const (
 	Propagation Method = "bp"         // convex belief propagation
 	Exact       Method = "exact"      // variable elimination; independent draws
@@ -45,10 +45,6 @@ type Options struct {
 	// node i is variable i, and edge e the e-th, from 0, of the factors with two
 	// variables, whatever evidence is given.
 	CountingFile string
-	// AppearanceSteps is how many steps Propagation makes, at most, that tighten a
-	// tree-reweighted bound by optimising the edge appearances. Counting must keep its
-	// forests.
-	AppearanceSteps int
 	// Restarts is from how many other messages Propagation starts again, which can lead
 	// to other fixed points where counting numbers are not convex: one from those of
 	// tree-reweighted numbers, the others from random ones. The converged run of largest
@@ -80,7 +76,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Method == "" && (o.Counting != nil || o.CountingFile != "" || o.AppearanceSteps != 0 || o.Restarts != 0) {
+	if o.Method == "" && (o.Counting != nil || o.CountingFile != "" || o.Restarts != 0) {
 		o.Method = Propagation
 	}
 	o.Chains, o.Threads = cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
@@ -96,7 +92,7 @@ func (o *Options) validate() error {
 	for _, c := range []struct {
 		name  string
 		value int
-	}{{"AppearanceSteps", o.AppearanceSteps}, {"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
+	}{{"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
 		if c.value < 0 {
 			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
 		}

@@ -128,12 +128,11 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	n := oracle.RandomPairwise(source(1), must(gen.Complete(4)), []int32{2, 3, 2, 3}, 0.4, 0).Network()
 	ctx := context.Background()
 	for name, err := range map[string]error{
-		"Method":          second(Marginals(ctx, n, Options{Method: "exat"})),
-		"AppearanceSteps": second(LogPartition(ctx, n, Options{Counting: bethe, AppearanceSteps: 1})),
-		"Restarts":        second(LogPartition(ctx, n, Options{Method: MeanField, Restarts: -1})),
-		"Chains":          second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
-		"Threads":         second(Marginals(ctx, n, Options{Threads: -1})),
-		"Memory":          second(MostProbable(ctx, n, Options{Memory: -1})),
+		"Method":   second(Marginals(ctx, n, Options{Method: "exat"})),
+		"Restarts": second(LogPartition(ctx, n, Options{Method: MeanField, Restarts: -1})),
+		"Chains":   second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
+		"Threads":  second(Marginals(ctx, n, Options{Threads: -1})),
+		"Memory":   second(MostProbable(ctx, n, Options{Memory: -1})),
 	} {
 		var option *OptionError
 		if !errors.As(err, &option) || option.Option != name {

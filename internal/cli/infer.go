@@ -27,7 +27,7 @@ type inferFlags struct {
 	task, counting, method, evidence, out string
 	tolerance                             float64
 	maxSweeps, sweeps                     int
-	restarts, appearanceSteps             int
+	restarts                              int
 	memory                                int64
 	seed                                  uint64
 	chains, threads                       int
@@ -73,7 +73,6 @@ marginals, or states.`,
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "most sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
-	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: most steps of edge appearances, which tighten the bound (default none)")
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
@@ -104,7 +103,7 @@ var methodsOf = map[string][]string{
 }
 
 // asksForBP are the options by which a command line asks for belief propagation.
-var asksForBP = []string{"counting", "appearance-steps", "restarts", "sweeps"}
+var asksForBP = []string{"counting", "restarts", "sweeps"}
 
 // resolve fills in what depends on the task, and refuses options that it, or the
 // chosen method, would not use. The options of belief propagation may stand beside
@@ -129,7 +128,7 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
-		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
+		for _, name := range []string{"counting", "seed", "restarts"} {
 			if changed(name) {
 				return usagef("--%s is not used by --task MPE", name)
 			}
@@ -171,7 +170,7 @@ func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
 	if f.sweeps < 1 {
 		return usagef("--sweeps %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
 	}
-	for _, name := range []string{"tol", "max-sweeps", "require-convergence", "appearance-steps"} {
+	for _, name := range []string{"tol", "max-sweeps", "require-convergence"} {
 		if changed(name) {
 			return usagef("--sweeps %d makes exactly that many sweeps, converged or not: leave out --%s", f.sweeps, name)
 		}
@@ -198,7 +197,6 @@ var optionUsers = []users{
 	{"min-ess", []string{methodGibbs}},
 	{"threads", []string{"bp", methodGibbs, methodMeanField}},
 	{"counting", []string{"bp"}},
-	{"appearance-steps", []string{"bp"}},
 	{"restarts", []string{methodMeanField, "bp"}},
 	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
 	{"sweeps", []string{"bp", methodMeanField}},
@@ -243,16 +241,12 @@ func (u users) of(task string) []string {
 // checkSearches refuses searches that the counting numbers have no use for.
 func (f *inferFlags) checkSearches(changed func(string) bool) error {
 	switch {
-	case changed("appearance-steps") && f.appearanceSteps < 1:
-		return usagef("--appearance-steps %d: want at least 1, or leave it out", f.appearanceSteps)
 	case changed("restarts") && f.restarts < 0:
 		return usagef("--restarts %d: want at least 0, or leave it out", f.restarts)
 	case f.restarts == 0 && f.method == methodMeanField:
 		return usagef("--restarts 0: want at least 1 start, or leave it out")
 	case f.method == "exact":
 		return nil // it uses none of them, which is said
-	case f.appearanceSteps > 0 && f.counting != "trw":
-		return usagef("--appearance-steps is used by --counting trw only")
 	case f.method == methodMeanField:
 		return nil // its optima are many whatever --counting says
 	case f.restarts > 0 && slices.Contains([]string{"convex", "cover", "trw"}, f.counting):
@@ -336,7 +330,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
-		AppearanceSteps: f.appearanceSteps, Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
+		Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
 		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
 	}
 	if f.method == methodAuto {
@@ -417,7 +411,7 @@ func networkError(err error, method string) error {
 
 // optionNames are those of the options of package infer.
 var optionNames = map[string]string{
-	"Method": "method", "AppearanceSteps": "appearance-steps", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
+	"Method": "method", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
 }
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to

@@ -558,7 +558,6 @@ func TestInferUnusedOptions(t *testing.T) {
 		{"--sweeps 2 --tol 1e-3", "leave out --tol"},
 		{"--sweeps 2 --max-sweeps 3", "leave out --max-sweeps"},
 		{"--sweeps 2 --require-convergence", "leave out --require-convergence"},
-		{"--counting trw --sweeps 2 --appearance-steps 3", "leave out --appearance-steps"},
 		{"--method exact --memory 0", "above 0"},
 		{"--method exact --memory -1", "above 0"},
 	} {
@@ -567,7 +566,7 @@ func TestInferUnusedOptions(t *testing.T) {
 	plain := mustRun(t, "infer", path, "--method", "exact")
 	for _, c := range []struct{ options, part string }{
 		{"--counting no-such-file.txt", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
-		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"}, {"--appearance-steps 3", "no use of --appearance-steps"},
+		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"},
 	} {
 		o := mustRun(t, append([]string{"infer", path, "--method", "exact"}, strings.Fields(c.options)...)...)
 		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: exact inference makes "+c.part) {

@@ -40,13 +40,11 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	// AppearanceSteps were made on the edge appearances, and Restarts from other
-	// starts; FixedPoints are the different values of log Z that they converged to, and
+	// Restarts were made from other starts; FixedPoints are the different values of log Z that they converged to, and
 	// Log10ZRange the least and the largest of these as log10 Z.
-	AppearanceSteps int       `json:"appearance_steps"`
-	Restarts        int       `json:"restarts"`
-	FixedPoints     []float64 `json:"fixed_points,omitempty"`
-	Log10ZRange     []float64 `json:"log10_z_range,omitempty"`
+	Restarts    int       `json:"restarts"`
+	FixedPoints []float64 `json:"fixed_points,omitempty"`
+	Log10ZRange []float64 `json:"log10_z_range,omitempty"`
 	speed
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
@@ -97,7 +95,7 @@ func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) 
 		Task: task, Method: r.Method, NotExact: r.NotExact, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)),
 		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
-		AppearanceSteps: r.AppearanceSteps, Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
+		Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
 	}
 	a.took(seconds, r.SweepSeconds, r.Sweeps)
 	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
