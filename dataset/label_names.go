@@ -24,7 +24,7 @@ func (l *npzLoader) nameStates() {
 				l.names[a] = numbersOf(l.o.Schema.NodeTypes[a].States)
 			}
 		}
-	case len(l.o.States) == 0 && l.manifest.States == nil && !slices.ContainsFunc(l.instances, tellsStates):
+	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil && !slices.ContainsFunc(l.instances, tellsStates):
 		l.findNames()
 	}
 	if len(l.names) == 0 {

@@ -76,7 +76,7 @@ func (o *SampleOptions) validate(variables int) error {
 	case variables > 0 && o.Draws > maxDrawnStates/variables:
 		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: "+
 			"draw fewer, further apart, or in several runs with seeds of their own", o.Draws, variables, maxDrawnStates/variables)}
-	case o.Method != Exact && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
+	case o.Method == Gibbs && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
 		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
 	}
 	return checkThreads(o.Threads)
