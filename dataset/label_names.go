@@ -24,7 +24,8 @@ func (l *npzLoader) nameStates() {
 				l.names[a] = numbersOf(l.o.Schema.NodeTypes[a].States)
 			}
 		}
-	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil && !slices.ContainsFunc(l.instances, tellsStates):
+	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil &&
+		!slices.ContainsFunc(l.instances, tellsStates):
 		l.findNames()
 	}
 	if len(l.names) == 0 {
@@ -37,7 +38,8 @@ func (l *npzLoader) nameStates() {
 		}
 		x, known := slices.BinarySearch(names, sample[s])
 		if !known {
-			l.at(in, in.labelPlace(n, s), "", "is %d, want -1 (unobserved) or a state of the model: %s", sample[s], firstFew(labelTextsOf(names)))
+			l.at(in, in.labelPlace(n, s), "", "is %d, want -1 (unobserved) or a state of the model: %s",
+				sample[s], firstFew(labelTextsOf(names)))
 			return false
 		}
 		sample[s] = int32(x)
@@ -78,7 +80,9 @@ func (l *npzLoader) findNames() {
 			largest.see(y, 0, 0, 0)
 		}
 		doubt := largest.doubt("label", unobservedHint)
-		l.set.origins.states[a] = origin{"states", len(names), "labels do not begin at 0, and have as many different numbers", doubt}
+		l.set.origins.states[a] = origin{
+			"states", len(names), "labels do not begin at 0, and have as many different numbers", doubt,
+		}
 		if doubt != "" {
 			doubt = "; " + doubt
 		}

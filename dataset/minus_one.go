@@ -85,15 +85,17 @@ func (l *loader) askWhatHides(x *signs, a int, what string, place func(*Error) *
 	if len(types) > 1 {
 		of = fmt.Sprintf(" of node type %q", types[a].Name)
 	}
-	problem := fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s, and all others are 1", what, x.minus, all, of)
+	problem := fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s", what, x.minus, all, of)
 	remedy := "if they are spins, write 0 and 1; "
 	if l.set.Recipe.Kind == KindNPZ {
 		remedy = "if they are spins, use the option Spins, or write 0 and 1, by labels = (labels + 1) // 2; "
 	}
 	if is == isVote {
-		problem = fmt.Sprintf("%sis -1, which hides a label, as are %d of the %d labels%s; but %d are 1, and 0 is the rarest, as of votes that are missing",
-			what, x.minus, all, of, x.plus)
-		remedy = "if 0 is no vote, write 1 for yes, 0 for no and -1 for none, by labels = numpy.where(labels == 0, -1, (labels + 1) // 2); "
+		problem += fmt.Sprintf("; but %d are 1, and 0 is the rarest, as of votes that are missing", x.plus)
+		remedy = "if 0 is no vote, write 1 for yes, 0 for no and -1 for none, " +
+			"by labels = numpy.where(labels == 0, -1, (labels + 1) // 2); "
+	} else {
+		problem += ", and all others are 1"
 	}
 	err := place(&Error{Problem: problem, Remedy: remedy + "if -1 is to hide, " + sayHidden, ofAll: true})
 	if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {

@@ -31,7 +31,8 @@ type State struct {
 }
 
 // MostProbable finds a most probable joint state of a network, given evidence (MAP,
-// or MPE). TRWS need not find an optimal one: see State. It uses Method, Evidence, Limits, Memory and Forecast of the options.
+// or MPE). TRWS need not find an optimal one: see State. It uses Method, Evidence, Limits,
+// Memory and Forecast of the options.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
 // probability, though there may be some; and potentials that overflow. If ctx ends,

@@ -40,8 +40,8 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	// Restarts were made from other starts; FixedPoints are the different values of log Z that they converged to, and
-	// Log10ZRange the least and the largest of these as log10 Z.
+	// Restarts were made from other starts; FixedPoints are the different values of log Z that
+	// they converged to, and Log10ZRange the least and the largest of these as log10 Z.
 	Restarts    int       `json:"restarts"`
 	FixedPoints []float64 `json:"fixed_points,omitempty"`
 	Log10ZRange []float64 `json:"log10_z_range,omitempty"`
