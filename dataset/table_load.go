@@ -271,7 +271,7 @@ func (l *tableLoader) finish() {
 	for _, g := range l.graphs {
 		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends, l.sortEdges(len(g.names), g.ends, nil)) }, func() { l.smooth(g) })
 	}
-	l.run(l.chooseSchema, l.refuseSpins)
+	l.run(l.chooseSchema, l.askWhatHides)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g) })
 	}

@@ -181,3 +181,17 @@ func TestSumsThatOverflow(t *testing.T) {
 		}
 	}
 }
+
+// edgeMarginals returns the belief of every edge, row-major with the state of
+// its first end slow.
+func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
+	block := &r.whole.Blocks[0]
+	marginals := make([][]float64, len(block.Edges))
+	for q, e := range block.Edges {
+		marginals[e] = make([]float64, r.network.EdgeAt[e+1]-r.network.EdgeAt[e])
+		if _, err := r.workspace.EdgeBelief(marginals[e], r.net, r.state, block, q); err != nil {
+			return nil, err
+		}
+	}
+	return marginals, nil
+}

@@ -226,6 +226,14 @@ func (o *Options) countingFor(set *dataset.Set) string {
 // (results/2026-11-core.md).
 const proofForPredictions = 1e-3
 
+// predictsExactly reports whether predictions are exact where that is cheap, and by
+// countingBeside elsewhere. Weights that belief propagation has learned with are those of its
+// counting numbers, and predict best with these. Those of local methods are of the model
+// itself.
+func (o *Options) predictsExactly() bool {
+	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
+}
+
 // settings returns what the learner is told, of options with their defaults.
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{

@@ -278,7 +278,7 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Convex     bool            `json:"convex"`
 		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex}),
 	}
-	if o.Method == learn.Exact {
+	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact
 	}
 	if o.NoEdges {
