@@ -207,11 +207,8 @@ func (p *Prepared) leavesOpen() bool {
 // tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
 // chose strengths that were worse than what is justified (results/2026-11-few-labels.md).
 func (p *Prepared) tooFew() bool {
-	least := leastLabels
-	if p.bare() {
-		least *= 2
-	}
-	return len(comparedLabels(p.Problem.Data[0])) < least
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || labels < 2*leastLabels && p.bare()
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.

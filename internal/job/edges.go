@@ -106,13 +106,12 @@ func (p *Prepared) bare() bool {
 // Krzakala, Moore and Zdeborová, 2011). A fifth below, the order of beliefs is right, and they are
 // too even: hence the power.
 func (p *Prepared) justified() edgeRule {
-	const below, power = 0.8, 4
 	states := 0.0
 	for _, t := range p.Problem.Model.Schema.NodeTypes {
 		states = max(states, float64(len(t.States)))
 	}
 	rho := max(1.3, growth(p.networks()[0].Graph))
-	return edgeRule{edgesPotts, rounded(below * math.Log1p(states/(rho-1))), power}
+	return edgeRule{edgesPotts, rounded(0.8 * math.Log1p(states/(rho-1))), 4}
 }
 
 // fewLabels has edges made by what is justified where labels are too few for folds, and nothing else
