@@ -188,7 +188,7 @@ func (p *Prepared) parts() error {
 	if parts == nil || err != nil {
 		return err
 	}
-	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.name != "" || o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
+	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.makes() || o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
 		return holdParts(parts, 0, parted.Sums)
 	}
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {

@@ -245,10 +245,13 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
 	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
+	if p.rule.power != 0 {
+		r.Model.setTemperature(1 / p.rule.power)
+	}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts
-		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: meta}
+		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: r.Model.Meta}
 	}
 	return r, nil
 }
