@@ -315,11 +315,23 @@ type leverage struct {
 // newLeverage sums the squares of the features of all free units.
 func newLeverage(l *learner) *leverage {
 	v := &leverage{}
-	ones := func(int32) float64 { return 1 }
 	sums := func(spans []crf.Span, node bool) (all [][]float64) {
 		for t, span := range spans {
 			squares := l.adder().sumOver(l.problem.Data, span.Features, func(sum []float64, _, i int, r ground.Range) {
-				addMoments(sum, true, l.problem.Data[i], r, node, t, ones)
+				in := l.problem.Data[i]
+				f, of, typeOf, rowOf := in.EdgeFeatures(0), r.Edges, in.EdgeType, in.EdgeRow
+				if node {
+					f, of, typeOf, rowOf = in.NodeFeatures(t), r.Nodes, in.NodeType, in.NodeRow
+				} else {
+					f = in.EdgeFeatures(t)
+				}
+				for i := range of.All() {
+					if typeOf(int32(i)) == t {
+						for j, x := range f.Entries(rowOf(int32(i))) {
+							sum[j] += x * x
+						}
+					}
+				}
 			})
 			for j, x := range squares {
 				if x > 0 {

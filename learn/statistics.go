@@ -32,10 +32,65 @@ func (s *statistics) nodes() (nodes int) {
 // frequencies are those of states in the labels.
 func (s *statistics) frequencies() []float64 { return labelFrequencies(s.adder, s.layout, s.data) }
 
-// ofNodes and ofEdges are second moments of features of a type.
-func (s *statistics) ofNodes(t int) *kronecker { return newKronecker(s, s.layout.Node[t], true, t) }
+// ofType returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of
+// many features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
+func (s *statistics) ofType(kind int) []float64 {
+	span := allSpans(s.layout)[kind]
+	if !span.Untied && span.Features <= maxRotated {
+		return s.moments(kind, span.Features, func(in *crf.Instance) func([]float64, int32, int) {
+			read := s.features(in, kind).Reader()
+			return func(dst []float64, _ int32, row int) { read(dst, row) }
+		})
+	}
+	sum := s.sumOver(s.data, span.Features, func(sum []float64, _, i int, r ground.Range) {
+		f := s.features(s.data[i], kind)
+		s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
+			for j, x := range f.Entries(row) {
+				sum[j] += weight * x * x
+			}
+		})
+	})
+	for j := range sum {
+		sum[j] /= float64(max(1, span.Len/span.Copy()))
+	}
+	return sum
+}
 
-func (s *statistics) ofEdges(t int) *kronecker { return newKronecker(s, s.layout.Edge[t], false, t) }
+// moments returns Σ f fᵀ/ρ over the nodes or edges of a type, of d numbers f that read finds of them.
+func (s *statistics) moments(kind, d int, reader func(in *crf.Instance) func(f []float64, element int32, row int)) []float64 {
+	return s.sumOver(s.data, d*d, func(sum []float64, _, i int, r ground.Range) {
+		f, read := make([]float64, d), reader(s.data[i])
+		s.each(kind, s.data[i], r, func(element int32, row int, weight float64) {
+			read(f, element, row)
+			for j, x := range f {
+				if x != 0 {
+					simd.AddScaled(sum[j*d:][:d], f, weight*x)
+				}
+			}
+		})
+	})
+}
+
+func (s *statistics) features(in *crf.Instance, kind int) *crf.Features {
+	if nodes := len(s.layout.Node); kind >= nodes {
+		return in.EdgeFeatures(kind - nodes)
+	}
+	return in.NodeFeatures(kind)
+}
+
+// each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.
+func (s *statistics) each(kind int, in *crf.Instance, r ground.Range, use func(element int32, row int, weight float64)) {
+	nodeScale, edgeScale := s.scales(in)
+	of, typeOf, rowOf, scale := r.Nodes, in.NodeType, in.NodeRow, nodeScale
+	if nodes := len(s.layout.Node); kind >= nodes {
+		of, typeOf, rowOf, scale, kind = r.Edges, in.EdgeType, in.EdgeRow, edgeScale, kind-nodes
+	}
+	for i := range of.All() {
+		if i := int32(i); typeOf(i) == kind {
+			use(i, rowOf(i), scale(i))
+		}
+	}
+}
 
 // totalWeight returns N of (8): the sum of the weights of all samples, which is
 // their number unless instances were given weights of their own.
@@ -256,6 +311,13 @@ func normalise(x []float64) {
 
 // allSpans returns the spans of all types: nodes, then edges.
 func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
+
+func oneIf(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
 
 // largestTable returns the largest number of (joint) states of a type, 1 at least.
 func largestTable(spans []crf.Span) int {

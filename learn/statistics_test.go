@@ -28,11 +28,13 @@ func TestSumsInChunks(t *testing.T) {
 			l := must(newLearner(&p, &settings))
 			defer l.close()
 			step := l.stepProblem()
-			rows := newMarginal(&step, 0)
+			rows := must(newMarginal(&step, 0))
+			second := step.statistics.moments(0, rows.features, rows.reader)
 			if check {
-				checkSums(t, l, rows)
+				checkSums(t, l, rows, second)
 			}
-			return [][]float64{l.data, {l.magnitude}, l.reference, step.statistics.ofNodes(0).second.RawSymmetric().Data, step.statistics.ofEdges(0).second.RawSymmetric().Data, rows.second.RawSymmetric().Data, step.statistics.frequencies(), newLeverage(l).edges[1]}
+			of := step.statistics.ofType
+			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), second, step.statistics.frequencies()}
 		}
 		one := sums(Settings{}, true)
 		same := func(got [][]float64, where string) {
@@ -52,7 +54,7 @@ func TestSumsInChunks(t *testing.T) {
 }
 
 // checkSums compares sums with their definitions, element by element.
-func checkSums(t *testing.T, l *learner, rows *marginal) {
+func checkSums(t *testing.T, l *learner, rows *marginal, got []float64) {
 	t.Helper()
 	near := func(what string, got, want []float64) {
 		t.Helper()
@@ -92,7 +94,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 
 	// Σ F Fᵀ/ρ of the nodes of type 0: two features of edges to others of it from either end, and one
 	// of edges to type 1.
-	d := len(rows.row)
+	d := rows.features
 	second, f := make([]float64, d*d), make([]float64, d)
 	for _, u := range l.units {
 		if !u.isFree() {
@@ -105,7 +107,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 			}
 			clear(f)
 			in.NodeFeatures(0).Row(f[:3], in.NodeRow(s))
-			for _, end := range rows.ends {
+			for i, end := range rows.ends {
 				x := make([]float64, end.span.Features)
 				for _, edge := range in.Graph.Incoming(s) {
 					e := edge >> 1
@@ -114,7 +116,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 					}
 					in.EdgeFeatures(end.kind).Row(x, in.EdgeRow(e))
 					for j, x := range x {
-						f[end.at+j] += x / math.Sqrt(float64(end.others))
+						f[rows.at[i]+j] += x / math.Sqrt(float64(end.others))
 					}
 				}
 			}
@@ -125,5 +127,5 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 			}
 		}
 	}
-	near("second moments of what nodes see", rows.second.RawSymmetric().Data, second)
+	near("second moments of what nodes see", got, second)
 }
