@@ -62,26 +62,27 @@ const (
 )
 
 // newDense prepares it, unused where the data are small beside the weights.
-func newDense(p *StepProblem) *dense {
+func newDense(p *StepProblem, squares [][]float64) *dense {
 	n := float64(p.Model.Layout.Size)
 	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork}
 	if p.exact != nil {
 		d.exact, d.free = true, freeExact
-		d.take(p)
+		d.take(p, nil)
 		return d
 	}
 	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
 		return d
 	}
 	d.free, d.due = freeRenewals, starsFrom
-	d.take(p)
+	d.take(p, squares)
 	return d
 }
 
 // take makes room.
-func (d *dense) take(p *StepProblem) {
+func (d *dense) take(p *StepProblem, squares [][]float64) {
 	n := float64(d.size)
-	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
+	d.measure = func(dst []float64) error { return p.Hessian(dst, squares) }
+	if d.each = p.each; d.each == nil {
 		d.each = parallel.Serially
 	}
 	if d.exact {

@@ -72,7 +72,6 @@ type learner struct {
 	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
-	hessian  *hessian  // nil: none is measured
 	partial  bool      // features of blocks of other processes are not here
 
 	executor   executor
@@ -406,7 +405,6 @@ func (l *learner) stepProblem() StepProblem {
 		p.damps = r.damps
 	default:
 		if h := newHessian(l); h != nil {
-			l.hessian = h
 			p.HessianWork, p.each = h.work(), l.each
 			p.Hessian = h.measure
 		}
@@ -414,8 +412,8 @@ func (l *learner) stepProblem() StepProblem {
 	if l.model.Layout.Symmetric() {
 		mean, hessian, exact := l.symmetricMatrix(), p.Hessian, p.exact
 		if hessian != nil {
-			p.Hessian = func(dst []float64) error {
-				err := hessian(dst)
+			p.Hessian = func(dst []float64, squares [][]float64) error {
+				err := hessian(dst, squares)
 				mean(dst, nil)
 				return err
 			}
