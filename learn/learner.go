@@ -220,7 +220,7 @@ func (l *learner) addLabels() {
 	l.magnitude = a.magnitude(l.data)
 	l.reference = l.data
 	if !l.ownReference() {
-		l.reference = a.ofUnits(l.units, l.data)
+		l.reference = a.ofUnits(l.units)
 	}
 }
 

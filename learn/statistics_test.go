@@ -19,7 +19,7 @@ func TestSumsInChunks(t *testing.T) {
 		s := mixedShape(t, must(graph.Grid(c.rows, c.cols, graph.GridOptions{})))
 		s.instances, s.samples, s.missing = c.instances, c.samples, 0.05
 		p := s.build(t, 3)
-		if n := len(chunks(p.Data, 100, 100)); n < 3 {
+		if n := elements(p.Data) / chunkElements; n < 3 {
 			t.Fatalf("%d chunks: the data are too few", n)
 		}
 		sums := func(settings Settings, check bool) [][]float64 {
