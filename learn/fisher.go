@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -101,27 +100,30 @@ type edgeEnd struct {
 	kind            int // edge type
 	first           bool
 	step, otherStep int
-	states, others  int // of this end, and of the other one
+	states, others  int     // of this end, and of the other one
+	at              int     // first row of a marginal
+	scale           float64 // makes a function without a mean as long as its weights
 }
 
 // endsOf returns the ends of a type, U first.
 func endsOf(p *StepProblem, b int) [2]edgeEnd {
 	u, v := p.Model.Schema.EdgeStates(b)
 	span := p.Model.Layout.Edge[b]
-	return [2]edgeEnd{{span, b, true, v, 1, u, v}, {span, b, false, 1, v, v, u}}
+	return [2]edgeEnd{
+		{span: span, kind: b, first: true, step: v, otherStep: 1, states: u, others: v},
+		{span: span, kind: b, step: 1, otherStep: v, states: v, others: u},
+	}
 }
 
 // marginal is what the nodes of a type see. Its rows are the node's features, if
 // they belong here, and functions of an end of its edges, by their types and ends.
 type marginal struct {
 	*kronecker
+	kind  int // node type
+	span  crf.Span
 	node  int // rows of the node's features
 	ends  []edgeEnd
-	at    []int     // [ends] first row
-	scale []float64 // [ends] makes a function without a mean as long as its weights
-	spans []crf.Span
 	stack []float64 // [rows*states]
-	kind  int
 }
 
 // rowsOf are the numbers of rows of a marginal: of features of the node itself, and of
@@ -151,7 +153,7 @@ func marginalRows(layout *crf.Layout, schema *crf.Schema, a int) (rows rowsOf) {
 func newMarginal(p *StepProblem, a int) (m *marginal, err error) {
 	layout, types := &p.Model.Layout, p.Model.Schema.EdgeTypes
 	rows := marginalRows(layout, &p.Model.Schema, a)
-	m = &marginal{kind: a, node: rows.node, spans: layout.Node}
+	m = &marginal{kind: a, span: layout.Node[a], node: rows.node}
 	at := rows.node
 	for b, span := range layout.Edge {
 		if span.Untied || rows.ends == 0 {
@@ -161,42 +163,35 @@ func newMarginal(p *StepProblem, a int) (m *marginal, err error) {
 			if [2]int{types[b].U, types[b].V}[i] != a {
 				continue
 			}
-			scale := 1 / math.Sqrt(float64(end.others))
+			end.at, end.scale = at, 1/math.Sqrt(float64(end.others))
 			if types[b].Symmetric { // f(x_u) + f(x_v): both ends have the same rows
-				scale *= math.Sqrt2 / 2
+				end.scale *= math.Sqrt2 / 2
 			}
-			m.ends, m.at, m.scale = append(m.ends, end), append(m.at, at), append(m.scale, scale)
-			if !types[b].Symmetric || i == 1 {
+			if m.ends = append(m.ends, end); !types[b].Symmetric || i == 1 {
 				at += span.Features
 			}
 		}
 	}
-	states := layout.Node[a].States
-	m.stack = make([]float64, at*states)
-	m.kronecker, err = newKronecker(at, states, p.statistics.moments(a, at, m.reader), p.L2)
+	m.stack = make([]float64, at*m.span.States)
+	m.kronecker, err = newKronecker(at, m.span.States, p.statistics.moments(a, at, m.reader), p.L2)
 	return m, err
 }
 
 // reader reads the rows of a node: an edge's features are divided by the root of the other end's
 // states, over which its weights repeat the same function.
 func (m *marginal) reader(in *crf.Instance) func(row []float64, s int32, at int) {
-	node, edges, x := in.NodeFeatures(m.kind).Reader(), make([]func(dst []float64, row int), len(in.Schema().EdgeTypes)), []float64(nil)
-	for b := range edges {
-		f := in.EdgeFeatures(b)
-		edges[b], x = f.Reader(), numeric.Resize(x, max(len(x), f.Dim()))
-	}
+	read, nodes, x := readers(in), len(in.Schema().NodeTypes), make([]float64, maxRotated)
 	return func(row []float64, s int32, at int) {
 		clear(row)
 		if m.node > 0 {
-			node(row[:m.node], at)
+			read[m.kind](row[:m.node], at)
 		}
 		for _, d := range in.Graph.Incoming(s) {
 			e := d >> 1
 			for i := range m.ends {
-				end := &m.ends[i]
-				if end.kind == in.EdgeType(e) && end.first == (in.Graph.U(e) == s) {
-					edges[end.kind](x[:end.span.Features], in.EdgeRow(e))
-					simd.AddScaled(row[m.at[i]:][:end.span.Features], x[:end.span.Features], m.scale[i])
+				if end := &m.ends[i]; end.kind == in.EdgeType(e) && end.first == (in.Graph.U(e) == s) {
+					read[nodes+end.kind](x[:end.span.Features], in.EdgeRow(e))
+					simd.AddScaled(row[end.at:][:end.span.Features], x[:end.span.Features], end.scale)
 				}
 			}
 		}
@@ -206,11 +201,11 @@ func (m *marginal) reader(in *crf.Instance) func(row []float64, s int32, at int)
 // gather fills the stack with the gradient of the node's weights and, for each
 // feature of an edge, of a function of this end alone.
 func (m *marginal) gather(g []float64) {
-	clear(m.stack[copy(m.stack, g[m.spans[m.kind].At:][:m.node*m.states]):])
-	m.eachRow(func(end *edgeEnd, scale float64, row []float64, table int) {
+	clear(m.stack[copy(m.stack, g[m.span.At:][:m.node*m.states]):])
+	m.eachRow(func(end *edgeEnd, row []float64, table int) {
 		for i := range row {
 			for j := range end.others {
-				row[i] += scale * g[table+i*end.step+j*end.otherStep]
+				row[i] += end.scale * g[table+i*end.step+j*end.otherStep]
 			}
 		}
 	})
@@ -220,23 +215,23 @@ func (m *marginal) gather(g []float64) {
 // scatter puts the node's rows of the stack in their place and adds each function
 // of an end alone to the weights that it changes.
 func (m *marginal) scatter(dst []float64) {
-	copy(dst[m.spans[m.kind].At:], m.stack[:m.node*m.states])
+	copy(dst[m.span.At:], m.stack[:m.node*m.states])
 	m.halveMeans()
-	m.eachRow(func(end *edgeEnd, scale float64, row []float64, table int) {
+	m.eachRow(func(end *edgeEnd, row []float64, table int) {
 		for i, x := range row {
 			for j := range end.others {
-				dst[table+i*end.step+j*end.otherStep] += scale * x
+				dst[table+i*end.step+j*end.otherStep] += end.scale * x
 			}
 		}
 	})
 }
 
 // eachRow calls do for each row of an end, with the place of its table among the weights.
-func (m *marginal) eachRow(do func(end *edgeEnd, scale float64, row []float64, table int)) {
+func (m *marginal) eachRow(do func(end *edgeEnd, row []float64, table int)) {
 	for i := range m.ends {
 		end := &m.ends[i]
 		for j := range end.span.Features {
-			do(end, m.scale[i], m.stack[(m.at[i]+j)*m.states:][:m.states], end.span.At+j*end.span.States)
+			do(end, m.stack[(end.at+j)*m.states:][:m.states], end.span.At+j*end.span.States)
 		}
 	}
 }

@@ -35,25 +35,26 @@ import (
 //
 // Beliefs far from their mean, as most are where a model is sure, make this another
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The
-// sums are over a sample of the nodes and of the edges.
+// sums are over a sample of the nodes, and over half of each of their edges.
 //
 // Each process draws from its own blocks, and records what the sample has: features and beliefs. All processes
 // are told all records, in the order of the parts (parts.go). Each thread then adds up some rows of H, in the
 // order of the records: so H has the same bits whatever the processes and threads.
 type hessian struct {
-	l       *learner
-	size    int // weights
-	most    int // elements of a type that are drawn; 0: as many as sampleSize says
-	jobs    []hessianJob
-	totals  []float64 // [types][2] how many elements there are, and what all tell
-	workers []hessianWorker
+	l             *learner
+	size          int // weights
+	states, joint int // the most of a node, and of an edge
+	most          int // nodes of a type that are drawn; 0: as many as sampleSize says
+	jobs          []hessianJob
+	totals        []float64 // [node types][2] how many nodes there are, and what all tell
+	lo, hi        int       // rows that are added up here
+
 	// stars and edges are records of nodes and of edges, one behind the other: see draw. batch are those at
 	// hand, which roots [batch][states][size] and rests [batch][joint states²] are made of.
-	stars, edges  []float64
-	batch         [][]float64
-	roots, rests  []float64
-	states, joint int // the most of a node, and of an edge
-	lo, hi        int // rows that are added up here
+	stars, edges []float64
+	batch        [][]float64
+	roots, rests []float64
+	workers      []hessianWorker
 }
 
 // hessianJob is a block that is visited here.
@@ -61,8 +62,8 @@ type hessianJob struct {
 	part         int32
 	number       uint64
 	u            *unit
-	block        int32
-	tells        []float32 // of its nodes and edges
+	block        int
+	tells        []float32 // of its nodes
 	sums         []float64 // its part of totals
 	stars, edges []float64
 	err          error
@@ -82,10 +83,10 @@ type hessianWorker struct {
 
 const (
 	// rootsPerWeight and leastSampled bound the sample: how many terms nodes of a type have in it for each
-	// weight, and how many nodes and edges there are at least.
+	// weight, and how many nodes there are at least.
 	rootsPerWeight = 4.0
 	leastSampled   = 256
-	// evenShare of the sample is drawn evenly: no element is left out.
+	// evenShare of the sample is drawn evenly: no node is left out.
 	evenShare = 0.1
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
@@ -103,13 +104,12 @@ func newHessian(l *learner) *hessian {
 		return nil
 	}
 	c := &hessian{l: l, size: layout.Size, states: largestTable(layout.Node), joint: largestTable(layout.Edge)}
-	c.workers = make([]hessianWorker, l.settings.Threads)
 	number := uint64(0)
 	for _, b := range l.bundles {
 		for at, part := range b.part {
 			u := b.units[at%len(b.units)]
 			if number++; u.isFree() && l.executor.owns(part) {
-				c.jobs = append(c.jobs, hessianJob{part: part, number: number, u: u, block: int32(at / len(b.units))})
+				c.jobs = append(c.jobs, hessianJob{part: part, number: number, u: u, block: at / len(b.units)})
 			}
 		}
 	}
@@ -135,13 +135,14 @@ func (l *learner) each(n int, do func(worker, i int)) {
 
 // work returns about how many multiplications a measurement takes, in terms of those of messages.
 func (c *hessian) work() (total float64) {
-	n := float64(c.size)
-	for _, span := range c.l.model.Layout.Node {
+	layout, n, in := &c.l.model.Layout, float64(c.size), c.l.units[0].in
+	for t, span := range layout.Node {
 		total += c.sampleSize(span) * float64(span.States) * n * n / listWork
-	}
-	for b, span := range c.l.model.Layout.Edge {
-		used := float64(span.States * c.l.usedOfType(b, c.l.units[0].in))
-		total += c.sampleSize(span) * used * used / solveWork
+		for b, edge := range layout.Edge {
+			if used := float64(edge.States * c.l.usedOfType(b, in)); c.l.model.Schema.EdgeTypes[b].U == t {
+				total += c.sampleSize(span) * used * used / solveWork
+			}
+		}
 	}
 	return total
 }
@@ -157,11 +158,12 @@ func (c *hessian) sampleSize(span crf.Span) float64 {
 // measure writes H into dst [size*size], row-major, of which only the lower triangle counts. squares are those
 // of fisher.
 func (c *hessian) measure(dst []float64, squares [][]float64) error {
+	c.makeScratch()
+	defer c.forget()
 	if err := c.drawAll(squares); err != nil {
 		return err
 	}
 	clear(dst)
-	c.makeScratch()
 	c.inBatches(c.stars, c.star, func(w *hessianWorker, lo, hi int) { c.addProducts(dst, w, lo, hi) })
 	c.inBatches(c.edges, c.rest, func(_ *hessianWorker, lo, hi int) { c.addRests(dst, lo, hi) })
 	c.l.executor.share(dst, dst[c.lo*c.size:c.hi*c.size])
@@ -171,13 +173,11 @@ func (c *hessian) measure(dst []float64, squares [][]float64) error {
 	return nil
 }
 
-// makeScratch allocates what measurements need, at the first.
+// makeScratch allocates what a measurement needs, which is far from the next one, and forget lets go of it.
 func (c *hessian) makeScratch() {
-	if c.roots != nil {
-		return
-	}
 	n := recordsTogether * c.states
 	c.roots, c.rests = make([]float64, n*c.size), make([]float64, recordsTogether*c.joint*c.joint)
+	c.workers = make([]hessianWorker, c.l.settings.Threads)
 	for i := range c.workers {
 		w := &c.workers[i]
 		w.root, w.mean = make([]float64, c.states), make([]float64, c.size)
@@ -185,25 +185,24 @@ func (c *hessian) makeScratch() {
 	}
 }
 
+func (c *hessian) forget() { c.roots, c.rests, c.workers, c.stars, c.edges = nil, nil, nil, nil, nil }
+
 // errElsewhere stands for the error of another process.
 var errElsewhere = errors.New("learn: another process cannot measure its part of the Hessian")
 
-// drawAll draws the sample, and tells all processes its records.
+// drawAll draws the sample, and tells all processes its records. squares are those of fisher.
 func (c *hessian) drawAll(squares [][]float64) error {
-	types := len(squares)
+	types := len(c.l.model.Layout.Node)
 	c.l.each(len(c.jobs), func(worker, i int) { c.weigh(&c.workers[worker], &c.jobs[i], squares) })
-	var sums []float64
+	var sums, stars, edges []float64
 	for i := range c.jobs {
 		sums = append(sums, c.jobs[i].sums...)
 	}
-	sums = c.l.executor.share(nil, sums)
-	c.totals = numeric.Resize(c.totals, 2*types)
-	clear(c.totals)
-	for i, x := range sums {
+	c.totals = make([]float64, 2*types)
+	for i, x := range c.l.executor.share(nil, sums) {
 		c.totals[i%(2*types)] += x
 	}
 	c.l.each(len(c.jobs), func(worker, i int) { c.jobs[i].err = c.draw(&c.workers[worker], &c.jobs[i]) })
-	var stars, edges []float64
 	var err error
 	for i := range c.jobs {
 		j := &c.jobs[i]
@@ -213,147 +212,104 @@ func (c *hessian) drawAll(squares [][]float64) error {
 	if c.l.settings.any(err != nil) {
 		return cmp.Or(err, errElsewhere)
 	}
-	c.stars, c.edges = c.l.executor.share(c.stars, stars), c.l.executor.share(c.edges, edges)
+	c.stars, c.edges = c.l.executor.share(nil, stars), c.l.executor.share(nil, edges)
 	return nil
 }
 
-// each calls do for the nodes of a block, and for its edges: those between two blocks are of the first.
-func (j *hessianJob) each(do func(kind int, i int32)) {
-	in, block := j.u.in, &j.u.part.Blocks[j.block]
-	for _, s := range block.Nodes {
-		do(in.NodeType(s), s)
-	}
-	nodes := len(in.Schema().NodeTypes)
-	for _, group := range block.Groups {
-		if group.Other >= j.block {
-			for _, e := range block.Edges[group.Lo:group.Hi] {
-				do(nodes+in.EdgeType(e), e)
-			}
-		}
-	}
-}
-
-// readers read the features of nodes and edges of an instance, by type; for one goroutine.
-func readers(in *crf.Instance) (all []func(dst []float64, row int)) {
-	for t := range in.Schema().NodeTypes {
-		all = append(all, in.NodeFeatures(t).Reader())
-	}
-	for t := range in.Schema().EdgeTypes {
-		all = append(all, in.EdgeFeatures(t).Reader())
-	}
-	return all
-}
-
-// weigh finds what the nodes and edges of a block tell: their curvature times how unsure they are, the probability of
-// all states of a node but one, or of the end of an edge that is surer, times their leverage
+// weigh finds what the nodes of a block tell: of the node and its edges the curvature times how unsure they are, the
+// probability of all states of a node but one, or of the end of an edge that is surer, times the leverage
 //
 //	Σ_j x_j² / Σ_{elements of the type} x_j²
 //
 // Most of a model that is sure of itself has no covariance worth the work. A sample drawn without regard to leverage
 // misses features that few elements have, and a Hessian measured on it would have no curvature for their weights.
 func (c *hessian) weigh(w *hessianWorker, j *hessianJob, squares [][]float64) {
-	in, u, read := j.u.in, j.u, readers(j.u.in)
-	nodes := len(in.Schema().NodeTypes)
-	j.tells, j.sums = j.tells[:0], numeric.Resize(j.sums, 2*len(squares))
-	clear(j.sums)
+	in, u, read, types := j.u.in, j.u, readers(j.u.in), len(c.l.model.Layout.Node)
+	j.tells, j.sums = j.tells[:0], make([]float64, 2*types)
 	doubt := func(s int32) float64 {
 		return -math.Expm1(min(0, slices.Max(u.state.LogBelief[u.net.BeliefAt(s):][:in.States(s)])))
 	}
-	j.each(func(kind int, i int32) {
-		tells, row := 0.0, 0
-		if kind < nodes {
-			tells, row = u.nodeCurvature(i)*doubt(i), in.NodeRow(i)
-		} else {
-			tells, row = u.edgeCurvature(i)*min(doubt(in.Graph.U(i)), doubt(in.Graph.V(i))), in.EdgeRow(i)
-		}
+	leverage := func(kind, row int) (sum float64) {
 		w.feature = numeric.Resize(w.feature, len(squares[kind]))
 		read[kind](w.feature, row)
-		leverage := 0.0
 		for n, x := range w.feature {
 			if x != 0 && squares[kind][n] > 0 {
-				leverage += x * x / squares[kind][n]
+				sum += x * x / squares[kind][n]
 			}
 		}
-		j.tells = append(j.tells, float32(tells*leverage))
+		return sum
+	}
+	for _, s := range j.u.part.Blocks[j.block].Nodes {
+		kind, unsure := in.NodeType(s), doubt(s)
+		tells := unsure * u.nodeCurvature(s) * leverage(kind, in.NodeRow(s))
+		for _, d := range in.Graph.Incoming(s) {
+			tells += min(unsure, doubt(in.Graph.Source(d))) * u.edgeCurvature(d>>1) * leverage(types+in.EdgeType(d>>1), in.EdgeRow(d>>1))
+		}
+		j.tells = append(j.tells, float32(tells))
 		j.sums[2*kind]++
-		j.sums[2*kind+1] += float64(j.tells[len(j.tells)-1])
-	})
+		j.sums[2*kind+1] += float64(float32(tells))
+	}
 }
 
-// drawn is an element of the sample, which stands for so many.
-type drawn struct {
-	kind   int
-	i      int32
-	weight float64
-}
-
-// pick draws elements of a block, each by itself, and lists all edges of the sample.
-func (c *hessian) pick(j *hessianJob) (all []drawn, edges []int32) {
-	spans, rng, at := allSpans(&c.l.model.Layout), rand.New(rand.NewPCG(j.number, 1)), 0
-	j.each(func(kind int, i int32) {
-		p, count, total := 1.0, c.totals[2*kind], c.totals[2*kind+1]
-		if wanted := c.sampleSize(spans[kind]); wanted < count {
+// pick draws nodes of a block, each by itself, and finds how many nodes each stands for.
+func (c *hessian) pick(j *hessianJob) (nodes []int32, weights []float64) {
+	rng := rand.New(rand.NewPCG(j.number, 1))
+	for at, s := range j.u.part.Blocks[j.block].Nodes {
+		t := j.u.in.NodeType(s)
+		p, count, total := 1.0, c.totals[2*t], c.totals[2*t+1]
+		if wanted := c.sampleSize(c.l.model.Layout.Node[t]); wanted < count {
 			p = evenShare / count
 			if total > 0 {
 				p += (1 - evenShare) * float64(j.tells[at]) / total
 			}
 			p = min(1, wanted*p)
 		}
-		at++
-		if rng.Float64() >= p {
-			return
+		if rng.Float64() < p {
+			nodes, weights = append(nodes, s), append(weights, 1/p)
 		}
-		if all = append(all, drawn{kind, i, 1 / p}); kind >= len(c.l.model.Layout.Node) {
-			edges = append(edges, i)
-			return
-		}
-		for _, d := range j.u.in.Graph.Incoming(i) {
-			edges = append(edges, d>>1)
-		}
-	})
-	return all, edges
+	}
+	return nodes, weights
 }
 
-// draw draws elements of a block and records them. A record begins with its length. That of an edge has its type,
-// weight, features and belief; that of a node its type, weight, c_s, ρ_s and number of edges, features and
-// belief, and of each edge the type, whether the node is V, ρ_uv, features and belief.
+// draw draws nodes of a block, and records them and their edges. A record begins with its length. That of a node has its
+// type, weight, c_s, ρ_s and number of edges, features and belief, and of each edge the type, whether the node is
+// V, ρ_uv, features and belief. That of an edge has its type, weight, features and belief.
 func (c *hessian) draw(w *hessianWorker, j *hessianJob) error {
-	in, net, read, nodes := j.u.in, j.u.net, readers(j.u.in), len(c.l.model.Layout.Node)
-	all, edges := c.pick(j)
-	block := partition.Block{Edges: edges}
+	in, net, read, layout := j.u.in, j.u.net, readers(j.u.in), &c.l.model.Layout
+	nodes, weights := c.pick(j)
+	var block partition.Block
+	for _, s := range nodes {
+		for _, d := range in.Graph.Incoming(s) {
+			block.Edges = append(block.Edges, d>>1)
+		}
+	}
 	if err := w.space.Ground(c.l.model, in, net, &block); err != nil {
 		return err
 	}
-	q, failed := 0, error(nil)
-	edge := func(record *[]float64) { // the next one
-		span := &c.l.model.Layout.Edge[in.EdgeType(edges[q])]
-		read[nodes+in.EdgeType(edges[q])](extend(record, span.Features), in.EdgeRow(edges[q]))
-		if _, err := w.space.EdgeBelief(extend(record, span.States), net, j.u.state, &block, q); err != nil {
-			failed = err
-		}
-		q++
-	}
-	for _, d := range all {
-		if d.kind >= nodes {
-			first := len(j.edges)
-			j.edges = append(j.edges, 0, float64(d.kind-nodes), d.weight*j.u.edgeCurvature(d.i)/net.Counting.Edge[d.i])
-			edge(&j.edges)
-			j.edges[first] = float64(len(j.edges) - first)
-			continue
-		}
-		first, around := len(j.stars), in.Graph.Incoming(d.i)
-		j.stars = append(j.stars, 0, float64(d.kind), d.weight*j.u.nodeCurvature(d.i),
-			net.Counting.Node[d.i], net.Counting.Rho[d.i], float64(len(around)))
-		read[d.kind](extend(&j.stars, c.l.model.Layout.Node[d.kind].Features), in.NodeRow(d.i))
-		net.Belief(extend(&j.stars, in.States(d.i)), j.u.state, d.i)
-		for _, y := range around {
-			e := y >> 1
-			j.stars = append(j.stars, float64(in.EdgeType(e)), float64(oneIf(in.Graph.U(e) != d.i)), net.Counting.Edge[e])
-			edge(&j.stars)
+	q := 0
+	for i, s := range nodes {
+		t, first, edges := in.NodeType(s), len(j.stars), in.Graph.Incoming(s)
+		j.stars = append(j.stars, 0, float64(t), weights[i]*j.u.nodeCurvature(s), net.Counting.Node[s], net.Counting.Rho[s], float64(len(edges)))
+		read[t](extend(&j.stars, layout.Node[t].Features), in.NodeRow(s))
+		net.Belief(extend(&j.stars, in.States(s)), j.u.state, s)
+		for _, d := range edges {
+			e := d >> 1
+			b, rho := in.EdgeType(e), net.Counting.Edge[e]
+			j.stars = append(j.stars, float64(b), float64(oneIf(in.Graph.U(e) != s)), rho)
+			span := &layout.Edge[b]
+			of := extend(&j.stars, span.Features+span.States)
+			read[len(layout.Node)+b](of[:span.Features], in.EdgeRow(e))
+			if _, err := w.space.EdgeBelief(of[span.Features:], net, j.u.state, &block, q); err != nil {
+				return err
+			}
+			q++
+			if weight := weights[i] * j.u.edgeCurvature(e) / 2; weight > 0 { // the other half is of its other end
+				j.edges = append(append(j.edges, float64(3+len(of)), float64(b), weight/rho), of...)
+			}
 		}
 		j.stars[first] = float64(len(j.stars) - first)
 	}
-	return failed
+	return nil
 }
 
 // extend appends n numbers, and take cuts them off the front.
@@ -430,13 +386,8 @@ func (c *hessian) star(w *hessianWorker, i int, record []float64) {
 func (w *hessianWorker) addToStar(k, from int, rho float64) {
 	n := w.coupling.KU + w.coupling.KV
 	for x, p := range w.root[:k] {
-		inverse := w.coupling.Inverse[(from+x)*n+from:][:k]
-		if inverse[x] == 0 { // there is none: the ends count as independent
-			w.q[x*k+x] += rho
-			continue
-		}
 		for y, q := range w.root[:x+1] {
-			w.q[x*k+y] += rho * p * q * inverse[y]
+			w.q[x*k+y] += rho * p * q * w.coupling.Inverse[(from+x)*n+from+y]
 		}
 	}
 }

@@ -27,12 +27,12 @@ func (s *statistics) ofType(kind int) []float64 {
 	span := allSpans(s.layout)[kind]
 	if !span.Untied && span.Features <= maxRotated {
 		return s.moments(kind, span.Features, func(in *crf.Instance) func([]float64, int32, int) {
-			read := s.features(in, kind).Reader()
+			read := featuresOf(in, kind).Reader()
 			return func(dst []float64, _ int32, row int) { read(dst, row) }
 		})
 	}
 	sum := s.sumOver(s.data, span.Features, func(sum []float64, _, i int, r ground.Range) {
-		f := s.features(s.data[i], kind)
+		f := featuresOf(s.data[i], kind)
 		s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
 			for j, x := range f.Entries(row) {
 				sum[j] += weight * x * x
@@ -60,11 +60,19 @@ func (s *statistics) moments(kind, d int, reader func(in *crf.Instance) func(f [
 	})
 }
 
-func (s *statistics) features(in *crf.Instance, kind int) *crf.Features {
-	if nodes := len(s.layout.Node); kind >= nodes {
+// featuresOf are those of a type, and readers read all, nodes' before edges'; for one goroutine.
+func featuresOf(in *crf.Instance, kind int) *crf.Features {
+	if nodes := len(in.Schema().NodeTypes); kind >= nodes {
 		return in.EdgeFeatures(kind - nodes)
 	}
 	return in.NodeFeatures(kind)
+}
+
+func readers(in *crf.Instance) (all []func(dst []float64, row int)) {
+	for kind := range len(in.Schema().NodeTypes) + len(in.Schema().EdgeTypes) {
+		all = append(all, featuresOf(in, kind).Reader())
+	}
+	return all
 }
 
 // each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.

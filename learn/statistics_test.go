@@ -107,7 +107,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal, got []float64) {
 			}
 			clear(f)
 			in.NodeFeatures(0).Row(f[:3], in.NodeRow(s))
-			for i, end := range rows.ends {
+			for _, end := range rows.ends {
 				x := make([]float64, end.span.Features)
 				for _, edge := range in.Graph.Incoming(s) {
 					e := edge >> 1
@@ -116,7 +116,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal, got []float64) {
 					}
 					in.EdgeFeatures(end.kind).Row(x, in.EdgeRow(e))
 					for j, x := range x {
-						f[rows.at[i]+j] += x / math.Sqrt(float64(end.others))
+						f[end.at+j] += x / math.Sqrt(float64(end.others))
 					}
 				}
 			}
