@@ -19,29 +19,25 @@ import (
 //
 // Untied types, and those with too many features, are kept apart.
 type fisher struct {
-	layout       *crf.Layout
-	spans        []crf.Span     // of all types: nodes, then edges
-	at           []int          // [types] where their π begin
-	apart        []*kronecker   // [types] nil: the type has a part below
-	interactions []*interaction // [types]
-	marginals    []*marginal    // [node types]
-	squares      [][]float64    // [types][features] Σ f²/ρ
-	source       []float64      // scratch: the vector that is solved for
+	layout    *crf.Layout
+	spans     []crf.Span   // of all types: nodes, then edges
+	at        []int        // [types] where their π begin
+	parts     []*kronecker // [types] nil: a marginal has it
+	marginals []*marginal  // [node types]
+	squares   [][]float64  // [types][features] Σ f²/ρ
+	source    []float64    // scratch: the vector that is solved for
 }
 
 // newFisher sums the second moments of everything in the data.
-func newFisher(p *StepProblem) (f *fisher, err error) {
-	layout, at := &p.Model.Layout, 0
-	spans := allSpans(layout)
-	n := len(spans)
-	f = &fisher{
-		layout: layout, spans: spans, source: make([]float64, layout.Size),
-		apart: make([]*kronecker, n), interactions: make([]*interaction, n), squares: make([][]float64, n),
-	}
-	for kind, span := range spans {
+func newFisher(p *StepProblem) (*fisher, error) {
+	layout, schema, at := &p.Model.Layout, &p.Model.Schema, 0
+	f := &fisher{layout: layout, spans: allSpans(layout), source: make([]float64, layout.Size)}
+	f.parts, f.squares = make([]*kronecker, len(f.spans)), make([][]float64, len(f.spans))
+	for kind, span := range f.spans {
 		f.at = append(f.at, at)
 		at += span.States
-		if kind < len(layout.Node) {
+		b := kind - len(layout.Node)
+		if b < 0 {
 			m, err := newMarginal(p, kind)
 			if err != nil {
 				return nil, err
@@ -55,11 +51,10 @@ func newFisher(p *StepProblem) (f *fisher, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.squares[kind] = k.squares; kind < len(layout.Node) || span.Untied {
-			f.apart[kind] = k
-			continue
+		if b >= 0 && !span.Untied {
+			k.rows = &interaction{endsOf(layout, schema, b), k.floor, [2][]float64{make([]float64, k.states), make([]float64, k.states)}}
 		}
-		f.interactions[kind] = newInteraction(k, p, kind-len(layout.Node))
+		f.parts[kind], f.squares[kind] = k, k.squares
 	}
 	return f, nil
 }
@@ -68,29 +63,24 @@ func newFisher(p *StepProblem) (f *fisher, err error) {
 func (f *fisher) solve(dst, g, beliefs []float64) {
 	copy(f.source, g)
 	for kind, span := range f.spans {
-		to, from, mean := dst[span.At:][:span.Len], f.source[span.At:][:span.Len], beliefs[f.at[kind]:][:span.States]
-		if k := f.apart[kind]; k != nil {
-			k.solve(to, from, mean, k)
-		} else if x := f.interactions[kind]; x != nil {
-			x.solve(to, from, mean)
+		if k := f.parts[kind]; k != nil {
+			k.solve(dst[span.At:][:span.Len], f.source[span.At:][:span.Len], beliefs[f.at[kind]:][:span.States])
 		}
 	}
 	for a, m := range f.marginals {
 		m.gather(f.source)
-		m.kronecker.solve(m.stack, m.stack, beliefs[f.at[a]:][:m.states], m)
+		m.kronecker.solve(m.stack, m.stack, beliefs[f.at[a]:][:m.states])
 		m.scatter(dst)
 	}
-	if f.layout.Masked { // weights of what is forbidden have no gradient, and stay
-		for b, span := range f.layout.Edge {
-			mean := beliefs[f.at[len(f.layout.Node)+b]:][:span.States]
-			for i := range span.Len {
-				if mean[i%span.States] == 0 {
-					dst[span.At+i] = 0
-				}
+	for b, span := range f.layout.Edge { // weights of what is forbidden have no gradient, and stay
+		mean := beliefs[f.at[len(f.layout.Node)+b]:][:span.States]
+		for i := 0; f.layout.Masked && i < span.Len; i++ {
+			if mean[i%span.States] == 0 {
+				dst[span.At+i] = 0
 			}
 		}
 	}
-	f.layout.Symmetrise(dst) // rounding
+	f.layout.Symmetrise(dst) // rounding, and interaction takes one end before the other
 }
 
 // edgeEnd is one end of the edges of a type, and where its states are in a table of joint ones: state
@@ -106,12 +96,15 @@ type edgeEnd struct {
 }
 
 // endsOf returns the ends of a type, U first.
-func endsOf(p *StepProblem, b int) [2]edgeEnd {
-	u, v := p.Model.Schema.EdgeStates(b)
-	span := p.Model.Layout.Edge[b]
+func endsOf(layout *crf.Layout, schema *crf.Schema, b int) [2]edgeEnd {
+	u, v := schema.EdgeStates(b)
+	scale := [2]float64{1 / math.Sqrt(float64(v)), 1 / math.Sqrt(float64(u))}
+	if schema.EdgeTypes[b].Symmetric { // f(x_u) + f(x_v)
+		scale[0], scale[1] = scale[0]*math.Sqrt2/2, scale[1]*math.Sqrt2/2
+	}
 	return [2]edgeEnd{
-		{span: span, kind: b, first: true, step: v, otherStep: 1, states: u, others: v},
-		{span: span, kind: b, step: 1, otherStep: v, states: v, others: u},
+		{span: layout.Edge[b], kind: b, first: true, step: v, otherStep: 1, states: u, others: v, scale: scale[0]},
+		{span: layout.Edge[b], kind: b, step: 1, otherStep: v, states: v, others: u, scale: scale[1]},
 	}
 }
 
@@ -126,54 +119,38 @@ type marginal struct {
 	stack []float64 // [rows*states]
 }
 
-// rowsOf are the numbers of rows of a marginal: of features of the node itself, and of
-// those of its edges; 0 for what is apart.
-type rowsOf struct{ node, ends int }
-
-func marginalRows(layout *crf.Layout, schema *crf.Schema, a int) (rows rowsOf) {
-	for b := range layout.Edge {
-		if !layout.Edge[b].Untied {
-			ends := oneIf(schema.EdgeTypes[b].U == a) + oneIf(schema.EdgeTypes[b].V == a)
-			if schema.EdgeTypes[b].Symmetric {
-				ends /= 2
-			}
-			rows.ends += layout.Edge[b].Features * ends
-		}
-	}
-	if rows.ends > maxRotated {
-		rows.ends = 0
-	}
-	if span := layout.Node[a]; !span.Untied && span.Features+rows.ends <= maxRotated {
-		rows.node = span.Features
-	}
-	return rows
-}
-
-// newMarginal collects the rows of node type a and sums their second moments.
-func newMarginal(p *StepProblem, a int) (m *marginal, err error) {
-	layout, types := &p.Model.Layout, p.Model.Schema.EdgeTypes
-	rows := marginalRows(layout, &p.Model.Schema, a)
-	m = &marginal{kind: a, span: layout.Node[a], node: rows.node}
-	at := rows.node
+// marginalRows returns how many rows the marginal of a node type has, how many of them are features of the
+// node itself, and the ends that the others are of: those of a symmetric type have the same ones.
+func marginalRows(layout *crf.Layout, schema *crf.Schema, a int) (rows, node int, ends []edgeEnd) {
 	for b, span := range layout.Edge {
-		if span.Untied || rows.ends == 0 {
-			continue
-		}
-		for i, end := range endsOf(p, b) {
-			if [2]int{types[b].U, types[b].V}[i] != a {
+		t := &schema.EdgeTypes[b]
+		for i, end := range endsOf(layout, schema, b) {
+			if end.at = rows; span.Untied || [2]int{t.U, t.V}[i] != a {
 				continue
 			}
-			end.at, end.scale = at, 1/math.Sqrt(float64(end.others))
-			if types[b].Symmetric { // f(x_u) + f(x_v): both ends have the same rows
-				end.scale *= math.Sqrt2 / 2
-			}
-			if m.ends = append(m.ends, end); !types[b].Symmetric || i == 1 {
-				at += span.Features
+			if ends = append(ends, end); !t.Symmetric || i == 1 {
+				rows += span.Features
 			}
 		}
 	}
-	m.stack = make([]float64, at*m.span.States)
-	m.kronecker, err = newKronecker(at, m.span.States, p.statistics.moments(a, at, m.reader), p.L2)
+	if rows > maxRotated {
+		rows, ends = 0, nil
+	}
+	if span := layout.Node[a]; !span.Untied && span.Features+rows <= maxRotated {
+		node = span.Features
+	}
+	for i := range ends {
+		ends[i].at += node
+	}
+	return rows + node, node, ends
+}
+
+// newMarginal sums the second moments of the rows of node type a.
+func newMarginal(p *StepProblem, a int) (m *marginal, err error) {
+	rows, node, ends := marginalRows(&p.Model.Layout, &p.Model.Schema, a)
+	m = &marginal{kind: a, span: p.Model.Layout.Node[a], node: node, ends: ends}
+	m.stack = make([]float64, rows*m.span.States)
+	m.kronecker, err = newKronecker(rows, m.span.States, p.statistics.moments(a, rows, m.reader), p.L2)
 	return m, err
 }
 
@@ -254,34 +231,29 @@ func (m *marginal) halveMeans() {
 // aπ + l2, functions of one end alone are spanned by √(π_ij/π_i) for each state i of the first end, and by √(π_ij/π_j)
 // for each j of the second. Those of the first, of the second and again of the first are taken out.
 type interaction struct {
-	*kronecker
 	ends  [2]edgeEnd
+	floor float64
 	alone [2][]float64 // [joint states] these vectors, for all states of an end
 }
 
-func newInteraction(k *kronecker, p *StepProblem, b int) *interaction {
-	return &interaction{k, endsOf(p, b), [2][]float64{make([]float64, k.states), make([]float64, k.states)}}
-}
-
-func (x *interaction) solve(dst, g, joint []float64) {
+// begin and solveRow are those of kronecker.
+func (x *interaction) begin(joint []float64) {
 	for side, end := range x.ends {
+		alone := x.alone[side]
 		for i := range end.states {
 			at, sum := i*end.step, 0.0
 			for j := range end.others {
 				sum += joint[at+j*end.otherStep]
 			}
-			for j := range end.others {
-				n := at + j*end.otherStep
-				if x.alone[side][n] = 0; sum > 0 {
-					x.alone[side][n] = math.Sqrt(joint[n] / sum)
+			for n := at; n < at+end.others*end.otherStep; n += end.otherStep {
+				if alone[n] = 0; sum > 0 {
+					alone[n] = math.Sqrt(joint[n] / sum)
 				}
 			}
 		}
 	}
-	x.kronecker.solve(dst, g, joint, x)
 }
 
-// solveRow is that of kronecker.
 func (x *interaction) solveRow(r []float64, a float64, joint []float64) {
 	for i, p := range joint {
 		r[i] /= math.Sqrt(a*p + x.floor)
@@ -320,11 +292,11 @@ func fisherMemory(m *Memory, l *learner) {
 		}
 	}
 	for a, span := range layout.Node {
-		rows := marginalRows(layout, schema, a)
-		if rows.node == 0 {
+		rows, node, _ := marginalRows(layout, schema, a)
+		if node == 0 {
 			bytes += kroneckerBytes(span, l.problem.Data, true, a)
 		}
-		if n := float64(rows.node + rows.ends); n > 0 {
+		if n := float64(rows); n > 0 {
 			// stack, rotated, row, values, and the second moments with eigenvectors both ways.
 			bytes += doubleBytes * (2*n*float64(span.States) + 2*n + eigenCopies*n*n)
 		}

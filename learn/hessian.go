@@ -44,6 +44,7 @@ type hessian struct {
 	l             *learner
 	size          int // weights
 	states, joint int // the most of a node, and of an edge
+	edgesTogether int // of whose covariances there is room
 	most          int // nodes of a type that are drawn; 0: as many as sampleSize says
 	jobs          []hessianJob
 	totals        []float64 // [node types][2] how many nodes there are, and what all tell
@@ -94,6 +95,8 @@ const (
 	// time: only the columns up to the last of them are wanted.
 	recordsTogether = 32
 	rowsOfPart      = 64
+	// restsTogether bounds the numbers in covariances of edges that are added up together.
+	restsTogether = 1 << 17
 )
 
 // newHessian returns a measurement, of which work tells the cost, or nil for models with
@@ -104,6 +107,7 @@ func newHessian(l *learner) *hessian {
 		return nil
 	}
 	c := &hessian{l: l, size: layout.Size, states: largestTable(layout.Node), joint: largestTable(layout.Edge)}
+	c.edgesTogether = max(1, min(recordsTogether, restsTogether/(c.joint*c.joint)))
 	number := uint64(0)
 	for _, b := range l.bundles {
 		for at, part := range b.part {
@@ -135,14 +139,13 @@ func (l *learner) each(n int, do func(worker, i int)) {
 
 // work returns about how many multiplications a measurement takes, in terms of those of messages.
 func (c *hessian) work() (total float64) {
-	layout, n, in := &c.l.model.Layout, float64(c.size), c.l.units[0].in
-	for t, span := range layout.Node {
-		total += c.sampleSize(span) * float64(span.States) * n * n / listWork
-		for b, edge := range layout.Edge {
-			if used := float64(edge.States * c.l.usedOfType(b, in)); c.l.model.Schema.EdgeTypes[b].U == t {
-				total += c.sampleSize(span) * used * used / solveWork
-			}
-		}
+	n, rests := float64(c.size), 0.0
+	for b, span := range c.l.model.Layout.Edge {
+		used := float64(span.States * c.l.usedOfType(b, c.l.units[0].in))
+		rests += used * used / solveWork
+	}
+	for _, span := range c.l.model.Layout.Node {
+		total += c.sampleSize(span) * (float64(span.States)*n*n/listWork + rests)
 	}
 	return total
 }
@@ -164,8 +167,8 @@ func (c *hessian) measure(dst []float64, squares [][]float64) error {
 		return err
 	}
 	clear(dst)
-	c.inBatches(c.stars, c.star, func(w *hessianWorker, lo, hi int) { c.addProducts(dst, w, lo, hi) })
-	c.inBatches(c.edges, c.rest, func(_ *hessianWorker, lo, hi int) { c.addRests(dst, lo, hi) })
+	c.inBatches(recordsTogether, c.stars, c.star, func(w *hessianWorker, lo, hi int) { c.addProducts(dst, w, lo, hi) })
+	c.inBatches(c.edgesTogether, c.edges, c.rest, func(_ *hessianWorker, lo, hi int) { c.addRests(dst, lo, hi) })
 	c.l.executor.share(dst, dst[c.lo*c.size:c.hi*c.size])
 	for i := range c.size {
 		dst[i*c.size+i] += c.l.problem.L2
@@ -176,7 +179,7 @@ func (c *hessian) measure(dst []float64, squares [][]float64) error {
 // makeScratch allocates what a measurement needs, which is far from the next one, and forget lets go of it.
 func (c *hessian) makeScratch() {
 	n := recordsTogether * c.states
-	c.roots, c.rests = make([]float64, n*c.size), make([]float64, recordsTogether*c.joint*c.joint)
+	c.roots, c.rests = make([]float64, n*c.size), make([]float64, c.edgesTogether*c.joint*c.joint)
 	c.workers = make([]hessianWorker, c.l.settings.Threads)
 	for i := range c.workers {
 		w := &c.workers[i]
@@ -325,10 +328,10 @@ func take(x *[]float64, n int) []float64 {
 }
 
 // inBatches prepares some records at a time, and adds them to rows of H.
-func (c *hessian) inBatches(records []float64, prepare func(w *hessianWorker, i int, record []float64), add func(w *hessianWorker, lo, hi int)) {
+func (c *hessian) inBatches(most int, records []float64, prepare func(w *hessianWorker, i int, record []float64), add func(w *hessianWorker, lo, hi int)) {
 	for len(records) > 0 {
 		c.batch = c.batch[:0]
-		for len(records) > 0 && len(c.batch) < recordsTogether {
+		for len(records) > 0 && len(c.batch) < most {
 			n := int(records[0])
 			c.batch, records = append(c.batch, records[1:n]), records[n:]
 		}
@@ -509,7 +512,7 @@ func hessianMemory(m *Memory, l *learner) {
 		"4 bytes for each node and edge, and lists of %.0f nodes and %.0f edges", sampled, joined)
 	if denseFits(l) {
 		threads, roots := float64(l.settings.Threads), recordsTogether*states
-		rests := recordsTogether * float64(largestTable(layout.Edge)) * float64(largestTable(layout.Edge))
+		rests := max(restsTogether, float64(largestTable(layout.Edge))*float64(largestTable(layout.Edge)))
 		perThread := size + roots*(rowsOfPart+size) + rowsOfPart*size
 		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*perThread+rests+told),
 			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)

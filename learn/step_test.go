@@ -218,7 +218,7 @@ func TestKroneckerSolves(t *testing.T) {
 	for i := range g {
 		g[i] = rng.NormFloat64()
 	}
-	k.solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean, k)
+	k.solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean)
 	for j := range span.Features {
 		for state := range span.States {
 			back := p.L2 * x[span.At+j*span.States+state]
