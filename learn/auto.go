@@ -82,7 +82,7 @@ func (a *auto) Start(p StepProblem) error {
 	if a.fisher, err = newFisher(&p); err != nil {
 		return err
 	}
-	a.dense = newDense(&p, a.fisher.squares)
+	a.dense = newDense(&p)
 	a.beliefs, a.labels = make([]float64, states), p.statistics.frequencies()
 	a.plain, a.first = make([]float64, layout.Size), make([]float64, layout.Size)
 	a.curvature = lbfgs.New(layout.Size, a.apply)

@@ -64,8 +64,8 @@ const (
 	stiffness, stiffening = 1e-9, 1e3
 )
 
-// newDense prepares it, unused where the data are small beside the weights. squares are those of fisher.
-func newDense(p *StepProblem, squares [][]float64) *dense {
+// newDense prepares it, unused where the data are small beside the weights.
+func newDense(p *StepProblem) *dense {
 	size := p.Model.Layout.Size
 	n, nodes := float64(size), 0
 	for _, in := range p.statistics.data {
@@ -79,8 +79,7 @@ func newDense(p *StepProblem, squares [][]float64) *dense {
 	case p.Hessian == nil || size > maxDense || float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(p.PerPass) > mostOfVisit*p.PassWork:
 		return d
 	default:
-		d.free, d.due = freeRenewals, starsFrom
-		d.measure = func(dst []float64) error { return p.Hessian(dst, squares) }
+		d.free, d.due, d.measure = freeRenewals, starsFrom, p.Hessian
 	}
 	if d.each == nil {
 		d.each = parallel.Serially

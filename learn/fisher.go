@@ -24,7 +24,6 @@ type fisher struct {
 	at        []int        // [types] where their π begin
 	parts     []*kronecker // [types] nil: a marginal has it
 	marginals []*marginal  // [node types]
-	squares   [][]float64  // [types][features] Σ f²/ρ
 	source    []float64    // scratch: the vector that is solved for
 }
 
@@ -32,7 +31,8 @@ type fisher struct {
 func newFisher(p *StepProblem) (*fisher, error) {
 	layout, schema, at := &p.Model.Layout, &p.Model.Schema, 0
 	f := &fisher{layout: layout, spans: allSpans(layout), source: make([]float64, layout.Size)}
-	f.parts, f.squares = make([]*kronecker, len(f.spans)), make([][]float64, len(f.spans))
+	squares := make([][]float64, len(f.spans))
+	f.parts = make([]*kronecker, len(f.spans))
 	for kind, span := range f.spans {
 		f.at = append(f.at, at)
 		at += span.States
@@ -42,7 +42,7 @@ func newFisher(p *StepProblem) (*fisher, error) {
 			if err != nil {
 				return nil, err
 			}
-			f.marginals, f.squares[kind] = append(f.marginals, m), m.squares[:m.node]
+			f.marginals, squares[kind] = append(f.marginals, m), m.squares[:m.node]
 			if m.node > 0 {
 				continue
 			}
@@ -54,8 +54,9 @@ func newFisher(p *StepProblem) (*fisher, error) {
 		if b >= 0 && !span.Untied {
 			k.rows = &interaction{endsOf(layout, schema, b), k.floor, [2][]float64{make([]float64, k.states), make([]float64, k.states)}}
 		}
-		f.parts[kind], f.squares[kind] = k, k.squares
+		f.parts[kind], squares[kind] = k, k.squares
 	}
+	p.statistics.squares = squares
 	return f, nil
 }
 

@@ -59,7 +59,8 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 // squaresOf returns those of the features in the data.
 func squaresOf(l *learner) [][]float64 {
 	p := l.stepProblem()
-	return must(newFisher(&p)).squares
+	must(newFisher(&p))
+	return p.statistics.squares
 }
 
 func measureOf(l *learner) func(dst []float64) error {

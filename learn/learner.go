@@ -406,14 +406,21 @@ func (l *learner) stepProblem() StepProblem {
 	default:
 		if h := newHessian(l); h != nil {
 			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = h.measure
+			p.Hessian = func(dst []float64) error {
+				if p.statistics.squares == nil {
+					if _, err := newFisher(&p); err != nil {
+						return err
+					}
+				}
+				return h.measure(dst, p.statistics.squares)
+			}
 		}
 	}
 	if l.model.Layout.Symmetric() {
 		mean, hessian, exact := l.symmetricMatrix(), p.Hessian, p.exact
 		if hessian != nil {
-			p.Hessian = func(dst []float64, squares [][]float64) error {
-				err := hessian(dst, squares)
+			p.Hessian = func(dst []float64) error {
+				err := hessian(dst)
 				mean(dst, nil)
 				return err
 			}

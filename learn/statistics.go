@@ -19,6 +19,8 @@ type statistics struct {
 	// scales return (weight of the instance)/ρ of a node or edge: what its features' second
 	// moments are multiplied by in the curvature of L.
 	scales func(in *crf.Instance) (node, edge func(element int32) float64)
+	// squares [types][features] are Σ f²/ρ, as newFisher has found them.
+	squares [][]float64
 }
 
 // ofType returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of

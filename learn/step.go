@@ -93,9 +93,8 @@ type StepProblem struct {
 	// edge types, each over its (joint) states; uniform for untied types.
 	Beliefs func(dst []float64)
 	// Hessian writes an estimate of the Hessian of L where the beliefs are at the moment
-	// into the lower triangle of dst [weights × weights], row-major; squares are Σ f²/ρ of the features of
-	// each type. nil: there is none.
-	Hessian func(dst []float64, squares [][]float64) error
+	// into the lower triangle of dst [weights × weights], row-major. nil: there is none.
+	Hessian func(dst []float64) error
 	// HessianWork and PassWork are about what that and a pass of iterations take, in
 	// multiplications.
 	HessianWork, PassWork float64
