@@ -76,7 +76,7 @@ func newDense(p *StepProblem) *dense {
 	case d.exact:
 		d.free, d.damped = freeExact, p.exact
 		d.measure = func(dst []float64) error { return p.exact(dst, nil, 0) }
-	case p.Hessian == nil || size > maxDense || float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(p.PerPass) > mostOfVisit*p.PassWork:
+	case p.Hessian == nil || float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(p.PerPass) > mostOfVisit*p.PassWork:
 		return d
 	default:
 		d.free, d.due, d.measure = freeRenewals, starsFrom, p.Hessian

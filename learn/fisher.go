@@ -52,7 +52,8 @@ func newFisher(p *StepProblem) (*fisher, error) {
 			return nil, err
 		}
 		if b >= 0 && !span.Untied {
-			k.rows = &interaction{endsOf(layout, schema, b), k.floor, [2][]float64{make([]float64, k.states), make([]float64, k.states)}}
+			alone := [2][]float64{make([]float64, k.states), make([]float64, k.states)}
+			k.rows = &interaction{endsOf(layout, schema, b), k.floor, alone}
 		}
 		f.parts[kind], squares[kind] = k, k.squares
 	}

@@ -246,7 +246,8 @@ func (c *hessian) weigh(w *hessianWorker, j *hessianJob, squares [][]float64) {
 		kind, unsure := in.NodeType(s), doubt(s)
 		tells := unsure * u.nodeCurvature(s) * leverage(kind, in.NodeRow(s))
 		for _, d := range in.Graph.Incoming(s) {
-			tells += min(unsure, doubt(in.Graph.Source(d))) * u.edgeCurvature(d>>1) * leverage(types+in.EdgeType(d>>1), in.EdgeRow(d>>1))
+			e := d >> 1
+			tells += min(unsure, doubt(in.Graph.Source(d))) * u.edgeCurvature(e) * leverage(types+in.EdgeType(e), in.EdgeRow(e))
 		}
 		j.tells = append(j.tells, float32(tells))
 		j.sums[2*kind]++
@@ -256,7 +257,7 @@ func (c *hessian) weigh(w *hessianWorker, j *hessianJob, squares [][]float64) {
 
 // pick draws nodes of a block, each by itself, and finds how many nodes each stands for.
 func (c *hessian) pick(j *hessianJob) (nodes []int32, weights []float64) {
-	rng := rand.New(rand.NewPCG(j.number, 1))
+	rng := rand.New(rand.NewPCG(j.number, 2))
 	for at, s := range j.u.part.Blocks[j.block].Nodes {
 		t := j.u.in.NodeType(s)
 		p, count, total := 1.0, c.totals[2*t], c.totals[2*t+1]
@@ -292,7 +293,8 @@ func (c *hessian) draw(w *hessianWorker, j *hessianJob) error {
 	q := 0
 	for i, s := range nodes {
 		t, first, edges := in.NodeType(s), len(j.stars), in.Graph.Incoming(s)
-		j.stars = append(j.stars, 0, float64(t), weights[i]*j.u.nodeCurvature(s), net.Counting.Node[s], net.Counting.Rho[s], float64(len(edges)))
+		j.stars = append(j.stars, 0, float64(t), weights[i]*j.u.nodeCurvature(s),
+			net.Counting.Node[s], net.Counting.Rho[s], float64(len(edges)))
 		read[t](extend(&j.stars, layout.Node[t].Features), in.NodeRow(s))
 		net.Belief(extend(&j.stars, in.States(s)), j.u.state, s)
 		for _, d := range edges {
@@ -328,7 +330,9 @@ func take(x *[]float64, n int) []float64 {
 }
 
 // inBatches prepares some records at a time, and adds them to rows of H.
-func (c *hessian) inBatches(most int, records []float64, prepare func(w *hessianWorker, i int, record []float64), add func(w *hessianWorker, lo, hi int)) {
+func (c *hessian) inBatches(most int, records []float64,
+	prepare func(w *hessianWorker, i int, record []float64), add func(w *hessianWorker, lo, hi int),
+) {
 	for len(records) > 0 {
 		c.batch = c.batch[:0]
 		for len(records) > 0 && len(c.batch) < most {

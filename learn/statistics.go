@@ -233,7 +233,8 @@ func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, w
 			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
 			n := nodes + edges
 			if from, to := max(0, lo), min(n, hi); from < to {
-				r := ground.Range{Nodes: ground.Stretches{{nodes * from / n, nodes * to / n}}, Edges: ground.Stretches{{edges * from / n, edges * to / n}}}
+				r := ground.Range{Nodes: ground.Stretches{{nodes * from / n, nodes * to / n}}}
+				r.Edges = ground.Stretches{{edges * from / n, edges * to / n}}
 				add(sums[c*size:][:size:size], worker, i, r)
 			}
 			lo, hi = lo-n, hi-n
