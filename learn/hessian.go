@@ -162,7 +162,6 @@ func (c *hessian) sampleSize(span crf.Span) float64 {
 // of fisher.
 func (c *hessian) measure(dst []float64, squares [][]float64) error {
 	c.makeScratch()
-	defer c.forget()
 	if err := c.drawAll(squares); err != nil {
 		return err
 	}
@@ -176,8 +175,11 @@ func (c *hessian) measure(dst []float64, squares [][]float64) error {
 	return nil
 }
 
-// makeScratch allocates what a measurement needs, which is far from the next one, and forget lets go of it.
+// makeScratch allocates what measurements need, at the first.
 func (c *hessian) makeScratch() {
+	if c.roots != nil {
+		return
+	}
 	n := recordsTogether * c.states
 	c.roots, c.rests = make([]float64, n*c.size), make([]float64, c.edgesTogether*c.joint*c.joint)
 	c.workers = make([]hessianWorker, c.l.settings.Threads)
@@ -187,8 +189,6 @@ func (c *hessian) makeScratch() {
 		w.columns, w.rows, w.sum = make([]float64, n*rowsOfPart), make([]float64, n*c.size), make([]float64, rowsOfPart*c.size)
 	}
 }
-
-func (c *hessian) forget() { c.roots, c.rests, c.workers, c.stars, c.edges = nil, nil, nil, nil, nil }
 
 // errElsewhere stands for the error of another process.
 var errElsewhere = errors.New("learn: another process cannot measure its part of the Hessian")
@@ -508,7 +508,7 @@ func hessianMemory(m *Memory, l *learner) {
 	for _, span := range layout.Edge {
 		edgeDim = max(edgeDim, span.Features)
 	}
-	told := 2 * (sampled*(states+float64(nodeDim)) + (drawn+around)*(table+float64(edgeDim))) // of blocks, and of all
+	told := sampled*(states+float64(nodeDim)) + around*(table+float64(edgeDim))
 	if ground.SharesTables(l.units[0].in) {
 		table = 0
 	}

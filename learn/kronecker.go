@@ -101,9 +101,8 @@ func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	simd.AddScaled(r, shares, total*a/rest)
 }
 
-// eigenCopies is how many matrices setSecond and diagonalise keep: the moments, and their
-// eigenvectors in columns and in rows.
-const eigenCopies = 3
+// eigenCopies is how many matrices newKronecker keeps: the eigenvectors.
+const eigenCopies = 1
 
 // kroneckerBytes returns what newKronecker and diagonalise take.
 func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float64 {
