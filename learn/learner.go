@@ -70,7 +70,6 @@ type learner struct {
 	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
-	hessian  *hessian  // nil: none is measured
 	partial  bool      // features of blocks of other processes are not here
 
 	executor   executor
@@ -211,7 +210,7 @@ func (l *learner) addLabels() {
 	l.magnitude = a.magnitude(l.data)
 	l.reference = l.data
 	if !l.ownReference() {
-		l.reference = a.ofUnits(l.units, l.data)
+		l.reference = a.ofUnits(l.units)
 	}
 }
 
@@ -334,9 +333,15 @@ func (l *learner) stepProblem() StepProblem {
 		p.damps = r.damps
 	default:
 		if h := newHessian(l); h != nil {
-			l.hessian = h
 			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = h.measure
+			p.Hessian = func(dst []float64) error {
+				if p.statistics.squares == nil {
+					if _, err := newFisher(&p); err != nil {
+						return err
+					}
+				}
+				return h.measure(dst, p.statistics.squares)
+			}
 		}
 	}
 	if l.model.Layout.Symmetric() {

@@ -189,10 +189,10 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		}
 	}
 	for a := range layout.Node {
-		rows := marginalRows(layout, &l.model.Schema, a)
-		square(rows.node + rows.ends)
+		rows, _, _ := marginalRows(layout, &l.model.Schema, a)
+		square(rows)
 	}
-	m.Add("second moments of features", doubleBytes*moments, "a matrix for each type, and its eigenvectors in rows and in columns")
+	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")
 	if r := l.response; r != nil {
 		largest := 0.0
 		for i := range r.units {
@@ -208,7 +208,10 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 
 // hessianMemory adds what newDense and newHessian take. Surely it is measured in a long descent by F alone.
 func (l *learner) hessianMemory(m *Memory) {
-	layout, n, nodes := &l.model.Layout, float64(l.model.Layout.Size), (&statistics{data: l.problem.Data}).nodes()
+	layout, n, nodes := &l.model.Layout, float64(l.model.Layout.Size), 0
+	for _, in := range l.problem.Data {
+		nodes += in.Graph.NumNodes()
+	}
 	small := l.response != nil
 	solves := n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
 	if !small && (layout.UntiedSize > 0 || n > maxDense || float64(nodes) < nodesForWeight*n || !solves) {
@@ -218,7 +221,7 @@ func (l *learner) hessianMemory(m *Memory) {
 	if !small {
 		const around = 2 * 5 // beliefs and potentials of edges for each of a sample, also of its nodes
 		joint, threads := float64(largestTable(layout.Edge)), float64(l.settings.Threads)
-		numbers += (1+2*threads)*max(rootsTogether, float64(largestTable(layout.Node)))*n + around*(leastSampled*joint+nodesPerWeight*n)
+		numbers += (1+2*threads)*recordsTogether*float64(largestTable(layout.Node))*n + around*(leastSampled*joint+rootsPerWeight*n)
 		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers, "3 × %.0f² weights × 8 bytes, and scratch to measure it", n)

@@ -90,8 +90,7 @@ func (l *learner) local() bool {
 		return false
 	}
 	for a, span := range layout.Node {
-		rows := marginalRows(layout, &l.model.Schema, a)
-		if n := rows.node + rows.ends; n*n > mostPartNumbers || span.Features <= maxRotated && span.Features*span.Features > mostPartNumbers {
+		if n, _, _ := marginalRows(layout, &l.model.Schema, a); n*n > mostPartNumbers || span.Features <= maxRotated && span.Features*span.Features > mostPartNumbers {
 			return false
 		}
 	}

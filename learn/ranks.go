@@ -94,9 +94,6 @@ func (r *ranks) forget() {
 		p.Keep(func(i int) bool { return blocks[i] }, l.space == nil)
 	}
 	if !slices.ContainsFunc(l.bundles, func(b *bundle) bool { return !b.alone() }) {
-		if l.hessian != nil {
-			l.hessian.leverage = newLeverage(l) // it is of all features
-		}
 		for _, b := range l.bundles {
 			r.forgetFeatures(b.units[0], b.part)
 		}
