@@ -208,20 +208,28 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 
 // hessianMemory adds what newDense and newHessian take. Surely it is measured in a long descent by F alone.
 func (l *learner) hessianMemory(m *Memory) {
-	layout, n, nodes := &l.model.Layout, float64(l.model.Layout.Size), 0
+	layout, n, nodes, edges := &l.model.Layout, float64(l.model.Layout.Size), 0.0, 0.0
 	for _, in := range l.problem.Data {
-		nodes += in.Graph.NumNodes()
+		nodes, edges = nodes+float64(in.Graph.NumNodes()), edges+float64(in.Graph.NumEdges())
 	}
 	small := l.response != nil
 	solves := n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
-	if !small && (layout.UntiedSize > 0 || n > maxDense || float64(nodes) < nodesForWeight*n || !solves) {
+	if !small && (layout.UntiedSize > 0 || n > maxDense || nodes < nodesForWeight*n || !solves) {
 		return
 	}
 	numbers, perhaps := 3*n*n, false
 	if !small {
-		const around = 2 * 5 // beliefs and potentials of edges for each of a sample, also of its nodes
-		joint, threads := float64(largestTable(layout.Edge)), float64(l.settings.Threads)
-		numbers += (1+2*threads)*recordsTogether*float64(largestTable(layout.Node))*n + around*(leastSampled*joint+rootsPerWeight*n)
+		c, sampled, nodeDim, edgeDim := hessian{size: layout.Size}, 0.0, 0, 0
+		for _, span := range layout.Node {
+			sampled, nodeDim = sampled+c.sampleSize(span), max(nodeDim, span.Features)
+		}
+		for _, span := range layout.Edge {
+			edgeDim = max(edgeDim, span.Features)
+		}
+		states, joint := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge))
+		around := 2 * edges / max(1, nodes) // edges of a node, each with potential, belief and features
+		numbers += (1+2*float64(l.settings.Threads))*recordsTogether*states*n
+		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
 		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}
 	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers, "3 × %.0f² weights × 8 bytes, and scratch to measure it", n)
