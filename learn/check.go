@@ -186,7 +186,7 @@ func (l *learner) startFinalCheck() error {
 
 // settle brings messages to where they settle, where they are solved for.
 func (l *learner) settle() {
-	if l.response != nil && !l.response.damps {
+	if l.response != nil {
 		l.response.tangents(nil, 0)
 	}
 }
