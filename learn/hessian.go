@@ -475,3 +475,4 @@ func (c *hessian) addRests(dst []float64, lo, hi int) {
 		}
 	}
 }
+
