@@ -475,4 +475,3 @@ func (c *hessian) addRests(dst []float64, lo, hi int) {
 		}
 	}
 }
-

@@ -24,18 +24,12 @@ type kronecker struct {
 	vectors          []float64 // [features*features] in columns; nil: A is diagonal
 	floor            float64   // l2, or a little more
 	rotated, shares  []float64 // scratch [features][states], [states]
-	// rows solves (a C + l2) x = r for a row of the eigenbasis; begin comes first. It is that of kronecker, where
-	// C is diag π − ππᵀ, or of interaction.
-	rows interface {
-		begin(mean []float64)
-		solveRow(r []float64, a float64, mean []float64)
-	}
 }
 
 // newKronecker makes it of A, or of the diagonal of A.
 func newKronecker(features, states int, second []float64, l2 float64) (*kronecker, error) {
 	k := &kronecker{features: features, states: states, squares: second, values: second}
-	k.rotated, k.shares, k.rows = make([]float64, features*states), make([]float64, states), k
+	k.rotated, k.shares = make([]float64, features*states), make([]float64, states)
 	if len(second) > features {
 		k.squares = make([]float64, features)
 		for j := range k.squares {
@@ -61,7 +55,6 @@ func newKronecker(features, states int, second []float64, l2 float64) (*kronecke
 
 // solve computes this type's part of P⁻¹g for every copy of its weights; dst may be g.
 func (k *kronecker) solve(dst, g, mean []float64) {
-	k.rows.begin(mean)
 	x, d := k.rotated, k.features
 	for at := 0; at < len(g); at += len(x) {
 		copy(x, g[at:])
@@ -70,7 +63,7 @@ func (k *kronecker) solve(dst, g, mean []float64) {
 			simd.ScatterMatrix(x, k.vectors, g[at:], d, d, k.states)
 		}
 		for j, a := range k.values {
-			k.rows.solveRow(x[j*k.states:][:k.states], max(0, a), mean)
+			k.solveRow(x[j*k.states:][:k.states], max(0, a), mean)
 		}
 		if k.vectors == nil {
 			copy(dst[at:], x)
@@ -80,9 +73,7 @@ func (k *kronecker) solve(dst, g, mean []float64) {
 	}
 }
 
-func (k *kronecker) begin([]float64) {}
-
-// solveRow goes by the Sherman–Morrison formula.
+// solveRow solves (a C + l2) x = r for a row of the eigenbasis, C being diag π − ππᵀ, by the Sherman–Morrison formula.
 func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	total, rest := 0.0, 0.0
 	shares := k.shares[:len(mean)]

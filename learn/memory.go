@@ -182,15 +182,10 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
 		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
 	moments := 0.0
-	square := func(n int) { moments += eigenCopies * float64(n) * float64(n) }
 	for _, span := range allSpans(layout) {
-		if !span.Untied && span.Features <= maxRotated {
-			square(span.Features)
+		if d := float64(span.Features); !span.Untied && d <= maxRotated {
+			moments += eigenCopies * d * d
 		}
-	}
-	for a := range layout.Node {
-		rows, _, _ := marginalRows(layout, &l.model.Schema, a)
-		square(rows)
 	}
 	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")
 	if r := l.response; r != nil {
@@ -228,7 +223,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		}
 		states, joint := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge))
 		around := 2 * edges / max(1, nodes) // edges of a node, each with potential, belief and features
-		numbers += (1+2*float64(l.settings.Threads))*recordsTogether*states*n
+		numbers += (1 + 2*float64(l.settings.Threads)) * recordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
 		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}

@@ -89,12 +89,7 @@ func (l *learner) local() bool {
 	if l.network() == nil || l.response != nil || layout.UntiedSize > 0 || l.settings.unlabelled != nil || l.recovering != nil && !l.convex() || layout.Size > mostPartNumbers {
 		return false
 	}
-	for a, span := range layout.Node {
-		if n, _, _ := marginalRows(layout, &l.model.Schema, a); n*n > mostPartNumbers || span.Features <= maxRotated && span.Features*span.Features > mostPartNumbers {
-			return false
-		}
-	}
-	for _, span := range layout.Edge {
+	for _, span := range allSpans(layout) {
 		if span.Features <= maxRotated && span.Features*span.Features > mostPartNumbers {
 			return false
 		}

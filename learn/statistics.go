@@ -27,10 +27,17 @@ type statistics struct {
 // many features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
 func (s *statistics) ofType(kind int) []float64 {
 	span := allSpans(s.layout)[kind]
-	if !span.Untied && span.Features <= maxRotated {
-		return s.moments(kind, span.Features, func(in *crf.Instance) func([]float64, int32, int) {
-			read := featuresOf(in, kind).Reader()
-			return func(dst []float64, _ int32, row int) { read(dst, row) }
+	if d := span.Features; !span.Untied && d <= maxRotated {
+		return s.sumOver(s.data, d*d, func(sum []float64, _, i int, r ground.Range) {
+			f, read := make([]float64, d), featuresOf(s.data[i], kind).Reader()
+			s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
+				read(f, row)
+				for j, x := range f {
+					if x != 0 {
+						simd.AddScaled(sum[j*d:][:d], f, weight*x)
+					}
+				}
+			})
 		})
 	}
 	sum := s.sumOver(s.data, span.Features, func(sum []float64, _, i int, r ground.Range) {
@@ -45,21 +52,6 @@ func (s *statistics) ofType(kind int) []float64 {
 		sum[j] /= float64(max(1, span.Len/span.Copy()))
 	}
 	return sum
-}
-
-// moments returns Σ f fᵀ/ρ over the nodes or edges of a type, of d numbers f that read finds of them.
-func (s *statistics) moments(kind, d int, reader func(in *crf.Instance) func(f []float64, element int32, row int)) []float64 {
-	return s.sumOver(s.data, d*d, func(sum []float64, _, i int, r ground.Range) {
-		f, read := make([]float64, d), reader(s.data[i])
-		s.each(kind, s.data[i], r, func(element int32, row int, weight float64) {
-			read(f, element, row)
-			for j, x := range f {
-				if x != 0 {
-					simd.AddScaled(sum[j*d:][:d], f, weight*x)
-				}
-			}
-		})
-	})
 }
 
 // featuresOf are those of a type, and readers read all, nodes' before edges'; for one goroutine.
