@@ -78,8 +78,6 @@ type progress struct {
 	Momentum       int     // whole passes since messages went back, or F rose at the same weights
 	Copied         bool    // messages were: see momentum.go
 	Before         float64 // Upper at the begin of the last of them
-	Changed        float64 // largest change of a message in the first sweeps of visits since then
-	ChangedBefore  float64 // and in the pass before
 	Missing        string  // what the last claim of convergence lacked
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -303,7 +301,7 @@ const remainderShare, mostRemainder = 0.01, 0.01
 // pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
 // those with forbidden states, to which what is left would be spread, too.
 func (l *learner) remainder() float64 {
-	if !l.gathers() || l.model.Layout.Masked {
+	if !l.copies() || !l.ascends && !l.certified || l.model.Layout.Masked {
 		return 0
 	}
 	p := &l.progress
@@ -322,7 +320,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.exact {
 		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
 	}
-	if l.gathers() && l.ascends {
+	if l.gathers() {
 		damping = overRelaxed
 	}
 	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil}

@@ -13,9 +13,8 @@ import (
 // Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
 // sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
 // F is convex in weights and messages together, so momentum goes on where weights move; where messages
-// go back, or F rises at the same weights, it begins anew. Where some c_s is negative F hardly feels messages that
-// circle, but they change by more from pass to pass, and momentum begins anew then, too. Small problems move messages
-// together with weights (response) instead.
+// go back, or F rises at the same weights, it begins anew. Where some c_s is negative there is none: messages circle
+// in directions that F hardly feels. Small problems move messages together with weights (response) instead.
 
 // passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/2026-11-core.md).
 // Visits of Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
@@ -26,7 +25,7 @@ const passMomentum, overRelaxed = 0.7, -0.3
 func (l *learner) copies() bool { return !l.exact && l.response == nil }
 
 // gathers reports whether whole passes gather momentum.
-func (l *learner) gathers() bool { return l.copies() && (l.ascends || l.certified) }
+func (l *learner) gathers() bool { return l.copies() && l.ascends }
 
 // beginWholePass moves messages and beliefs on from where the pass before began.
 func (l *learner) beginWholePass() {
@@ -35,11 +34,10 @@ func (l *learner) beginWholePass() {
 		return
 	}
 	still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0
-	rose := still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before))
-	if rose || !l.ascends && p.Changed > p.ChangedBefore {
+	if still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
 		p.Momentum = 0
 	}
-	p.Before, p.ChangedBefore, p.Changed = p.Upper, p.Changed, 0
+	p.Before = p.Upper
 	l.makeCopies()
 	beta := min(passMomentum, bp.Momentum(p.Momentum+1))
 	p.Momentum++

@@ -212,7 +212,6 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 	}
 	l.progress.Passes += float64(report.work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
-	l.progress.Changed = max(l.progress.Changed, report.first)
 	return report, nil
 }
 
