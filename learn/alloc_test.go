@@ -69,8 +69,9 @@ func (l *learner) growWorkers() {
 				panic(err)
 			}
 		}
+		v.jobs = l.executor.jobs(&v, len(t.blocks)*len(b.units))
 		for worker := range l.workers {
-			for job := range len(t.blocks) * len(b.units) {
+			for job := range v.jobs {
 				l.visitUnit(&v, worker, job)
 			}
 		}

@@ -184,8 +184,9 @@ type visit struct {
 	until context.Context
 	// resum: add up what sparse pairs of each block have kept, and do no more.
 	resum bool
-	first int                 // of the jobs at work
-	jobs  []int32             // of these, from first on, those that are done here; nil: all
+	jobs  []int32             // those that are done here
+	first int                 // of the jobs at work, and ...
+	from  int                 // ... the place in jobs of the first of them that is done here
 	task  func(worker, i int) // in the place of a visit
 }
 
@@ -224,6 +225,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 			return report, err
 		}
 	}
+	v.jobs = l.executor.jobs(&v, jobs)
+	contributes := v.contribute
 	for lo := 0; lo < jobs && !report.ended; lo += atATime(jobs) {
 		v.first = lo
 		results, t := l.executor.visit(v, min(atATime(jobs), jobs-lo))
@@ -241,6 +244,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 			l.takeResult(&report, &v, lo+i, &results[i])
 		}
 	}
+	v.contribute = contributes
+	l.executor.endVisit(&v)
 	l.progress.Passes += float64(work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
 	return report, nil
@@ -319,13 +324,11 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 	}
 	w := l.workers[workerIndex]
 	if l.space != nil {
-		l.fetchAhead(w, v, i)
+		l.fetchAhead(w, v, v.from+i)
 	}
-	if v.jobs != nil {
-		i = int(v.jobs[i])
-	}
-	s := &l.results[i]
-	blockIndex, u := v.job(v.first + i)
+	job := int(v.jobs[v.from+i])
+	s := &l.results[job-v.first]
+	blockIndex, u := v.job(job)
 	block := &u.part.Blocks[blockIndex]
 	s.outcome, s.split, s.infeasible, s.err = bp.Outcome{}, 0, false, nil
 	if block.Elements() == 0 {
@@ -340,7 +343,7 @@ func (l *learner) visitUnit(v *visit, workerIndex, i int) {
 		return
 	}
 	if l.atOnce != nil { // it was swept
-		w.space, s.outcome = &l.atOnce.spaces[v.first+i], l.atOnce.results[v.first+i].outcome
+		w.space, s.outcome = &l.atOnce.spaces[job], l.atOnce.results[job].outcome
 	} else {
 		if s.err = w.space.Ground(l.model, u.in, u.net, block); s.err != nil {
 			return

@@ -73,12 +73,11 @@ type learner struct {
 
 	response *response // nil: not for this problem
 	hessian  *hessian  // nil: none is measured
-	partial  bool      // features of blocks of other processes are not here
+	partial  bool      // features of parts of other processes are not here
 
-	executor   executor
-	generation int // of the files of the last state's parts: see stateparts.go
-	pool       *parallel.Pool[visit]
-	workers    []*worker
+	executor *ranks
+	pool     *parallel.Pool[visit]
+	workers  []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []unitResult
@@ -152,9 +151,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
-	l.executor = threads{l}
-	if l.settings.size() > 1 && l.dealt() {
-		l.executor = newRanks(l, l.settings.Group)
+	l.executor = newRanks(l, &alone{})
+	if s.Group != nil && l.dealt() {
+		l.executor = newRanks(l, s.Group)
 	}
 	defer func() {
 		if err != nil {
@@ -164,6 +163,9 @@ func (l *learner) allocate() (err error) {
 	if err := l.hold(); err != nil {
 		return err
 	}
+	if err := l.sameEverywhere(); err != nil {
+		return err
+	}
 	if err := l.makeSpace(); err != nil {
 		return err
 	}
@@ -171,14 +173,11 @@ func (l *learner) allocate() (err error) {
 	l.makeRoom()
 	l.splitOf = make([]float64, l.splitRoom())
 	// Large pages of a file would all be read now, and so would those that other processes work on.
-	if _, whole := l.executor.(threads); whole && l.space == nil {
+	if l.executor.size == 1 && l.space == nil {
 		l.useLargePages()
 	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	if err := l.sameEverywhere(); err != nil {
-		return err
-	}
 	if s.PhaseTimes != nil {
 		l.times = &bp.PhaseTimes{}
 	}

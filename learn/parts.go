@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parted"
 )
@@ -28,7 +27,6 @@ type parts struct {
 	used    int         // sums
 	own     [][]float64 // those of this process, in the order of touched
 	total   []float64   // [stride]
-	tree    distributed.Tree
 }
 
 // alone reports whether a bundle has one unit: each process then keeps the contributions of its own blocks.
@@ -163,7 +161,11 @@ func (l *learner) addParts(v *visit) {
 			p.own = append(p.own, p.sumOf(part))
 		}
 	}
-	l.executor.sum(v.bundle, p)
+	if v.bundle.alone() {
+		l.executor.sumParts(p)
+	} else {
+		copy(p.total, p.own[0])
+	}
 	l.addChange(p.total)
 	clear(p.at)
 	p.used = 0
