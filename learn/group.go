@@ -121,14 +121,16 @@ func (l *learner) sameEverywhere() error {
 		return nil
 	}
 	if g.Size() > mostParts {
-		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each", g.Size(), mostParts)
+		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each",
+			g.Size(), mostParts)
 	}
 	start := runstate.Digest(0)
 	start.AddFloats(l.model.Weights)
 	for _, t := range append(slices.Clone(l.identify()),
 		trait{"initial weights", start.String()},
 		trait{"options or version", l.everyOption()},
-		trait{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, as by GODEBUG=cpu.avx512f=off", simd.Name()},
+		trait{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, " +
+			"as by GODEBUG=cpu.avx512f=off", simd.Name()},
 	) {
 		all := g.Bytes([]byte(t.is))
 		for r, has := range all {
@@ -152,5 +154,6 @@ func (l *learner) everyOption() string {
 		metric = *s.EarlyStop
 	}
 	return fmt.Sprint(stateFormat, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
-		s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric, s.Checkpoint != nil, resume)
+		s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
+		s.Checkpoint != nil, resume)
 }

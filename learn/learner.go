@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -343,7 +344,8 @@ func (l *learner) roomMemory(m *Memory) {
 	l.problem.joinedMemory(m)
 	l.columnsMemory(m)
 	l.resultsMemory(m)
-	m.Add("sums of a visit", doubleBytes*float64(l.parts.most+1)*float64(l.stride), "%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
+	m.Add("sums of a visit", doubleBytes*(float64(l.parts.most+1)*float64(l.stride)+distributed.Scratch),
+		"%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
 	m.Add("splits of counting numbers", doubleBytes*float64(l.splitRoom()), "a number for each block of each inference × 8 bytes")
 	if l.settings.Spill != "" {
 		m.Add("pieces to be read", float64(l.settings.Threads)*float64(spill.PagesBytes), "where they are in files, for %d threads", l.settings.Threads)

@@ -57,10 +57,10 @@ func (l *learner) hold() error {
 // matrix of second moments is one of all the network.
 func (l *learner) local() bool {
 	layout := &l.model.Layout
-	if b := l.network(); b == nil || !b.alone() || l.response != nil || layout.UntiedSize > 0 || layout.Size > mostPartNumbers {
+	if b := l.network(); b == nil || !b.alone() || layout.UntiedSize > 0 || layout.Size > mostPartNumbers {
 		return false
 	}
-	if l.settings.unlabelled != nil || l.recovering != nil && !l.convex() {
+	if l.response != nil || l.settings.unlabelled != nil || l.recovering != nil && !l.convex() {
 		return false
 	}
 	moments := func(features int) int { return oneIf(features <= maxRotated) * features * features }

@@ -333,8 +333,9 @@ func (r *ranks) eachSeen(v *visit, job, when int, do func(owner, peer int, x []f
 		}
 		edges := block.Edges
 		if owner != r.me { // these lists may be dropped: an own block has the same edges in the same order
-			block, other := &u.part.Blocks[g.Other], int32(x)
-			at, _ := slices.BinarySearchFunc(block.Groups[1:], other, func(g partition.Group, x int32) int { return cmp.Compare(g.Other, x) })
+			block := &u.part.Blocks[g.Other]
+			byOther := func(g partition.Group, x int) int { return cmp.Compare(int(g.Other), x) }
+			at, _ := slices.BinarySearchFunc(block.Groups[1:], x, byOther)
 			g.Lo, g.Hi, edges = block.Groups[1+at].Lo, block.Groups[1+at].Hi, block.Edges
 		}
 		r.eachSeenAt(v, u, x, edges[g.Lo:g.Hi], when, func(x []float64) { do(owner, peer, x) })
@@ -499,30 +500,18 @@ func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
 	}
 }
 
-// gathered is how many numbers of messages and beliefs go to other processes at a time.
-const gathered = 1 << 20
-
 // gather makes messages and beliefs of all blocks those of the last visits, here.
 func (r *ranks) gather() {
-	if !r.stale {
-		return
+	for part := int32(0); r.stale && part < mostParts; part++ {
+		r.tell(func(do func(owner int, x []float64)) {
+			r.l.eachOfPart(part, false, func(x []float64) { do(r.owner(part), x) })
+		})
 	}
 	r.stale = false
-	for _, b := range r.l.bundles {
-		for lo := 0; lo < len(b.part); {
-			hi := lo
-			for n := 0; hi < len(b.part) && n < gathered; hi++ {
-				r.l.eachOwned(b, hi, false, func(x []float64) { n += len(x) })
-			}
-			r.tell(func(do func(owner int, x []float64)) {
-				for at := lo; at < hi; at++ {
-					r.l.eachOwned(b, at, false, func(x []float64) { do(r.owner(b.part[at]), x) })
-				}
-			})
-			lo = hi
-		}
-	}
 }
+
+// gathered is how many numbers of messages and beliefs go to other processes at a time.
+const gathered = 1 << 20
 
 // ranksMemory lists what passes through: sums of parts, results that all are told, and about as many
 // numbers as are gathered at a time, which is more than visits exchange.

@@ -76,29 +76,29 @@ func (l *learner) arrays() (all []runstate.Array) {
 // part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
 // others what they see of these.
 
-// eachOfPart calls do for all that a state has of the blocks of a part of this process.
-func (l *learner) eachOfPart(part int32, do func([]float64)) {
+// eachOfPart calls do for what eachOwned does, of the blocks of a part.
+func (l *learner) eachOfPart(part int32, all bool, do func([]float64)) {
 	for _, b := range l.bundles {
 		for at, of := range b.part {
 			if of == part {
-				l.eachOwned(b, at, true, do)
+				l.eachOwned(b, at, all, do)
 			}
 		}
 	}
 }
 
-// ownLengths returns how many numbers these are, for all parts of this process.
+// ownLengths returns how many numbers a state has of the parts of this process.
 func (r *ranks) ownLengths() (lengths []float64) {
 	for part, to := r.parts(); part < to; part++ {
 		n := 0
-		r.l.eachOfPart(int32(part), func(x []float64) { n += len(x) })
+		r.l.eachOfPart(int32(part), true, func(x []float64) { n += len(x) })
 		lengths = append(lengths, float64(n))
 	}
 	return lengths
 }
 
 // partArrays are the arrays of parts from first on, of these lengths, which pieces goes through.
-func partArrays(first int, lengths []float64, pieces func(part int32, yield func([]float64) bool)) (arrays []runstate.Array) {
+func partArrays(first int, lengths []float64, pieces func(int32, func([]float64) bool)) (arrays []runstate.Array) {
 	for i, n := range lengths {
 		if part := int32(first + i); n > 0 {
 			all := func(yield func([]float64) bool) { pieces(part, yield) }
@@ -111,54 +111,33 @@ func partArrays(first int, lengths []float64, pieces func(part int32, yield func
 // own goes through a part of this process, where its numbers are used.
 func (r *ranks) own(part int32, yield func([]float64) bool) {
 	more := true
-	r.l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
+	r.l.eachOfPart(part, true, func(x []float64) { more = more && yield(x) })
 }
 
-// ask has all processes bring a part to process 0.
+// ask goes through a part of any process, in process 0.
 func (r *ranks) ask(part int32, yield func([]float64) bool) {
-	r.group.Agree([]float64{float64(part)})
-	r.bring(part, yield)
-}
-
-// broughtTogether is how many numbers of a part are brought and written at a time.
-const broughtTogether = 1 << 13
-
-// bring has process 0 do something with the numbers of a part, until that has enough. The owner of the part goes
-// through it; all processes know how many numbers it has, and so how many steps that takes.
-func (r *ranks) bring(part int32, yield func([]float64) bool) {
-	owner, more := r.owner(part), r.me == 0
-	r.buffer = numeric.Resize(r.buffer, broughtTogether)
-	step := func(n int) {
-		if owner > 0 {
-			send, receive := make([][]float64, r.size), make([][]float64, r.size)
-			if r.me == owner {
-				send[0] = r.buffer[:n]
-			} else if r.me == 0 {
-				receive[owner] = r.buffer[:n]
-			}
-			r.group.Exchange(send, receive)
-		}
-		more = more && yield(r.buffer[:n])
-	}
-	if r.me != owner {
-		for left := int(r.lengths[part]); left > 0; left -= broughtTogether {
-			step(min(left, broughtTogether))
-		}
+	if r.owns(part) {
+		r.own(part, yield)
 		return
 	}
-	n := 0
-	r.l.eachOfPart(part, func(x []float64) {
-		for len(x) > 0 {
-			k := copy(r.buffer[n:], x)
-			if n, x = n+k, x[k:]; n == broughtTogether {
-				step(n)
-				n = 0
-			}
-		}
-	})
-	if n > 0 {
-		step(n)
+	r.group.Agree([]float64{float64(part)})
+	yield(r.bring(part))
+}
+
+// bring brings the numbers of a part of another process to process 0.
+func (r *ranks) bring(part int32) []float64 {
+	owner, send, receive := r.owner(part), make([][]float64, r.size), make([][]float64, r.size)
+	r.buffer = numeric.Resize(r.buffer, int(r.lengths[part]))
+	switch r.me {
+	case owner:
+		at := 0
+		r.l.eachOfPart(part, true, func(x []float64) { at += copy(r.buffer[at:], x) })
+		send[0] = r.buffer
+	case 0:
+		receive[owner] = r.buffer
 	}
+	r.group.Exchange(send, receive)
+	return r.buffer
 }
 
 // noPart is what process 0 asks for when a state is saved.
@@ -177,7 +156,7 @@ func (r *ranks) save(write func(*State) error) (err error) {
 	case r.me > 0:
 		r.lengths = r.share(nil, r.ownLengths())
 		for r.group.Agree(asked); asked[0] != noPart; r.group.Agree(asked) {
-			r.bring(int32(asked[0]), nil)
+			r.bring(int32(asked[0]))
 		}
 	}
 	return r.l.settings.common(err)
@@ -227,7 +206,8 @@ func (s *State) parse() (*saved, error) {
 	var in saved
 	// The format first: fields of another one are unknown.
 	if err := json.Unmarshal(s.progress, &struct{ Format *int }{&in.Format}); err == nil && in.Format != stateFormat {
-		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which --init gives the model of this one, or resume with the version that wrote it", in.Format, stateFormat)
+		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which --init gives the model of "+
+			"this one, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(s.progress))
 	decoder.DisallowUnknownFields()
@@ -239,6 +219,9 @@ func (s *State) parse() (*saved, error) {
 
 // fill puts into each array what the state has under its name.
 func (s *State) fill(arrays []runstate.Array) error {
+	if s.open == nil {
+		return runstate.Errorf("it is none that ReadState has read")
+	}
 	f, err := s.open()
 	if err != nil {
 		return err
@@ -255,10 +238,12 @@ func (l *learner) possible(p *progress) error {
 	c := &p.Check
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
-		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
+		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
+			p.Iterations, p.LastCheck, p.FailedChecks)
 	case c.Next < 0 || c.Next >= len(l.checkSchedule) || c.WorstAt < 0 || c.WorstAt >= len(l.checkSchedule):
 		return runstate.Errorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
-	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal && (c.Purpose != checkCurvature || l.lanczos == nil):
+	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
+		(c.Purpose != checkCurvature || l.lanczos == nil):
 		return runstate.Errorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
 	return nil
@@ -272,8 +257,9 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
-	l.progress.Halvings = 0
-	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
+	p := &l.progress
+	p.Halvings = 0
+	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}
@@ -298,9 +284,9 @@ type trait struct{ name, is string }
 func (c *course) traits(of []trait) []trait {
 	s := c.settings
 	all := append([]trait{
-		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()}, {"blocks together", fmt.Sprint(s.Together)},
-		{"pairs", fmt.Sprint(s.Pairs)}, {"l2", fmt.Sprint(c.problem.L2)}, {"inner sweeps", fmt.Sprint(s.InnerSweeps)},
-		{"inner tolerance", fmt.Sprint(s.InnerTolerance)},
+		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
+		{"blocks together", fmt.Sprint(s.Together)}, {"pairs", fmt.Sprint(s.Pairs)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
 	}, of...)
 	if s.EarlyStop != nil {
 		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
@@ -315,7 +301,8 @@ func (c *course) traits(of []trait) []trait {
 func (c *course) sameRun(in *saved, of []trait) error {
 	for _, t := range c.traits(of) {
 		if was, ok := in.Run[t.name]; ok && was != t.is {
-			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run", t.name, was, t.is)
+			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
+				t.name, was, t.is)
 		}
 	}
 	return nil

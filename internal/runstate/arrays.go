@@ -46,7 +46,8 @@ func Read(f *safetensors.File, arrays []Array) error {
 	for i, a := range arrays {
 		t, ok := f.Find(a.Name)
 		if has := t.Shape; !ok || t.DType != safetensors.F64 || len(has) != 1 || has[0] != a.Len() {
-			return Errorf("array %q has the shape %v, want [%d] of %s: it belongs to other data or another model", a.Name, has, a.Len(), safetensors.F64)
+			return Errorf("array %q has the shape %v, want [%d] of %s: it belongs to other data or another model",
+				a.Name, has, a.Len(), safetensors.F64)
 		}
 		tensors[i] = t
 	}
