@@ -69,7 +69,8 @@ type Options struct {
 	// Cut says how networks are cut into blocks; the zero value leaves it to the data.
 	Cut learn.Cut
 	// RelativeTolerance ends the run where the norm of the gradient is at most this
-	// share of the first; 0 means 1e-5.
+	// share of the first; 0 means 1e-5 or, but with Physics, where the optimum is proved
+	// to be within 0.001 of what was gained, whichever comes first.
 	RelativeTolerance float64
 	// MaxPasses and MaxTime bound the run; 0: 10,000 passes over the data, and no time.
 	MaxPasses float64

@@ -116,7 +116,7 @@ func TestFolder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	folder := filepath.Join(t.TempDir(), "run")
 	o := blockbp.Options{Validation: validation, Folder: folder, Watch: func(e learn.Event) {
-		if e.Iteration != 5 {
+		if e.Iteration != 3 {
 			return
 		}
 		for _, resume := range []bool{false, true} { // the folder is this training's alone

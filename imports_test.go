@@ -30,13 +30,13 @@ var mayImport = map[string][]string{
 	"crf":      {"graph", "internal/safetensors", "internal/sets", "internal/strictjson"},
 
 	// Inference stands beside learning: neither knows the other.
-	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/spanning", "internal/ground", "internal/zeros"},
+	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
 	"learn": {"internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/covariance", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
 	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets", "internal/stretch", "internal/strictjson", "internal/superpixel"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
-	"internal/exact":       {"mrf", "graph", "internal/numeric"},
+	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
 	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
 	"internal/lbfgs":       {"internal/simd"},

@@ -22,7 +22,7 @@ type Numbers struct {
 	// constructor knows, or what Prove has found.
 	Facts Facts
 	// Forests are, for tree-reweighted numbers whose sample was kept, the edges of
-	// each spanning forest that the appearances average: what TreeBound needs.
+	// each spanning forest that the appearances average.
 	Forests [][]int32
 	// ForestWeights [forests] are their weights in the average, which sum to 1.
 	ForestWeights []float64
@@ -44,11 +44,6 @@ type Numbers struct {
 	// more than 256 of them.
 	EdgeClass []uint8
 	Classes   int
-}
-
-// Bytes returns the memory that the numbers take, without Forests.
-func (c *Numbers) Bytes() int {
-	return 8*(len(c.Node)+len(c.Edge)+len(c.Rho)+len(c.Split)) + len(c.EdgeClass)
 }
 
 // Facts are the provable properties of a choice of counting numbers.

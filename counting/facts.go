@@ -183,8 +183,8 @@ const leastForests = 16
 // SampledTreeReweighted returns tree-reweighted counting numbers whose edge
 // appearances are the average of random spanning forests that prefer edges
 // chosen less often so far, drawn until every edge is covered. keep says whether
-// the numbers keep the forests, about 4 bytes per node and forest: a bound by them
-// holds at any messages, of an inference that has not converged too.
+// the numbers keep the forests, about 4 bytes per node and forest, with which
+// infer.Options.AppearanceSteps begins.
 func SampledTreeReweighted(g *graph.Graph, seed uint64, keep bool) (*Numbers, error) {
 	return sampledTreeReweighted(context.Background(), g, seed, keep)
 }

@@ -15,6 +15,30 @@ import (
 // the first and the second end differ, the order in which data name them tells nothing, and
 // a model must not learn from it.
 
+// chain counts the edges of a network, and those that lead from a row to the next.
+func (l *loader) chain(u, v, place []int32) {
+	row := slices.Clone(place) // of each node
+	for r, node := range place {
+		row[node] = int32(r)
+	}
+	for e := range u {
+		l.edges++
+		if nodeOf(row, v[e]) == nodeOf(row, u[e])+1 {
+			l.steps++
+		}
+	}
+}
+
+// perPair is how many edges a pair of states needs for the order of chains to be learned unasked: with
+// fewer, weights that could have been one cost more than they tell.
+const perPair = 4
+
+// leadsOn reports whether every edge leads from a row to the next, so that chains say what comes after
+// what, of enough edges to learn it from.
+func (l *loader) leadsOn(states int) bool {
+	return l.steps == l.edges && l.edges >= perPair*states*states && !l.tied && !l.set.Recipe.Untied
+}
+
 // direct decides, for training data, which edge types are symmetric.
 func (l *loader) direct(s *crf.Schema) {
 	m := &l.manifest
@@ -22,16 +46,22 @@ func (l *loader) direct(s *crf.Schema) {
 		return // its edge types are made as they are
 	}
 	for b := range s.EdgeTypes {
-		directed := m.Directed || l.directed
+		t := &s.EdgeTypes[b]
+		said := m.directed() || l.directed || l.o.Directed
+		directed := said || t.U == t.V && m.Directed == nil && l.leadsOn(s.NodeStates(t.U))
 		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {
 			if l.set.Recipe.Untied {
 				l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d].directed", b), "say \"directed\" of all, or use the option Directed", "untied weights have types of their own")
 				return
 			}
-			directed = *m.EdgeTypes[b].Directed
+			said = *m.EdgeTypes[b].Directed || l.o.Directed
+			directed = said
 		}
-		t := &s.EdgeTypes[b]
-		t.Symmetric = t.U == t.V && !directed && !l.o.Directed
+		if t.Symmetric = t.U == t.V && !directed; directed && !said && !l.noted {
+			l.noted = true // types are decided on more than once
+			l.warn("every edge leads from a row to the next: edges of type %q are learned directed, "+
+				"as of what comes after what; say \"directed\": false in %s if the order means nothing", t.Name, ManifestName)
+		}
 	}
 }
 
@@ -57,7 +87,9 @@ func (l *npzLoader) findDirection() {
 			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed], l.instances[0].path, says[!in.directed])
 			return
 		}
-		l.directed = in.directed
+		l.directed, l.tied = in.directed, l.tied || in.tied
+		u, v := in.graph.Ends()
+		l.chain(u, v, nil)
 	}
 }
 

@@ -1,7 +1,10 @@
 package dataset
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +93,70 @@ func TestDirectionArray(t *testing.T) {
 	}
 }
 
+// TestChainsAreDirected: edges that all lead from a row to the next are learned directed, where they are
+// enough and nothing says otherwise, whatever the data are given as.
+func TestChainsAreDirected(t *testing.T) {
+	chain := func(nodes int) *Arrays {
+		a := &Arrays{Labels: [][]int32{make([]int32, nodes)}, States: []int32{2}}
+		for s := range int32(nodes - 1) {
+			a.Labels[0][s] = s % 2
+			a.Edges = append(a.Edges, [2]int32{s, s + 1})
+		}
+		return a
+	}
+	back := chain(20)
+	back.Edges[3][0], back.Edges[3][1] = back.Edges[3][1], back.Edges[3][0]
+	skipping := chain(20)
+	skipping.Edges = append(skipping.Edges, [2]int32{0, 5})
+	for name, c := range map[string]struct {
+		manifest Manifest
+		o        Options
+		data     []*Arrays
+		want     bool
+	}{
+		"a chain":           {data: []*Arrays{chain(20)}, want: true},
+		"two chains":        {data: []*Arrays{chain(9), chain(9)}, want: true},
+		"few edges":         {data: []*Arrays{chain(16)}},
+		"one leads back":    {data: []*Arrays{back}},
+		"one skips rows":    {data: []*Arrays{chain(20), skipping}},
+		"said not to be":    {manifest: Manifest{Directed: new(false)}, data: []*Arrays{chain(20)}},
+		"weights of a node": {o: Options{Untied: true}, data: []*Arrays{chain(20)}},
+	} {
+		set, err := FromArrays(c.manifest, c.o, c.data...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		noted := slices.ContainsFunc(set.Warnings, func(text string) bool { return strings.Contains(text, "learned directed") })
+		if set.Schema.EdgeTypes[0].Symmetric == c.want || noted != c.want {
+			t.Errorf("%s: symmetric is %v, and noted %v", name, set.Schema.EdgeTypes[0].Symmetric, noted)
+		}
+	}
+	// Nodes of tables are in the order of their rows, whatever the numbers in their names.
+	nodes, edges := "id,label\n", "source,target\n"
+	for s := range 20 {
+		nodes += fmt.Sprintf("n%d,%c\n", 7*s%20, 'x'+rune(s%2))
+		if s > 0 {
+			edges += fmt.Sprintf("n%d,n%d\n", 7*(s-1)%20, 7*s%20)
+		}
+	}
+	for more, want := range map[string]bool{"": true, "n7,n0\n": false} { // the first edge the other way round
+		dir := t.TempDir()
+		paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
+		for i, text := range []string{nodes, edges + more} {
+			if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set, err := Open(t.Context(), paths, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Schema.EdgeTypes[0].Symmetric == want {
+			t.Errorf("tables with %q more: directed is %v", more, !want)
+		}
+	}
+}
+
 // TestDirectionNote: a chain of states in turn is met by a note, and the same edges with their
 // ends in any order are not, whatever their labels.
 func TestDirectionNote(t *testing.T) {
@@ -105,6 +172,7 @@ func TestDirectionNote(t *testing.T) {
 			a.Edges = append(a.Edges, [2]int32{s - 1, s})
 		}
 	}
+	a.Edges = append(a.Edges, [2]int32{0, 5}) // lest all edges lead from a row to the next
 	noted := func(o Options) string {
 		set, err := FromArrays(Manifest{States: []string{"x", "y", "z"}}, o, &a)
 		if err != nil {

@@ -47,7 +47,8 @@
 //	}
 //
 // Where nothing says so, edges between nodes of one type have no direction: the weights of
-// the states a, b of the ends are those of b, a, in data of all kinds.
+// the states a, b of the ends are those of b, a, in data of all kinds. But where every edge leads
+// from a row to the next, and there are four or more for each pair of states, they are directed.
 //
 // # Image folders
 //

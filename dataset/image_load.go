@@ -33,7 +33,7 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.refuseSpins, l.freezeAll, l.keepRowLabels)
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.askWhatHides, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 

@@ -250,17 +250,14 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 		r.States = names
 	}
 	if forms[labelsColours] == "" {
-		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing%s", strings.Join(texts, ", "), hidesRemedy)
+		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, %s", strings.Join(texts, ", "), sayHidden)
 	} else {
 		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
 	}
 	l.set.origins.states[0] = origin{what: "states", number: len(colours), because: "the label pictures have as many colours"}
 }
 
-const (
-	softRemedy  = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without smoothing"
-	hidesRemedy = `; if it is to hide, write "hidden_labels": true into ` + ManifestName
-)
+const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without smoothing"
 
 func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
 

@@ -28,6 +28,9 @@ type loader struct {
 	problems     []error
 	mistold      []error // what dataset.json says wrongly: no reason to stop
 	directed     bool    // so says an array of the data
+	tied         bool    // an array says that edges are not
+	edges, steps int     // of all networks, and those that lead from a row to the next
+	noted        bool    // that edges are directed for that
 	// hiddenWords says which cells of tables hide labels, and classesHidden what to do if some
 	// of them are meant as classes.
 	hiddenWords, classesHidden string

@@ -60,7 +60,8 @@ type Manifest struct {
 	// Directed says that edges lead from their first end to the second, for all types
 	// without a word of their own: what comes after what. Without it, an edge that joins
 	// nodes of one type has no direction, and the pairs a, b and b, a have one weight.
-	Directed bool `json:"directed,omitempty"`
+	// nil: so have edges, unless every one leads from a row to the next.
+	Directed *bool `json:"directed,omitempty"`
 	// HiddenLabels says that -1 hides a label. It is needed where all others are 1:
 	// labels that are -1 and 1 alone are an error, since they may be spins.
 	HiddenLabels bool `json:"hidden_labels,omitempty"`
@@ -270,6 +271,9 @@ func abbreviate(text string) string {
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
+
+// directed reports whether it says that edges are.
+func (m *Manifest) directed() bool { return m.Directed != nil && *m.Directed }
 
 // validate returns the first contradiction within the manifest, or "".
 func (m *Manifest) validate() string {

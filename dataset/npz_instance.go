@@ -25,6 +25,7 @@ type npzInstance struct {
 	edgeBins     []int32   // nil where not given
 	weight       float64   // of the samples; 0 where not given
 	directed     bool      // its edges lead from their first end to the second
+	tied         bool      // it says that they do not
 }
 
 // elements are the nodes, or the edges, of an instance.
@@ -195,7 +196,7 @@ func (b *npzBuilder) fill() {
 	b.fillLabels()
 	b.fillGrid()
 	if a, ok := b.c.ints[directedArray]; ok {
-		if in.directed = a.data[0] == 1; !in.directed && a.data[0] != 0 {
+		if in.directed, in.tied = a.data[0] == 1, a.data[0] == 0; !in.directed && !in.tied {
 			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.data[0])
 		}
 	}

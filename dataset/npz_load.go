@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,9 +20,10 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	labels    map[int]*top // the largest of each node type; nil: not looked for yet
-	areSpins  bool         // labels were -1 and 1, and are numbered
-	alone     bool         // one path is all that is opened
+	labels    map[int]*top    // the largest of each node type; nil: not looked for yet
+	areSpins  bool            // labels were -1 and 1, and are numbered
+	names     map[int][]int32 // labels that are names of states, and are numbered, of node types
+	alone     bool            // one path is all that is opened
 }
 
 // at records a problem at a place in an instance's file.
@@ -60,6 +62,9 @@ func (l *npzLoader) makeSet() {
 		}
 	}
 	l.readSpins()
+	if l.nameStates(); len(l.problems) > 0 {
+		return
+	}
 	switch {
 	case l.o.Untied || l.o.Recipe != nil && l.o.Recipe.Untied:
 		l.loadUntied()
@@ -70,7 +75,7 @@ func (l *npzLoader) makeSet() {
 		l.learnSchema()
 		l.run(l.build)
 	}
-	l.run(l.refuseSpins)
+	l.run(l.askWhatHides)
 }
 
 // expand lists the instance files behind the paths and reads the manifests of
@@ -200,7 +205,10 @@ func (l *npzLoader) learnSchema() {
 			for _, in := range l.instances {
 				in.edges.types = l.edgeTypesFor(in)
 			}
-			l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0])}
+			l.set.Recipe = Recipe{
+				Kind: KindNPZ, NodeForm: nodeForm(l.instances[0]), EdgeForm: edgeForm(l.instances[0]),
+				LabelNames: slices.Sorted(maps.Keys(l.names)),
+			}
 			l.checkForms()
 			l.direct(s)
 		},

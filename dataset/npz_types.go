@@ -75,6 +75,8 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 		return crf.NumberedStates(given)
 	case l.areSpins:
 		return spinStates
+	case l.names[a] != nil:
+		return labelTextsOf(l.names[a])
 	}
 	return l.labelledStates(a, name)
 }

@@ -122,7 +122,8 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
 	l.set.origins.states = l.untiedOrigins(cards, number)
-	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins}
+	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
+		LabelNames: slices.Sorted(maps.Keys(l.names))}
 	l.completeSchema()
 }
 
@@ -157,6 +158,9 @@ func (l *npzLoader) untiedStates(k int) []string {
 	}
 	if l.areSpins && k == len(spinStates) {
 		return spinStates
+	}
+	if names := l.names[0]; len(names) == k {
+		return labelTextsOf(names)
 	}
 	for _, t := range l.manifest.NodeTypes {
 		if len(t.States) == k {

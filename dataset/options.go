@@ -95,7 +95,7 @@ type Options struct {
 
 	// Directed gives the states a, b of the ends of an edge other weights than b, a,
 	// whatever the data say. Without it, and without "directed" in the data, an edge that
-	// joins nodes of one type has no direction.
+	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the next.
 	Directed bool
 
 	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a

@@ -80,6 +80,8 @@ type Recipe struct {
 	Structure string `json:"structure,omitempty"`
 	// Spins says that labels which are -1 and 1 alone are spins, for npz: see Options.
 	Spins bool `json:"spins,omitempty"`
+	// LabelNames are the node types whose labels in arrays are the names of states, for npz.
+	LabelNames []int `json:"label_names,omitempty"`
 	// About is what the data said for those who read the model.
 	About string `json:"about,omitempty"`
 }
@@ -141,6 +143,8 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: %s", r.Text.problem())
 	case r.Spins && r.Kind != KindNPZ:
 		return fmt.Errorf("recipe: spins go with kind %q only", KindNPZ)
+	case len(r.LabelNames) > 0 && r.Kind != KindNPZ:
+		return fmt.Errorf("recipe: label_names go with kind %q only", KindNPZ)
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:

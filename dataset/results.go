@@ -48,7 +48,7 @@ func WriteSamples(path string, s *Samples) error {
 // WritePrediction writes what a model says of one instance as a file that
 // numpy.load reads, whole or not at all:
 //
-//	labels   [n] int32           the most likely state of every node
+//	labels   [n] int32           the most likely label of every node
 //	beliefs  [n, k] float64      the belief of every state; k is the largest number
 //	                             of states of any node, and rows are filled with 0
 //	states   [n] int32           the number of states of every node

@@ -193,7 +193,7 @@ func (l *loader) edgesDirected() bool {
 	if s := l.o.Schema; s != nil {
 		return len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
 	}
-	return l.manifest.Directed || l.directed || l.o.Directed
+	return l.manifest.directed() || l.directed || l.o.Directed
 }
 
 // join makes the topology of a graph; nil: it is refused. turned is as in edgeTable.sort.

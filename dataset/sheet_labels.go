@@ -167,7 +167,7 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
-			l.fail(t.at(int(minus), fmt.Sprintf("leave the cell empty, or write \"hidden_labels\": true into %s, if -1 is to hide a label; name the states in the option States if it is one of them", ManifestName),
+			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in the option States if it is one of them",
 				"label is -1, as are %d of %d", t.count[minus], t.total))
 			return nil
 		}
@@ -264,7 +264,7 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 			if wrong++; wrong <= mostPerFile {
 				remedy := firstStates(text, states)
 				if text == hiddenNumber {
-					remedy = fmt.Sprintf("leave the cell empty, or write \"hidden_labels\": true into %s, if -1 is to hide a label", ManifestName)
+					remedy = "leave the cell empty, or " + sayHidden + ", if -1 is to hide a label"
 				}
 				l.fail(t.at(i, remedy, "label is %q, which is none of the %d states", abbreviate(text), len(states)))
 			}

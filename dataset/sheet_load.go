@@ -526,6 +526,8 @@ func (l *sheetLoader) readEdges(g *sheetGraph) {
 	l.warnUnknown(s, f)
 	l.run(
 		func() {
+			l.chain(t.u, t.v, g.place)
+			l.tied = l.tied || t.reversed > 0
 			turned := l.sortEdges(len(g.names), t, f)
 			g.topology, g.reversed = l.join(s.path, len(g.names), t, turned), t.reversed
 		},

@@ -269,9 +269,11 @@ func (l *tableLoader) finish() {
 	}
 	l.run(func() { l.observeSplit(splits) })
 	for _, g := range l.graphs {
+		l.chain(g.ends.u, g.ends.v, g.place)
+		l.tied = l.tied || g.ends.reversed > 0
 		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends, l.sortEdges(len(g.names), g.ends, nil)) }, func() { l.smooth(g) })
 	}
-	l.run(l.chooseSchema, l.refuseSpins)
+	l.run(l.chooseSchema, l.askWhatHides)
 	for _, g := range l.graphs {
 		l.run(func() { l.build(g) })
 	}

@@ -117,11 +117,10 @@ func (o *Options) check(n *mrf.Network, marginals bool) error {
 	switch o.Method {
 	case Propagation:
 		runs := 1.0 // at a time
-		if o.Restarts > 0 || o.AppearanceSteps > 0 {
+		if o.Restarts > 0 {
 			runs = 3 // the best, a new one, and the one that it is compared with
 		}
 		bytes += runs * z.propagation()
-		add(o.AppearanceSteps, "forests", double/2*z.nodes)
 	case MeanField:
 		const source = 64
 		bytes += (source + double + double/2*z.nodes) * float64(o.Restarts) // what it is made of, and came to
@@ -162,21 +161,25 @@ func (o *SampleOptions) check(n *mrf.Network) error {
 	return tooMuch("sampling", z.network(), o.Memory, z.reason())
 }
 
-// checkDraws refuses draws, and what makes them, that would take more memory than they may.
-func (o *SampleOptions) checkDraws(p *mrf.Pairwise) error {
+// checkDraws refuses draws, and chains that make them, that would take more memory than they
+// may.
+func (o *SampleOptions) checkDraws(z *sizes, chains int) error {
+	draws := z.draws(o.Draws) + double*float64(o.Draws)
+	reason := fmt.Sprintf("%d draws of %.0f variables take %s", o.Draws, z.nodes, memory.Text(draws))
+	together := float64(chains) * z.chain()
+	if together > draws {
+		reason = fmt.Sprintf("%d chains take %s each", chains, memory.Text(z.chain()))
+	}
+	return tooMuch("sampling", draws+z.network()+double*z.states+together, o.Memory, reason)
+}
+
+// nodeSizes are those of nodes with these numbers of states, without edges.
+func nodeSizes(card []int32) *sizes {
 	z := &sizes{}
-	for _, k := range p.Card {
+	for _, k := range card {
 		z.addNode(int(k), func() string { return "" })
 	}
-	z.edges, z.pairs = float64(p.Graph.NumEdges()), float64(len(p.Edge))
-	draws := z.draws(o.Draws) + double*float64(o.Draws)
-	bytes, reason := draws, fmt.Sprintf("%d draws of %d variables take %s", o.Draws, len(p.Card), memory.Text(draws))
-	if bytes += z.network() + double*z.states; o.Method == Exact { // what is added to the nodes' potentials
-		bytes += double * (z.states + z.pairs)
-	} else if chains := float64(o.Chains) * z.chain(); chains > draws {
-		bytes, reason = bytes+chains, fmt.Sprintf("%d chains take %s each", o.Chains, memory.Text(z.chain()))
-	}
-	return tooMuch("sampling", bytes, o.Memory, reason)
+	return z
 }
 
 func tooMuch(what string, bytes float64, allowed int64, reason string) error {
@@ -195,10 +198,12 @@ func (p *Predictor) Bytes(in *crf.Instance) (float64, error) {
 		return 0, err
 	}
 	z := predictedSizes(in)
-	bytes := z.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
+	tables := *z
 	if ground.SharesTables(in) { // its tables are there once, and exponentiated for every class
-		bytes += double * (distinctPairs(in, max(1, numbers.Classes)) - z.pairs)
+		all, distinct := ground.Entries(in)
+		tables.pairs = distinct + min(all, distinct*float64(max(1, numbers.Classes)))
 	}
+	bytes := tables.propagation() + z.marginals() + nodeBytes*z.nodes + edgeBytes*z.edges
 	if p.Settled > 0 { // beliefs of the sweep before, three numbers of every node, and its stretch
 		bytes += double * (z.states + 3.5*z.nodes)
 	}
@@ -221,23 +226,4 @@ func predictedSizes(in *crf.Instance) *sizes {
 		z.addEdge(float64(in.States(u[e])), float64(in.States(v[e])))
 	}
 	return z
-}
-
-// distinctPairs counts the entries of the tables that are distinct, each once as it is and
-// once for each of so many classes of counting numbers.
-func distinctPairs(in *crf.Instance, classes int) (pairs float64) {
-	edges := make([]int, len(in.Schema().EdgeTypes))
-	for e := range int32(in.Graph.NumEdges()) {
-		edges[in.EdgeType(e)]++
-	}
-	for b, m := range edges {
-		u, v := in.Schema().EdgeStates(b)
-		tables, expanded := m, m
-		if n := ground.Tables(in.EdgeFeatures(b)); n > 0 && in.Schema().EdgeTypes[b].Copies == 0 {
-			tables = min(m, n)
-			expanded = min(m, tables*classes)
-		}
-		pairs += float64(tables+expanded) * float64(u) * float64(v)
-	}
-	return pairs
 }

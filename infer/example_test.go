@@ -23,14 +23,14 @@ func ring() *mrf.Network {
 	return n
 }
 
-// A certified upper bound on log Z, marginals that are tight on it, and the exact
-// answer.
+// The best method that fits, which is exact here, and two certified upper bounds on log Z
+// for networks on which it would not fit.
 func ExampleMarginals() {
-	trees, err := counting.Parse(context.Background(), "trw", 1, true)
+	convex, err := counting.Parse(context.Background(), "convex", 1, true)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, options := range []infer.Options{{}, {Counting: trees}, {Method: infer.Exact}} {
+	for _, options := range []infer.Options{{}, {Method: infer.Propagation, Seed: 1}, {Counting: convex}} {
 		result, err := infer.Marginals(context.Background(), ring(), options)
 		if err != nil {
 			log.Fatal(err)
@@ -38,9 +38,9 @@ func ExampleMarginals() {
 		fmt.Printf("%s: log Z %.3f (%s), P(x0) %.3f, P(x2) %.3f\n", result.Method, result.LogZ, result.Bound, result.Marginals[0], result.Marginals[2])
 	}
 	// Output:
-	// bp: log Z 9.982 (upper), P(x0) [0.420 0.580], P(x2) [0.499 0.501]
-	// bp: log Z 4.553 (upper), P(x0) [0.275 0.725], P(x2) [0.474 0.526]
 	// exact: log Z 4.520 (exact), P(x0) [0.269 0.731], P(x2) [0.472 0.528]
+	// bp: log Z 4.553 (upper), P(x0) [0.275 0.725], P(x2) [0.474 0.526]
+	// bp: log Z 9.982 (upper), P(x0) [0.420 0.580], P(x2) [0.499 0.501]
 }
 
 // The ring given that its third variable is in state 0.
@@ -55,7 +55,7 @@ func ExampleMostProbable() {
 }
 
 // Four variables in a chain, of which neighbours are never both in state 1: a
-// forest, so the draws are exact and independent.
+// narrow network, so the draws are exact and independent.
 func ExampleSample() {
 	chain := &mrf.Network{Card: []int{2, 2, 2, 2}}
 	for v := range 3 {
@@ -73,9 +73,9 @@ func ExampleSample() {
 	}
 	// Output:
 	// exact; there are 8 possible joint states
-	// [1 0 1 0] neighbours both in state 1: false
 	// [0 1 0 1] neighbours both in state 1: false
 	// [1 0 1 0] neighbours both in state 1: false
+	// [0 1 0 1] neighbours both in state 1: false
 }
 
 // A model of two states on a chain of three nodes, of which the first is known.

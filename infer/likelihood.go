@@ -2,7 +2,6 @@ package infer
 
 import (
 	"context"
-	"math"
 	"runtime"
 
 	"github.com/blockbp/blockbp/counting"
@@ -147,26 +146,19 @@ func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, cla
 	}
 	block := &r.whole.Blocks[0]
 	facts := r.net.Counting.Facts
-	split := facts.Certified && !facts.Dual && facts.Bound == counting.Upper // a dual value is a bound at any messages
-	if !facts.Dual && !split && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
+	upper := facts.Certified && facts.Bound == counting.Upper // a dual value bounds at any messages
+	if !upper && facts.Bound != counting.None && r.outcome.Residual > provenTolerance {
 		var err error
 		limits := bp.Limits{Tolerance: provenTolerance, MaxSweeps: p.Limits.resolved().MaxSweeps, Accelerated: true}
 		if r.outcome, err = p.workspace.Iterate(ctx, r.net, r.state, block, limits); err != nil {
 			return 0, counting.None, err
 		}
 	}
-	values, err := p.workspace.EvaluateUpper(r.net, r.state, block, r.whole.Of, 0)
+	values, err := p.workspace.Evaluate(r.net, r.state, block, false)
 	if err != nil {
 		return 0, counting.None, err
 	}
-	tree := math.NaN()
-	if clamp == nil && len(r.net.Counting.Forests) > 0 {
-		tree = p.workspace.TreeBound(r.net, r.state, block)
-	}
-	value, bound := judge(facts, values, tree, newOutcome(r.outcome))
-	if split && math.IsNaN(tree) {
-		value, bound = values.Dual, facts.Bound
-	}
+	value, bound := judge(facts, values, newOutcome(r.outcome))
 	if independent(r.net) {
 		bound = counting.Exact
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/blockbp/blockbp/counting"
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/mrf"
 )
@@ -16,6 +15,9 @@ import (
 // Result is the answer of LogPartition or Marginals, and what is known of it.
 type Result struct {
 	Method Method
+	// NotExact says why the best method that fits was not Exact; "": it was, or a method
+	// was asked for.
+	NotExact string
 	// LogZ is the natural logarithm of the sum over all joint states that agree with
 	// the evidence, or what stands for it; NaN of Gibbs, which does not estimate it.
 	//
@@ -40,13 +42,11 @@ type Result struct {
 	// be the best: of a free energy not known to be convex, or of MeanField.
 	Stationary bool
 
-	// Counting are the counting numbers of Propagation, those that it ended with.
+	// Counting are the counting numbers of Propagation.
 	Counting *counting.Numbers
 	// Auxiliary is the number of variables that Propagation added, one for each factor
 	// of more than two.
 	Auxiliary int
-	// AppearanceSteps of Propagation that tightened the bound.
-	AppearanceSteps int
 	// Restarts that Propagation made, or starts of MeanField.
 	Restarts int
 	// FixedPoints are the different values of log Z that Propagation with restarts
@@ -102,10 +102,16 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 		return nil, err
 	}
 	switch o.Method {
+	case "":
+		return o.bestThatFits(ctx, n, marginals)
 	case Propagation:
 		return o.propagate(ctx, n, marginals)
 	case Exact:
-		return o.eliminate(ctx, n, marginals)
+		e, err := newElimination(n, o.Evidence, 0, o.Memory)
+		if err != nil {
+			return nil, err
+		}
+		return o.eliminate(ctx, e, marginals)
 	case MeanField:
 		return o.approximate(ctx, n, marginals, fitField)
 	case Gibbs:
@@ -115,46 +121,6 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 		return o.approximate(ctx, n, marginals, sampleMarginals)
 	}
 	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s, %s or %s", o.Method, Propagation, Exact, MeanField, Gibbs)}
-}
-
-// eliminate is the method Exact.
-func (o *Options) eliminate(ctx context.Context, n *mrf.Network, marginals bool) (*Result, error) {
-	c, err := condition(n, o.Evidence)
-	if err != nil {
-		return nil, err
-	}
-	if z := sizesOf(c.Network); marginals {
-		if err := tooMuch("the marginals of all variables", z.marginals(), o.Memory, z.reason()); err != nil {
-			return nil, err
-		}
-	}
-	plan, err := exact.NewPlan(c.Network)
-	if err != nil {
-		return nil, err
-	}
-	plan.Limit = o.Memory
-	bytes := plan.PartitionBytes
-	if marginals {
-		bytes = plan.Bytes
-	}
-	o.forecast(plan, bytes)
-	got, err := plan.Run(ctx, marginals)
-	if err != nil {
-		return nil, classified(err)
-	}
-	r := exactResult(Exact, got.LogZ)
-	r.Width, r.Bytes, r.Operations = plan.Width, bytes, plan.Operations
-	if marginals {
-		r.Marginals = c.Marginals(got.Marginals)
-	}
-	return r, nil
-}
-
-// forecast tells what elimination will take, where it is within the limit.
-func (o *Options) forecast(plan *exact.Plan, bytes int64) {
-	if o.Forecast != nil && plan.Check(bytes) == nil {
-		o.Forecast(plan.Width, bytes, plan.Operations)
-	}
 }
 
 // approximate is a method for pairwise networks.
@@ -186,7 +152,7 @@ func (o *Options) propagate(ctx context.Context, n *mrf.Network, marginals bool)
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := o.numbers(reduced)
+	numbers, err := o.numbers(ctx, reduced)
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +182,6 @@ const restartStream = 0x72657374617274
 
 // search runs belief propagation as it is asked for.
 func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers) (*fixedPoint, error) {
-	switch {
-	case o.AppearanceSteps > 0 && o.Restarts > 0:
-		return nil, &OptionError{"AppearanceSteps", "they are not made together with Restarts: with tree-reweighted counting numbers there is one fixed point only"}
-	case o.AppearanceSteps > 0 && len(numbers.Forests) == 0:
-		return nil, &OptionError{"AppearanceSteps", "the counting numbers have no forests to begin with; see counting.SampledTreeReweighted"}
-	case o.AppearanceSteps > 0:
-		return optimizeAppearance(ctx, p, numbers, o.Limits, o.AppearanceSteps)
-	}
 	if restarts, limits := o.restarts(p, numbers); restarts > 0 {
 		return restart(ctx, p, numbers, o.Limits, restarts, limits, rand.New(rand.NewPCG(o.Seed, restartStream)))
 	}
@@ -231,9 +189,16 @@ func (o *Options) search(ctx context.Context, p *mrf.Pairwise, numbers *counting
 }
 
 // numbers makes the counting numbers of a network.
-func (o *Options) numbers(r *reduction) (*counting.Numbers, error) {
+func (o *Options) numbers(ctx context.Context, r *reduction) (*counting.Numbers, error) {
 	if o.CountingFile == "" {
-		return o.Counting.Of(r.pairwise.Graph)
+		make := o.Counting
+		if make == nil {
+			var err error
+			if make, err = counting.Parse(ctx, "trw", o.Seed, true); err != nil {
+				return nil, err
+			}
+		}
+		return make.Of(r.pairwise.Graph)
 	}
 	file, _, err := infile.Open(o.CountingFile, `one with lines "node i c" and "edge e c"`)
 	if err != nil {

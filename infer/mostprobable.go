@@ -14,6 +14,8 @@ import (
 type State struct {
 	// Method is what found it.
 	Method Method
+	// NotExact says why elimination was not taken, where the best method that fits is TRWS.
+	NotExact string
 	// States[v] is the state of variable v.
 	States []int
 	// Energy is minus the sum of the natural logarithms of its factors, and LowerBound
@@ -29,13 +31,19 @@ type State struct {
 }
 
 // MostProbable finds a most probable joint state of a network, given evidence (MAP,
-// or MPE). TRWS, on which the default falls back, need not find an optimal one: see
-// State. It uses Method, Evidence, Limits, Memory and Forecast of the options.
+// or MPE). TRWS need not find an optimal one: see State. It uses Method, Evidence, Limits,
+// Memory and Forecast of the options.
 //
 // Errors are *OptionError, ErrZero, and ErrUnsuited; that TRWS found no state of positive
 // probability, though there may be some; and potentials that overflow. If ctx ends,
 // TRWS returns what it has so far, and Exact the error of ctx.
 func MostProbable(ctx context.Context, n *mrf.Network, o Options) (*State, error) {
+	o.operations = mostOperations
+	return o.mostProbable(ctx, n)
+}
+
+// mostProbable is MostProbable, within o.operations.
+func (o *Options) mostProbable(ctx context.Context, n *mrf.Network) (*State, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -65,9 +73,14 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 	if c != nil {
 		problem.Variable = c.Variable
 	}
+	why := ""
 	r, err := problem.Solve(ctx, mpe.Settings{
-		Method: mpe.Method(o.Method), Memory: o.Memory, Limits: mpe.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
-		Planned: func(plan *exact.Plan) { o.forecast(plan, plan.MaximumBytes) },
+		Method: mpe.Method(o.Method), Memory: o.Memory, Operations: o.operations,
+		Limits: mpe.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
+		Planned: func(plan *exact.Plan) {
+			o.forecast(plan, plan.MaximumBytes)
+			why = tooWide(plan.Check(plan.MaximumBytes), plan)
+		},
 	})
 	if err != nil {
 		return nil, classified(err)
@@ -77,7 +90,7 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 	}
 	return &State{
 		Method: Method(r.Method), States: r.States, Energy: r.Energy, LowerBound: r.LowerBound, Gap: r.Gap(),
-		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps,
+		Optimal: r.Optimal, Converged: r.Converged, Sweeps: r.Sweeps, NotExact: why,
 	}, nil
 }
 

@@ -12,10 +12,13 @@ import (
 // Method names a way to infer.
 type Method string
 
-// The methods of LogPartition and Marginals are Propagation, the default, Exact,
-// MeanField, and for marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS;
-// the default is the first of them that fits. Those of Sample are Exact, the default
-// on forests, and Gibbs.
+// The methods of LogPartition and Marginals are Exact, Propagation, MeanField, and for
+// marginals Gibbs. Those of MostProbable are Cut, Exact and TRWS, and those of Sample
+// Exact and Gibbs.
+//
+// No method, "", is the best that fits: Exact wherever its tables have room and take
+// about ten seconds at most, and Cut where it suits; else Propagation, TRWS, or Gibbs.
+// Counting numbers and restarts ask for Propagation.
 const (
 	Propagation Method = "bp"         // convex belief propagation
 	Exact       Method = "exact"      // variable elimination; independent draws
@@ -33,19 +36,15 @@ type Options struct {
 	Evidence map[int]int
 	// Limits of Propagation, MeanField, Gibbs and TRWS.
 	Limits Limits
-	// Counting makes the counting numbers of Propagation; nil: counting.Convex. The
-	// graph that it is given has a node for each variable without evidence, one for
-	// each factor of more than two of them, and an edge for each pair that shares a
+	// Counting makes the counting numbers of Propagation; nil: tree-reweighted ones, by
+	// Seed. The graph that it is given has a node for each variable without evidence, one
+	// for each factor of more than two of them, and an edge for each pair that shares a
 	// factor.
 	Counting counting.Func
 	// CountingFile is a file of counting numbers instead, as counting.Read takes it:
 	// node i is variable i, and edge e the e-th, from 0, of the factors with two
 	// variables, whatever evidence is given.
 	CountingFile string
-	// AppearanceSteps is how many steps Propagation makes, at most, that tighten a
-	// tree-reweighted bound by optimising the edge appearances. Counting must keep its
-	// forests.
-	AppearanceSteps int
 	// Restarts is from how many other messages Propagation starts again, which can lead
 	// to other fixed points where counting numbers are not convex: one from those of
 	// tree-reweighted numbers, the others from random ones. The converged run of largest
@@ -72,10 +71,15 @@ type Options struct {
 	// Threads of Gibbs, MeanField, and Propagation on large networks; 0: 1. Results do not
 	// depend on it.
 	Threads int
+
+	operations float64 // most of an elimination that MostProbable chooses; 0: a second or so
 }
 
 func (o Options) withDefaults() Options {
-	o.Method, o.Chains, o.Threads = cmp.Or(o.Method, Propagation), cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
+	if o.Method == "" && (o.Counting != nil || o.CountingFile != "" || o.Restarts != 0) {
+		o.Method = Propagation
+	}
+	o.Chains, o.Threads = cmp.Or(o.Chains, 4), cmp.Or(o.Threads, 1)
 	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.01), cmp.Or(o.MinESS, 400)
 	if o.Method == MeanField {
 		o.Restarts = cmp.Or(o.Restarts, 10)
@@ -88,7 +92,7 @@ func (o *Options) validate() error {
 	for _, c := range []struct {
 		name  string
 		value int
-	}{{"AppearanceSteps", o.AppearanceSteps}, {"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
+	}{{"Chains", o.Chains}, {"Threads", o.Threads}, {"Memory", int(o.Memory)}} {
 		if c.value < 0 {
 			return &OptionError{c.name, fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", c.value)}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/mpe"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -48,8 +47,8 @@ type Predictor struct {
 	// node.
 	Joint *Limits
 	// Exact asks for elimination of variables in the place of belief propagation, for
-	// every instance whose tables take no more than 64 MiB. It does not iterate: of its
-	// Outcome, Sweeps are 0.
+	// every instance whose tables take no more than 64 MiB, and on which the counting
+	// numbers are not exact. It does not iterate: of its Outcome, Sweeps are 0.
 	Exact bool
 	// Temperature T makes beliefs τ_s(i) proportional to τ_s(i)^(1/T), node by node: above 1
 	// they are less sure of themselves. It changes neither labels nor likelihoods. 0 is 1.
@@ -108,32 +107,28 @@ func (p *Predictor) eliminate(ctx context.Context, in *crf.Instance, clamp []int
 			evidence[s] = int(y)
 		}
 	}
-	c, err := condition(ground.Condition(p.Model, in).Network(), evidence)
-	if err != nil {
+	e, err := newElimination(ground.Condition(p.Model, in).Network(), evidence, exactBytes, exactBytes)
+	if err != nil || e.Check(e.Bytes) != nil {
 		return nil, err
 	}
-	plan, err := exact.NewPlanWithin(c.Network, exactBytes)
-	if err != nil || plan.LowerBound || plan.Bytes > exactBytes {
-		return nil, err
-	}
-	answer, err := plan.Run(ctx, true)
+	answer, err := e.Run(ctx, true)
 	if err != nil {
 		return nil, classified(err)
 	}
-	return &inferred{exact: &exactly{answer.LogZ, c.Marginals(answer.Marginals)}}, nil
+	return &inferred{exact: &exactly{answer.LogZ, e.given.Marginals(answer.Marginals)}}, nil
 }
 
 func (p *Predictor) infer(ctx context.Context, in *crf.Instance, clamp []int32) (*inferred, error) {
-	if p.Exact {
+	numbers, err := p.Counting.Of(in.Graph)
+	if err != nil {
+		return nil, err
+	}
+	if p.Exact && numbers.Facts.Bound != counting.Exact { // where they are, messages are quicker
 		if r, err := p.eliminate(ctx, in, clamp); r != nil || err != nil {
 			return r, err
 		}
 	}
-	counting, err := p.Counting.Of(in.Graph)
-	if err != nil {
-		return nil, err
-	}
-	net, err := bp.NewNet(in.Graph, in.Cards(), counting, clamp)
+	net, err := bp.NewNet(in.Graph, in.Cards(), numbers, clamp)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +187,7 @@ func mostProbable(ctx context.Context, p *mrf.Pairwise, held []int32, limits Lim
 	if len(o.Evidence) == 0 {
 		return o.solve(ctx, mpe.FromPairwise(p), nil)
 	}
-	return MostProbable(ctx, p.Network(), o)
+	return o.mostProbable(ctx, p.Network())
 }
 
 func (r *inferred) collect() *Beliefs {

@@ -60,7 +60,7 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	r.SweepSeconds = time.Since(began).Seconds()
 	r.Outcome = newOutcome(outcome)
 	r.Stationary = outcome.Converged && !counting.Facts.Convex
-	values, err := r.workspace.Evaluate(net, r.state, block, r.whole.Of, 0)
+	values, err := r.workspace.Evaluate(net, r.state, block, true)
 	if err != nil {
 		return nil, explain(err, p)
 	}
@@ -89,31 +89,23 @@ func (r *fixedPoint) load() error {
 
 // judge turns the values into an answer that claims no more than is known.
 func (r *fixedPoint) judge(v bp.Values) {
-	tree := math.NaN()
-	if len(r.Counting.Forests) > 0 {
-		tree = r.workspace.TreeBound(r.net, r.state, &r.whole.Blocks[0])
-	}
-	r.LogZ, r.Bound = judge(r.Counting.Facts, v, tree, r.Outcome)
+	r.LogZ, r.Bound = judge(r.Counting.Facts, v, r.Outcome)
 	r.Gap = math.NaN()
-	if r.Counting.Facts.Dual || !math.IsNaN(tree) {
+	if r.Counting.Facts.Certified {
 		r.Gap = r.LogZ - v.Primal
 	}
 	r.LogZ += r.network.Constant
 }
 
-// judge returns what a log-partition function is taken to be, and how it compares
-// with the truth. tree is that of bp.Workspace.TreeBound, NaN where there is none.
-func judge(facts counting.Facts, v bp.Values, tree float64, outcome Outcome) (logZ float64, bound counting.Bound) {
-	dual := v.Dual
-	if !math.IsNaN(tree) {
-		dual = tree
-	}
+// judge returns what a log-partition function is taken to be, and how it compares with the truth:
+// the dual value, which bounds at any messages, or that of a fixed point.
+func judge(facts counting.Facts, v bp.Values, outcome Outcome) (logZ float64, bound counting.Bound) {
 	bound = facts.Bound
-	if facts.Dual || !math.IsNaN(tree) {
+	if facts.Certified {
 		if bound == counting.Exact && !outcome.Converged {
 			bound = counting.Upper
 		}
-		return dual, bound
+		return v.Dual, bound
 	}
 	if !outcome.Converged || outcome.Residual > provenTolerance {
 		bound = counting.None
@@ -129,18 +121,4 @@ func (r *fixedPoint) nodeMarginals() [][]float64 {
 		r.net.Belief(marginals[s], r.state, int32(s))
 	}
 	return marginals
-}
-
-// edgeMarginals returns the belief of every edge, row-major with the state of
-// its first end slow.
-func (r *fixedPoint) edgeMarginals() ([][]float64, error) {
-	block := &r.whole.Blocks[0]
-	marginals := make([][]float64, len(block.Edges))
-	for q, e := range block.Edges {
-		marginals[e] = make([]float64, r.network.EdgeAt[e+1]-r.network.EdgeAt[e])
-		if _, err := r.workspace.EdgeBelief(marginals[e], r.net, r.state, block, q); err != nil {
-			return nil, err
-		}
-	}
-	return marginals, nil
 }

@@ -43,7 +43,7 @@ const (
 // restarts are how many Options.Restarts stands for, and their limits.
 func (o *Options) restarts(p *mrf.Pairwise, numbers *counting.Numbers) (int, Limits) {
 	limits := o.Limits
-	if o.Restarts != 0 || numbers.Facts.Convex || o.AppearanceSteps > 0 {
+	if o.Restarts != 0 || numbers.Facts.Convex {
 		return max(0, o.Restarts), limits
 	}
 	work := 0.0 // of a sweep

@@ -12,7 +12,8 @@ import (
 
 // SampleOptions say how to draw. The zero value works.
 type SampleOptions struct {
-	// Method is Exact, for networks without cycles, or Gibbs; "": the first that fits.
+	// Method is Exact or Gibbs; "": Exact where its tables have room and take about ten
+	// seconds at most, else Gibbs.
 	Method Method
 	// Evidence are the states of observed variables.
 	Evidence map[int]int
@@ -45,13 +46,7 @@ type SampleOptions struct {
 	Progress func(done, total int)
 }
 
-func (o SampleOptions) withDefaults(p *mrf.Pairwise) SampleOptions {
-	if o.Method == "" {
-		o.Method = Gibbs
-		if p.Graph.IsForest() {
-			o.Method = Exact
-		}
-	}
+func (o SampleOptions) withDefaults() SampleOptions {
 	o.Draws, o.Chains, o.Thin, o.Threads = cmp.Or(o.Draws, 1000), cmp.Or(o.Chains, 4), cmp.Or(o.Thin, 10), cmp.Or(o.Threads, 1)
 	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.05), cmp.Or(o.MinESS, 100)
 	o.BurnIn, o.Chains = max(0, cmp.Or(o.BurnIn, 1000)), min(o.Chains, o.Draws)
@@ -66,7 +61,7 @@ func (o *SampleOptions) mixedSeed() uint64 { return mix(o.Seed + mix(o.Part)) }
 const maxDrawnStates = 1 << 31
 
 // validate names the first option that cannot be used, defaults included.
-func (o *SampleOptions) validate(p *mrf.Pairwise) error {
+func (o *SampleOptions) validate(variables int) error {
 	for _, c := range []struct {
 		name  string
 		value int
@@ -76,13 +71,12 @@ func (o *SampleOptions) validate(p *mrf.Pairwise) error {
 		}
 	}
 	switch {
-	case o.Method != Gibbs && o.Method != Exact:
+	case o.Method != "" && o.Method != Gibbs && o.Method != Exact:
 		return &OptionError{"Method", fmt.Sprintf("it is %q, want %s or %s", o.Method, Gibbs, Exact)}
-	case o.Method == Exact && !p.Graph.IsForest():
-		return &OptionError{"Method", "exact sampling is for networks without cycles, and this one has some"}
-	case len(p.Card) > 0 && o.Draws > maxDrawnStates/len(p.Card):
-		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: draw fewer, further apart, or in several runs with seeds of their own", o.Draws, len(p.Card), maxDrawnStates/len(p.Card))}
-	case o.Method != Exact && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
+	case variables > 0 && o.Draws > maxDrawnStates/variables:
+		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: "+
+			"draw fewer, further apart, or in several runs with seeds of their own", o.Draws, variables, maxDrawnStates/variables)}
+	case o.Method == Gibbs && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
 		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
 	}
 	return checkThreads(o.Threads)
@@ -92,6 +86,9 @@ func (o *SampleOptions) validate(p *mrf.Pairwise) error {
 type Samples struct {
 	// Method is what drew them: Gibbs or Exact.
 	Method Method
+	// NotExact says why the best method that fits was not Exact; "": it was, or a method
+	// was asked for.
+	NotExact string
 	// Chain and Sweep [draws] are where each comes from: the number of its chain, in
 	// ascending order, and how many sweeps that chain had made; zeros where draws
 	// are independent.
@@ -128,67 +125,84 @@ func (s *Samples) Draw(x []int32, i int) {
 
 // Sample draws joint states from a network, given evidence.
 //
-// On forests draws are exact and independent. Elsewhere chains of Gibbs sampling
-// run in parallel, colour after colour, from random joint states of positive
+// Where elimination fits, draws are exact and independent. Elsewhere chains of Gibbs
+// sampling run in parallel, colour after colour, from random joint states of positive
 // probability. Draws depend on the options but Threads alone, to the last bit.
 //
-// Errors are *OptionError, ErrZero, and ErrUnsuited: for factors of more than two free
-// variables, for networks of which no possible joint state is found, and for those
-// whose hard zeros let no single variable move. Potentials that are not finite, and a
-// network that is not valid, are named. If ctx ends, its error is returned.
+// Errors are *OptionError, ErrZero, and ErrUnsuited: of Exact for networks that are too
+// wide, and of Gibbs for factors of more than two free variables, for networks of which no
+// possible joint state is found, and for those whose hard zeros let no single variable
+// move. Potentials that are not finite, and a network that is not valid, are named. If ctx
+// ends, its error is returned.
 func Sample(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
+	options = options.withDefaults()
+	if options.Method == Gibbs {
+		return sampleByChains(ctx, n, options)
+	}
+	operations := 0.0
+	if options.Method == "" {
+		operations = mostOperations
+	}
+	e, err := newElimination(n, options.Evidence, operations, options.Memory)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sampleExactly(ctx, e, &options)
+	why := tooWide(err, e.Plan)
+	if options.Method == Exact || why == "" {
+		return s, err
+	}
+	options.Method = Gibbs
+	if s, err = sampleByChains(ctx, n, options); err != nil {
+		return nil, err
+	}
+	s.NotExact = why
+	return s, nil
+}
+
+// sampleByChains is Sample by Gibbs sampling.
+func sampleByChains(ctx context.Context, n *mrf.Network, options SampleOptions) (*Samples, error) {
 	r, err := reducePairwise(n, options.Evidence, options.check)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sample(ctx, r.pairwise, options)
+	s, err := sampleChains(ctx, r.pairwise, &options)
 	if err != nil {
 		return nil, r.locate(err)
 	}
-	s.given = r.conditioned
-	if s.Diagnosis != nil {
-		s.Diagnosis = s.Diagnosis.of(r.conditioned)
-	}
+	s.given, s.Diagnosis = r.conditioned, s.Diagnosis.of(r.conditioned)
 	return s, nil
-}
-
-// sample draws from a pairwise network.
-func sample(ctx context.Context, p *mrf.Pairwise, options SampleOptions) (*Samples, error) {
-	options = options.withDefaults(p)
-	if err := options.validate(p); err != nil {
-		return nil, err
-	}
-	if err := options.checkDraws(p); err != nil {
-		return nil, err
-	}
-	if options.Method == Exact {
-		return sampleForest(ctx, p, &options)
-	}
-	return sampleChains(ctx, p, &options)
 }
 
 // drawsTogether is how many independent draws one goroutine makes before it takes
 // others.
 const drawsTogether = 16
 
-// sampleForest makes independent draws, each with a source of its own.
-func sampleForest(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) (*Samples, error) {
-	f, err := newForest(p)
+// sampleExactly makes independent draws, each with a source of its own.
+func sampleExactly(ctx context.Context, e *elimination, options *SampleOptions) (*Samples, error) {
+	card := states(e.given.Network)
+	if err := options.validate(len(card)); err != nil {
+		return nil, err
+	}
+	if err := options.checkDraws(nodeSizes(card), 0); err != nil {
+		return nil, err
+	}
+	f, err := e.sampler(ctx)
 	if err != nil {
 		return nil, err
 	}
 	n := options.Draws
 	s := &Samples{
-		Method: Exact, Chain: make([]int32, n), Sweep: make([]int32, n), Converged: true, LogZ: f.logZ,
-		draws: newDrawStore(n, p.Card),
+		Method: Exact, Chain: make([]int32, n), Sweep: make([]int32, n), Converged: true, LogZ: f.LogZ,
+		draws: newDrawStore(n, card), given: e.given,
 	}
 	seed := options.mixedSeed()
 	done := &tally{total: n, report: options.Progress}
 	err = parallel.Each(ctx, (n+drawsTogether-1)/drawsTogether, options.Threads, func(part int) {
-		x := make([]int32, len(p.Card))
+		x := make([]int32, len(card))
 		from, to := part*drawsTogether, min(n, (part+1)*drawsTogether)
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			f.draw(x, stream(seed, uint64(i), 0))
+			f.Draw(x, stream(seed, uint64(i), 0))
 			s.draws.put(i, x)
 		}
 		done.add(to - from)
@@ -199,8 +213,25 @@ func sampleForest(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) 
 	return s, nil
 }
 
+// states are the numbers of states of the variables.
+func states(n *mrf.Network) []int32 {
+	card := make([]int32, len(n.Card))
+	for v, k := range n.Card {
+		card[v] = int32(k)
+	}
+	return card
+}
+
 // sampleChains keeps draws of chains.
 func sampleChains(ctx context.Context, p *mrf.Pairwise, options *SampleOptions) (*Samples, error) {
+	if err := options.validate(len(p.Card)); err != nil {
+		return nil, err
+	}
+	z := nodeSizes(p.Card)
+	z.edges, z.pairs = float64(p.Graph.NumEdges()), float64(len(p.Edge))
+	if err := options.checkDraws(z, options.Chains); err != nil {
+		return nil, err
+	}
 	c, err := newChains(ctx, p, options.Chains, options.mixedSeed(), options.Threads)
 	if err != nil {
 		return nil, err

@@ -80,6 +80,49 @@ func TestExactSampling(t *testing.T) {
 	}
 }
 
+// TestExactSamplingOfLoops: frequencies on rings with a chord, of ordinary tables and of
+// tables that are kept in logarithms.
+func TestExactSamplingOfLoops(t *testing.T) {
+	for seed := range uint64(4) {
+		rng := source(seed)
+		g := must(graph.FromEdges(5, []int32{0, 1, 2, 3, 4, 0}, []int32{1, 2, 3, 4, 0, 2}))
+		p := oracle.RandomPairwise(rng, g, []int32{2, 3, 2, 3, 2}, 1, 0.1)
+		if seed%2 == 1 { // some state is all but impossible
+			for e := range g.NumEdges() {
+				p.Edge[p.EdgeAt[e]] -= 900
+			}
+		}
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Draws: 20000, Seed: seed, Threads: 2}))
+		if z := oracle.LogZ(p); s.Method != Exact || s.NotExact != "" || !(math.Abs(s.LogZ-z) < 1e-12*(1+math.Abs(z))) {
+			t.Errorf("seed %d: %s sampling, log Z %v, want %v", seed, s.Method, s.LogZ, z)
+		}
+		if d := pearson(t, "exact", p, s); d > limitOfPearson {
+			t.Errorf("seed %d: frequencies are %.1f standard deviations off", seed, d)
+		}
+	}
+}
+
+// TestExactSamplingOfLargerFactors: three variables of which an odd number is 1, one of them
+// observed.
+func TestExactSamplingOfLargerFactors(t *testing.T) {
+	no := math.Inf(-1)
+	n := &mrf.Network{Card: []int{2, 2, 2, 1}, Factors: []mrf.Factor{{Scope: []int{0, 1, 2}, LogTable: []float64{no, 0, 0, no, 0, no, no, 0}}, {Scope: []int{1}, LogTable: []float64{0, math.Log(3)}}}}
+	s := must(Sample(context.Background(), n, SampleOptions{Evidence: map[int]int{0: 1}, Draws: 4000}))
+	ones, x := 0, make([]int32, 4)
+	for i := range s.Len() {
+		if s.Draw(x, i); x[0] != 1 || x[1] != x[2] || x[3] != 0 {
+			t.Fatalf("drew %v", x)
+		}
+		ones += int(x[1])
+	}
+	if ones < 2890 || ones > 3110 { // 3000 expected, standard deviation 27
+		t.Errorf("state 1 has %d of 4000 draws, want about 3000", ones)
+	}
+	if _, err := Sample(context.Background(), n, SampleOptions{Method: Gibbs}); !errors.Is(err, ErrUnsuited) {
+		t.Errorf("Gibbs sampling of a factor of three: %v", err)
+	}
+}
+
 // TestGibbsSampling: frequencies of thinned draws on graphs with loops, and with
 // hard zeros that leave everything within reach.
 func TestGibbsSampling(t *testing.T) {
@@ -90,7 +133,7 @@ func TestGibbsSampling(t *testing.T) {
 		for e := range g.NumEdges() { // no neighbours both in their last state: state 0 goes with everything
 			p.Edge[p.EdgeAt[e+1]-1] = math.Inf(-1)
 		}
-		s := must(Sample(context.Background(), p.Network(), SampleOptions{Draws: 20000, Thin: 8, BurnIn: 100, MaxRHat: 1.01, MinESS: 10000, Seed: seed}))
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Method: Gibbs, Draws: 20000, Thin: 8, BurnIn: 100, MaxRHat: 1.01, MinESS: 10000, Seed: seed}))
 		if s.Method != Gibbs || !s.Converged || !math.IsNaN(s.LogZ) || s.Colours != 3 {
 			t.Errorf("seed %d: %s sampling, %d colours, irreducible %t, R-hat %v, %v effective draws", seed, s.Method, s.Colours, s.Diagnosis.Irreducible, s.Diagnosis.MaxRHat, s.Diagnosis.MinESS)
 		}
@@ -114,13 +157,17 @@ func TestEveryDrawIsPossible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := zeroed(t)
 		states := possibleJointStates(p)
-		s, err := Sample(context.Background(), p.Network(), SampleOptions{Draws: 8, BurnIn: 3, Thin: 1, Chains: rapid.IntRange(1, 5).Draw(t, "chains"), Seed: rapid.Uint64().Draw(t, "draws")})
+		method := rapid.SampledFrom([]Method{"", Gibbs}).Draw(t, "method")
+		s, err := Sample(context.Background(), p.Network(), SampleOptions{Method: method, Draws: 8, BurnIn: 3, Thin: 1, Chains: rapid.IntRange(1, 5).Draw(t, "chains"), Seed: rapid.Uint64().Draw(t, "draws")})
 		switch {
 		case errors.Is(err, ErrZero):
 			if len(states) > 0 {
 				t.Errorf("%v, but %v is possible", err, states[0])
 			}
 		case errors.Is(err, ErrUnsuited):
+			if method == "" {
+				t.Errorf("%v, but elimination suits every small network", err)
+			}
 			if len(states) > 1 && connected(states) == len(states) {
 				t.Errorf("%v, but one node at a time reaches everything", err)
 			}
@@ -209,17 +256,17 @@ func TestSamplingErrors(t *testing.T) {
 		numerical *bp.NumericalError
 		setting   *OptionError
 	)
-	if _, err := sample(context.Background(), network(no, 0, 0, no), SampleOptions{}); !errors.Is(err, ErrZero) {
+	if _, err := Sample(context.Background(), network(no, 0, 0, no).Network(), SampleOptions{}); !errors.Is(err, ErrZero) {
 		t.Errorf("a ring of three, no two equal, of two states: %v", err)
 	}
-	if _, err := sample(context.Background(), network(0, no, no, 0), SampleOptions{}); !errors.Is(err, ErrUnsuited) {
+	if _, err := Sample(context.Background(), network(0, no, no, 0).Network(), SampleOptions{Method: Gibbs}); !errors.Is(err, ErrUnsuited) {
 		t.Errorf("all equal: %v", err)
 	}
 	if _, err := Sample(context.Background(), network(0, math.NaN(), 0, 0).Network(), SampleOptions{}); err == nil || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("NaN: %v", err)
 	}
 	huge := network(0, math.MaxFloat64, 0, 0)
-	if _, err := sample(context.Background(), huge, SampleOptions{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
+	if _, err := Sample(context.Background(), huge.Network(), SampleOptions{}); !errors.As(err, &numerical) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("overflow: %v", err)
 	}
 	fine := network(0, 0, 0, 1)
@@ -227,18 +274,18 @@ func TestSamplingErrors(t *testing.T) {
 		settings SampleOptions
 		want     string
 	}{
-		{SampleOptions{Method: Exact}, "Method"}, {SampleOptions{Method: "exat"}, "Method"}, {SampleOptions{Draws: -1}, "Draws"},
+		{SampleOptions{Method: "exat"}, "Method"}, {SampleOptions{Draws: -1}, "Draws"},
 		{SampleOptions{Draws: 1 << 30}, "Draws"}, {SampleOptions{Chains: -1}, "Chains"}, {SampleOptions{Thin: -1}, "Thin"},
-		{SampleOptions{Thin: 1 << 30}, "Thin"}, {SampleOptions{Threads: -1}, "Threads"},
+		{SampleOptions{Method: Gibbs, Thin: 1 << 30}, "Thin"}, {SampleOptions{Threads: -1}, "Threads"},
 	} {
-		if _, err := sample(context.Background(), fine, c.settings); !errors.As(err, &setting) || setting.Option != c.want {
+		if _, err := Sample(context.Background(), fine.Network(), c.settings); !errors.As(err, &setting) || setting.Option != c.want {
 			t.Errorf("%+v: error %v, want one of %s", c.settings, err, c.want)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, p := range []*mrf.Pairwise{fine, oracle.RandomPairwise(source(1), must(gen.Chain(3)), []int32{2, 2, 2}, 1, 0)} {
-		if _, err := sample(ctx, p, SampleOptions{}); !errors.Is(err, context.Canceled) {
+		if _, err := Sample(ctx, p.Network(), SampleOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted: %v", err)
 		}
 	}
@@ -260,7 +307,7 @@ func TestLockedChains(t *testing.T) {
 	}
 	apart := 0
 	for seed := range uint64(5) {
-		s := must(Sample(context.Background(), p.Network(), SampleOptions{Seed: seed, Chains: 6}))
+		s := must(Sample(context.Background(), p.Network(), SampleOptions{Method: Gibbs, Seed: seed, Chains: 6}))
 		if s.Converged || s.Diagnosis.Irreducible {
 			t.Errorf("seed %d: locked chains are said to reach everything", seed)
 		}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/oracle"
+	"github.com/blockbp/blockbp/mrf"
 )
 
 // TestZeroPredictor: without counting numbers and limits it is that by convex belief
@@ -71,11 +73,14 @@ func TestZeroOptions(t *testing.T) {
 		left, _ := oracle.NetworkMarginals(c.Network)
 		truth := c.Marginals(left)
 		named := must(Marginals(context.Background(), n, Options{
-			Method: Propagation, Evidence: evidence, Counting: must(counting.Parse(t.Context(), "convex", 1, false)), Limits: DefaultLimits,
+			Method: Propagation, Evidence: evidence, Counting: must(counting.Parse(t.Context(), "trw", 0, true)), Limits: DefaultLimits,
 		}))
-		for method, tolerance := range map[Method]float64{"": 1e-15, Propagation: 1e-15, Exact: 1e-12, MeanField: 0.2, Gibbs: 0.05} {
+		for method, tolerance := range map[Method]float64{"": 1e-12, Propagation: 1e-15, Exact: 1e-12, MeanField: 0.2, Gibbs: 0.05} {
 			o := Options{Method: method, Evidence: evidence}
 			r, want := must(Marginals(context.Background(), n, o)), truth
+			if method == "" && (r.Method != Exact || r.NotExact != "") {
+				t.Errorf("seed %d: the best method that fits is %s (%s)", seed, r.Method, r.NotExact)
+			}
 			if r.Method == Propagation {
 				want = named.Marginals // an approximation, whose log Z is compared below
 			}
@@ -123,12 +128,11 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 	n := oracle.RandomPairwise(source(1), must(gen.Complete(4)), []int32{2, 3, 2, 3}, 0.4, 0).Network()
 	ctx := context.Background()
 	for name, err := range map[string]error{
-		"Method":          second(Marginals(ctx, n, Options{Method: "exat"})),
-		"AppearanceSteps": second(LogPartition(ctx, n, Options{AppearanceSteps: 1})),
-		"Restarts":        second(LogPartition(ctx, n, Options{Method: MeanField, Restarts: -1})),
-		"Chains":          second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
-		"Threads":         second(Marginals(ctx, n, Options{Threads: -1})),
-		"Memory":          second(MostProbable(ctx, n, Options{Memory: -1})),
+		"Method":   second(Marginals(ctx, n, Options{Method: "exat"})),
+		"Restarts": second(LogPartition(ctx, n, Options{Method: MeanField, Restarts: -1})),
+		"Chains":   second(Marginals(ctx, n, Options{Method: Gibbs, Chains: -1})),
+		"Threads":  second(Marginals(ctx, n, Options{Threads: -1})),
+		"Memory":   second(MostProbable(ctx, n, Options{Memory: -1})),
 	} {
 		var option *OptionError
 		if !errors.As(err, &option) || option.Option != name {
@@ -166,7 +170,7 @@ func TestZeroIsAnAnswer(t *testing.T) {
 			t.Errorf("%s: %+v, %v", method, r, err)
 		}
 	}
-	for _, method := range []Method{Propagation, Exact, MeanField, Gibbs} {
+	for _, method := range []Method{"", Propagation, Exact, MeanField, Gibbs} {
 		if _, err := Marginals(ctx, n, Options{Method: method}); !errors.Is(err, ErrZero) {
 			t.Errorf("marginals by %s: %v", method, err)
 		}
@@ -179,6 +183,40 @@ func TestZeroIsAnAnswer(t *testing.T) {
 	for _, method := range []Method{"", Gibbs} {
 		if _, err := Sample(ctx, n, SampleOptions{Method: method}); !errors.Is(err, ErrZero) {
 			t.Errorf("samples by %q: %v", method, err)
+		}
+	}
+}
+
+// TestTooWideForExact: where elimination does not fit, each default says so, and answers by
+// the method that does.
+func TestTooWideForExact(t *testing.T) {
+	ctx := context.Background()
+	complete := func(nodes int) *mrf.Network {
+		return oracle.RandomPairwise(source(1), must(gen.Complete(nodes)), slices.Repeat([]int32{3}, nodes), 0.1, 0).Network()
+	}
+	for _, c := range []struct {
+		network *mrf.Network
+		memory  int64
+		want    string
+	}{
+		{complete(40), 0, "entries of tables, over an induced width of "},
+		{complete(10), 200 << 10, "of memory, over an induced width of 9"},
+	} {
+		limits := Limits{MaxSweeps: 50}
+		o := Options{Memory: c.memory, Limits: limits}
+		r := must(LogPartition(ctx, c.network, o))
+		if r.Method != Propagation || !strings.Contains(r.NotExact, c.want) || r.Bound != counting.Upper {
+			t.Errorf("log Z: %s, %s bound, %q; want %q", r.Method, r.Bound, r.NotExact, c.want)
+		}
+		if r := must(Marginals(ctx, c.network, o)); r.Method != Propagation || !strings.Contains(r.NotExact, c.want) {
+			t.Errorf("marginals: %s, %q; want %q", r.Method, r.NotExact, c.want)
+		}
+		if s := must(MostProbable(ctx, c.network, o)); s.Method != TRWS || !strings.Contains(s.NotExact, c.want) {
+			t.Errorf("states: %s, %q; want %q", s.Method, s.NotExact, c.want)
+		}
+		s := must(Sample(ctx, c.network, SampleOptions{Memory: c.memory, Draws: 8, BurnIn: 4}))
+		if s.Method != Gibbs || !strings.Contains(s.NotExact, c.want) {
+			t.Errorf("samples: %s, %q; want %q", s.Method, s.NotExact, c.want)
 		}
 	}
 }

@@ -64,15 +64,15 @@ func (l *learner) growWorkers() {
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
 		v := visit{bundle: b, blocks: t.blocks, contribute: true, certify: true}
+		v.jobs = l.executor.jobs(&v, v.numJobs())
 		if l.atOnce != nil {
 			if _, err := l.sweepAtOnce(v); err != nil {
 				panic(err)
 			}
 		}
-		v.jobs = l.executor.jobs(&v, len(t.blocks)*len(b.units))
 		for worker := range l.workers {
 			for job := range v.jobs {
-				l.visitUnit(&v, worker, job)
+				l.visitJob(&v, worker, job)
 			}
 		}
 	}

@@ -90,9 +90,7 @@ func (a *auto) Start(p StepProblem) error {
 	a.joint = newJoint(layout.Size, a.curvature)
 	a.lanczos = lbfgs.NewLanczos(a.curvature)
 	a.joint.tangents, a.joint.follow, a.joint.line = p.tangents, p.follow, p.line
-	if a.joint.keep, a.joint.restore = p.keep, p.restore; p.exact == nil {
-		a.joint.patience = p.patience
-	}
+	a.joint.keep, a.joint.restore = p.keep, p.restore
 	if p.damps {
 		a.joint.step = a.dampedStep
 	}
@@ -254,15 +252,4 @@ func (a *auto) apply(dst, g []float64) {
 		return
 	}
 	a.fisher.solve(dst, g, a.beliefs)
-}
-
-// memory lists what Start takes.
-func (a *auto) memory(m *Memory, l *learner) {
-	layout := &l.model.Layout
-	size := float64(layout.Size)
-	earlyMemory(m, l)
-	m.addPairs(size, l.mostPasses())
-	jointMemory(m, size)
-	fisherMemory(m, l)
-	denseMemory(m, l)
 }

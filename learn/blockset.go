@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
@@ -18,20 +19,23 @@ type blockSet struct {
 // each of mostParts stretches of the network, so that it stands for the whole network. In such an order each block
 // goes into the first of the sets still open that has none of its neighbours. Blocks that are empty in all units are
 // left out: no visit changes anything there, and a step after one would be one of stale beliefs.
-func (l *learner) blockSets(most int) []blockSet {
-	var all []blockSet
+// Where blocks are visited at once a set has all.
+func (l *learner) blockSets(most int) (all []blockSet) {
+	if l.visitsAtOnce() {
+		most = l.blocks
+	}
+	most = max(1, most)
+	sets := (l.blocks + most - 1) / most
+	// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
+	// network would fill it, and the last sets have the end of the network alone.
+	most = (l.blocks + sets - 1) / sets
+	// Of each stretch a set has blocks that follow each other: they lie together in files. A check of
+	// one set has no need of stretches.
+	length := sets
+	if sets > 1 {
+		length = max(sets, (l.blocks+mostParts-1)/mostParts)
+	}
 	for i, b := range l.bundles {
-		most := max(1, most)
-		sets := (l.blocks + most - 1) / most
-		// Sets are as large as each other. Where some had room for more, blocks of the beginning of the
-		// network would fill it, and the last sets have the end of the network alone.
-		most = (l.blocks + sets - 1) / sets
-		// Of each stretch a set has blocks that follow each other: they lie together in files. A check of
-		// one set has no need of stretches.
-		length := sets
-		if sets > 1 {
-			length = max(sets, (l.blocks+mostParts-1)/mostParts)
-		}
 		var order []int
 		for at := range length {
 			for block := at; block < l.blocks; block += length {
@@ -40,18 +44,16 @@ func (l *learner) blockSets(most int) []blockSet {
 				}
 			}
 		}
-		for _, blocks := range partition.Sets(order, b.neighbours(), most) {
+		neighbours := make([][]int32, l.blocks)
+		if !l.visitsAtOnce() {
+			neighbours = b.neighbours()
+		}
+		for _, blocks := range partition.Sets(order, neighbours, most) {
 			all = append(all, blockSet{i, blocks})
 		}
 	}
 	return all
 }
-
-// chunksOf is in how many chunks, as large as each other, so many jobs are done.
-func chunksOf(jobs int) int { return (jobs + resultsAtATime - 1) / resultsAtATime }
-
-// atATime is how many jobs a chunk has, but for the last one.
-func atATime(jobs int) int { return (jobs + chunksOf(jobs) - 1) / max(1, chunksOf(jobs)) }
 
 // orderJobs puts the blocks of sets of a bundle of one unit, whose jobs of each part follow the order of
 // the blocks, in the order in which they are visited. One process goes through the network, as files are
@@ -140,17 +142,7 @@ func (l *learner) eachUntied(visit int, f func(at, n int)) {
 	t := &l.schedule[visit]
 	for _, x := range t.blocks {
 		for _, u := range l.bundles[t.bundle].units {
-			block := &u.part.Blocks[x]
-			for _, s := range block.Nodes {
-				if span := &l.model.Layout.Node[u.in.NodeType(s)]; span.Untied {
-					f(span.At+u.in.NodeRow(s)*span.Copy(), span.Copy())
-				}
-			}
-			for _, e := range block.Edges {
-				if span := &l.model.Layout.Edge[u.in.EdgeType(e)]; span.Untied {
-					f(span.At+u.in.EdgeRow(e)*span.Copy(), span.Copy())
-				}
-			}
+			l.eachUntiedOf(u, x, func(span *crf.Span, row int) { f(span.At+row*span.Copy(), span.Copy()) })
 		}
 	}
 }

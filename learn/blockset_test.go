@@ -131,7 +131,8 @@ func TestOrderOfJobs(t *testing.T) {
 			if !slices.EqualFunc(byParts(one), byParts(set.blocks), slices.Equal[[]int]) {
 				t.Error("blocks of a part are others, or in another order")
 			}
-			for chunk := range slices.Chunk(set.blocks, atATime(len(one))) {
+			v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks}
+			for chunk := range slices.Chunk(set.blocks, v.atATime()) {
 				for i, of := range byParts(chunk) {
 					if most := len(chunk)/mostParts + 2; len(of) > most || len(of) < most-4 {
 						t.Errorf("a chunk of %d blocks has %d of part %d", len(chunk), len(of), i)

@@ -118,7 +118,7 @@ func (l *learner) splitRoom() (jobs int) {
 		return 0
 	}
 	for _, b := range l.bundles {
-		jobs = max(jobs, l.blocks*len(b.units))
+		jobs = max(jobs, l.blocks*b.jobs())
 	}
 	return jobs
 }
@@ -227,6 +227,9 @@ func (l *learner) raiseLowerBound() {
 		l.progress.Lower = bound
 	}
 }
+
+// proved reports that Settings.Proof is met.
+func (l *learner) proved() bool { return l.proves(l.suboptimality()) }
 
 // suboptimality returns how far above the smallest objective the weights of the moment are
 // at most, with what rounding leaves unknown of the two bounds; NaN where that is not known, as

@@ -148,7 +148,7 @@ func (l *learner) checkStep() (done bool, err error) {
 		l.settings.Checking(c.Passes, c.Residual)
 	}
 	if c.Purpose != checkInitial {
-		l.settle(c.Passes)
+		l.settle()
 	}
 	if c.Purpose == checkFinal && l.outOfTime() {
 		return l.endCheck()
@@ -184,9 +184,9 @@ func (l *learner) startFinalCheck() error {
 	return nil
 }
 
-// settle brings messages nearer to where they settle, after so many passes at these weights.
-func (l *learner) settle(passes int) {
-	if l.response != nil && passes%l.response.patience == 0 {
+// settle brings messages to where they settle, where they are solved for.
+func (l *learner) settle() {
+	if l.response != nil && !l.response.damps {
 		l.response.tangents(nil, 0)
 	}
 }
@@ -246,7 +246,7 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		c.Settled = norm+c.Left <= tolerance && (l.ascends || closed || c.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
-		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again
+		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proved()
 		decided = c.Settled
 	case c.Purpose == checkCurvature:
 		c.Settled = l.lanczos.Settled(l.gradient, c.Change)
@@ -346,6 +346,7 @@ func (l *learner) missing() string {
 	c, p := &l.progress.Check, &l.progress
 	scale := 1 + math.Abs(p.Objective)
 	switch sub := l.suboptimality(); {
+	case l.proves(sub):
 	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
 		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
 	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
@@ -392,6 +393,9 @@ func (l *learner) convexNumbersHelp() string {
 
 // claim says why the run is converged.
 func (l *learner) claim() string {
+	if !l.small(l.progress.GradientNorm) {
+		return l.proof(l.suboptimality())
+	}
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.asked())
 	if l.asked() == roundingShare*l.magnitude {
 		text += ", all that rounding leaves"

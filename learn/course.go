@@ -32,18 +32,6 @@ func planCourse(p *Problem, s *Settings) course {
 
 func (c *course) allocate() { c.model = c.model.Clone() }
 
-// memory lists the copy of the model, and that of the best one, which evaluate makes.
-func (c *course) memory(m *Memory) {
-	copies, size := 1, c.model.Layout.Size
-	if c.settings.EarlyStop != nil {
-		copies++
-	}
-	if c.settings.unlabelled != nil {
-		copies += 2 // the start, and for a moment the features' sizes
-	}
-	m.Add("weights", float64(copies)*doubleBytes*float64(size), "%d × %d weights × 8 bytes", copies, size)
-}
-
 // evaluate calls Settings.Evaluate when it is due and looks at early stopping.
 func (c *course) evaluate(e *Event) error {
 	s, p := c.settings, &c.progress
@@ -162,6 +150,18 @@ func (c *course) result(status Status) *Result {
 		Iterations: p.Iterations, Passes: p.Passes, CheckPasses: p.CheckPasses, GradientPasses: p.GradientPasses,
 		Seconds: p.Seconds, CheckSeconds: p.CheckSeconds,
 	}
+}
+
+// proves reports that a suboptimality is within Settings.Proof of what was gained.
+func (c *course) proves(suboptimality float64) bool {
+	share, gained := c.settings.Proof, c.progress.FirstObjective-c.progress.Objective
+	return share > 0 && suboptimality <= share*gained
+}
+
+// proof says so.
+func (c *course) proof(suboptimality float64) string {
+	gained := c.progress.FirstObjective - c.progress.Objective
+	return fmt.Sprintf("suboptimality %.3g ≤ %.3g, %v of what was gained", suboptimality, c.settings.Proof*gained, c.settings.Proof)
 }
 
 // sizes counts what the run works on.

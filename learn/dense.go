@@ -16,17 +16,17 @@ import (
 // itself (response), renewed at each step of joint descent, which makes that Newton's method.
 type dense struct {
 	denseState
-	measure           func(dst []float64) error                            // nil: not used
-	damped            func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
-	each              parallel.Loop
-	exact             bool    // it is the Hessian of L
-	convex            bool    // L is
-	free              float64 // work on renewals in any case
-	size              int
-	passWork          float64
-	renewal, solution float64   // work of one
-	fresh             []float64 // [size*size] scratch
-	measured          []float64 // [size*size] the Hessian
+	measure  func(dst []float64) error                            // nil: not used
+	damped   func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
+	each     parallel.Loop
+	exact    bool // it is the Hessian of L
+	convex   bool // L is
+	size     int
+	free     float64 // work on renewals in any case
+	passWork float64
+	renewal  float64   // work of one
+	fresh    []float64 // [size*size] scratch
+	measured []float64 // [size*size] the Hessian
 }
 
 // denseState is what a resumed run goes on from.
@@ -59,37 +59,34 @@ const (
 	// solveWork, factorWork and listWork are how much faster a multiplication is there
 	// than in a message.
 	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
+	// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are directions in which
+	// nothing changes, and rounding would decide how far to go. stiffening times more is added at a time.
+	stiffness, stiffening = 1e-9, 1e3
 )
 
 // newDense prepares it, unused where the data are small beside the weights.
 func newDense(p *StepProblem) *dense {
-	n := float64(p.Model.Layout.Size)
-	d := &dense{size: p.Model.Layout.Size, convex: p.convex, passWork: p.PassWork, solution: n * n / solveWork}
-	if p.exact != nil {
-		d.exact, d.free = true, freeExact
-		d.take(p)
-		return d
+	size := p.Model.Layout.Size
+	n, nodes := float64(size), 0
+	for _, in := range p.statistics.data {
+		nodes += in.Graph.NumNodes()
 	}
-	if p.Hessian == nil || n > maxDense || float64(p.statistics.nodes()) < nodesForWeight*n || d.solution*float64(p.PerPass) > mostOfVisit*p.PassWork {
+	d := &dense{size: size, exact: p.exact != nil, convex: p.convex, passWork: p.PassWork, each: p.each}
+	switch {
+	case d.exact:
+		d.free, d.damped = freeExact, p.exact
+		d.measure = func(dst []float64) error { return p.exact(dst, nil, 0) }
+	case p.Hessian == nil || float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(p.PerPass) > mostOfVisit*p.PassWork:
 		return d
+	default:
+		d.free, d.due, d.measure = freeRenewals, starsFrom, p.Hessian
 	}
-	d.free, d.due = freeRenewals, starsFrom
-	d.take(p)
-	return d
-}
-
-// take makes room.
-func (d *dense) take(p *StepProblem) {
-	n := float64(d.size)
-	if d.measure, d.each = p.Hessian, p.each; d.each == nil {
+	if d.each == nil {
 		d.each = parallel.Serially
 	}
-	if d.exact {
-		d.damped = p.exact
-		d.measure = func(dst []float64) error { return p.exact(dst, nil, 0) }
-	}
 	d.renewal = p.HessianWork + n*n*n/factorWork
-	d.factor, d.fresh, d.measured = make([]float64, d.size*d.size), make([]float64, d.size*d.size), make([]float64, d.size*d.size)
+	d.factor, d.fresh, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
+	return d
 }
 
 // on reports whether there is a factor.
@@ -102,135 +99,96 @@ func (d *dense) endPass() bool {
 	if d.measure == nil || float64(d.passes) < d.due || !d.affords(d.renewal) {
 		return false
 	}
-	d.spent += d.renewal
 	if !d.exact {
 		d.due = starsGrowth * float64(d.passes)
 	}
-	if d.measure(d.measured) != nil || !d.decompose() {
-		return false
-	}
-	d.factor, d.fresh = d.fresh, d.factor
-	d.has = true
+	return d.measure(d.measured) == nil && d.decompose() && d.keep()
+}
+
+// keep takes the fresh factor.
+func (d *dense) keep() bool {
+	d.factor, d.fresh, d.has = d.fresh, d.factor, true
 	return true
 }
 
 // solveDamped finds the right-hand side of a damped step, and the direction that solves it.
 func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool {
-	if d.damped(d.measured, gradient, damping) != nil {
+	if d.damped(d.measured, gradient, damping) != nil || !d.factorise(stiffness) {
 		return false
 	}
-	copy(d.fresh, d.measured)
-	stiffen(d.fresh, d.size, stiffness)
-	if !linear.Factorise(d.fresh, d.size, d.each) {
-		return false
-	}
-	d.factor, d.fresh = d.fresh, d.factor
-	d.has = true
+	d.keep()
 	d.solve(direction, gradient)
 	return finite(direction)
 }
 
-// affords reports whether work may be spent.
+// affords spends work on a renewal, or reports that it may not be spent.
 func (d *dense) affords(work float64) bool {
-	return d.spent+work <= renewalShare*float64(d.passes)*d.passWork+d.free
-}
-
-// decompose writes the Cholesky factor of what was measured to d.fresh. Where rounding has
-// left a convex objective an indefinite Hessian, more is added to its diagonal. The Hessian of
-// another objective may be indefinite: its eigenvalues are taken without their signs then, and
-// steps leave a saddle along the directions that fall.
-func (d *dense) decompose() bool {
-	for share := stiffness; share < 1; share *= stiffening {
-		copy(d.fresh, d.measured)
-		stiffen(d.fresh, d.size, share)
-		if linear.Factorise(d.fresh, d.size, d.each) {
-			return true
-		}
-		if !d.convex {
-			break
-		}
-	}
-	work := eigenWork * float64(d.size) * float64(d.size) * float64(d.size)
-	if !d.exact || d.convex || !d.affords(work) {
+	if d.spent+work > renewalShare*float64(d.passes)*d.passWork+d.free {
 		return false
 	}
 	d.spent += work
+	return true
+}
+
+// factorise writes the Cholesky factor of what was measured to d.fresh, with a share of its diagonal added. It
+// reports false where that is not positive definite.
+func (d *dense) factorise(share float64) bool {
 	copy(d.fresh, d.measured)
-	h, places := coupled(d.measured, d.size)
-	if !absolute(d.fresh, d.size, h, places) {
-		return false
-	}
-	stiffen(d.fresh, d.size, stiffness)
+	stiffen(d.fresh, d.size, share)
 	return linear.Factorise(d.fresh, d.size, d.each)
+}
+
+// decompose factorises what was measured. Where rounding has left a convex objective an indefinite
+// Hessian, more is added to its diagonal. The Hessian of another objective may be indefinite: its eigenvalues are
+// taken without their signs then, and steps leave a saddle along the directions that fall.
+func (d *dense) decompose() bool {
+	if d.factorise(stiffness) {
+		return true
+	}
+	for share := stiffness * stiffening; d.convex && share < 1; share *= stiffening {
+		if d.factorise(share) {
+			return true
+		}
+	}
+	n := float64(d.size)
+	return d.exact && !d.convex && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
 func (d *dense) definite() bool {
-	if !d.exact || !d.affords(d.renewal) || d.measure(d.measured) != nil {
-		return false
-	}
-	d.spent += d.renewal
-	copy(d.fresh, d.measured)
-	stiffen(d.fresh, d.size, stiffness)
-	return linear.Factorise(d.fresh, d.size, d.each)
+	return d.exact && d.affords(d.renewal) && d.measure(d.measured) == nil && d.factorise(stiffness)
 }
 
-// coupled copies the rows and columns of h [n*n] that are not zero but for the diagonal, and
-// says which these are: weights of forbidden states have none, and must stay zero.
-func coupled(h []float64, n int) (*mat.SymDense, []int) {
-	is := make([]bool, n)
+// absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs. Weights that are coupled to no
+// other, as those of forbidden states, stay so: they must stay zero. It reports false where there are no eigenvalues.
+func absolute(h []float64, n int) bool {
+	all, coupled := mat.NewSymDense(n, nil), make([]bool, n)
 	for i := range n {
-		for j, x := range h[i*n:][:i] {
-			is[i], is[j] = is[i] || x != 0, is[j] || x != 0
-		}
-	}
-	var places []int
-	for i, yes := range is {
-		if yes {
-			places = append(places, i)
-		}
-	}
-	if places == nil {
-		return nil, nil
-	}
-	c := mat.NewSymDense(len(places), nil)
-	for i, row := range places {
-		for j, column := range places[:i+1] {
-			c.SetSym(i, j, h[row*n+column])
-		}
-	}
-	return c, places
-}
-
-// absolute writes what coupled has copied, with the absolute eigenvalues, to these places of
-// dst [size*size]. It reports false where there are no eigenvalues.
-func absolute(dst []float64, size int, h *mat.SymDense, places []int) bool {
-	n := len(places)
-	if n == 0 {
-		return false
-	}
-	for _, x := range h.RawSymmetric().Data {
-		if !(math.Abs(x) <= math.MaxFloat64) {
-			return false
+		for j, x := range h[i*n:][:i+1] {
+			if all.SetSym(i, j, x); x != 0 && i != j {
+				coupled[i], coupled[j] = true, true
+			}
 		}
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(h, true) {
+	if !finite(all.RawSymmetric().Data) || !eigen.Factorize(all, true) {
 		return false
 	}
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
-	values, columns, rows, product := eigen.Values(nil), vectors.RawMatrix(), make([]float64, n*n), make([]float64, n*n)
+	values, rows, product := eigen.Values(nil), make([]float64, n*n), make([]float64, n*n)
 	largest := max(-values[0], values[n-1])
 	for i := range n {
-		for k, x := range columns.Data[i*columns.Stride:][:n] {
-			rows[k*n+i] = x * math.Sqrt(max(math.Abs(values[k]), stiffness*largest))
+		for k, x := range values {
+			rows[k*n+i] = vectors.At(i, k) * math.Sqrt(max(math.Abs(x), stiffness*largest))
 		}
 	}
 	simd.ScatterMatrix(product, rows, rows, n, n, n)
-	for i, row := range places {
-		for j, column := range places {
-			dst[row*size+column] = product[i*n+j]
+	for i := range n {
+		for j := range i + 1 {
+			if coupled[i] && coupled[j] {
+				h[i*n+j] = product[i*n+j]
+			}
 		}
 	}
 	return true
@@ -250,13 +208,6 @@ func (d *dense) solve(dst, g []float64) {
 	}
 }
 
-// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are
-// directions in which nothing changes, and rounding would decide how far to go.
-const stiffness = 1e-9
-
-// stiffening is the factor by which more of that is added at a time.
-const stiffening = 1e3
-
 // stiffen raises the diagonal of h [n*n] by a share of itself, or by the square of the share
 // of its mean where that is more.
 func stiffen(h []float64, n int, share float64) {
@@ -271,43 +222,4 @@ func stiffen(h []float64, n int, share float64) {
 			*x = mean
 		}
 	}
-}
-
-// denseMemory lists what newDense and newHessian take.
-func denseMemory(m *Memory, l *learner) {
-	layout := &l.model.Layout
-	if l.response != nil {
-		l.response.listMemory(m)
-	}
-	if l.response != nil && !l.response.large {
-		n := float64(layout.Size)
-		m.Add("Hessian of all weights", 3*doubleBytes*n*n, "3 × %d² weights × 8 bytes", layout.Size)
-		return
-	}
-	if layout.UntiedSize > 0 || layout.Size > maxDense {
-		return
-	}
-	hessianMemory(m, l)
-	if n := float64(layout.Size); denseFits(l) {
-		m.hessian(l, "Hessian of all weights", 3*doubleBytes*n*n,
-			"3 × %d² weights × 8 bytes, when it is measured", layout.Size)
-	}
-}
-
-// hessian adds a part that the measurement of a Hessian takes, which a long descent by F alone makes surely.
-func (m *Memory) hessian(l *learner, name string, bytes float64, reason string, values ...any) {
-	if !l.exact && (l.response == nil || l.response.large) && l.mostPasses() > 1+(starsFrom+1)*wholeSweeps {
-		m.Add(name, bytes, reason, values...)
-	} else {
-		m.perhaps(name, bytes, reason, values...)
-	}
-}
-
-// denseFits decides as newDense does.
-func denseFits(l *learner) bool {
-	n, nodes := float64(l.model.Layout.Size), 0
-	for _, in := range l.problem.Data {
-		nodes += in.Graph.NumNodes()
-	}
-	return float64(nodes) >= nodesForWeight*n && n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
 }

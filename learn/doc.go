@@ -16,10 +16,10 @@
 //	inner-dual   1        1
 //	bbpl         D        at most k, 2 unless Settings.InnerSweeps says otherwise; 300 is the paper's "to convergence"
 //
-// The gradient g is a sum of contributions, one per group of edges: a group is
-// all edges between two blocks, or inside one, where the nodes belong too.
-// Updating block i replaces the contributions of the groups that touch it. So
-// an iteration costs what its block costs, whatever the size of the network.
+// The gradient g is a sum of contributions, one per block, of its nodes and the
+// edges inside it, and of beliefs that each cut edge keeps. Updating block i
+// replaces its own, and those of its cut edges. So an iteration costs what its
+// block costs, whatever the size of the network.
 //
 // Instances are worked on together: an iteration updates the same block of
 // every instance (the paper), or, with Settings.Pairs, one block of one instance.

@@ -107,22 +107,3 @@ func (e *early) visit(theta, gradient []float64) {
 		e.gradient[j] = g - p.L2*(theta[j]-e.mean[j])
 	}
 }
-
-// earlyMemory lists what newEarly takes, with the vectors of auto.
-func earlyMemory(m *Memory, l *learner) {
-	layout, vectors, states := &l.model.Layout, 2.0, 0.0 // plain and first
-	for _, span := range allSpans(layout) {
-		states += float64(span.States)
-	}
-	visits, shares := 0.0, 0
-	if l.bounded {
-		visits, vectors = float64(l.perPass()), vectors+2 // mean and gradient
-		for _, s := range l.visitShares() {
-			shares += len(s)
-		}
-	}
-	bytes := visits*(doubleBytes*(float64(layout.TiedSize)+2)+sliceBytes) + 2*doubleBytes*float64(shares)
-	m.Add("steps at visits", bytes+doubleBytes*(vectors*float64(layout.Size)+2*states),
-		"%.0f visits of a pass × %d tied weights + %.0f vectors of %d weights, × 8 bytes",
-		visits, layout.TiedSize, vectors, layout.Size)
-}

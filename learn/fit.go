@@ -79,6 +79,8 @@ type progress struct {
 	Momentum       int     // whole passes since messages went back, or F rose at the same weights
 	Copied         bool    // messages were: see momentum.go
 	Before         float64 // Upper at the begin of the last of them
+	Changed        float64 // largest change of a message in the first sweeps of visits since then
+	ChangedBefore  float64 // and in the pass before
 	Missing        string  // what the last claim of convergence lacked
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -178,7 +180,7 @@ func (l *learner) iterate() error {
 		return nil
 	}
 	if report.ended { // a longer run goes on with the messages as they are
-		l.resum() // sparse pairs have kept beliefs that the visit has not added
+		l.resum() // cut edges have kept beliefs that the visit has not added
 		l.progress.Seconds = l.seconds()
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
@@ -241,7 +243,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 	p.Watched = false
 	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded)
 	if accepted {
-		if p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
+		if l.proved() || p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
 			copy(l.watched, l.gradient)
 			p.Watched = true
 			l.startCheck(checkConvergence)
@@ -252,7 +254,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 	if p.Waiting++; moved {
 		p.Held, p.Waiting = math.NaN(), 0 // of other weights
 	} else {
-		l.settle(p.Waiting)
+		l.settle()
 	}
 	return size, moved, nil
 }
@@ -323,7 +325,7 @@ func (l *learner) wholeLimits(damping float64) bp.Limits {
 	if l.gathers() && l.ascends {
 		damping = overRelaxed
 	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil && !l.response.large}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil}
 }
 
 // pick returns what this iteration visits.
@@ -342,7 +344,7 @@ func (l *learner) perPass() int { return len(l.schedule) }
 func (l *learner) innerLimits() bp.Limits {
 	limits := bp.Limits{
 		Tolerance: l.settings.InnerTolerance, MaxSweeps: l.settings.InnerSweeps, Damping: l.progress.Damping,
-		NoProx: l.response != nil && !l.response.large, Outward: true,
+		NoProx: l.response != nil, Outward: true,
 	}
 	if l.settings.Method == InnerDual {
 		limits.MaxSweeps = 1

@@ -26,17 +26,17 @@ func BenchmarkGradient(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				w, u, bundle := l.workers[0], l.units[0], l.bundles[0]
+				w, u := l.workers[0], l.units[0]
 				block := &u.part.Blocks[0]
 				if err := w.space.Ground(l.model, u.in, u.net, block); err != nil {
 					b.Fatal(err)
 				}
 				must(w.space.Iterate(b.Context(), u.net, u.state, block, l.innerLimits()))
-				w.certify, w.rough, w.split, w.nearly = false, false, false, l.consistent
+				w.visit, w.scale, w.bounds, w.split = &visit{nearly: l.consistent}, 1, false, false
 				least := math.Inf(1)
 				for b.Loop() {
 					start := time.Now()
-					if err := l.contribute(w, &l.results[0], bundle, u, 0); err != nil {
+					if err := l.contribute(w, &l.results[0], u, 0); err != nil {
 						b.Fatal(err)
 					}
 					least = min(least, float64(time.Since(start).Nanoseconds()))

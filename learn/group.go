@@ -154,6 +154,6 @@ func (l *learner) everyOption() string {
 		metric = *s.EarlyStop
 	}
 	return fmt.Sprint(stateFormat, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
-		s.Gap, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
+		s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
 		s.Checkpoint != nil, resume)
 }

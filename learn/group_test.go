@@ -138,7 +138,7 @@ func TestGroupHessian(t *testing.T) {
 			h, both := newHessian(l), make([]float64, 2*n*n)
 			for i, most := range []int{40, 0} { // of some elements, then of as many as weights ask for
 				h.most = most
-				if err := h.measure(both[i*n*n:][:n*n]); err != nil {
+				if err := h.measure(both[i*n*n:][:n*n], squaresOf(l)); err != nil {
 					t.Error(err)
 				}
 			}

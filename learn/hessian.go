@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -32,99 +34,67 @@ import (
 //
 // Beliefs far from their mean, as most are where a model is sure, make this another
 // matrix than fisher's Kronecker products: those know of a mean covariance only. The
-// sums are over a sample of the nodes and of the edges.
+// sums are over a sample of the nodes, and over half of each of their edges.
 //
-// The sample is drawn from each part (parts.go), and beliefs of what was drawn found there, one
-// after another, as they lie in one workspace. All processes are told these. What they come to is
-// then computed on all threads, and added up by rows of H, of which each is of one process and
-// thread: in the order of the elements, whatever the processes and threads.
+// Each process draws from its own blocks, and records what the sample has: features and beliefs. All processes
+// are told all records, in the order of the parts (parts.go). Each thread then adds up some rows of H, in the
+// order of the records: so H has the same bits whatever the processes and threads.
 type hessian struct {
-	l        *learner
-	units    []*unit         // free ones
-	samples  []hessianSample // of each part, in its units: in the order of the parts
-	leverage *leverage
-	space    bp.Workspace
-	size     int // weights
-	lo, hi   int // rows that are added up here
+	l             *learner
+	size          int // weights
+	states, joint int // the most of a node, and of an edge
+	edgesTogether int // of whose covariances there is room
+	most          int // nodes of a type that are drawn; 0: as many as sampleSize says
+	jobs          []hessianJob
+	totals        []float64 // [node types][2] how many nodes there are, and what all tell
+	lo, hi        int       // rows that are added up here
 
-	most       int     // elements of a type that are looked at, 0: as many as sampleSize says
-	labelShare float64 // of a belief that is taken from the label
-
-	unsure [][]float32 // [units][nodes]
-	told   []float64   // of all samples: how many elements of a type there are, and what they tell
-	points []float64   // places in the sum of what elements tell, of those that are drawn
-
-	// nodeTold and edgeTold are what is known of the nodes and edges that were drawn, one after
-	// another: see tellNode and tellEdge. The other two are those of this process.
-	nodeTold, edgeTold, ownNodes, ownEdges []float64
-
-	workers []hessianWorker
-	nodes   []hessianNode // at hand
-	edges   []hessianEdge
-	// rests [edges][states²] are covariances of what is left of functions of the states, times
-	// the scales, and features [edges][features] those of the edges at hand.
-	rests, features []float64
-	// roots [rootsTogether][size] are those of the terms of nodes, of which used lists those that
-	// are not zero.
-	roots []float64
-	used  []int32
+	// stars and edges are records of nodes and of edges, one behind the other: see draw. batch are those at
+	// hand, which roots [batch][states][size] and rests [batch][joint states²] are made of.
+	stars, edges []float64
+	batch        [][]float64
+	roots, rests []float64
+	workers      []hessianWorker
 }
 
-// hessianNode is a node at hand.
-type hessianNode struct {
-	*unit
-	node  int32
-	scale float64
-	told  []float64 // its features and belief, and those of its edges
-	root  int       // its first
-	count int       // of them
-}
-
-// hessianEdge is an edge at hand.
-type hessianEdge struct {
-	in    *crf.Instance
-	edge  int32
-	scale float64
-	told  []float64 // its features and belief
+// hessianJob is a block that is visited here.
+type hessianJob struct {
+	part         int32
+	number       uint64
+	u            *unit
+	block        int
+	tells        []float32 // of its nodes
+	sums         []float64 // its part of totals
+	stars, edges []float64
+	err          error
 }
 
 // hessianWorker is the scratch of one thread.
 type hessianWorker struct {
-	potential []float64 // [size][states] J_s
-	active    []int32   // columns of J_s that are not zero
-	isActive  []bool    // [size]
-	feature   []float64
-	coupling  linear.Coupling
-	node      []float64 // a belief
-	// root [states] is √τ_s, q [states][states] Q of a node, and counts lists its states that count.
-	root, q []float64
-	counts  []int
-	// columns [rootsTogether][rowsOfPart] and rows [rootsTogether][size] are of the roots that
-	// are not zero, and sum [rowsOfPart][size] of their products.
+	space    bp.Workspace
+	coupling linear.Coupling
+	feature  []float64
+	// root [states] is √τ_s, q [states][states] Q of a node, and mean [size] that of J_s.
+	root, q, mean []float64
+	// columns [roots][rowsOfPart] and rows [roots][size] are parts of the roots, and sum [rowsOfPart][size]
+	// of their products.
 	columns, rows, sum []float64
 }
 
 const (
-	// nodesPerWeight and leastSampled bound the sample: how many nodes and edges of a type
-	// are looked at, for each weight and state, and at least.
-	nodesPerWeight = 4.0
+	// rootsPerWeight and leastSampled bound the sample: how many terms nodes of a type have in it for each
+	// weight, and how many nodes there are at least.
+	rootsPerWeight = 4.0
 	leastSampled   = 256
-	// labelShare of a belief is taken from the label: a model that is sure of something
-	// else has to go there, and would look free to move at no curvature.
-	labelShare = 0.02
-	// leastTold, of the mean of what elements tell, is added to each: the rest is not left
-	// out.
-	leastTold = 0.1
+	// evenShare of the sample is drawn evenly: no node is left out.
+	evenShare = 0.1
 	// leastCovariance of a state, τ(1 − τ), is one that counts.
 	leastCovariance = 1e-7
-	// rootsTogether is how many roots are added up together: as many as make what threads
-	// have to wait for, and reading H, small beside the products.
-	rootsTogether = 128
-	// rowsOfPart is how many rows of H one thread adds up at a time: only the columns up to
-	// the last of them are wanted.
-	rowsOfPart = 64
-	// restsTogether bounds the numbers in covariances of edges that are added up together, and in
-	// their features.
+	// recordsTogether are added up together, and rowsOfPart is how many rows of H one thread adds up at a
+	// time: only the columns up to the last of them are wanted.
+	recordsTogether = 32
+	rowsOfPart      = 64
+	// restsTogether bounds the numbers in covariances of edges that are added up together.
 	restsTogether = 1 << 17
 )
 
@@ -135,8 +105,25 @@ func newHessian(l *learner) *hessian {
 	if layout.UntiedSize > 0 || layout.Size > maxDense {
 		return nil
 	}
-	c := &hessian{l: l, size: layout.Size, labelShare: labelShare, workers: make([]hessianWorker, l.settings.Threads)}
-	c.deal()
+	c := &hessian{l: l, size: layout.Size, states: largestTable(layout.Node), joint: largestTable(layout.Edge)}
+	c.edgesTogether = max(1, min(recordsTogether, restsTogether/(c.joint*c.joint)))
+	number := uint64(0)
+	for _, b := range l.bundles {
+		for at, part := range b.part {
+			u := b.units[at%len(b.units)]
+			if number++; u.isFree() && l.executor.owns(part) {
+				c.jobs = append(c.jobs, hessianJob{part: part, number: number, u: u, block: at / len(b.units)})
+			}
+		}
+	}
+	slices.SortStableFunc(c.jobs, func(a, b hessianJob) int { return cmp.Compare(a.part, b.part) })
+	c.lo, c.hi = c.size, 0
+	for row := 0; row < c.size; row += rowsOfPart {
+		if l.executor.owns(int32(row * mostParts / c.size)) {
+			c.lo, c.hi = min(c.lo, row), min(c.size, row+rowsOfPart)
+		}
+	}
+	c.lo = min(c.lo, c.hi) // where there are none
 	return c
 }
 
@@ -149,120 +136,40 @@ func (l *learner) each(n int, do func(worker, i int)) {
 	parallel.Serially(n, do)
 }
 
-// work returns about how many multiplications a measurement takes, in terms of those
-// of messages: of a sample drawn evenly, for which no feature and no belief is looked at.
+// work returns about how many multiplications a measurement takes, in terms of those of messages.
 func (c *hessian) work() (total float64) {
-	layout, n := &c.l.model.Layout, float64(c.size)
-	for a, span := range layout.Node {
-		c.evenly(c.sampleSize(span), func(each func(u *unit, i int32)) { c.l.eachNode(a, each) }, func(u *unit, i int32) {
-			total += float64(span.States) * n * n / listWork
-			for _, d := range u.in.Graph.Incoming(i) {
-				total += c.edgeWork(u.in, d>>1)
-			}
-		})
+	n, rests := float64(c.size), 0.0
+	for b, span := range c.l.model.Layout.Edge {
+		used := float64(span.States * c.l.usedOfType(b, c.l.units[0].in))
+		rests += used * used / solveWork
 	}
-	for b, span := range layout.Edge {
-		joint := float64(span.States)
-		c.evenly(c.sampleSize(span), func(each func(u *unit, i int32)) { c.l.eachEdge(b, each) }, func(u *unit, i int32) {
-			features := float64(c.l.usedFeatures(i, u.in))
-			total += c.edgeWork(u.in, i) + joint*joint*features*features/solveWork
-		})
+	for _, span := range c.l.model.Layout.Node {
+		total += c.sampleSize(span) * (float64(span.States)*n*n/listWork + rests)
 	}
 	return total
 }
 
-// evenly calls use for so many of the elements that all goes through, or for all of them.
-func (c *hessian) evenly(wanted int, all func(each func(u *unit, i int32)), use func(u *unit, i int32)) {
-	count, at := 0, 0
-	all(func(*unit, int32) { count++ })
-	wanted = min(wanted, count)
-	all(func(u *unit, i int32) {
-		if (at+1)*wanted/count > at*wanted/count {
-			use(u, i)
-		}
-		at++
-	})
-}
-
-// eachNode calls do for the nodes of a type that a Hessian can be measured at.
-func (l *learner) eachNode(t int, do func(u *unit, i int32)) {
-	for _, u := range l.units {
-		if u.isFree() {
-			for i := range int32(u.in.Graph.NumNodes()) {
-				if u.in.NodeType(i) == t && u.nodeCurvature(i) > 0 {
-					do(u, i)
-				}
-			}
-		}
+// sampleSize returns how many elements of a type are to be drawn.
+func (c *hessian) sampleSize(span crf.Span) float64 {
+	if c.most > 0 {
+		return float64(c.most)
 	}
+	return max(leastSampled, rootsPerWeight*float64(c.size)/float64(max(1, span.States-1)))
 }
 
-// eachEdge is eachNode for edges.
-func (l *learner) eachEdge(t int, do func(u *unit, i int32)) {
-	for _, u := range l.units {
-		if u.isFree() {
-			for e := range int32(u.in.Graph.NumEdges()) {
-				if u.in.EdgeType(e) == t && u.edgeCurvature(e) > 0 {
-					do(u, e)
-				}
-			}
-		}
-	}
-}
-
-// edgeWork is that of a coupling, and of adding its answers to J_s.
-func (c *hessian) edgeWork(in *crf.Instance, e int32) float64 {
-	joint := float64(c.l.model.Layout.Edge[in.EdgeType(e)].States)
-	states := float64(max(in.States(in.Graph.U(e)), in.States(in.Graph.V(e))))
-	return joint*joint + float64(c.l.usedFeatures(e, in))*joint*states
-}
-
-// measure writes H into dst [size*size], row-major, of which only the lower triangle
-// counts.
-func (c *hessian) measure(dst []float64) error {
-	clear(dst)
+// measure writes H into dst [size*size], row-major, of which only the lower triangle counts. squares are those
+// of fisher.
+func (c *hessian) measure(dst []float64, squares [][]float64) error {
 	c.makeScratch()
-	c.draw()
-	err := c.tellSample()
-	if c.l.settings.any(err != nil) {
-		return cmp.Or(err, errElsewhere)
+	if err := c.drawAll(squares); err != nil {
+		return err
 	}
-	c.nodeTold, c.edgeTold = c.l.executor.share(c.nodeTold, c.ownNodes), c.l.executor.share(c.edgeTold, c.ownEdges)
-	for t := range c.l.model.Layout.Edge {
-		c.addEdges(dst, t)
-	}
-	c.addNodes(dst)
+	clear(dst)
+	c.inBatches(recordsTogether, c.stars, c.star, func(w *hessianWorker, lo, hi int) { c.addProducts(dst, w, lo, hi) })
+	c.inBatches(c.edgesTogether, c.edges, c.rest, func(_ *hessianWorker, lo, hi int) { c.addRests(dst, lo, hi) })
 	c.l.executor.share(dst, dst[c.lo*c.size:c.hi*c.size])
 	for i := range c.size {
 		dst[i*c.size+i] += c.l.problem.L2
-	}
-	return nil
-}
-
-// errElsewhere stands for the error of another process.
-var errElsewhere = errors.New("learn: another process cannot measure its part of the Hessian")
-
-// tellSample finds beliefs of what was drawn, and tells all processes.
-func (c *hessian) tellSample() error {
-	c.ownNodes, c.ownEdges = c.ownNodes[:0], c.ownEdges[:0]
-	for i := range c.samples {
-		s := &c.samples[i]
-		if len(s.block.Edges)+len(s.block.Nodes) == 0 {
-			continue
-		}
-		if err := c.space.Ground(c.l.model, s.u.in, s.u.net, &s.block); err != nil {
-			return err
-		}
-		for q := range s.block.Edges {
-			if err := c.tellEdge(s, q); err != nil {
-				return err
-			}
-		}
-		for p := range s.block.Nodes {
-			if err := c.tellNode(s, p); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -272,457 +179,300 @@ func (c *hessian) makeScratch() {
 	if c.roots != nil {
 		return
 	}
-	layout := &c.l.model.Layout
-	states := largestTable(layout.Node)
-	c.roots = make([]float64, max(rootsTogether, states)*c.size)
+	n := recordsTogether * c.states
+	c.roots, c.rests = make([]float64, n*c.size), make([]float64, c.edgesTogether*c.joint*c.joint)
+	c.workers = make([]hessianWorker, c.l.settings.Threads)
 	for i := range c.workers {
 		w := &c.workers[i]
-		w.potential, w.isActive = make([]float64, c.size*states), make([]bool, c.size)
-		w.columns, w.rows, w.sum = make([]float64, len(c.roots)/c.size*rowsOfPart), make([]float64, len(c.roots)), make([]float64, rowsOfPart*c.size)
+		w.root, w.mean = make([]float64, c.states), make([]float64, c.size)
+		w.columns, w.rows, w.sum = make([]float64, n*rowsOfPart), make([]float64, n*c.size), make([]float64, rowsOfPart*c.size)
 	}
 }
 
-// headNumbers are told of an element first: its unit, its number and how much it counts. Features
-// follow where not all are here, and then beliefs.
-const headNumbers = 3
+// errElsewhere stands for the error of another process.
+var errElsewhere = errors.New("learn: another process cannot measure its part of the Hessian")
 
-// tellEdge tells of the q-th edge of a sample, if it was drawn itself.
-func (c *hessian) tellEdge(s *hessianSample, q int) (err error) {
-	if s.edgeScale[q] == 0 {
-		return nil
+// drawAll draws the sample, and tells all processes its records. squares are those of fisher.
+func (c *hessian) drawAll(squares [][]float64) error {
+	types := len(c.l.model.Layout.Node)
+	c.l.each(len(c.jobs), func(worker, i int) { c.weigh(&c.workers[worker], &c.jobs[i], squares) })
+	var sums, stars, edges []float64
+	for i := range c.jobs {
+		sums = append(sums, c.jobs[i].sums...)
 	}
-	e := s.block.Edges[q]
-	c.ownEdges = append(c.ownEdges, float64(s.unit), float64(e), s.u.edgeCurvature(e)*s.edgeScale[q]/s.u.net.Counting.Edge[e])
-	c.ownEdges, err = c.tellBelief(c.ownEdges, s, q)
-	return err
-}
-
-// tellNode tells of the p-th node of a sample, and of its edges.
-func (c *hessian) tellNode(s *hessianSample, p int) (err error) {
-	in, node := s.u.in, s.block.Nodes[p]
-	x := append(c.ownNodes, float64(s.unit), float64(node), s.u.nodeCurvature(node)*s.nodeScale[p])
-	x = c.tellFeatures(x, in.NodeFeatures(in.NodeType(node)), in.NodeRow(node))
-	at := len(x)
-	x = append(x, make([]float64, in.States(node))...)
-	c.space.NodeBelief(x[at:], s.u.net, s.u.state, &s.block, p)
-	c.mixNode(x[at:], in, node)
-	for _, d := range in.Graph.Incoming(node) {
-		if x, err = c.tellBelief(x, s, s.place[d>>1]); err != nil {
-			return err
-		}
+	c.totals = make([]float64, 2*types)
+	for i, x := range c.l.executor.share(nil, sums) {
+		c.totals[i%(2*types)] += x
 	}
-	c.ownNodes = x
+	c.l.each(len(c.jobs), func(worker, i int) { c.jobs[i].err = c.draw(&c.workers[worker], &c.jobs[i]) })
+	var err error
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		stars, edges, err = append(stars, j.stars...), append(edges, j.edges...), cmp.Or(err, j.err)
+		j.stars, j.edges, j.tells = nil, nil, nil
+	}
+	if c.l.settings.any(err != nil) {
+		return cmp.Or(err, errElsewhere)
+	}
+	c.stars, c.edges = c.l.executor.share(nil, stars), c.l.executor.share(nil, edges)
 	return nil
 }
 
-// tellBelief tells features and belief of the q-th edge of a sample.
-func (c *hessian) tellBelief(x []float64, s *hessianSample, q int) ([]float64, error) {
-	in, e := s.u.in, s.block.Edges[q]
-	u, v := in.Graph.U(e), in.Graph.V(e)
-	x = c.tellFeatures(x, in.EdgeFeatures(in.EdgeType(e)), in.EdgeRow(e))
-	kv, at := in.States(v), len(x)
-	x = append(x, make([]float64, in.States(u)*kv)...)
-	if _, err := c.space.EdgeBeliefs(x[at:], nil, s.u.net, s.u.state, &s.block, q, q+1); err != nil {
-		return x, err
+// weigh finds what the nodes of a block tell: of the node and its edges the curvature times how unsure they are, the
+// probability of all states of a node but one, or of the end of an edge that is surer, times the leverage
+//
+//	Σ_j x_j² / Σ_{elements of the type} x_j²
+//
+// Most of a model that is sure of itself has no covariance worth the work. A sample drawn without regard to leverage
+// misses features that few elements have, and a Hessian measured on it would have no curvature for their weights.
+func (c *hessian) weigh(w *hessianWorker, j *hessianJob, squares [][]float64) {
+	in, u, read, types := j.u.in, j.u, readers(j.u.in), len(c.l.model.Layout.Node)
+	j.tells, j.sums = j.tells[:0], make([]float64, 2*types)
+	doubt := func(s int32) float64 {
+		return -math.Expm1(min(0, slices.Max(u.state.LogBelief[u.net.BeliefAt(s):][:in.States(s)])))
 	}
-	c.mixEdge(x[at:], in, u, v, kv)
-	return x, nil
-}
-
-func (c *hessian) tellFeatures(x []float64, f *crf.Features, row int) []float64 {
-	if !c.l.partial {
-		return x
-	}
-	at := len(x)
-	x = append(x, make([]float64, f.Dim())...)
-	f.Row(x[at:], row)
-	return x
-}
-
-// readFeatures writes a row of features to dst, as it was told or else as it is here, and returns what was
-// told after them.
-func (c *hessian) readFeatures(dst []float64, f *crf.Features, row int, told []float64) []float64 {
-	if !c.l.partial {
-		f.Row(dst, row)
-		return told
-	}
-	return told[copy(dst, told):]
-}
-
-// head takes apart the beginning of what was told of an element.
-func (c *hessian) head(told []float64) (u *unit, element int32, scale float64, rest []float64) {
-	return c.units[int(told[0])], int32(told[1]), told[2], told[headNumbers:]
-}
-
-// toldOfEdge and toldOfNode return how many numbers follow the head.
-func (c *hessian) toldOfEdge(in *crf.Instance, e int32) int {
-	return in.States(in.Graph.U(e))*in.States(in.Graph.V(e)) + oneIf(c.l.partial)*in.EdgeFeatures(in.EdgeType(e)).Dim()
-}
-
-func (c *hessian) toldOfNode(in *crf.Instance, node int32) int {
-	n := in.States(node) + oneIf(c.l.partial)*in.NodeFeatures(in.NodeType(node)).Dim()
-	for _, d := range in.Graph.Incoming(node) {
-		n += c.toldOfEdge(in, d>>1)
-	}
-	return n
-}
-
-// addEdges adds the interactions of the edges of a type, some of them at a time.
-func (c *hessian) addEdges(dst []float64, t int) {
-	span := &c.l.model.Layout.Edge[t]
-	most := restsAtATime(span)
-	c.edges = c.edges[:0]
-	for told := c.edgeTold; len(told) > 0; {
-		e, u := hessianEdge{}, (*unit)(nil)
-		u, e.edge, e.scale, told = c.head(told)
-		e.in = u.in
-		n := c.toldOfEdge(e.in, e.edge)
-		e.told, told = told[:n], told[n:]
-		if e.in.EdgeType(e.edge) != t {
-			continue
-		}
-		if c.edges = append(c.edges, e); len(c.edges) == most {
-			c.addInteractions(dst, span)
-		}
-	}
-	c.addInteractions(dst, span)
-}
-
-// restsAtATime returns how many edges of a type are added up together.
-func restsAtATime(span *crf.Span) int {
-	return max(1, restsTogether/max(span.States*span.States, span.Features))
-}
-
-// addNodes adds the terms of the nodes, of as many at a time as there is room for.
-func (c *hessian) addNodes(dst []float64) {
-	next := 0
-	c.nodes, c.used = c.nodes[:0], c.used[:0]
-	for told := c.nodeTold; len(told) > 0; {
-		n := hessianNode{}
-		n.unit, n.node, n.scale, told = c.head(told)
-		states, length := n.in.States(n.node), c.toldOfNode(n.in, n.node)
-		n.told, told = told[:length], told[length:]
-		if next+states > len(c.roots)/c.size {
-			c.list()
-			c.flush(dst)
-			next = 0
-		}
-		n.root = next
-		c.nodes = append(c.nodes, n)
-		next += states
-	}
-	c.list()
-	c.flush(dst)
-}
-
-// list computes the roots of the nodes at hand, which then are done.
-func (c *hessian) list() {
-	c.l.each(len(c.nodes), func(worker, i int) { c.rootsOf(&c.workers[worker], &c.nodes[i]) })
-	for _, n := range c.nodes {
-		for i := range n.count {
-			c.used = append(c.used, int32(n.root+i))
-		}
-	}
-	c.nodes = c.nodes[:0]
-}
-
-// rootsOf computes the roots of a node.
-func (c *hessian) rootsOf(w *hessianWorker, n *hessianNode) {
-	layout, in := &c.l.model.Layout, n.in
-	t := in.NodeType(n.node)
-	span := &layout.Node[t]
-	w.feature = numeric.Resize(w.feature, span.Features)
-	told := c.readFeatures(w.feature, in.NodeFeatures(t), in.NodeRow(n.node), n.told)
-	for j, x := range w.feature {
-		if x != 0 {
-			for i := range span.States {
-				w.activate(span.At+j*span.States+i, span.States)[i] += x
+	leverage := func(kind, row int) (sum float64) {
+		w.feature = numeric.Resize(w.feature, len(squares[kind]))
+		read[kind](w.feature, row)
+		for n, x := range w.feature {
+			if x != 0 && squares[kind][n] > 0 {
+				sum += x * x / squares[kind][n]
 			}
 		}
+		return sum
 	}
-	belief, told := told[:span.States], told[span.States:]
-	w.star(belief, n.net.Counting.Node[n.node])
-	for _, d := range in.Graph.Incoming(n.node) {
-		e := d >> 1
-		b, ku, kv := in.EdgeType(e), in.States(in.Graph.U(e)), in.States(in.Graph.V(e))
-		w.feature = numeric.Resize(w.feature, layout.Edge[b].Features)
-		told = c.readFeatures(w.feature, in.EdgeFeatures(b), in.EdgeRow(e), told)
-		w.coupling.Of(told[:ku*kv], ku, kv)
-		told = told[ku*kv:]
-		first := in.Graph.U(e) == n.node
-		w.addAnswers(&layout.Edge[b], first, span.States)
-		w.addToStar(first, n.net.Counting.Edge[e])
+	for _, s := range j.u.part.Blocks[j.block].Nodes {
+		kind, unsure := in.NodeType(s), doubt(s)
+		tells := unsure * u.nodeCurvature(s) * leverage(kind, in.NodeRow(s))
+		for _, d := range in.Graph.Incoming(s) {
+			e := d >> 1
+			tells += min(unsure, doubt(in.Graph.Source(d))) * u.edgeCurvature(e) * leverage(types+in.EdgeType(e), in.EdgeRow(e))
+		}
+		j.tells = append(j.tells, float32(tells))
+		j.sums[2*kind]++
+		j.sums[2*kind+1] += float64(float32(tells))
 	}
-	n.count = c.addRoots(w, belief, n.root, n.scale, n.net.Counting.Rho[n.node])
 }
 
-// star begins Q of a node, which its edges are added to.
-func (w *hessianWorker) star(belief []float64, count float64) {
-	k := len(belief)
-	w.root, w.q = numeric.Resize(w.root, k), numeric.Resize(w.q, k*k)
+// pick draws nodes of a block, each by itself, and finds how many nodes each stands for.
+func (c *hessian) pick(j *hessianJob) (nodes []int32, weights []float64) {
+	rng := rand.New(rand.NewPCG(j.number, 2))
+	for at, s := range j.u.part.Blocks[j.block].Nodes {
+		t := j.u.in.NodeType(s)
+		p, count, total := 1.0, c.totals[2*t], c.totals[2*t+1]
+		if wanted := c.sampleSize(c.l.model.Layout.Node[t]); wanted < count {
+			p = evenShare / count
+			if total > 0 {
+				p += (1 - evenShare) * float64(j.tells[at]) / total
+			}
+			p = min(1, wanted*p)
+		}
+		if rng.Float64() < p {
+			nodes, weights = append(nodes, s), append(weights, 1/p)
+		}
+	}
+	return nodes, weights
+}
+
+// draw draws nodes of a block, and records them and their edges. A record begins with its length. That of a node has its
+// type, weight, c_s, ρ_s and number of edges, features and belief, and of each edge the type, whether the node is
+// V, ρ_uv, features and belief. That of an edge has its type, weight, features and belief.
+func (c *hessian) draw(w *hessianWorker, j *hessianJob) error {
+	in, net, read, layout := j.u.in, j.u.net, readers(j.u.in), &c.l.model.Layout
+	nodes, weights := c.pick(j)
+	var block partition.Block
+	for _, s := range nodes {
+		for _, d := range in.Graph.Incoming(s) {
+			block.Edges = append(block.Edges, d>>1)
+		}
+	}
+	if err := w.space.Ground(c.l.model, in, net, &block); err != nil {
+		return err
+	}
+	q := 0
+	for i, s := range nodes {
+		t, first, edges := in.NodeType(s), len(j.stars), in.Graph.Incoming(s)
+		j.stars = append(j.stars, 0, float64(t), weights[i]*j.u.nodeCurvature(s),
+			net.Counting.Node[s], net.Counting.Rho[s], float64(len(edges)))
+		read[t](extend(&j.stars, layout.Node[t].Features), in.NodeRow(s))
+		net.Belief(extend(&j.stars, in.States(s)), j.u.state, s)
+		for _, d := range edges {
+			e := d >> 1
+			b, rho := in.EdgeType(e), net.Counting.Edge[e]
+			j.stars = append(j.stars, float64(b), float64(oneIf(in.Graph.U(e) != s)), rho)
+			span := &layout.Edge[b]
+			of := extend(&j.stars, span.Features+span.States)
+			read[len(layout.Node)+b](of[:span.Features], in.EdgeRow(e))
+			if _, err := w.space.EdgeBelief(of[span.Features:], net, j.u.state, &block, q); err != nil {
+				return err
+			}
+			q++
+			if weight := weights[i] * j.u.edgeCurvature(e) / 2; weight > 0 { // the other half is of its other end
+				j.edges = append(append(j.edges, float64(3+len(of)), float64(b), weight/rho), of...)
+			}
+		}
+		j.stars[first] = float64(len(j.stars) - first)
+	}
+	return nil
+}
+
+// extend appends n numbers, and take cuts them off the front.
+func extend(x *[]float64, n int) []float64 {
+	*x = append(*x, make([]float64, n)...)
+	return (*x)[len(*x)-n:]
+}
+
+func take(x *[]float64, n int) []float64 {
+	front := (*x)[:n]
+	*x = (*x)[n:]
+	return front
+}
+
+// inBatches prepares some records at a time, and adds them to rows of H.
+func (c *hessian) inBatches(most int, records []float64,
+	prepare func(w *hessianWorker, i int, record []float64), add func(w *hessianWorker, lo, hi int),
+) {
+	for len(records) > 0 {
+		c.batch = c.batch[:0]
+		for len(records) > 0 && len(c.batch) < most {
+			n := int(records[0])
+			c.batch, records = append(c.batch, records[1:n]), records[n:]
+		}
+		c.l.each(len(c.batch), func(worker, i int) { prepare(&c.workers[worker], i, c.batch[i]) })
+		parts := (c.hi - c.lo + rowsOfPart - 1) / rowsOfPart
+		c.l.each(parts, func(worker, i int) { // those with long rows come first
+			lo := c.lo + (parts-1-i)*rowsOfPart
+			add(&c.workers[worker], lo, min(c.hi, lo+rowsOfPart))
+		})
+	}
+}
+
+// star writes the roots of J_sᵀ √τ Q⁻¹ √τ J_s, one for each state, of the i-th record at hand, a node.
+func (c *hessian) star(w *hessianWorker, i int, record []float64) {
+	n := c.states * c.size
+	roots := c.roots[i*n:][:n] // J_sᵀ at first
+	clear(roots)
+	head := take(&record, 5)
+	span := &c.l.model.Layout.Node[int(head[0])]
+	k := span.States
+	for j, x := range take(&record, span.Features) {
+		for y := range k {
+			roots[y*c.size+span.At+j*k+y] = x
+		}
+	}
+	belief := take(&record, k)
+	w.q = numeric.Resize(w.q, k*k)
 	clear(w.q)
 	for x, p := range belief {
-		w.root[x], w.q[x*k+x] = math.Sqrt(p), count
+		w.root[x], w.q[x*k+x] = math.Sqrt(p), head[2]
+		if !(p*(1-p) > leastCovariance) {
+			w.root[x] = 0
+		}
 	}
+	for range int(head[4]) {
+		of := take(&record, 3)
+		b := int(of[0])
+		edge, feature := &c.l.model.Layout.Edge[b], take(&record, c.l.model.Layout.Edge[b].Features)
+		ku, kv := c.l.model.Schema.EdgeStates(b)
+		w.coupling.Of(take(&record, edge.States), ku, kv)
+		from := int(of[1]) * ku
+		for j, x := range feature {
+			for y := 0; y < k && x != 0; y++ {
+				for z := range edge.States {
+					roots[y*c.size+edge.At+j*edge.States+z] += x * w.coupling.Parts[z*(ku+kv)+from+y]
+				}
+			}
+		}
+		w.addToStar(k, from, of[2])
+	}
+	w.solveStar(roots[:k*c.size], belief, head[1], head[3])
 }
 
-// addToStar adds an edge, the one at hand, to the Q of one of its ends.
-func (w *hessianWorker) addToStar(first bool, rho float64) {
-	n, from := w.coupling.KU+w.coupling.KV, 0
-	if !first {
-		from = w.coupling.KU
-	}
-	k := len(w.root)
-	for x, p := range w.root {
-		if w.coupling.Inverse[(from+x)*n+from+x] == 0 { // there is none: the ends count as independent
-			w.q[x*k+x] += rho
-			continue
-		}
+// addToStar adds an edge, the one at hand, to the Q of one of its ends, of k states.
+func (w *hessianWorker) addToStar(k, from int, rho float64) {
+	n := w.coupling.KU + w.coupling.KV
+	for x, p := range w.root[:k] {
 		for y, q := range w.root[:x+1] {
 			w.q[x*k+y] += rho * p * q * w.coupling.Inverse[(from+x)*n+from+y]
 		}
 	}
 }
 
-// factorStar replaces Q, of the states that count, by its Cholesky factor. Where messages are so far from
-// settled that it has none, it is that of ρ_s I.
-func (w *hessianWorker) factorStar(k int, rho float64) {
-	q, n := w.q, len(w.counts)
-	for i, x := range w.counts {
-		for j, y := range w.counts[:i+1] {
-			q[i*n+j] = q[x*k+y]
-		}
-	}
-	if !linear.Factorise(q, n, parallel.Serially) {
-		clear(q)
-		for i := range n {
-			q[i*n+i] = math.Sqrt(rho)
-		}
-	}
-}
-
-// activate returns the row of J_s of a weight.
-func (w *hessianWorker) activate(weight, states int) []float64 {
-	row := w.potential[weight*states:][:states]
-	if !w.isActive[weight] {
-		w.isActive[weight] = true
-		w.active = append(w.active, int32(weight))
-		clear(row)
-	}
-	return row
-}
-
-// addAnswers adds the answers to the features of an edge, those at hand, of one end to J_s.
-func (w *hessianWorker) addAnswers(span *crf.Span, first bool, states int) {
-	k, part := w.coupling.KU+w.coupling.KV, w.coupling.Parts
-	if !first {
-		part = part[w.coupling.KU:]
-	}
-	for j, x := range w.feature {
-		if x == 0 {
-			continue
-		}
-		for i := range span.States {
-			row := w.activate(span.At+j*span.States+i, states)
-			for y, a := range part[i*k:][:states] {
-				row[y] += x * a
-			}
-		}
-	}
-}
-
-// addRoots writes the roots of J_sᵀ √τ Q⁻¹ √τ J_s from a place on, one for each state that
-// counts, forgets J_s, and returns how many they are.
-func (c *hessian) addRoots(w *hessianWorker, belief []float64, at int, scale, rho float64) int {
-	states := len(belief)
-	w.counts = w.counts[:0]
+// solveStar makes roots of J_sᵀ. States that do not count have none. Where messages are so far from settled that Q has no
+// factor, it is taken for ρ_s I.
+func (w *hessianWorker) solveStar(roots, belief []float64, scale, rho float64) {
+	k := len(belief)
+	size := len(roots) / k
+	clear(w.mean)
 	for x, p := range belief {
-		if p*(1-p) > leastCovariance {
-			w.counts = append(w.counts, x)
+		simd.AddScaled(w.mean, roots[x*size:][:size], p)
+		if w.root[x] == 0 {
+			w.q[x*k+x] = 1
 		}
 	}
-	n := len(w.counts)
-	w.factorStar(states, rho)
-	clear(c.roots[at*c.size : (at+n)*c.size])
-	for _, weight := range w.active {
-		j := w.potential[int(weight)*states:][:states]
-		mean := linear.DotShort(belief, j)
-		for i, x := range w.counts {
-			sum := math.Sqrt(scale) * w.root[x] * (j[x] - mean)
-			for k, l := range w.q[i*n:][:i] {
-				sum -= l * c.roots[(at+k)*c.size+int(weight)]
-			}
-			c.roots[(at+i)*c.size+int(weight)] = sum / w.q[i*n+i]
+	if !linear.Factorise(w.q, k, parallel.Serially) {
+		clear(w.q)
+		for x := range k {
+			w.q[x*k+x] = math.Sqrt(rho)
 		}
-		w.isActive[weight] = false
 	}
-	w.active = w.active[:0]
-	return n
+	for x := range k {
+		row, s := roots[x*size:][:size], math.Sqrt(scale)*w.root[x]
+		for i, mean := range w.mean {
+			row[i] = s * (row[i] - mean)
+		}
+		for y, l := range w.q[x*k:][:x] {
+			simd.AddScaled(row, roots[y*size:][:size], -l)
+		}
+		for i := range row {
+			row[i] /= w.q[x*k+x]
+		}
+	}
 }
 
-// flush adds the products of all roots to dst. Parts with long rows come first.
-func (c *hessian) flush(dst []float64) {
-	parts := (c.hi - c.lo + rowsOfPart - 1) / rowsOfPart
-	if len(c.used) > 0 {
-		c.l.each(parts, func(worker, i int) { c.addPart(dst, &c.workers[worker], c.lo+(parts-1-i)*rowsOfPart) })
-	}
-	c.used = c.used[:0]
-}
-
-// addPart adds the products of all roots to rowsOfPart rows of dst, from lo on.
-func (c *hessian) addPart(dst []float64, w *hessianWorker, lo int) {
-	hi := min(c.size, lo+rowsOfPart)
-	height, width := hi-lo, hi
-	for i, r := range c.used {
-		root := c.roots[int(r)*c.size:][:c.size]
+// addProducts adds the products of all roots to some rows of dst.
+func (c *hessian) addProducts(dst []float64, w *hessianWorker, lo, hi int) {
+	n, height := len(c.batch)*c.states, hi-lo
+	for i := range n {
+		root := c.roots[i*c.size:][:c.size]
 		copy(w.columns[i*height:][:height], root[lo:])
-		copy(w.rows[i*width:][:width], root)
+		copy(w.rows[i*hi:][:hi], root)
 	}
-	sum := w.sum[:height*width]
+	sum := w.sum[:height*hi]
 	clear(sum)
-	simd.ScatterMatrix(sum, w.columns, w.rows, len(c.used), height, width)
+	simd.ScatterMatrix(sum, w.columns, w.rows, n, height, hi)
 	for i := range height {
-		simd.AddScaled(dst[(lo+i)*c.size:][:width], sum[i*width:], 1)
+		simd.AddScaled(dst[(lo+i)*c.size:][:hi], sum[i*hi:], 1)
 	}
 }
 
-// addInteractions adds Cov⊥(τ_uv), times the features, of the edges at hand, all of one type,
-// to dst, and forgets them.
-func (c *hessian) addInteractions(dst []float64, span *crf.Span) {
-	if len(c.edges) == 0 {
-		return
-	}
-	n := span.States * span.States
-	c.rests, c.features = numeric.Resize(c.rests, len(c.edges)*n), numeric.Resize(c.features, len(c.edges)*span.Features)
-	c.l.each(len(c.edges), func(worker, i int) {
-		e, w := &c.edges[i], &c.workers[worker]
-		belief := c.readFeatures(c.features[i*span.Features:][:span.Features], e.in.EdgeFeatures(e.in.EdgeType(e.edge)), e.in.EdgeRow(e.edge), e.told)
-		w.coupling.Of(belief, e.in.States(e.in.Graph.U(e.edge)), e.in.States(e.in.Graph.V(e.edge)))
-		for x := range span.States {
-			row := c.rests[i*n+x*span.States:][:span.States]
-			for y, rest := range w.coupling.Rest(x) {
-				row[y] = e.scale * rest
-			}
+// rest writes Cov⊥(τ_uv), scaled, of the i-th record at hand, an edge.
+func (c *hessian) rest(w *hessianWorker, i int, record []float64) {
+	b := int(record[0])
+	span := &c.l.model.Layout.Edge[b]
+	ku, kv := c.l.model.Schema.EdgeStates(b)
+	w.coupling.Of(record[2+span.Features:], ku, kv)
+	rests := c.rests[i*c.joint*c.joint:]
+	for x := range span.States {
+		for y, rest := range w.coupling.Rest(x) {
+			rests[x*span.States+y] = record[1] * rest
 		}
-	})
-	// Features with many before them come first.
-	c.l.each(span.Features, func(_, i int) { c.addFeature(dst, span, span.Features-1-i) })
-	c.edges = c.edges[:0]
+	}
 }
 
-// addFeature adds what the edges at hand have to the rows of dst of the j-th feature, as far as they
-// are added up here.
-func (c *hessian) addFeature(dst []float64, span *crf.Span, j int) {
-	n, first := span.States*span.States, span.At+j*span.States
-	lo, hi := max(0, c.lo-first), min(span.States, c.hi-first)
-	for i := range c.edges {
-		features := c.features[i*span.Features:][:j+1]
-		if features[j] == 0 {
-			continue
-		}
-		for x := lo; x < hi; x++ {
-			row := c.rests[i*n+x*span.States:][:span.States]
-			out := dst[(first+x)*c.size+span.At:]
-			for k, y := range features {
-				if y != 0 {
-					simd.AddScaled(out[k*span.States:][:span.States], row, features[j]*y)
+// addRests adds those of the edges at hand, times the products of their features, to some rows of dst.
+func (c *hessian) addRests(dst []float64, lo, hi int) {
+	for i, record := range c.batch {
+		span := &c.l.model.Layout.Edge[int(record[0])]
+		n, feature := span.States, record[2:][:span.Features]
+		for r := max(lo, span.At); r < min(hi, span.At+span.Len); r++ {
+			j, x := (r-span.At)/n, (r-span.At)%n
+			for k, y := range feature[:j+1] {
+				if scale := feature[j] * y; scale != 0 {
+					simd.AddScaled(dst[r*c.size+span.At+k*n:][:n], c.rests[i*c.joint*c.joint+x*n:][:n], scale)
 				}
 			}
 		}
 	}
 }
 
-// mixNode moves a belief towards the labels of a node.
-func (c *hessian) mixNode(belief []float64, in *crf.Instance, s int32) {
-	known := 0
-	for _, labels := range in.Samples() {
-		known += oneIf(labels[s] != crf.Unobserved)
-	}
-	if known == 0 {
-		return
-	}
-	for i := range belief {
-		belief[i] *= 1 - c.labelShare
-	}
-	for _, labels := range in.Samples() {
-		if y := labels[s]; y != crf.Unobserved {
-			belief[y] += c.labelShare / float64(known)
-		}
-	}
-}
-
-// mixEdge does the same for an edge.
-func (c *hessian) mixEdge(belief []float64, in *crf.Instance, u, v int32, kv int) {
-	known := 0
-	for _, labels := range in.Samples() {
-		known += oneIf(labels[u] != crf.Unobserved && labels[v] != crf.Unobserved)
-	}
-	if known == 0 {
-		return
-	}
-	for i := range belief {
-		belief[i] *= 1 - c.labelShare
-	}
-	for _, labels := range in.Samples() {
-		if x, y := labels[u], labels[v]; x != crf.Unobserved && y != crf.Unobserved {
-			belief[int(x)*kv+int(y)] += c.labelShare / float64(known)
-		}
-	}
-}
-
-// hessianMemory lists what newHessian takes, and what a measurement does.
-func hessianMemory(m *Memory, l *learner) {
-	layout := &l.model.Layout
-	size := float64(layout.Size)
-	states := float64(largestTable(layout.Node))
-	nodes, edges, units := 0.0, 0.0, 0.0
-	for _, u := range l.units {
-		if u.isFree() {
-			units++
-			nodes += float64(u.in.Graph.NumNodes())
-			edges += float64(u.in.Graph.NumEdges())
-		}
-	}
-	c := hessian{size: layout.Size}
-	sampled, drawn, table := 0.0, 0.0, float64(largestTable(layout.Edge))
-	for _, span := range layout.Node {
-		sampled += float64(c.sampleSize(span))
-	}
-	for _, span := range layout.Edge {
-		drawn += float64(c.sampleSize(span))
-	}
-	sampled, drawn = min(sampled, nodes), min(drawn, edges)
-	around := sampled * 2 * edges / max(1, nodes) // edges of nodes, those of two nodes twice
-	joined := min(edges, drawn+around)
-	told := sampled*states + (drawn+around)*table
-	if l.settings.size() > 1 {
-		nodeDim, edgeDim := 0, 0
-		for _, span := range layout.Node {
-			nodeDim = max(nodeDim, span.Features)
-		}
-		for _, span := range layout.Edge {
-			edgeDim = max(edgeDim, span.Features)
-		}
-		told = 2 * (told + sampled*float64(nodeDim) + (drawn+around)*float64(edgeDim)) // by this process, and by all
-	}
-	if ground.SharesTables(l.units[0].in) {
-		table = 0
-	}
-	m.Add("sample for the Hessian", singleBytes*(nodes+max(nodes, edges))+listedBytes*(sampled+joined),
-		"4 bytes for each node and edge, and lists of %.0f nodes and %.0f edges", sampled, joined)
-	if denseFits(l) {
-		threads, roots, rests := float64(l.settings.Threads), max(rootsTogether, states), 0.0
-		for _, span := range layout.Edge {
-			together := min(float64(restsAtATime(&span)), float64(c.sampleSize(span)), edges)
-			rests = max(rests, together*float64(span.States*span.States+span.Features+span.States))
-		}
-		perThread := size*states + roots*(rowsOfPart+size) + rowsOfPart*size
-		m.hessian(l, "scratch of the Hessian", doubleBytes*(roots*size+threads*perThread+rests+told),
-			"%d weights × %.0f terms at a time × 8 bytes, twice, and of %.0f threads, and beliefs of the sample", layout.Size, roots, threads)
-		m.hessian(l, "potentials of the sample", joined/units*doubleBytes*table,
-			"tables of %.0f edges, when it is measured", joined/units)
-	}
-}
-
-// listedBytes is about what lists and the map of a hessianSample take for an element.
-const listedBytes = 30.0

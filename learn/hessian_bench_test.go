@@ -17,9 +17,9 @@ func BenchmarkHessian(b *testing.B) {
 				defer e.Close()
 				must(e.At(p.randomWeights(1, 0.3)))
 				m, n := newHessian(e.l), p.Model.Layout.Size
-				dst := make([]float64, n*n)
+				dst, squares := make([]float64, n*n), squaresOf(e.l)
 				for b.Loop() {
-					if err := m.measure(dst); err != nil {
+					if err := m.measure(dst, squares); err != nil {
 						b.Fatal(err)
 					}
 					stiffen(dst, n, stiffness)

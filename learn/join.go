@@ -76,30 +76,6 @@ func (p *Problem) given() *Problem {
 	return p
 }
 
-// joinedMemory lists what joining has taken: features, labels and graphs once more.
-func (p *Problem) joinedMemory(m *Memory) {
-	if p.apart == nil {
-		return
-	}
-	bytes := 0.0
-	kept := map[*crf.Instance]bool{}
-	for _, in := range p.apart.Data {
-		kept[in] = true
-	}
-	const perNode, perEdge = 2 * indexBytes, 7 * indexBytes // labels and where edges begin; ends, and lists of incoming ones
-	for _, in := range p.Data {
-		if kept[in] {
-			continue
-		}
-		bytes += perNode*float64(in.Graph.NumNodes()) + perEdge*float64(in.Graph.NumEdges())
-		for _, features := range instances.Features(in) {
-			f := features.Data()
-			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
-		}
-	}
-	m.Add("joined networks", bytes, "features and edges of %d networks once more, in %d", len(p.apart.Data), len(p.Data))
-}
-
 // inOrder reports that every node has at most one neighbour before it, as in chains, and in trees whose nodes come
 // after the one above. Then messages of a sweep back have all that comes from below, and those of one forth the rest.
 func inOrder(g *graph.Graph) bool {

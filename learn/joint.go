@@ -31,9 +31,6 @@ type joint struct {
 	step     func(direction, gradient []float64, damping float64) bool
 	tangents func(direction []float64, damping float64) bool // see StepProblem
 	follow   func(along float64)
-	// patience is how many passes messages have to take at a point for the next line to be
-	// one of theirs, too.
-	patience int
 	// keep remembers messages, and restore goes back to them, where they have no lines; nil: they have.
 	keep, restore func()
 }
@@ -169,10 +166,10 @@ func (j *joint) falls(gradient []float64) bool {
 }
 
 // mayFall reports that sweeps have not told yet whether L has fallen by enough where F lacks something of
-// it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is lacking, or
-// until messages are solved for where that is done in so many passes.
+// it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is
+// lacking.
 func (j *joint) mayFall(lacks, gap, fell float64) bool {
-	return lacks <= gap && j.held <= max(mostUndecided, j.patience) && (j.patience > 0 || !(fell < goodPart*lacks))
+	return lacks <= gap && j.held <= mostUndecided && !(fell < goodPart*lacks)
 }
 
 // settled is for a merit that is no bound. It is believed once it changes little against what it decides,
@@ -299,9 +296,8 @@ func (j *joint) advance(theta, gradient []float64) float64 {
 	j.curvature.Direct(j.direction, gradient)
 	j.slope = -simd.Dot(gradient, j.direction)
 	j.alpha = 0
-	if j.both = false; j.tangents != nil && j.held >= j.patience {
+	if j.both = j.tangents != nil; j.both {
 		j.tangents(j.direction, 0)
-		j.both = true
 	}
 	if j.keep != nil {
 		j.keep()
@@ -325,10 +321,4 @@ func (j *joint) refreshed(gradient []float64, value float64) {
 	copy(j.first, gradient)
 	j.value, j.before, j.held = value, value, 0
 	j.note()
-}
-
-// jointMemory lists what newJoint takes, when the phase begins that writes to it.
-func jointMemory(m *Memory, size float64) {
-	const vectors = 4
-	m.Add("joint descent", vectors*doubleBytes*size, "%d vectors of %.0f weights × 8 bytes", vectors, size)
 }

@@ -1,13 +1,10 @@
 package learn
 
 import (
-	"fmt"
-	"slices"
+	"errors"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -19,116 +16,73 @@ const (
 	relativeFloor = 1e-9
 )
 
-// kronecker is one product A ⊗ C + l2 I of the Hessian's estimate: of a type that is
-// kept apart, or A and its eigenbasis for a part of fisher.
+// kronecker is one product A ⊗ C + l2 I of the Hessian's estimate, in the eigenbasis of A.
 type kronecker struct {
-	span   crf.Span
-	second *mat.SymDense // A, nil where only its diagonal is used
-	values []float64     // eigenvalues, or diagonal, of A
-	// vectors [d*d] are the eigenvectors of A in columns, nil: identity; transposed
-	// has them in rows.
-	vectors, transposed []float64
-	floor               float64   // l2, or a little more
-	rotated             []float64 // scratch [features][states]
-	shares              []float64 // scratch [states]
+	features, states int
+	squares          []float64 // diagonal of A
+	values           []float64 // its eigenvalues
+	vectors          []float64 // [features*features] in columns; nil: A is diagonal
+	floor            float64   // l2, or a little more
+	rotated, shares  []float64 // scratch [features][states], [states]
+	// rows solves (a C + l2) x = r for a row of the eigenbasis; begin comes first. It is that of kronecker, where
+	// C is diag π − ππᵀ, or of interaction.
+	rows interface {
+		begin(mean []float64)
+		solveRow(r []float64, a float64, mean []float64)
+	}
 }
 
-// newKronecker sums f fᵀ, scaled, over all nodes or edges of a type.
-func newKronecker(p *statistics, span crf.Span, node bool, t int) *kronecker {
-	d := span.Features
-	k := &kronecker{span: span, rotated: make([]float64, span.Copy()), shares: make([]float64, span.States)}
-	k.values = make([]float64, d)
-	if d == 0 {
-		return k
-	}
-	diagonal := span.Untied || d > maxRotated || slices.ContainsFunc(p.data, func(in *crf.Instance) bool {
-		f, _, _ := elements(in, node, t)
-		return ground.Tables(f) > 0 && f.Data().Book == nil // one-hot rows: A is diagonal
-	})
-	size := d * d
-	if diagonal {
-		size = d
-	}
-	sum := p.sumOver(p.data, size, func(sum []float64, _, i int, r ground.Range) {
-		scale, edge := p.scales(p.data[i])
-		if !node {
-			scale = edge
+// newKronecker makes it of A, or of the diagonal of A.
+func newKronecker(features, states int, second []float64, l2 float64) (*kronecker, error) {
+	k := &kronecker{features: features, states: states, squares: second, values: second}
+	k.rotated, k.shares, k.rows = make([]float64, features*states), make([]float64, states), k
+	if len(second) > features {
+		k.squares = make([]float64, features)
+		for j := range k.squares {
+			k.squares[j] = second[j*features+j]
 		}
-		addMoments(sum, diagonal, p.data[i], r, node, t, scale)
-	})
-	if !diagonal {
-		k.setSecond(sum)
-		return k
-	}
-	k.values = sum
-	if span.Untied && span.Len > 0 {
-		for j := range k.values {
-			k.values[j] /= float64(span.Len / span.Copy()) // the mean over the copies
-		}
-	}
-	return k
-}
-
-// setSecond takes the upper triangle of A.
-func (k *kronecker) setSecond(dense []float64) {
-	k.second = mat.NewSymDense(k.span.Features, dense)
-}
-
-// elements returns the features of the nodes or edges of type t, and the type and the
-// row of each node or edge.
-func elements(in *crf.Instance, node bool, t int) (f *crf.Features, typeOf, rowOf func(int32) int) {
-	if node {
-		return in.NodeFeatures(t), in.NodeType, in.NodeRow
-	}
-	return in.EdgeFeatures(t), in.EdgeType, in.EdgeRow
-}
-
-func (k *kronecker) diagonalise(l2 float64) error {
-	if k.second != nil {
 		var eigen mat.EigenSym
-		if !eigen.Factorize(k.second, true) {
-			return fmt.Errorf("learn: the second moments of the features could not be diagonalised")
+		if !eigen.Factorize(mat.NewSymDense(features, second), true) {
+			return nil, errors.New("learn: the second moments of the features could not be diagonalised")
 		}
-		eigen.Values(k.values)
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
-		k.vectors = vectors.RawMatrix().Data
-		k.transposed = mat.DenseCopyOf(vectors.T()).RawMatrix().Data
+		k.values, k.vectors = eigen.Values(nil), vectors.RawMatrix().Data
 	}
 	largest := 0.0
 	for _, x := range k.values {
 		largest = max(largest, x)
 	}
-	k.floor = max(l2, relativeFloor*largest)
-	if k.floor == 0 {
+	if k.floor = max(l2, relativeFloor*largest); k.floor == 0 {
 		k.floor = 1 // a type without features or elements: any value does
 	}
-	return nil
+	return k, nil
 }
 
-// solve computes this type's part of P⁻¹g, for mean belief π:
-// in the eigenbasis of A, each row r solves (a(diag π − ππᵀ) + l2) x = r by the
-// Sherman–Morrison formula.
+// solve computes this type's part of P⁻¹g for every copy of its weights; dst may be g.
 func (k *kronecker) solve(dst, g, mean []float64) {
-	size := k.span.Copy()
-	if size == 0 {
-		return
-	}
-	for at := k.span.At; at < k.span.At+k.span.Len; at += size {
-		x := k.rotated
-		if k.vectors == nil { // in its place
-			x = dst[at:][:size]
-		}
-		k.rotate(x, g[at:][:size], true)
-		for j, a := range k.values {
-			k.solveRow(x[j*k.span.States:][:k.span.States], max(0, a), mean)
-		}
+	k.rows.begin(mean)
+	x, d := k.rotated, k.features
+	for at := 0; at < len(g); at += len(x) {
+		copy(x, g[at:])
 		if k.vectors != nil {
-			k.rotate(dst[at:][:size], x, false)
+			clear(x)
+			simd.ScatterMatrix(x, k.vectors, g[at:], d, d, k.states)
 		}
+		for j, a := range k.values {
+			k.rows.solveRow(x[j*k.states:][:k.states], max(0, a), mean)
+		}
+		if k.vectors == nil {
+			copy(dst[at:], x)
+			continue
+		}
+		simd.MultiplyMatrix(dst[at:], k.vectors, x, d, d, k.states)
 	}
 }
 
+func (k *kronecker) begin([]float64) {}
+
+// solveRow goes by the Sherman–Morrison formula.
 func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	total, rest := 0.0, 0.0
 	shares := k.shares[:len(mean)]
@@ -143,40 +97,8 @@ func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	if rest <= 0 {
 		return
 	}
-	total *= a / rest
-	for i, x := range shares {
-		r[i] += x * total
-	}
+	simd.AddScaled(r, shares, total*a/rest)
 }
 
-// rotate computes Vᵀx (forward) or Vx, x being [features][states]; dst is not x.
-func (k *kronecker) rotate(dst, x []float64, forward bool) {
-	if k.vectors == nil {
-		copy(dst, x)
-		return
-	}
-	v := k.vectors
-	if forward {
-		v = k.transposed
-	}
-	simd.MultiplyMatrix(dst, v, x, k.span.Features, k.span.Features, k.span.States)
-}
-
-// eigenCopies is how many matrices setSecond and diagonalise keep: the moments, and their
-// eigenvectors in columns and in rows.
-const eigenCopies = 3
-
-// kroneckerBytes returns what newKronecker and diagonalise take.
-func kroneckerBytes(span crf.Span, data []*crf.Instance, node bool, t int) float64 {
-	d := float64(span.Features)
-	bytes := doubleBytes * (d + float64(span.Copy()))
-	if span.Untied || span.Features > maxRotated || span.Features == 0 {
-		return bytes
-	}
-	for _, in := range data {
-		if f, _, _ := elements(in, node, t); ground.Tables(f) > 0 && f.Data().Book == nil {
-			return bytes
-		}
-	}
-	return bytes + doubleBytes*eigenCopies*d*d
-}
+// eigenCopies is how many matrices newKronecker keeps: the eigenvectors.
+const eigenCopies = 1

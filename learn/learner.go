@@ -12,9 +12,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
@@ -39,7 +37,7 @@ type learner struct {
 	tied      []crf.Span // of nodes, tiedNodes of them, then of edges
 	tiedNodes int
 
-	stride, perSparseEdge  int   // lengths of a contribution, and of what is kept of an edge of a sparse pair
+	stride, perCutEdge     int   // lengths of a contribution, and of what is kept of a cut edge
 	nodeMoment, edgeMoment []int // [types] offset in a contribution, −1 if untied
 	sweepWork              float64
 	gradientWork           float64
@@ -55,8 +53,7 @@ type learner struct {
 	schedule, checkSchedule []blockSet
 	visited                 int // of schedule, in this iteration
 
-	times      *bp.PhaseTimes // where Settings.PhaseTimes asks for them
-	recovering Recovery       // of Settings.Step
+	recovering Recovery // of Settings.Step
 
 	clock time.Time // when the run began, or would have in one go
 	// stopped ends visits between two sweeps. It is of a run that saves no state: the state
@@ -73,20 +70,15 @@ type learner struct {
 	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
-	hessian  *hessian  // nil: none is measured
-	partial  bool      // features of parts of other processes are not here
 
 	executor *ranks
 	pool     *parallel.Pool[visit]
 	workers  []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
-	results       []unitResult
-	resultRoom    []resultRoom // [results]
-	freshGroups   int
-	fresh         []float64 // [freshGroups*stride] at most
+	results       []jobResult
+	mostResults   int // of which so many are kept
 
-	columns []*columns // [node types] nil: in contributions
 	parts   parts
 	atOnce  *atOnce      // nil: blocks are visited one by one
 	space   *spill.Space // of what is kept between visits; nil: it is in memory
@@ -126,7 +118,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	for _, b := range l.bundles {
 		l.units = append(l.units, b.units...)
 	}
-	l.blocks = len(l.bundles[0].touched)
+	l.blocks = len(l.bundles[0].units[0].part.Blocks)
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
@@ -135,23 +127,21 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
 	if l.recovering = s.Step.Recovery(); l.recovering != nil {
-		if l.response = newResponse(l); l.response == nil {
-			l.response = newLargeResponse(l)
-		}
+		l.response = newResponse(l)
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
 	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.recovering != nil && l.convexCounting() && (l.response == nil || l.response.large)
+	l.consistent = l.recovering != nil && l.convexCounting() && l.response == nil
 	return l, nil
 }
 
 // allocate takes the memory of the run, and fills it as runs begin.
 func (l *learner) allocate() (err error) {
 	s := l.settings
-	l.pool = parallel.NewPool(s.Threads, l.visitUnit) // its goroutines run until it is closed
+	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
 	l.executor = newRanks(l, &alone{})
 	if s.Group != nil && l.dealt() {
 		l.executor = newRanks(l, s.Group)
@@ -179,9 +169,6 @@ func (l *learner) allocate() (err error) {
 	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	if s.PhaseTimes != nil {
-		l.times = &bp.PhaseTimes{}
-	}
 	l.makeWorkers()
 	if l.visitsAtOnce() {
 		l.makeAtOnce()
@@ -209,7 +196,7 @@ func (l *learner) allocate() (err error) {
 
 // dealt reports whether blocks are dealt over processes, where there are several. Linear systems of
 // small problems are solved in each.
-func (l *learner) dealt() bool { return l.response == nil || l.response.large }
+func (l *learner) dealt() bool { return l.response == nil }
 
 // addLabels adds up the statistics of the labels.
 func (l *learner) addLabels() {
@@ -221,25 +208,8 @@ func (l *learner) addLabels() {
 	l.magnitude = a.magnitude(l.data)
 	l.reference = l.data
 	if !l.ownReference() {
-		l.reference = a.ofUnits(l.units, l.data)
+		l.reference = a.ofUnits(l.units)
 	}
-}
-
-// memory lists what allocate takes, and what the first visits add.
-func (l *learner) memory() *Memory {
-	m := &Memory{}
-	l.course.memory(m)
-	l.roomMemory(m)
-	l.unitsMemory(m)
-	l.copiesMemory(m)
-	l.workersMemory(m)
-	l.stepMemory(m, l.settings.Step)
-	if l.settings.size() > 1 {
-		if m.Repeated = !l.dealt(); !m.Repeated {
-			l.ranksMemory(m)
-		}
-	}
-	return m
 }
 
 // startsUniform reports whether all weights are zero and nothing is forbidden, so
@@ -277,21 +247,12 @@ func (l *learner) layOut() {
 	l.tiedNodes = len(l.tied)
 	l.edgeMoment = place(layout.Edge)
 	l.stride += 2 // the part of the upper bound, and the entropy
-	l.perSparseEdge = l.keptPerEdge()
+	l.perCutEdge = l.keptPerEdge()
+	l.placeCutEdges()
 	for _, b := range l.bundles {
-		if l.visitsAtOnce() {
-			b.ownContributions()
-			continue
-		}
-		b.separateSparse(l.stride, l.perSparseEdge)
+		l.divideUnits(b)
 	}
-	l.planColumns()
-	if l.visitsAtOnce() {
-		l.schedule = l.allAtOnce()
-		l.checkSchedule = l.schedule
-	} else {
-		l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
-	}
+	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
 	l.planParts()
 	l.orderJobs(l.schedule)
 	l.orderJobs(l.checkSchedule)
@@ -305,51 +266,14 @@ func (l *learner) makeRoom() {
 	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	for _, b := range l.bundles {
-		b.contribution = spill.Zeros[float64](l.space, b.groups()*l.stride)
-	}
-	for t, c := range l.columns {
-		if c != nil {
-			c.allocate(l.units, t)
-		}
+		b.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
 	}
 	for _, u := range l.units {
-		u.allocate(layout, l.space)
+		u.allocate(layout, l.space, l.keptNumbers(u))
 	}
-	l.findReach()
 	l.executor.begin()
 	l.makeResults()
 	l.parts.allocate(l.stride)
-}
-
-// roomMemory lists what makeRoom takes, but for units and results, and the statistics
-// of the data.
-func (l *learner) roomMemory(m *Memory) {
-	size, vectors := float64(l.model.Layout.Size), 4 // total, gradient, watched and data
-	if l.recovering != nil && !l.convex() {
-		vectors++ // apart
-	}
-	if instances.AnyHidden(l.problem.Data) {
-		vectors++ // of magnitude, for a moment
-	}
-	if !l.ownReference() {
-		vectors++
-	}
-	m.Add("gradients", float64(vectors)*doubleBytes*size, "%d vectors of %d weights × 8 bytes", vectors, l.model.Layout.Size)
-	groups := 0
-	for _, b := range l.bundles {
-		groups += b.groups()
-	}
-	l.addKept(m, "contributions to the gradient", doubleBytes*(float64(groups)*float64(l.stride)+float64(l.stride)), false,
-		"%d pairs of blocks that share edges × %d numbers × 8 bytes", groups, l.stride)
-	l.problem.joinedMemory(m)
-	l.columnsMemory(m)
-	l.resultsMemory(m)
-	m.Add("sums of a visit", doubleBytes*(float64(l.parts.most+1)*float64(l.stride)+distributed.Scratch),
-		"%d parts × %d numbers × 8 bytes", l.parts.most+1, l.stride)
-	m.Add("splits of counting numbers", doubleBytes*float64(l.splitRoom()), "a number for each block of each inference × 8 bytes")
-	if l.settings.Spill != "" {
-		m.Add("pieces to be read", float64(l.settings.Threads)*float64(spill.PagesBytes), "where they are in files, for %d threads", l.settings.Threads)
-	}
 }
 
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
@@ -402,14 +326,20 @@ func (l *learner) stepProblem() StepProblem {
 		convex: l.convex(), bounded: l.bounded,
 	}
 	switch r := l.response; {
-	case r != nil && !r.large:
+	case r != nil:
 		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
 		p.damps = r.damps
 	default:
 		if h := newHessian(l); h != nil {
-			l.hessian = h
 			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = h.measure
+			p.Hessian = func(dst []float64) error {
+				if p.statistics.squares == nil {
+					if _, err := newFisher(&p); err != nil {
+						return err
+					}
+				}
+				return h.measure(dst, p.statistics.squares)
+			}
 		}
 	}
 	if l.model.Layout.Symmetric() {
@@ -430,7 +360,7 @@ func (l *learner) stepProblem() StepProblem {
 		}
 	}
 	if r := l.response; r != nil {
-		p.tangents, p.follow, p.line, p.patience = r.tangents, r.follow, r.memory(), r.patience
+		p.tangents, p.follow, p.line = r.tangents, r.follow, r.memory()
 	} else if l.copies() {
 		p.keep, p.restore = l.keepMessages, l.restoreMessages
 	}
@@ -526,16 +456,6 @@ func (l *learner) mostPasses() float64 {
 	return min(l.settings.MaxPasses, l.settings.mostIterations()/float64(l.perPass()))
 }
 
-// stepMemory lists what a step rule takes.
-func (l *learner) stepMemory(m *Memory, rule StepRule) {
-	if r := rule.Recovery(); r != nil {
-		r.memory(m, l)
-		return
-	}
-	size := l.model.Layout.Size
-	m.perhaps("memory of the step rule", doubleBytes*float64(size), "%d weights × 8 bytes, where it has a number for each", size)
-}
-
 // countable refuses a model whose weights, or one of whose tables, are so many that
 // arithmetic with them would overflow.
 func countable(m *crf.Model) error {
@@ -564,9 +484,9 @@ func countable(m *crf.Model) error {
 func (l *learner) stateBytes() int64 {
 	bytes := 0
 	for _, b := range l.bundles {
-		bytes += 8 * b.groups() * l.stride
+		bytes += 8 * l.blocks * l.stride
 		for _, u := range b.units {
-			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+u.sparseEdges.numbers)
+			bytes += u.net.Bytes() + 8*(l.model.Layout.UntiedSize+l.keptNumbers(u))
 		}
 	}
 	return int64(bytes)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/covariance"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
@@ -79,36 +78,6 @@ func (l *localLearner) allocate() {
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
-}
-
-// memory lists what allocate and evaluate take.
-func (l *localLearner) memory() *Memory {
-	p, s, size := l.problem, l.settings, l.model.Layout.Size
-	m := &Memory{}
-	l.course.memory(m)
-	together := l.objective.Together()
-	vectors := 5 + together // weights to evaluate and the gradient there, gradient, direction and statistics
-	m.Add("gradients", float64(vectors)*doubleBytes*float64(size), "%d vectors of %d weights × 8 bytes", vectors, size)
-	m.addPairs(float64(size), min(s.MaxPasses, s.mostIterations()))
-	scratch, lists := 0.0, 0.0
-	seen := map[*graph.Graph]bool{}
-	for _, in := range p.Data {
-		nodes, edges := float64(in.Graph.NumNodes()), float64(in.Graph.NumEdges())
-		if !seen[in.Graph] {
-			// Of, Nodes, Order and InStart, Edges, and In, InEdge and InSource of both directions.
-			seen[in.Graph], lists = true, lists+indexBytes*(4*nodes+7*edges)
-		}
-		scratch = max(scratch, l.objective.Bytes(in))
-	}
-	p.joinedMemory(m)
-	m.Add("blocks and indices", lists, "lists of nodes and edges of %d graphs", len(seen))
-	threads := float64(min(s.Threads, together))
-	name := "potentials"
-	if s.Method == Exact {
-		name = "tables of elimination"
-	}
-	m.Add(name, threads*scratch, "those of the largest network, for %.0f threads", threads)
-	return m
 }
 
 // take notes where the steps have led.
@@ -206,6 +175,8 @@ func (l *localLearner) ended(ctx context.Context) bool {
 		case l.convex():
 			p.Reason += ", and l2 is 0: nothing bounds how far the optimum is"
 		}
+	case l.proves(sub):
+		p.Status, p.Reason = stationary(l.convex()), l.proof(sub)
 	case ctx.Err() != nil:
 		p.Status, p.Reason = Interrupted, "interrupted"
 	default:

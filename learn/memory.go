@@ -8,13 +8,18 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // Memory is what a run takes beside its data and its model, in parts. Forecast makes it.
-// Each part is computed beside the allocation that it describes.
+// It is an estimate, as a rule within 15 %, with the largest parts in it.
 type Memory struct {
 	// Bytes is what the run takes, and AtMost what it takes where its course asks for everything.
 	Bytes  int64 `json:"bytes"`
@@ -45,42 +50,245 @@ func Forecast(p Problem, settings Settings) (*Memory, error) {
 		schema := p.Data[0].Schema()
 		p.Model = &crf.Model{Schema: *schema, Layout: schema.Layout()}
 	}
-	s, err := settings.resolve(&p)
+	l, err := plan(&p, settings)
+	if err != nil {
+		return nil, err
+	}
+	return l.memory(), nil
+}
+
+// planned is a run that has taken no memory yet.
+type planned interface {
+	memory() *Memory
+	measure() (*Sizes, error)
+}
+
+func plan(p *Problem, settings Settings) (planned, error) {
+	s, err := settings.resolve(p)
 	if err != nil {
 		return nil, err
 	}
 	if s.Method.Local() {
-		l, err := planLocal(&p, &s)
-		if err != nil {
-			return nil, err
+		return planLocal(p, &s)
+	}
+	l, err := planLearner(p, &s)
+	if err == nil {
+		l.tellCut()
+	}
+	return l, err
+}
+
+// memory forecasts a run of block belief propagation: each part is what there are many of, times its size. Small things
+// are left out, and what depends on the beliefs is taken at its largest.
+func (l *learner) memory() *Memory {
+	m, s, c, stride := &Memory{}, l.settings, l.count(), float64(l.stride)
+	keep := func(name string, bytes float64, reason string, values ...any) {
+		m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Spilled: s.Spill != "", Reason: fmt.Sprintf(reason, values...)})
+	}
+	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
+	m.addVectors(&l.course, 4+2*oneIf(!l.ownReference()))
+	l.ruleMemory(m, &c)
+	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
+	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
+	keep("copies of messages", doubleBytes*c.messages*l.copiesMade(), "%.0f more of all, of earlier passes", l.copiesMade())
+	keep("contributions to the gradient", doubleBytes*(c.blocks*stride+c.cut),
+		"%.0f blocks × %.0f numbers, and %.0f for edges between blocks, × 8 bytes", c.blocks, stride, c.cut)
+	keep("lists of blocks", c.lists, "nodes, edges and where messages come from, in %d blocks", l.blocks)
+	m.Add("counting numbers and indices", c.index, "of each node and edge, once for each shape of a network")
+	m.Add("contributions of a visit", doubleBytes*c.visited*stride, "%.0f × %.0f numbers × 8 bytes", c.visited, stride)
+	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits", len(l.units))
+	busy, threads := float64(min(s.Threads, l.mostResults)), float64(s.Threads)
+	const forConsistency = 40 << 10 // bytes, of edges that are made consistent together
+	scratch := threads * (doubleBytes*float64(l.mostBeliefs()) + forConsistency)
+	if s.Spill != "" {
+		scratch += threads * float64(spill.PagesBytes) // which pieces of the files are read next
+	}
+	if l.visitsAtOnce() {
+		m.Add("potentials", c.atOnce+scratch, "those of %d blocks that are visited at once", l.blocks)
+	} else {
+		m.Add("potentials", busy*c.potentials+scratch, "the largest of %d blocks, for each of %.0f threads", l.blocks, busy)
+	}
+	m.addFeatures(l.problem)
+	if m.Repeated = s.size() > 1 && !l.dealt(); s.size() > 1 && l.dealt() {
+		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
+		m.Add("between processes", doubleBytes*(c.visited*stride+2*part), "contributions, messages, and a part of a state that are sent")
+	}
+	return m
+}
+
+// count has numbers of a plan, as floating point: those of models too large to be trained may not fit an int.
+type count struct {
+	messages, blocks, cut float64 // numbers of messages and beliefs, contributions, numbers kept of cut edges
+	visited, untied       float64 // contributions of a visit, numbers of untied beliefs
+	lists, index          float64 // bytes
+	potentials, atOnce    float64 // bytes, of the largest block and of all blocks of the largest bundle
+}
+
+// Bytes of lists, about: of the blocks, and of counting numbers and places of messages.
+const nodeLists, edgeLists, blockLists, nodeIndex, edgeIndex = 18.0, 28.0, 600.0, 20.0, 12.0
+
+func (l *learner) count() (c count) {
+	c.visited = float64(l.mostResults*(1+oneIf(l.keepsCut())) + l.parts.most + 1)
+	c.untied = float64(l.model.Layout.UntiedSize) * (float64(len(l.units)) + float64(l.mostResults)/float64(l.blocks))
+	seen := map[any]bool{}
+	for _, b := range l.bundles {
+		c.blocks += float64(l.blocks)
+		together := 0.0
+		for _, u := range b.units {
+			nodes, edges := float64(u.in.Graph.NumNodes()), float64(u.in.Graph.NumEdges())
+			c.messages += float64(u.net.Messages() + u.net.Beliefs())
+			c.cut += float64(l.keptNumbers(u))
+			if !seen[u.net] {
+				c.index += nodeIndex*nodes + edgeIndex*edges + doubleBytes*float64(len(u.net.Counting.Split))
+			}
+			if !seen[u.part] {
+				c.lists += nodeLists * nodes
+			}
+			for x := range u.part.Blocks {
+				bytes := l.potentials(u, &u.part.Blocks[x])
+				if together, c.potentials = together+bytes, max(c.potentials, bytes); !seen[u.part] {
+					c.lists += blockLists + edgeLists*float64(len(u.part.Blocks[x].Edges))
+				}
+			}
+			seen[u.part], seen[u.net] = true, true
 		}
-		return l.memory(), nil
+		c.atOnce = max(c.atOnce, together)
 	}
-	l, err := planLearner(&p, &s)
-	if err != nil {
-		return nil, err
+	return c
+}
+
+// potentials is what a visit of a block takes: potentials, exponentiated where edges share tables, and room to work.
+func (l *learner) potentials(u *unit, block *partition.Block) float64 {
+	if block.Elements() == 0 {
+		return 0
 	}
-	l.tellCut()
-	return l.memory(), nil
+	r, table, expanded := ground.RoomOf(&l.model.Layout, u.in, block), float64(largestTable(l.model.Layout.Edge)), 0.0
+	if classes := float64(u.net.Counting.Classes); r.Shared && classes > 0 {
+		expanded = min(r.Edges, r.NumTables*classes)
+	} else if r.Shared {
+		expanded = r.Edges
+	}
+	return r.Bytes() + doubleBytes*(2*r.NodePotentials+(expanded+8)*table)
+}
+
+// ruleMemory adds what a step rule takes: automatic steps know of the curvature.
+func (l *learner) ruleMemory(m *Memory, c *count) {
+	layout, size := &l.model.Layout, float64(l.model.Layout.Size)
+	if l.recovering == nil {
+		m.Add("memory of the step rule", doubleBytes*size, "%.0f weights × 8 bytes, where it has a number for each", size)
+		return
+	}
+	m.addPairs(size, l.mostPasses())
+	const vectors = 12 // of visits, joint descent, a search for saddles, and rotated ones
+	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
+		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
+	moments := 0.0
+	square := func(n int) { moments += eigenCopies * float64(n) * float64(n) }
+	for _, span := range allSpans(layout) {
+		if !span.Untied && span.Features <= maxRotated {
+			square(span.Features)
+		}
+	}
+	for a := range layout.Node {
+		rows, _, _ := marginalRows(layout, &l.model.Schema, a)
+		square(rows)
+	}
+	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")
+	if r := l.response; r != nil {
+		largest := 0.0
+		for i := range r.units {
+			s := &r.units[i]
+			numbers := 2 * (s.size*r.size + s.system.Numbers())
+			largest = max(largest, doubleBytes*float64(numbers)+l.potentials(s.unit, &s.block))
+		}
+		m.Add("lines of messages", 3*doubleBytes*c.messages, "two of all, and where they are, × 8 bytes")
+		m.Add("linear response", largest, "the system of the largest of %d inferences, and its potentials", len(r.units))
+	}
+	l.hessianMemory(m)
+}
+
+// hessianMemory adds what newDense and newHessian take. Surely it is measured in a long descent by F alone.
+func (l *learner) hessianMemory(m *Memory) {
+	layout, n, nodes := &l.model.Layout, float64(l.model.Layout.Size), 0
+	for _, in := range l.problem.Data {
+		nodes += in.Graph.NumNodes()
+	}
+	small := l.response != nil
+	solves := n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
+	if !small && (layout.UntiedSize > 0 || n > maxDense || float64(nodes) < nodesForWeight*n || !solves) {
+		return
+	}
+	numbers, perhaps := 3*n*n, false
+	if !small {
+		const around = 2 * 5 // beliefs and potentials of edges for each of a sample, also of its nodes
+		joint, threads := float64(largestTable(layout.Edge)), float64(l.settings.Threads)
+		numbers += (1+2*threads)*recordsTogether*float64(largestTable(layout.Node))*n + around*(leastSampled*joint+rootsPerWeight*n)
+		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
+	}
+	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers, "3 × %.0f² weights × 8 bytes, and scratch to measure it", n)
+}
+
+// memory forecasts a run on an objective without messages.
+func (l *localLearner) memory() *Memory {
+	m, p, s, together := &Memory{}, l.problem, l.settings, l.objective.Together()
+	m.addVectors(&l.course, 5+together) // two weights and gradients, a direction, and gradients of instances
+	m.addPairs(float64(l.model.Layout.Size), min(s.MaxPasses, s.mostIterations()))
+	scratch, lists := 0.0, 0.0
+	seen := map[*graph.Graph]bool{}
+	for _, in := range p.Data {
+		if scratch = max(scratch, l.objective.Bytes(in)); !seen[in.Graph] {
+			seen[in.Graph], lists = true, lists+nodeLists*float64(in.Graph.NumNodes())+edgeLists*float64(in.Graph.NumEdges())
+		}
+	}
+	m.Add("lists of blocks", lists, "nodes and edges of %d graphs", len(seen))
+	m.addFeatures(p)
+	name, threads := "potentials", min(s.Threads, together)
+	if s.Method == Exact {
+		name = "tables of elimination"
+	}
+	m.Add(name, float64(threads)*scratch, "those of the largest network, for %d threads", threads)
+	return m
+}
+
+// addVectors adds vectors of weights, with those of the model and the best ones.
+func (m *Memory) addVectors(c *course, vectors int) {
+	vectors += 1 + oneIf(c.settings.EarlyStop != nil) + 2*oneIf(c.settings.unlabelled != nil) // those of the start, twice
+	size := float64(c.model.Layout.Size)
+	m.Add("vectors of weights", float64(vectors)*doubleBytes*size, "%d × %.0f weights × 8 bytes", vectors, size)
+}
+
+// addFeatures adds features that there are again, with edges, in joined networks.
+func (m *Memory) addFeatures(p *Problem) {
+	if p.apart == nil {
+		return
+	}
+	bytes := 0.0
+	for _, in := range p.Data {
+		bytes += edgeLists * float64(in.Graph.NumEdges())
+		for _, features := range instances.Features(in) {
+			f := features.Data()
+			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
+		}
+	}
+	m.Add("features once more", bytes, "in joined networks")
+}
+
+// addPairs adds the pairs of L-BFGS. The system gives them when they are first written to, in few runs to all.
+func (m *Memory) addPairs(size, passes float64) {
+	usual, all := min(lbfgs.Kept/2, math.Floor(passes)), min(lbfgs.Kept, math.Floor(passes))
+	const reason = "%.0f steps and changes of the gradient × %.0f weights × 8 bytes"
+	m.Add("pairs of L-BFGS", (2*usual+1)*doubleBytes*size, reason, usual, size)
+	m.addPerhaps(true, "more pairs of L-BFGS", 2*(all-usual)*doubleBytes*size, reason+", after more steps", all-usual, size)
 }
 
 // Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64 holds becomes the largest.
 func (m *Memory) Add(name string, bytes float64, reason string, values ...any) {
-	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...)})
+	m.addPerhaps(false, name, bytes, reason, values...)
 }
 
-// perhaps adds a part that only some courses of a run take.
-func (m *Memory) perhaps(name string, bytes float64, reason string, values ...any) {
-	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: true})
-}
-
-// addPairs adds what lbfgs.New takes: pairs when they are first written to, which is no more often than
-// there are passes.
-func (m *Memory) addPairs(size, passes float64) {
-	vectors, more := lbfgs.Vectors(passes)
-	const reason = "%.0f vectors of %.0f weights × 8 bytes"
-	m.Add("pairs of steps and changes of the gradient", vectors*doubleBytes*size, reason, vectors, size)
-	m.perhaps("more such pairs", more*doubleBytes*size, reason+", after more steps", more, size)
+// addPerhaps adds a part that perhaps only some courses of a run take.
+func (m *Memory) addPerhaps(perhaps bool, name string, bytes float64, reason string, values ...any) {
+	m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...), Perhaps: perhaps})
 }
 
 // AddItem adds a part of another Memory.
@@ -141,8 +349,9 @@ func (e *MemoryError) Error() string {
 	for _, item := range e.Items {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
 	}
-	return fmt.Sprintf("learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory %s, or ask for less",
-		memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)), strings.Join(parts, "; "), (&memory.Error{Bytes: float64(e.Needed)}).Enough())
+	enough := (&memory.Error{Bytes: float64(e.Needed)}).Enough()
+	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory %s, or ask for less"
+	return fmt.Sprintf(text, memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)), strings.Join(parts, "; "), enough)
 }
 
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.
@@ -157,9 +366,4 @@ func (m *Memory) makeWay() {
 }
 
 // Sizes of numbers in bytes.
-const (
-	doubleBytes = 8.0
-	singleBytes = 4.0
-	indexBytes  = 4.0 // int32
-	placeBytes  = 8.0 // int
-)
+const doubleBytes, singleBytes = 8.0, 4.0

@@ -11,7 +11,9 @@ import (
 // Whole passes over messages that crawl, such as those of strongly coupled pictures, have momentum, as
 // sweeps of predictions do (package bp): from where the pass before began, messages and beliefs go on.
 // F is convex in weights and messages together, so momentum goes on where weights move; where messages
-// go back, or F rises at the same weights, it begins anew. Small problems solve for messages (response) instead.
+// go back, or F rises at the same weights, it begins anew. Where some c_s is negative F hardly feels messages that
+// circle, but they change by more from pass to pass, and momentum begins anew then, too. Small problems move messages
+// together with weights (response) instead.
 
 // passMomentum bounds β, and overRelaxed is the damping of over-relaxed sweeps (results/2026-11-core.md).
 // Visits of Algorithm 2 are never over-relaxed: with strong potentials they can circle for ever
@@ -31,10 +33,11 @@ func (l *learner) beginWholePass() {
 		return
 	}
 	still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0
-	if still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
+	rose := still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before))
+	if rose || !l.ascends && p.Changed > p.ChangedBefore {
 		p.Momentum = 0
 	}
-	p.Before = p.Upper
+	p.Before, p.ChangedBefore, p.Changed = p.Upper, p.Changed, 0
 	l.makeCopies()
 	beta := min(passMomentum, bp.Momentum(p.Momentum+1))
 	p.Momentum++
@@ -94,14 +97,4 @@ func (l *learner) copiesMade() float64 {
 		return 2
 	}
 	return float64(oneIf(l.gathers()))
-}
-
-// copiesMemory lists what makeCopies takes.
-func (l *learner) copiesMemory(m *Memory) {
-	copies := l.copiesMade()
-	bytes := 0.0
-	for _, u := range l.units {
-		bytes += copies * doubleBytes * float64(u.net.Messages()+u.net.Beliefs())
-	}
-	l.addKept(m, "copies of messages", bytes, false, "messages and beliefs %.0f times more, of earlier passes", copies)
 }

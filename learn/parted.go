@@ -46,9 +46,8 @@ func (p *Problem) hold(s *Settings, from, to int) error {
 // hold has the features here that this process needs.
 func (l *learner) hold() error {
 	from, to := 0, mostParts
-	if r, d := l.executor, l.problem.cut(); r.size > 1 && d != nil && d.Hold != nil && l.local() {
-		l.partial = true
-		from, to = r.parts()
+	if l.local() {
+		from, to = l.executor.parts()
 	}
 	return l.problem.hold(l.settings, from, to)
 }
@@ -66,8 +65,8 @@ func (l *learner) local() bool {
 	moments := func(features int) int { return oneIf(features <= maxRotated) * features * features }
 	largest := 0
 	for a, span := range layout.Node {
-		rows := marginalRows(layout, &l.model.Schema, a)
-		largest = max(largest, moments(span.Features), (rows.node+rows.ends)*(rows.node+rows.ends))
+		rows, _, _ := marginalRows(layout, &l.model.Schema, a)
+		largest = max(largest, moments(span.Features), rows*rows)
 	}
 	for _, span := range layout.Edge {
 		largest = max(largest, moments(span.Features))

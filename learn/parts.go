@@ -21,91 +21,67 @@ const mostParts = parted.Sums
 // parts are the sums of a visit.
 type parts struct {
 	most    int         // parts that one visit has, at most
-	sums    [][]float64 // [most][stride]
+	sums    [][]float64 // [most][stride], in the order of touched
 	touched []int32     // parts with a sum in this visit, ascending
-	at      []int32     // [mostParts] 1 + which of the sums a part has
-	used    int         // sums
-	own     [][]float64 // those of this process, in the order of touched
+	own     [][]float64 // sums of this process
 	total   []float64   // [stride]
 }
 
 // alone reports whether a bundle has one unit: each process then keeps the contributions of its own blocks.
 func (b *bundle) alone() bool { return len(b.units) == 1 }
 
-// planParts divides each set of a pass, in the order of the blocks, by the work of sweeps. As each
-// set stands for the whole network, parts with the same number lie beside each other.
+// dealtJob is a job of visits, of some units in one block.
+type dealtJob struct {
+	parts []int32 // of the units
+	work  float64 // of a sweep
+}
+
+// planParts deals jobs to parts, by their work: those of each bundle unit by unit, and block by block, or all where a
+// bundle has only one. A set of blocks stands for the whole network, so that a visit has jobs in all parts, and a
+// process has blocks, and units, that follow each other.
 func (l *learner) planParts() {
-	type job struct {
-		part *int32
-		work float64
-	}
-	divide := func(jobs []job) {
-		total, done := 0.0, 0.0
-		for _, j := range jobs {
-			total += j.work
-		}
-		for _, j := range jobs {
-			*j.part = int32((done + j.work/2) / total * mostParts)
-			done += j.work
-		}
-	}
+	var all []dealtJob
 	for _, b := range l.bundles {
 		b.part = make([]int32, l.blocks*len(b.units))
-	}
-	var single []job // the only ones of their sets
-	for _, t := range l.schedule {
-		b := l.bundles[t.bundle]
-		var jobs []job
-		for _, block := range slices.Sorted(slices.Values(t.blocks)) {
-			for i, u := range b.units {
-				jobs = append(jobs, job{&b.part[block*len(b.units)+i], float64(1 + u.part.Blocks[block].Work())})
+		at := len(all)
+		for share := range b.jobs() {
+			for block := range l.blocks {
+				lo, hi := b.shares[share], b.shares[share+1]
+				j := dealtJob{parts: b.part[block*len(b.units):][lo:hi]}
+				for _, u := range b.units[lo:hi] {
+					j.work += float64(1 + u.part.Blocks[block].Work())
+				}
+				all = append(all, j)
 			}
 		}
-		if len(jobs) == 1 {
-			single = append(single, jobs...)
-			continue
-		}
-		divide(jobs)
+		deal(all[at:])
 	}
-	divide(single)
-	for _, b := range l.bundles {
-		if b.evenParts(); l.problem.cut() != nil {
-			b.dealAs(l.problem.cut())
-		}
+	if len(all) == len(l.bundles) {
+		deal(all)
+	}
+	if d := l.problem.cut(); d != nil {
+		l.bundles[0].dealAs(d)
 	}
 	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
 		for _, t := range schedule {
-			v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
-			l.parts.begin(&v)
+			l.parts.begin(&visit{bundle: l.bundles[t.bundle], blocks: t.blocks})
 			l.parts.most = max(l.parts.most, len(l.parts.touched))
 		}
 	}
 }
 
-// nearParts is how many parts a block may move for borders that are the same in all sets: so much of a
-// visit, of mostParts, one process may wait for another.
-const nearParts = 2
-
-// evenParts divides the blocks of one unit as planParts has divided those of each set, where that is
-// nearly the same: then no process has blocks beyond those where the next begins.
-func (b *bundle) evenParts() {
-	if !b.alone() {
-		return
+// deal divides jobs, which follow each other, evenly.
+func deal(jobs []dealtJob) {
+	total, done := 0.0, 0.0
+	for _, j := range jobs {
+		total += j.work
 	}
-	blocks := b.units[0].part.Blocks
-	parts, total, done := make([]int32, len(blocks)), 0.0, 0.0
-	for x := range blocks {
-		total += float64(1 + blocks[x].Work())
-	}
-	for x := range blocks {
-		work := float64(1 + blocks[x].Work())
-		parts[x] = int32((done + work/2) / total * mostParts)
-		done += work
-		if d := parts[x] - b.part[x]; (d > nearParts || d < -nearParts) && blocks[x].Elements() > 0 {
-			return
+	for _, j := range jobs {
+		for i := range j.parts {
+			j.parts[i] = int32((done + j.work/2) / total * mostParts)
 		}
+		done += j.work
 	}
-	copy(b.part, parts)
 }
 
 // allocate makes room for the sums.
@@ -115,25 +91,23 @@ func (p *parts) allocate(stride int) {
 		p.sums = append(p.sums, make([]float64, stride))
 	}
 	p.own = make([][]float64, 0, p.most)
-	p.at = make([]int32, mostParts)
 }
 
-// begin finds the parts of a visit.
+// begin finds the parts of a visit, and makes their sums zeros.
 func (p *parts) begin(v *visit) {
 	p.touched = p.touched[:0]
-	if !v.bundle.alone() {
-		p.touched = append(p.touched, 0)
-		return
-	}
 	for _, block := range v.blocks {
-		if part := v.bundle.part[block]; !slices.Contains(p.touched, part) {
+		if part := v.partOf(block); !slices.Contains(p.touched, part) {
 			p.touched = append(p.touched, part)
 		}
 	}
 	slices.Sort(p.touched)
+	for i := range min(len(p.touched), len(p.sums)) {
+		clear(p.sums[i])
+	}
 }
 
-// partOf returns the part that a block's job is of.
+// partOf returns the part in whose sum a block is.
 func (v *visit) partOf(block int) int32 {
 	if v.bundle.alone() {
 		return v.bundle.part[block]
@@ -141,24 +115,19 @@ func (v *visit) partOf(block int) int32 {
 	return 0
 }
 
-// sumOf returns the sum of a part, zeros at first.
+// sumOf returns the sum of a part.
 func (p *parts) sumOf(part int32) []float64 {
-	if p.at[part] == 0 {
-		clear(p.sums[p.used])
-		p.used++
-		p.at[part] = int32(p.used)
-	}
-	return p.sums[p.at[part]-1]
+	i, _ := slices.BinarySearch(p.touched, part)
+	return p.sums[i]
 }
 
 // addParts adds the sums of a visit to the totals.
 func (l *learner) addParts(v *visit) {
 	p := &l.parts
-	p.begin(v)
 	p.own = p.own[:0]
-	for _, part := range p.touched {
+	for i, part := range p.touched {
 		if l.executor.has(v.bundle, part) {
-			p.own = append(p.own, p.sumOf(part))
+			p.own = append(p.own, p.sums[i])
 		}
 	}
 	if v.bundle.alone() {
@@ -167,8 +136,6 @@ func (l *learner) addParts(v *visit) {
 		copy(p.total, p.own[0])
 	}
 	l.addChange(p.total)
-	clear(p.at)
-	p.used = 0
 	if !v.resum {
 		l.model.Layout.Symmetrise(l.total)
 	}

@@ -3,8 +3,6 @@ package learn
 import (
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // TestPhaseTimes: every visit is in the times, and a run with them goes as without.
@@ -19,7 +17,7 @@ func TestPhaseTimes(t *testing.T) {
 		}
 		for phase, spent := range s.PhaseTimes.Spent {
 			if s.PhaseTimes.Count[phase] == 0 || spent < 0 {
-				t.Errorf("%s: %d phases of %v took %v", kind, s.PhaseTimes.Count[phase], bp.Phase(phase), spent)
+				t.Errorf("%s: %d phases %d took %v", kind, s.PhaseTimes.Count[phase], phase, spent)
 			}
 		}
 		s.Threads = 2
@@ -50,7 +48,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 		}
 	}
 	visits := 6 * len(l.bundles[0].units)
-	if got := [2]int{times.Count[bp.PhaseSweep] - before[bp.PhaseSweep], times.Count[bp.PhaseGradient] - before[bp.PhaseGradient]}; got != [2]int{visits, visits} {
+	if got := [2]int{times.Count[phaseSweep] - before[phaseSweep], times.Count[phaseGradient] - before[phaseGradient]}; got != [2]int{visits, visits} {
 		t.Errorf("%d sweeps and gradients in a pass, want %d of each", got, visits)
 	}
 }

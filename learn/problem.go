@@ -141,6 +141,10 @@ type Settings struct {
 	// Gap is the largest Result.Suboptimality, relatively to 1 + |L|, with which a run has
 	// converged, or Result.Gap, where no suboptimality is known. 0: 1e-3.
 	Gap float64
+	// Proof, above 0, also ends a run where Result.Suboptimality is proved to be at most this share of what
+	// was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3
+	// no prediction feels what is left. Weights that are read as numbers deserve more. 0: not used.
+	Proof float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
 	// defaults to 10,000.
 	MaxIterations int
@@ -271,6 +275,8 @@ func (s *Settings) validateResolved(p *Problem) error {
 		return violated("tolerances ≥ 0")
 	case !(s.Gap >= leastGap):
 		return violated("Gap ≥ %g, as rounding leaves about as much unknown, got %v", leastGap, s.Gap)
+	case !(s.Proof >= 0 && s.Proof < 1):
+		return violated("0 ≤ Proof < 1, got %v", s.Proof)
 	case s.MaxIterations < 0 || !(s.MaxPasses >= 0) || s.MaxTime < 0:
 		return violated("MaxIterations, MaxPasses and MaxTime ≥ 0")
 	case !(s.EvaluateEvery >= 0):

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -15,7 +16,7 @@ import (
 // ranks are the processes that make a run, as one of them sees them; a process alone is a group of one. A job is a
 // block of a unit. Its part (parts.go) says which process does it, in all passes. The loop, with all that is made of
 // sums, runs in each process. What the neighbours of a block see of it, which are messages and beliefs at cut edges,
-// and contributions of pairs, goes to the processes that do these after a visit.
+// and what these keep, goes to the processes that do these after a visit.
 //
 // Processes tell each other slices that lie at the same place in each: all of them go through the same list of
 // slices in the same order, so that nothing has to say what comes.
@@ -24,7 +25,6 @@ type ranks struct {
 	group    Group
 	me, size int
 	all      []int // blocks
-	stale    bool  // blocks of other processes may have moved on since gather
 	bounds   []int // of parts
 
 	mine          []int32 // jobs of a visit
@@ -37,7 +37,7 @@ type ranks struct {
 func newRanks(l *learner, g Group) *ranks {
 	size := g.Size()
 	r := &ranks{
-		l: l, group: g, me: g.Rank(), size: size, stale: size > 1, bounds: make([]int, size+1), counts: make([]int, size),
+		l: l, group: g, me: g.Rank(), size: size, bounds: make([]int, size+1), counts: make([]int, size),
 		at: make([]int, size), send: make([][]float64, size), receive: make([][]float64, size),
 	}
 	for x := range l.blocks {
@@ -60,21 +60,27 @@ func (r *ranks) parts() (from, to int) {
 
 // whose returns the process that does a job of a visit.
 func (r *ranks) whose(v *visit, job int) int {
-	units := len(v.bundle.units)
-	return r.owner(v.bundle.part[v.blocks[job/units]*units+job%units])
+	block, unit, _ := v.job(job)
+	return r.owner(v.bundle.part[block*len(v.bundle.units)+unit])
 }
 
 // has reports whether this process has the contributions of the jobs of a part.
 func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owns(part) }
 
+// visits returns a function that reports whether a node of the i-th unit of a bundle is in a block that is visited here.
+func (r *ranks) visits(b *bundle, i int) func(node int32) bool {
+	of := b.units[i].part.Of
+	return func(node int32) bool { return r.owns(b.part[int(of[node])*len(b.units)+i]) }
+}
+
 // begin makes the beliefs uniform that are in use here. Messages are zeros.
 func (r *ranks) begin() {
 	for _, b := range r.l.bundles {
-		r.l.each(len(b.part), func(_, at int) {
-			u, x := b.jobAt(at)
-			for _, s := range u.part.Blocks[x].Nodes {
-				if place := u.net.BeliefAt(s); place >= 0 && r.owns(b.part[at]) {
-					bp.Even(u.state.LogBelief[place:][:u.in.States(s)])
+		r.l.each(len(b.units), func(_, i int) {
+			u, here := b.units[i], r.visits(b, i)
+			for s := range int32(u.in.Graph.NumNodes()) {
+				if at := u.net.BeliefAt(s); at >= 0 && here(s) {
+					bp.Even(u.state.LogBelief[at:][:u.in.States(s)])
 				}
 			}
 		})
@@ -120,21 +126,17 @@ func (r *ranks) jobs(v *visit, n int) []int32 {
 
 // visit does n jobs of v, from v.first on, in all processes, and returns their results, good until the next call,
 // and how they went. Where the tally says that v.until has ended the visit, some have contributed nothing.
-func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
+func (r *ranks) visit(v visit, n int) (results []jobResult, t tally) {
 	l := r.l
 	lo, _ := slices.BinarySearch(v.jobs, int32(v.first))
 	hi, _ := slices.BinarySearch(v.jobs, int32(v.first+n))
 	v.from = lo
 	l.pool.Run(v, hi-lo)
-	results, t = l.results[:n], tally{converged: true, failed: -1, ended: v.ended()}
-	for _, job := range v.jobs[lo:hi] {
-		i := int(job) - v.first
-		t.add(i, &results[i])
-	}
-	t = r.merge(t)
+	results = l.results[:n]
+	t = r.tally(&v, v.jobs[lo:hi], results)
 	switch {
 	case t.failed >= 0:
-		r.tellError(&v, v.first+t.failed, &results[t.failed].err)
+		r.tellError(&v, v.first+t.failed, &results[t.failed])
 	case v.resum || v.contribute && !t.ended:
 		r.tellResults(&v, results)
 	}
@@ -144,12 +146,11 @@ func (r *ranks) visit(v visit, n int) (results []unitResult, t tally) {
 // endVisit tells the other processes what they need of a visit that is over.
 func (r *ranks) endVisit(v *visit) {
 	switch {
-	case r.size == 1 || v.resum:
+	case v.resum:
 	case v.split:
-		units := len(v.bundle.units)
 		r.tell(func(do func(owner int, x []float64)) {
-			for i := range len(v.blocks) * units {
-				do(r.whose(v, i), r.l.splitOf[v.blocks[i/units]*units+i%units:][:1])
+			for i := range v.numJobs() {
+				do(r.whose(v, i), r.l.splitOf[v.place(i):][:1])
 			}
 		})
 	case r.l.atOnce == nil:
@@ -157,44 +158,50 @@ func (r *ranks) endVisit(v *visit) {
 	}
 }
 
-// merge makes one of the tallies of all processes.
-func (r *ranks) merge(t tally) tally {
+// tally tells how jobs of a visit went, in all processes. jobs are done here, and results of those from v.first on.
+func (r *ranks) tally(v *visit, jobs []int32, results []jobResult) tally {
+	t := nothingYet
+	t.ended = v.ended()
+	for _, job := range jobs {
+		i := int(job) - v.first
+		t.add(i, &results[i])
+	}
 	if r.size == 1 {
 		return t
 	}
 	own := [...]float64{
-		float64(t.sweeps), float64(t.work), t.residual, t.first, float64(t.failed),
-		float64(oneIf(!t.converged)), float64(oneIf(t.infeasible)), float64(oneIf(t.ended)),
+		float64(t.sweeps), float64(t.work), t.residual, t.first, float64(oneIf(t.converged)),
+		float64(oneIf(t.infeasible)), float64(t.failed), float64(oneIf(t.ended)),
 	}
 	r.heads = r.gatherEach(r.heads, own[:])
-	t = tally{failed: -1}
-	open := false
+	t = nothingYet
 	for x := range slices.Chunk(r.heads, len(own)) {
-		t.sweeps, t.work = max(t.sweeps, int(x[0])), t.work+int(x[1])
-		t.residual, t.first = max(t.residual, x[2]), max(t.first, x[3])
-		if failed := int(x[4]); failed >= 0 && (t.failed < 0 || failed < t.failed) {
-			t.failed = failed
-		}
-		open, t.infeasible, t.ended = open || x[5] > 0, t.infeasible || x[6] > 0, t.ended || x[7] > 0
+		t.merge(&tally{int(x[0]), int(x[1]), x[2], x[3], x[4] > 0, x[5] > 0, int(x[6]), x[7] > 0})
 	}
-	t.converged = !open
 	return t
 }
 
-// tellError tells all processes the error of a job: what fails in a visit is a number.
-func (r *ranks) tellError(v *visit, job int, err *error) {
-	at, who, text := &bp.NumericalError{}, r.whose(v, job), []byte(nil)
-	if r.me == who && errors.As(*err, &at) {
-		text, _ = json.Marshal(at)
+// tellError tells all processes the error of a job, which is in its result: what fails in a visit is a number.
+func (r *ranks) tellError(v *visit, job int, s *jobResult) {
+	told := struct {
+		Unit int
+		At   *bp.NumericalError
+	}{s.failed, &bp.NumericalError{}}
+	who, text := r.whose(v, job), []byte(nil)
+	if r.me == who && errors.As(s.err, &told.At) {
+		text, _ = json.Marshal(told)
 	}
 	if text = r.group.Bytes(text)[who]; r.me != who {
-		_ = json.Unmarshal(text, at) // as it was written
-		*err = at
+		_ = json.Unmarshal(text, &told) // as it was written
+		s.failed, s.err = told.Unit, told.At
 	}
 }
 
 // tell gives all processes what the owner of each slice has in it. each goes through the same slices in all.
 func (r *ranks) tell(each func(do func(owner int, x []float64))) {
+	if r.size == 1 {
+		return
+	}
 	clear(r.counts)
 	each(func(owner int, x []float64) { r.counts[owner] += len(x) })
 	total := 0
@@ -222,79 +229,45 @@ func (r *ranks) tell(each func(do func(owner int, x []float64))) {
 }
 
 // tellResults tells all processes what the jobs of a round contribute.
-func (r *ranks) tellResults(v *visit, results []unitResult) {
-	if r.size == 1 {
-		return
-	}
+func (r *ranks) tellResults(v *visit, results []jobResult) {
 	for i := range results {
-		if r.whose(v, v.first+i) != r.me {
-			block, u := v.job(v.first + i)
-			r.l.beginTied(&results[i], u, r.l.toldContributions(v, u, block))
-			results[i].untied = numeric.Resize(results[i].untied, oneIf(!v.resum)*r.l.untiedNumbers(u, block))
+		if block, lo, hi := v.job(v.first + i); v.contribute && r.whose(v, v.first+i) != r.me {
+			results[i].untied = numeric.Resize(results[i].untied, r.l.untiedNumbers(v.bundle.units[lo:hi], block))
 		}
 	}
 	r.tell(func(do func(owner int, x []float64)) {
 		for i := range results {
-			block, u := v.job(v.first + i)
-			owner := r.whose(v, v.first+i)
-			r.l.eachTold(v, &results[i], u, block, func(x []float64) { do(owner, x) })
+			s, owner := &results[i], r.whose(v, v.first+i)
+			if !v.bundle.alone() {
+				do(owner, s.cut)
+			}
+			if v.contribute && !v.bundle.alone() {
+				do(owner, s.inside)
+			}
+			if v.contribute {
+				do(owner, s.untied)
+			}
 		}
 	})
-}
-
-// toldContributions returns how many contributions of a result all processes are told.
-func (l *learner) toldContributions(v *visit, u *unit, block int) int {
-	switch {
-	case v.bundle.alone() || u.part.Blocks[block].Elements() == 0:
-		return 0
-	case v.resum:
-		return oneIf(len(u.keptBeliefs) > 0)
-	}
-	return len(v.bundle.touched[block]) + v.bundle.sparseSlots(block)
-}
-
-// eachTold calls do for what all processes are told of a result.
-func (l *learner) eachTold(v *visit, s *unitResult, u *unit, block int, do func(x []float64)) {
-	tied := s.tied[:l.toldContributions(v, u, block)*l.stride]
-	for ; len(tied) > 0; tied = tied[l.stride:] {
-		if u.reach == nil {
-			do(tied)
-			break
-		}
-		l.eachRun(u.reach, false, func(_, part, n int) { do(tied[part:][:n]) })
-		do(tied[l.model.Layout.TiedSize:l.stride])
-	}
-	if v.resum || u.part.Blocks[block].Elements() == 0 {
-		return
-	}
-	do(s.untied)
-	for t, c := range l.columns {
-		if c != nil && !v.bundle.alone() {
-			k := c.span.States
-			do(c.beliefs[u.firstRows[t]*k:][:u.in.NodeFeatures(t).Data().Rows*k])
-		}
-	}
 }
 
 // When neighbours are told of blocks: after a run of a sweep over them, whose number it has, after a visit, or of all
 // blocks when none is visited.
 const afterVisit, ofAll = -1, -2
 
-// exchangeRun is exchange after a run of a sweep.
-func (r *ranks) exchangeRun(v *visit, _, run int) { r.exchange(v, run) }
-
 // exchange brings what neighbours see of the blocks of a visit to the processes that do these.
 func (r *ranks) exchange(v *visit, when int) {
 	if r.size == 1 {
 		return
 	}
-	r.stale = true
 	for p := range r.send {
 		r.send[p], r.receive[p] = r.send[p][:0], r.receive[p][:0]
 	}
 	each := func(do func(owner, peer int, x []float64)) {
-		for i := range len(v.blocks) * len(v.bundle.units) {
-			r.eachSeen(v, i, when, do)
+		for _, x := range v.blocks {
+			for i := range v.bundle.units {
+				r.eachSeen(v, x, i, when, do)
+			}
 		}
 	}
 	each(func(owner, peer int, x []float64) {
@@ -313,21 +286,21 @@ func (r *ranks) exchange(v *visit, when int) {
 	})
 }
 
-// exchangeAll is exchange of all blocks, also of contributions if these were read.
-func (r *ranks) exchangeAll(contributions bool) {
+// exchangeAll is exchange of all blocks, also of what cut edges keep if that was read.
+func (r *ranks) exchangeAll(kept bool) {
 	for _, b := range r.l.bundles {
-		r.exchange(&visit{bundle: b, blocks: r.all, contribute: contributions}, ofAll)
+		r.exchange(&visit{bundle: b, blocks: r.all, contribute: kept}, ofAll)
 	}
 }
 
-// eachSeen calls do for all that another process sees of a job which this one does, or the other way round: do gets
-// whose the job is, and who sees it. A belief may come twice.
-func (r *ranks) eachSeen(v *visit, job, when int, do func(owner, peer int, x []float64)) {
-	b, l := v.bundle, r.l
-	x, u := v.job(job)
-	owner, block := r.whose(v, job), &u.part.Blocks[x]
-	for i, g := range block.Groups {
-		peer := r.owner(b.part[int(g.Other)*len(b.units)+job%len(b.units)])
+// eachSeen calls do for all that another process sees of a block of a unit which this one does, or the other way
+// round: do gets whose the block is, and who sees it. A belief may come twice.
+func (r *ranks) eachSeen(v *visit, x, unit, when int, do func(owner, peer int, x []float64)) {
+	whose := func(x int) int { return r.owner(v.bundle.part[x*len(v.bundle.units)+unit]) }
+	u, owner := v.bundle.units[unit], whose(x)
+	block := &u.part.Blocks[x]
+	for _, g := range block.Groups {
+		peer := whose(int(g.Other))
 		if peer == owner || peer != r.me && owner != r.me {
 			continue
 		}
@@ -339,15 +312,10 @@ func (r *ranks) eachSeen(v *visit, job, when int, do func(owner, peer int, x []f
 			g.Lo, g.Hi, edges = block.Groups[1+at].Lo, block.Groups[1+at].Hi, block.Edges
 		}
 		r.eachSeenAt(v, u, x, edges[g.Lo:g.Hi], when, func(x []float64) { do(owner, peer, x) })
-		if !v.contribute || when >= 0 || l.visitsAtOnce() || when == ofAll && int(g.Other) < x {
-			continue // the lower block tells of a pair if none of them was visited
-		}
-		switch slot := u.slots[x][i]; {
-		case slot == isSparse:
-			n := len(edges[g.Lo:g.Hi]) * l.perSparseEdge
-			do(owner, peer, u.keptBeliefs[u.sparseEdges.first[x][i]*l.perSparseEdge:][:n])
-		case b.alone():
-			do(owner, peer, b.contribution[int(b.touched[x][slot])*l.stride:][:l.stride])
+		// The lower block tells what a pair keeps if none of them was visited.
+		if v.contribute && r.l.keepsCut() && (when != ofAll || int(g.Other) > x) {
+			at, n := r.l.keptAt(u, &g)
+			do(owner, peer, u.keptBeliefs[at:][:n])
 		}
 	}
 }
@@ -434,12 +402,20 @@ func (p piece) of(messages, beliefs []float64) []float64 {
 // see of these. Several goroutines do so, and no piece comes twice.
 func (r *ranks) pieces(do func(u *unit, p piece)) {
 	r.l.readApart(false)
-	for _, b := range r.l.bundles {
-		r.l.each(len(b.part), func(_, at int) {
-			if u, x := b.jobAt(at); r.owns(b.part[at]) {
-				eachOfBlock(u, x, func(p piece) { do(u, p) })
+	const chunks = 64 // in the order of the arrays, of which memory may not hold all
+	stretch := func(n, c int) iter.Seq[int32] {
+		return func(yield func(int32) bool) {
+			for i := n * c / chunks; i < n*(c+1)/chunks && yield(int32(i)); i++ {
 			}
-		})
+		}
+	}
+	for _, b := range r.l.bundles {
+		for i, u := range b.units {
+			here, g := r.visits(b, i), u.in.Graph
+			r.l.each(chunks, func(_, c int) {
+				eachPiece(u, stretch(g.NumNodes(), c), stretch(g.NumEdges(), c), here, func(p piece) { do(u, p) })
+			})
+		}
 	}
 	r.l.readApart(true)
 	r.exchangeAll(false)
@@ -450,28 +426,27 @@ func (b *bundle) jobAt(at int) (u *unit, block int) {
 	return b.units[at%len(b.units)], at / len(b.units)
 }
 
-// eachOfBlock calls do for the beliefs of a block's nodes, and for the messages into them, in few pieces.
-func eachOfBlock(u *unit, x int, do func(p piece)) {
+// eachPiece calls do for the beliefs of nodes that are wanted, and for the messages into such, in few pieces.
+func eachPiece(u *unit, nodes, edges iter.Seq[int32], wanted func(node int32) bool, do func(p piece)) {
 	var run piece
-	add := func(at, n int, belief bool) {
-		if at == run.at+run.n && belief == run.belief {
+	add := func(node int32, at int, belief bool) {
+		switch n := u.in.States(node); {
+		case at < 0 || !wanted(node):
+		case at == run.at+run.n && belief == run.belief:
 			run.n += n
-		} else if at >= 0 {
+		default:
 			if run.n > 0 {
 				do(run)
 			}
 			run = piece{at, n, belief}
 		}
 	}
-	block := &u.part.Blocks[x]
-	for _, s := range block.Nodes {
-		add(u.net.BeliefAt(s), u.in.States(s), true)
+	for s := range nodes {
+		add(s, u.net.BeliefAt(s), true)
 	}
-	for _, e := range block.Edges {
+	for e := range edges {
 		for d := 2 * e; d < 2*e+2; d++ {
-			if s := u.in.Graph.Target(d); int(u.part.Of[s]) == x {
-				add(u.net.MessageAt(d), u.in.States(s), false)
-			}
+			add(u.in.Graph.Target(d), u.net.MessageAt(d), false)
 		}
 	}
 	if run.n > 0 {
@@ -479,59 +454,29 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 	}
 }
 
-// eachOwned calls do for all that visits of a block change: messages into its nodes, their beliefs, what is kept of
-// sparse pairs with higher blocks, and, where all that a state has is asked for, where its pass began, and
-// contributions that not all processes have.
-func (l *learner) eachOwned(b *bundle, at int, all bool, do func([]float64)) {
+// eachOfBlock is eachPiece for the nodes of a block.
+func eachOfBlock(u *unit, x int, do func(p piece)) {
+	block, inside := &u.part.Blocks[x], func(node int32) bool { return int(u.part.Of[node]) == x }
+	eachPiece(u, slices.Values(block.Nodes), slices.Values(block.Edges), inside, do)
+}
+
+// eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they were
+// where passes began, what edges to higher blocks keep, and its contribution, if not all processes have that.
+func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
 	u, x := b.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
 	for _, copied := range []messageCopy{u.before, u.kept} {
-		if all && l.progress.Copied && copied != nil {
+		if l.progress.Copied && copied != nil {
 			eachOfBlock(u, x, func(p piece) { do(p.of(copied.halves(u))) })
 		}
 	}
-	for i, g := range u.part.Blocks[x].Groups {
-		if u.slots[x][i] == isSparse && int(g.Other) > x {
-			do(u.keptBeliefs[u.sparseEdges.first[x][i]*l.perSparseEdge:][:int(g.Hi-g.Lo)*l.perSparseEdge])
+	for _, g := range u.part.Blocks[x].Groups {
+		if l.keepsCut() && int(g.Other) > x {
+			at, n := l.keptAt(u, &g)
+			do(u.keptBeliefs[at:][:n])
 		}
 	}
-	if all && b.alone() {
-		do(b.contribution[int(b.first[x])*l.stride : int(b.first[x+1])*l.stride])
+	if b.alone() {
+		do(b.contribution[x*l.stride:][:l.stride])
 	}
-}
-
-// gather makes messages and beliefs of all blocks those of the last visits, here.
-func (r *ranks) gather() {
-	for part := int32(0); r.stale && part < mostParts; part++ {
-		r.tell(func(do func(owner int, x []float64)) {
-			r.l.eachOfPart(part, false, func(x []float64) { do(r.owner(part), x) })
-		})
-	}
-	r.stale = false
-}
-
-// gathered is how many numbers of messages and beliefs go to other processes at a time.
-const gathered = 1 << 20
-
-// ranksMemory lists what passes through: sums of parts, results that all are told, and about as many
-// numbers as are gathered at a time, which is more than visits exchange.
-func (l *learner) ranksMemory(m *Memory) {
-	sums, results, block := float64(l.parts.most*l.stride), 0.0, 0.0
-	for _, b := range l.bundles {
-		for x := range l.blocks {
-			for _, u := range b.units {
-				n := 0
-				eachOfBlock(u, x, func(p piece) { n += p.n })
-				block = max(block, float64(n+len(b.touched[x])*l.stride))
-			}
-		}
-		if !b.alone() {
-			for _, room := range l.resultRoom {
-				results += float64(room.groups*l.stride + room.untied)
-			}
-		}
-	}
-	moved := min(float64(l.stateBytes())/doubleBytes, gathered+2*block)
-	m.Add("between processes", doubleBytes*(sums+max(results, 2*moved)),
-		"%.0f numbers of sums, and twice %.0f of messages, beliefs and contributions, or %.0f of results, × 8 bytes", sums, moved, results)
 }

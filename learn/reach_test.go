@@ -85,31 +85,3 @@ func TestReach(t *testing.T) {
 		}
 	}
 }
-
-// TestReachIsSmall: sparse rows of a few features are gone over alone, dense ones are not.
-func TestReachIsSmall(t *testing.T) {
-	for _, dense := range []bool{true, false} {
-		p := sparseChains(t, dense)
-		settings := must(Settings{Method: Full}.resolve(&p))
-		l := must(newLearner(&p, &settings))
-		defer l.pool.Close()
-		clear(l.columns) // what is added up by columns is in no reach
-		r := l.reachOf(p.Data[0])
-		if (r == nil) != dense {
-			t.Fatalf("dense: %v, and the reach is %v", dense, r)
-		}
-		if dense {
-			continue
-		}
-		sum := 0
-		l.eachRun(r, false, func(at, part, n int) {
-			if at != part || n%3 != 0 {
-				t.Errorf("a run of %d from %d and %d", n, at, part)
-			}
-			sum += n
-		})
-		if most := 5*3*3 + 9; sum > most || sum < 9+3 {
-			t.Errorf("%d weights are reached, want at most %d", sum, most)
-		}
-	}
-}

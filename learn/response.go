@@ -38,10 +38,8 @@ import (
 // the weights is that of L as far as linear equations know what messages lack.
 type response struct {
 	l            *learner
-	size         int // weights
-	large        bool
+	size         int  // weights
 	damps        bool // steps of weights and messages together: see joint
-	patience     int  // passes at the same weights that it waits for
 	units        []responseUnit
 	work         float64 // of the Hessian
 	tangentsWork float64 // of tangents
@@ -73,7 +71,6 @@ type responseUnit struct {
 	endsAt []int // where each edge of the block begins in ends
 	keptAt []int // and in kept
 	system *linear.Skyline
-	large  *linear.Conjugate // in the place of system where that takes too much
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -87,9 +84,6 @@ const (
 	tangentsFree, tangentsPasses = 2e6, 2.0
 	// responseNumbers bounds the memory of a system, 32 MiB, and of rows.
 	responseNumbers = 1 << 22
-	// largePatience is how many passes messages of a large network get first, at least: as
-	// many as take as long as a solution.
-	largePatience = 8
 	// surely is the root of the smallest belief that has surely not underflowed.
 	surely = 1e-140
 	// farFromSettled is how far, relatively, the sums of an edge may be from beliefs for linear equations to be of use.
@@ -133,7 +127,6 @@ func newResponse(l *learner) *response {
 		}
 		r.units = append(r.units, *s)
 	}
-	r.patience = max(1, int(r.tangentsWork/mostTangents))
 	return r
 }
 
@@ -225,50 +218,6 @@ func (s *responseUnit) narrow() []int {
 	return first
 }
 
-// conjugate is the system of a large network.
-func (s *responseUnit) conjugate() *linear.Conjugate {
-	var states []int
-	for _, node := range s.block.Nodes {
-		states = append(states, s.in.States(node))
-	}
-	var edges []linear.Ends
-	for _, e := range s.block.Edges {
-		u, v := s.in.Graph.U(e), s.in.Graph.V(e)
-		edges = append(edges, linear.Ends{U: s.at[u], V: s.at[v], KU: s.in.States(u), KV: s.in.States(v)})
-	}
-	return linear.NewConjugate(states, edges)
-}
-
-// newLargeResponse is for networks that are too large for newResponse and where messages can
-// be slow: with convex counting numbers of which some are negative. It has no Hessian.
-func newLargeResponse(l *learner) *response {
-	layout := &l.model.Layout
-	if l.ascends || !l.certified {
-		return nil
-	}
-	r := &response{l: l, large: true, size: layout.Size}
-	least, numbers := 0.0, 0
-	for _, u := range l.units {
-		if least += u.hiddenStates() + u.pairNumbers(); least > responseNumbers { // before anything is as large
-			return nil
-		}
-	}
-	for _, u := range l.units {
-		s := newResponseUnit(u)
-		s.large = s.conjugate()
-		if numbers += s.large.Numbers(); numbers > responseNumbers {
-			return nil
-		}
-		r.units = append(r.units, *s)
-	}
-	work := 0.0
-	for i := range r.units {
-		work += l.pairsWork(r.units[i].unit, &r.units[i].block)
-	}
-	r.patience = max(largePatience, int(min(work/max(1, l.passWork()), maxCheckPasses)))
-	return r
-}
-
 // allocate makes room for the lines.
 func (r *response) allocate() {
 	for i := range r.units {
@@ -289,31 +238,6 @@ func (r *response) memory() (all [][]float64) {
 		all = append(all, s.messages, s.beliefs, s.fromMessages, s.fromBeliefs)
 	}
 	return all
-}
-
-// listMemory lists what newResponse and allocate take, and what a measurement does.
-func (r *response) listMemory(m *Memory) {
-	var lines, indices, system, rows, kept, room float64
-	for i := range r.units {
-		s := &r.units[i]
-		lines += 2 * float64(s.net.Messages()+s.net.Beliefs())
-		indices += 2*float64(s.size) + float64(len(s.at)+2*len(s.endsAt)) + 0.5*float64(len(s.block.Nodes)+len(s.block.Edges))
-		kept = max(kept, float64(s.keptAt[len(s.block.Edges)]+2*s.endsAt[len(s.block.Edges)]+2*s.size))
-		room = max(room, bp.WorkspaceBytes(&r.l.model.Layout, s.in, s.net, &s.block))
-		if r.large {
-			system += float64(s.large.Numbers() + 5*len(s.block.Edges))
-			continue
-		}
-		system = max(system, float64(s.system.Numbers()))
-		rows = max(rows, 2*float64(s.size*r.size))
-	}
-	solving := doubleBytes*(system+rows+kept) + room
-	if r.large {
-		m.Add("linear response", doubleBytes*(lines+indices), "lines of messages in %d inferences, × 8 bytes", len(r.units))
-		m.perhaps("solving linear responses", solving, "systems of %d inferences, and potentials of the largest, where messages settle slowly", len(r.units))
-		return
-	}
-	m.Add("linear response", doubleBytes*(lines+indices)+solving, "lines of messages in %d inferences, the system and potentials of the largest, and 2 × its states × %d weights, × 8 bytes", len(r.units), r.size)
 }
 
 // measure writes the Hessian of L at settled messages into dst [size*size], row-major, of
@@ -411,24 +335,16 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 	}
 	m := s.system
 	r.root, r.kept = numeric.Resize(r.root, s.size), numeric.Resize(r.kept, s.keptAt[len(s.block.Edges)])
-	if r.large {
-		s.large.Clear()
-	} else {
-		r.values = numeric.Resize(r.values, m.Numbers())
-		clear(r.values)
-		m.Values = r.values
-	}
+	r.values = numeric.Resize(r.values, m.Numbers())
+	clear(r.values)
+	m.Values = r.values
 	for _, node := range s.block.Nodes {
 		at := s.at[node]
 		root := r.root[at:][:s.in.States(node)]
 		s.net.Belief(root, s.state, node)
 		for x, p := range root {
 			root[x] = math.Sqrt(p)
-			if r.large {
-				s.large.AddDiagonal(at+x, s.net.Counting.Node[node])
-			} else {
-				m.Add(at+x, at+x, s.net.Counting.Node[node])
-			}
+			m.Add(at+x, at+x, s.net.Counting.Node[node])
 		}
 	}
 	for q, e := range s.block.Edges {
@@ -439,10 +355,6 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 			return errFar
 		}
 		rho, pair, k := s.net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
-		if r.large {
-			s.large.Add(q, rho, pair)
-			continue
-		}
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
@@ -453,7 +365,7 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 			})
 		})
 	}
-	if r.large && !s.large.Factorise() || !r.large && !m.Factorise() {
+	if !m.Factorise() {
 		return errNoMaximum
 	}
 	return nil
@@ -603,7 +515,6 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 // tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
 // and tangents have the part that settles them, with the sign of a line against the direction.
 func (r *response) tangents(direction []float64, damping float64) (ok bool) {
-	r.l.executor.gather()
 	r.unsettled, ok = 0, true
 	for i := range r.units {
 		ok = ok && r.unitTangents(&r.units[i], direction, damping)
@@ -751,9 +662,6 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 
 // solve replaces z by Q⁻¹ z, and reports whether there is that.
 func (s *responseUnit) solve(z []float64) bool {
-	if s.large != nil {
-		return s.large.Solve(z) && finite(z)
-	}
 	s.system.Solve(z)
 	return finite(z)
 }

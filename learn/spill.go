@@ -48,8 +48,10 @@ func (l *learner) fetchAhead(w *worker, v *visit, i int) {
 	}
 	fetch := func(from, to int, want func(p *spill.Pages, v *visit, u *unit, block int)) {
 		for ; from < min(to, len(v.jobs)); from++ {
-			block, u := v.job(int(v.jobs[from]))
-			want(&w.pages, v, u, block)
+			block, lo, hi := v.job(int(v.jobs[from]))
+			for _, u := range v.bundle.units[lo:hi] {
+				want(&w.pages, v, u, block)
+			}
 		}
 		w.pages.Fetch()
 	}
@@ -74,12 +76,11 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 			spill.Want(p, u.state.LogBelief, at, int(u.net.Card[s]))
 		}
 	}
-	for _, id := range v.bundle.touched[block] {
-		spill.Want(p, v.bundle.contribution, int(id)*l.stride, l.stride)
-	}
+	spill.Want(p, v.bundle.contribution, block*l.stride, l.stride)
 	for i, g := range b.Groups {
-		if u.slots[block][i] == isSparse {
-			spill.Want(p, u.keptBeliefs, u.sparseEdges.first[block][i]*l.perSparseEdge, int(g.Hi-g.Lo)*l.perSparseEdge)
+		if i > 0 && l.keepsCut() {
+			at, n := l.keptAt(u, &g)
+			spill.Want(p, u.keptBeliefs, at, n)
 			for _, e := range b.Edges[g.Lo:g.Hi] {
 				row(u.in.EdgeFeatures(u.in.EdgeType(e)), u.in.EdgeRow(e))
 			}
@@ -165,12 +166,12 @@ func (l *learner) eachPartition(do func(*partition.Partition)) {
 
 // spaceBytes is how large the file is.
 func (l *learner) spaceBytes() (bytes int64) {
-	for _, b := range l.bundles {
-		bytes += spill.Room[float64](b.groups() * l.stride)
+	for range l.bundles {
+		bytes += spill.Room[float64](l.blocks * l.stride)
 	}
 	for _, u := range l.units {
 		messages, beliefs := u.net.Messages(), u.net.Beliefs()
-		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](u.sparseEdges.numbers)
+		bytes += spill.Room[float64](messages) + spill.Room[float64](beliefs) + spill.Room[float64](l.keptNumbers(u))
 		bytes += int64(l.copiesMade()) * spill.Room[float64](messages+beliefs)
 	}
 	return bytes + l.listBytes()
@@ -182,14 +183,6 @@ func (l *learner) listBytes() (bytes int64) {
 		p.EachList(func(list *[]int32) { bytes += spill.Room[int32](len(*list)) })
 	})
 	return bytes
-}
-
-// addKept lists what lies in the file, or without one in memory.
-func (l *learner) addKept(m *Memory, name string, bytes float64, perhaps bool, reason string, values ...any) {
-	m.AddItem(MemoryItem{
-		Name: name, Bytes: saturated(bytes), Reason: fmt.Sprintf(reason, values...),
-		Perhaps: perhaps && l.settings.Spill == "", Spilled: l.settings.Spill != "",
-	})
 }
 
 // close ends the threads of the run, and gives its memory back.

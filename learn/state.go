@@ -76,12 +76,12 @@ func (l *learner) arrays() (all []runstate.Array) {
 // part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
 // others what they see of these.
 
-// eachOfPart calls do for what eachOwned does, of the blocks of a part.
-func (l *learner) eachOfPart(part int32, all bool, do func([]float64)) {
+// eachOfPart is eachOwned for the blocks of a part.
+func (l *learner) eachOfPart(part int32, do func([]float64)) {
 	for _, b := range l.bundles {
 		for at, of := range b.part {
 			if of == part {
-				l.eachOwned(b, at, all, do)
+				l.eachOwned(b, at, do)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (l *learner) eachOfPart(part int32, all bool, do func([]float64)) {
 func (r *ranks) ownLengths() (lengths []float64) {
 	for part, to := r.parts(); part < to; part++ {
 		n := 0
-		r.l.eachOfPart(int32(part), true, func(x []float64) { n += len(x) })
+		r.l.eachOfPart(int32(part), func(x []float64) { n += len(x) })
 		lengths = append(lengths, float64(n))
 	}
 	return lengths
@@ -111,7 +111,7 @@ func partArrays(first int, lengths []float64, pieces func(int32, func([]float64)
 // own goes through a part of this process, where its numbers are used.
 func (r *ranks) own(part int32, yield func([]float64) bool) {
 	more := true
-	r.l.eachOfPart(part, true, func(x []float64) { more = more && yield(x) })
+	r.l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
 }
 
 // ask goes through a part of any process, in process 0.
@@ -131,7 +131,7 @@ func (r *ranks) bring(part int32) []float64 {
 	switch r.me {
 	case owner:
 		at := 0
-		r.l.eachOfPart(part, true, func(x []float64) { at += copy(r.buffer[at:], x) })
+		r.l.eachOfPart(part, func(x []float64) { at += copy(r.buffer[at:], x) })
 		send[0] = r.buffer
 	case 0:
 		receive[owner] = r.buffer
@@ -187,7 +187,7 @@ func (l *learner) restore(state *State) error {
 			return runstate.Errorf("%v", err)
 		}
 	}
-	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) {
+	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) && !l.proved() {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)

@@ -19,23 +19,110 @@ type statistics struct {
 	// scales return (weight of the instance)/ρ of a node or edge: what its features' second
 	// moments are multiplied by in the curvature of L.
 	scales func(in *crf.Instance) (node, edge func(element int32) float64)
+	// squares [types][features] are Σ f²/ρ, as newFisher has found them.
+	squares [][]float64
 }
 
-// nodes counts them.
-func (s *statistics) nodes() (nodes int) {
-	for _, in := range s.data {
-		nodes += in.Graph.NumNodes()
+// ofType returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of
+// many features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
+func (s *statistics) ofType(kind int) []float64 {
+	span := allSpans(s.layout)[kind]
+	if !span.Untied && span.Features <= maxRotated {
+		return s.moments(kind, span.Features, func(in *crf.Instance) func([]float64, int32, int) {
+			read := featuresOf(in, kind).Reader()
+			return func(dst []float64, _ int32, row int) { read(dst, row) }
+		})
 	}
-	return nodes
+	sum := s.sumOver(s.data, span.Features, func(sum []float64, _, i int, r ground.Range) {
+		f := featuresOf(s.data[i], kind)
+		s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
+			for j, x := range f.Entries(row) {
+				sum[j] += weight * x * x
+			}
+		})
+	})
+	for j := range sum {
+		sum[j] /= float64(max(1, span.Len/span.Copy()))
+	}
+	return sum
 }
 
-// frequencies are those of states in the labels.
-func (s *statistics) frequencies() []float64 { return labelFrequencies(s.adder, s.layout, s.data) }
+// moments returns Σ f fᵀ/ρ over the nodes or edges of a type, of d numbers f that read finds of them.
+func (s *statistics) moments(kind, d int, reader func(in *crf.Instance) func(f []float64, element int32, row int)) []float64 {
+	return s.sumOver(s.data, d*d, func(sum []float64, _, i int, r ground.Range) {
+		f, read := make([]float64, d), reader(s.data[i])
+		s.each(kind, s.data[i], r, func(element int32, row int, weight float64) {
+			read(f, element, row)
+			for j, x := range f {
+				if x != 0 {
+					simd.AddScaled(sum[j*d:][:d], f, weight*x)
+				}
+			}
+		})
+	})
+}
 
-// ofNodes and ofEdges are second moments of features of a type.
-func (s *statistics) ofNodes(t int) *kronecker { return newKronecker(s, s.layout.Node[t], true, t) }
+// featuresOf are those of a type, and readers read all, nodes' before edges'; for one goroutine.
+func featuresOf(in *crf.Instance, kind int) *crf.Features {
+	if nodes := len(in.Schema().NodeTypes); kind >= nodes {
+		return in.EdgeFeatures(kind - nodes)
+	}
+	return in.NodeFeatures(kind)
+}
 
-func (s *statistics) ofEdges(t int) *kronecker { return newKronecker(s, s.layout.Edge[t], false, t) }
+func readers(in *crf.Instance) (all []func(dst []float64, row int)) {
+	for kind := range len(in.Schema().NodeTypes) + len(in.Schema().EdgeTypes) {
+		all = append(all, featuresOf(in, kind).Reader())
+	}
+	return all
+}
+
+// each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.
+func (s *statistics) each(kind int, in *crf.Instance, r ground.Range, use func(element int32, row int, weight float64)) {
+	nodeScale, edgeScale := s.scales(in)
+	of, typeOf, rowOf, scale := r.Nodes, in.NodeType, in.NodeRow, nodeScale
+	if nodes := len(s.layout.Node); kind >= nodes {
+		of, typeOf, rowOf, scale, kind = r.Edges, in.EdgeType, in.EdgeRow, edgeScale, kind-nodes
+	}
+	for i := range of.All() {
+		if i := int32(i); typeOf(i) == kind {
+			use(i, rowOf(i), scale(i))
+		}
+	}
+}
+
+// frequencies returns, for all types, how often each (joint) state occurs in the labels, normalised; zeros for a
+// type without labels.
+func (s *statistics) frequencies() []float64 {
+	spans := allSpans(s.layout)
+	var at []int
+	size := 0
+	for _, span := range spans {
+		at = append(at, size)
+		size += span.States
+	}
+	counts := s.sumOver(s.data, size, func(counts []float64, _, i int, r ground.Range) {
+		in := s.data[i]
+		u, v := in.Graph.Ends()
+		for _, labels := range in.Samples() {
+			for n := range r.Nodes.All() {
+				if y := labels[n]; y != crf.Unobserved {
+					counts[at[in.NodeType(int32(n))]+int(y)] += in.Weight()
+				}
+			}
+			for e := range r.Edges.All() {
+				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
+					counts[at[len(s.layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
+				}
+			}
+		}
+	})
+	for kind, span := range spans {
+		normalise(counts[at[kind]:][:span.States])
+		span.Symmetrise(counts[at[kind]:][:span.States])
+	}
+	return counts
+}
 
 // totalWeight returns N of (8): the sum of the weights of all samples, which is
 // their number unless instances were given weights of their own.
@@ -81,31 +168,19 @@ func (a *labelSums) magnitude(observed []float64) float64 {
 	return math.Sqrt(simd.Dot(sum, sum))
 }
 
-// ofUnits returns Σ M w(y) over the units' labellings, weighted as they are. observed is
-// M w̄: where each instance has one sample, it differs from that at hidden labels alone.
-func (a *labelSums) ofUnits(units []*unit, observed []float64) []float64 {
-	near := a.problem.ClassWeights == nil
+// ofUnits returns Σ M w(y) over the units' labellings, weighted as they are, where they differ from what is observed.
+func (a *labelSums) ofUnits(units []*unit) []float64 {
 	of := make([][]*unit, len(a.problem.Data))
 	for _, u := range units {
 		of[u.instance] = append(of[u.instance], u)
-		near = near && (u.labels != nil || !u.isFree()) && len(u.in.Samples()) == 1
 	}
-	sum := a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
+	return a.sum(func(add *ground.Adjoint, sum []float64, i int, r ground.Range) {
 		for _, u := range of[i] {
-			if u.labels == nil {
-				continue
+			if u.labels != nil {
+				add.AddChange(sum, a.model, u.in, r, u.net.Observed, u.labels, u.weight)
 			}
-			from := u.net.Observed // its statistics are those of elements with hidden labels only
-			if u.isFree() && near {
-				from = u.in.Samples()[0]
-			}
-			add.AddChange(sum, a.model, u.in, r, from, u.labels, u.weight)
 		}
 	})
-	if near {
-		simd.AddScaled(sum, observed, 1)
-	}
-	return sum
 }
 
 // sum is sumOver for vectors of weights.
@@ -134,30 +209,35 @@ const (
 	chunkElements = 1 << 16
 	// chunkNumbers bounds the numbers in the sums of all chunks: 8 MB, little beside what so many elements keep.
 	chunkNumbers = 1 << 20
-	// rangeNumbers bounds those of the ranges of one instance: every process has all of them for a
-	// moment, and its memory is to be that of its part.
-	rangeNumbers = 1 << 17
 )
 
-// sumOver returns the sum, of so many numbers, of what add adds for each instance, or for each range
-// of one. They are added up in chunks, and chunks in their order: how many goroutines or processes
-// there are decides nothing. Chunks of a network that is cut are its parts: no process looks at others.
+// sumOver returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements
+// are added up in chunks of as many, and chunks in their order: how many goroutines or processes there are
+// decides nothing. Chunks of a network that is cut are its parts: no process looks at others.
 func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
 	if a.network != nil && size <= mostPartNumbers {
 		return a.sumOfParts(size, add)
 	}
-	all := chunks(data, max(1, chunkNumbers/max(1, size)), max(1, rangeNumbers/max(1, size)))
-	owns := func(c int) bool { return a.executor == nil || a.executor.owns(int32(c*mostParts/len(all))) }
-	first, n := len(all), 0 // of this process
-	for c := range all {
-		if owns(c) {
+	total := elements(data)
+	chunks := max(1, min(total/chunkElements, chunkNumbers/max(1, size)))
+	first, n := chunks, 0 // of this process
+	for c := range chunks {
+		if a.executor == nil || a.executor.owns(int32(c*mostParts/chunks)) {
 			first, n = min(first, c), n+1
 		}
 	}
 	sums := make([]float64, n*size)
 	a.each(n, func(worker, c int) {
-		for _, s := range all[first+c] {
-			add(sums[c*size:][:size:size], worker, s.instance, s.Range)
+		lo, hi := total*(first+c)/chunks, total*(first+c+1)/chunks
+		for i, in := range data {
+			nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
+			n := nodes + edges
+			if from, to := max(0, lo), min(n, hi); from < to {
+				r := ground.Range{Nodes: ground.Stretches{{nodes * from / n, nodes * to / n}}}
+				r.Edges = ground.Stretches{{edges * from / n, edges * to / n}}
+				add(sums[c*size:][:size:size], worker, i, r)
+			}
+			lo, hi = lo-n, hi-n
 		}
 	})
 	if a.executor != nil {
@@ -169,76 +249,12 @@ func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, w
 	return slices.Clip(sums[:size])
 }
 
-// chunkPart is an instance, or a range of one.
-type chunkPart struct {
-	instance int
-	ground.Range
-}
-
-// chunks returns chunks of the data: one at least, and about so many at most, of one instance no more than
-// mostRanges.
-func chunks(data []*crf.Instance, most, mostRanges int) (all [][]chunkPart) {
-	elements := func(in *crf.Instance) int { return in.Graph.NumNodes() + in.Graph.NumEdges() }
-	total := 0
+// elements counts nodes and edges.
+func elements(data []*crf.Instance) (total int) {
 	for _, in := range data {
-		total += elements(in)
+		total += in.Graph.NumNodes() + in.Graph.NumEdges()
 	}
-	enough, sum := max(chunkElements, (total+most-1)/most), 0
-	var chunk []chunkPart
-	for i, in := range data {
-		nodes, edges := in.Graph.NumNodes(), in.Graph.NumEdges()
-		// Of many instances some are as good as ranges.
-		ranges := min(mostRanges, max(1, elements(in)/max(enough, total/mostParts)))
-		for k := range ranges {
-			n, e := [2]int{nodes * k / ranges, nodes * (k + 1) / ranges}, [2]int{edges * k / ranges, edges * (k + 1) / ranges}
-			chunk = append(chunk, chunkPart{i, ground.Range{Nodes: ground.Stretches{n}, Edges: ground.Stretches{e}}})
-			if sum += n[1] - n[0] + e[1] - e[0]; sum >= enough || ranges > 1 {
-				all, chunk, sum = append(all, chunk), nil, 0
-			}
-		}
-	}
-	if len(chunk) > 0 || len(all) == 0 {
-		all = append(all, chunk)
-	}
-	return all
-}
-
-// labelFrequencies returns, for all node types and then all edge types, how often each (joint) state occurs in the
-// labels, normalised; zeros for a type without labels.
-func labelFrequencies(a adder, layout *crf.Layout, data []*crf.Instance) []float64 {
-	var at []int // of each type: nodes, then edges
-	size := 0
-	for _, span := range allSpans(layout) {
-		at = append(at, size)
-		size += span.States
-	}
-	counts := a.sumOver(data, size, func(counts []float64, _, i int, r ground.Range) {
-		in := data[i]
-		u, v := in.Graph.Ends()
-		for _, labels := range in.Samples() {
-			for s := range r.Nodes.All() {
-				if y := labels[s]; y != crf.Unobserved {
-					counts[at[in.NodeType(int32(s))]+int(y)] += in.Weight()
-				}
-			}
-			for e := range r.Edges.All() {
-				if yu, yv := labels[u[e]], labels[v[e]]; yu != crf.Unobserved && yv != crf.Unobserved {
-					counts[at[len(layout.Node)+in.EdgeType(int32(e))]+int(yu)*in.States(v[e])+int(yv)] += in.Weight()
-				}
-			}
-		}
-	})
-	for i, lo := range at {
-		hi := size
-		if i+1 < len(at) {
-			hi = at[i+1]
-		}
-		normalise(counts[lo:hi])
-	}
-	for b := range layout.Edge {
-		layout.Edge[b].Symmetrise(counts[at[len(layout.Node)+b]:][:layout.Edge[b].States])
-	}
-	return counts
+	return total
 }
 
 // normalise divides x by its sum, if that is positive.
@@ -256,6 +272,13 @@ func normalise(x []float64) {
 
 // allSpans returns the spans of all types: nodes, then edges.
 func allSpans(layout *crf.Layout) []crf.Span { return slices.Concat(layout.Node, layout.Edge) }
+
+func oneIf(x bool) int {
+	if x {
+		return 1
+	}
+	return 0
+}
 
 // largestTable returns the largest number of (joint) states of a type, 1 at least.
 func largestTable(spans []crf.Span) int {

@@ -19,7 +19,7 @@ func TestSumsInChunks(t *testing.T) {
 		s := mixedShape(t, must(graph.Grid(c.rows, c.cols, graph.GridOptions{})))
 		s.instances, s.samples, s.missing = c.instances, c.samples, 0.05
 		p := s.build(t, 3)
-		if n := len(chunks(p.Data, 100, 100)); n < 3 {
+		if n := elements(p.Data) / chunkElements; n < 3 {
 			t.Fatalf("%d chunks: the data are too few", n)
 		}
 		sums := func(settings Settings, check bool) [][]float64 {
@@ -28,11 +28,13 @@ func TestSumsInChunks(t *testing.T) {
 			l := must(newLearner(&p, &settings))
 			defer l.close()
 			step := l.stepProblem()
-			rows := newMarginal(&step, 0)
+			rows := must(newMarginal(&step, 0))
+			second := step.statistics.moments(0, rows.features, rows.reader)
 			if check {
-				checkSums(t, l, rows)
+				checkSums(t, l, rows, second)
 			}
-			return [][]float64{l.data, {l.magnitude}, l.reference, step.statistics.ofNodes(0).second.RawSymmetric().Data, step.statistics.ofEdges(0).second.RawSymmetric().Data, rows.second.RawSymmetric().Data, step.statistics.frequencies(), newLeverage(l).edges[1]}
+			of := step.statistics.ofType
+			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), second, step.statistics.frequencies()}
 		}
 		one := sums(Settings{}, true)
 		same := func(got [][]float64, where string) {
@@ -52,7 +54,7 @@ func TestSumsInChunks(t *testing.T) {
 }
 
 // checkSums compares sums with their definitions, element by element.
-func checkSums(t *testing.T, l *learner, rows *marginal) {
+func checkSums(t *testing.T, l *learner, rows *marginal, got []float64) {
 	t.Helper()
 	near := func(what string, got, want []float64) {
 		t.Helper()
@@ -92,7 +94,7 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 
 	// Σ F Fᵀ/ρ of the nodes of type 0: two features of edges to others of it from either end, and one
 	// of edges to type 1.
-	d := len(rows.row)
+	d := rows.features
 	second, f := make([]float64, d*d), make([]float64, d)
 	for _, u := range l.units {
 		if !u.isFree() {
@@ -125,5 +127,5 @@ func checkSums(t *testing.T, l *learner, rows *marginal) {
 			}
 		}
 	}
-	near("second moments of what nodes see", rows.second.RawSymmetric().Data, second)
+	near("second moments of what nodes see", got, second)
 }

@@ -38,8 +38,6 @@ type StepRule interface {
 type Recovery interface {
 	// possible refuses a state, just restored, that no run can have kept.
 	possible() error
-	// memory lists what the rule takes, given a plan: nothing of the run is allocated yet.
-	memory(m *Memory, l *learner)
 	// forget lets go of a run that has ended: of its memory, and of the learner, which its
 	// StepProblem refers to.
 	forget()
@@ -112,8 +110,6 @@ type StepProblem struct {
 	tangents func(direction []float64, damping float64) bool
 	follow   func(along float64)
 	line     [][]float64
-	// patience is how many passes at the same weights are worth a line where not exact.
-	patience int
 	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
 	keep, restore func()
 }

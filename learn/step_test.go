@@ -198,7 +198,7 @@ func TestKroneckerSolves(t *testing.T) {
 	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
 	defer l.pool.Close()
 	span := p.Model.Layout.Node[0]
-	k := l.stepProblem().statistics.ofNodes(0)
+	k := must(newKronecker(span.Features, span.States, l.stepProblem().statistics.ofType(0), p.L2))
 	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
 	for i := range a {
 		a[i] = make([]float64, span.Features)
@@ -212,16 +212,13 @@ func TestKroneckerSolves(t *testing.T) {
 			}
 		}
 	}
-	if err := k.diagonalise(p.L2); err != nil {
-		t.Fatal(err)
-	}
 	mean := []float64{0.5, 0.3, 0.2}
 	rng := source(1)
 	g, x := make([]float64, len(p.Model.Weights)), make([]float64, len(p.Model.Weights))
 	for i := range g {
 		g[i] = rng.NormFloat64()
 	}
-	k.solve(x, g, mean)
+	k.solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean)
 	for j := range span.Features {
 		for state := range span.States {
 			back := p.L2 * x[span.At+j*span.States+state]

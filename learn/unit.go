@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/bp"
@@ -31,53 +30,48 @@ type unit struct {
 	// untied holds the beliefs, at the last visit, of the entries that have
 	// weights of their own; indexed like the untied weights.
 	untied []float64
-	slots  [][]int32 // [block][group of the block] position in bundle.touched[block], or isSparse
-	// keptBeliefs holds, of every edge of a sparse pair, its belief at the last visit and
-	// its parts of the upper bound and of Σ c H(τ): see sparse.go.
+	// keptBeliefs holds, of every cut edge, its belief at the last visit and its parts of the upper bound and of
+	// Σ c H(τ): see cutedges.go.
 	keptBeliefs []float64
-	sparseEdges *sparseEdges
-	firstRows   []int       // [node types] see columns
+	cut         *cutEdges
 	before      messageCopy // where the pass before began; nil: see momentum.go
 	kept        messageCopy // of keepMessages
-	reach       *reach      // what it can touch of a contribution; nil: all
 }
 
-// bundle is a set of units that are updated together, block by block, and share
-// one gradient contribution per group of edges.
+// bundle is a set of units that are updated together, block by block, and share one gradient contribution per block.
 type bundle struct {
-	name  string // the instance, where it has only one
-	units []*unit
-	// touched lists the groups that each block touches; a group is a pair of
-	// blocks that some unit of the bundle joins by an edge, and by more than a few.
-	touched   [][]int32
-	hasSparse []bool // [block] that it also touches pairs joined by a few
-	// first [blocks+1] divides the groups: block b is the first to touch those from first[b] on.
-	first []int32
-	part  []int32 // [block·units + unit] of a visit's sum: see parts.go
-	// contribution holds, per group, stride numbers: the tied weights' part of Σ weight · M τ, then the sums of the
-	// beliefs of every tied type, then the part of Σ weight · c H(τ).
+	name   string // the instance, where it has only one
+	units  []*unit
+	shares []int   // [jobs of a block + 1] divides units: see divideUnits
+	part   []int32 // [block·units + unit] of a visit's sum: see parts.go
+	// contribution [blocks][stride] is that of the last visits: see gradient.go.
 	contribution []float64
 }
 
 // buildUnits makes the units of all instances and bundles them: one bundle per
 // instance if pairs are updated singly, else one of all.
 func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
-	shapes, err := newShapes(p, s)
+	cuts, err := resolveCuts(p, s)
 	if err != nil {
 		return nil, err
 	}
-	all, failed := make([][]*unit, len(p.Data)), make([]error, len(p.Data))
+	all, failed, known := make([][]*unit, len(p.Data)), make([]error, len(p.Data)), map[*graph.Graph]*unit{}
 	for i, in := range p.Data {
-		if all[i], err = shapes.freeOf(i, in); err != nil {
+		free := &unit{instance: i, in: in}
+		if err := free.shape(p, s, cuts, known); err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
+		}
+		all[i] = []*unit{free}
+		if first, blocks := len(all[0][0].part.Blocks), len(free.part.Blocks); blocks != first {
+			return nil, fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; "+
+				"ask for fewer blocks", p.Data[0].Name, first, in.Name, blocks)
 		}
 	}
 	_ = parallel.Each(context.Background(), len(p.Data), s.Threads, func(i int) {
-		all[i], failed[i] = shapes.addClamped(all[i], total)
+		all[i], failed[i] = p.addClamped(all[i], total)
 	})
 	var bundles []*bundle
 	for i, in := range p.Data {
-		units := all[i]
 		if err := failed[i]; err != nil {
 			return nil, fmt.Errorf("instance %d (%s): %w", i, in.Name, err)
 		}
@@ -85,119 +79,89 @@ func buildUnits(p *Problem, s *Settings, total float64) ([]*bundle, error) {
 			bundles = append(bundles, &bundle{name: in.Name})
 		}
 		b := bundles[len(bundles)-1]
-		b.units = append(b.units, units...)
+		b.units = append(b.units, all[i]...)
 	}
 	if len(p.Data) > 1 && !s.Pairs {
 		bundles[0].name = ""
 	}
-	first := bundles[0].units[0]
-	for _, b := range bundles {
-		if err := b.numberGroups(first); err != nil {
-			return nil, err
-		}
-	}
 	return bundles, nil
 }
 
-// shapes keeps what instances with the same graph share.
-type shapes struct {
-	problem    *Problem
-	settings   *Settings
-	cuts       map[*graph.Graph]Cut // for BBPL without Settings.Assign
-	partitions map[*graph.Graph]*partition.Partition
-	counting   map[*graph.Graph]*counting.Numbers
-	nets       map[*graph.Graph]*bp.Net // of instances with one node type
-}
-
-func newShapes(p *Problem, s *Settings) (*shapes, error) {
-	cuts := map[*graph.Graph]Cut{}
-	if p.cut() != nil && s.Together == 0 && !s.AtOnce {
-		s.Together = p.cut().Together
-	}
-	if s.Method == BBPL && s.Assign == nil && p.cut() == nil {
-		all, together, err := s.Cut.Resolve(p.Model, p.Data)
-		if err != nil {
+// resolveCuts says how each instance is cut, where neither Settings.Assign nor Problem.Parted does, and how many blocks
+// are visited together.
+func resolveCuts(p *Problem, s *Settings) (cuts []Cut, err error) {
+	together := 0
+	switch d := p.cut(); {
+	case d != nil && !s.AtOnce:
+		together = d.Together
+	case d == nil && s.Method == BBPL && s.Assign == nil:
+		if cuts, together, err = s.Cut.Resolve(p.Model, p.Data); err != nil {
 			return nil, err
 		}
-		if s.Together == 0 {
-			s.Together = together
-		}
-		for i, in := range p.Data {
-			cuts[in.Graph] = all[i]
-		}
 	}
-	return &shapes{
-		problem: p, settings: s, cuts: cuts,
-		partitions: map[*graph.Graph]*partition.Partition{},
-		counting:   map[*graph.Graph]*counting.Numbers{},
-		nets:       map[*graph.Graph]*bp.Net{},
-	}, nil
+	if s.Together == 0 {
+		s.Together = together
+	}
+	return cuts, nil
 }
 
-// once returns what was made for a graph, or makes it.
-func once[T any](known map[*graph.Graph]T, g *graph.Graph, make func() (T, error)) (T, error) {
-	if x, ok := known[g]; ok {
-		return x, nil
+// shape finds blocks, counting numbers and the places of messages of a free unit. Those of known ones, of the same
+// graph, are shared.
+func (u *unit) shape(p *Problem, s *Settings, cuts []Cut, known map[*graph.Graph]*unit) (err error) {
+	g := u.in.Graph
+	if first := known[g]; first != nil {
+		if u.part = first.part; len(u.in.Schema().NodeTypes) == 1 {
+			u.net = first.net
+		} else {
+			u.net, err = bp.NewNet(g, u.in.Cards(), first.net.Counting, nil)
+		}
+		return err
 	}
-	x, err := make()
-	if err == nil {
-		known[g] = x
+	if u.part, err = cutInstance(p, s, cuts, u); err != nil {
+		return err
 	}
-	return x, err
+	numbers, err := p.Counting.Of(g)
+	if err != nil {
+		return err
+	}
+	known[g] = u
+	u.net, err = bp.NewNet(g, u.in.Cards(), numbers, nil)
+	return err
 }
 
-func (h *shapes) cut(in *crf.Instance) (*partition.Partition, error) {
-	if h.settings.Method != BBPL {
-		return partition.Whole(in.Graph), nil
-	}
-	assign := h.settings.Assign
-	switch d := h.problem.cut(); {
+// cutInstance cuts the instance of a unit into blocks.
+func cutInstance(p *Problem, s *Settings, cuts []Cut, u *unit) (*partition.Partition, error) {
+	var of []int32
+	var blocks int
+	var err error
+	switch d := p.cut(); {
+	case s.Method != BBPL:
+		return partition.Whole(u.in.Graph), nil
 	case d != nil:
-		assign = func(*crf.Instance) ([]int32, int, error) { return d.Of, d.Blocks, nil }
-	case assign == nil:
-		assign = func(in *crf.Instance) ([]int32, int, error) { return h.cuts[in.Graph].Assign(in, h.settings.Seed) }
+		of, blocks = d.Of, d.Blocks
+	case s.Assign != nil:
+		of, blocks, err = s.Assign(u.in)
+	default:
+		of, blocks, err = cuts[u.instance].Assign(u.in, s.Seed)
 	}
-	of, blocks, err := assign(in)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.AtOnce && blocks > 1:
+		return partition.ByColours(u.in.Graph, of, blocks)
 	}
-	if h.settings.AtOnce && blocks > 1 {
-		return partition.ByColours(in.Graph, of, blocks)
-	}
-	return partition.FromAssignment(in.Graph, of, blocks)
-}
-
-// freeOf returns the free unit of an instance, yet without its weight.
-func (h *shapes) freeOf(index int, in *crf.Instance) ([]*unit, error) {
-	g := in.Graph
-	part, err := once(h.partitions, g, func() (*partition.Partition, error) { return h.cut(in) })
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := once(h.counting, g, func() (*counting.Numbers, error) { return h.problem.Counting.Of(g) })
-	if err != nil {
-		return nil, err
-	}
-	nets := h.nets
-	if len(in.Schema().NodeTypes) > 1 {
-		nets = map[*graph.Graph]*bp.Net{}
-	}
-	net, err := once(nets, g, func() (*bp.Net, error) { return bp.NewNet(g, in.Cards(), numbers, nil) })
-	if err != nil {
-		return nil, err
-	}
-	return []*unit{{instance: index, in: in, part: part, net: net}}, nil
+	return partition.FromAssignment(u.in.Graph, of, blocks)
 }
 
 // addClamped weighs the free unit of an instance, and adds a clamped one for each of
 // its terms that has unobserved labels. total is the weight of all samples of the
 // whole data set. Several goroutines may do so for instances of their own.
-func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
+func (p *Problem) addClamped(units []*unit, total float64) ([]*unit, error) {
 	free := units[0]
 	in, part, net := free.in, free.part, free.net
-	free.labels = referenceLabels(in, h.problem.Model.Layout.Masked)
+	free.labels = referenceLabels(in, p.Model.Layout.Masked)
 	weights := 0.0
-	for _, term := range ground.Terms(h.problem.ClassWeights, in) {
+	for _, term := range ground.Terms(p.ClassWeights, in) {
 		labels := term.Labels
 		weights += term.Weight
 		if !slices.Contains(labels, crf.Unobserved) {
@@ -211,14 +175,15 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 		for s, y := range labels {
 			hidden[s] = y == crf.Unobserved
 		}
-		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped, weight: -in.Weight() * term.Weight / total}
+		u := &unit{instance: free.instance, in: in, part: part.Restrict(hidden), net: clamped}
+		u.weight = -in.Weight() * term.Weight / total
 		switch {
 		case !slices.Contains(term.Truth, crf.Unobserved):
 			u.labels = term.Truth
-		case !h.problem.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
+		case !p.Model.Layout.Masked && (u.weight > 0 || !net.Counting.Facts.Dual):
 			u.labels = withoutHidden(term.Truth)
 		}
-		if u.weight > 0 || !h.problem.Model.Layout.Masked {
+		if u.weight > 0 || !p.Model.Layout.Masked {
 			free.addExtra(labels, u.weight)
 		}
 		units = append(units, u)
@@ -228,172 +193,18 @@ func (h *shapes) addClamped(units []*unit, total float64) ([]*unit, error) {
 }
 
 // allocate makes room for what the unit remembers between visits.
-func (u *unit) allocate(layout *crf.Layout, space *spill.Space) {
-	u.state = &bp.State{LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs())}
+func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
+	u.state = &bp.State{
+		LogMessage: spill.Zeros[float64](space, u.net.Messages()), LogBelief: spill.Zeros[float64](space, u.net.Beliefs()),
+	}
 	if n := layout.UntiedSize; n > 0 {
 		u.untied = make([]float64, n)
 	}
-	u.keptBeliefs = spill.Zeros[float64](space, u.sparseEdges.numbers)
-}
-
-// unitsMemory lists what allocate takes, and what buildUnits has made, of all units.
-func (l *learner) unitsMemory(m *Memory) {
-	var messages, beliefs, kept, untied float64
-	for _, u := range l.units {
-		messages += doubleBytes * float64(u.net.Messages())
-		beliefs += doubleBytes * float64(u.net.Beliefs())
-		kept += doubleBytes * float64(u.sparseEdges.numbers)
-		untied += doubleBytes * float64(l.model.Layout.UntiedSize)
-	}
-	inferences := fmt.Sprintf("%d inferences", len(l.units))
-	l.addKept(m, "messages", messages, false, "8 bytes for each state of both ends of every edge, in %s", inferences)
-	l.addKept(m, "beliefs of nodes", beliefs, false, "8 bytes for each state of every node, in %s", inferences)
-	l.addKept(m, "beliefs of edges between blocks that few edges join", kept, false, "8 × (joint states + 2) for each of these edges")
-	m.Add("beliefs of untied nodes and edges", untied, "8 × %d untied weights, in %s", l.model.Layout.UntiedSize, inferences)
-	index := l.indexBytes()
-	if l.settings.Spill != "" {
-		lists := float64(l.listBytes())
-		index -= min(index, lists)
-		l.addKept(m, "lists of blocks", lists, false, "nodes and edges in %d blocks", l.blocks)
-	}
-	m.Add("blocks and indices", index, "lists of nodes and edges in %d blocks, where messages lie, counting numbers", l.blocks)
-}
-
-// indexBytes is what the lists of whole numbers take that say where everything is: of
-// partitions, nets, groups and counting numbers. Units share them.
-func (l *learner) indexBytes() (bytes float64) {
-	seen := map[any]bool{}
-	first := func(x any) bool {
-		known := seen[x]
-		seen[x] = true
-		return !known
-	}
-	for _, b := range l.bundles {
-		for _, t := range b.touched {
-			bytes += indexBytes*float64(len(t)) + sliceBytes
-		}
-		for _, u := range b.units {
-			if first(u.part) {
-				groups := 0
-				for x := range u.part.Blocks {
-					groups += len(u.part.Blocks[x].Groups)
-				}
-				bytes += float64(u.part.Bytes()) + (indexBytes+placeBytes)*float64(groups) + 2*sliceBytes*float64(len(u.part.Blocks))
-			}
-			if first(u.net) {
-				bytes += float64(u.net.IndexBytes())
-			}
-			if first(u.net.Counting) {
-				bytes += float64(u.net.Counting.Bytes())
-			}
-		}
-	}
-	return bytes
+	u.keptBeliefs = spill.Zeros[float64](space, kept)
 }
 
 // sliceBytes is what a slice takes beside its contents.
 const sliceBytes = 24.0
-
-// numberGroups numbers the pairs of blocks that the units of the bundle join, in ascending order, and tells every
-// unit where each of its groups stands among those that a block touches. Every unit must have as many blocks as the
-// first one of all. Cost: that of reading all groups of all partitions, and sorting those of a block.
-func (b *bundle) numberGroups(first *unit) error {
-	blocks := len(first.part.Blocks)
-	slots := map[*partition.Partition][][]int32{}
-	var parts []*partition.Partition
-	for _, u := range b.units {
-		if len(u.part.Blocks) != blocks {
-			return fmt.Errorf("instance %s is cut into %d blocks and instance %s into %d: every instance needs as many; ask for fewer blocks",
-				first.in.Name, blocks, u.in.Name, len(u.part.Blocks))
-		}
-		if slots[u.part] == nil {
-			slots[u.part] = emptySlots(u.part)
-			parts = append(parts, u.part)
-		}
-		u.slots = slots[u.part]
-	}
-	b.touched = make([][]int32, blocks)
-	n := groupNumbering{
-		parts: parts, touched: b.touched, higher: make([]int32, blocks),
-		seen: make([]int32, blocks), position: make([]int32, blocks),
-	}
-	for x := range int32(blocks) {
-		n.number(x)
-		for _, p := range parts {
-			for i, g := range p.Blocks[x].Groups {
-				slots[p][x][i] = n.position[g.Other]
-			}
-		}
-	}
-	return nil
-}
-
-// emptySlots makes room for the place of every group of every block, in one slice.
-func emptySlots(p *partition.Partition) [][]int32 {
-	total := 0
-	for i := range p.Blocks {
-		total += len(p.Blocks[i].Groups)
-	}
-	flat, slots := make([]int32, total), make([][]int32, len(p.Blocks))
-	for i := range p.Blocks {
-		n := len(p.Blocks[i].Groups)
-		slots[i], flat = flat[:n:n], flat[n:]
-	}
-	return slots
-}
-
-// groupNumbering is the state of numberGroups between blocks, which it goes through in ascending order.
-type groupNumbering struct {
-	parts    []*partition.Partition
-	numbered int32     // pairs that have a number
-	touched  [][]int32 // [block] numbers of its pairs, by ascending other block
-	// higher [blocks] is, for every finished block, the place in touched of its first
-	// pair with a block that is not finished.
-	higher   []int32
-	others   []int32 // blocks that the one at work is joined to, ascending
-	seen     []int32 // [blocks] 1 + the last block that was found to be joined to it
-	position []int32 // [blocks] place of a block in others, where it is there
-}
-
-// number numbers the pairs of block x with itself and with higher blocks, and finds
-// the numbers that lower ones have given. Those of a block are asked for in order.
-func (n *groupNumbering) number(x int32) {
-	n.others = n.others[:0]
-	for _, p := range n.parts {
-		for _, g := range p.Blocks[x].Groups {
-			if n.seen[g.Other] != x+1 {
-				n.seen[g.Other] = x + 1
-				n.others = append(n.others, g.Other)
-			}
-		}
-	}
-	slices.Sort(n.others)
-	ids := make([]int32, len(n.others))
-	for i, other := range n.others {
-		n.position[other] = int32(i)
-		if other < x {
-			ids[i] = n.touched[other][n.higher[other]]
-			n.higher[other]++
-			n.higher[x]++
-			continue
-		}
-		ids[i] = n.numbered
-		n.numbered++
-	}
-	n.higher[x]++ // the pair with itself
-	n.touched[x] = ids
-}
-
-// groups returns the number of groups of the bundle.
-func (b *bundle) groups() int {
-	largest := int32(-1)
-	for _, t := range b.touched {
-		for _, id := range t {
-			largest = max(largest, id)
-		}
-	}
-	return int(largest) + 1
-}
 
 // addExtra notes that the nodes without a state in observed have a term more, of some weight.
 // A negative weight is what hidden labels take.
@@ -449,6 +260,14 @@ func (u *unit) curvature(weight float64, s, t int32) float64 {
 		return left
 	}
 	return 0
+}
+
+// work is that of a sweep over all blocks.
+func (u *unit) work() (n int) {
+	for x := range u.part.Blocks {
+		n += u.part.Blocks[x].Work()
+	}
+	return n
 }
 
 // isFree reports whether no node of a unit is held.

@@ -102,18 +102,9 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 	return nil
 }
 
-// sendRun updates the messages lo ≤ i < hi out of the block.
+// sendRun updates the messages lo ≤ i < hi out of the block. The first sum takes what nobody asks for:
+// a belief outside has none.
 func (w *Workspace) sendRun(
-	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
-) (residual float64, err error) {
-	if w.uniform.on {
-		return w.sendUniform(net, st, block, lo, hi, damping)
-	}
-	return w.sendList(net, st, block, lo, hi, damping)
-}
-
-// sendList is sendRun by lists. The first sum takes what nobody asks for: a belief outside has none.
-func (w *Workspace) sendList(
 	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
 ) (residual float64, err error) {
 	b := &w.batch

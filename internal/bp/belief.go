@@ -120,7 +120,7 @@ func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *
 		return freeEnergy, nil
 	}
 	dst = dst[:(hi-lo)*ku*kv]
-	freeEnergy, err = w.listedEdges(dst, simd.EdgeBeliefs, (*Workspace).EdgeBelief, net, st, block, lo, hi)
+	freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, false)
 	AddRows(sum, dst)
 	return freeEnergy, err
 }
@@ -137,25 +137,31 @@ func AddRows(sum, matrix []float64) {
 
 var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
-// listedEdges is EdgeBeliefs with a list of the edges for a kernel, which takes them up to one
-// that needs logarithms: that is left to alone.
-func (w *Workspace) listedEdges(dst []float64, kernel func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) int,
-	alone func(w *Workspace, dst []float64, net *Net, st *State, block *partition.Block, q int) (float64, error), net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+// listedEdges is EdgeBeliefs, or FeasibleEdges, with a list of the edges for a kernel, which takes
+// them up to one that needs logarithms.
+func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, feasible bool) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	for q := lo; q < hi; q++ {
 		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
 		n := len(w.together)
 		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-		n = kernel(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
+		if feasible {
+			n = w.feasible.Edges(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv, rough)
+		} else {
+			n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
+		}
 		freeEnergy += w.sumFreeEnergies(net, block, q, n)
 		dst, q = dst[n*ku*kv:], q+n
 		if q == hi {
 			break
 		}
-		value, err := alone(w, dst[:ku*kv], net, st, block, q)
+		value, err := w.EdgeBelief(dst[:ku*kv], net, st, block, q)
 		if err != nil {
 			return freeEnergy, err
+		}
+		if feasible {
+			w.makeConsistent(dst[:ku*kv], nil, net, st, block.Edges[q:q+1], rough)
 		}
 		freeEnergy += value
 		dst = dst[ku*kv:]
@@ -181,13 +187,6 @@ func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo,
 		return
 	}
 	u, v := net.Graph.Ends()
-	if k := net.uniform; k > 0 && k <= kernelStates && len(w.forms) == 0 {
-		w.together = numeric.Resize(w.together, hi-lo)
-		for i, e := range block.Edges[lo:hi] {
-			w.together[i] = simd.Edge{BeliefU: int(u[e]) * k, MessageU: int(2*e+1) * k, BeliefV: int(v[e]) * k, MessageV: int(2*e) * k, Table: w.at[lo+i]}
-		}
-		return
-	}
 	w.together = w.together[:0]
 	for q := lo; q < hi && states <= kernelStates; q++ {
 		e := block.Edges[q]
@@ -244,12 +243,6 @@ func (w *Workspace) nodeFreeEnergy(tau []float64, net *Net, st *State, u int32, 
 	return freeEnergy
 }
 
-// NodeBelief writes τ_u of the p-th node of the block into dst and returns the
-// node's share of the free energy, ⟨θ_u,τ_u⟩ + c_u H(τ_u).
-func (w *Workspace) NodeBelief(dst []float64, net *Net, st *State, block *partition.Block, p int) (freeEnergy float64) {
-	return w.listedNodes(dst[:net.Card[block.Nodes[p]]], net, st, block, p, p+1)
-}
-
 // LogBelief returns log τ_s(x) of a node that is not observed.
 func (n *Net) LogBelief(st *State, s, x int32) float64 { return n.belief(st, s)[x] }
 
@@ -297,43 +290,23 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
 }
 
-// RoughlyConsistent is Consistent with beliefs as FeasibleEdges makes them, which need not have
-// been written before.
-func (w *Workspace) RoughlyConsistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (entropy float64, feasible bool, err error) {
-	if _, err := w.feasibleEdges(beliefs, net, st, block, lo, hi); err != nil {
-		return 0, false, err
-	}
-	size := net.pairStates(block.Edges[lo])
+// FeasibleEdges is EdgeBeliefs, and changes the beliefs so that their sums are the beliefs of the
+// nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient,
+// above all. Forbidden states, which only masked tables have, get zero, and if one had more, they are not
+// feasible.
+func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, feasible bool, err error) {
+	dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
+	freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, true)
+	return freeEnergy, err == nil && (!masked || w.forbid(dst, lo, hi)), err
+}
+
+// Entropy returns the sum of ρ_uv H(τ_uv) of the edges lo ≤ q < hi of the block, at any beliefs.
+func (w *Workspace) Entropy(beliefs []float64, net *Net, block *partition.Block, lo, hi int) (entropy float64) {
+	size := len(beliefs) / (hi - lo)
 	for i, e := range block.Edges[lo:hi] {
 		entropy += net.Counting.Edge[e] * simd.Entropy(beliefs[i*size:][:size])
 	}
-	return entropy, !masked || w.forbid(beliefs[:(hi-lo)*size], lo, hi), nil
-}
-
-// FeasibleEdges is EdgeBeliefs, and changes the beliefs so that their sums are the beliefs of the
-// nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient
-// alone. Forbidden states of masked tables get zero.
-func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, err error) {
-	freeEnergy, err = w.feasibleEdges(dst, net, st, block, lo, hi)
-	if err == nil && masked {
-		w.forbid(dst[:(hi-lo)*net.pairStates(block.Edges[lo])], lo, hi)
-	}
-	return freeEnergy, err
-}
-
-func (w *Workspace) feasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
-	kernel := func(dst, logZ, product, beliefs, messages, tables []float64, edges []simd.Edge, ku, kv int) (done int) {
-		return w.feasible.Edges(dst, logZ, product, beliefs, messages, tables, edges, ku, kv, rough)
-	}
-	return w.listedEdges(dst[:(hi-lo)*net.pairStates(block.Edges[lo])], kernel, (*Workspace).feasibleEdge, net, st, block, lo, hi)
-}
-
-// feasibleEdge is FeasibleEdges of one edge with logarithms.
-func (w *Workspace) feasibleEdge(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
-	if freeEnergy, err = w.EdgeBelief(dst, net, st, block, q); err == nil {
-		w.makeConsistent(dst, nil, net, st, block.Edges[q:q+1], rough)
-	}
-	return freeEnergy, err
+	return entropy
 }
 
 // forbid takes forbidden states out of beliefs, and reports whether there were none.
@@ -386,10 +359,4 @@ func (n *Net) beliefsOf(dst []float64, st *State, edges, ends []int32, k int) {
 		row[n.Observed[ends[e]]] = 0
 	}
 	simd.Exp(dst, dst)
-}
-
-// PairFreeEnergy returns ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv) of the q-th edge of the block at any
-// belief.
-func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
-	return w.tableFreeEnergy(pair, net.Counting.Edge[block.Edges[q]], q)
 }

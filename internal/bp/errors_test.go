@@ -139,9 +139,9 @@ func TestNoAllocations(t *testing.T) {
 					}
 				}
 				for p := range block.Nodes {
-					r.space.NodeBelief(pair, r.net, r.state, block, p)
+					r.space.NodeBeliefs(pair, nil, r.net, r.state, block, p, p+1)
 				}
-				if _, err := r.space.Evaluate(r.net, r.state, block, r.part.Of, int32(b)); err != nil {
+				if _, err := r.space.Evaluate(r.net, r.state, block, true); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	values, err := w.Evaluate(net, state, block, whole.Of, 0)
+	values, err := w.Evaluate(net, state, block, true)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -52,16 +52,15 @@ type forecast struct {
 
 // begin forgets what was seen. There is a look after so many sweeps.
 func (f *forecast) begin(net *Net, st *State, block *partition.Block, sweeps int) {
-	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
 	f.least = (leastForecast + sweeps - 1) / sweeps
-	n := len(block.Nodes)
-	f.change = numeric.Resize(f.change, n)
-	f.before = f.before[:0]
+	states := 0
 	for _, s := range block.Nodes {
-		f.before = append(f.before, net.belief(st, s)...)
+		states += int(net.Card[s])
 	}
-	simd.Exp(f.before, f.before)
+	f.before, f.change = numeric.Resize(f.before, states), numeric.Resize(f.change, len(block.Nodes))
 	f.now = numeric.Resize(f.now, max(forecastStates, net.maxCard))
+	f.add(net, st, block, 0)
+	f.changes, f.residuals, f.rate = f.changes[:0], f.residuals[:0], 0
 }
 
 // add looks at the beliefs.

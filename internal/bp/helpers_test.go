@@ -209,22 +209,20 @@ func (r *inference) solve(t fataler) {
 	r.check(t, 1e-9)
 }
 
-// values sums Evaluate over all blocks.
+// values are those of the whole network.
 func (r *inference) values(t fataler) Values {
 	t.Helper()
-	var sum Values
-	for b := range r.part.Blocks {
-		block, err := r.load(b)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		v, err := r.space.Evaluate(r.net, r.state, block, r.part.Of, int32(b))
-		if err != nil {
-			t.Fatalf("block %d: %v", b, err)
-		}
-		sum.Add(v, 1)
+	whole := newBlockInference(t, r.network, r.net.Counting, r.net.Observed, partition.Whole(r.network.Graph))
+	whole.share, whole.logForm = r.share, r.logForm
+	block, err := whole.load(0)
+	if err != nil {
+		t.Fatalf("%v", err)
 	}
-	return sum
+	v, err := whole.space.Evaluate(r.net, r.state, block, true)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return v
 }
 
 // nodes returns the belief of every node.

@@ -155,7 +155,7 @@ func (w *Workspace) sweeps(
 		return w.sweepTogether(net, st, after, n, y.damping)
 	}
 	if y.moves {
-		w.extrapolate(st, Momentum(after))
+		w.last.extrapolate(st, 0, net.numMessages, 0, net.numBeliefs, Momentum(after))
 	}
 	last, err = w.Sweep(net, st, block, y.damping)
 	return last, last, err

@@ -137,13 +137,3 @@ func TestManyStates(t *testing.T) {
 		}
 	}
 }
-
-// TestTreeBoundWithoutForests: nothing is known, and nothing is claimed.
-func TestTreeBoundWithoutForests(t *testing.T) {
-	g := legal(gen.Complete(3))
-	p := oracle.RandomPairwise(source(1), g, []int32{2, 2, 2}, 1, 0)
-	r := newInference(t, p, legal(counting.SampledTreeReweighted(g, 1, false)))
-	if b := r.space.TreeBound(r.net, r.state, legal(r.load(0))); !math.IsInf(b, 1) {
-		t.Errorf("bound %v without forests, want +Inf", b)
-	}
-}

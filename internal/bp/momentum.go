@@ -35,45 +35,8 @@ func (l *last) fit(net *Net) {
 	l.messages, l.beliefs = numeric.Resize(l.messages, net.numMessages), numeric.Resize(l.beliefs, net.numBeliefs)
 }
 
-// extrapolate makes y of x everywhere.
-func (w *Workspace) extrapolate(st *State, beta float64) {
-	simd.Extrapolate(st.LogMessage, w.last.messages, beta)
-	simd.Extrapolate(st.LogBelief, w.last.beliefs, beta)
-}
-
-// extrapolateNodes makes y of x in the beliefs of some nodes, none of them observed, and in the two
-// messages along each edge of which one of them is the first free end: the updates of its ends alone
-// read and write these. In a picture all of that lies in two pieces of memory.
-func (w *Workspace) extrapolateNodes(net *Net, st *State, nodes []int32, beta float64) {
-	beliefs := piece{st.LogBelief, w.last.beliefs, 0, 0}
-	messages := piece{st.LogMessage, w.last.messages, 0, 0}
-	for _, s := range nodes {
-		k := int(net.Card[s])
-		beliefs.add(net.BeliefAt(s), k, beta)
-		for _, d := range net.Graph.Incoming(s) {
-			switch o := net.Graph.Source(d); {
-			case net.observed(o):
-				messages.add(net.MessageAt(d), k, beta)
-			case o > s:
-				messages.add(net.MessageAt(d&^1), k+int(net.Card[o]), beta)
-			}
-		}
-	}
-	beliefs.add(-1, 0, beta)
-	messages.add(-1, 0, beta)
-}
-
-// piece is a part lo ≤ i < hi of an array, which grows as long as more of it comes in order.
-type piece struct {
-	x, old []float64
-	lo, hi int
-}
-
-// add lets the piece grow by n numbers from at on, or moves it on and begins another.
-func (p *piece) add(at, n int, beta float64) {
-	if at != p.hi {
-		simd.Extrapolate(p.x[p.lo:p.hi], p.old[p.lo:], beta)
-		p.lo, p.hi = at, at
-	}
-	p.hi += n
+// extrapolate makes y of x in a stretch of messages, and in one of beliefs.
+func (l *last) extrapolate(st *State, message, messages, belief, beliefs int, beta float64) {
+	simd.Extrapolate(st.LogMessage[message:messages], l.messages[message:], beta)
+	simd.Extrapolate(st.LogBelief[belief:beliefs], l.beliefs[belief:], beta)
 }

@@ -2,6 +2,7 @@ package bp
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/graph"
@@ -171,22 +172,16 @@ func (st *State) Reset(net *Net) {
 }
 
 func (st *State) evenBeliefs(net *Net) {
-	last, even := 0, 0.0
 	for s := range int32(net.Graph.NumNodes()) {
-		b := net.belief(st, s)
-		if len(b) != last {
-			last, even = len(b), -logOf(len(b))
-		}
-		for i := range b {
-			b[i] = even
-		}
+		Even(net.belief(st, s))
 	}
 }
 
 // Even makes the log-belief of a node uniform.
 func Even(belief []float64) {
+	even := -math.Log(float64(len(belief)))
 	for i := range belief {
-		belief[i] = -logOf(len(belief))
+		belief[i] = even
 	}
 }
 
@@ -199,11 +194,6 @@ func (n *Net) Messages() int { return n.numMessages }
 // Beliefs returns the length of State.LogBelief.
 func (n *Net) Beliefs() int { return n.numBeliefs }
 
-// IndexBytes returns what the net itself takes: cardinalities, and where messages are.
-func (n *Net) IndexBytes() int {
-	return 4*len(n.Card) + 8*(len(n.beliefAt)+len(n.messageAt)+len(n.proximal))
-}
-
 // NodeBeliefs writes τ_s of all nodes into dst [their states], one behind the other.
 func (n *Net) NodeBeliefs(dst []float64, st *State) {
 	if n.Observed == nil {
@@ -211,12 +201,7 @@ func (n *Net) NodeBeliefs(dst []float64, st *State) {
 		return
 	}
 	for s, k := range n.Card {
-		if b := n.belief(st, int32(s)); b != nil {
-			simd.Exp(dst[:k], b)
-		} else {
-			clear(dst[:k])
-			dst[n.Observed[s]] = 1
-		}
+		n.Belief(dst[:k], st, int32(s))
 		dst = dst[k:]
 	}
 }
@@ -229,7 +214,5 @@ func (n *Net) Belief(dst []float64, st *State, s int32) {
 		dst[n.Observed[s]] = 1
 		return
 	}
-	for i, x := range b {
-		dst[i] = exp(x)
-	}
+	simd.Exp(dst, b)
 }

@@ -326,3 +326,22 @@ func conjugate(psi []float64, k int, rho, a, b float64) (value float64, t []floa
 		}
 	}
 }
+
+// softMax returns c log Σ exp(x/c): max x for c = 0, +Inf for c < 0.
+func softMax(x []float64, c float64) float64 {
+	largest := math.Inf(-1)
+	for _, v := range x {
+		largest = larger(largest, v)
+	}
+	switch {
+	case c < 0:
+		return math.Inf(1)
+	case c == 0 || isForbidden(largest):
+		return largest
+	}
+	total := 0.0
+	for _, v := range x {
+		total += exp((v - largest) / c)
+	}
+	return largest + c*math.Log(total)
+}

@@ -82,9 +82,6 @@ func TestStrainedBounds(t *testing.T) {
 				}
 				v := r.values(t)
 				upper := v.Dual
-				if !c.Facts.Dual {
-					upper = r.space.TreeBound(r.net, r.state, legal(r.load(0)))
-				}
 				lowest, highest = min(lowest, upper), max(highest, v.Primal)
 				slack := 1e-10 * (1 + math.Abs(upper))
 				if math.IsNaN(v.FreeEnergy) || !(highest <= lowest+slack) || c.Facts.Bound == counting.Upper && !(upper >= z-slack) {
@@ -150,7 +147,7 @@ func visitAll(r *inference, rounds int, damping float64) error {
 		if err != nil {
 			return err
 		}
-		if _, err := r.space.Evaluate(r.net, r.state, block, r.part.Of, int32(b)); err != nil {
+		if _, err := r.space.Evaluate(r.net, r.state, block, true); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Sweep visits the nodes of the block, none of which may be observed, in order.
@@ -106,9 +105,8 @@ func beliefTrouble(sum []float64) string {
 	return "no state is possible: forbidden states contradict each other, so the partition function is zero"
 }
 
-// incoming computes the log-message of directed edge d, of the q-th edge of the block,
-// by (5), largest entry 0.
-// It reports false where no joint state is possible.
+// incoming computes the log-message of directed edge d, of the q-th edge of the block, by (5) with
+// logarithms, largest entry 0: where the kernels can't. It reports false where no joint state is possible.
 func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) bool {
 	source := net.Graph.Source(d)
 	ks := int(net.Card[source])
@@ -121,12 +119,8 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 		return shiftLargestToZero(out)
 	}
 	cavity := w.weight[:ks]
-	largest := net.cavity(cavity, st, source, d^1)
-	if isForbidden(largest) {
+	if isForbidden(net.cavity(cavity, st, source, d^1)) {
 		return false
-	}
-	if !w.form(q).log && w.multiplicativeMessage(out, cavity, largest, d, q) {
-		return true
 	}
 	w.logMessage(out, cavity, d, q)
 	return shiftLargestToZero(out)
@@ -135,23 +129,6 @@ func (w *Workspace) incoming(out []float64, net *Net, st *State, d, q int32) boo
 // kernelStates is the number of source states up to which the kernels for whole
 // messages need no scratch of their own.
 const kernelStates = 64
-
-// multiplicativeMessage sums over the exponentiated table. It reports false where a
-// sum is not to be trusted.
-func (w *Workspace) multiplicativeMessage(out, cavity []float64, largest float64, d, q int32) (safe bool) {
-	weight := w.rowSum[:len(cavity)]
-	simd.ExpShift(weight, cavity, largest)
-	if d&1 == 0 {
-		simd.VectorTable(out, weight, w.values(q, len(out)*len(weight)))
-	} else {
-		simd.TableVector(out, weight, w.values(q, len(out)*len(weight)))
-	}
-	if !simd.AllSafe(out) {
-		return false
-	}
-	simd.Log(out, out)
-	return shiftLargestToZero(out)
-}
 
 // cavity computes log τ_s − λ_d/ρ over the states of s, where d is a directed
 // edge into s, and returns the largest entry. A state that either side forbids

@@ -38,14 +38,9 @@ func (w *Workspace) fitUniform(net *Net, st *State, block *partition.Block) bool
 		u.PerEdge, u.Rho = 0, w.uniform.rho[:]
 	}
 	u.Nodes, u.Edges, u.Order, u.InStart = block.Nodes, block.Edges, block.Order, block.InStart
-	w.uniform.take(into(block))
+	u.In, u.InEdge, u.InSource = block.In, block.InEdge, block.InSource
 	u.U, u.V = net.Graph.Ends()
 	return true
-}
-
-// take lists the messages that Products and Absorb are of.
-func (u *uniform) take(l links) {
-	u.parts.In, u.parts.InEdge, u.parts.InSource = l.directed, l.edge, l.source
 }
 
 // beginUniform makes what a sweep needs on top.
@@ -82,29 +77,6 @@ func (w *Workspace) updateUniform(net *Net, st *State, block *partition.Block, l
 				damping = 0
 			}
 			change, err = w.updateRun(net, st, block, lo, end, damping)
-		}
-		residual = larger(residual, change)
-		if err != nil {
-			return residual, err
-		}
-		lo = end
-	}
-	return residual, nil
-}
-
-// sendUniform is sendRun without lists.
-func (w *Workspace) sendUniform(
-	net *Net, st *State, block *partition.Block, lo, hi int32, damping float64,
-) (residual float64, err error) {
-	u := &w.uniform.parts
-	w.uniform.take(outOf(block))
-	defer w.uniform.take(into(block))
-	for lo < hi {
-		end, change := min(lo+uniformMessages, hi), 0.0
-		if u.Products(int(lo), int(end)) {
-			change = u.Absorb(int(lo), int(end))
-		} else {
-			change, err = w.sendList(net, st, block, lo, end, damping)
 		}
 		residual = larger(residual, change)
 		if err != nil {

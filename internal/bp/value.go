@@ -22,45 +22,22 @@ type Values struct {
 	Dual float64
 }
 
-// Add adds the values of another block, times a weight. Edges that are cut between two
-// blocks must be counted in one of them only; Evaluate counts them in the block of U.
-func (v *Values) Add(o Values, weight float64) {
-	v.FreeEnergy += weight * o.FreeEnergy
-	v.Primal += weight * o.Primal
-	v.Dual += weight * o.Dual
-}
-
-// Evaluate computes the values of the block's nodes and of those of its edges
-// whose first end U lies in it. of is the partition's assignment of nodes to
-// blocks and id the number of this block.
-func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
-	return w.evaluate(net, st, block, of, id, true)
-}
-
-// EvaluateUpper is Evaluate without Primal, which is most of its work and NaN here.
-func (w *Workspace) EvaluateUpper(net *Net, st *State, block *partition.Block, of []int32, id int32) (Values, error) {
-	v, err := w.evaluate(net, st, block, of, id, false)
-	v.Primal = math.NaN()
-	return v, err
-}
-
-func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []int32, id int32, primal bool) (Values, error) {
-	var sum Values
+// Evaluate computes the values of a block with all of its edges, those of the network where it is
+// all of it. Primal, most of the work, is NaN unless it is asked for.
+func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal bool) (Values, error) {
+	sum := Values{Primal: math.NaN()}
 	for _, p := range block.Order {
-		free := w.NodeBelief(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p))
-		sum.FreeEnergy += free
-		sum.Primal += free
+		sum.FreeEnergy += w.listedNodes(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
+	}
+	if primal {
+		sum.Primal = sum.FreeEnergy
 	}
 	split := net.Counting.Split != nil
 	if split {
 		w.BeginSplit(net, block)
 	}
 	for q, e := range block.Edges {
-		own := of[net.Graph.U(e)] == id
-		if !own && !split {
-			continue
-		}
-		pair := w.pair[:net.pairStates(e)]
+		pair, rho := w.pair[:net.pairStates(e)], net.Counting.Edge[e]
 		// c_uv log Σ exp{(θ_uv − λ'_uv − λ'_vu)/c_uv} over the joint states that nothing
 		// forbids is c_uv times the logarithm that normalises the belief.
 		logZ, product, err := w.edgeBelief(pair, net, st, block, q)
@@ -72,23 +49,19 @@ func (w *Workspace) evaluate(net *Net, st *State, block *partition.Block, of []i
 				return sum, err
 			}
 		}
-		if !own {
-			continue
-		}
-		rho := net.Counting.Edge[e]
 		sum.FreeEnergy += rho * (logZ - product)
 		sum.Dual += rho * logZ
 		if primal {
 			w.makeConsistent(pair, nil, net, st, block.Edges[q:q+1], simd.Finest)
-			sum.Primal += w.tableFreeEnergy(pair, rho, q)
+			sum.Primal += w.PairFreeEnergy(pair, net, block, q)
 		}
 	}
-	sum.Dual += w.nodeDuals(net, st, block, nil)
+	sum.Dual += w.SplitNodes(net, st, block, nil)
 	return sum, nil
 }
 
-// tableFreeEnergy returns ⟨θ,τ⟩ + ρ H(τ) of the q-th edge at any pair belief.
-func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 {
+// PairFreeEnergy returns ⟨θ_uv,τ_uv⟩ + ρ_uv H(τ_uv) of the q-th edge of the block at any belief.
+func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Block, q int) float64 {
 	logs, theta := w.logs[:len(pair)], w.values(int32(q), len(pair))
 	f := w.form(int32(q))
 	if !f.log {
@@ -103,7 +76,7 @@ func (w *Workspace) tableFreeEnergy(pair []float64, rho float64, q int) float64 
 			value += x * (theta[i] + f.shift - logs[i])
 		}
 	}
-	return rho * value
+	return net.Counting.Edge[block.Edges[q]] * value
 }
 
 // The dual variables of (7) are not the messages of (4) to (6) but
@@ -248,15 +221,10 @@ const splitEntries = 2048
 // SplitValue is BeginSplit, AddSplit and SplitNodes.
 func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labels []int32) (float64, error) {
 	w.BeginSplit(net, block)
-	u, v := net.Graph.Ends()
 	for lo := 0; lo < len(block.Edges); {
-		first := block.Edges[lo]
-		ku, kv := net.Card[u[first]], net.Card[v[first]]
-		hi, most := lo+1, min(lo+max(1, splitEntries/int(ku*kv)), lo+ground.RowsPerBatch, len(block.Edges))
-		for hi < most && net.Card[u[block.Edges[hi]]] == ku && net.Card[v[block.Edges[hi]]] == kv {
-			hi++
-		}
-		size := (hi - lo) * int(ku) * int(kv)
+		states := net.pairStates(block.Edges[lo])
+		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
+		size := (hi - lo) * states
 		w.beliefs = numeric.Resize(w.beliefs, size+Padding)
 		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
 			return 0, err
@@ -269,17 +237,11 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 	return w.SplitNodes(net, st, block, labels), nil
 }
 
-// SplitNodes returns what the dual value with a split has more than ⟨θ, w(y)⟩ −
-// Σ_uv ρ log τ_uv(y_u,y_v) − Σ_s c_s log τ_s(y_s), for the nodes of the block, of which none
-// is observed; y is a labelling that nothing forbids.
-func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) float64 {
-	return w.nodeDuals(net, st, block, labels)
-}
-
-// nodeDuals returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
-// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y
-// it takes a_s(y_s), without what a split adds, and −c_s log τ_s(y_s) from each.
-func (w *Workspace) nodeDuals(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
+// SplitNodes returns the sum of the nodes' terms of the dual value, c'_s log Σ_x exp{a_s(x)/c'_s},
+// its limit max a_s for c'_s = 0, and +Inf for a negative c_s without a split. With labels y, which
+// nothing forbids, it is what the dual value has more than ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) −
+// Σ_s c_s log τ_s(y_s), for nodes of which none is observed.
+func (w *Workspace) SplitNodes(net *Net, st *State, block *partition.Block, labels []int32) (total float64) {
 	soft := &w.soft
 	soft.fit(net.maxCard)
 	split, pot := net.Counting.Split, &w.Potentials
@@ -357,7 +319,7 @@ func (s *softMaxima) add(arguments []float64) []float64 {
 	return s.arguments[at:]
 }
 
-// sum returns the sum of all terms, as softMax gives them, and forgets them.
+// sum returns the sum of all terms, max x for c = 0 and +Inf for c < 0, and forgets them.
 func (s *softMaxima) sum() (total float64) {
 	totals := s.totals[:len(s.counts)]
 	s.starts = append(s.starts, len(s.arguments))
@@ -395,23 +357,4 @@ func (s *softMaxima) sum() (total float64) {
 	}
 	s.arguments, s.starts, s.counts = s.arguments[:0], s.starts[:0], s.counts[:0]
 	return total
-}
-
-// softMax returns c log Σ exp(x/c): max x for c = 0, +Inf for c < 0.
-func softMax(x []float64, c float64) float64 {
-	largest := math.Inf(-1)
-	for _, v := range x {
-		largest = larger(largest, v)
-	}
-	switch {
-	case c < 0:
-		return math.Inf(1)
-	case c == 0 || isForbidden(largest):
-		return largest
-	}
-	total := 0.0
-	for _, v := range x {
-		total += exp((v - largest) / c)
-	}
-	return largest + c*math.Log(total)
 }

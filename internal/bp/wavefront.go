@@ -2,52 +2,53 @@ package bp
 
 import (
 	"context"
-	"sync"
 
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Sweeps one after another need not wait for each other's end: a sweep may update a stretch of nodes
-// as soon as the one before is through with all of their neighbours. So several run over a large
-// network like waves behind each other, on threads of their own where there are some, and on one
-// thread while the caches still have what the wave before has left. Each node is updated from the
-// same numbers as without: results are the same bytes.
+// as soon as the one before is through with all that it reads. So several run over a large network
+// like waves behind each other, all at the same distance, and take a step together: on threads of their
+// own where there are some, and on one thread while the caches still have what the wave before has
+// left. Each node is updated from the same numbers as without: results are the same bytes.
 
 const (
 	// waves is how many sweeps are under way at once. More would use more threads; but all of them
 	// are made before anybody looks whether the first was enough, and pictures take about ten.
 	waves = 4
 	// leastStretches is from how many stretches on that is done: in a picture a wave follows the one
-	// before three stretches behind, so that fewer leave nothing to do at once.
+	// before two stretches behind, so that fewer leave nothing to do at once.
 	leastStretches = 4 * waves
 )
 
 // wavefront is some sweeps that are made at once.
 type wavefront struct {
-	net   *Net
-	block *partition.Block
-	ends  []int32 // [stretches] where they end, in block.Runs
-	reach []int32 // [stretches] how many stretches have all neighbours of their nodes, at least
-	waves [waves]wave
+	net       *Net
+	block     *partition.Block
+	stretches []stretch
+	distance  int // in stretches, between two waves
+	waves     [waves]wave
+}
 
-	mutex sync.Mutex
-	moved sync.Cond
+// stretch is some nodes of the block that follow each other.
+type stretch struct {
+	first, end int // of the block's runs
+	// messages and beliefs are where those end that its updates read, or those of a stretch before:
+	// so far momentum moves them on.
+	messages, beliefs int
 }
 
 // wave is one of the sweeps.
 type wave struct {
-	space    *Workspace // scratch
-	momentum float64
-	residual float64
-	moved    int32 // stretches whose messages momentum has moved on
-	done     int32 // stretches that are updated
-	stopped  bool  // by an error here, or in a wave before
-	err      error
+	space             *Workspace // scratch
+	momentum          float64
+	residual          float64
+	messages, beliefs int // that momentum has moved on
+	err               error
 }
 
-// planWavefront finds the stretches of a block, and how far they reach. It reports false where there
-// are too few.
+// planWavefront finds the stretches of a block. It reports false where there are too few.
 func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 	f := &w.wavefront
 	const size = partition.WindowNodes // of a stretch: runs are formed within windows
@@ -57,20 +58,42 @@ func (w *Workspace) planWavefront(net *Net, block *partition.Block) bool {
 	if f.net == net && f.block == block {
 		return true
 	}
-	f.net, f.block, f.ends, f.reach, f.moved.L = net, block, f.ends[:0], f.reach[:0], &f.mutex
-	stretch := make([]int32, net.Graph.NumNodes()) // of nodes of the block; 0 of others, which no sweep changes
+	f.net, f.block, f.stretches, f.distance = net, block, f.stretches[:0], 0
+	of := make([]int, net.Graph.NumNodes()) // the stretch of a node of the block; 0 of others, which no sweep changes
 	for p, s := range block.Nodes {
-		stretch[s] = int32(p / size)
+		of[s] = p / size
 	}
-	n, last := int32(len(block.Nodes)), int32(0)
-	for i, end := range block.Runs {
-		if lo := int32(len(f.ends)) * size; i > 0 && end == min(lo+size, n) {
-			last = max(last, int32(len(f.ends)))
-			for _, source := range block.InSource[block.InStart[lo]:block.InStart[end]] {
-				last = max(last, stretch[source])
+	var t stretch
+	edge, node, last := int32(0), int32(0), 0 // what is read so far, and the last stretch that reads it, too
+	for lo := 0; lo < len(block.Nodes); lo += size {
+		hi := min(lo+size, len(block.Nodes))
+		edges, nodes := edge, node
+		for _, s := range block.Nodes[lo:hi] {
+			nodes = max(nodes, s+1)
+			for _, d := range net.Graph.Incoming(s) {
+				edges, nodes = max(edges, d>>1+1), max(nodes, net.Graph.Source(d)+1)
 			}
-			f.ends, f.reach = append(f.ends, int32(i)), append(f.reach, last+1)
 		}
+		for ; edge < edges; edge++ {
+			for _, d := range [2]int32{2 * edge, 2*edge + 1} {
+				if target := net.Graph.Target(d); !net.observed(target) {
+					t.messages += int(net.Card[target])
+					last = max(last, of[target])
+				}
+			}
+		}
+		for ; node < nodes; node++ {
+			if !net.observed(node) {
+				t.beliefs += int(net.Card[node])
+			}
+			for _, d := range net.Graph.Incoming(node) {
+				last = max(last, of[node], of[net.Graph.Source(d)])
+			}
+		}
+		for t.first = t.end; int(block.Runs[t.end]) < hi; t.end++ {
+		}
+		f.distance = max(f.distance, last+1-len(f.stretches))
+		f.stretches = append(f.stretches, t)
 	}
 	return true
 }
@@ -94,13 +117,15 @@ func (w *Workspace) sweepTogether(
 		s.beginSweep(net, st, f.block, damping)
 	}
 	w.swept = true
-	threads := min(max(1, w.Threads), n)
-	_ = parallel.Each(context.Background(), threads, threads, func(t int) {
-		defer f.stop(t, threads, n)
-		for i := f.next(t, threads, n); i >= 0; i = f.next(t, threads, n) {
-			f.finish(i, w.advance(net, st, i, damping))
+	step := 0
+	advance := func(i int) {
+		if k := step - i*f.distance; k >= 0 && k < len(f.stretches) && f.waves[i].err == nil {
+			w.advance(net, st, &f.waves[i], f.stretches[k], damping)
 		}
-	})
+	}
+	for ; step < len(f.stretches)+(n-1)*f.distance; step++ {
+		_ = parallel.Each(context.Background(), n, max(1, w.Threads), advance)
+	}
 	for i := range n {
 		if err := f.waves[i].err; err != nil {
 			return 0, 0, err
@@ -109,84 +134,14 @@ func (w *Workspace) sweepTogether(
 	return f.waves[0].residual, f.waves[n-1].residual, nil
 }
 
-// advance takes the i-th wave over its next stretch.
-func (w *Workspace) advance(net *Net, st *State, i int, damping float64) error {
-	f := &w.wavefront
-	v, k := &f.waves[i], f.waves[i].done
-	for ; v.moved < f.reach[k]; v.moved++ {
-		first, last := f.runs(v.moved)
-		w.extrapolateNodes(net, st, f.block.Nodes[f.block.Runs[first]:f.block.Runs[last]], v.momentum)
-	}
-	for r, last := f.runs(k); r < last; r++ {
-		change, err := v.space.sweepRun(net, st, f.block, int(r), damping)
+// advance takes a wave over a stretch. After an error it stays where it is, and those behind it are
+// of no use.
+func (w *Workspace) advance(net *Net, st *State, v *wave, over stretch, damping float64) {
+	w.last.extrapolate(st, v.messages, over.messages, v.beliefs, over.beliefs, v.momentum)
+	v.messages, v.beliefs = over.messages, over.beliefs
+	for r := over.first; r < over.end && v.err == nil; r++ {
+		var change float64
+		change, v.err = v.space.sweepRun(net, st, w.wavefront.block, r, damping)
 		v.residual = larger(v.residual, change)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
-}
-
-// runs returns the first run of a stretch, and the first behind it.
-func (f *wavefront) runs(stretch int32) (first, last int32) {
-	if stretch > 0 {
-		first = f.ends[stretch-1]
-	}
-	return first, f.ends[stretch]
-}
-
-// next returns which of n waves the t-th of so many goroutines takes farther, as soon as there is one;
-// −1 when all are done. A wave may take a stretch when the one before has updated all that momentum
-// moves for it, and all of the neighbours of that. The last wave that can comes first, while the caches
-// have what those before it have left.
-func (f *wavefront) next(t, threads, n int) int {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	for {
-		left := false
-		for i := n - 1; i >= 0; i-- {
-			if v := &f.waves[i]; i%threads == t && !v.stopped && int(v.done) < len(f.ends) {
-				if i == 0 || f.waves[i-1].done >= f.reach[f.reach[v.done]-1] {
-					return i
-				}
-				left = true
-			}
-		}
-		if !left {
-			return -1
-		}
-		f.moved.Wait()
-	}
-}
-
-// finish notes that a wave has updated another stretch, or why it could not: then it stops, and all
-// behind it.
-func (f *wavefront) finish(i int, err error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	v := &f.waves[i]
-	v.err = err
-	if v.done++; err != nil {
-		f.stopFrom(i)
-	}
-	f.moved.Broadcast()
-}
-
-func (f *wavefront) stopFrom(i int) {
-	for ; i < waves; i++ {
-		f.waves[i].stopped = true
-	}
-}
-
-// stop lets no goroutine wait for what the t-th would have done, if that has panicked.
-func (f *wavefront) stop(t, threads, n int) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	for i := t; i < n; i += threads {
-		if int(f.waves[i].done) < len(f.ends) {
-			f.stopFrom(i)
-			break
-		}
-	}
-	f.moved.Broadcast()
 }

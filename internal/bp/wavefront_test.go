@@ -63,7 +63,7 @@ func TestWavefront(t *testing.T) {
 				seen := &r.space.forecast
 				seen.begin(r.net, r.state, block, waves)
 				for s := range o.Sweeps {
-					r.space.extrapolate(r.state, Momentum(s))
+					r.space.last.extrapolate(r.state, 0, len(r.state.LogMessage), 0, len(r.state.LogBelief), Momentum(s))
 					if o.Residual, err = r.space.Sweep(r.net, r.state, block, momentumDamping); err != nil {
 						t.Fatal(err)
 					}

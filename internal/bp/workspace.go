@@ -29,8 +29,6 @@ type Workspace struct {
 	// Threads is how many goroutines sweeps over a large block may take, 0: 1. Results do not
 	// depend on it.
 	Threads int
-	// Times, unless it is nil, is told by Ground what grounding and exponentiating take.
-	Times *PhaseTimes
 
 	arena    []float64 // what the tables are made of: Potentials.Table, or expansion
 	at       []int     // [block edges] where in the arena each edge's table begins
@@ -77,7 +75,7 @@ type Workspace struct {
 	pair             []float64 // [most pairs of states of an edge]
 	logs             []float64 // and twice as many
 	second           []float64 // [max card]
-	rowSum, colSum   []float64 // [max card]
+	colSum           []float64 // [max card]
 }
 
 // form tells how an edge's table, divided by ρ_uv, is kept: as exp(θ/ρ − shift), or
@@ -86,39 +84,6 @@ type Workspace struct {
 type form struct {
 	shift float64
 	log   bool
-}
-
-// WorkspaceBytes returns what a workspace takes that has seen the block, at most: its
-// potentials, what they are exponentiated to where edges share tables, forms, and what a
-// dual value needs.
-func WorkspaceBytes(layout *crf.Layout, in *crf.Instance, net *Net, block *partition.Block) float64 {
-	const double, place, formBytes, edgeBytes = 8.0, 8.0, 16.0, 40.0
-	r, k := ground.RoomOf(layout, in, block), float64(net.maxCard)
-	bytes := r.Bytes() + double*(6*k+3*k*k)
-	// Edges that are made consistent together; slices that grow take more than is asked for.
-	few := min(16, net.maxCard) // states for which scratch is largest
-	bytes += double*float64(max(simd.ConsistentRoom(net.maxCard, net.maxCard), simd.ConsistentRoom(few, few))) + ground.RowsPerBatch*(edgeBytes+2*double*(2*k+3))
-	if net.proximal != nil {
-		bytes += double * r.NodePotentials
-	}
-	if net.Counting.Split != nil {
-		bytes += double*(r.NodePotentials+max(splitEntries, k*k)+ground.RowsPerBatch*2*k+3*max(softEntries, k)) + place*(2*r.Edges+max(softEntries, k))
-	}
-	if r.Shared {
-		bytes += double*expansionRoom(net, r)*k*k + place*r.Edges
-	}
-	if layout.Masked {
-		bytes += formBytes * r.Edges
-	}
-	return bytes
-}
-
-// expansionRoom returns how many exponentiated tables a block has at most.
-func expansionRoom(net *Net, r ground.Room) float64 {
-	if net.classes > 0 {
-		return min(r.Edges, r.NumTables*float64(net.classes))
-	}
-	return r.Edges
 }
 
 // form returns the form of the table of the q-th edge of the block.
@@ -159,27 +124,19 @@ func (e *NumericalError) Error() string {
 // Ground computes the potentials of a block of an instance and prepares them for
 // sweeps, each table while it is in the nearest cache. The error is that of Prepare.
 func (w *Workspace) Ground(m *crf.Model, in *crf.Instance, net *Net, block *partition.Block) error {
-	w.Times.Begin()
 	if ground.SharesTables(in) {
 		w.Potentials.Ground(m, in, block)
-		w.Times.End(PhaseGround)
-		err := w.Prepare(net, block)
-		w.Times.End(PhaseExp)
-		return err
+		return w.Prepare(net, block)
 	}
 	w.Potentials.GroundNodes(m, in, block)
-	w.Times.End(PhaseGround)
 	if err := w.begin(net, block); err != nil {
 		return err
 	}
-	w.Times.End(PhaseExp)
 	for lo := 0; lo < len(block.Edges); {
 		hi := w.Potentials.GroundEdges(m, in, block, lo)
-		w.Times.End(PhaseGround)
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
 		}
-		w.Times.End(PhaseExp)
 		lo = hi
 	}
 	w.arena, w.at = w.Potentials.Table, w.Potentials.EdgeAt
@@ -197,9 +154,11 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 		return w.prepareShared(net, block)
 	}
 	for lo := 0; lo < len(block.Edges); {
-		hi := lo + 1
-		for size := net.pairStates(block.Edges[lo]); hi < len(block.Edges) && hi < lo+ground.RowsPerBatch && net.pairStates(block.Edges[hi]) == size && w.Potentials.EdgeAt[hi] == w.Potentials.EdgeAt[hi-1]+size; {
-			hi++
+		hi, size := net.edgeRun(block.Edges, lo, lo+ground.RowsPerBatch), net.pairStates(block.Edges[lo])
+		for i := lo + 1; i < hi; i++ {
+			if w.Potentials.EdgeAt[i] != w.Potentials.EdgeAt[i-1]+size {
+				hi = i
+			}
 		}
 		if err := w.prepareOwn(net, block, lo, hi); err != nil {
 			return err
@@ -220,7 +179,7 @@ func (w *Workspace) begin(net *Net, block *partition.Block) error {
 // fit makes room for nodes of up to k states and edges of up to so many pairs of them.
 func (w *Workspace) fit(k, pairs int) {
 	if len(w.sum) < k {
-		for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.rowSum, &w.colSum} {
+		for _, s := range []*[]float64{&w.sum, &w.weight, &w.out, &w.second, &w.colSum} {
 			*s = make([]float64, k)
 		}
 	}
@@ -301,7 +260,7 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 	for range pot.NumTables * classes {
 		w.expanded = append(w.expanded, -1)
 	}
-	most := len(block.Edges) // tables: as expansionRoom has it
+	most := len(block.Edges) // tables
 	if classes > 0 {
 		most = min(most, len(w.expanded))
 	}
@@ -340,6 +299,17 @@ func (w *Workspace) prepareShared(net *Net, block *partition.Block) error {
 
 func (n *Net) pairStates(e int32) int {
 	return int(n.Card[n.Graph.U(e)]) * int(n.Card[n.Graph.V(e)])
+}
+
+// edgeRun returns the end, at most hi, of the edges from the lo-th on with as many states at their ends.
+func (n *Net) edgeRun(edges []int32, lo, hi int) int {
+	u, v := n.Graph.Ends()
+	for i, e := range edges[lo:min(hi, len(edges))] {
+		if n.Card[u[e]] != n.Card[u[edges[lo]]] || n.Card[v[e]] != n.Card[v[edges[lo]]] {
+			return lo + i
+		}
+	}
+	return min(hi, len(edges))
 }
 
 // exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself, or
@@ -392,5 +362,4 @@ func (w *Workspace) logAt(q int32, i int) float64 {
 }
 
 func exp(x float64) float64      { return math.Exp(x) }
-func logOf(n int) float64        { return math.Log(float64(n)) }
 func isForbidden(x float64) bool { return x < -math.MaxFloat64 }

@@ -432,7 +432,7 @@ func TestBadNetworks(t *testing.T) {
 		{"unknown counting", loopUAI, infer + " --counting bete", 2, []string{"--counting", "bete", "did you mean bethe?"}},
 		{"tolerance of zero", loopUAI, infer + " --tol 0", 2, []string{"--tol"}},
 		{"two networks", loopUAI, infer + " $DIR/bad.uai", 2, []string{"one network"}},
-		{"memory for belief propagation", loopUAI, infer + " --memory 1000", 3, []string{"inference by bp would take about", "1000 B are allowed", "--memory"}},
+		{"memory for belief propagation", loopUAI, infer + " --method bp --memory 1000", 3, []string{"inference by bp would take about", "1000 B are allowed", "--memory"}},
 	} {
 		files := map[string]string{
 			"bad.uai": c.text, "old.PR": "old answer", "e1": "1 7 0\n", "e2": "1 1 3\n", "e3": "2 0 1 1\n", "e4": "2 1 0 1 1\n",

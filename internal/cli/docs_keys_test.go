@@ -83,7 +83,7 @@ func TestKeysOfVerbs(t *testing.T) {
 		{"train --dry-run", [][]string{{"train", data, "--dry-run"}}},
 		{"predict", [][]string{{"predict", data, "-m", trained, "-o", in("predicted"), "--decode", "map", "-q"}}},
 		{"eval --against", [][]string{{"eval", in("net.MAR"), "--against", in("net.MAR")}}},
-		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR"}, {"infer", in("net.uai"), "--counting", "bethe", "--restarts", "2"}}},
+		{"infer", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--memory", "30KiB"}, {"infer", in("net.uai"), "--counting", "bethe", "--restarts", "2"}}},
 		{"infer --method exact", [][]string{{"infer", in("net.uai"), "--method", "exact"}}},
 		{"infer --method mean-field", [][]string{{"infer", in("net.uai"), "--method", "mean-field"}}},
 		{"infer --method gibbs", [][]string{{"infer", in("net.uai"), "--task", "MAR", "--method", "gibbs"}}},

@@ -13,7 +13,7 @@ var verbs = map[string][]string{
 	"train":     {"out", "model", "errors", "write-model", "method", "blocks", "partition", "together", "counting", "l2", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "threads", "memory", "spill", "no-edges", "tol", "rtol", "gap", "obj-tol", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval", "eval-every", "calibrate", "early-stop", "resume", "config", "init", "json", "dry-run", "report", "plots", "reference", "require-convergence", "quiet", "features", "list", "states", "bins", "neighbours", "observed", "no-bias", "untied", "directed", "kind"},
 	"predict":   {"model", "out", "counting", "threads", "tol", "max-sweeps", "decode", "cost", "clamp", "pictures", "arrays", "json", "quiet", "features", "list"},
 	"eval":      {"model", "against", "out", "counting", "decode", "cost", "split", "observed", "threads", "json", "quiet", "features", "list"},
-	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "appearance-steps", "restarts", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},
+	"infer":     {"task", "counting", "method", "evidence", "out", "tol", "max-sweeps", "restarts", "memory", "seed", "chains", "max-rhat", "min-ess", "threads", "json", "require-convergence"},
 	"sample":    {"out", "model", "instance", "clamp", "evidence", "sampler", "samples", "chains", "burn-in", "thin", "max-rhat", "min-ess", "require-convergence", "seed", "threads", "quiet", "json", "features", "list"},
 	"convert":   {"out", "model", "instance", "clamp", "evidence", "json", "features", "list"},
 	"example":   {"out", "seed", "json"},

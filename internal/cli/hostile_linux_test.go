@@ -182,7 +182,6 @@ const (
 		info $DIR/x.uai $MEMORY
 		infer $DIR/x.uai --task PR $MEMORY
 		infer $DIR/x.uai --task PR --counting bethe --restarts 2 $MEMORY
-		infer $DIR/x.uai --task PR --counting trw --appearance-steps 2 $MEMORY
 		infer $DIR/x.uai --task PR --method exact $MEMORY
 		infer $DIR/x.uai --task PR --method mean-field --restarts 2 $MEMORY
 		infer $DIR/x.uai --task MAR $MEMORY -o $OUT.MAR

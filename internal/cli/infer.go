@@ -27,13 +27,13 @@ type inferFlags struct {
 	task, counting, method, evidence, out string
 	tolerance                             float64
 	maxSweeps, sweeps                     int
-	restarts, appearanceSteps             int
+	restarts                              int
 	memory                                int64
 	seed                                  uint64
 	chains, threads                       int
 	maxRHat, minESS                       float64
 	json, requireConvergence              bool
-	unused                                []string // options of bp beside --method exact
+	unused                                []string // options of bp, of which exact inference makes no use
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -42,12 +42,13 @@ func (a *app) inferCommand() *cobra.Command {
 		Use:   "infer MODEL.uai --task PR|MAR|MPE [flags]",
 		Short: "Partition function, marginals and most probable state of a UAI network",
 		Long: `Computes the log-partition function (--task PR) or the marginals (--task MAR) of a
-network in UAI format (or .npz of log potentials), by convex belief propagation,
-exactly, by Gibbs sampling or by mean field, or a most probable joint state
-(--task MPE, or MAP). Without --json the answer is in the format of the UAI
-competition: log10 Z, marginals, or states.`,
-		Example: `  blockbp infer grid.uai --task PR --counting trw --json
-  blockbp infer grid.uai --task MAR --method exact
+network in UAI format (or .npz of log potentials), or a most probable joint state
+(--task MPE, or MAP): exactly wherever that takes about ten seconds at most, and
+else by convex belief propagation; a note says which it was. --method asks for one.
+Without --json the answer is in the format of the UAI competition: log10 Z,
+marginals, or states.`,
+		Example: `  blockbp infer grid.uai --task PR --json
+  blockbp infer grid.uai --task MAR --counting trw
   blockbp infer grid.uai --task MPE -o grid.uai.MPE`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			resolved := f
@@ -60,7 +61,8 @@ competition: log10 Z, marginals, or states.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
-	fl.StringVar(&f.method, "method", "", "PR: bp, exact or mean-field (a lower bound); MAR: these or gibbs (sampling); MPE: cut, exact or trws (default: bp; MPE: the first that fits)")
+	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; or "+
+		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
 	readsArguments(cmd, "a network (.uai, or .npz of log potentials)")
@@ -71,7 +73,6 @@ competition: log10 Z, marginals, or states.`,
 	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if not given")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "most sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
-	fl.IntVar(&f.appearanceSteps, "appearance-steps", 0, "trw: most steps of edge appearances, which tighten the bound (default none)")
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
 	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
@@ -86,7 +87,7 @@ competition: log10 Z, marginals, or states.`,
 
 // Methods of infer other than belief propagation and elimination.
 const (
-	methodAuto      = "auto" // of MPE: the first that fits
+	methodAuto      = "auto" // the best that fits
 	methodGibbs     = "gibbs"
 	methodMeanField = "mean-field"
 )
@@ -94,12 +95,15 @@ const (
 // defaultStarts is the number of starts of mean field.
 const defaultStarts = 10
 
-// methodsOf are the methods of each task, the default first.
+// methodsOf are the methods of each task.
 var methodsOf = map[string][]string{
-	describe.TaskPartition: {"bp", "exact", methodMeanField},
-	describe.TaskMarginals: {"bp", "exact", methodGibbs, methodMeanField},
+	describe.TaskPartition: {methodAuto, "bp", "exact", methodMeanField},
+	describe.TaskMarginals: {methodAuto, "bp", "exact", methodGibbs, methodMeanField},
 	describe.TaskStates:    {methodAuto, string(infer.Cut), string(infer.Exact), string(infer.TRWS)},
 }
+
+// asksForBP are the options by which a command line asks for belief propagation.
+var asksForBP = []string{"counting", "restarts", "sweeps"}
 
 // resolve fills in what depends on the task, and refuses options that it, or the
 // chosen method, would not use. The options of belief propagation may stand beside
@@ -113,8 +117,9 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	if !ok {
 		return usagef("--task %q: want PR, MAR or MPE", f.task)
 	}
-	if f.method == "" {
-		f.method = methods[0]
+	changed := cmd.Flags().Changed
+	if f.method == methodAuto && f.task != describe.TaskStates && slices.ContainsFunc(asksForBP, changed) {
+		f.method = "bp"
 	}
 	switch {
 	case f.method == methodGibbs && f.task == "PR":
@@ -122,9 +127,8 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	case !slices.Contains(methods, f.method):
 		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
 	}
-	changed := cmd.Flags().Changed
 	if f.task == "MPE" {
-		for _, name := range []string{"counting", "seed", "appearance-steps", "restarts"} {
+		for _, name := range []string{"counting", "seed", "restarts"} {
 			if changed(name) {
 				return usagef("--%s is not used by --task MPE", name)
 			}
@@ -166,7 +170,7 @@ func (f *inferFlags) resolveSweeps(changed func(string) bool) error {
 	if f.sweeps < 1 {
 		return usagef("--sweeps %d: want at least 1, or leave it out to sweep until convergence", f.sweeps)
 	}
-	for _, name := range []string{"tol", "max-sweeps", "require-convergence", "appearance-steps"} {
+	for _, name := range []string{"tol", "max-sweeps", "require-convergence"} {
 		if changed(name) {
 			return usagef("--sweeps %d makes exactly that many sweeps, converged or not: leave out --%s", f.sweeps, name)
 		}
@@ -193,7 +197,6 @@ var optionUsers = []users{
 	{"min-ess", []string{methodGibbs}},
 	{"threads", []string{"bp", methodGibbs, methodMeanField}},
 	{"counting", []string{"bp"}},
-	{"appearance-steps", []string{"bp"}},
 	{"restarts", []string{methodMeanField, "bp"}},
 	{"tol", []string{"bp", methodMeanField, string(infer.TRWS)}},
 	{"sweeps", []string{"bp", methodMeanField}},
@@ -208,8 +211,8 @@ func (f *inferFlags) checkUnused(changed func(string) bool) (beside []string, er
 	for _, u := range optionUsers {
 		switch {
 		case !changed(u.option) || slices.Contains(u.methods, f.method):
-		case f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
-		case f.task != "MPE" && f.method == "exact" && slices.Contains(u.methods, "bp"):
+		case f.task == "MPE" && f.method == methodAuto && slices.Contains(u.methods, string(infer.TRWS)):
+		case f.task != "MPE" && (f.method == methodAuto || f.method == "exact") && slices.Contains(u.methods, "bp"):
 			beside = append(beside, "--"+u.option)
 		default:
 			return nil, usagef("--%s is used by --method %s only", u.option, strings.Join(u.of(f.task), " and "))
@@ -238,16 +241,12 @@ func (u users) of(task string) []string {
 // checkSearches refuses searches that the counting numbers have no use for.
 func (f *inferFlags) checkSearches(changed func(string) bool) error {
 	switch {
-	case changed("appearance-steps") && f.appearanceSteps < 1:
-		return usagef("--appearance-steps %d: want at least 1, or leave it out", f.appearanceSteps)
 	case changed("restarts") && f.restarts < 0:
 		return usagef("--restarts %d: want at least 0, or leave it out", f.restarts)
 	case f.restarts == 0 && f.method == methodMeanField:
 		return usagef("--restarts 0: want at least 1 start, or leave it out")
 	case f.method == "exact":
 		return nil // it uses none of them, which is said
-	case f.appearanceSteps > 0 && f.counting != "trw":
-		return usagef("--appearance-steps is used by --counting trw only")
 	case f.method == methodMeanField:
 		return nil // its optima are many whatever --counting says
 	case f.restarts > 0 && slices.Contains([]string{"convex", "cover", "trw"}, f.counting):
@@ -272,9 +271,6 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(f.unused) > 0 {
-		a.note("--method exact makes no use of %s", strings.Join(f.unused, ", "))
-	}
 	answer, err := a.inferNetwork(f, network, evidence)
 	switch {
 	case a.ctx.Err() != nil:
@@ -285,8 +281,11 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	if err := a.printAnswer(f, answer); err != nil {
 		return err
 	}
-	if answer.inexact != "" && !f.json {
-		a.note("%s", answer.inexact)
+	if answer.about != "" && !f.json {
+		a.note("%s", answer.about)
+	}
+	if len(f.unused) > 0 && answer.exact {
+		a.note("exact inference makes no use of %s", strings.Join(f.unused, ", "))
 	}
 	switch {
 	case answer.zIsZero:
@@ -319,10 +318,10 @@ func readEvidence(n *mrf.Network, path string) (map[int]int, error) {
 // inferred is an answer with what is said of it.
 type inferred struct {
 	answer interface{ Write(w io.Writer) error }
-	// inexact says what an inexact answer is, and shortfall why it did not converge, or
-	// is not proved optimal.
-	inexact, shortfall string
-	zIsZero, converged bool
+	// about says what an answer is and what it is by, and shortfall why it did not converge,
+	// or is not proved optimal.
+	about, shortfall          string
+	zIsZero, converged, exact bool
 }
 
 // inferNetwork carries out the task on a network, given evidence.
@@ -331,7 +330,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	defer progress.done()
 	options := infer.Options{
 		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
-		AppearanceSteps: f.appearanceSteps, Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
+		Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
 		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
 	}
 	if f.method == methodAuto {
@@ -344,7 +343,7 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 			return nil, err
 		}
 		states := describe.NewStates(r, time.Since(began).Seconds())
-		return &inferred{answer: states, shortfall: states.Shortfall(), converged: r.Converged}, nil
+		return &inferred{answer: states, about: states.About(), shortfall: states.Shortfall(), converged: r.Converged}, nil
 	}
 	if f.method == "bp" {
 		var err error
@@ -369,7 +368,9 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		a.note("%s of more than two variables became auxiliary variables of belief propagation", describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options, seconds)
-	return &inferred{answer, answer.Inexact(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged}, nil
+	return &inferred{
+		answer, answer.About(), answer.Shortfall(&options), answer.ZIsZero, answer.Converged, r.Method == infer.Exact,
+	}, nil
 }
 
 // costlyBytes and costlyOperations are what a user would like to hear of before it
@@ -410,7 +411,7 @@ func networkError(err error, method string) error {
 
 // optionNames are those of the options of package infer.
 var optionNames = map[string]string{
-	"Method": "method", "AppearanceSteps": "appearance-steps", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
+	"Method": "method", "Restarts": "restarts", "Chains": "chains", "Threads": "threads", "Memory": "memory",
 }
 
 // printAnswer writes an answer in UAI format to the file that is asked for, and to

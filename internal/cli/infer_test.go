@@ -235,11 +235,11 @@ func TestInferEvidence(t *testing.T) {
 func TestInferNotConverged(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI)
-	o := mustRun(t, "infer", path, "--max-sweeps", "1", "--tol", "1e-12", "--json")
+	o := mustRun(t, "infer", path, "--method", "bp", "--max-sweeps", "1", "--tol", "1e-12", "--json")
 	if o.object(t)["converged"] != false || !strings.Contains(o.stderr, "not converged: residual") {
 		t.Errorf("after one sweep: %s%s", o.stdout, o.stderr)
 	}
-	o = run(t, "infer", path, "--max-sweeps", "1", "--tol", "1e-12", "--json", "--require-convergence")
+	o = run(t, "infer", path, "--method", "bp", "--max-sweeps", "1", "--tol", "1e-12", "--json", "--require-convergence")
 	o.wantFailure(t, 5, "not converged: residual", "after 1 sweeps")
 	if o.object(t, inferKeys...)["converged"] != false {
 		t.Errorf("infer --require-convergence printed %s", o.stdout)
@@ -247,7 +247,7 @@ func TestInferNotConverged(t *testing.T) {
 }
 
 // TestInferTooWide: exact inference says what memory it would need, before it
-// asks for it.
+// asks for it, and the default says why it is not exact.
 func TestInferTooWide(t *testing.T) {
 	t.Parallel()
 	const side = 40
@@ -269,6 +269,15 @@ func TestInferTooWide(t *testing.T) {
 	o.wantFailure(t, 3, "memory", "width")
 	if o.stdout != "" {
 		t.Errorf("it printed %q", o.stdout)
+	}
+	for task, want := range map[string]string{"PR": "an upper bound on log10 Z, by counting numbers trw", "MAR": "an approximation of unknown error, by counting numbers trw"} {
+		const why = "exact inference would compute more than "
+		if o := mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30"); !strings.Contains(o.stderr, want+"; "+why) {
+			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
+		}
+		if r := mustRun(t, "infer", path, "--task", task, "--max-sweeps", "30", "--json").object(t); r["method"] != "bp" || !strings.HasPrefix(r["not_exact"].(string), why) {
+			t.Errorf("method %v, %v", r["method"], r["not_exact"])
+		}
 	}
 	run(t, "infer", writeFile(t, filepath.Join(t.TempDir(), "loop.uai"), loopUAI), "--method", "exact", "--memory", "1").wantFailure(t, 3, "memory")
 }
@@ -549,7 +558,6 @@ func TestInferUnusedOptions(t *testing.T) {
 		{"--sweeps 2 --tol 1e-3", "leave out --tol"},
 		{"--sweeps 2 --max-sweeps 3", "leave out --max-sweeps"},
 		{"--sweeps 2 --require-convergence", "leave out --require-convergence"},
-		{"--counting trw --sweeps 2 --appearance-steps 3", "leave out --appearance-steps"},
 		{"--method exact --memory 0", "above 0"},
 		{"--method exact --memory -1", "above 0"},
 	} {
@@ -558,10 +566,10 @@ func TestInferUnusedOptions(t *testing.T) {
 	plain := mustRun(t, "infer", path, "--method", "exact")
 	for _, c := range []struct{ options, part string }{
 		{"--counting no-such-file.txt", "no use of --counting"}, {"--tol 1e-3 --max-sweeps 10", "no use of --tol, --max-sweeps"},
-		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"}, {"--appearance-steps 3", "no use of --appearance-steps"},
+		{"--seed 2", "no use of --seed"}, {"--threads 2", "no use of --threads"}, {"--sweeps 2", "no use of --sweeps"}, {"--restarts 3", "no use of --restarts"},
 	} {
 		o := mustRun(t, append([]string{"infer", path, "--method", "exact"}, strings.Fields(c.options)...)...)
-		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: --method exact makes "+c.part) {
+		if o.stdout != plain.stdout || !strings.Contains(o.stderr, "note: exact inference makes "+c.part) {
 			t.Errorf("%s: printed %q and %q", c.options, o.stdout, o.stderr)
 		}
 	}

@@ -6,28 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/uai"
 )
 
-// TestInferSearches: optimised edge appearances tighten the bound, restarts find
-// several fixed points, and neither is taken where it has no use.
+// TestInferSearches: restarts find several fixed points, and are refused where they have no
+// use.
 func TestInferSearches(t *testing.T) {
 	t.Parallel()
-	// A ring with a chord, of couplings of different strength: even appearances
-	// are far from optimal.
+	// A ring with a chord, of couplings of different strength.
 	path := writeFile(t, filepath.Join(t.TempDir(), "ring.uai"),
 		"MARKOV\n4\n2 2 2 2\n6\n1 0\n2 0 1\n2 1 2\n2 2 3\n2 3 0\n2 0 2\n\n2 1 1.02\n4 30 1 1 30\n4 30 1 1 30\n4 2 1 1 2\n4 2 1 1 2\n4 30 1 1 30\n")
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := oracle.NetworkLogZ(network)
-	plain, tight := infer(t, path, "--counting", "trw"), infer(t, path, "--counting", "trw", "--appearance-steps", "20")
-	if !(*tight.LogZ < *plain.LogZ-1e-3) || !(*tight.LogZ >= z) || tight.Bound != "upper" || !tight.Converged {
-		t.Errorf("%s bound %v after optimisation, %v before, log Z is %v", tight.Bound, *tight.LogZ, *plain.LogZ, z)
-	}
 	o := mustRun(t, "infer", path, "--counting", "bethe", "--restarts", "20", "--json")
 	if points, ok := o.object(t)["fixed_points"].([]any); !ok || len(points) < 2 {
 		t.Errorf("%s: want several fixed points", o.stdout)
@@ -40,9 +27,7 @@ func TestInferSearches(t *testing.T) {
 		t.Errorf("%s: want 3 restarts of mean field, and 10 if not told", o.stdout)
 	}
 	run(t, "infer", path, "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
-	run(t, "infer", path, "--counting", "convex", "--appearance-steps", "3").wantFailure(t, 2, "--counting trw only")
 	run(t, "infer", path, "--counting", "trw", "--restarts", "3").wantFailure(t, 2, "--restarts is for", "one fixed point")
-	run(t, "infer", path, "--counting", "trw", "--appearance-steps", "0").wantFailure(t, 2, "want at least 1")
 	run(t, "infer", path, "--counting", "bethe", "--restarts", "-1").wantFailure(t, 2, "want at least 0")
 	run(t, "infer", path, "--counting", "bethe", "--restarts", "0", "--seed", "2").wantFailure(t, 2, "--seed is used by --counting trw and by restarts only")
 	mustRun(t, "infer", path, "--counting", "bethe", "--seed", "2")

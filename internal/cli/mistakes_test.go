@@ -45,7 +45,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"spins in a table", tables("a\t1\nb\t-1\n", "a\tb\n"), "", 3, []string{"g.nodes.tsv:2: label is -1", "write 0 and 1"}},
 		{"labels of three values around 0", labels(1, -1, 0), "", 0, []string{"1 of 3 labels are hidden (-1)"}},
 		{"half of the labels hidden", labels(2, -1, 0), dry, 0, []string{"1 of 3 labels are hidden (-1)", `state "1" of node type "node" never occurs`}},
-		{"labels from 1", labels(1, 2, 3), "", 0, []string{`state "0" of node type "node" never occurs among the labels`}},
+		{"labels from 1", labels(1, 2, 3), "", 0, []string{"labels do not begin at 0, and are the names of 3 states: 1, 2, 3", `if they number states, give "states" in dataset.json`}},
 		{"labels from 1, states given", ints("labels", []int{3}, 1, 2, 3), "", 3, []string{"bad.npz:labels[2]: is 3, want -1 (unobserved) or 0 to 2"}},
 		{"one-hot labels", with(t, arrays{"states": "", "labels": npy(t, []int{3, 2}, []int32{1, 0, 0, 1, 1, 0})}), "", 3, []string{"bad.npz:labels: shape is [3, 2]", "labels.argmax(1)"}},
 		{"samples in columns", ints("labels", []int{3, 4}, 0, 1, 2, 0, 0, 1, 2, 0, 1, 1, 1, 1), "", 3, []string{"bad.npz:labels: shape is [3, 4]", "labels.T"}},

@@ -107,7 +107,7 @@ func noise(rows, columns int, rng *rand.Rand) image.Image {
 const resumedRun = "resumed"
 
 // TestForecastIsRight: train --dry-run says what the process will have taken at most, to
-// ten percent, on problems of all kinds; and does not take it. BLOCKBP_PEAK=all measures
+// 15 % and 30 MiB, on problems of all kinds; and does not take it. BLOCKBP_PEAK=all measures
 // all of them.
 func TestForecastIsRight(t *testing.T) {
 	all := os.Getenv("BLOCKBP_PEAK") == "all"
@@ -190,23 +190,23 @@ func TestForecastIsRight(t *testing.T) {
 			if c.name != resumedRun {
 				args = append(args, "-o", run)
 			}
-			const most = 0.1
+			const share, more = 0.15, 30 << 20
 			_, peak := peakOf(t, binary, args...)
-			if d.Memory.Bytes < (1-most)*peak { // where other tests run, the collector may come late once
+			if d.Memory.Bytes < (1-share)*peak-more { // where other tests run, the collector may come late once
 				args[slices.Index(args, run)] = again
 				_, second := peakOf(t, binary, args...)
 				peak = min(peak, second)
 			}
 			mebi := func(x float64) float64 { return x / (1 << 20) }
 			t.Logf("%-28s forecast %6.1f MiB, measured %6.1f MiB, error %+5.1f %%; the dry run took %.1f MiB, reading %.1f", c.name, mebi(d.Memory.Bytes), mebi(peak), 100*(d.Memory.Bytes/peak-1), mebi(dryPeak), mebi(base))
-			if math.Abs(d.Memory.Bytes/peak-1) > most {
+			if math.Abs(d.Memory.Bytes-peak) > share*peak+more {
 				t.Errorf("forecast %.1f MiB, measured %.1f MiB", mebi(d.Memory.Bytes), mebi(peak))
 			}
-			// Timing takes 20 MiB at most, and more of the program is in memory than info needs.
-			if most := base + 26<<20; dryPeak > most {
+			// Timing takes some tables and messages, and more of the program is in memory than info needs.
+			if most := base + 32<<20; dryPeak > most {
 				t.Errorf("the dry run took %.1f MiB, more than reading the data, %.1f, and a little", mebi(dryPeak), mebi(base))
 			}
-			if !(d.SecondsPerPass > 0) {
+			if whole := c.name == "pseudo" || c.name == "piecewise"; whole == (d.SecondsPerPass > 0) { // it is too large to be timed
 				t.Errorf("%v seconds per pass", d.SecondsPerPass)
 			}
 			if d.Memory.AtMost < d.Memory.Bytes {

@@ -37,9 +37,9 @@ with -m, from a model given the features of each instance of a data set. OUT is 
 file that ends in .npz, for one network, or a folder, which gets NAME.npz for every
 instance.
 
-Where the network is a forest, draws are exact and independent. Elsewhere Gibbs
-sampling runs in several chains, and R-hat and effective sample size tell whether
-they agree.`,
+Where exact inference takes about ten seconds at most, draws are exact and
+independent. Elsewhere Gibbs sampling runs in several chains, and R-hat and
+effective sample size tell whether they agree.`,
 		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  blockbp sample new/ -m run --instance 3 -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked := f
@@ -49,7 +49,8 @@ they agree.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
-	fl.StringVar(&f.sampler, "sampler", samplerAuto, "exact: independent draws, for forests only; gibbs; or auto: exact where it can be")
+	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else gibbs; or "+
+		"exact (independent draws) or gibbs")
 	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.IntVar(&f.burnIn, "burn-in", 1000, "gibbs: sweeps of each chain that are thrown away")
@@ -164,7 +165,10 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 		return nil, samplingError(err)
 	}
 	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Method == infer.Exact {
-		a.note("%s: --%s is not used: the network is a forest, so draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
+		a.note("%s: --%s is not used: draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
+	}
+	if drawn.NotExact != "" {
+		a.note("%s: draws are those of Gibbs sampling, as %s", n.name, drawn.NotExact)
 	}
 	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {

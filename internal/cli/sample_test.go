@@ -49,11 +49,14 @@ func TestSampleNetworks(t *testing.T) {
 	folder := t.TempDir()
 	evidence := writeFile(t, filepath.Join(folder, "one.evid"), "1 1 1\n")
 	for _, c := range []struct{ name, text, evidence, sampler string }{
-		{"loop", loopUAI, "", "gibbs"}, {"tree", treeUAI, "", "exact"}, {"loop", loopUAI, evidence, "exact"}, // a loop without one of its variables is none
+		{"loop", loopUAI, "", "gibbs"}, {"tree", treeUAI, "", "exact"}, {"loop", loopUAI, "", "exact"}, {"loop", loopUAI, evidence, "exact"},
 	} {
 		net := writeFile(t, filepath.Join(folder, c.name+".uai"), c.text)
 		out := filepath.Join(folder, "out.npz")
 		args := []string{"sample", net, "-o", out, "--force", "--samples", "4000", "--json", "-q"}
+		if c.sampler == "gibbs" { // exact is the default
+			args = append(args, "--sampler", "gibbs")
+		}
 		network, err := uai.ReadFile(net)
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +181,7 @@ func TestSampleRefuses(t *testing.T) {
 		{"sample DATA -m MODEL -o OUT --evidence NET", 2, "--evidence"},
 		{"sample DATA -m MODEL -o OUT", 2, "--instance"},
 		{"sample DATA -m MODEL -o OUT --instance 7", 2, "--instance 7"},
-		{"sample NET -o OUT --sampler exact", 2, "--sampler: exact sampling"},
+		{"sample NET -o OUT --sampler exact --memory 1", 3, "memory"},
 		{"sample NET -o OUT --sampler exact --thin 2", 2, "--thin"},
 		{"sample NET -o OUT --samples 0", 2, "--samples 0"},
 		{"sample NET -o OUT --samples 2000000000", 2, "--samples: 2000000000"},
@@ -187,9 +190,9 @@ func TestSampleRefuses(t *testing.T) {
 		{"sample NET -o OUT --max-rhat 1", 2, "--max-rhat 1"},
 		{"sample NET -o OUT --min-ess 0", 2, "--min-ess 0"},
 		{"sample NEVER -o OUT", 3, "probability zero"},
-		{"sample LOCKED -o OUT", 3, "not ergodic"},
-		{"sample COLOURS -o OUT", 3, "not ergodic"},
-		{"sample TRIPLE -o OUT", 3, "factor 0 joins 3 variables"},
+		{"sample LOCKED -o OUT --sampler gibbs", 3, "not ergodic"},
+		{"sample COLOURS -o OUT --sampler gibbs", 3, "not ergodic"},
+		{"sample TRIPLE -o OUT --sampler gibbs", 3, "factor 0 joins 3 variables"},
 		{"sample NET.none.uai -o OUT", 1, "NET.none.uai"},
 	} {
 		args := strings.Fields(c.args)
@@ -211,7 +214,7 @@ func TestSampleUnconverged(t *testing.T) {
 	folder := t.TempDir()
 	net := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
 	out := filepath.Join(folder, "out.npz")
-	o := mustRun(t, "sample", net, "-o", out, "--samples", "3", "-q")
+	o := mustRun(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "3", "-q")
 	if !strings.Contains(o.stderr, "note: not converged: loop: 3 draws of 3 chains are too few to judge") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
@@ -219,16 +222,16 @@ func TestSampleUnconverged(t *testing.T) {
 		t.Errorf("%d draws, want 3", len(draws))
 	}
 	os.Remove(out)
-	run(t, "sample", net, "-o", out, "--samples", "40", "--min-ess", "1e6", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")
+	run(t, "sample", net, "-o", out, "--sampler", "gibbs", "--samples", "40", "--min-ess", "1e6", "-q", "--require-convergence").wantFailure(t, 5, "not converged", "variable")
 	if draws := samples(t, out); len(draws) != 40 {
 		t.Errorf("%d draws, want 40", len(draws))
 	}
 	// A five-colouring cannot be proved to be within reach, though it is.
 	five := writeFile(t, filepath.Join(folder, "five.uai"), "MARKOV\n3\n5 5 5\n3\n2 0 1\n2 1 2\n2 2 0\n"+strings.Repeat("25 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0 1 1 1 1 1 0\n", 3))
-	if o := mustRun(t, "sample", five, "-o", out, "--force", "-q"); !strings.Contains(o.stderr, "not proved that it is ergodic") {
+	if o := mustRun(t, "sample", five, "--sampler", "gibbs", "-o", out, "--force", "-q"); !strings.Contains(o.stderr, "not proved that it is ergodic") {
 		t.Errorf("stderr is %q", o.stderr)
 	}
-	// On a forest options of chains are not used, which is said.
+	// Of exact draws options of chains are not used, which is said.
 	tree := writeFile(t, filepath.Join(folder, "tree.uai"), treeUAI)
 	if o := mustRun(t, "sample", tree, "-o", out, "--force", "--thin", "3"); !strings.Contains(o.stderr, "--thin is not used") {
 		t.Errorf("stderr is %q", o.stderr)
@@ -316,7 +319,7 @@ func TestInferByOtherMethods(t *testing.T) {
 	if r := infer(t, locked, "--method", "mean-field"); *r.LogZ != 0 || r.Bound != "lower" {
 		t.Errorf("mean field of equal variables: %+v", r)
 	}
-	for _, line := range []string{"--chains 2", "--max-rhat 1.1", "--min-ess 3", "--task MPE --threads 1", "--method mean-field --counting trw --appearance-steps 2", "--method gibbs --task MAR --restarts 2", "--method mean-field --chains 2"} {
+	for _, line := range []string{"--chains 2", "--max-rhat 1.1", "--min-ess 3", "--task MPE --threads 1", "--method gibbs --task MAR --restarts 2", "--method mean-field --chains 2"} {
 		run(t, append([]string{"infer", net}, strings.Fields(line)...)...).wantFailure(t, 2, "is used by --method")
 	}
 	for _, line := range []string{"--method gibbs --task MAR --chains 0", "--method mean-field --restarts 0", "--method mean-field --threads 0", "--method gibbs --task MAR --max-rhat NaN"} {
@@ -417,9 +420,11 @@ func TestConvertModel(t *testing.T) {
 		want  string // the options that convert names
 	}{
 		{[]string{"--counting", "convex"}, "--counting convex"},
-		{[]string{"--counting", "trw"}, ""},
-		{[]string{"--counting", "trw", "--seed", "7"}, "--seed 7"},
+		{[]string{"--counting", "trw"}, "--counting trw"},
+		{[]string{"--counting", "trw", "--seed", "7"}, "--counting trw --seed 7"},
 		{[]string{"--method", "exact"}, "--method exact"},
+		{[]string{"--method", "pseudo"}, "--method exact"},
+		{[]string{"--method", "pseudo", "--counting", "convex"}, "--counting convex"},
 		{[]string{"--counting", "bethe"}, "--restarts 0 --counting bethe"},
 	} {
 		at := func(name string) string { return filepath.Join(folder, strconv.Itoa(i)+name) }

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -25,6 +26,7 @@ const (
 type Answer struct {
 	Task      string          `json:"task"`
 	Method    infer.Method    `json:"method"`
+	NotExact  string          `json:"not_exact,omitempty"` // why the best method that fits was not exact
 	LogZ      runfolder.Float `json:"log_z"`
 	Log10Z    runfolder.Float `json:"log10_z"`
 	ZIsZero   bool            `json:"z_is_zero"` // then LogZ is -Inf, which JSON cannot hold
@@ -38,13 +40,11 @@ type Answer struct {
 	Convex    bool            `json:"convex"`
 	Damping   float64         `json:"damping"`
 	Auxiliary int             `json:"auxiliary_variables"`
-	// AppearanceSteps were made on the edge appearances, and Restarts from other
-	// starts; FixedPoints are the different values of log Z that they converged to, and
-	// Log10ZRange the least and the largest of these as log10 Z.
-	AppearanceSteps int       `json:"appearance_steps"`
-	Restarts        int       `json:"restarts"`
-	FixedPoints     []float64 `json:"fixed_points,omitempty"`
-	Log10ZRange     []float64 `json:"log10_z_range,omitempty"`
+	// Restarts were made from other starts; FixedPoints are the different values of log Z that
+	// they converged to, and Log10ZRange the least and the largest of these as log10 Z.
+	Restarts    int       `json:"restarts"`
+	FixedPoints []float64 `json:"fixed_points,omitempty"`
+	Log10ZRange []float64 `json:"log10_z_range,omitempty"`
 	speed
 	*cost
 	Marginals [][]float64 `json:"marginals,omitempty"`
@@ -92,10 +92,10 @@ type starts struct {
 // many seconds.
 func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) *Answer {
 	a := &Answer{
-		Task: task, Method: r.Method, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
+		Task: task, Method: r.Method, NotExact: r.NotExact, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
 		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)),
 		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
-		AppearanceSteps: r.AppearanceSteps, Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
+		Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
 	}
 	a.took(seconds, r.SweepSeconds, r.Sweeps)
 	a.Optimum = job.Optimum(r.Converged && r.Method != infer.Gibbs, !r.Stationary)
@@ -124,28 +124,39 @@ func (a *Answer) Write(w io.Writer) error {
 	return uai.WritePR(w, float64(a.LogZ))
 }
 
-// Inexact says what an answer is that is not exact, for which its file format has no
-// place; nothing of an exact one.
-func (a *Answer) Inexact() string {
+// About says what an answer is, how sure it is, and what it is by: its file format has no
+// place for that. Nothing is said of the answer that no joint state is possible.
+func (a *Answer) About() string {
 	by := "by counting numbers " + a.Counting
 	if a.Method == infer.MeanField {
 		by = "by mean field"
 	}
 	by += a.search()
-	marginals, value := "; --method exact gives exact ones where memory suffices", "; --method exact gives the exact one where memory suffices"
-	switch {
-	case a.Bound == counting.Exact:
-		return ""
-	case a.Method == infer.Gibbs:
-		return "these marginals are estimates by Gibbs sampling" + marginals
-	case a.Task == TaskMarginals:
-		return "these marginals are an approximation, " + by + marginals
-	case a.Bound == counting.Upper:
-		return "this value is an upper bound on log10 Z, " + by + value
-	case a.Bound == counting.Lower:
-		return "this value is a lower bound on log10 Z, " + by + value
+	what, exact := "this value is", "the exact one"
+	if a.Task == TaskMarginals {
+		what, exact = "these marginals are", "exact ones"
 	}
-	return "this value is an approximation of log10 Z of unknown sign, " + by + value
+	otherwise := "; --method exact gives " + exact + " where memory suffices"
+	if a.NotExact != "" {
+		otherwise = "; " + a.NotExact
+	}
+	switch {
+	case a.ZIsZero:
+		return ""
+	case a.Method == infer.Exact:
+		return fmt.Sprintf("%s exact, by elimination of variables over an induced width of %d", what, a.Width)
+	case a.Bound == counting.Exact:
+		return what + " exact, " + by
+	case a.Method == infer.Gibbs:
+		return what + " estimates by Gibbs sampling" + otherwise
+	case a.Task == TaskMarginals:
+		return what + " an approximation of unknown error, " + by + otherwise
+	case a.Bound == counting.Upper:
+		return what + " an upper bound on log10 Z, " + by + otherwise
+	case a.Bound == counting.Lower:
+		return what + " a lower bound on log10 Z, " + by + otherwise
+	}
+	return what + " an approximation of log10 Z of unknown sign, " + by + otherwise
 }
 
 // search says which of the stationary points an answer is, where there may be several.
@@ -198,15 +209,16 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 type States struct {
 	Task string `json:"task"`
 	job.JointState
-	Converged bool `json:"converged"`
-	Sweeps    int  `json:"sweeps"`
+	NotExact  string `json:"not_exact,omitempty"`
+	Converged bool   `json:"converged"`
+	Sweeps    int    `json:"sweeps"`
 	speed
 	States []int `json:"states"`
 }
 
 // NewStates describes a state that took so many seconds.
 func NewStates(r *infer.State, seconds float64) *States {
-	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), Converged: r.Converged, Sweeps: r.Sweeps, States: r.States}
+	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), NotExact: r.NotExact, Converged: r.Converged, Sweeps: r.Sweeps, States: r.States}
 	s.took(seconds, 0, r.Sweeps)
 	return s
 }
@@ -214,15 +226,24 @@ func NewStates(r *infer.State, seconds float64) *States {
 // Write writes the states in the format of the UAI competition.
 func (s *States) Write(w io.Writer) error { return uai.WriteMPE(w, s.States) }
 
+// About says what proves the states optimal; nothing where nothing does.
+func (s *States) About() string {
+	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.Cut: "a minimum cut", infer.TRWS: "the bound of TRW-S"}
+	if !s.Optimal {
+		return ""
+	}
+	return "this state is a most probable one, as proved by " + by[s.Method]
+}
+
 // Shortfall says how far the states are from being proved optimal; nothing where they
 // are.
 func (s *States) Shortfall() string {
 	if s.Optimal {
 		return ""
 	}
-	advice := "--method exact finds an optimal state where memory suffices"
+	advice := cmp.Or(s.NotExact, "--method exact finds an optimal state where memory suffices")
 	if !s.Converged {
-		advice = "not converged: try a larger --max-sweeps"
+		advice = "not converged: try a larger --max-sweeps; " + advice
 	}
 	return fmt.Sprintf("not proved optimal: energy %.10g, no state has less than %.10g, gap %.3g after %d sweeps; %s",
 		float64(s.Energy), float64(s.LowerBound), float64(s.Gap), s.Sweeps, advice)

@@ -45,6 +45,7 @@ type Samples struct {
 	Colours   int             `json:"colours"`
 	LogZ      runfolder.Float `json:"log_z"`
 	Converged bool            `json:"converged"`
+	NotExact  string          `json:"not_exact,omitempty"` // why the best method that fits was not exact
 	*Diagnosis
 	File string `json:"file"`
 }
@@ -55,7 +56,7 @@ func NewSamples(name string, variables, held int, drawn *infer.Samples, file str
 	s := &Samples{
 		Name: name, Variables: variables, Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
 		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
-		Converged: drawn.Converged, File: file,
+		Converged: drawn.Converged, NotExact: drawn.NotExact, File: file,
 	}
 	if drawn.Diagnosis != nil {
 		s.Diagnosis = newDiagnosis(drawn.Diagnosis)

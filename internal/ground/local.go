@@ -19,28 +19,6 @@ type LocalObjective interface {
 	Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) float64
 }
 
-// LocalBytes returns what the scratch of a LocalObjective takes for an instance: of
-// Piecewise, or else of PseudoLikelihood.
-func LocalBytes(layout *crf.Layout, in *crf.Instance, piecewise bool) float64 {
-	const double, slice = 8.0, 24.0
-	whole := &partition.Block{Nodes: numbered(in.Graph.NumNodes()), Edges: numbered(in.Graph.NumEdges())}
-	r := RoomOf(layout, in, whole)
-	bytes := r.Bytes()
-	if piecewise {
-		return bytes + double*(r.Tables+r.NumTables) + slice*r.NumTables // tables and logSums
-	}
-	return bytes + double*r.NodePotentials*float64(len(in.Samples())+1) // residual and total
-}
-
-// numbered returns 0, 1, … n−1.
-func numbered(n int) []int32 {
-	x := make([]int32, n)
-	for i := range x {
-		x[i] = int32(i)
-	}
-	return x
-}
-
 // ClassWeight is that of a label, [node type][state] having them all: 1 where they are nil, or the label
 // is unobserved.
 func ClassWeight(weights [][]float64, in *crf.Instance, s, y int32) float64 {

@@ -98,6 +98,22 @@ func (r *Room) addFeatures(f *matrix) {
 	}
 }
 
+// Entries returns how many entries the tables of all edges of an instance have, and how many where those that share
+// one count once.
+func Entries(in *crf.Instance) (all, distinct float64) {
+	for b, t := range in.Schema().EdgeTypes {
+		u, v := in.Schema().EdgeStates(b)
+		edges := in.EdgeFeatures(b).Rows()
+		tables := edges
+		if n := Tables(in.EdgeFeatures(b)); n > 0 && t.Copies == 0 {
+			tables = min(edges, n)
+		}
+		all += float64(edges) * float64(u) * float64(v)
+		distinct += float64(tables) * float64(u) * float64(v)
+	}
+	return all, distinct
+}
+
 // Max returns room for either of two blocks.
 func (r Room) Max(o Room) Room {
 	return Room{
@@ -107,23 +123,11 @@ func (r Room) Max(o Room) Room {
 	}
 }
 
-// Bytes returns what the potentials take.
+// Bytes returns about what the potentials take. Those of cells of a map that is stretched are there twice, in slices
+// that grow by a quarter.
 func (r Room) Bytes() float64 {
-	const double, float, index, place = 8.0, 4.0, 4.0, 8.0
-	bytes := patches*growth*double*r.CellValues + r.MapBytes() + float*RowsPerBatch*r.Features
-	bytes += double*(r.NodePotentials+r.Tables) + place*(r.Nodes+1+r.Edges) + index*r.Edges + double*RowsPerBatch*r.Features
-	return bytes
-}
-
-// Cells have their potentials, and the beliefs that are held for them: in slices that grow by a
-// quarter at least.
-const patches, growth = 2, 1.25
-
-// MapBytes returns the part of Bytes that is as large as a map which is stretched, however
-// small the block.
-func (r Room) MapBytes() float64 {
-	const index = 4.0
-	return patches * index * (1 + growth) * r.Cells
+	const double, place, ofCells = 8, 20, 2 * 1.25
+	return double*(r.NodePotentials+r.Tables+ofCells*r.CellValues+2*RowsPerBatch*r.Features) + place*(r.Nodes+r.Edges+r.Cells)
 }
 
 // Reserve makes room for the potentials of blocks as large as that, so that grounding one

@@ -43,7 +43,7 @@ type Choice struct {
 type Candidate struct {
 	Hops  int     `json:"hops"`
 	Prior float64 `json:"prior"` // 0: that of the options, or their l2
-	// Edges is as Options.Edges; "": node features alone.
+	// Edges is as Options.Edges, with the power of beliefs; potts:0 are node features alone.
 	Edges string `json:"edges"`
 	// Loss and Accuracy are of labels that were held out. Error is the standard error of
 	// the difference of Loss to the smallest one's.
@@ -61,14 +61,7 @@ func (c Candidate) String() string {
 	if c.Prior > 0 {
 		text += fmt.Sprintf(", prior %g", c.Prior)
 	}
-	return text + ", " + c.edgesText()
-}
-
-func (c Candidate) edgesText() string {
-	if c.Edges == "" {
-		return "no edges"
-	}
-	return "edges " + c.Edges
+	return text + ", edges " + c.Edges
 }
 
 const (
@@ -86,10 +79,11 @@ const (
 	choiceHops = 2
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
 	// not: few labels often take them by chance (results/2026-11-few-labels.md).
-	leastPrior, mostPrior = 1. / 64, 1.
-	// Strengths are tried from firstStrength in steps of √2, as far as each is better.
-	firstStrength               = 0.5
-	leastStrength, mostStrength = 1. / 16, 16.
+	leastPrior, mostPrior = 1. / 64, 4.
+	// Strengths are tried from what is justified in steps of √2, as far as each is better. Powers of
+	// beliefs are such steps from 1, whose logarithm has a normal prior of deviation powerDeviation.
+	leastStrength, mostStrength = 1. / 64, 16.
+	powerSteps, powerDeviation  = 6, 0.5
 	choiceTolerance             = 1e-4 // of fits, as l2path's
 	choicePasses                = 600
 	// togetherPasses bounds learning of edges and nodes at once, in folds and then with all
@@ -108,35 +102,41 @@ type choice struct {
 	known   []int32 // nodes with labels
 	started time.Time
 	state   choiceState
-	// usual is, with labels of most nodes, what is learned where no label is hidden, and the first
-	// finalist: it stays, unless another is surely better. nil: there is none.
+	// usual stays, unless another is surely better: it is what is learned where no label is hidden, with
+	// labels of most nodes, or, without features, what fewer labels have. nil: there is none.
 	usual *trial
 }
 
 // choiceState is how far a choice has come.
 type choiceState struct {
-	Tried   []trial `json:"tried"`
-	Seconds float64 `json:"seconds"`
+	Tried   []*trial `json:"tried"`
+	Seconds float64  `json:"seconds"`
 }
 
 // trial is what came of one candidate.
 type trial struct {
 	Hops  int       `json:"hops"`
 	Prior float64   `json:"prior"`
-	Edges string    `json:"edges"`
-	Loss  []float64 `json:"loss"` // [known labels]
+	Edges string    `json:"edges"` // its power, if it has one, is the likeliest before labels are asked
+	Power float64   `json:"power"` // of beliefs, with which the score is smallest
+	Loss  []float64 `json:"loss"`  // [known labels]
 	Hit   []bool    `json:"hit"`
 }
 
 func (t *trial) rule() edgeRule {
-	if t.Edges == "" || t.Edges == edgesTogether {
-		return edgeRule{name: t.Edges}
-	}
 	rule, err := parseEdges(t.Edges)
 	if err != nil {
 		panic("job: " + err.Error()) // it was made of a rule
 	}
 	return rule
+}
+
+// candidate is the trial for a reader, and what its options are.
+func (t *trial) candidate(err float64) Candidate {
+	rule := t.rule()
+	rule.power = t.Power
+	return Candidate{Hops: t.Hops, Prior: t.Prior, Edges: rule.String(), Loss: runfolder.Float(t.loss()),
+		Accuracy: runfolder.Float(t.accuracy()), Error: runfolder.Float(err)}
 }
 
 func (t *trial) loss() float64 {
@@ -150,12 +150,13 @@ func (t *trial) loss() float64 {
 // score is what trials are compared by.
 func (t *trial) score() float64 { return t.loss() + t.penalty() }
 
-// penalty is a label's share of the normal prior of deviation 1 that weights have, of a rule's: they
-// are half of its strength on either side of their middle. Where all labels that were held out are
-// right, the loss alone falls with any strength.
+// penalty is a label's share of two normal priors. Weights have one of deviation 1: they are half of a
+// rule's strength on either side of their middle. The logarithm of the power has the other. Where all
+// labels that were held out are right, the loss alone falls with any strength.
 func (t *trial) penalty() float64 {
-	half := t.rule().strength / 2
-	return half * half / 2 / float64(len(t.Loss))
+	rule := t.rule()
+	half, steps := rule.strength/2, math.Log(t.Power/cmp.Or(rule.power, 1))/powerDeviation
+	return (half*half + steps*steps) / 2 / float64(len(t.Loss))
 }
 
 func (t *trial) accuracy() float64 {
@@ -166,30 +167,6 @@ func (t *trial) accuracy() float64 {
 		}
 	}
 	return float64(hits) / float64(len(t.Hit))
-}
-
-// surelyBetter reports whether the score is smaller than another's, and that or the accuracy is
-// better by over two standard errors: what is chosen of many seems better than it is.
-func (t *trial) surelyBetter(other *trial) bool {
-	const errors = 2
-	behind, err := apart(other, t)
-	return behind > errors*err || behind > 0 && t.moreAccurate(other, errors)
-}
-
-// moreAccurate reports whether more labels are right than another has, by so many standard errors:
-// if neither were better, the difference would have the variance of the number of labels that one alone
-// has right (McNemar, 1947).
-func (t *trial) moreAccurate(other *trial, errors int) bool {
-	gained, lost := 0, 0
-	for i, hit := range t.Hit {
-		switch {
-		case hit && !other.Hit[i]:
-			gained++
-		case !hit && other.Hit[i]:
-			lost++
-		}
-	}
-	return gained > lost && (gained-lost)*(gained-lost) > errors*errors*(gained+lost)
 }
 
 // labelFold are known labels, by their number, that are held out, and all labels without them.
@@ -224,10 +201,28 @@ func (p *Prepared) choosesByGraph() bool {
 
 // leavesOpen is choosesByGraph for one process.
 func (p *Prepared) leavesOpen() bool {
+	return p.hides() && !p.tooFew() && (p.mostHidden() || p.triesTogether())
+}
+
+// tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
+// chose strengths that were worse than what is justified (results/2026-11-few-labels.md).
+func (p *Prepared) tooFew() bool {
+	labels := len(comparedLabels(p.Problem.Data[0]))
+	return labels < leastLabels || labels < 2*leastLabels && p.bare()
+}
+
+// hides reports whether labels of one network are hidden, and options leave it open how edges are made.
+func (p *Prepared) hides() bool {
 	return p.Options.Edges == edgesAuto && !p.asked.asksHow() && p.Initial == nil &&
 		p.Options.Physics == "" && p.Options.Errors == errorsNone && !p.Options.AutoL2 &&
 		len(p.Problem.Data) == 1 && len(p.Problem.Data[0].Samples()) == 1 && p.knownShare() <= mostKnown && p.everyTypeSeen() &&
-		len(comparedLabels(p.Problem.Data[0])) >= leastLabels && p.pairsAllow() && (p.mostHidden() || p.triesTogether())
+		p.pairsAllow()
+}
+
+// triesTogether reports whether edges that are learned with nodes are compared: where that takes no
+// more than seconds, and begins with node features alone.
+func (p *Prepared) triesTogether() bool {
+	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
 }
 
 // large reports whether one fold, and the candidates that cost least, are all there is time for.
@@ -345,12 +340,7 @@ func (r *run) adopt(ctx context.Context, made *Choice) error {
 // chosen is the preparation of the training that was chosen.
 func (p *Prepared) chosen(ctx context.Context, made *Choice) (*Prepared, error) {
 	o, t, best := p.asked, p.Task, made.Chosen
-	switch o.Edges = best.Edges; best.Edges {
-	case "":
-		o.Edges = edgesPotts + ":0"
-	case edgesTogether:
-		o.MaxPasses = cmp.Or(o.MaxPasses, made.MaxPasses)
-	}
+	o.Edges, o.MaxPasses = best.Edges, cmp.Or(o.MaxPasses, made.MaxPasses)
 	if best.Prior > 0 {
 		o.Prior = best.Prior
 	}
@@ -416,164 +406,96 @@ func (c *choice) search(ctx context.Context) (*Choice, error) {
 		} else if !ok {
 			break
 		}
-		if hops == given && !c.p.mostHidden() {
-			usual, err := c.try(ctx, hops, prior, edgeRule{name: edgesTogether})
-			if err != nil && !errors.As(err, new(*learn.DivergedError)) {
-				return nil, err
+		at, alone := trial{Hops: hops, Prior: prior}, (*trial)(nil)
+		for _, edges := range c.kinds(hops == given) {
+			if at.Edges = edges; len(finalists) > 0 && c.late() {
+				break
 			}
-			if err == nil {
-				c.tell(usual)
-				c.usual, finalists = usual, append(finalists, usual)
+			found, err := c.climb(ctx, at, alone)
+			if errors.As(err, new(*learn.DivergedError)) || err == nil && (found == nil || slices.Contains(finalists, found)) {
+				continue
 			}
-		}
-		alone, err := c.climbPrior(prior, func(prior float64) (*trial, error) { return c.try(ctx, hops, prior, edgeRule{}) })
-		if err != nil {
-			return nil, err
-		}
-		c.tell(c.simplest(alone))
-		finalists = append(finalists, alone)
-		for _, name := range []string{edgesPotts, edgesMoments} {
-			found, err := c.climbEdges(ctx, alone, name)
 			if err != nil {
 				return nil, err
 			}
-			if found != nil {
-				c.tell(c.simplest(found))
-				finalists = append(finalists, found)
+			switch {
+			case edges == noEdges:
+				alone, at.Prior = found, found.Prior
+			case c.usual == nil && hops == given && len(finalists) == 0:
+				c.usual = found
 			}
-		}
-		together, err := c.tryTogether(ctx, alone)
-		if err != nil {
-			return nil, err
-		}
-		if together != nil {
-			finalists = append(finalists, together)
+			if c.run.watch.Candidate != nil {
+				c.run.watch.Candidate(found.candidate(0))
+			}
+			finalists = append(finalists, found)
 		}
 		delete(c.data, hops) // its memory is needed for the next
 	}
 	return c.decide(finalists), nil
 }
 
-// tell tells of the best of a kind, as decide takes it.
-func (c *choice) tell(t *trial) {
-	if c.run.watch.Candidate != nil {
-		c.run.watch.Candidate(Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges, Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy())})
+// kinds are what climbs begin with, by the weights of edges: what is usual, then the simplest first.
+func (c *choice) kinds(first bool) (kinds []string) {
+	data := []*crf.Instance{c.p.networks()[0]}
+	schema, rule := &c.p.Problem.Model.Schema, c.p.justified()
+	of := func(name string, strength float64) string { return edgeRule{name: name, strength: strength}.String() }
+	switch {
+	case first && c.p.mostHidden() && c.p.bare():
+		kinds = append(kinds, rule.String())
+	case first && !c.p.mostHidden():
+		kinds = append(kinds, edgesTogether)
 	}
+	kinds = append(kinds, noEdges)
+	if len(constantColumns(schema, data, edgesPotts)) > 0 {
+		kinds = append(kinds, of(edgesPotts, rule.strength), of(edgesPotts, -rule.strength))
+	}
+	if len(constantColumns(schema, data, edgesMoments)) > 0 {
+		kinds = append(kinds, of(edgesMoments, rule.strength))
+	}
+	if c.p.triesTogether() {
+		kinds = append(kinds, edgesTogether)
+	}
+	return kinds
 }
 
-// climbPrior narrows a prior in steps of 2 as long as that is better; 0 is the only one.
-func (c *choice) climbPrior(from float64, try func(prior float64) (*trial, error)) (*trial, error) {
-	best, err := try(from)
-	if err != nil || from == 0 || c.p.large() {
-		return best, err
-	}
-	for prior := from / 2; prior >= leastPrior && !c.late(); prior /= 2 {
-		next, err := try(prior)
-		if err != nil {
-			return nil, err
-		}
-		if next.loss() >= best.loss() {
-			break
-		}
-		best = next
-	}
-	return best, nil
-}
-
-// triesTogether reports whether edges that are learned with nodes are compared.
-func (p *Prepared) triesTogether() bool {
-	return pairsOf(p.Problem.Data[0]) <= togetherPairs && p.everyStateSeen()
-}
-
-// tryTogether measures edges that are learned with nodes, where that takes no more than
-// seconds; nil where it does, or diverges, or would not begin with node features alone.
-func (c *choice) tryTogether(ctx context.Context, alone *trial) (*trial, error) {
-	if u := c.usual; c.late() || !c.p.triesTogether() || u != nil && u.Hops == alone.Hops && u.Prior == alone.Prior {
+// climb takes steps of strength and prior from a candidate, as long as one is better; nil: neighbours
+// that differ are worse than node features alone.
+func (c *choice) climb(ctx context.Context, from trial, alone *trial) (*trial, error) {
+	best, err := c.try(ctx, from.Hops, from.Prior, from.Edges)
+	if err == nil && alone != nil && from.rule().strength < 0 && best.score() >= alone.score() {
 		return nil, nil
 	}
-	t, err := c.try(ctx, alone.Hops, alone.Prior, edgeRule{name: edgesTogether})
-	if errors.As(err, new(*learn.DivergedError)) {
-		return nil, nil
+	moves := []struct{ strength, prior float64 }{{1, 2}, {1, .5}, {math.Sqrt2, 1}, {1 / math.Sqrt2, 1}}
+	switch {
+	case from.Edges == edgesTogether && from.Hops == c.p.Set.Recipe.Hops: // the others take long
+		moves = moves[:1]
+	case from.Edges == edgesTogether || from.rule().power != 0:
+		moves = nil
 	}
-	if err == nil {
-		c.tell(c.simplest(t))
-	}
-	return t, err
-}
-
-// climbEdges finds the strength of a rule, beside the best prior of node features alone, and
-// then the prior that goes with it; nil where the rule is none for these data.
-func (c *choice) climbEdges(ctx context.Context, alone *trial, name string) (*trial, error) {
-	data := c.data[alone.Hops]
-	if len(constantColumns(data.in.Schema(), []*crf.Instance{data.in}, name)) == 0 || c.late() {
-		return nil, nil
-	}
-	at := func(prior, strength float64) (*trial, error) {
-		return c.try(ctx, alone.Hops, prior, edgeRule{name, rounded(strength)})
-	}
-	best, strength := (*trial)(nil), firstStrength
-	better := func(prior, s float64) (bool, error) {
-		if math.Abs(s) < leastStrength || math.Abs(s) > mostStrength || best != nil && c.late() {
-			return false, nil
-		}
-		next, err := at(prior, s)
-		if err != nil || best != nil && next.score() >= best.score() {
-			return false, err
-		}
-		best, strength = next, s
-		return true, nil
-	}
-	climb := func(prior float64) (moved bool, err error) {
-		for _, factor := range []float64{math.Sqrt2, 1 / math.Sqrt2} {
-			for {
-				up, err := better(prior, strength*factor)
+	for moved := err == nil && len(moves) > 0; moved; {
+		moved = false
+		for _, by := range moves {
+			for !c.late() {
+				rule, prior := best.rule(), best.Prior*by.prior
+				rule.strength *= by.strength
+				size := math.Abs(rule.strength)
+				outside := by.prior == 1 && (!rule.makes() || size < leastStrength || size > mostStrength)
+				if outside || by.prior != 1 && (prior < leastPrior || prior > mostPrior || c.p.large()) {
+					break
+				}
+				rule.strength = rounded(rule.strength)
+				next, err := c.try(ctx, best.Hops, prior, rule.String())
 				if err != nil {
-					return moved, err
-				}
-				if !up {
-					break
-				}
-				moved = true
-			}
-		}
-		return moved, nil
-	}
-	signs := []float64{1, -1}
-	if name == edgesMoments {
-		signs = signs[:1]
-	}
-	for _, sign := range signs {
-		if _, err := better(alone.Prior, sign*firstStrength); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := climb(alone.Prior); err != nil || alone.Prior == 0 || c.p.large() {
-		return best, err
-	}
-	for _, factor := range []float64{.5, 2} {
-		for prior := best.Prior * factor; prior >= leastPrior && prior <= mostPrior; prior *= factor {
-			moved, err := better(prior, strength)
-			if err != nil {
-				return nil, err
-			}
-			// Where the strength is another beside another prior, one step of it tells.
-			for _, step := range []float64{math.Sqrt2, 1 / math.Sqrt2} {
-				if moved {
-					break
-				}
-				if moved, err = better(prior, strength*step); err != nil {
 					return nil, err
 				}
-			}
-			if !moved {
-				break
-			}
-			if _, err := climb(prior); err != nil {
-				return nil, err
+				if next.score() >= best.score() {
+					break
+				}
+				best, moved = next, true
 			}
 		}
 	}
-	return best, nil
+	return best, err
 }
 
 // rounded has the digits of a strength that are told.
@@ -585,57 +507,31 @@ func rounded(x float64) float64 {
 	return y
 }
 
-// decide takes, of the finalists whose loss is within one standard error of the smallest, the
-// first, which is the simplest, unless another is more accurate by over one standard error: with
-// few labels, differences that are smaller say nothing.
+// decide takes the first finalist, unless a later one is better by more than one standard error, or
+// two of them against what is usual, or for edges that make neighbours differ.
 func (c *choice) decide(finalists []*trial) *Choice {
 	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	for i, t := range finalists {
-		if t != c.usual {
-			finalists[i] = c.simplest(t)
-		}
-	}
 	made := &Choice{Metric: fmt.Sprintf("log_loss by %d folds of %d labels", len(c.parts), len(c.known))}
 	if len(c.parts) == 1 {
 		made.Metric = fmt.Sprintf("log_loss by one fold of %d labels", len(c.known))
 	}
-	chosen := -1
-	for i, t := range finalists {
-		behind, err := apart(t, best)
-		made.Candidates = append(made.Candidates, Candidate{Hops: t.Hops, Prior: t.Prior, Edges: t.Edges,
-			Loss: runfolder.Float(t.loss()), Accuracy: runfolder.Float(t.accuracy()), Error: runfolder.Float(err)})
-		if behind > err || t == c.usual {
-			continue
+	chosen := finalists[0]
+	for _, t := range finalists {
+		errors := 1.0
+		if chosen == c.usual || t.rule().strength < 0 {
+			errors = 2
 		}
-		if chosen < 0 || t.moreAccurate(finalists[chosen], 1) {
-			chosen = i
+		if behind, err := apart(chosen, t); behind > errors*err {
+			chosen = t
 		}
+		_, err := apart(t, best)
+		made.Candidates = append(made.Candidates, t.candidate(err))
 	}
-	if c.usual != nil && (chosen < 0 || !finalists[chosen].surelyBetter(c.usual)) {
-		chosen = 0
-	}
-	made.Chosen, made.Seconds = made.Candidates[chosen], c.spent()
-	if made.Chosen.Edges == edgesTogether && finalists[chosen] != c.usual { // which ends as where no label is hidden
+	made.Chosen, made.Seconds = made.Candidates[slices.Index(finalists, chosen)], c.spent()
+	if chosen.Edges == edgesTogether && chosen != c.usual { // which ends as where no label is hidden
 		made.MaxPasses = c.p.asked.togetherPasses()
 	}
 	return made
-}
-
-// simplest is, of the trials of a finalist's kind whose loss is within one standard error of its
-// own, the one of the smallest prior, and of these that of the weakest edges.
-func (c *choice) simplest(of *trial) *trial {
-	simplest := of
-	for i := range c.state.Tried {
-		t := &c.state.Tried[i]
-		if t.Hops != of.Hops || t.rule().name != of.rule().name {
-			continue
-		}
-		behind, err := apart(t, of)
-		if behind <= err && cmp.Or(cmp.Compare(t.Prior, simplest.Prior), cmp.Compare(math.Abs(t.rule().strength), math.Abs(simplest.rule().strength))) < 0 {
-			simplest = t
-		}
-	}
-	return simplest
 }
 
 // apart is the mean difference of the scores of a and b, and its standard error.
@@ -730,33 +626,61 @@ func (c *choice) late() bool {
 func (c *choice) spent() float64 { return c.state.Seconds + time.Since(c.started).Seconds() }
 
 // try measures a candidate, or remembers it.
-func (c *choice) try(ctx context.Context, hops int, prior float64, rule edgeRule) (*trial, error) {
-	text := rule.String()
-	for i := range c.state.Tried {
-		if t := &c.state.Tried[i]; t.Hops == hops && t.Prior == prior && t.Edges == text {
+func (c *choice) try(ctx context.Context, hops int, prior float64, edges string) (*trial, error) {
+	for _, t := range c.state.Tried {
+		if t.Hops == hops && t.Prior == prior && t.Edges == edges {
 			return t, nil
 		}
 	}
 	data := c.data[hops]
 	models, err := c.fit(ctx, data, prior)
-	if err == nil && rule.name == edgesTogether {
+	if err == nil && edges == edgesTogether {
 		models, err = c.fitTogether(ctx, data, prior, models)
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := trial{Hops: hops, Prior: prior, Edges: text, Loss: make([]float64, len(c.known)), Hit: make([]bool, len(c.known))}
-	errs := make([]error, len(c.parts))
+	t := trial{Hops: hops, Prior: prior, Edges: edges, Hit: make([]bool, len(c.known))}
+	logs, errs := make([][]float64, len(c.known)), make([]error, len(c.parts))
 	if err := parallel.Each(ctx, len(c.parts), c.p.Options.Threads, func(k int) {
-		errs[k] = c.measure(ctx, &t, data, models[k], &c.parts[k], rule)
+		errs[k] = c.measure(ctx, &t, logs, data, models[k], &c.parts[k])
 	}); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	c.state.Tried = append(c.state.Tried, t)
-	return &c.state.Tried[len(c.state.Tried)-1], c.saveState()
+	best := c.temper(t, logs)
+	c.state.Tried = append(c.state.Tried, &best)
+	return &best, c.saveState()
+}
+
+// temper gives a trial the power of beliefs, and the losses, with which its score is smallest.
+func (c *choice) temper(t trial, logs [][]float64) (best trial) {
+	in, labels := c.p.Problem.Data[0], c.p.Problem.Data[0].Samples()[0]
+	middle := cmp.Or(t.rule().power, 1)
+	steps := powerSteps
+	if !c.p.everyStateSeen() {
+		steps = 0 // of others labels cannot tell how sure beliefs may be
+	}
+	for step := -steps; step <= steps; step++ {
+		t.Power, t.Loss = rounded(middle*math.Pow(math.Sqrt2, float64(step))), make([]float64, len(logs))
+		for i, of := range logs {
+			s := c.known[i]
+			sum := 0.0
+			for _, x := range of {
+				sum += math.Exp(t.Power * (x - of[labels[s]]))
+			}
+			t.Loss[i] = min(math.Log(sum), -math.Log(leastProbability))
+			if weights := c.p.Problem.ClassWeights; weights != nil {
+				t.Loss[i] *= weights[in.NodeType(s)][labels[s]]
+			}
+		}
+		if best.Loss == nil || t.score() < best.score() {
+			best = t
+		}
+	}
+	return best
 }
 
 // fit learns node weights without edges from the labels of each fold.
@@ -824,22 +748,21 @@ func (c *choice) fitFolds(ctx context.Context, prior float64, s learn.Settings, 
 	return models, errors.Join(errs...)
 }
 
-// measure predicts the labels of a fold that were held out, given the others.
-func (c *choice) measure(ctx context.Context, t *trial, data *hopped, m *crf.Model, part *labelFold, rule edgeRule) error {
-	in := data.in
-	if rule.name == "" {
-		in = in.WithoutEdges()
+// measure predicts the labels of a fold that were held out, given the others, and puts the logarithms of
+// beliefs into logs.
+func (c *choice) measure(
+	ctx context.Context, t *trial, logs [][]float64, data *hopped, m *crf.Model, part *labelFold,
+) error {
+	in, rule, numbers := data.in, t.rule(), c.p.Problem.Counting
+	if t.Edges == noEdges {
+		in, numbers = in.WithoutEdges(), nil
 	}
 	in, err := relabelled(in, [][]int32{part.left})
-	if err == nil {
+	if err == nil && t.Edges != noEdges {
 		m, err = rule.of(ctx, m, []*crf.Instance{in})
 	}
 	if err != nil {
 		return err
-	}
-	numbers := c.p.Problem.Counting
-	if rule.name == "" {
-		numbers = nil
 	}
 	w := infer.Predictor{Model: m, Counting: numbers, Limits: evaluationLimits}
 	if len(c.parts) == 1 {
@@ -852,13 +775,10 @@ func (c *choice) measure(ctx context.Context, t *trial, data *hopped, m *crf.Mod
 	labels := c.p.Problem.Data[0].Samples()[0]
 	for _, i := range part.held {
 		s := c.known[i]
-		y := labels[s]
-		weight := 1.0
-		if of := c.p.Problem.ClassWeights; of != nil {
-			weight = of[in.NodeType(s)][y]
+		t.Hit[i] = beliefs.Labels[s] == labels[s]
+		for _, p := range beliefs.Of(int(s)) {
+			logs[i] = append(logs[i], math.Log(max(leastProbability, p)))
 		}
-		t.Loss[i] = -weight * math.Log(max(leastProbability, beliefs.Of(int(s))[y]))
-		t.Hit[i] = beliefs.Labels[s] == y
 	}
 	return nil
 }
@@ -941,7 +861,7 @@ func readChoice(file string) (made *Choice, err error) {
 
 // note says what was chosen.
 func (c *Choice) note() string {
-	text := fmt.Sprintf("labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), orNone(c.Chosen.Edges), c.Chosen.Hops)
+	text := fmt.Sprintf("labels are hidden: %d candidates were compared %s, and chosen is --edges %s --hops %d", len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.Edges, c.Chosen.Hops)
 	if c.Chosen.Prior > 0 {
 		text += fmt.Sprintf(" --prior %g", c.Chosen.Prior)
 	}
@@ -952,19 +872,10 @@ func (c *Choice) note() string {
 	first := c.Candidates[0]
 	text += fmt.Sprintf("; of %s %.4f, %s", first, first.Loss, percent(float64(first.Accuracy)))
 	if slices.ContainsFunc(c.Candidates, func(x Candidate) bool { return x.Loss < c.Chosen.Loss }) {
-		text += "; of those within one standard error of the smallest log loss, the simplest is chosen, unless another is more accurate by over one"
-		if first.Edges == edgesTogether {
-			text += "; and edges together, unless that is better by over two"
-		}
+		text += "; the first stays unless a later one is better by over one standard error, " +
+			"or by two against what is usual, and for a negative strength"
 	}
 	return text
-}
-
-func orNone(edges string) string {
-	if edges == "" {
-		return edgesPotts + ":0"
-	}
-	return edges
 }
 
 // Table lists the candidates for a reader.
@@ -975,7 +886,8 @@ func (c *Choice) Table() report.Table {
 		if x == c.Chosen {
 			mark = "chosen"
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(x.Hops), fmt.Sprintf("%g", x.Prior), cmp.Or(x.Edges, "none"), Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(x.Hops), fmt.Sprintf("%g", x.Prior), x.Edges,
+			Known("%.4f", x.Loss), percent(float64(x.Accuracy)), mark})
 	}
 	return t
 }

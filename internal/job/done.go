@@ -13,6 +13,7 @@ type Doneness struct {
 
 	// Norms of the gradient and bounds on what is left to gain: the first, and the smallest.
 	gradient, bound fall
+	objective       float64 // the first
 }
 
 // fall is a quantity that a training brings down, about as a geometric series.
@@ -54,6 +55,12 @@ func (d *Doneness) Of(e learn.Event) float64 {
 	consider(e.Elapsed.Seconds(), s.MaxTime.Seconds())
 	if goal := max(s.GradientTolerance, s.RelativeTolerance*d.gradient.first); goal > 0 {
 		done = max(done, min(d.gradient.share(goal), d.bound.share(s.Gap*(1+math.Abs(e.Objective)))))
+	}
+	if d.objective == 0 {
+		d.objective = e.Objective
+	}
+	if goal := s.Proof * (d.objective - e.Objective); goal > 0 && d.bound.first > 0 {
+		done = max(done, d.bound.share(goal))
 	}
 	return min(1, max(0, done))
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ const (
 	edgesTogether = "together"
 	edgesPotts    = "potts"
 	edgesMoments  = "moments"
+	noEdges       = edgesPotts + ":0"
 )
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With
@@ -29,27 +31,39 @@ const (
 // smallest. Means of uncertain beliefs are closer to independence than states are, so that
 // the factor is not known.
 type edgeRule struct {
-	name     string // edgesPotts, edgesMoments or "", which leaves weights as they are
+	name     string // edgesPotts or edgesMoments; else weights are learned, or as they are
 	strength float64
+	power    float64 // that beliefs are taken to, and normalised; 0: 1
 }
 
 // parseEdges reads Options.Edges.
-func parseEdges(text string) (edgeRule, error) {
-	if text == edgesAuto || text == edgesTogether {
-		return edgeRule{}, nil
+func parseEdges(text string) (rule edgeRule, err error) {
+	text, power, powered := strings.Cut(text, "^")
+	if powered {
+		if rule.power, err = strconv.ParseFloat(power, 64); err != nil || !(rule.power > 0 && rule.power < math.MaxFloat64) {
+			return edgeRule{}, usagef("--edges %s^%s: want a power of beliefs above 0, such as %s^2", text, power, text)
+		}
 	}
 	name, number, _ := strings.Cut(text, ":")
-	strength, err := strconv.ParseFloat(number, 64)
-	if name != edgesPotts && name != edgesMoments || err != nil || math.IsInf(strength, 0) || math.IsNaN(strength) || name == edgesMoments && strength < 0 {
-		return edgeRule{}, usagef("--edges %q: want auto, together, potts:J with the weight of equal states, such as potts:0.5, or moments:S with how far weights are apart, such as moments:1", text)
+	if rule.name = name; text == edgesAuto && !powered || text == edgesTogether {
+		return rule, nil
 	}
-	return edgeRule{name, strength}, nil
+	rule.strength, err = strconv.ParseFloat(number, 64)
+	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
+	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
+		return edgeRule{}, usagef("--edges %q: want auto, together, potts:J with the weight of equal states, such as potts:0.5, "+
+			"or moments:S with how far weights are apart, such as moments:1; and ^P behind it for beliefs to the power P", text)
+	}
+	return rule, nil
 }
+
+// makes reports whether the rule makes weights of edges, which are learned otherwise.
+func (r edgeRule) makes() bool { return r.name == edgesPotts || r.name == edgesMoments }
 
 // validateEdges refuses rules for edges beside what needs edges that are learned.
 func (o *Options) validateEdges() error {
 	rule, err := parseEdges(o.Edges)
-	if err != nil || rule.name == "" {
+	if err != nil || !rule.makes() {
 		return err
 	}
 	for _, c := range []struct {
@@ -65,16 +79,90 @@ func (o *Options) validateEdges() error {
 
 // String is the rule as Options.Edges has it.
 func (r edgeRule) String() string {
-	if r.name == "" || r.name == edgesTogether {
-		return r.name
+	text := r.name
+	if r.makes() {
+		text += ":" + strconv.FormatFloat(r.strength, 'g', -1, 64)
 	}
-	return r.name + ":" + strconv.FormatFloat(r.strength, 'g', -1, 64)
+	if r.power != 0 && r.power != 1 {
+		text += "^" + strconv.FormatFloat(r.power, 'g', -1, 64)
+	}
+	return text
+}
+
+// bare reports whether nodes have no features but a constant one.
+func (p *Prepared) bare() bool {
+	for a, t := range p.Problem.Model.Schema.NodeTypes {
+		features := func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }
+		if t.Features > 1 || t.Features == 1 && len(constantOf(1, p.Problem.Data, features)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Beyond
+// the strength at which (exp(J) − 1)/(exp(J) − 1 + K) = 1/ρ, of K states and graphs whose paths that
+// never turn back grow by the factor ρ with each step, sum-product gives one state to all nodes (Decelle,
+// Krzakala, Moore and Zdeborová, 2011). A fifth below, the order of beliefs is right, and they are
+// too even: hence the power.
+func (p *Prepared) justified() edgeRule {
+	states := 0.0
+	for _, t := range p.Problem.Model.Schema.NodeTypes {
+		states = max(states, float64(len(t.States)))
+	}
+	rho := max(1.3, growth(p.networks()[0].Graph))
+	return edgeRule{edgesPotts, rounded(0.8 * math.Log1p(states/(rho-1))), 4}
+}
+
+// fewLabels has edges made by what is justified where labels are too few for folds, and nothing else
+// tells of nodes. It says so.
+func (p *Prepared) fewLabels() string {
+	if !p.hides() || !p.mostHidden() || !p.tooFew() || !p.bare() ||
+		len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, edgesPotts)) == 0 {
+		return ""
+	}
+	p.Options.Edges = p.justified().String()
+	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
+		"as far as degrees and the number of states justify: --edges %s",
+		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
+}
+
+// growth is the factor by which paths that never turn back grow in number with each step, the largest
+// eigenvalue of the non-backtracking matrix, by its powers.
+func growth(g *graph.Graph) float64 {
+	const steps = 64 // of which the second half is measured
+	u, v := g.Ends()
+	there, back := slices.Repeat([]float64{1}, len(u)), slices.Repeat([]float64{1}, len(u)) // paths that end in an edge
+	into, rate := make([]float64, g.NumNodes()), 0.0
+	for step := range steps {
+		clear(into)
+		for e := range u {
+			into[v[e]] += there[e]
+			into[u[e]] += back[e]
+		}
+		sum := 0.0
+		for e := range u {
+			there[e], back[e] = into[u[e]]-back[e], into[v[e]]-there[e]
+			sum += there[e] + back[e]
+		}
+		if sum == 0 {
+			return 0
+		}
+		before := 2 * float64(len(u)) // which sums were brought to
+		for e := range u {
+			there[e], back[e] = there[e]/sum*before, back[e]/sum*before
+		}
+		if step >= steps/2 {
+			rate += math.Log(sum / before)
+		}
+	}
+	return math.Exp(rate / (steps / 2))
 }
 
 // separate has node weights learned without edges, where those are made by a rule.
 func (p *Prepared) separate() error {
 	var err error
-	if p.rule, err = parseEdges(p.Options.Edges); err != nil || p.rule.name == "" {
+	if p.rule, err = parseEdges(p.Options.Edges); err != nil || !p.rule.makes() {
 		return err
 	}
 	if p.rule.strength != 0 && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
@@ -135,7 +223,7 @@ func (p *Prepared) counting() counting.Func {
 
 // withEdges gives a model of nodes, on the scale that is learned with, the edges of the rule.
 func (p *Prepared) withEdges(ctx context.Context, m *crf.Model) (*crf.Model, error) {
-	if p.rule.name == "" {
+	if !p.rule.makes() {
 		return m, nil
 	}
 	return p.rule.of(ctx, m, p.whole)
@@ -264,7 +352,8 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 		if t.Copies > 0 || rule == edgesPotts && t.U != t.V {
 			continue
 		}
-		if of := constantOf(t.Features, b, data); len(of) > 0 {
+		features := func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }
+		if of := constantOf(t.Features, data, features); len(of) > 0 {
 			columns[b] = of
 		}
 	}
@@ -274,16 +363,16 @@ func constantColumns(schema *crf.Schema, data []*crf.Instance, rule string) map[
 // isBinned reports whether every row has one feature of 1 and no other.
 func isBinned(f *crf.Features) bool { return f.Data().Bins != nil && f.Data().Book == nil }
 
-func constantOf(dim, b int, data []*crf.Instance) (columns []int) {
-	row, edges := make([]float64, dim), 0
+func constantOf(dim int, data []*crf.Instance, of func(*crf.Instance) *crf.Features) (columns []int) {
+	row, rows := make([]float64, dim), 0
 	ones := make([]bool, dim) // the column is one everywhere
 	for j := range ones {
 		ones[j] = true
 	}
 	bins := true
 	for _, in := range data {
-		f := in.EdgeFeatures(b)
-		edges += f.Rows()
+		f := of(in)
+		rows += f.Rows()
 		bins = bins && isBinned(f)
 		for r := range f.Rows() {
 			if isBinned(f) && bins {
@@ -296,7 +385,7 @@ func constantOf(dim, b int, data []*crf.Instance) (columns []int) {
 		}
 	}
 	for j := range ones {
-		if edges > 0 && (bins || ones[j]) {
+		if rows > 0 && (bins || ones[j]) {
 			columns = append(columns, j)
 		}
 	}

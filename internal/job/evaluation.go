@@ -454,5 +454,5 @@ func (p *Prepared) harmReason(r *Result) string {
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
-	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.Method == learn.Exact, Limits: limits, Threads: p.Options.Threads}
+	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.predictsExactly(), Limits: limits, Threads: p.Options.Threads}
 }

@@ -86,21 +86,30 @@ func (w *Inference) Check(ctx context.Context, instances []*crf.Instance, held [
 	return w.checkMemory(instances)
 }
 
-// checkMemory refuses predictions that would take more memory than they may: those of as
-// many instances at a time as there are threads.
-func (w *Inference) checkMemory(instances []*crf.Instance) error {
-	p, largest, most := w.predictor(), 0, 0.0
+// largest returns which of the instances takes most memory to predict, and how much.
+func (w *Inference) largest(instances []*crf.Instance) (largest int, most float64, err error) {
+	p := w.predictor()
 	for i, in := range instances {
 		bytes, err := p.Bytes(in)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
 		if bytes > most {
 			largest, most = i, bytes
 		}
 	}
+	return largest, most, nil
+}
+
+// checkMemory refuses predictions that would take more memory than they may: those of as
+// many instances at a time as there are threads.
+func (w *Inference) checkMemory(instances []*crf.Instance) error {
+	largest, most, err := w.largest(instances)
+	if err != nil {
+		return err
+	}
 	together := max(1, min(w.Threads, len(instances)))
-	err := memory.Check(fmt.Sprintf("predicting %d instances at a time", together), float64(together)*most, w.Memory)
+	err = memory.Check(fmt.Sprintf("predicting %d instances at a time", together), float64(together)*most, w.Memory)
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		in := instances[largest]
 		large.Reason = fmt.Sprintf("instance %d (%s) takes %s, with %d nodes of up to %d states and %d edges",

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -235,7 +234,7 @@ func splitSamples(data []*crf.Instance, _ uint64) (int, func(int) ([]*crf.Instan
 func splitLabels(data []*crf.Instance, seed uint64) (int, func(int) ([]*crf.Instance, *Evaluation, error), error) {
 	labels, parts := data[0].Samples()[0], dealLabels(data[0], seed)
 	if len(parts) < 2 {
-		return 0, nil, usagef("--l2 auto: with one label there is nothing to hold out; give labelled data with --eval NAME=PATH")
+		return 0, nil, usagef("--l2 auto: with one label a state there is nothing to hold out; give labelled data with --eval NAME=PATH")
 	}
 	return len(parts), func(k int) ([]*crf.Instance, *Evaluation, error) {
 		left, count := slices.Clone(labels), make([]bool, len(labels))
@@ -247,19 +246,19 @@ func splitLabels(data []*crf.Instance, seed uint64) (int, func(int) ([]*crf.Inst
 	}, nil
 }
 
-// dealLabels divides the nodes with labels of a single sample into up to mostFolds parts:
-// shuffled, and dealt out state by state, so that every part has its share of all states.
+// dealLabels divides the nodes with labels of a single sample into up to mostFolds parts: shuffled, and
+// dealt out anew for each state, so that every part has its share of all states, and what is left of a
+// few labels is as balanced as all are.
 func dealLabels(in *crf.Instance, seed uint64) [][]int32 {
 	labels, known := in.Samples()[0], knownLabels(in)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	slices.SortStableFunc(known, func(s, t int32) int {
-		return cmp.Or(in.NodeType(s)-in.NodeType(t), int(labels[s]-labels[t]))
-	})
-	parts := make([][]int32, min(mostFolds, len(known)))
-	for i, s := range known {
-		parts[i%len(parts)] = append(parts[i%len(parts)], s)
+	parts, dealt := make([][]int32, mostFolds), map[[2]int]int{}
+	for _, s := range known {
+		state := [2]int{in.NodeType(s), int(labels[s])}
+		parts[dealt[state]%mostFolds] = append(parts[dealt[state]%mostFolds], s)
+		dealt[state]++
 	}
-	return parts
+	return slices.DeleteFunc(parts, func(part []int32) bool { return len(part) == 0 })
 }
 
 // relabelled is the instance with other labels.

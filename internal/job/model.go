@@ -220,21 +220,20 @@ func (m *Model) Exact(asked string) bool { return asked == "" && m.Meta[MetaCoun
 const InferCounting = "trw"
 
 // InferOptions returns the options of the infer command that give, for a network of the
-// model, the beliefs that the model predicts, or "" where none are needed.
+// model, the beliefs that the model predicts.
 func (m *Model) InferOptions() string {
 	switch spec, seed := cmp.Or(m.Meta[MetaCounting], counting.Names[0]), cmp.Or(m.Meta[MetaSeed], "1"); {
 	case spec == countingExact:
 		return "--method exact"
 	case spec == InferCounting && seed != "1":
-		return "--seed " + seed
+		return "--counting trw --seed " + seed
 	case spec == countingOwn, countingUnknown(spec):
 		return "--restarts 0 --counting FILE, with the file of numbers that the model was trained with"
 	case spec == "bethe": // of several fixed points predict has that from uniform messages
 		return "--restarts 0 --counting bethe"
-	case spec != InferCounting:
+	default:
 		return "--counting " + spec
 	}
-	return ""
 }
 
 // Convex reports whether these are called convex.

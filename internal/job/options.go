@@ -222,6 +222,18 @@ func (o *Options) countingFor(set *dataset.Set) string {
 	return "trw"
 }
 
+// proofForPredictions ends trainings whose weights serve predictions: what is left to gain changes none of them
+// (results/2026-11-core.md).
+const proofForPredictions = 1e-3
+
+// predictsExactly reports whether predictions are exact where that is cheap, and by
+// countingBeside elsewhere. Weights that belief propagation has learned with are those of its
+// counting numbers, and predict best with these. Those of local methods are of the model
+// itself.
+func (o *Options) predictsExactly() bool {
+	return o.Method == learn.Exact || o.Method.Local() && o.Counting == countingBeside && !o.NoEdges
+}
+
 // settings returns what the learner is told, of options with their defaults.
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
@@ -233,6 +245,9 @@ func (o *Options) settings() (learn.Settings, error) {
 	}
 	if s.Method == learn.InnerDual {
 		s.InnerSweeps = 1 // the learner makes no more
+	}
+	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 && o.Errors == errorsNone && o.Physics == "" {
+		s.Proof = proofForPredictions
 	}
 	var err error
 	if s.Step, err = learn.ParseStep(o.Step); err != nil {

@@ -142,11 +142,14 @@ func denseOf(f *crf.Features) parted.Matrix {
 // wholeArrays are the arrays of a network that stay whole, but for its edges.
 func wholeArrays(set *dataset.Set) []npy.Array {
 	in := set.Instances[0]
-	arrays := []npy.Array{npy.ArrayOf("states", []int32{int32(set.Schema.NodeStates(0))})}
+	var arrays []npy.Array
+	if len(set.Recipe.LabelNames) == 0 { // of names there are as many states as labels
+		arrays = append(arrays, npy.ArrayOf("states", []int32{int32(set.Schema.NodeStates(0))}))
+	}
 	if labels := in.Samples(); len(labels) == 1 {
-		arrays = append(arrays, npy.ArrayOf("labels", labels[0], len(labels[0])))
+		arrays = append(arrays, npy.ArrayOf("labels", set.Labels(in, labels[0]), len(labels[0])))
 	} else if len(labels) > 1 {
-		arrays = append(arrays, npy.RowsOf("labels", func(row []int32, i int) { copy(row, labels[i]) }, len(labels), len(labels[0])))
+		arrays = append(arrays, npy.RowsOf("labels", func(row []int32, i int) { copy(row, set.Labels(in, labels[i])) }, len(labels), len(labels[0])))
 	}
 	if in.Rows > 0 {
 		arrays = append(arrays, npy.ArrayOf("grid_shape", []int32{int32(in.Rows), int32(in.Cols)}, 2))
@@ -185,7 +188,7 @@ func (p *Prepared) parts() error {
 	if parts == nil || err != nil {
 		return err
 	}
-	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.name != "" || o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
+	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.makes() || o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
 		return holdParts(parts, 0, parted.Sums)
 	}
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {

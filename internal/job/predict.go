@@ -104,7 +104,7 @@ func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dat
 	var rows []figure.PanelRow
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		b = inRows(set, i, b)
-		if err := p.write(run, names[i], b); err != nil || i >= len(set.Images) {
+		if err := p.write(run, names[i], set.Labels(instances[i], b.Labels), b); err != nil || i >= len(set.Images) {
 			return err
 		}
 		source := set.Images[i]
@@ -158,10 +158,11 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	return rows
 }
 
-// write writes what is found of one instance, and takes note of that.
-func (p *Prediction) write(run *runfolder.Run, name string, b *infer.Beliefs) error {
+// write writes what is found of one instance, with labels as the data have them, and takes
+// note of that.
+func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
-	if err := run.Via(name+".npz", func(path string) error { return dataset.WritePrediction(path, b.Labels, b.Node, b.NodeAt) }); err != nil {
+	if err := run.Via(name+".npz", func(path string) error { return dataset.WritePrediction(path, labels, b.Node, b.NodeAt) }); err != nil {
 		return err
 	}
 	p.note(name, file, b)

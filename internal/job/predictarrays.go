@@ -40,7 +40,7 @@ func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *d
 		var table []float64
 		return w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 			b = inRows(set, i, b)
-			labels, table = append(labels, b.Labels...), table[:0]
+			labels, table = append(labels, set.Labels(instances[i], b.Labels)...), table[:0]
 			for s := range b.Labels {
 				of := b.Of(s)
 				table = append(append(table, of...), make([]float64, states-len(of))...)

@@ -103,6 +103,7 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, err
 	}
 	p.choosing = p.chooses()
+	few := p.fewLabels()
 	if err := p.standardise(ctx); err != nil {
 		return nil, err
 	}
@@ -152,7 +153,10 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
 	p.Hints, p.Notes = slices.Concat(hints(&p.Options, t.Set, p.Problem.Data), learnedFrom(t.Set, t.Evaluations), p.idleHints(), p.wholeHints()), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
-	if p.featuresFirst() && !p.choosing {
+	switch {
+	case few != "":
+		p.Notes = append(p.Notes, few)
+	case p.featuresFirst() && !p.choosing:
 		p.Notes = append(p.Notes, p.featuresFirstNote())
 	}
 	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {

@@ -34,6 +34,9 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 	put(options, "seed", o.Seed)
 	put(options, "no-edges", o.NoEdges)
 	put(options, "edges", o.Edges)
+	if of := options["edges"]; p.choice == nil && of.Source == SourceDefault && o.Edges != edgesAuto {
+		options["edges"] = Option{Value: o.Edges, Source: sourceAuto + "few labels"}
+	}
 	put(options, "class-weights", orNil(o.ClassWeights))
 	put(options, "counting", o.Counting)
 	put(options, "prior", orNil(o.Prior))

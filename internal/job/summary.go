@@ -245,10 +245,13 @@ func (p *Prepared) result(ctx context.Context, f *learn.Result) (*Result, error)
 	recipe := p.Set.Recipe // a copy, as a model does not keep the data
 	untrained := f.AtStart && numeric.Norm(p.Problem.Model.Weights) == 0
 	r := &Result{Result: f, Untrained: untrained, Model: &Model{Model: f.Model, Recipe: &recipe, Meta: meta}}
+	if p.rule.power != 0 {
+		r.Model.setTemperature(1 / p.rule.power)
+	}
 	if f.Best != nil {
 		f.Best = p.original(f.Best)
 		f.Best.Counts = f.Model.Counts
-		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: meta}
+		r.Best = &Model{Model: f.Best, Recipe: &recipe, Meta: r.Model.Meta}
 	}
 	return r, nil
 }
@@ -278,7 +281,7 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Convex     bool            `json:"convex"`
 		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex}),
 	}
-	if o.Method == learn.Exact {
+	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact
 	}
 	if o.NoEdges {

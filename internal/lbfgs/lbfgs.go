@@ -106,12 +106,6 @@ func (q *Curvature) Direct(dst, gradient []float64) {
 	}
 }
 
-// Vectors returns how many vectors of weights a Curvature has that so many passes write to, and how
-// many more of them where they write to all: the system gives memory when it is first written to.
-func Vectors(passes float64) (usual, more float64) {
-	return 2*math.Floor(min(Kept/2, passes)) + 1, 2 * math.Floor(max(0, min(Kept, passes)-Kept/2))
-}
-
 // Objective is a smooth function of weights.
 type Objective interface {
 	// Evaluate returns the value at weights, and sets gradient to that there. It may take out of

@@ -13,7 +13,6 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -106,12 +105,23 @@ func (o *Objective) Worker() ground.LocalObjective {
 // Whole returns the one block of an instance.
 func (o *Objective) Whole(in *crf.Instance) *partition.Block { return &o.whole[in.Graph].Blocks[0] }
 
-// Bytes returns what the scratch of a worker takes for an instance.
+// Bytes returns about what the scratch of a worker takes for an instance: potentials, and the conditionals of samples,
+// or the pieces' probabilities, or tables of elimination and two answers.
 func (o *Objective) Bytes(in *crf.Instance) float64 {
-	if o.Kind == Exact {
-		return o.likelihoodBytes(in)
+	nodes, elements := 0.0, float64(in.Graph.NumNodes()+in.Graph.NumEdges())
+	for a, span := range o.Model.Layout.Node {
+		nodes += float64(in.NodeFeatures(a).Rows()) * float64(span.States)
 	}
-	return ground.LocalBytes(&o.Model.Layout, in, o.Kind == Piecewise)
+	const double, place, factor = 8, 20, 100
+	all, tables := ground.Entries(in)
+	bytes := double*(nodes+tables) + place*elements
+	switch o.Kind {
+	case Exact:
+		return bytes + double*2*(nodes+all) + factor*elements + float64(o.plans[in].Bytes)
+	case Piecewise:
+		return bytes + double*tables + place*elements
+	}
+	return bytes + double*nodes*float64(1+len(in.Samples()))
 }
 
 // Operations returns how many entries of joint tables one evaluation of Exact computes for an instance.
@@ -339,23 +349,4 @@ func (l *likelihood) infer(in *crf.Instance) *exact.Answer {
 		return nil
 	}
 	return answer
-}
-
-// likelihoodBytes is what Add takes for an instance, in one goroutine: potentials, tables of
-// elimination, and the factors' marginals, twice where labels are missing.
-func (o *Objective) likelihoodBytes(in *crf.Instance) float64 {
-	const double, factorBytes = 8, 96 // a Factor, its scope, and a slice for its marginal
-	nodes, edges, answers := 0.0, 0.0, 1.0
-	for s := range int32(in.Graph.NumNodes()) {
-		nodes += float64(in.States(s))
-	}
-	u, v := in.Graph.Ends()
-	for e := range u {
-		edges += float64(in.States(u[e])) * float64(in.States(v[e]))
-	}
-	if o.ClassWeights != nil || instances.AnyHidden([]*crf.Instance{in}) {
-		answers = 2
-	}
-	bytes := ground.LocalBytes(&o.Model.Layout, in, false) + float64(o.plans[in].Bytes)
-	return bytes + double*(answers*(edges+2*nodes)+nodes) + factorBytes*float64(in.Graph.NumNodes()+len(u))
 }

@@ -1,6 +1,7 @@
 package mpe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +15,16 @@ type Settings struct {
 	// Memory is the number of bytes that Exact may use for tables; 0 means
 	// exact.DefaultLimit.
 	Memory int64
+	// Operations bounds the work of elimination by Auto; 0 means a second or so.
+	Operations float64
 	// Limits are those of TRWS.
 	Limits Limits
 	// Planned, if not nil, is called with the forecast of Exact before it starts.
 	Planned func(*exact.Plan)
 }
 
-// cheapOperations is the work up to which Auto chooses elimination: a second or
-// so.
+// cheapOperations is the work up to which Auto chooses elimination unless it is told
+// otherwise: a second or so.
 const cheapOperations = 2e8
 
 // Solve finds a most probable joint state. TRWS, on which Auto falls back, need
@@ -54,7 +57,7 @@ func (p *Problem) solveByFirst(ctx context.Context, s Settings) (*Result, error)
 	if r, err := p.MinimumCut(); !errors.As(err, &unsuited) {
 		return r, err
 	}
-	plan, err := exact.NewPlanWithin(p.network, cheapOperations)
+	plan, err := exact.NewPlanWithin(p.network, cmp.Or(s.Operations, cheapOperations))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -41,7 +40,7 @@ type lap struct {
 
 // phase is what a phase took in an iteration of the stretch, without the readings of the clock
 // that took so many seconds each.
-func (s *stretch) phase(i int, phase bp.Phase, reading float64) (seconds float64) {
+func (s *stretch) phase(i int, phase int, reading float64) (seconds float64) {
 	before := &s.phases[0]
 	if i > 0 {
 		before = &s.each[i-1].phases

@@ -3,8 +3,8 @@ package bench
 import (
 	"fmt"
 	"math"
+	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/synthetic"
 	"github.com/blockbp/blockbp/learn"
@@ -12,6 +12,16 @@ import (
 
 // Iteration is the name of the whole iteration among the phases.
 const Iteration = "iteration"
+
+// The phases of learn.PhaseTimes, and their names.
+const (
+	phaseGround = iota
+	phaseSweep
+	phaseGradient
+	numPhases
+)
+
+var phaseNames = [numPhases]string{"ground", "sweep", "gradient"}
 
 // PhaseSpeed is one phase of an iteration, or the whole of it, over a pass: one
 // visit of every block. "Per edge" is per edge of the network and pass; the phase
@@ -21,7 +31,7 @@ type PhaseSpeed struct {
 	States          int     `json:"states" table:"states"`
 	Blocks          int     `json:"blocks" table:"blocks"`
 	BlocksAtATime   int     `json:"blocks_at_a_time"`   // of an iteration, at most
-	Name            string  `json:"name" table:"phase"` // ground, exp, sweep, gradient, iteration
+	Name            string  `json:"name" table:"phase"` // ground, sweep, gradient, iteration
 	Sweeps          int     `json:"sweeps,omitempty"`   // of a visit; iteration only
 	NsPerEdge       float64 `json:"ns_per_edge" table:"ns;%.1f"`
 	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
@@ -59,7 +69,7 @@ func (r *speedRun) phases() error {
 		}
 	}
 	for _, p := range r.speed.Phases {
-		if p.Name == bp.PhaseSweep.String() && p.Graph == nameOf(specs[0]) && p.States == r.plan.ReferenceStates {
+		if p.Name == phaseNames[phaseSweep] && p.Graph == nameOf(specs[0]) && p.States == r.plan.ReferenceStates {
 			r.speed.MessagesPerS = p.MessagesPerS
 		}
 	}
@@ -91,13 +101,13 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int) error {
 		return err
 	}
 	reading := readingSeconds()
-	for phase := range bp.Phase(bp.NumPhases) {
+	for phase := range numPhases {
 		t := phaseTiming(timed.done[1:], phase, reading) // the first was the warm-up
-		if phase == bp.PhaseSweep {
+		if phase == phaseSweep {
 			t.Minimum /= float64(count.sweeps)
 			t.Median /= float64(count.sweeps)
 		}
-		r.speed.Phases = append(r.speed.Phases, count.speed(r.speed.Ceilings, phase.String(), count.work[phase], t))
+		r.speed.Phases = append(r.speed.Phases, count.speed(r.speed.Ceilings, phaseNames[phase], count.work[phase], t))
 	}
 	iteration := count.speed(r.speed.Ceilings, Iteration, count.iteration(), timings[1])
 	iteration.Sweeps = count.sweeps
@@ -107,7 +117,7 @@ func (r *speedRun) phasesOf(n *speedNetwork, states int) error {
 
 // phaseTiming sums up what a phase took, without the readings of the clock that took so
 // many seconds each.
-func phaseTiming(passes []stretch, phase bp.Phase, reading float64) machine.Timing {
+func phaseTiming(passes []stretch, phase int, reading float64) machine.Timing {
 	var seconds []float64
 	for _, p := range passes {
 		sum := 0.0
@@ -126,12 +136,11 @@ func readingSeconds() float64 {
 	const repeats, readings = 20, 1000
 	best := math.Inf(1)
 	for range repeats {
-		var l bp.PhaseTimes
-		l.Begin()
+		began := time.Now()
 		for range readings {
-			l.End(bp.PhaseGround)
+			_ = time.Since(began)
 		}
-		best = min(best, l.Spent[bp.PhaseGround].Seconds()/readings)
+		best = min(best, time.Since(began).Seconds()/readings)
 	}
 	return best
 }
@@ -143,32 +152,30 @@ type phaseCount struct {
 	sweeps                 int
 	edges                  float64
 	messages               float64
-	work                   [bp.NumPhases]Work // over all blocks; of sweep one of a visit
-	blockBytes, totalBytes float64            // that a visit touches, and a pass
-	groups, keptEdges      float64            // of edges, and edges kept one by one
-	largest                float64            // bytes of tables of a block
+	work                   [numPhases]Work // over all blocks; of sweep one of a visit
+	blockBytes, totalBytes float64         // that a visit touches, and a pass
+	cutEdges               float64         // edges kept one by one
+	largest                float64         // bytes of tables of a block
 }
 
 func newPhaseCount(n *speedNetwork, states, sweeps int) *phaseCount {
 	c := &phaseCount{network: n, shape: speedShape(states), sweeps: sweeps, edges: float64(n.graph.NumEdges())}
 	blocks := c.shape.shapesOf(n.part)
 	for _, b := range blocks {
-		for phase, w := range [bp.NumPhases]Work{
-			bp.PhaseGround:   groundWork(c.shape, b),
-			bp.PhaseExp:      expWork(c.shape, b),
-			bp.PhaseSweep:    sweepsWork(c.shape, b, float64(sweeps)).times(1 / float64(sweeps)),
-			bp.PhaseGradient: gradientWork(c.shape, b),
+		for phase, w := range [numPhases]Work{
+			phaseGround:   groundWork(c.shape, b).plus(expWork(c.shape, b)),
+			phaseSweep:    sweepsWork(c.shape, b, float64(sweeps)).times(1 / float64(sweeps)),
+			phaseGradient: gradientWork(c.shape, b),
 		} {
 			c.work[phase] = c.work[phase].plus(w)
 		}
 		c.messages += b.messages
-		c.groups += b.groups
-		c.keptEdges += b.keptEdges / 2 // they are in two blocks
+		c.cutEdges += b.cutEdges / 2 // they are in two blocks
 		c.blockBytes += visitBytes(c.shape, b) / float64(len(blocks))
 		c.largest = max(c.largest, c.shape.tableBytes(b.edges))
 	}
 	// The scratch of a block comes between two uses of a feature or a message too.
-	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perKeptEdge()*c.keptEdges + c.largest
+	c.totalBytes = networkBytes(c.shape, float64(n.graph.NumNodes()), c.edges) + numberBytes*c.shape.perKeptEdge()*c.cutEdges + c.largest
 	return c
 }
 
@@ -178,15 +185,15 @@ func newPhaseCount(n *speedNetwork, states, sweeps int) *phaseCount {
 func (c *phaseCount) memory() float64 {
 	const runs, stepVectors, mostShares = 2, 30, 256
 	m, blocks := c.shape, float64(len(c.network.part.Blocks))
-	kept := m.contribution()*c.groups + m.perKeptEdge()*c.keptEdges + stepVectors*m.weights()
-	shares := min(mostShares, blocks) * m.contribution() * (c.groups/blocks + 1)
+	kept := m.contribution()*blocks + m.perKeptEdge()*c.cutEdges + stepVectors*m.weights()
+	shares := min(mostShares, blocks) * m.contribution() * 2
 	return runs * (networkBytes(m, float64(c.network.graph.NumNodes()), c.edges) + c.largest + numberBytes*(kept+shares))
 }
 
 // iteration is the work of all phases of a pass. What the step of the weights takes
 // is not in it: it does not grow with the block.
 func (c *phaseCount) iteration() Work {
-	return c.work[bp.PhaseGround].plus(c.work[bp.PhaseExp]).plus(c.work[bp.PhaseSweep].times(float64(c.sweeps))).plus(c.work[bp.PhaseGradient])
+	return c.work[phaseGround].plus(c.work[phaseSweep].times(float64(c.sweeps))).plus(c.work[phaseGradient])
 }
 
 // speed holds the time of a phase of a pass against its work.
@@ -201,7 +208,7 @@ func (c *phaseCount) speed(ceilings *Ceilings, name string, w Work, t machine.Ti
 		Bound: bound, RooflineNsPerEdge: giga * roof / c.edges, RooflineFraction: roof / t.Minimum,
 	}
 	switch name {
-	case bp.PhaseSweep.String():
+	case phaseNames[phaseSweep]:
 		p.MessagesPerS = c.messages / t.Minimum
 	case Iteration:
 		p.MessagesPerS = float64(c.sweeps) * c.messages / t.Minimum

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -18,12 +17,12 @@ func TestPhaseTiming(t *testing.T) {
 	of := func(spent time.Duration, count int) stretch {
 		var next stretch
 		before, after := &next.phases[0], &next.phases[1]
-		before.Spent[bp.PhaseExp], before.Count[bp.PhaseExp] = time.Second, 7
-		after.Spent[bp.PhaseExp], after.Count[bp.PhaseExp] = time.Second+spent, 7+count
+		before.Spent[phaseGround], before.Count[phaseGround] = time.Second, 7
+		after.Spent[phaseGround], after.Count[phaseGround] = time.Second+spent, 7+count
 		next.each = []lap{{phases: *after}}
 		return next
 	}
-	got := phaseTiming([]stretch{of(10*time.Microsecond, 20), of(8*time.Microsecond, 20), of(4*time.Microsecond, 30)}, bp.PhaseExp, 1e-7)
+	got := phaseTiming([]stretch{of(10*time.Microsecond, 20), of(8*time.Microsecond, 20), of(4*time.Microsecond, 30)}, phaseGround, 1e-7)
 	if math.Abs(got.Minimum-2e-6) > 1e-12 || math.Abs(got.Median-6e-6) > 1e-12 || got.Repeats != 3 {
 		t.Errorf("%+v", got)
 	}
@@ -140,7 +139,7 @@ func TestSpeedOfPhase(t *testing.T) {
 		Curve:   []machine.Point{{Bytes: 1000, Rate: 1000}},
 	}
 	w := Work{Operations: Operations{Flops: 2640}} // 10 per edge: 1 ns
-	p := c.speed(ceilings, "exp", w, machine.Timing{Minimum: 264 * 4e-9, Median: 264 * 8e-9, Repeats: 1})
+	p := c.speed(ceilings, "ground", w, machine.Timing{Minimum: 264 * 4e-9, Median: 264 * 8e-9, Repeats: 1})
 	if math.Abs(p.NsPerEdge-4) > 1e-9 || math.Abs(p.NsPerEdgeMedian-8) > 1e-9 || math.Abs(p.RooflineNsPerEdge-1) > 1e-9 ||
 		math.Abs(p.RooflineFraction-0.25) > 1e-9 || p.Bound != BoundOperations || p.MessagesPerS != 0 || p.FlopsPerEdge != 10 {
 		t.Errorf("%+v", p)

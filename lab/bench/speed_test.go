@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -59,11 +58,11 @@ func TestMeasureSpeed(t *testing.T) {
 		}
 	}
 	const cases = 2 * 2 // networks; states
-	if want := cases * (bp.NumPhases + 1); len(s.Phases) != want {
+	if want := cases * (numPhases + 1); len(s.Phases) != want {
 		t.Errorf("%d phases, want %d", len(s.Phases), want)
 	}
 	for i, p := range s.Phases {
-		name := []string{"ground", "exp", "sweep", "gradient", Iteration}[i%(bp.NumPhases+1)]
+		name := []string{"ground", "sweep", "gradient", Iteration}[i%(numPhases+1)]
 		if p.Name != name || p.NsPerEdgeMedian < p.NsPerEdge || (p.Sweeps == 2) != (name == Iteration) || p.Blocks != 20 || p.BlocksAtATime != 1 {
 			t.Errorf("phase %d: %+v", i, p)
 		}

@@ -82,8 +82,7 @@ type blockShape struct {
 	nodes, edges float64
 	messages     float64 // directed edges into the nodes, and those along cut edges out of the block
 	outside      float64 // distinct nodes at the other ends of cut edges
-	groups       float64 // of edges, with a contribution each
-	keptEdges    float64 // edges of other groups: their beliefs are kept instead
+	cutEdges     float64 // which keep their beliefs
 }
 
 // shapeOf measures block id of a partition.
@@ -91,13 +90,7 @@ func (m modelShape) shapeOf(p *partition.Partition, id int32) blockShape {
 	b, outside := &p.Blocks[id], map[int32]bool{}
 	messages := float64(len(b.In) + len(b.Out))
 	shape := blockShape{nodes: float64(len(b.Nodes)), edges: float64(len(b.Edges)), messages: messages}
-	for _, group := range b.Groups {
-		if edges := float64(group.Hi - group.Lo); group.Other != id && edges*m.perKeptEdge() < m.contribution() {
-			shape.keptEdges += edges
-		} else {
-			shape.groups++
-		}
-	}
+	shape.cutEdges = shape.edges - float64(b.Groups[0].Hi)
 	for _, e := range b.Edges {
 		for _, s := range [2]int32{p.Graph.U(e), p.Graph.V(e)} {
 			if p.Of[s] != id {
@@ -172,8 +165,8 @@ func sweepsWork(m modelShape, b blockShape, sweeps float64) Work {
 // division by the sum and its limit; and what is lacking, a difference, a maximum and a sum.
 // Per state of a node: exponential, four operations for the free energy, the sum of beliefs and
 // a multiply-add per feature.
-// All that is read was used in the same visit; a contribution per group is written,
-// or beliefs that were last used in the visit before.
+// All that is read was used in the same visit; a contribution is written,
+// and beliefs that were last used in the visit before.
 func gradientWork(m modelShape, b blockShape) Work {
 	k := m.states
 	read := numberBytes*((m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+ // features, potentials and beliefs
@@ -183,8 +176,8 @@ func gradientWork(m modelShape, b blockShape) Work {
 			Flops: ((2*m.edgeFeatures+13)*k*k+20*k)*b.edges + (2*m.nodeFeatures+5)*k*b.nodes,
 			Exps:  2*k*b.edges + k*b.nodes, Logs: b.edges,
 		},
-		BlockBytes:   read + numberBytes*m.contribution()*b.groups,
-		NetworkBytes: numberBytes * m.perKeptEdge() * b.keptEdges,
+		BlockBytes:   read + numberBytes*m.contribution(),
+		NetworkBytes: numberBytes * m.perKeptEdge() * b.cutEdges,
 	}
 }
 
@@ -192,7 +185,7 @@ func gradientWork(m modelShape, b blockShape) Work {
 func visitBytes(m modelShape, b blockShape) float64 {
 	k := m.states
 	return m.tableBytes(b.edges) + numberBytes*(m.weights()+(m.nodeFeatures+k)*b.nodes+k*(b.nodes+b.outside)+
-		(m.edgeFeatures+2*k)*b.edges+m.contribution()*b.groups+m.perKeptEdge()*b.keptEdges)
+		(m.edgeFeatures+2*k)*b.edges+m.contribution()+m.perKeptEdge()*b.cutEdges)
 }
 
 // networkBytes is how much memory a pass over a network of so many nodes and edges

@@ -15,7 +15,7 @@ func TestWorkByHand(t *testing.T) {
 	g := must(graph.FromEdges(2, []int32{0}, []int32{1}))
 	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 1}
 	b := m.shapesOf(partition.Whole(g))[0]
-	if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0, groups: 1}); b != want {
+	if want := (blockShape{nodes: 2, edges: 1, messages: 2, outside: 0}); b != want {
 		t.Fatalf("shape %+v, want %+v", b, want)
 	}
 	// Weights: 3·2 for nodes and 1·4 for edges; a contribution has also 2 + 4 sums
@@ -70,23 +70,21 @@ func TestWorkByHand(t *testing.T) {
 	}
 }
 
-// TestKeptEdges: of pairs of blocks with few edges the beliefs are kept, as learning
-// does, and of others, and of blocks themselves, a contribution.
+// TestKeptEdges: beliefs of cut edges are kept, as learning does.
 func TestKeptEdges(t *testing.T) {
 	n := must(tiledNetwork(12, 3, 2)) // pairs with 4 edges side by side and 6 above each other
 	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3}
-	// A contribution has 6 + 12 + 6 + 1 = 25 numbers, an edge 5: 4 edges are kept one by one.
 	b := m.shapesOf(n.part)[0]
-	if b.groups != 2 || b.keptEdges != 4 {
-		t.Errorf("%v groups and %v kept edges, want 2 and 4", b.groups, b.keptEdges)
+	if b.cutEdges != 10 {
+		t.Errorf("%v cut edges, want 10", b.cutEdges)
 	}
 	none := b
-	none.keptEdges = 0
-	if more := gradientWork(m, b).NetworkBytes - gradientWork(m, none).NetworkBytes; more != 8*4*5 {
-		t.Errorf("4 kept edges take %v bytes", more)
+	none.cutEdges = 0
+	if more := gradientWork(m, b).NetworkBytes - gradientWork(m, none).NetworkBytes; more != 8*10*5 {
+		t.Errorf("10 kept edges take %v bytes", more)
 	}
-	if more := visitBytes(m, b) - visitBytes(m, none); more != 8*4*5 {
-		t.Errorf("4 kept edges take %v bytes of a visit", more)
+	if more := visitBytes(m, b) - visitBytes(m, none); more != 8*10*5 {
+		t.Errorf("10 kept edges take %v bytes of a visit", more)
 	}
 }
 

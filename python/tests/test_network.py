@@ -47,6 +47,7 @@ def test_exact_is_the_sum_over_all_states() -> None:
         np.testing.assert_allclose(found.marginals, [[q[states[:, u] == x].sum() for x in range(3)] for u in range(9)], atol=1e-12)
         assert found.map is not None and np.array_equal(found.map, states[np.argmax(q)])
         assert found.map_score == pytest.approx(score[np.argmax(q)], rel=1e-12) and found.map_gap == 0 and found.converged
+        assert infer(network, evidence=evidence).details["marginals"]["method"] == "exact"
         for method, counting in [("bp", "trw"), ("bp", "convex"), ("mean-field", "")]:
             low, high = infer(network, method=method, counting=counting, evidence=evidence).bounds
             assert low <= want <= high and (np.isfinite(high) or method == "mean-field")
@@ -72,21 +73,21 @@ def test_equal_to_the_command(tmp_path: Path, command: Any) -> None:
                 assert found.marginals.tolist() == said["marginals"]
                 assert np.isnan(found.log_partition) if said["log_z"] is None else found.log_partition == said["log_z"]
                 assert found.map_score == -best["energy"]
-    command("sample", "net.npz", "-o", "s.npz", "--samples=300", "--seed=7", "--evidence=e.evid", "-q")
-    drawn = sample(tmp_path / "net.npz", 300, {0: 1, 35: 0}, random_state=7)
+    command("sample", "net.npz", "-o", "s.npz", "--samples=300", "--seed=7", "--sampler=gibbs", "--evidence=e.evid", "-q")
+    drawn = sample(tmp_path / "net.npz", 300, {0: 1, 35: 0}, "gibbs", random_state=7)
     with np.load(tmp_path / "s.npz") as said:
         assert np.array_equal(said["samples"], drawn.states) and np.array_equal(said["log_score"], drawn.log_score)
         assert drawn.rhat is not None and np.array_equal(said["rhat"], drawn.rhat, equal_nan=True) and drawn.converged
-    assert np.array_equal(sample(network, 300, {0: 1, 35: 0}, random_state=7).states, drawn.states)
+    assert np.array_equal(sample(network, 300, {0: 1, 35: 0}, "gibbs", random_state=7).states, drawn.states)
 
 
-def test_a_forest_is_sampled_exactly() -> None:
+def test_narrow_networks_are_sampled_exactly() -> None:
     """Independent draws have the probabilities of the definition, and no R-hat."""
-    chain = Network(np.log([[1.0, 2, 3]] * 3), [[0, 1], [1, 2]], np.eye(3))
-    drawn = sample(chain, 20000)
-    assert drawn.rhat is None and drawn.ess is None and drawn.converged
-    share = np.stack([(drawn.states == k).mean(0) for k in range(3)], 1)
-    np.testing.assert_allclose(share, infer(chain, method="exact").marginals, atol=0.015)
+    for network in (Network(np.log([[1.0, 2, 3]] * 3), [[0, 1], [1, 2]], np.eye(3)), square()):
+        drawn = sample(network, 20000)
+        assert drawn.rhat is None and drawn.ess is None and drawn.converged
+        share = np.stack([(drawn.states == k).mean(0) for k in range(3)], 1)
+        np.testing.assert_allclose(share, infer(network).marginals, atol=0.015)
 
 
 def test_variables_of_different_numbers_of_states() -> None:
@@ -138,9 +139,9 @@ def test_mistakes(tmp_path: Path) -> None:
     wants(r"^evidence is list, want a dict", network, evidence=[1])
     wants(r"^network is int", 3)
     wants(r"every joint state has probability zero", Network([[0.0, 0], [0, 0]], [[0, 1]], np.full((2, 2), -np.inf)))
-    with pytest.raises(ValueError, match=r'"nonsense": .*want bp, exact, gibbs, mean-field'):
+    with pytest.raises(ValueError, match=r'"nonsense": .*want auto, bp, exact, gibbs, mean-field'):
         infer(network, method="nonsense")
     with pytest.raises(Exception, match="no-such.uai"):
         infer(tmp_path / "no-such.uai")
     with pytest.warns(BlockbpWarning, match="sweep"):
-        assert not infer(network, options={"max_sweeps": 1}).converged
+        assert not infer(network, "bp", options={"max_sweeps": 1}).converged

@@ -120,8 +120,8 @@ class Samples:
 
 def infer(
     network: Any,
-    method: str = "bp",
-    counting: str = "trw",
+    method: str = "auto",
+    counting: str | None = None,
     evidence: Mapping[int, int] | None = None,
     decode: str | None = "auto",
     random_state: int | None = None,
@@ -134,11 +134,12 @@ def infer(
     ----------
     network : Network, path, or IsingModel or PottsModel
         A path is of a file in UAI format, or .npz of log potentials.
-    method : {"bp", "exact", "gibbs", "mean-field"}
-        "exact" needs memory that grows exponentially with how wide the network is.
-    counting : {"trw", "convex", "cover", "bethe"}
-        Counting numbers of "bp". All but "bethe", which often is the closest, bound the
-        partition function from above.
+    method : {"auto", "bp", "exact", "gibbs", "mean-field"}
+        "auto" is "exact" where that takes about ten seconds at most, else "bp":
+        ``details["marginals"]`` has the ``"method"``, and under ``"not_exact"`` the reason.
+    counting : {"trw", "convex", "cover", "bethe"}, optional
+        Counting numbers of "bp", for which they ask; "trw" without. All but "bethe",
+        which often is the closest, bound the partition function from above.
     evidence : dict of int to int, optional
         States of observed variables.
     decode : {"auto", "cut", "exact", "trws"}, optional
@@ -155,12 +156,12 @@ def infer(
     >>> import numpy as np
     >>> from blockbp import Network, infer
     >>> coin = Network(theta=np.log([[0.5, 0.5], [0.9, 0.1]]), edges=[[0, 1]], theta_uv=np.log([[3, 1], [1, 3]]))
-    >>> found = infer(coin, method="exact")
+    >>> found = infer(coin)
     >>> round(float(np.exp(found.log_partition)), 9), found.marginals[0].round(3).tolist(), found.map.tolist()
     (2.0, [0.7, 0.3], [0, 0])
     """
     extra = {"seed": random_state, **checked(options, "options", "infer", ("method", "counting", "evidence", "seed"))}
-    if method == "bp":
+    if method in ("auto", "bp") and counting is not None:
         extra["counting"] = counting
     with Folder() as folder:
         source, places = _put(folder, network, evidence)
@@ -215,7 +216,7 @@ def sample(
     n_samples : int
         How many, over all chains.
     sampler : {"auto", "exact", "gibbs"}
-        "exact": independent draws, of forests only; "auto": those where they can be.
+        "exact": independent draws; "auto": those where they take about ten seconds at most.
     n_jobs : int, optional
         Threads, by default as many as there are cores. Draws do not depend on it.
     options : dict, optional

@@ -1,0 +1,80 @@
+package dataset
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLabelNames: labels that do not begin at 0 are the names of as many states, in the
+// schema, of data for the model and of what is predicted, unless something tells the states.
+func TestLabelNames(t *testing.T) {
+	labelled := func(samples ...[]int32) Arrays {
+		a := triangle()
+		a.Labels = samples
+		return a
+	}
+	for _, untied := range []bool{false, true} {
+		set := mustOpen(t, writeSet(t, "", labelled([]int32{1003, -1, 1001}), labelled([]int32{1002, 1002, 1001})), Options{Untied: untied})
+		if states := set.Schema.NodeTypes[0].States; !slices.Equal(states, []string{"1001", "1002", "1003"}) {
+			t.Errorf("untied %v: states %q", untied, states)
+		}
+		if a, b := set.Instances[0].Samples()[0], set.Instances[1].Samples()[0]; !slices.Equal(a, []int32{2, -1, 0}) || !slices.Equal(b, []int32{1, 1, 0}) {
+			t.Errorf("untied %v: labels are states %v and %v", untied, a, b)
+		}
+		const note = `labels do not begin at 0, and are the names of 3 states: 1001, 1002, 1003; if they number states, give "states" in dataset.json`
+		if !slices.Contains(set.Warnings, note) {
+			t.Errorf("untied %v: warnings %q", untied, set.Warnings)
+		}
+		recipe, err := ParseRecipe(set.Recipe.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := Options{Schema: &set.Schema, Recipe: recipe}
+		given := mustOpen(t, writeSet(t, "", labelled([]int32{-1, 1003, 1003})), of)
+		if got := given.Instances[0].Samples()[0]; !slices.Equal(got, []int32{-1, 2, 2}) {
+			t.Errorf("untied %v: of data for the model labels are states %v", untied, got)
+		}
+		if got := given.Labels(given.Instances[0], []int32{2, -1, 0}); !slices.Equal(got, []int32{1003, -1, 1001}) {
+			t.Errorf("untied %v: predicted states are labels %v", untied, got)
+		}
+		for _, wrong := range []int32{2, 1004, -2} {
+			_, err = Open(t.Context(), []string{writeSet(t, "", labelled([]int32{1001, wrong, 1003}))}, of)
+			wantError(t, err, "0.npz:labels[1]: is ", "want -1 (unobserved) or a state of the model: 1001, 1002, 1003")
+		}
+	}
+	for name, c := range map[string]struct {
+		manifest string
+		options  Options
+		states   int
+		labels   []int32
+	}{
+		"from 0":         {"", Options{}, 4, []int32{0, 3, 3}},
+		"one alone":      {"", Options{}, 2, []int32{1, 1, 1}},
+		"states":         {`{"states": 4}`, Options{}, 4, []int32{1, 3, 3}},
+		"by the options": {"", Options{States: []string{"a", "b", "c", "d"}}, 4, []int32{1, 3, 3}},
+	} {
+		set := mustOpen(t, writeSet(t, c.manifest, labelled(c.labels)), c.options)
+		got := set.Instances[0].Samples()[0]
+		if len(set.Schema.NodeTypes[0].States) != c.states || !slices.Equal(got, c.labels) || !slices.Equal(set.Labels(set.Instances[0], got), got) {
+			t.Errorf("%s: states %q, labels %v", name, set.Schema.NodeTypes[0].States, got)
+		}
+	}
+	set := mustOpen(t, writeSet(t, "", labelled([]int32{1, 2, 1000000})), Options{})
+	if !strings.Contains(strings.Join(set.Warnings, "\n"), "is 1000000 a mistake?") {
+		t.Errorf("warnings %q", set.Warnings)
+	}
+}
+
+// TestLabelNamesOfTypes: each type of nodes has names of its own.
+func TestLabelNamesOfTypes(t *testing.T) {
+	a := triangle()
+	a.NodeTypes, a.EdgeTypes, a.NodeFeatures, a.Labels = []int32{0, 0, 1}, nil, nil, [][]int32{{0, 1, 7}, {1, 1, 9}}
+	set := mustOpen(t, writeSet(t, "", a), Options{})
+	if x, y := set.Schema.NodeTypes[0].States, set.Schema.NodeTypes[1].States; !slices.Equal(x, []string{"0", "1"}) || !slices.Equal(y, []string{"7", "9"}) || !slices.Equal(set.Recipe.LabelNames, []int{1}) {
+		t.Errorf("states %q and %q, names %v", x, y, set.Recipe.LabelNames)
+	}
+	if got := set.Labels(set.Instances[0], set.Instances[0].Samples()[1]); !slices.Equal(got, []int32{1, 1, 9}) {
+		t.Errorf("labels %v", got)
+	}
+}

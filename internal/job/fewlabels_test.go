@@ -1,0 +1,205 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/graph"
+)
+
+// network is one whose nodes have labels and no features.
+type network struct {
+	states int
+	labels []int32
+	edges  [][2]int32
+}
+
+// karate are the members of a club, who is a friend of whom, and where each went when it split
+// (Zachary, 1977).
+func karate() network {
+	friends := [][]int32{
+		{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31}, {2, 3, 7, 13, 17, 19, 21, 30}, {3, 7, 8, 9, 13, 27, 28, 32}, {7, 12, 13},
+		{6, 10}, {6, 10, 16}, {16}, {}, {30, 32, 33}, {33}, {}, {}, {}, {33}, {32, 33}, {32, 33}, {}, {}, {32, 33}, {33}, {32, 33}, {},
+		{32, 33}, {25, 27, 29, 32, 33}, {25, 27, 31}, {31}, {29, 33}, {33}, {31, 33}, {32, 33}, {32, 33}, {32, 33}, {33}, {},
+	}
+	net := network{states: 2, labels: make([]int32, len(friends))}
+	for u, of := range friends {
+		net.labels[u] = 1
+		for _, v := range of {
+			net.edges = append(net.edges, [2]int32{int32(u), v})
+		}
+	}
+	for _, u := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 16, 17, 19, 21} {
+		net.labels[u] = 0
+	}
+	return net
+}
+
+// planted draws a network of equal classes, whose edges join different ones with a part of the chance.
+func planted(states, size, degree int, part float64, seed uint64) network {
+	r := rand.New(rand.NewPCG(seed, 1))
+	net, seen := network{states: states, labels: make([]int32, states*size)}, map[[2]int32]bool{}
+	for s := range net.labels {
+		net.labels[s] = int32(s % states)
+	}
+	for len(net.edges) < states*size*degree/2 {
+		e := [2]int32{int32(r.IntN(states * size)), int32(r.IntN(states * size))}
+		if e[0] < e[1] && !seen[e] && (net.labels[e[0]] == net.labels[e[1]] || r.Float64() < part) {
+			seen[e] = true
+			net.edges = append(net.edges, e)
+		}
+	}
+	return net
+}
+
+// some draws so many labels of each class.
+func (n *network) some(each int, seed uint64) (known []bool) {
+	known = make([]bool, len(n.labels))
+	count := make([]int, n.states)
+	for _, s := range rand.New(rand.NewPCG(seed, 2)).Perm(len(n.labels)) {
+		if y := n.labels[s]; count[y] < each {
+			count[y]++
+			known[s] = true
+		}
+	}
+	return known
+}
+
+// propagated is the share of hidden labels that label propagation has right: each node has the mean of
+// its neighbours' beliefs, with the known labels held (harmonic functions: Zhu, Ghahramani and Lafferty, 2003).
+func (n *network) propagated(known []bool) float64 {
+	near, beliefs := make([][]int32, len(n.labels)), make([][]float64, len(n.labels))
+	for _, e := range n.edges {
+		near[e[0]], near[e[1]] = append(near[e[0]], e[1]), append(near[e[1]], e[0])
+	}
+	for s, y := range n.labels {
+		if beliefs[s] = slices.Repeat([]float64{1 / float64(n.states)}, n.states); known[s] {
+			clear(beliefs[s])
+			beliefs[s][y] = 1
+		}
+	}
+	right, hidden := 0, 0
+	for range 2000 {
+		right, hidden = 0, 0
+		for s, y := range n.labels {
+			if known[s] {
+				continue
+			}
+			for k := range beliefs[s] {
+				sum := 0.0
+				for _, t := range near[s] {
+					sum += beliefs[t][k]
+				}
+				beliefs[s][k] = sum / float64(max(1, len(near[s])))
+			}
+			if hidden++; beliefs[s][y] == slices.Max(beliefs[s]) {
+				right++
+			}
+		}
+	}
+	return float64(right) / float64(hidden)
+}
+
+// task reads the network as tables.
+func (n *network) task(t *testing.T, known []bool) Task {
+	t.Helper()
+	var nodes, edges strings.Builder
+	fmt.Fprintln(&nodes, "id,label,split")
+	for s, y := range n.labels {
+		fmt.Fprintf(&nodes, "n%d,s%d,%s\n", s, y, map[bool]string{true: "train", false: "test"}[known[s]])
+	}
+	fmt.Fprintln(&edges, "source,target")
+	for _, e := range n.edges {
+		fmt.Fprintf(&edges, "n%d,n%d\n", e[0], e[1])
+	}
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
+	for i, text := range []string{nodes.String(), edges.String()} {
+		if err := os.WriteFile(paths[i], []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fewOf(t, paths, dataset.Options{Observed: "train"}, true)
+}
+
+// TestFewLabels: with a handful of labels and no features, predictions are about as good as those of
+// label propagation or better, beliefs are not surer than they may be, and a note says what is assumed.
+func TestFewLabels(t *testing.T) {
+	t.Parallel()
+	const splits = 10
+	for name, c := range map[string]struct {
+		net      network
+		each     []int
+		atLeast  float64 // by how much the mean is above that of label propagation
+		eachOver float64 // and every single one
+	}{
+		"karate club":    {karate(), []int{1, 2, 5}, -.02, -.045},
+		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
+		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
+		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
+	} {
+		for _, each := range c.each {
+			mean, loss, worst := 0.0, 0.0, 1.0
+			for split := range uint64(splits) {
+				known := c.net.some(each, split)
+				r := train(t, Options{}, c.net.task(t, known), nil)
+				gain := r.Scores[0].Score.Accuracy() - c.net.propagated(known)
+				mean, worst = mean+gain/splits, min(worst, gain)
+				loss += r.Scores[0].Score.MeanLogLoss() / splits
+				few := slices.ContainsFunc(r.Summary.Notes, func(text string) bool { return strings.HasPrefix(text, "few labels: ") })
+				if few == (r.Summary.Choice != nil) {
+					t.Errorf("%s, %d: chosen is %v, and notes are %q", name, each, r.Summary.Choice, r.Summary.Notes)
+				}
+			}
+			t.Logf("%s, %d of each class: %+.3f, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
+			if mean < c.atLeast || worst < c.eachOver || loss > math.Log(float64(c.net.states))+.15 {
+				t.Errorf("%s, %d of each class: accuracy %+.3f against label propagation, at worst %+.3f; log loss %.3f", name, each, mean, worst, loss)
+			}
+		}
+	}
+}
+
+// TestGrowth: of a regular graph it is the degree less one, and of a cycle 1; paths of a tree end.
+func TestGrowth(t *testing.T) {
+	for name, c := range map[string]struct {
+		u, v []int32
+		want float64
+	}{
+		"complete": {[]int32{0, 0, 0, 0, 1, 1, 1, 2, 2, 3}, []int32{1, 2, 3, 4, 2, 3, 4, 3, 4, 4}, 3},
+		"cycle":    {[]int32{0, 1, 2, 3, 4}, []int32{1, 2, 3, 4, 0}, 1},
+		"tree":     {[]int32{0, 0, 0, 1}, []int32{1, 2, 3, 4}, 0},
+		"no edges": {nil, nil, 0},
+	} {
+		g, err := graph.FromEdges(5, c.u, c.v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := growth(g); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestPowerOfBeliefs: the model has the temperature of the rule's power, and predicts by it.
+func TestPowerOfBeliefs(t *testing.T) {
+	net := karate()
+	task := net.task(t, net.some(2, 1))
+	even, sure := train(t, Options{Edges: "potts:0.3"}, task, nil), train(t, Options{Edges: "potts:0.3^4"}, task, nil)
+	if got := sure.Model.Temperature(); got != .25 || even.Model.Temperature() != 1 {
+		t.Errorf("temperatures %v and %v, want 1/4 and 1", got, even.Model.Temperature())
+	}
+	a, b := even.Scores[0].Score, sure.Scores[0].Score
+	if a.Accuracy() != b.Accuracy() || a.MeanLogLoss() <= b.MeanLogLoss() || sure.Summary.Edges != "potts:0.3^4" {
+		t.Errorf("accuracy %v and %v, log loss %v and %v", a.Accuracy(), b.Accuracy(), a.MeanLogLoss(), b.MeanLogLoss())
+	}
+	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "moments:1^x": "a power", "auto^2": `"auto"`} {
+		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
+	}
+}
