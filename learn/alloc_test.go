@@ -64,13 +64,14 @@ func (l *learner) growWorkers() {
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]
 		v := visit{bundle: b, blocks: t.blocks, contribute: true, certify: true}
+		v.jobs = l.executor.jobs(&v, v.numJobs())
 		if l.atOnce != nil {
 			if _, err := l.sweepAtOnce(v); err != nil {
 				panic(err)
 			}
 		}
 		for worker := range l.workers {
-			for job := range v.numJobs() {
+			for job := range v.jobs {
 				l.visitJob(&v, worker, job)
 			}
 		}

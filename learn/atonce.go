@@ -19,9 +19,7 @@ import (
 type atOnce struct {
 	spaces  []bp.Workspace // [jobs]
 	results []jobResult    // [jobs] how sweeps went
-	all     []int32        // jobs, 0, 1, …
 	visit   visit
-	jobs    []int32             // that are done here
 	run     int                 // of a sweep, or grounding
 	do      func(worker, i int) // l.doAtOnce: made once
 }
@@ -38,10 +36,7 @@ func (l *learner) makeAtOnce() {
 	for _, b := range l.bundles {
 		jobs = max(jobs, l.blocks*len(b.units))
 	}
-	a := &atOnce{spaces: make([]bp.Workspace, jobs), results: make([]jobResult, jobs), all: make([]int32, jobs)}
-	for i := range a.all {
-		a.all[i] = int32(i)
-	}
+	a := &atOnce{spaces: make([]bp.Workspace, jobs), results: make([]jobResult, jobs)}
 	a.do = l.doAtOnce
 	l.atOnce = a
 }
@@ -49,26 +44,25 @@ func (l *learner) makeAtOnce() {
 // sweepAtOnce grounds all blocks of a visit, and makes its sweeps. It reports whether the visit was
 // ended between two of them.
 func (l *learner) sweepAtOnce(asked visit) (ended bool, err error) {
-	a, jobs := l.atOnce, asked.numJobs()
+	a := l.atOnce
 	a.visit = asked
 	v := &a.visit
-	a.jobs = l.executor.jobs(v, jobs)
 	a.run = grounding
-	l.pool.Run(visit{task: a.do}, len(a.jobs))
+	l.pool.Run(visit{task: a.do}, len(v.jobs))
 	colours := v.bundle.units[0].part.Colours
 	for _, u := range v.bundle.units {
 		colours = max(colours, u.part.Colours)
 	}
-	t := l.tellAtOnce()
+	t := l.executor.tally(v, v.jobs, a.results)
 	for sweep := range v.limits.MaxSweeps {
 		if t.failed >= 0 || t.ended || sweep > 0 && (t.converged || !(t.residual > 0)) {
 			break
 		}
 		for a.run = range colours {
-			l.pool.Run(visit{task: a.do}, len(a.jobs))
-			l.executor.exchangeRun(v, jobs, a.run)
+			l.pool.Run(visit{task: a.do}, len(v.jobs))
+			l.executor.exchange(v, a.run)
 		}
-		t = l.tellAtOnce()
+		t = l.executor.tally(v, v.jobs, a.results)
 	}
 	if t.failed >= 0 {
 		s := &a.results[t.failed]
@@ -79,20 +73,10 @@ func (l *learner) sweepAtOnce(asked visit) (ended bool, err error) {
 	return t.ended, nil
 }
 
-// tellAtOnce is how sweeps went so far, in all processes.
-func (l *learner) tellAtOnce() tally {
-	a := l.atOnce
-	t := tally{converged: true, failed: -1, ended: a.visit.ended()}
-	for _, i := range a.jobs {
-		t.add(int(i), &a.results[i])
-	}
-	return l.executor.merge(t)
-}
-
 // doAtOnce grounds the block of a job, or makes a run of a sweep over it.
 func (l *learner) doAtOnce(_, i int) {
 	a := l.atOnce
-	job := int(a.jobs[i])
+	job := int(a.visit.jobs[i])
 	blockIndex, at, _ := a.visit.job(job)
 	u, s, space := a.visit.bundle.units[at], &a.results[job], &a.spaces[job]
 	block := &u.part.Blocks[blockIndex]

@@ -82,23 +82,22 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 		return s, "blocks were asked for", nil
 	}
 	blocks, largest := cut.Needed(p.Model, p.Data, cache)
-	switch share := cut.CacheShare * cache; {
+	nodes, edges, share := largest.Graph.NumNodes(), largest.Graph.NumEdges(), memory.Text(cut.CacheShare*cache)
+	var why string
+	switch {
 	case blocks <= cut.Usual:
-		s.Cut.Blocks = 1
-		return s, fmt.Sprintf("whole networks: blocks pay where more than %d of them would each fill %s of cache, and the largest network, of %d nodes and %d edges, would fill %d",
-			cut.Usual, memory.Text(share), largest.Graph.NumNodes(), largest.Graph.NumEdges(), blocks), nil
+		why = fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest network, of %d nodes and %d edges, would fill %d",
+			cut.Usual, share, nodes, edges, blocks)
 	case inOrder(largest.Graph) && p.isExact(largest.Graph):
-		s.Cut.Blocks = 1
-		return s, fmt.Sprintf("whole networks: a sweep back and forth infers the largest, of %d nodes and %d edges, exactly",
-			largest.Graph.NumNodes(), largest.Graph.NumEdges()), nil
+		why = fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
 	case cut.Much(largest, cut.Usual):
-		s.Cut.Blocks = 1
-		return s, fmt.Sprintf("whole networks: %d blocks of the largest would have more than %.0f %% of its %d edges between them, and do their work twice",
-			cut.Usual, 100*cut.Most, largest.Graph.NumEdges()), nil
+		why = fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and do their work twice",
+			cut.Usual, 100*cut.Most, edges)
 	default:
-		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times",
-			largest.Graph.NumNodes(), largest.Graph.NumEdges(), memory.Text(share), blocks), nil
+		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times", nodes, edges, share, blocks), nil
 	}
+	s.Cut.Blocks = 1
+	return s, "whole networks: " + why, nil
 }
 
 // resolve returns the settings that a run of a problem has, or the first constraint that settings or problem violate.

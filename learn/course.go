@@ -13,12 +13,12 @@ import (
 
 // course is what every run has: what it is of, and where it stands.
 type course struct {
-	problem     *Problem
-	settings    *Settings
-	model       *crf.Model // the weights θ that move
-	progress    progress
-	best        *crf.Model  // of the best evaluation so far
-	fingerprint fingerprint // zero until it is needed
+	problem  *Problem
+	settings *Settings
+	model    *crf.Model // the weights θ that move
+	progress progress
+	best     *crf.Model // of the best evaluation so far
+	worksOn  []trait    // nil until it is needed
 }
 
 // planCourse has the model itself: allocate makes a copy of it.
@@ -78,18 +78,13 @@ func (c *course) record(e Event) error {
 const ruleName = "step"
 
 // state is what a checkpoint has of the run, given what a rule goes on from and other slices.
-func (c *course) state(blocks int, is fingerprint, random []byte, rule any, others []runstate.Array) (*State, error) {
-	s, p := c.settings, &c.progress
+func (c *course) state(of []trait, random []byte, rule any, others []runstate.Array) (*State, error) {
+	p := &c.progress
 	out := &saved{
-		Format: stateFormat, Random: random,
-		Method: s.Method, Step: s.stepName(), Order: s.order(), Blocks: blocks, Together: s.Together, Pairs: s.Pairs, L2: c.problem.L2,
-		Sweeps: s.InnerSweeps, Inner: s.InnerTolerance, HasBest: c.best != nil, fingerprint: is,
+		Format: stateFormat, Run: map[string]string{}, Random: random, HasBest: c.best != nil,
 	}
-	if s.EarlyStop != nil {
-		out.Metric = s.EarlyStop.Metric
-	}
-	if s.RandomOrder || s.unlabelled != nil {
-		out.Seed = &s.Seed
+	for _, t := range c.traits(of) {
+		out.Run[t.name] = t.is
 	}
 	var arrays []runstate.Array
 	var err error
@@ -116,12 +111,12 @@ func (c *course) allArrays(others []runstate.Array) []runstate.Array {
 }
 
 // restoreProgress takes the progress of a saved state of the same run.
-func (c *course) restoreProgress(state *State, blocks int, is fingerprint) (*saved, error) {
+func (c *course) restoreProgress(state *State, of []trait) (*saved, error) {
 	in, err := state.parse()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.sameRun(in, blocks, is); err != nil {
+	if err := c.sameRun(in, of); err != nil {
 		return nil, err
 	}
 	return in, in.Progress.Decode("", &c.progress)

@@ -24,7 +24,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 	}
 	s.MaxTime = time.Duration(s.agree(float64(s.MaxTime))) // less what each has spent before
 	if s.unlabelled != nil {
-		if err := p.holdAll(&s); err != nil {
+		if err := p.hold(&s, 0, mostParts); err != nil {
 			return nil, err
 		}
 		p.Model = s.unlabelled.Begin(p.Model, p.Data, s.Seed)
@@ -45,6 +45,7 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		if err := s.common(l.restore(s.Resume)); err != nil {
 			return nil, err
 		}
+		l.executor.exchangeAll(true)
 		s.Resume = nil // it was copied: let the memory go
 	}
 	return l.run(ctx, began)
@@ -144,8 +145,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 // replicated reports that several processes do all of the same work, each for itself. A clock or a
 // context of one may not end a visit there: its messages would be others than those of the rest.
 func (l *learner) replicated() bool {
-	_, whole := l.executor.(threads)
-	return whole && l.settings.size() > 1
+	return l.executor.size < l.settings.size()
 }
 
 // interrupted reports that a run that saves no state was.

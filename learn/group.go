@@ -3,14 +3,16 @@ package learn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // Group is several processes that make one run together. Each has all of the data, and calls Fit
 // with the same problem and settings but for Threads, and for what only one of them should do.
-// Checkpoint is called in process 0 alone; State.WriteFile there has all processes write their parts.
+// Checkpoint is called in process 0 alone; State.WriteFile there brings the parts of all processes together.
 // The result is the same on all, to the last bit, and that of one process.
 //
 // All processes call the same methods in the same order. A method returns when this process has
@@ -36,6 +38,18 @@ type Group interface {
 	// Bytes returns the texts of all processes.
 	Bytes(own []byte) [][]byte
 }
+
+// alone is the Group of one process.
+type alone struct{ tree distributed.Tree }
+
+func (*alone) Rank() int                                     { return 0 }
+func (*alone) Size() int                                     { return 1 }
+func (*alone) Agree([]float64)                               {}
+func (*alone) Any(flag bool) bool                            { return flag }
+func (*alone) Gather(dst, own []float64, _ []int)            { copy(dst, own) }
+func (a *alone) Sum(dst []float64, own [][]float64, _ []int) { a.tree.Sum(dst, own) }
+func (*alone) Exchange(_, _ [][]float64)                     {}
+func (*alone) Bytes(own []byte) [][]byte                     { return [][]byte{own} }
 
 // first reports whether this is process 0.
 func (s *Settings) first() bool { return s.Group == nil || s.Group.Rank() == 0 }
@@ -76,15 +90,13 @@ func (s *Settings) common(err error) error {
 		own = fmt.Appendf(nil, "%d%v", oneIf(errors.Is(err, ErrState)), err)
 	}
 	for r, text := range s.Group.Bytes(own) {
-		switch {
-		case len(text) == 0:
-		case r == s.Group.Rank():
-			return &commonError{r, err.Error(), err}
-		case text[0] == '1':
-			return &commonError{r, string(text[1:]), ErrState}
-		default:
-			return &commonError{r, string(text[1:]), nil}
+		if len(text) == 0 {
+			continue
 		}
+		if r != s.Group.Rank() {
+			err = [2]error{nil, ErrState}[text[0]-'0']
+		}
+		return &commonError{r, string(text[1:]), err}
 	}
 	return nil
 }
@@ -93,7 +105,7 @@ func (s *Settings) common(err error) error {
 type commonError struct {
 	process int
 	text    string
-	is      error // the error itself in the process that has met it, or its kind in others; nil: no other kind than text
+	is      error // the error itself in the process that has met it, ErrState in others, or no kind that is known there
 }
 
 func (e *commonError) Error() string { return e.text }
@@ -102,46 +114,46 @@ func (e *commonError) Unwrap() error { return e.is }
 // Process returns which process has met it.
 func (e *commonError) Process() int { return e.process }
 
-// sameEverywhere refuses a run whose processes have other data, blocks or counting numbers.
+// sameEverywhere refuses a run whose processes have other data, blocks, numbers or options.
 func (l *learner) sameEverywhere() error {
 	g := l.settings.Group
 	if g == nil {
 		return nil
 	}
 	if g.Size() > mostParts {
-		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each", g.Size(), mostParts)
+		return fmt.Errorf("learn: %d processes, and a run is made by at most %d: start fewer, with more threads each",
+			g.Size(), mostParts)
 	}
-	is, start := l.identify(), runstate.Digest(0)
+	start := runstate.Digest(0)
 	start.AddFloats(l.model.Weights)
-	for _, x := range []struct{ what, has string }{
-		{"data", is.Data},
-		{"blocks, whose sizes follow the machine's cache: name them with --blocks", is.Partition},
-		{"counting numbers", is.Counting},
-		{"initial weights", start.String()},
-		{"options or version", l.settings.course(l.problem.L2)},
-		{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, as by GODEBUG=cpu.avx512f=off", simd.Name()},
-	} {
-		all := g.Bytes([]byte(x.has))
+	for _, t := range append(slices.Clone(l.identify()),
+		trait{"initial weights", start.String()},
+		trait{"options or version", l.everyOption()},
+		trait{"kernels (AVX-512, AVX2 or plain Go, which round differently), so give all the same, " +
+			"as by GODEBUG=cpu.avx512f=off", simd.Name()},
+	) {
+		all := g.Bytes([]byte(t.is))
 		for r, has := range all {
 			if string(has) != string(all[0]) {
-				return fmt.Errorf("learn: process %d has other %s than process 0: all need the same files, options and version", r, x.what)
+				return fmt.Errorf("learn: process %d has other %s than process 0: all need the same files, options and version; "+
+					"blocks follow the machine's cache where --blocks does not name them", r, t.name)
 			}
 		}
 	}
 	return nil
 }
 
-// course is what of the settings decides the course of a run, in words.
-func (s *Settings) course(l2 float64) string {
-	resume := ""
+// everyOption is what of the settings decides the course of a run, in words: traits, limits, what watches it, and
+// what it goes on from.
+func (l *learner) everyOption() string {
+	s, resume, metric := l.settings, "", EarlyStop{}
 	if s.Resume != nil {
 		resume = s.Resume.checksum + string(s.Resume.progress)
 	}
-	metric := ""
 	if s.EarlyStop != nil {
-		metric = fmt.Sprint(*s.EarlyStop)
+		metric = *s.EarlyStop
 	}
-	return fmt.Sprint(stateFormat, l2, s.Method, s.stepName(), s.order(), s.Seed, s.Together, s.Pairs, s.InnerSweeps, s.InnerTolerance,
-		s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance, s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime,
-		s.Evaluate != nil, s.EvaluateEvery, metric, s.Checkpoint != nil, resume)
+	return fmt.Sprint(stateFormat, l.traits(nil), s.Seed, s.GradientTolerance, s.RelativeTolerance, s.ObjectiveTolerance,
+		s.Gap, s.Proof, s.MaxIterations, s.MaxPasses, s.MaxTime, s.Evaluate != nil, s.EvaluateEvery, metric,
+		s.Checkpoint != nil, resume)
 }

@@ -184,7 +184,7 @@ func TestForestsAreExact(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		var states []*State
 		s := Settings{Method: Auto, Threads: threads, RelativeTolerance: 1e-6, CheckpointEvery: 1, Checkpoint: func(s *State) error {
-			states = append(states, s)
+			states = append(states, s.clone())
 			return nil
 		}}
 		r := must(Fit(t.Context(), p, s))

@@ -70,12 +70,10 @@ type learner struct {
 	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
-	partial  bool      // features of blocks of other processes are not here
 
-	executor   executor
-	generation int // of the files of the last state's parts: see stateparts.go
-	pool       *parallel.Pool[visit]
-	workers    []*worker
+	executor *ranks
+	pool     *parallel.Pool[visit]
+	workers  []*worker
 	// edgesTogether is how many edges' beliefs are computed in one call.
 	edgesTogether int
 	results       []jobResult
@@ -144,9 +142,9 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 func (l *learner) allocate() (err error) {
 	s := l.settings
 	l.pool = parallel.NewPool(s.Threads, l.visitJob) // its goroutines run until it is closed
-	l.executor = threads{l}
-	if l.settings.size() > 1 && l.dealt() {
-		l.executor = newRanks(l, l.settings.Group)
+	l.executor = newRanks(l, &alone{})
+	if s.Group != nil && l.dealt() {
+		l.executor = newRanks(l, s.Group)
 	}
 	defer func() {
 		if err != nil {
@@ -156,6 +154,9 @@ func (l *learner) allocate() (err error) {
 	if err := l.hold(); err != nil {
 		return err
 	}
+	if err := l.sameEverywhere(); err != nil {
+		return err
+	}
 	if err := l.makeSpace(); err != nil {
 		return err
 	}
@@ -163,14 +164,11 @@ func (l *learner) allocate() (err error) {
 	l.makeRoom()
 	l.splitOf = make([]float64, l.splitRoom())
 	// Large pages of a file would all be read now, and so would those that other processes work on.
-	if _, whole := l.executor.(threads); whole && l.space == nil {
+	if l.executor.size == 1 && l.space == nil {
 		l.useLargePages()
 	}
 	l.source = rand.NewPCG(s.Seed, 0x9e3779b97f4a7c15)
 	l.random = rand.New(l.source)
-	if err := l.sameEverywhere(); err != nil {
-		return err
-	}
 	l.makeWorkers()
 	if l.visitsAtOnce() {
 		l.makeAtOnce()

@@ -243,7 +243,7 @@ func (l *localLearner) checkpoint() error {
 	if l.settings.Checkpoint == nil {
 		return nil
 	}
-	state, err := l.state(1, l.identify(), nil, l.steps.State(), l.arrays())
+	state, err := l.state(l.identify(), nil, l.steps.State(), l.arrays())
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (l *localLearner) arrays() []runstate.Array {
 
 // restore puts a saved state in the place of the fresh one.
 func (l *localLearner) restore(state *State) error {
-	in, err := l.restoreProgress(state, 1, l.identify())
+	in, err := l.restoreProgress(state, l.identify())
 	if err != nil {
 		return err
 	}
@@ -274,13 +274,12 @@ func (l *localLearner) restore(state *State) error {
 	return nil
 }
 
-// identify returns the fingerprint of data and class weights. There are no blocks, and counting
-// numbers play no part in learning.
-func (l *localLearner) identify() fingerprint {
-	if l.fingerprint == (fingerprint{}) {
-		l.fingerprint = fingerprint{Data: digestProblem(l.problem), Partition: "none", Counting: "none"}
+// identify tells data and class weights apart. There are no blocks, and counting numbers play no part in learning.
+func (l *localLearner) identify() []trait {
+	if l.worksOn == nil {
+		l.worksOn = []trait{{"data", digestProblem(l.problem)}}
 	}
-	return l.fingerprint
+	return l.worksOn
 }
 
 // LikelihoodWork returns how many entries of joint tables one evaluation of the objective of

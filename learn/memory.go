@@ -110,7 +110,8 @@ func (l *learner) memory() *Memory {
 	}
 	m.addFeatures(l.problem)
 	if m.Repeated = s.size() > 1 && !l.dealt(); s.size() > 1 && l.dealt() {
-		m.Add("between processes", doubleBytes*(c.visited*stride+2*min(c.messages, gathered)), "contributions and messages that are sent")
+		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
+		m.Add("between processes", doubleBytes*(c.visited*stride+2*part), "contributions, messages, and a part of a state that are sent")
 	}
 	return m
 }

@@ -1,11 +1,9 @@
 package learn
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/simd"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -86,21 +84,6 @@ func (l *learner) restoreMessages() {
 	l.executor.pieces(func(u *unit, at piece) {
 		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.kept.halves(u)))
 	})
-}
-
-// copyArrays lists what of the copies a run goes on from.
-func (l *learner) copyArrays() (a []runstate.Array) {
-	if !l.progress.Copied {
-		return nil
-	}
-	l.makeCopies()
-	for i, u := range l.units {
-		a = append(a, runstate.Array{Name: fmt.Sprintf("unit.%d.before", i), Values: u.before})
-		if u.kept != nil {
-			a = append(a, runstate.Array{Name: fmt.Sprintf("unit.%d.kept", i), Values: u.kept})
-		}
-	}
-	return a
 }
 
 // copiesMade is how many makeCopies makes.

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parted"
 )
@@ -28,24 +27,6 @@ func (l *learner) tellCut() {
 	}
 }
 
-// validateParted reports what does not go with the data.
-func validateParted(d *parted.Cut, data []*crf.Instance) error {
-	switch {
-	case d == nil:
-		return nil
-	case len(data) != 1 || len(d.Of) != data[0].Graph.NumNodes():
-		return violated("Problem.Parted has the block of each node of one network")
-	case len(d.Part) != d.Blocks:
-		return violated("Problem.Parted has the part of each of %d blocks, got %d", d.Blocks, len(d.Part))
-	}
-	for x, p := range d.Part {
-		if p < 0 || p >= mostParts {
-			return violated("0 ≤ Problem.Parted.Part[%d] < %d, got %d", x, mostParts, p)
-		}
-	}
-	return nil
-}
-
 // dealAs gives the parts of a network that was partitioned to all units.
 func (b *bundle) dealAs(d *parted.Cut) {
 	for at := range b.part {
@@ -53,51 +34,38 @@ func (b *bundle) dealAs(d *parted.Cut) {
 	}
 }
 
-// hold has the features here that this process needs.
-func (l *learner) hold() error {
-	d := l.problem.cut()
-	if d == nil || d.Hold == nil {
-		return l.settings.common(nil) // other processes may hold some: of other data, of which they are told later
+// hold has the features of the parts from ≤ part < to here, if there are any to read: other processes may have some.
+func (p *Problem) hold(s *Settings, from, to int) error {
+	if d := p.cut(); d != nil && d.Hold != nil {
+		defer machine.GiveBack() // what reading them takes
+		return s.common(d.Hold(from, to))
 	}
-	from, to := 0, mostParts
-	if r, dealt := l.executor.(*ranks); dealt && l.local() {
-		for from < mostParts && !r.owns(int32(from)) {
-			from++
-		}
-		for to > from && !r.owns(int32(to-1)) {
-			to--
-		}
-	}
-	err := l.settings.common(d.Hold(from, to))
-	machine.GiveBack() // what reading them took
-	return err
+	return s.common(nil)
 }
 
-// holdAll has all features here.
-func (p *Problem) holdAll(s *Settings) error {
-	d := p.cut()
-	if d == nil || d.Hold == nil {
-		return s.common(nil)
+// hold has the features here that this process needs.
+func (l *learner) hold() error {
+	from, to := 0, mostParts
+	if l.local() {
+		from, to = l.executor.parts()
 	}
-	return s.common(d.Hold(0, mostParts))
+	return l.problem.hold(l.settings, from, to)
 }
 
 // local reports whether a process needs the features of its own blocks alone: no linear system, saddle or
 // matrix of second moments is one of all the network.
 func (l *learner) local() bool {
 	layout := &l.model.Layout
-	if l.network() == nil || l.response != nil || layout.UntiedSize > 0 || l.settings.unlabelled != nil || l.recovering != nil && !l.convex() || layout.Size > mostPartNumbers {
+	if b := l.network(); b == nil || !b.alone() || layout.UntiedSize > 0 || layout.Size > mostPartNumbers {
 		return false
 	}
+	if l.response != nil || l.settings.unlabelled != nil || l.recovering != nil && !l.convex() {
+		return false
+	}
+	moments := func(features int) int { return oneIf(features <= maxRotated) * features * features }
+	largest := 0
 	for _, span := range allSpans(layout) {
-		if span.Features <= maxRotated && span.Features*span.Features > mostPartNumbers {
-			return false
-		}
+		largest = max(largest, moments(span.Features))
 	}
-	for _, b := range l.bundles {
-		if !b.alone() {
-			return false
-		}
-	}
-	return true
+	return largest <= mostPartNumbers
 }

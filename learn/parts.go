@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/parted"
 )
@@ -26,7 +25,6 @@ type parts struct {
 	touched []int32     // parts with a sum in this visit, ascending
 	own     [][]float64 // sums of this process
 	total   []float64   // [stride]
-	tree    distributed.Tree
 }
 
 // alone reports whether a bundle has one unit: each process then keeps the contributions of its own blocks.
@@ -132,7 +130,11 @@ func (l *learner) addParts(v *visit) {
 			p.own = append(p.own, p.sums[i])
 		}
 	}
-	l.executor.sum(v.bundle, p)
+	if v.bundle.alone() {
+		l.executor.sumParts(p)
+	} else {
+		copy(p.total, p.own[0])
+	}
 	l.addChange(p.total)
 	if !v.resum {
 		l.model.Layout.Symmetrise(l.total)

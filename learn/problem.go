@@ -289,9 +289,6 @@ func (s *Settings) validateResolved(p *Problem) error {
 	if err := p.validateClassWeights(); err != nil {
 		return err
 	}
-	if err := validateParted(p.cut(), p.Data); err != nil {
-		return err
-	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
 			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features, copies, symmetry or what they forbid; make it with the model's", i, in.Name)

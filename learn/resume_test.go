@@ -18,6 +18,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
+	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
 // countdown is a context that ends after it was asked so many times. The loop
@@ -34,11 +35,26 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// clone copies a state, whose slices are valid during the call only.
+// clone copies a state, whose slices are valid during the call only. It is read as if it were in a file.
 func (s *State) clone() *State {
 	c := &State{Iteration: s.Iteration, progress: slices.Clone(s.progress)}
+	c.open = func() (*safetensors.File, error) {
+		var tensors []safetensors.Tensor
+		for _, a := range c.arrays {
+			tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
+		}
+		var file bytes.Buffer
+		if err := safetensors.Write(&file, map[string]string{progressKey: string(c.progress)}, tensors); err != nil {
+			return nil, err
+		}
+		return safetensors.NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	}
 	for _, a := range s.arrays {
-		c.arrays = append(c.arrays, runstate.Array{Name: a.Name, Values: slices.Clone(a.Values)})
+		values := []float64{}
+		for x := range a.All() {
+			values = append(values, x...)
+		}
+		c.arrays = append(c.arrays, runstate.Array{Name: a.Name, Values: values})
 	}
 	return c
 }
@@ -276,13 +292,13 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 		{"inner sweeps 2, this run has 3", func(_ *Problem, s *Settings) { s.InnerSweeps = 3 }},
 		{"inner tolerance 0.001, this run has 0.01", func(_ *Problem, s *Settings) { s.InnerTolerance = 0.01 }},
 		{"counting numbers convex:", func(p *Problem, _ *Settings) { *p = p.with("bethe") }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = randomProblem(t, 2, sameSizes) }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, nil, swapLabels) }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, swapSigns, nil) }},
-		{"other features, labels, graphs or types", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, turnEdge, nil, nil) }},
-		{"other blocks", func(_ *Problem, s *Settings) { s.Assign = tilesOf(2, 2) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherFeatures) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 1, otherGraph) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = randomProblem(t, 2, sameSizes) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, nil, swapLabels) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, nil, swapSigns, nil) }},
+		{"written with data ", func(p *Problem, _ *Settings) { *p = redrawn(t, *p, turnEdge, nil, nil) }},
+		{"blocks ", func(_ *Problem, s *Settings) { s.Assign = tilesOf(2, 2) }},
 	} {
 		q, s := p, base
 		test.change(&q, &s)
@@ -453,7 +469,7 @@ func TestDamagedState(t *testing.T) {
 		},
 		"short messages": func(s *State) {
 			for i := range s.arrays {
-				if strings.HasSuffix(s.arrays[i].Name, "message") {
+				if strings.HasPrefix(s.arrays[i].Name, "part.") {
 					s.arrays[i].Values = s.arrays[i].Values[1:]
 				}
 			}

@@ -39,36 +39,24 @@ const fetchTogether = 64
 // fetchAhead asks for what the jobs need that come fetchTogether after the i-th one that is done here,
 // and for the lists that say what it is some time before.
 func (l *learner) fetchAhead(w *worker, v *visit, i int) {
-	from := v.first + i
-	if v.jobs != nil { // no others are known yet
-		from = i
-	}
-	if from%fetchTogether != 0 {
+	if i%fetchTogether != 0 {
 		return
 	}
-	lists, rows := from+2*fetchTogether, from+fetchTogether
-	if from == 0 {
+	lists, rows := i+2*fetchTogether, i+fetchTogether
+	if i == 0 {
 		lists, rows = 0, 0
 	}
 	fetch := func(from, to int, want func(p *spill.Pages, v *visit, u *unit, block int)) {
-		all := v.numJobs()
-		if v.jobs != nil {
-			all = len(v.jobs)
-		}
-		for i := from; i < min(to, all); i++ {
-			job := i
-			if v.jobs != nil {
-				job = v.first + int(v.jobs[i])
-			}
-			block, lo, hi := v.job(job)
+		for ; from < min(to, len(v.jobs)); from++ {
+			block, lo, hi := v.job(int(v.jobs[from]))
 			for _, u := range v.bundle.units[lo:hi] {
 				want(&w.pages, v, u, block)
 			}
 		}
 		w.pages.Fetch()
 	}
-	fetch(lists, from+3*fetchTogether, l.wantLists)
-	fetch(rows, from+2*fetchTogether, l.wantRows)
+	fetch(lists, i+3*fetchTogether, l.wantLists)
+	fetch(rows, i+2*fetchTogether, l.wantRows)
 }
 
 func (l *learner) wantLists(p *spill.Pages, _ *visit, u *unit, block int) {
@@ -123,20 +111,15 @@ func (l *learner) wantRows(p *spill.Pages, v *visit, u *unit, block int) {
 		belief(from[e])
 		belief(to[e])
 	}
-	for _, s := range b.Nodes {
-		spill.Want(p, c.Node, int(s), 1)
-	}
-	for _, s := range b.Nodes {
-		spill.Want(p, c.Rho, int(s), 1)
-	}
-	for _, e := range b.Edges {
-		spill.Want(p, c.Edge, int(e), 1)
-	}
-	if c.Split != nil {
-		for _, e := range b.Edges {
-			spill.Want(p, c.Split, int(2*e), 2)
+	numbers := func(list []int32, x []float64, each int32) {
+		for _, i := range list {
+			spill.Want(p, x, int(i*each), int(each))
 		}
 	}
+	numbers(b.Nodes, c.Node, 1)
+	numbers(b.Nodes, c.Rho, 1)
+	numbers(b.Edges, c.Edge, 1)
+	numbers(b.Edges, c.Split, 2)
 }
 
 // readApart tells the system whether pieces of what lies in files are asked for, as visits do, or read

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/safetensors"
@@ -16,85 +17,149 @@ import (
 type State struct {
 	Iteration int // made when the state was saved
 
-	// progress is JSON: counters, the random source, the settings that a resumed run must share, and a fingerprint of
-	// the data, the blocks and the counting numbers.
+	// progress is JSON: counters, the random source, and what the run is of, which a resumed one must share.
 	progress []byte
 	arrays   []runstate.Array
 
-	// open opens the file that has the arrays instead, so that they are in memory once, in
-	// the run that goes on; checksum is the file's. nil: there is no file.
+	// open opens the file that has the arrays instead, of a state that was read: so they are in memory once, in the
+	// run that goes on. checksum is the file's.
 	open     func() (*safetensors.File, error)
 	checksum string
-
-	// Of blocks that are dealt over processes, arrays are those that all of these have, and the rest is
-	// in files beside that at path: parts says which, or dealt writes them. nil: arrays are all.
-	path  string
-	parts *partFiles
-	dealt *ranks
 }
 
 // saved is what State.progress holds.
 type saved struct {
-	Format   int             `json:"format"`
-	Progress runstate.Values `json:"progress"`
-	Rule     runstate.Values `json:"rule"` // of what makes the steps
-	Random   []byte          `json:"random"`
-	Method   Method          `json:"method"`
-	Step     string          `json:"step"`
-	Order    string          `json:"order"`
-	Blocks   int             `json:"blocks"`
-	Together int             `json:"together"`
-	Pairs    bool            `json:"pairs"`
-	L2       float64         `json:"l2"`
-	Sweeps   int             `json:"inner_sweeps"`
-	Inner    float64         `json:"inner_tolerance"`
-	Metric   string          `json:"metric"` // of early stopping; empty: none
-	HasBest  bool            `json:"has_best"`
-	// Seed is that of a random order, or start, nil in states of v0.1.0: what is left of the
-	// source alone does not tell where it began.
-	Seed *uint64 `json:"seed,omitempty"`
-	fingerprint
+	Format   int               `json:"format"`
+	Run      map[string]string `json:"run"` // the traits of the run
+	Progress runstate.Values   `json:"progress"`
+	Rule     runstate.Values   `json:"rule"` // of what makes the steps
+	Random   []byte            `json:"random"`
+	HasBest  bool              `json:"has_best"`
 }
 
-// stateFormat grows with every change of what a state has; a state has one codec since 9.
+// stateFormat grows with every change of what a state has.
 const stateFormat = 14
 
 func (l *learner) snapshot() (*State, error) {
+	r := l.executor
+	r.lengths = r.share(nil, r.ownLengths())
 	random, err := l.source.MarshalBinary()
 	if err != nil {
 		return nil, err
 	}
-	common, own := l.arrays()
-	if _, whole := l.executor.(threads); whole {
-		common = append(common, own...)
-	}
-	return l.state(l.blocks, l.identify(), random, l.settings.Step.State(), common)
+	return l.state(l.identify(), random, l.settings.Step.State(), append(l.arrays(), partArrays(0, r.lengths, r.ask)...))
 }
 
-// arrays lists the slices of the state that this run alone has, in a fixed order: those that are the same
-// in all processes, and those of which each has what its own blocks see, as eachOwned has it.
-func (l *learner) arrays() (common, own []runstate.Array) {
-	common = []runstate.Array{{Name: "total", Values: l.total}, {Name: "moments", Values: l.moments}, {Name: "watched", Values: l.watched}}
+// arrays lists the slices of the state that are the same in all processes, in a fixed order.
+func (l *learner) arrays() (all []runstate.Array) {
+	add := func(values []float64, name string, arguments ...any) {
+		if len(values) > 0 {
+			all = append(all, runstate.Array{Name: fmt.Sprintf(name, arguments...), Values: values})
+		}
+	}
+	add(l.total, "total")
+	add(l.moments, "moments")
+	add(l.watched, "watched")
 	for i, b := range l.bundles {
-		contribution := runstate.Array{Name: fmt.Sprintf("bundle.%d.contribution", i), Values: b.contribution}
-		if b.alone() {
-			own = append(own, contribution)
-		} else {
-			common = append(common, contribution)
+		if !b.alone() {
+			add(b.contribution, "bundle.%d.contribution", i)
 		}
 		for j, u := range b.units {
-			name := fmt.Sprintf("bundle.%d.unit.%d.", i, j)
-			own = append(own, runstate.Array{Name: name + "message", Values: u.state.LogMessage})
-			own = append(own, runstate.Array{Name: name + "belief", Values: u.state.LogBelief})
-			if len(u.keptBeliefs) > 0 {
-				own = append(own, runstate.Array{Name: name + "cut", Values: u.keptBeliefs})
-			}
-			if len(u.untied) > 0 {
-				common = append(common, runstate.Array{Name: name + "untied", Values: u.untied})
+			add(u.untied, "bundle.%d.unit.%d.untied", i, j)
+		}
+	}
+	return all
+}
+
+// What visits change is in a state by the parts of the jobs (parts.go), an array for each. So the file of a state is
+// the same whatever the number of processes that have made it. Process 0 writes it, and asks for the numbers of a
+// part when it comes to them. Any number of processes goes on from it: each reads its own parts, and then tells the
+// others what they see of these.
+
+// eachOfPart is eachOwned for the blocks of a part.
+func (l *learner) eachOfPart(part int32, do func([]float64)) {
+	for _, b := range l.bundles {
+		for at, of := range b.part {
+			if of == part {
+				l.eachOwned(b, at, do)
 			}
 		}
 	}
-	return common, append(own, l.copyArrays()...)
+}
+
+// ownLengths returns how many numbers a state has of the parts of this process.
+func (r *ranks) ownLengths() (lengths []float64) {
+	for part, to := r.parts(); part < to; part++ {
+		n := 0
+		r.l.eachOfPart(int32(part), func(x []float64) { n += len(x) })
+		lengths = append(lengths, float64(n))
+	}
+	return lengths
+}
+
+// partArrays are the arrays of parts from first on, of these lengths, which pieces goes through.
+func partArrays(first int, lengths []float64, pieces func(int32, func([]float64) bool)) (arrays []runstate.Array) {
+	for i, n := range lengths {
+		if part := int32(first + i); n > 0 {
+			all := func(yield func([]float64) bool) { pieces(part, yield) }
+			arrays = append(arrays, runstate.Array{Name: fmt.Sprintf("part.%02d", part), Pieces: all, Length: int(n)})
+		}
+	}
+	return arrays
+}
+
+// own goes through a part of this process, where its numbers are used.
+func (r *ranks) own(part int32, yield func([]float64) bool) {
+	more := true
+	r.l.eachOfPart(part, func(x []float64) { more = more && yield(x) })
+}
+
+// ask goes through a part of any process, in process 0.
+func (r *ranks) ask(part int32, yield func([]float64) bool) {
+	if r.owns(part) {
+		r.own(part, yield)
+		return
+	}
+	r.group.Agree([]float64{float64(part)})
+	yield(r.bring(part))
+}
+
+// bring brings the numbers of a part of another process to process 0.
+func (r *ranks) bring(part int32) []float64 {
+	owner, send, receive := r.owner(part), make([][]float64, r.size), make([][]float64, r.size)
+	r.buffer = numeric.Resize(r.buffer, int(r.lengths[part]))
+	switch r.me {
+	case owner:
+		at := 0
+		r.l.eachOfPart(part, func(x []float64) { at += copy(r.buffer[at:], x) })
+		send[0] = r.buffer
+	case 0:
+		receive[owner] = r.buffer
+	}
+	r.group.Exchange(send, receive)
+	return r.buffer
+}
+
+// noPart is what process 0 asks for when a state is saved.
+const noPart = -1
+
+// save calls write, in process 0 alone, with the state of the run, and returns its error in all processes.
+func (r *ranks) save(write func(*State) error) (err error) {
+	asked := []float64{noPart}
+	switch {
+	case r.l.settings.first():
+		var state *State
+		if state, err = r.l.snapshot(); err == nil {
+			err = write(state)
+		}
+		r.group.Agree(asked)
+	case r.me > 0:
+		r.lengths = r.share(nil, r.ownLengths())
+		for r.group.Agree(asked); asked[0] != noPart; r.group.Agree(asked) {
+			r.bring(int32(asked[0]))
+		}
+	}
+	return r.l.settings.common(err)
 }
 
 // ErrState is the error of Fit for a saved state that cannot be gone on with.
@@ -102,33 +167,24 @@ var ErrState = runstate.Err
 
 // restore puts a saved state in the place of the fresh one.
 func (l *learner) restore(state *State) error {
-	in, err := l.restoreProgress(state, l.blocks, l.identify())
+	in, err := l.restoreProgress(state, l.identify())
 	if err != nil {
 		return err
 	}
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	arrays, own := l.arrays()
-	if state.parts == nil {
-		l.markNeeded(own)
-		arrays = append(arrays, own...)
+	if l.progress.Copied {
+		l.makeCopies()
 	}
-	if err := l.restoreArrays(in, state, l.settings.Step.State(), arrays); err != nil {
+	first, _ := l.executor.parts()
+	parts := partArrays(first, l.executor.ownLengths(), l.executor.own)
+	if err := l.restoreArrays(in, state, l.settings.Step.State(), append(l.arrays(), parts...)); err != nil {
 		return err
-	}
-	if state.parts != nil {
-		if err := l.fillParts(state); err != nil {
-			return err
-		}
-		l.generation = state.parts.Generation
 	}
 	if l.recovering != nil {
 		if err := l.recovering.possible(); err != nil {
 			return runstate.Errorf("%v", err)
-		}
-		if l.inWholePasses() && l.copies() && !l.progress.Copied {
-			return runstate.Errorf("weights move after whole passes, and no messages to go back to are kept: the file is damaged")
 		}
 	}
 	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) && !l.proved() {
@@ -150,7 +206,8 @@ func (s *State) parse() (*saved, error) {
 	var in saved
 	// The format first: fields of another one are unknown.
 	if err := json.Unmarshal(s.progress, &struct{ Format *int }{&in.Format}); err == nil && in.Format != stateFormat {
-		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which --init gives the model of this one, or resume with the version that wrote it", in.Format, stateFormat)
+		return nil, runstate.Errorf("format %d, this version reads %d: start a new run, to which --init gives the model of "+
+			"this one, or resume with the version that wrote it", in.Format, stateFormat)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(s.progress))
 	decoder.DisallowUnknownFields()
@@ -163,14 +220,14 @@ func (s *State) parse() (*saved, error) {
 // fill puts into each array what the state has under its name.
 func (s *State) fill(arrays []runstate.Array) error {
 	if s.open == nil {
-		return runstate.Fill(arrays, s.arrays)
+		return runstate.Errorf("it is none that ReadState has read")
 	}
 	f, err := s.open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if f.Metadata()[progressKey] != string(s.progress) || runstate.Checksum(f) != s.checksum {
+	if f.Metadata()[progressKey] != string(s.progress) || f.Metadata()[safetensors.ChecksumKey] != s.checksum {
 		return runstate.Errorf("another run has written it since it was read: see that only one goes on with it")
 	}
 	return runstate.Read(f, arrays)
@@ -181,10 +238,12 @@ func (l *learner) possible(p *progress) error {
 	c := &p.Check
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
-		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged", p.Iterations, p.LastCheck, p.FailedChecks)
+		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
+			p.Iterations, p.LastCheck, p.FailedChecks)
 	case c.Next < 0 || c.Next >= len(l.checkSchedule) || c.WorstAt < 0 || c.WorstAt >= len(l.checkSchedule):
 		return runstate.Errorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
-	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal && (c.Purpose != checkCurvature || l.lanczos == nil):
+	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
+		(c.Purpose != checkCurvature || l.lanczos == nil):
 		return runstate.Errorf("a check with the purpose %q: the file is damaged", c.Purpose)
 	}
 	return nil
@@ -198,8 +257,9 @@ func (l *learner) goOn() {
 	if !wasEnded {
 		return
 	}
-	l.progress.Halvings = 0
-	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
+	p := &l.progress
+	p.Halvings = 0
+	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}
@@ -216,74 +276,55 @@ func (s *Settings) order() string {
 	return "cyclic"
 }
 
-// sameRun refuses a checkpoint of a run with other settings, which could not go on to the same bytes.
-func (c *course) sameRun(in *saved, blocks int, is fingerprint) error {
+// trait is something that a run is of, in words.
+type trait struct{ name, is string }
+
+// traits are what a run works on, which are given, and how. A state is of use to no other run, which could not go on
+// to the same bytes. What only one of two runs has, as the seed of an order, is nothing that they differ in.
+func (c *course) traits(of []trait) []trait {
 	s := c.settings
-	metric := in.Metric
-	if s.EarlyStop != nil && metric != "" {
-		metric = s.EarlyStop.Metric
+	all := append([]trait{
+		{"method", string(s.Method)}, {"step", s.stepName()}, {"order", s.order()},
+		{"blocks together", fmt.Sprint(s.Together)}, {"pairs", fmt.Sprint(s.Pairs)}, {"l2", fmt.Sprint(c.problem.L2)},
+		{"inner sweeps", fmt.Sprint(s.InnerSweeps)}, {"inner tolerance", fmt.Sprint(s.InnerTolerance)},
+	}, of...)
+	if s.EarlyStop != nil {
+		all = append(all, trait{"early stopping by", s.EarlyStop.Metric})
 	}
-	for _, d := range []struct {
-		what     string
-		was, now any
-	}{
-		{"method", in.Method, s.Method},
-		{"step", in.Step, s.stepName()},
-		{"order", in.Order, s.order()},
-		{"number of blocks", in.Blocks, blocks},
-		{"blocks together", in.Together, s.Together},
-		{"pairs", in.Pairs, s.Pairs},
-		{"l2", in.L2, c.problem.L2},
-		{"inner sweeps", in.Sweeps, s.InnerSweeps},
-		{"inner tolerance", in.Inner, s.InnerTolerance},
-		{"early stopping by", in.Metric, metric},
-	} {
-		if d.was != d.now {
-			return runstate.Errorf("it was written with %s %v, this run has %v; use the same settings, or start a new run", d.what, d.was, d.now)
-		}
+	if s.RandomOrder || s.unlabelled != nil {
+		all = append(all, trait{"the seed", fmt.Sprint(s.Seed)})
 	}
-	if in.Seed != nil && *in.Seed != s.Seed {
-		return runstate.Errorf("it was written with the seed %d, this run has %d; use the same, or start a new run", *in.Seed, s.Seed)
-	}
-	return sameProblem(in.fingerprint, is)
+	return all
 }
 
-// sameProblem refuses a checkpoint of other data, blocks or counting numbers.
-func sameProblem(was, is fingerprint) error {
-	switch {
-	case was.Data != is.Data:
-		return runstate.Errorf("it was written with other features, labels, graphs or types (%s, now %s); use the same data in the same order, or start a new run", was.Data, is.Data)
-	case was.Counting != is.Counting:
-		return runstate.Errorf("it was written with counting numbers %s, this run has %s; use the same, or start a new run", was.Counting, is.Counting)
-	case was.Partition != is.Partition:
-		return runstate.Errorf("it was written with other blocks (%s, now %s); cut the graphs in the same way, or start a new run", was.Partition, is.Partition)
+// sameRun refuses a state of another run.
+func (c *course) sameRun(in *saved, of []trait) error {
+	for _, t := range c.traits(of) {
+		if was, ok := in.Run[t.name]; ok && was != t.is {
+			return runstate.Errorf("it was written with %s %s, this run has %s; use the same, or start a new run",
+				t.name, was, t.is)
+		}
 	}
 	return nil
 }
 
-// fingerprint identifies what a run works on: a state is of use to no other run, even where all arrays have the same
-// lengths. It costs about as much as reading the data once.
-type fingerprint struct {
-	Data      string `json:"data"`      // features, labels, graphs and types
-	Partition string `json:"partition"` // blocks
-	Counting  string `json:"counting"`  // name and numbers
-}
-
-// identify computes the fingerprint when it is first asked for: a run without checkpoints needs none.
-func (l *learner) identify() fingerprint {
-	if l.fingerprint == (fingerprint{}) {
+// identify tells what the run works on, even where all arrays of another one have the same lengths. It costs about as
+// much as reading the data once, and is done when it is first asked for: a run without checkpoints needs none of it.
+func (l *learner) identify() []trait {
+	if l.worksOn == nil {
 		var partitions []*partition.Partition
 		var numbers []*counting.Numbers
 		for _, u := range l.units {
 			partitions, numbers = append(partitions, u.part), append(numbers, u.net.Counting)
 		}
-		l.fingerprint = fingerprint{
-			Data:      digestProblem(l.problem),
-			Partition: runstate.OfEach(partitions, (*runstate.Digest).AddPartition).String(),
-			Counting:  numbers[0].Name + ":" + runstate.OfEach(numbers, (*runstate.Digest).AddCounting).String(),
+		l.worksOn = []trait{
+			{"data", digestProblem(l.problem)},
+			{"number of blocks", fmt.Sprint(l.blocks)},
+			{"blocks", runstate.OfEach(partitions, (*runstate.Digest).AddPartition).String()},
+			{"counting numbers", numbers[0].Name + ":" + runstate.OfEach(numbers, (*runstate.Digest).AddCounting).String()},
 		}
 	}
-	return l.fingerprint
+	return l.worksOn
 }
 
 // digestProblem is that of data and class weights.

@@ -1,12 +1,9 @@
 package learn
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
-	"github.com/blockbp/blockbp/internal/runstate"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -14,39 +11,21 @@ import (
 const progressKey = "progress"
 
 // WriteFile writes the state as a safetensors file, whole or not at all: a file of that
-// name stays until the new one is on the disk. Where blocks are dealt over several processes, each of
-// them writes files of its parts beside it, first. A state that was read is in its file already, and refused.
+// name stays until the new one is on the disk. A state that was read is in its file already, and refused.
 func (s *State) WriteFile(path string) error {
 	if s.open != nil {
 		return errors.New("learn: a state that was read is in its file already; copy that")
 	}
 	var tensors []safetensors.Tensor
 	for _, a := range s.arrays {
-		tensors = append(tensors, safetensors.New(a.Name, []int{len(a.Values)}, a.Values))
+		tensors = append(tensors, safetensors.NewChunks(a.Name, []int{a.Len()}, a.All()))
 	}
-	metadata, generation := map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}, 0
-	if s.dealt != nil {
-		parts, err := s.dealt.orderParts(path)
-		if err != nil {
-			return err
-		}
-		text, err := json.Marshal(parts)
-		if err != nil {
-			return err
-		}
-		metadata[partsKey], generation = string(text), parts.Generation
-	}
-	if err := safetensors.WriteFile(path, metadata, tensors); err != nil {
-		return err
-	}
-	runstate.SyncFolder(filepath.Dir(path))
-	runstate.RemoveParts(path, generation)
-	return nil
+	metadata := map[string]string{progressKey: string(s.progress), safetensors.ChecksumKey: ""}
+	return safetensors.WriteFile(path, metadata, tensors)
 }
 
 // ReadState reads what State.WriteFile has written, and checks that it is whole. Fit reads
-// the arrays of the state, which may be large, from the file, and from those of its parts: they
-// must stay as they are until then, or are refused.
+// the arrays of the state, which may be large, from the file: it must stay as it is until then, or is refused.
 func ReadState(path string) (*State, error) {
 	return readState(path, func() (*safetensors.File, error) { return openState(path) })
 }
@@ -61,8 +40,8 @@ func readState(path string, open func() (*safetensors.File, error)) (*State, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s.open, s.path = open, path
-	return s, s.eachPart(false, everyPart, nothing)
+	s.open = open
+	return s, nil
 }
 
 // openState opens a file that is whole.
@@ -84,30 +63,18 @@ func newState(f *safetensors.File) (*State, error) {
 	if len(metadata[progressKey]) == 0 {
 		return nil, fmt.Errorf("the metadata have no %q: this is not a checkpoint of blockbp", progressKey)
 	}
-	for key := range metadata {
-		if key != progressKey && key != partsKey && key != safetensors.ChecksumKey && key != safetensors.DataChecksumKey {
-			return nil, fmt.Errorf("metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", key)
-		}
-	}
-	s := &State{progress: []byte(metadata[progressKey]), checksum: runstate.Checksum(f)}
+	s := &State{progress: []byte(metadata[progressKey]), checksum: metadata[safetensors.ChecksumKey]}
 	in, err := s.parse()
 	if err != nil {
 		return nil, err
+	}
+	if !f.Sealed() {
+		return nil, errors.New("the metadata have no checksum: the file is damaged")
 	}
 	var at progress
 	if err := in.Progress.Decode("", &at); err != nil {
 		return nil, err
 	}
 	s.Iteration = at.Iterations
-	if text, ok := metadata[partsKey]; ok {
-		if err := s.parseParts(text); err != nil {
-			return nil, err
-		}
-	}
-	for _, t := range f.Tensors() {
-		if t.DType != safetensors.F64 {
-			return nil, fmt.Errorf("tensor %q has dtype %s, want %s", t.Name, t.DType, safetensors.F64)
-		}
-	}
 	return s, nil
 }

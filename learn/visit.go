@@ -145,8 +145,9 @@ type visit struct {
 	until context.Context
 	// resum: add up what cut edges have kept, and do no more.
 	resum bool
-	first int                 // of the jobs at work
-	jobs  []int32             // of these, from first on, those that are done here; nil: all
+	jobs  []int32             // those that are done here
+	first int                 // of the jobs at work, and ...
+	from  int                 // ... the place in jobs of the first of them that is done here
 	task  func(worker, i int) // in the place of a visit
 }
 
@@ -160,6 +161,12 @@ func (v *visit) numJobs() int { return len(v.blocks) * v.bundle.jobs() }
 func (v *visit) job(i int) (block, lo, hi int) {
 	n := v.bundle.jobs()
 	return v.blocks[i/n], v.bundle.shares[i%n], v.bundle.shares[i%n+1]
+}
+
+// place is that of a job among those of all blocks.
+func (v *visit) place(job int) int {
+	n := v.bundle.jobs()
+	return v.blocks[job/n]*n + job%n
 }
 
 // atATime is how many jobs are done before their results are taken: those of some blocks, whole ones, and as many each
@@ -186,7 +193,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 		l.parts.begin(&v)
 		defer l.addParts(&v)
 	}
-	jobs, atATime := v.numJobs(), v.atATime()
+	jobs, atATime, contributes := v.numJobs(), v.atATime(), v.contribute
+	v.jobs = l.executor.jobs(&v, jobs)
 	if l.atOnce != nil && !v.resum {
 		if ended, err := l.sweepAtOnce(v); err != nil || ended {
 			v.contribute, report.ended = false, ended
@@ -210,6 +218,8 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 			l.takeResult(&report, &v, lo+i, &results[i])
 		}
 	}
+	v.contribute = contributes
+	l.executor.endVisit(&v)
 	l.progress.Passes += float64(report.work) / l.sweepWork
 	l.progress.GradientPasses += float64(report.elements) / l.gradientWork
 	return report, nil
@@ -254,7 +264,7 @@ func (l *learner) takeResult(report *visitReport, v *visit, job int, s *jobResul
 	block, lo, hi := v.job(job)
 	units := v.bundle.units[lo:hi]
 	if v.split {
-		l.splitOf[block*v.bundle.jobs()+job%v.bundle.jobs()] = s.split
+		l.splitOf[v.place(job)] = s.split
 	}
 	if v.contribute {
 		for _, u := range units {
@@ -291,19 +301,17 @@ func (l *learner) visitJob(v *visit, workerIndex, i int) {
 	}
 	w := l.workers[workerIndex]
 	if l.space != nil {
-		l.fetchAhead(w, v, i)
+		l.fetchAhead(w, v, v.from+i)
 	}
-	if v.jobs != nil {
-		i = int(v.jobs[i])
-	}
-	block, lo, hi := v.job(v.first + i)
-	s := &l.results[i]
+	job := int(v.jobs[v.from+i])
+	block, lo, hi := v.job(job)
+	s := &l.results[job-v.first]
 	s.begin(v)
 	w.visit = v
 	for j := lo; j < hi && s.err == nil && !v.ended(); j++ {
 		if u := v.bundle.units[j]; u.part.Blocks[block].Elements() > 0 {
 			w.scale = u.weight / v.bundle.weight(lo)
-			s.failed, s.err = j, l.visitUnit(w, s, u, block, v.first+i)
+			s.failed, s.err = j, l.visitUnit(w, s, u, block, job)
 		}
 	}
 	if v.contribute {

@@ -309,9 +309,6 @@ func TestTeamIsKilled(t *testing.T) {
 			if killed == 0 {
 				t.Fatal("the job ended well before a rank was killed")
 			}
-			if parts, err := filepath.Glob(filepath.Join(out, "checkpoint/state.part-*")); err != nil || len(parts) == 0 {
-				t.Fatalf("no files of parts: %v", err)
-			}
 			t.Logf("killed %d times", killed)
 			other := copyFolder(t, out, filepath.Join(t.TempDir(), "other"))
 			for dir, start := range map[string][]string{out: append(slices.Clone(start), "2"), other: nil} {

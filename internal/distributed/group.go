@@ -114,7 +114,6 @@ func (g *Group) Name() string { return g.engine.name() }
 // Gather sets dst to the vectors of all ranks one after the other. That of rank r has
 // lengths[r] numbers; own may be its place in dst.
 func (g *Group) Gather(dst, own []float64, lengths []int) {
-	g.checkGather(len(dst), len(own), lengths)
 	g.gather(opGather, dst, own, lengths)
 }
 
@@ -134,18 +133,6 @@ func (g *Group) gather(kind operation, dst, own []float64, lengths []int) {
 	g.run(kind)
 }
 
-// checkGather panics where lengths are not those of this call, which is a mistake of the
-// programmer.
-func (g *Group) checkGather(dst, own int, lengths []int) {
-	total := 0
-	for _, n := range lengths {
-		total += n
-	}
-	if len(lengths) != g.size || total != dst || lengths[g.rank] != own {
-		panic(fmt.Sprintf("distributed: gather of lengths %v into %d numbers, %d of them of rank %d, in a group of %d", lengths, dst, own, g.rank, g.size))
-	}
-}
-
 // Sum sets dst to the sum over all parts of vectors of its length, in the order of a Tree.
 // Rank r has the vectors of parts [bounds[r], bounds[r+1]), and own is those of this rank.
 // dst may be one of them.
@@ -155,9 +142,6 @@ func (g *Group) Sum(dst []float64, own [][]float64, bounds []int) {
 		return
 	}
 	g.plan(bounds)
-	if len(own) != bounds[g.rank+1]-bounds[g.rank] {
-		panic(fmt.Sprintf("distributed: sum of %d parts of rank %d, whose parts are from %d to %d", len(own), g.rank, bounds[g.rank], bounds[g.rank+1]))
-	}
 	n := len(dst)
 	g.partial = slices.Grow(g.partial[:0], n*len(g.subtrees))[:n*len(g.subtrees)]
 	g.views = g.views[:0]
@@ -183,9 +167,6 @@ func (g *Group) plan(bounds []int) {
 	if slices.Equal(bounds, g.bounds) {
 		return
 	}
-	if len(bounds) != g.size+1 || bounds[0] != 0 || bounds[g.size] < 1 || !slices.IsSorted(bounds) {
-		panic(fmt.Sprintf("distributed: parts of %d ranks with bounds %v; want 0, ascending, at least one part", g.size, bounds))
-	}
 	g.bounds = append(g.bounds[:0], bounds...)
 	g.subtrees, g.firstOf = g.subtrees[:0], append(g.firstOf[:0], 0)
 	for r := range g.size {
@@ -195,18 +176,14 @@ func (g *Group) plan(bounds []int) {
 }
 
 // Agree sets x to what rank 0 has.
-func (g *Group) Agree(x []float64) { g.fromFirst(opAgree, bytesOf(x)) }
-
-// fromFirst sends from rank 0 to all others.
-func (g *Group) fromFirst(kind operation, data []byte) {
-	if g.rank > 0 {
-		g.receiveBytes(0, data)
-	} else {
-		for r := 1; r < g.size; r++ {
-			g.sendBytes(r, data)
-		}
+func (g *Group) Agree(x []float64) {
+	for r := 1; r < g.size && g.rank == 0; r++ {
+		g.send(r, x)
 	}
-	g.run(kind)
+	if g.rank > 0 {
+		g.receive(0, x)
+	}
+	g.run(opAgree)
 }
 
 // Any reports whether a flag is set on any rank.
@@ -228,9 +205,6 @@ func (g *Group) any(kind operation, flag bool) bool {
 // Exchange sends send[r] to rank r and receives recv[r] from it; empty is nothing. The two
 // ends of a way have the same length.
 func (g *Group) Exchange(send, recv [][]float64) {
-	if len(send) != g.size || len(recv) != g.size || len(send[g.rank])+len(recv[g.rank]) > 0 {
-		panic(fmt.Sprintf("distributed: exchange of rank %d with %d and %d ranks in a group of %d, want all of them, and nothing for itself", g.rank, len(send), len(recv), g.size))
-	}
 	for r := range recv {
 		g.receive(r, recv[r])
 	}

@@ -24,6 +24,9 @@ type term struct {
 // of all levels stay in the nearest cache.
 const chunk = 256
 
+// Scratch is about how many numbers a Tree keeps that adds up 64 parts.
+const Scratch = 8 * chunk
+
 // Sum sets dst to the sum of all parts, which have its length; dst may be one of them.
 func (t *Tree) Sum(dst []float64, parts [][]float64) {
 	t.add(dst, t.leavesOf(0, len(parts)), parts)
@@ -55,6 +58,7 @@ func (t *Tree) add(dst []float64, nodes []node, values [][]float64) {
 		}
 		copy(dst[from:to], t.stack[0].values)
 	}
+	clear(t.stack[:cap(t.stack)]) // vectors are used until then only
 }
 
 func (t *Tree) siblingsOnTop() bool {

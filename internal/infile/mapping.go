@@ -47,7 +47,7 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 		return nil, err
 	}
 	defer file.Close()
-	if m := take(path, own, func() []byte { return mapBytes(file, size, own) }); m != nil {
+	if m := take(path, func() []byte { return mapBytes(file, size, own) }); m != nil {
 		return m, nil
 	}
 	bytes, err := ReadIf(path, wanted, size, allow)
@@ -56,7 +56,7 @@ func mapFile(path, wanted string, allow func(size int64) error, own bool) (*Mapp
 
 // Blank returns zeros that may be changed, of which the system makes pages when they are touched.
 func Blank(bytes int) *Mapping {
-	if m := take("", false, func() []byte { return mapBlank(bytes) }); m != nil {
+	if m := take("", func() []byte { return mapBlank(bytes) }); m != nil {
 		return m
 	}
 	return &Mapping{bytes: make([]byte, bytes)}
@@ -70,7 +70,7 @@ var mostMaps int64 = 1 << 15
 var inUse atomic.Int64
 
 // take makes a Mapping of what is mapped; nil: it cannot be.
-func take(path string, own bool, mapped func() []byte) *Mapping {
+func take(path string, mapped func() []byte) *Mapping {
 	var bytes []byte
 	if inUse.Add(1) <= mostMaps {
 		bytes = mapped()
@@ -79,7 +79,7 @@ func take(path string, own bool, mapped func() []byte) *Mapping {
 		inUse.Add(-1)
 		return nil
 	}
-	m := &Mapping{bytes: bytes, mapped: &region{path, bytes, own}}
+	m := &Mapping{bytes: bytes, mapped: &region{path, bytes}}
 	regions.Store(m.mapped, nil)
 	m.behind = runtime.AddCleanup(m, (*region).giveBack, m.mapped)
 	return m
@@ -113,7 +113,6 @@ func (m *Mapping) End(before bool) {
 type region struct {
 	path  string
 	bytes []byte
-	own   bool // bytes may have been changed
 }
 
 func (r *region) holds(address uintptr) bool {
@@ -122,7 +121,6 @@ func (r *region) holds(address uintptr) bool {
 
 func (r *region) giveBack() {
 	regions.Delete(r)
-	forgetSpares(r)
 	unmap(r.bytes)
 	inUse.Add(-1)
 }

@@ -15,7 +15,7 @@ import (
 
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
-	configFile, envFile, dataFile, l2PathFile, l2StateFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile, checkpointParts, CouplingsFile, ErrorsFile, report.ReportFile,
+	configFile, envFile, dataFile, l2PathFile, l2StateFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile, CouplingsFile, ErrorsFile, report.ReportFile,
 	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
 }
 

@@ -137,7 +137,7 @@ func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit ti
 	if err != nil {
 		return nil, err
 	}
-	return fitTogether(ctx, problem, s)
+	return learn.Fit(ctx, problem, s)
 }
 
 // fewestPasses without edges bring node weights near what they come to.

@@ -26,7 +26,7 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 		s.Checkpoint, s.CheckpointNow = r.checkpoint, watch.SaveNow
 	}
 	started := time.Now()
-	fitted, err := fitTogether(ctx, r.p.Problem, s)
+	fitted, err := learn.Fit(ctx, r.p.Problem, s)
 	if err == nil && watch.Fitted != nil && fitted.Status != learn.Interrupted {
 		watch.Fitted()
 	}

@@ -31,9 +31,8 @@ const (
 	CouplingsFile = "couplings.tsv"
 
 	checkpointFile  = "checkpoint/state.safetensors"
-	checkpointParts = "checkpoint/state.part-*.safetensors" // of several processes
-	l2StateFile     = "checkpoint/l2.safetensors"           // while l2 is chosen
-	choiceStateFile = "checkpoint/choice.json"              // while edges are
+	l2StateFile     = "checkpoint/l2.safetensors" // while l2 is chosen
+	choiceStateFile = "checkpoint/choice.json"    // while edges are
 )
 
 // Folder is where a training leaves its files.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/machine"
-	"github.com/blockbp/blockbp/internal/standardise"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -64,19 +62,6 @@ func (p *Prepared) wholeHints() []string {
 	return []string{fmt.Sprintf("labels are hidden, and each of %d processes keeps the features of the whole network, not of its parts alone: one process, with all threads, needs less memory", p.Settings.Group.Size())}
 }
 
-// fitTogether is learn.Fit where several processes may make it, each of which lets go of features that
-// others work on. They are there again afterwards, and what Fit took is not.
-func fitTogether(ctx context.Context, problem learn.Problem, s learn.Settings) (*learn.Result, error) {
-	if s.Group == nil || s.Group.Size() == 1 {
-		return learn.Fit(ctx, problem, s)
-	}
-	standardise.Spare(problem.Data)
-	fitted, err := learn.Fit(ctx, problem, s)
-	machine.GiveBack()
-	standardise.Restore(problem.Data)
-	return fitted, err
-}
-
 // Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
 // nothing. folder is that of process 0, as far as it says what to resume, and opened is
 // Watch.Opened.
@@ -94,7 +79,6 @@ func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error
 	if err := r.beginWithFeatures(ctx); err != nil {
 		return err
 	}
-	standardise.Spare(own.Problem.Data)
 	s, spent := own.Settings, time.Duration(0)
 	s.Evaluate, s.EarlyStop = own.evaluateDuring(Watch{}, &spent), own.earlyStop
 	if !folder.NoCheckpoint {

@@ -77,64 +77,56 @@ func (d *Digest) addInstance(in *crf.Instance, cut *parted.Cut) {
 			d.addFeatures(f)
 		}
 	}
+	d.addSchema(in.Schema())
+	d.add(math.Float64bits(in.Weight()))
 	d.add(uint64(len(in.Samples())))
-	d.addMask(in.Schema())
-	for b, t := range in.Schema().EdgeTypes {
-		if t.Symmetric {
-			d.add(uint64(b)) // not added where none is: older states have none
-		}
-	}
-	if w := in.Weight(); w != 1 {
-		d.add(math.Float64bits(w)) // not added where it is 1: older states have none
-	}
 	for _, labels := range in.Samples() {
 		d.addInts(labels)
 	}
 }
 
-// addMask adds what the schema forbids, if anything: older states have no mask.
-func (d *Digest) addMask(s *crf.Schema) {
+// addSchema adds what the schema forbids, and which types are symmetric.
+func (d *Digest) addSchema(s *crf.Schema) {
 	for a, t := range s.NodeTypes {
 		for _, x := range t.Forbidden {
 			d.addInts([]int32{int32(a), int32(x)})
 		}
 	}
 	for b, t := range s.EdgeTypes {
+		if t.Symmetric {
+			d.add(uint64(b))
+		}
 		for _, x := range t.Forbidden {
 			d.addInts([]int32{int32(b), int32(x[0]), int32(x[1])})
 		}
 	}
 }
 
-// addFeatures adds all entries: sparse ones as they are kept, since a vocabulary can be
-// much longer than a row, and so can many bins. Few are added as rows: older states have them so.
+// addFeatures adds all entries: bins and sparse ones as they are kept, since a row can be much longer, and of a map
+// that is stretched its cells, which stand for the pixels.
 func (d *Digest) addFeatures(f *crf.Features) {
-	const few = 1024
-	m := f.Data()
-	if m.Bins != nil && m.Book == nil && f.Dim() > few {
+	m, row := f.Data(), make([]float64, f.Dim())
+	stretched, isStretched := m.Computed.(*stretch.Map)
+	switch {
+	case m.Bins != nil && m.Book == nil:
 		d.addInts(m.Bins)
-		return
-	}
-	if m.Start != nil {
+	case m.Start != nil:
 		d.addInts(m.Column)
 		d.AddFloats(m.Value)
 		for _, start := range m.Start {
 			d.add(uint64(start))
 		}
-		return
-	}
-	row := make([]float64, f.Dim())
-	if m, ok := f.Data().Computed.(*stretch.Map); ok { // its cells stand for the pixels
+	case isStretched:
 		var scratch []float32
-		for cell := range int32(m.NumCells()) {
-			m.Read(row, []int32{cell}, &scratch)
+		for cell := range int32(stretched.NumCells()) {
+			stretched.Read(row, []int32{cell}, &scratch)
 			d.AddFloats(row)
 		}
-		return
-	}
-	for r := range f.Rows() {
-		f.Row(row, r)
-		d.AddFloats(row)
+	default:
+		for r := range f.Rows() {
+			f.Row(row, r)
+			d.AddFloats(row)
+		}
 	}
 }
 

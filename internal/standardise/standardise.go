@@ -13,8 +13,6 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 	"github.com/blockbp/blockbp/internal/stretch"
@@ -370,45 +368,12 @@ func (c *columns) computed(f *crf.Features) crf.Features {
 }
 
 func scale[T float32 | float64](c *columns, dst, x []T) []T {
-	scaleFrom(c, dst, x, 0)
-	return dst
-}
-
-// scaleFrom is scale for numbers from the at-th on.
-func scaleFrom[T float32 | float64](c *columns, dst, x []T, at int) {
 	dim := len(c.mean)
 	for i := range x {
-		j := (at + i) % dim
+		j := i % dim
 		dst[i] = T((float64(x[i]) - c.mean[j]) / c.deviation[j])
 	}
-}
-
-// inPlace puts numbers on the new scale where they lie.
-func inPlace[T float32 | float64](c *columns, x []T) {
-	again := func(lo, hi int) { scaleFrom(c, x[lo:hi], x[lo:hi], lo) }
-	again(0, len(x))
-	infile.Spare(x, again)
-}
-
-// Spare lets features that no map changes be let go of for a while, as InPlace does for others. Restore
-// makes them what they were.
-func Spare(data []*crf.Instance) {
-	eachDense(data, infile.Spare[float32], infile.Spare[float64])
-}
-
-// Restore makes features what they were before some of them were let go of.
-func Restore(data []*crf.Instance) {
-	restore := func(x []float32, _ func(lo, hi int)) { infile.Restore(x) }
-	eachDense(data, restore, func(x []float64, _ func(lo, hi int)) { infile.Restore(x) })
-}
-
-func eachDense(data []*crf.Instance, single func([]float32, func(lo, hi int)), double func([]float64, func(lo, hi int))) {
-	for _, in := range data {
-		for _, f := range instances.Features(in) {
-			single(f.Data().Single, nil)
-			double(f.Data().Double, nil)
-		}
-	}
+	return dst
 }
 
 // Rows puts rows of nodes, or of edges, on the new scale where they lie, which are of the first type and
@@ -513,10 +478,10 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 			*x = *scaled.Data()
 		case x.Single != nil && !done[&x.Single[0]]:
 			done[&x.Single[0]] = true
-			inPlace(c, x.Single)
+			scale(c, x.Single, x.Single)
 		case x.Double != nil && !done[&x.Double[0]]:
 			done[&x.Double[0]] = true
-			inPlace(c, x.Double)
+			scale(c, x.Double, x.Double)
 		case len(x.Value) > 0 && !done[&x.Value[0]]:
 			done[&x.Value[0]] = true
 			scaleSparse(c, x.Value, x)

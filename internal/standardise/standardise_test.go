@@ -219,17 +219,3 @@ func TestColumns(t *testing.T) {
 		t.Errorf("in single precision: %+v", c)
 	}
 }
-
-// TestAgain: some of the numbers are scaled as all are, wherever they begin in a row.
-func TestAgain(t *testing.T) {
-	c := columns{mean: []float64{1, 2, 3}, deviation: []float64{2, 4, 8}}
-	x := []float32{5, 4, 3, 2, 1, 0, 7, 8, 9}
-	want := scale(&c, make([]float32, len(x)), x)
-	for lo := range x {
-		got := slices.Clone(x)
-		scaleFrom(&c, got[lo:], got[lo:], lo)
-		if !slices.Equal(got[lo:], want[lo:]) || !slices.Equal(got[:lo], x[:lo]) {
-			t.Errorf("from %d on: %v, want %v", lo, got, want)
-		}
-	}
-}
