@@ -241,9 +241,10 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	case c.Exact, c.Change == 0 && c.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
-		// Messages that ascend no dual may leave F far above L where the gradient has settled.
-		closed := l.certified && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = norm+c.Left <= tolerance && (l.ascends || closed || c.Residual <= stillResidual)
+		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
+		// networks with hidden labels.
+		closed := (l.certified || l.ascends) && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
+		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || c.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proved()

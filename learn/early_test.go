@@ -116,8 +116,8 @@ func TestMeanOfVisits(t *testing.T) {
 }
 
 // TestEarlySteps: with a regulariser of 0.1 for each variable the first visit of one of 20
-// blocks, a whole Newton step, leads to within 20 % of the optimum, and the pass of visits with one or
-// two whole passes to within 1 %, in any order.
+// blocks, nearly a whole Newton step, leads to within a third of the optimum, and the pass of visits with two or
+// three whole passes to within 1 %, in any order.
 func TestEarlySteps(t *testing.T) {
 	const blocks = 20
 	p := randomProblem(t, 1, problemOptions{rows: 20, cols: 20, states: 4, nodeDim: 5, edgeDim: 3, l2: 0.1 * 400})
@@ -125,7 +125,7 @@ func TestEarlySteps(t *testing.T) {
 	for name, c := range map[string]struct {
 		random bool
 		within int
-	}{"in order": {false, 2 * blocks}, "at random": {true, 3 * blocks}} {
+	}{"in order": {false, 3 * blocks}, "at random": {true, 4 * blocks}} {
 		rule, first, visits := &auto{}, math.NaN(), 0
 		s := Settings{Method: BBPL, Assign: blocksOf(blocks), Step: rule, RandomOrder: c.random, MaxIterations: c.within, GradientTolerance: 1e-300, Recorder: func(e Event) error {
 			if e.Check {
@@ -146,7 +146,7 @@ func TestEarlySteps(t *testing.T) {
 		}}
 		fit(t, p, s)
 		t.Logf("%s: %.3f after the first visit, 1 %% after %d", name, first, visits)
-		if !(first < 0.2) || visits == 0 {
+		if !(first < 1./3) || visits == 0 {
 			t.Errorf("%s: %.3f of the way is left after the first visit, and 1 %% after %d of at most %d", name, first, visits, c.within)
 		}
 	}

@@ -142,7 +142,7 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) 
 		undecided = j.alpha == 0
 	case !sure:
 		accepted, undecided = j.settled(gradient, value, lacks, fell, rounding)
-	case j.alpha > 0 && math.Abs(value-j.value) <= rounding:
+	case j.alpha > 0 && j.slope < 0 && math.Abs(value-j.value) <= rounding:
 		accepted = j.falls(gradient)
 	default:
 		accepted = lacks <= rounding || j.alpha == 0
@@ -159,8 +159,8 @@ func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) 
 	return false, true
 }
 
-// falls tells, by the slope here, where F tells no more: where it is negative F has fallen, and
-// where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
+// falls tells, by the slope here, where F tells no more and the slope at the origin is known: where it is negative F
+// has fallen, and where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
 func (j *joint) falls(gradient []float64) bool {
 	return -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
 }
@@ -184,7 +184,7 @@ func (j *joint) settled(gradient []float64, value, lacks, fell, rounding float64
 	switch {
 	case !known && !(math.Abs(fell) <= mostUnsettled*decisive+rounding):
 		return false, true
-	case j.alpha > 0 && math.Abs(value-j.value) <= rounding:
+	case j.alpha > 0 && j.slope < 0 && math.Abs(value-j.value) <= rounding:
 		accepted = j.falls(gradient)
 	default:
 		accepted = lacks <= rounding+doubt+j.doubt || j.alpha == 0 && (known || math.Abs(fell) <= rounding)

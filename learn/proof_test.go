@@ -44,3 +44,16 @@ func TestProof(t *testing.T) {
 		}
 	}
 }
+
+// TestStartsAtTheOptimum: a run that begins where another has ended takes no step that F cannot tell, and no weight
+// becomes a NaN.
+func TestStartsAtTheOptimum(t *testing.T) {
+	for kind, p := range problems(t) {
+		s := Settings{Assign: blocksOf(2), GradientTolerance: 1e-300, MaxPasses: 200}
+		best := fit(t, p, s)
+		again := fit(t, p.startingAt(best.Model.Weights), s)
+		if !(again.Objective <= best.Objective+1e-6*(1+math.Abs(best.Objective))) {
+			t.Errorf("%s: it begins at %v, and ends at %v", kind, best.Objective, again.Objective)
+		}
+	}
+}

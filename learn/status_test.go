@@ -615,7 +615,7 @@ func TestStartAtTheOptimum(t *testing.T) {
 // TestLimitsBindDuringChecks: a check of convergence that takes many passes ends
 // with the limit, and a longer run goes on as if it had never been there.
 func TestLimitsBindDuringChecks(t *testing.T) {
-	p := randomProblem(t, 1, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01}).with("trw")
+	p := randomProblem(t, 1, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01, missing: 0.3}).with("convex")
 	base := Settings{Assign: blocksOf(4), RelativeTolerance: 1e-4}
 	whole := base
 	whole.Checkpoint = nil

@@ -270,7 +270,7 @@ func gridData(t testing.TB) string {
 func gridRun(t testing.TB) string {
 	data := gridData(t)
 	return shared(t, "grid-run", func(folder string) {
-		mustRun(t, "train", data, "-o", folder, "--l2", "0.5", "--counting", "convex", "-q")
+		mustRun(t, "train", data, "-o", folder, "--l2", "0.5", "--counting", "convex", "--rtol", "1e-5", "-q")
 	})
 }
 

@@ -121,8 +121,8 @@ func TestInstanceWeightInFile(t *testing.T) {
 	if err := dataset.WriteNPZ(filepath.Join(once, "0.npz"), a); err != nil {
 		t.Fatal(err)
 	}
-	x := train(t, once, "-o", filepath.Join(folder, "a"), "--rtol", "1e-8", "--method", "full")
-	y := train(t, twice, "-o", filepath.Join(folder, "b"), "--rtol", "1e-8", "--method", "full")
+	x := train(t, once, "-o", filepath.Join(folder, "a"), "--rtol", "1e-8", "--method", "full", "--directed")
+	y := train(t, twice, "-o", filepath.Join(folder, "b"), "--rtol", "1e-8", "--method", "full", "--directed")
 	if !closeTo(x.Objective, y.Objective, 1e-10) || !closeTo(x.ThetaNorm, y.ThetaNorm, 1e-7) {
 		t.Errorf("objective %v with weight 2, %v with the file twice; norms %v and %v", x.Objective, y.Objective, x.ThetaNorm, y.ThetaNorm)
 	}

@@ -127,7 +127,7 @@ func TestResume(t *testing.T) {
 			t.Fatalf("%s: exit code %d: %s", c.name, o.code, o.stderr)
 		}
 		calls := counted.calls.Load()
-		for _, at := range slices.Compact([]int64{7, calls / 2, calls - 1}) {
+		for _, at := range slices.Compact(slices.Sorted(slices.Values([]int64{7, calls / 2, calls - 1}))) {
 			dir := filepath.Join(folder, fmt.Sprint(at))
 			o := runContext(tripAfter(t.Context(), at), slices.Concat([]string{"train", data, "-o", dir, "-q", noReport}, c.options)...)
 			form := forms[tried%len(forms)]

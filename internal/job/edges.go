@@ -79,6 +79,9 @@ func (o *Options) validateEdges() error {
 
 // String is the rule as Options.Edges has it.
 func (r edgeRule) String() string {
+	if r.name == edgesAuto { // nothing was chosen, and edges are learned
+		return ""
+	}
 	text := r.name
 	if r.makes() {
 		text += ":" + strconv.FormatFloat(r.strength, 'g', -1, 64)

@@ -246,7 +246,8 @@ func (o *Options) settings() (learn.Settings, error) {
 	if s.Method == learn.InnerDual {
 		s.InnerSweeps = 1 // the learner makes no more
 	}
-	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 && o.Errors == errorsNone && o.Physics == "" {
+	if o.GradientTolerance == 0 && o.RelativeTolerance == 0 && o.Gap == 0 && o.ObjectiveTolerance == 0 &&
+		o.Errors == errorsNone && o.Physics == "" {
 		s.Proof = proofForPredictions
 	}
 	var err error
