@@ -60,7 +60,7 @@ func (a *auto) Recovery() Recovery { return a }
 
 // refreshed tells the rule that the gradient changed although the weights did
 // not, because inference was made exact: the change must not pass for curvature.
-func (a *auto) refreshed(theta, gradient []float64, value float64) {
+func (a *auto) refreshed(gradient []float64, value float64) {
 	if a.joint.on() {
 		a.joint.refreshed(gradient, value)
 	}

@@ -337,7 +337,7 @@ func (l *learner) endCheck() (done bool, err error) {
 // refreshed tells a rule with a recovery of what a check has found.
 func (l *learner) refreshed() {
 	if l.recovering != nil {
-		l.recovering.refreshed(l.model.Weights, l.gradient, l.progress.Upper)
+		l.recovering.refreshed(l.gradient, l.progress.Upper)
 	}
 }
 

@@ -320,9 +320,9 @@ func (l *learner) stepProblem() StepProblem {
 			},
 		},
 		Beliefs:   l.meanBeliefs,
-		Objective: func() float64 { return l.progress.FirstObjective }, Full: l.settings.Method == Full,
-		PassWork: l.passWork(),
-		Visit:    func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
+		Objective: func() float64 { return l.progress.FirstObjective },
+		PassWork:  l.passWork(),
+		Visit:     func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
 		convex: l.convex(), bounded: l.bounded,
 	}
 	switch r := l.response; {

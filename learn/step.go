@@ -51,7 +51,7 @@ type Recovery interface {
 	advance(theta, gradient []float64) (size float64)
 	// refreshed tells that the gradient changed although the weights did not, because
 	// inference was made exact, and what F is now.
-	refreshed(theta, gradient []float64, value float64)
+	refreshed(gradient []float64, value float64)
 	// best returns weights that a run should end with if it had to end now, nil where
 	// those of the moment are as good.
 	best() []float64
@@ -84,9 +84,6 @@ type StepProblem struct {
 	// Objective returns the objective at the start of the run, as the first check has found it: F, where
 	// that bounds L.
 	Objective func() float64
-	// Full says that every visit infers the whole network, to convergence unless
-	// InnerSweeps forbids it.
-	Full bool
 	// Beliefs writes the mean belief of every type into dst: all node types, then all
 	// edge types, each over its (joint) states; uniform for untied types.
 	Beliefs func(dst []float64)

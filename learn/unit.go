@@ -203,9 +203,6 @@ func (u *unit) allocate(layout *crf.Layout, space *spill.Space, kept int) {
 	u.keptBeliefs = spill.Zeros[float64](space, kept)
 }
 
-// sliceBytes is what a slice takes beside its contents.
-const sliceBytes = 24.0
-
 // addExtra notes that the nodes without a state in observed have a term more, of some weight.
 // A negative weight is what hidden labels take.
 func (u *unit) addExtra(observed []int32, weight float64) {
