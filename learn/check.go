@@ -101,9 +101,10 @@ func (l *learner) startCheck(purpose checkPurpose) {
 		for _, u := range l.units {
 			u.state.Reset(u.net)
 		}
-		l.progress.Watched, l.progress.Held, l.progress.Damping = false, math.NaN(), 0
+		l.progress.Watched, l.progress.Damping = false, 0
 	}
 	unknown := math.NaN()
+	l.progress.Infeasible = false
 	l.progress.Check = checkProgress{Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, Residual: unknown, Smallest: math.Inf(1), Damping: l.progress.Damping, Gap: unknown}
 }
 
@@ -293,11 +294,10 @@ func (l *learner) endCheck() (done bool, err error) {
 			return true, l.checkpoint()
 		}
 		p.FailedChecks++
-		p.Missing = missing
 		l.refreshed()
 		if l.inWholePasses() {
 			l.recovering.advance(l.model.Weights, l.gradient)
-			p.Held, p.Watched, p.Waiting = math.NaN(), false, 0
+			p.Watched, p.Waiting = false, 0
 		}
 		return false, nil
 	case checkCurvature:
@@ -314,6 +314,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		case l.outOfTime():
 			l.recall()
 		default:
+			p.Watched = false // the gradient was of other weights
 			l.startCheck(checkFinal)
 			return false, nil
 		}
@@ -394,7 +395,7 @@ func (l *learner) convexNumbersHelp() string {
 
 // claim says why the run is converged.
 func (l *learner) claim() string {
-	if !l.small(l.progress.GradientNorm) {
+	if !(l.progress.GradientNorm <= l.asked()) {
 		return l.proof(l.suboptimality())
 	}
 	text := fmt.Sprintf("gradient norm %.3g ≤ %.3g", l.progress.GradientNorm, l.asked())

@@ -26,7 +26,7 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown, Upper: unknown, Held: unknown},
+		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown, Upper: unknown},
 	}
 }
 

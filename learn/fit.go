@@ -71,7 +71,6 @@ type progress struct {
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective
-	Held           float64 // Upper a pass ago, NaN where the weights were others
 	Waiting        int     // passes of joint descent at these weights
 	Visits         int     // since weights moved, where they move after whole passes
 	Infeasible     bool    // consistent beliefs of this pass take a forbidden state
@@ -79,7 +78,6 @@ type progress struct {
 	Momentum       int     // whole passes since messages went back, or F rose at the same weights
 	Copied         bool    // messages were: see momentum.go
 	Before         float64 // Upper at the begin of the last of them
-	Missing        string  // what the last claim of convergence lacked
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
@@ -109,6 +107,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	l.paced, l.paceFrom = false, l.pace()
 	nextCheckpoint := started.Add(l.firstPause())
 	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
+		l.estimate() // the gradient is in no state
 		return l.finish(l.progress.Status)
 	}
 	for {
@@ -216,7 +215,7 @@ func (l *learner) iterate() error {
 // step moves the weights after a visit, or starts the check of a claim.
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.progress.Upper, l.progress.Held, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), math.NaN(), 0, false, 0
+	l.progress.Upper, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), 0, false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
 		return 0, nil
@@ -250,7 +249,7 @@ func (l *learner) descend() (size float64, moved bool, err error) {
 		size, moved = l.recovering.advance(l.model.Weights, l.gradient), true
 	}
 	if p.Waiting++; moved {
-		p.Held, p.Waiting = math.NaN(), 0 // of other weights
+		p.Waiting = 0
 	} else {
 		l.settle()
 	}
@@ -284,7 +283,6 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.raiseLowerBound()
 	}
-	p.Held = p.Upper
 	if l.anyClamped() && l.convexCounting() && !l.bounded && !p.Infeasible {
 		p.Upper = consistent
 	}

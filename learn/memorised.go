@@ -30,10 +30,14 @@ func (l *learner) where(t *blockSet) string {
 }
 
 // separable reports that the model gives every sample more than half of its probability: B is no less than A, and so
-// log 2 > N L ≥ B − ⟨θ,w⟩ ≥ −log p(w) for each. Then every other labelling has a smaller product with θ, and L falls
-// to zero as θ grows in its direction.
+// w log 2 > N L ≥ −w log p for each, w being the smallest weight of a sample. Then every other labelling has a
+// smaller product with θ, and L falls to zero as θ grows in its direction.
 func (l *learner) separable() bool {
-	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex() || !(l.progress.Objective*float64(l.samples) < math.Ln2) {
+	least := math.Inf(1)
+	for _, in := range l.problem.Data {
+		least = min(least, in.Weight())
+	}
+	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex() || !(l.progress.Objective*l.samples < least*math.Ln2) {
 		return false
 	}
 	for _, u := range l.units {

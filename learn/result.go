@@ -10,8 +10,8 @@ import (
 // Status says why a run ended.
 type Status string
 
-// The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as
-// small as was asked for, and only after a check of the whole network at the final weights.
+// The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
+// Settings.Proof, that the optimum is near enough, after a check of the whole network at the final weights.
 // Converged is the optimum: Result.Convex is set. StationaryPoint need not be the best of
 // several.
 const (

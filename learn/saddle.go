@@ -69,7 +69,7 @@ func (l *learner) probe() bool {
 func (l *learner) probeNext() {
 	l.lanczos.Point(l.model.Weights)
 	l.startCheck(checkCurvature)
-	l.progress.Held, l.progress.Watched = math.NaN(), false
+	l.progress.Watched = false
 }
 
 // endProbe leaves the saddle that was found, or goes back, to make the claim.
@@ -84,7 +84,7 @@ func (l *learner) endProbe(leaves bool) {
 		l.progress.Check.Again = true
 		z.Stay()
 	}
-	l.progress.Held, l.progress.Watched = math.NaN(), false
+	l.progress.Watched = false
 }
 
 // endProbeEarly goes back to where the curvature was to be measured, if it was.

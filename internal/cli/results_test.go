@@ -39,7 +39,7 @@ var results = []any{
 // run goes on from, which is refused with a number that JSON has not, and what is read.
 var others = []string{
 	"dataset.Recipe", "dataset.column", "dataset.contrast", "dataset.superpixelRecipe", "synthetic.origin",
-	"job.choiceState", "job.trial", "job.partedBefore", "l2path.State", "learn.saved",
+	"job.choiceState", "job.trial", "job.partedBefore", "l2path.State",
 	"machine.Compute", "machine.Memory", "machine.Point", "watch.result",
 }
 
