@@ -61,3 +61,19 @@ func (p Problem) withoutEdges() Problem {
 	}
 	return p
 }
+
+// TestSmallWeightsAreNotSeparable: two samples of small weight that contradict each other make a small objective, and
+// yet it has its optimum at weights of zero.
+func TestSmallWeightsAreNotSeparable(t *testing.T) {
+	model := must(crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1)))
+	p := Problem{Model: model}
+	for y := range int32(2) {
+		p.Data = append(p.Data, must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
+			Graph: must(gen.Chain(1)), NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{crf.Constant(0, 1)},
+			Labels: [][]int32{{y}}, Weight: 0.1,
+		})))
+	}
+	if r := fit(t, p, Settings{MaxPasses: 50}); r.Separable {
+		t.Errorf("objective %v is called separable", r.Objective)
+	}
+}
