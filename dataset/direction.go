@@ -36,7 +36,7 @@ const perPair = 4
 // leadsOn reports whether every edge leads from a row to the next, so that chains say what comes after
 // what, of enough edges to learn it from.
 func (l *loader) leadsOn(states int) bool {
-	return l.steps == l.edges && l.edges >= perPair*states*states && !l.tied && !l.set.Recipe.Untied
+	return l.steps == l.edges && l.edges >= perPair*states*states && !l.tied && !l.o.Tied && !l.set.Recipe.Untied
 }
 
 // direct decides, for training data, which edge types are symmetric.
@@ -87,7 +87,8 @@ func (l *npzLoader) findDirection() {
 			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed], l.instances[0].path, says[!in.directed])
 			return
 		}
-		l.directed, l.tied = in.directed, l.tied || in.tied
+		// Edges that are there both ways round lead nowhere.
+		l.directed, l.tied = in.directed, l.tied || in.tied || in.both != nil || l.o.Tied
 		u, v := in.graph.Ends()
 		l.chain(u, v, nil)
 	}
@@ -111,7 +112,7 @@ const (
 // tell what is of its state and not of the direction.
 func (l *loader) noteDirection() {
 	s := &l.set.Schema
-	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied {
+	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
 		return
 	}
 	counts := make([]map[[2]int32]*pairCount, len(s.EdgeTypes)) // [type] by the larger state and the smaller

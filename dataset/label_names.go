@@ -55,8 +55,9 @@ func (l *npzLoader) findNames() {
 	type labels map[int32]bool
 	found := map[int]labels{} // those of each node type, until 0 is among them
 	var of labels
-	last := -1
+	last, negative := -1, false
 	l.eachLabel(func(_ *npzInstance, sample []int32, _, s, a int) bool {
+		negative = negative || sample[s] < crf.Unobserved
 		if a != last {
 			if found[a] == nil {
 				found[a] = labels{}
@@ -68,6 +69,9 @@ func (l *npzLoader) findNames() {
 		}
 		return true
 	})
+	if negative { // which are no names, and are refused
+		return
+	}
 	for _, a := range slices.Sorted(maps.Keys(found)) {
 		told := a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
 		names := slices.Sorted(maps.Keys(found[a]))

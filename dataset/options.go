@@ -97,6 +97,8 @@ type Options struct {
 	// whatever the data say. Without it, and without "directed" in the data, an edge that
 	// joins nodes of one type has no direction, unless all edges, and enough, lead from a row to the next.
 	Directed bool
+	// Tied says that they do not, whatever the order of rows looks like.
+	Tied bool
 
 	// SkipEdges joins, in text of columns, equal words of a sentence that begin with a
 	// capital.

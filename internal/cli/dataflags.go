@@ -24,6 +24,7 @@ type dataFlags struct {
 	offsets                                []int
 	bins, neighbours, superpixels, hops    int
 	noBias, untied, directed               bool
+	given                                  func(flag string) bool // nil: no flags were registered
 	skipEdges                              bool
 	memory                                 int64
 }
@@ -45,6 +46,7 @@ func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
+	d.given = f.Changed
 	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
@@ -66,7 +68,7 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
+		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe

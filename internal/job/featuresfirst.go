@@ -20,7 +20,10 @@ const fewLabels = 0.5
 // featuresFirst reports whether weights begin with those of node features alone. Every
 // state needs a label: without edges nothing tells apart the others, which would begin at
 // a saddle.
-func (p *Prepared) featuresFirst() bool { return p.mostHidden() && p.everyStateSeen() }
+func (p *Prepared) featuresFirst() bool {
+	return p.mostHidden() && p.everyStateSeen() &&
+		slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 })
+}
 
 func (p *Prepared) everyStateSeen() bool {
 	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return slices.Contains(of, false) })
@@ -39,8 +42,7 @@ func (p *Prepared) mostHidden() bool { return p.knownShare() < fewLabels }
 // weights of nodes, if only of their bias; 1 where none are.
 func (p *Prepared) knownShare() float64 {
 	o := &p.Options
-	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact ||
-		!slices.ContainsFunc(p.Problem.Model.Schema.NodeTypes, func(t crf.NodeType) bool { return t.Features > 0 }) {
+	if p.Initial != nil || o.NoEdges || o.Method.Local() && o.Method != learn.Exact {
 		return 1
 	}
 	known, all, edges := 0, 0, 0

@@ -19,6 +19,7 @@ type network struct {
 	states int
 	labels []int32
 	edges  [][2]int32
+	noBias bool // nodes have not even a constant feature
 }
 
 // karate are the members of a club, who is a friend of whom, and where each went when it split
@@ -108,6 +109,11 @@ func (n *network) propagated(known []bool) float64 {
 }
 
 // task reads the network as tables.
+func (n network) withoutBias() network {
+	n.noBias = true
+	return n
+}
+
 func (n *network) task(t *testing.T, known []bool) Task {
 	t.Helper()
 	var nodes, edges strings.Builder
@@ -126,7 +132,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 			t.Fatal(err)
 		}
 	}
-	return fewOf(t, paths, dataset.Options{Observed: "train"}, true)
+	return fewOf(t, paths, dataset.Options{Observed: "train", NoBias: n.noBias}, true)
 }
 
 // TestFewLabels: with a handful of labels and no features, predictions are about as good as those of
@@ -142,6 +148,7 @@ func TestFewLabels(t *testing.T) {
 	}{
 		"karate club":    {karate(), []int{1, 2, 5}, -.02, -.045},
 		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
+		"no constant":    {planted(3, 60, 8, .15, 1).withoutBias(), []int{1, 2}, .02, -.1},
 		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
 	} {
