@@ -24,7 +24,7 @@ bound = infer(glass, method="bp", counting="trw", decode=None)
 print(f"log partition function {exact.log_partition:.3f}, at most {bound.bounds[1]:.3f} by TRW")
 print(f"ground state: score {exact.map_score:.3f}, proved optimal: {exact.map_gap == 0}")
 
-draws = sample(glass, SAMPLES)
+draws = sample(glass, SAMPLES, sampler="gibbs")
 print(f"{SAMPLES} samples, R-hat at most {draws.rhat.max():.3f}")
 spins = spin[draws.states]
 

@@ -102,9 +102,10 @@ class GraphCRF(Classifier):
     ----------
     bias : bool
         Whether nodes, and edges with features, have a further feature that is 1.
-    directed : bool
+    directed : bool, optional
         Whether edges lead from their first to their second end, so that the weights of
-        classes (a, b) and (b, a) differ. Two nodes have one edge then, one way round.
+        classes (a, b) and (b, a) differ. Two nodes have one edge then, one way round. By
+        default they do where all of them lead from a row to the next, and notes_ says so.
     {learning}
 
     Attributes
@@ -130,7 +131,7 @@ class GraphCRF(Classifier):
     def __init__(
         self,
         bias: bool = True,
-        directed: bool = False,
+        directed: bool | None = None,
         prior: float = 1.0,
         l2: float | str | None = None,
         counting: str = "auto",
@@ -146,7 +147,7 @@ class GraphCRF(Classifier):
     ) -> None:
         self._store(locals())
 
-    directed: bool
+    directed: bool | None
     n_edge_features_in_: int | None
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -160,7 +161,7 @@ class GraphCRF(Classifier):
             Labels of any type; those equal to ``unlabelled``, or outside the mask, are
             hidden. Of a graph of networkx also a dict: nodes without a label are hidden.
         """
-        return self._fit(X, y, ["--directed"] if self.directed else [])
+        return self._fit(X, y, [] if self.directed is None else [f"--directed={str(self.directed).lower()}"])
 
     def _instances(self, X: Any, fitting: bool) -> list[Instance]:  # type: ignore[override]
         graphs = self._graphs(X)
