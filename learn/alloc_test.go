@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -29,7 +30,7 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 	l := must(newLearner(p, s))
 	defer l.pool.Close()
 	for l.progress.Check.Active {
-		if _, err := l.checkStep(); err != nil {
+		if _, err := l.visitInPass(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,11 +56,11 @@ func allocations(t *testing.T, p *Problem, s *Settings) float64 {
 // is left to chance otherwise, and one that comes late has still to grow. So has the
 // measurement of a Hessian, which is due a few times in a run only.
 func (l *learner) growWorkers() {
-	if rule, ok := l.settings.Step.(*auto); ok && rule.dense.measure != nil {
-		if err := rule.dense.measure(rule.dense.fresh); err != nil {
+	if l.auto != nil && l.auto.dense.measures() {
+		if err := l.auto.dense.measure(nil, 0); err != nil {
 			panic(err)
 		}
-		rule.dense.measure = nil // its sample, which is drawn anew, may be larger next time
+		l.auto.dense.spent = math.Inf(1) // on no other: its sample, which is drawn anew, may be larger next time
 	}
 	for _, t := range l.schedule {
 		b := l.bundles[t.bundle]

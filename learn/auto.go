@@ -29,17 +29,17 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit for one pass (early), where F bounds L. Then joint descent takes over (joint).
+// There is a step at each visit for one pass (early), where F bounds L. Then descent on F takes over (descent).
 type auto struct {
 	autoState
-	problem   StepProblem
+	run       *learner // whose weights it moves; nil: it has not begun, or the run is over
 	fisher    *fisher
 	dense     *dense
 	spans     []crf.Span // of all types: nodes, then edges
-	labels    []float64  // frequencies of the (joint) states
+	labels    []float64  // frequencies of the (descent) states
 	curvature *lbfgs.Curvature
 	early     *early
-	joint     *joint
+	descent   *descent
 	lanczos   *lbfgs.Lanczos
 
 	plain []float64 // P⁻¹ g
@@ -55,77 +55,65 @@ type autoState struct {
 // Guarded implements StepRule.
 func (a *auto) Guarded() bool { return true }
 
-// Recovery implements StepRule.
-func (a *auto) Recovery() Recovery { return a }
-
-// refreshed tells the rule that the gradient changed although the weights did
-// not, because inference was made exact: the change must not pass for curvature.
-func (a *auto) refreshed(gradient []float64, value float64) {
-	if a.joint.on() {
-		a.joint.refreshed(gradient, value)
-	}
-}
+// automatic returns the rule: others may embed it.
+func (a *auto) automatic() *auto { return a }
 
 // String implements StepRule.
 func (a *auto) String() string { return "auto" }
 
 // Start implements StepRule.
-func (a *auto) Start(p StepProblem) error {
-	*a = auto{problem: p}
-	layout := &p.Model.Layout
-	states := 0
-	a.spans = allSpans(layout)
+func (a *auto) Start(p StepProblem) (err error) {
+	run := p.run
+	*a = auto{run: run, spans: allSpans(&run.model.Layout)}
+	states, size := 0, run.model.Layout.Size
 	for _, span := range a.spans {
 		states += span.States
 	}
-	var err error
-	if a.fisher, err = newFisher(&p); err != nil {
+	data := run.statistics()
+	if a.fisher, err = newFisher(run, data); err != nil {
 		return err
 	}
-	a.dense = newDense(&p)
-	a.beliefs, a.labels = make([]float64, states), p.statistics.frequencies()
-	a.plain, a.first = make([]float64, layout.Size), make([]float64, layout.Size)
-	a.curvature = lbfgs.New(layout.Size, a.apply)
-	a.early = newEarly(&a.problem)
-	a.joint = newJoint(layout.Size, a.curvature)
+	a.dense = newDense(run, a.fisher.squares)
+	a.beliefs, a.labels = make([]float64, states), data.frequencies()
+	a.plain, a.first = make([]float64, size), make([]float64, size)
+	a.curvature = lbfgs.New(size, a.apply)
+	a.early = newEarly(run)
+	a.descent = newDescent(run, a.curvature, a.dense)
 	a.lanczos = lbfgs.NewLanczos(a.curvature)
-	a.joint.tangents, a.joint.follow, a.joint.line = p.tangents, p.follow, p.line
-	a.joint.keep, a.joint.restore = p.keep, p.restore
-	if p.damps {
-		a.joint.step = a.dampedStep
-	}
 	return nil
 }
 
-// forget lets go of all but what tells how the run went.
+// forget lets go of a run that has ended, and of its memory: the caller keeps the rule. What tells how the run went
+// stays.
 func (a *auto) forget() {
-	if a.curvature == nil {
-		return // it did not start
+	if a.run == nil {
+		return
 	}
 	*a = auto{
-		joint: &joint{jointState: jointState{jointProgress: a.joint.jointProgress}},
-		dense: &dense{denseState: denseState{has: a.dense.has}},
+		descent: &descent{descentState: descentState{descentProgress: a.descent.descentProgress}},
+		dense:   &dense{denseState: denseState{has: a.dense.has}},
 	}
 }
 
 // State implements StepRule; after a run there is none.
 func (a *auto) State() any {
-	if a.curvature == nil {
+	if a.run == nil {
 		return nil
 	}
 	return &struct {
-		auto  *autoState
-		early *earlyState
-		pairs *lbfgs.State
-		joint *jointState
-		dense *denseState
-		probe *lbfgs.LanczosState
+		auto    *autoState
+		early   *earlyState
+		pairs   *lbfgs.State
+		descent *descentState
+		dense   *denseState
+		probe   *lbfgs.LanczosState
 	}{
-		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.joint.jointState, &a.dense.denseState,
+		&a.autoState, &a.early.earlyState, &a.curvature.State, &a.descent.descentState, &a.dense.denseState,
 		&a.lanczos.LanczosState,
 	}
 }
 
+// possible refuses a state, just restored, that no run can have kept.
 func (a *auto) possible() error { return a.lanczos.Possible() }
 
 // Step implements StepRule.
@@ -134,9 +122,9 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	if e.visits == 0 {
 		a.measure()
 		copy(a.first, theta)
-		a.firstValue = a.problem.Objective()
-		if !a.problem.bounded { // nothing would tell that visits have led astray
-			a.descend(theta)
+		a.firstValue = a.run.progress.FirstObjective
+		if !a.run.bounded { // nothing would tell that visits have led astray
+			a.restart(theta, a.first, a.firstValue)
 			return 0
 		}
 		e.begin(theta)
@@ -146,50 +134,50 @@ func (a *auto) Step(theta, gradient []float64) float64 {
 	for j, d := range a.plain {
 		theta[j] = e.mean[j] - d
 	}
-	if e.visits >= a.problem.PerPass {
-		a.descend(theta)
+	if e.visits >= a.run.perPass() {
+		a.restart(theta, a.first, a.firstValue)
 	}
 	return 1
 }
 
-// whole reports that weights move after whole passes only: see joint.
-func (a *auto) whole() bool { return a.joint.on() }
-
-// judge and advance are those of joint.
-func (a *auto) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
-	return a.joint.judge(theta, gradient, value, gap, sure)
-}
-
+// advance moves weights that were accepted, and returns the size of the step.
 func (a *auto) advance(theta, gradient []float64) (size float64) {
 	a.measure()
-	if a.joint.step != nil {
-		return a.joint.try(theta)
+	if a.descent.damps() {
+		return a.descent.try(theta)
 	}
-	a.renew()
-	return a.joint.advance(theta, gradient)
+	if a.dense.endPass() {
+		if a.dense.exact {
+			a.curvature.Reset(1)
+		} else {
+			a.curvature.Rescale()
+		}
+	}
+	return a.descent.advance(theta, gradient)
 }
 
 // best returns accepted weights that a run should end with if it had to end now, or nil if those of
 // the moment are as good: the best weights of visits are, which a check will compare with the start.
 func (a *auto) best() []float64 {
-	if !a.joint.on() || a.joint.alpha == 1 && slices.Equal(a.joint.origin, a.first) {
+	d := a.descent
+	if !d.began || d.alpha == 0 || d.alpha == 1 && slices.Equal(d.origin, a.first) {
 		return nil
 	}
-	return a.joint.best()
+	return d.origin
 }
 
-// lowest is that of joint.
+// lowest returns the weights of the smallest F of all that were accepted, and that F; before descent F is infinite.
 func (a *auto) lowest() ([]float64, float64) {
-	if !a.joint.on() {
+	if !a.descent.began {
 		return nil, math.Inf(1)
 	}
-	return a.joint.lowest, a.joint.least
+	return a.descent.lowest, a.descent.least
 }
 
 // measure takes π from the beliefs of the moment. A state that they have given up
 // would look free to move at no curvature; if it occurs in the labels, it is not.
 func (a *auto) measure() {
-	a.problem.Beliefs(a.beliefs)
+	a.run.meanBeliefs(a.beliefs)
 	at := 0
 	for _, span := range a.spans {
 		mean := a.beliefs[at:][:span.States]
@@ -203,46 +191,21 @@ func (a *auto) measure() {
 	}
 }
 
-// descend starts joint descent on the line from the start of the run to theta, where visits have led.
-func (a *auto) descend(theta []float64) { a.restart(theta, a.first, a.firstValue) }
-
-// restart starts joint descent on the line from start, of that value, to theta.
+// restart starts descent on the line from start, of that value of F, to theta.
 func (a *auto) restart(theta, start []float64, value float64) {
 	a.curvature.Reset(1)
-	a.joint.begin(theta, start, value)
+	a.descent.begin(theta, start, value)
 }
 
-// dampedStep finds the step of weights and messages together with so much damping, and the
-// gradient that belongs to it.
-func (a *auto) dampedStep(direction, gradient []float64, damping float64) bool {
-	return a.dense.solveDamped(direction, gradient, damping) && a.problem.tangents(direction, damping)
-}
-
-// saddles is for joint descent, which can leave them; nil before Start, too, and where the
-// Hessian at hand shows that there is none.
+// saddles returns Lanczos' method, with P at the beliefs of the moment, for descent to leave saddles by; nil where
+// the Hessian at hand shows that there is none.
 func (a *auto) saddles() *lbfgs.Lanczos {
-	if a.lanczos == nil {
-		return nil
-	}
-	if a.joint.on() && a.dense.definite() {
+	if a.descent.began && a.dense.definite() {
 		a.lanczos.Forget() // it was of an earlier point
 		return nil
 	}
 	a.measure()
 	return a.lanczos
-}
-
-// renew measures a dense P anew if it is time for that, and reports whether it did.
-func (a *auto) renew() bool {
-	renewed := a.dense.endPass()
-	if renewed {
-		if a.dense.exact {
-			a.curvature.Reset(1)
-		} else {
-			a.curvature.Rescale()
-		}
-	}
-	return renewed
 }
 
 // apply computes dst = P⁻¹ g; dst may be g.

@@ -27,7 +27,7 @@ func TestStepRuleUsedTwice(t *testing.T) {
 }
 
 // Strongly coupled networks whose messages are slow: steps with stale gradients
-// fail there, and joint descent has to bring every method to the same optimum.
+// fail there, and descent has to bring every method to the same optimum.
 func TestAutoOnSlowMessages(t *testing.T) {
 	for _, name := range []string{"convex", "trw"} {
 		t.Run(name, func(t *testing.T) {
@@ -41,11 +41,11 @@ func TestAutoOnSlowMessages(t *testing.T) {
 				if r.Status != Converged {
 					t.Errorf("%s ended with %s", method, r.Status)
 				}
-				descent = descent || step.joint.on()
+				descent = descent || step.descent.began
 				objectives = append(objectives, r.Objective)
 			}
 			if !descent {
-				t.Error("the problem is too easy to test joint descent")
+				t.Error("the problem is too easy to test descent")
 			}
 			for _, f := range objectives {
 				if math.Abs(f-objectives[0]) > 1e-6*math.Abs(objectives[0]) {

@@ -32,7 +32,7 @@ func BenchmarkIteration(b *testing.B) {
 				}
 				defer l.pool.Close()
 				for l.progress.Check.Active {
-					if _, err := l.checkStep(); err != nil {
+					if _, err := l.visitInPass(); err != nil {
 						b.Fatal(err)
 					}
 				}

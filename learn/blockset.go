@@ -91,10 +91,16 @@ func (b *bundle) neighbours() [][]int32 {
 	return partition.Neighbours(partitions)
 }
 
+// visitShare is the share of all nodes and edges that a visit has in common with another.
+type visitShare struct {
+	visit int
+	share float64
+}
+
 // visitShares returns, for every set of a pass, the share of all nodes and edges that it has in common with each
 // other one, as they have cut edges, and that it has alone. Networks count by their weights.
-func (l *learner) visitShares() [][]VisitShare {
-	setOf, shares, total := make([][]int, len(l.bundles)), make([][]VisitShare, len(l.schedule)), 0.0
+func (l *learner) visitShares() [][]visitShare {
+	setOf, shares, total := make([][]int, len(l.bundles)), make([][]visitShare, len(l.schedule)), 0.0
 	for i := range setOf {
 		setOf[i] = make([]int, l.blocks)
 	}
@@ -121,7 +127,7 @@ func (l *learner) visitShares() [][]VisitShare {
 			}
 		}
 		for _, j := range with {
-			shares[i] = append(shares[i], VisitShare{j, sums[j]})
+			shares[i] = append(shares[i], visitShare{j, sums[j]})
 			if j >= i {
 				total += sums[j]
 			}
@@ -131,7 +137,7 @@ func (l *learner) visitShares() [][]VisitShare {
 	}
 	for i := range shares {
 		for j := range shares[i] {
-			shares[i][j].Share /= total
+			shares[i][j].share /= total
 		}
 	}
 	return shares

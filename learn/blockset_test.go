@@ -23,7 +23,7 @@ func TestBlockSets(t *testing.T) {
 		}
 		defer l.pool.Close()
 		l.checkBlockSets(r, l.schedule, s.Together)
-		l.checkBlockSets(r, l.checkSchedule, blocks)
+		l.checkBlockSets(r, l.whole, blocks)
 		if s.Together == 1 && !slices.IsSortedFunc(l.schedule, func(a, b blockSet) int { return 1000*(a.bundle-b.bundle) + a.blocks[0] - b.blocks[0] }) {
 			r.Errorf("sets of one block are not in the order of the blocks: %v", l.schedule)
 		}
@@ -96,8 +96,8 @@ func TestBlocksOfSetsFollowEachOther(t *testing.T) {
 			t.Errorf("set %d has so many blocks of each stretch: %v", i, of)
 		}
 	}
-	if len(l.schedule) != 4 || len(l.checkSchedule) != 2 {
-		t.Errorf("%d sets, and %d of a check, want 4 and 2", len(l.schedule), len(l.checkSchedule))
+	if len(l.schedule) != 4 || len(l.whole) != 2 {
+		t.Errorf("%d sets, and %d of a check, want 4 and 2", len(l.schedule), len(l.whole))
 	}
 }
 
@@ -119,7 +119,7 @@ func TestOrderOfJobs(t *testing.T) {
 		}
 		return of
 	}
-	for _, sets := range [][]blockSet{l.schedule, l.checkSchedule} {
+	for _, sets := range [][]blockSet{l.schedule, l.whole} {
 		for _, set := range sets {
 			one := slices.Clone(set.blocks)
 			if !slices.IsSorted(one) {

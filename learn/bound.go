@@ -99,7 +99,7 @@ func (l *learner) upperBound() (float64, error) {
 	if len(l.splitOf) == 0 {
 		return value, nil
 	}
-	for _, t := range l.checkSchedule {
+	for _, t := range l.whole {
 		b := l.bundles[t.bundle]
 		clear(l.splitOf)
 		if _, err := l.visitBlocks(visit{bundle: b, blocks: t.blocks, split: true}); err != nil {

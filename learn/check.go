@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/blockbp/blockbp/internal/bp"
 )
 
 // A check infers the whole network with the weights held still: whole passes of a few
@@ -26,7 +24,6 @@ const (
 type checkProgress struct {
 	Active  bool
 	Purpose checkPurpose
-	Next    int // of checkSchedule
 	Passes  int
 	// Exact: the messages are those of the weights already, and no sweep is made.
 	Exact bool
@@ -39,22 +36,12 @@ type checkProgress struct {
 	ChangeBefore float64
 	// Left is what may be left unknown of the gradient's norm.
 	Left float64
-	// Residual is the largest change of a message in the first sweeps of the last pass with
-	// sweeps, and Current that of the pass at work so far, seen in visit WorstAt.
-	Residual   float64
-	Current    float64
-	WorstAt    int
-	Smallest   float64
-	SmallestAt int
-	Damping    float64
-	Gap        float64 // of the inference: see endWholePass
+	// ResidualBefore is the residual of the pass before.
+	ResidualBefore float64
 }
 
 // The bounds of checks, all in one place.
 const (
-	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
-	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
-	wholeSweeps = 3
 	// fewPasses, doubled after each claim that failed, and maxCheckPasses end the check of a claim
 	// whose messages do not settle: learning settles them, too, and lowers the gradient. fewPasses
 	// or finalShare of the passes of the run, if that is more, end the check of a run that a
@@ -72,9 +59,6 @@ const (
 	// stillResidual is the largest change of a message with which convergence is claimed
 	// where messages have no dual value, and can have other things in store.
 	stillResidual = 1e-6
-	// lagging is the largest change of a message, in nats, with which beliefs are far from what they come
-	// to be: e times what they were.
-	lagging = 1.0
 	// closedGap is the gap between upper bound and consistent beliefs, relatively to
 	// 1 + |L|, with which convergence is claimed where messages ascend no dual, and with which
 	// the last check of a run ends.
@@ -104,49 +88,24 @@ func (l *learner) startCheck(purpose checkPurpose) {
 		l.progress.Watched, l.progress.Damping = false, 0
 	}
 	unknown := math.NaN()
-	l.progress.Infeasible = false
-	l.progress.Check = checkProgress{Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, Residual: unknown, Smallest: math.Inf(1), Damping: l.progress.Damping, Gap: unknown}
+	l.progress.Check = checkProgress{
+		Active: true, Purpose: purpose, Change: unknown, ChangeBefore: unknown, ResidualBefore: unknown,
+	}
+	pass := &l.progress.Pass
+	pass.Next, pass.Residual, pass.Current, pass.Infeasible, pass.Gap = 0, unknown, 0, false, unknown
+	l.progress.Stalling = stalling{}
 }
 
-// checkStep visits the next blocks of a check. It reports true when the run is
-// over.
-func (l *learner) checkStep() (done bool, err error) {
+// endCheckPass decides, after a whole pass, whether the check is over and the run goes on.
+func (l *learner) endCheckPass() (done bool, err error) {
 	c := &l.progress.Check
-	set := &l.checkSchedule[c.Next]
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, rough: l.exact || c.Residual > lagging || c.Purpose == checkFinal && math.IsNaN(c.Residual), until: l.stopped}
-	if !c.Exact {
-		v.limits = l.wholeLimits(c.Damping)
-	}
-	if c.Next == 0 && !c.Exact {
-		l.beginWholePass()
-	}
-	if c.Next == 0 {
-		l.checkBegan = l.seconds()
-	}
-	before := l.progress.Passes
-	report, err := l.visitBlocks(v)
-	if err != nil || report.ended {
-		return false, err
-	}
-	l.progress.CheckPasses += l.progress.Passes - before
-	if !(report.first <= c.Current) {
-		c.Current, c.WorstAt = report.first, c.Next
-	}
-	c.Next++
-	if c.Next < len(l.checkSchedule) {
-		return false, nil
-	}
-	c.Next = 0
-	if !c.Exact && !math.IsNaN(l.checkBegan) {
-		l.checkPass = l.seconds() - l.checkBegan
-	}
-	if decided, err := l.endCheckPass(); err != nil {
-		return false, err
-	} else if decided {
+	c.Passes++
+	l.dampCircling(true)
+	if l.decided() || c.Passes >= l.maxCheckPasses() {
 		return l.endCheck()
 	}
 	if l.settings.Checking != nil {
-		l.settings.Checking(c.Passes, c.Residual)
+		l.settings.Checking(c.Passes, l.progress.Pass.Residual)
 	}
 	if c.Purpose != checkInitial {
 		l.settle()
@@ -171,7 +130,7 @@ func (l *learner) checkStep() (done bool, err error) {
 // outOfTime reports that another pass of the check would end later than a run may.
 func (l *learner) outOfTime() bool {
 	longest := l.settings.longest()
-	return longest > 0 && l.seconds()+l.checkPassSeconds() >= longest
+	return longest > 0 && l.seconds()+l.wholePassSeconds() >= longest
 }
 
 // startFinalCheck is for a run that a limit ended. What a longer run would go on
@@ -199,23 +158,12 @@ func larger(a, b float64) float64 {
 	return a
 }
 
-// endCheckPass reports whether the check is decided. Changes of the gradient g that shrink
+// decided reports whether a pass has decided the check. Changes of the gradient g that shrink
 // by a factor r per pass leave r/(1−r) of the last one to come.
-func (l *learner) endCheckPass() (decided bool, err error) {
-	c := &l.progress.Check
-	c.Passes++
-	residualRatio := c.Current / c.Residual
-	c.Residual, c.Current = c.Current, 0
-	if c.Residual < c.Smallest {
-		c.Smallest, c.SmallestAt = c.Residual, c.Passes
-	} else if c.Passes-c.SmallestAt >= fewPasses && !l.ascends {
-		c.Damping = bp.MoreDamping(c.Damping)
-		l.progress.Damping = c.Damping
-		c.Smallest, c.SmallestAt = c.Residual, c.Passes
-	}
-	if err := l.endWholePass(); err != nil {
-		return false, err
-	}
+func (l *learner) decided() (decided bool) {
+	c, pass := &l.progress.Check, &l.progress.Pass
+	residualRatio := pass.Residual / c.ResidualBefore
+	c.ResidualBefore = pass.Residual
 	change := 0.0
 	for i, g := range l.gradient {
 		change += (g - l.watched[i]) * (g - l.watched[i])
@@ -233,19 +181,21 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 	}
 	left, norm, tolerance := c.Change*ratio/(1-ratio), l.progress.GradientNorm, l.tolerance()
 	most := left // what may be left: changes of a gradient hide those that messages go on to make
-	if !l.ascends && c.Residual > stillResidual && residualRatio > ratio {
+	if !l.ascends && pass.Residual > stillResidual && residualRatio > ratio {
 		slow := min(residualRatio, slowestSettling)
 		most = c.Change * slow / (1 - slow)
 	}
 	c.Left = certainty * most
 	switch {
-	case c.Exact, c.Change == 0 && c.Residual == 0:
+	case c.Exact, c.Change == 0 && pass.Residual == 0:
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels.
-		closed := (l.certified || l.ascends) && c.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || c.Residual <= stillResidual)
+		// networks with hidden labels. The gap knows nothing of clamped ones. Their value lacks about the square of what
+		// messages change by.
+		closed := (l.certified || l.ascends) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
+		closed = closed && (!l.anyClamped() || pass.Residual <= math.Sqrt(closedGap))
+		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || pass.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
 		c.Settled = c.Settled || norm-left > tolerance && l.ascends && !c.Again || l.proved()
@@ -257,10 +207,10 @@ func (l *learner) endCheckPass() (decided bool, err error) {
 		if !(norm < tolerance) { // which is not known before the first gradient
 			tolerance = norm
 		}
-		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || c.Residual <= stillResidual)
-		decided = c.Settled && !(c.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
+		c.Settled = left <= unknownShare*tolerance && (l.ascends || l.certified || pass.Residual <= stillResidual)
+		decided = c.Settled && !(pass.Gap > closedGap*(1+math.Abs(l.progress.Objective)))
 	}
-	return decided || c.Passes >= l.maxCheckPasses(), nil
+	return decided
 }
 
 // endCheck takes the exact values and decides how the run goes on.
@@ -271,7 +221,7 @@ func (l *learner) endCheck() (done bool, err error) {
 	switch c.Purpose {
 	case checkInitial:
 		p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, p.Objective, p.Objective
-		p.FirstResidual = c.Residual
+		p.FirstResidual = p.Pass.Residual
 		if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
 			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", p.Objective)}
 		}
@@ -295,8 +245,8 @@ func (l *learner) endCheck() (done bool, err error) {
 		}
 		p.FailedChecks++
 		l.refreshed()
-		if l.inWholePasses() {
-			l.recovering.advance(l.model.Weights, l.gradient)
+		if l.descends() {
+			l.auto.advance(l.model.Weights, l.gradient)
 			p.Watched, p.Waiting = false, 0
 		}
 		return false, nil
@@ -335,17 +285,17 @@ func (l *learner) endCheck() (done bool, err error) {
 	}
 }
 
-// refreshed tells a rule with a recovery of what a check has found.
+// refreshed tells descent of what a check has found at the same weights: the change must not pass for curvature.
 func (l *learner) refreshed() {
-	if l.recovering != nil {
-		l.recovering.refreshed(l.gradient, l.progress.Upper)
+	if l.auto != nil && l.auto.descent.began {
+		l.auto.descent.refreshed(l.gradient, l.progress.Upper)
 	}
 }
 
 // missing says what keeps the run, whose weights were checked, from being converged, with
 // what would help; "" where nothing does.
 func (l *learner) missing() string {
-	c, p := &l.progress.Check, &l.progress
+	c, p, pass := &l.progress.Check, &l.progress, &l.progress.Pass
 	scale := 1 + math.Abs(p.Objective)
 	switch sub := l.suboptimality(); {
 	case l.proves(sub):
@@ -355,16 +305,16 @@ func (l *learner) missing() string {
 		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) + l.convexNumbersHelp()
 	case !c.Settled:
 		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
-	case math.IsInf(c.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
-		if c.Residual > stillResidual {
-			return fmt.Sprintf("messages still change by %.3g > %.3g", c.Residual, stillResidual)
+	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
+		if pass.Residual > stillResidual {
+			return fmt.Sprintf("messages still change by %.3g > %.3g", pass.Residual, stillResidual)
 		}
 	case !math.IsNaN(sub) && l.problem.L2 > 0:
 		if sub > l.settings.Gap*scale {
 			return tooFar(sub, l.settings.Gap*scale, p.GradientNorm, l.problem.L2, roundingShare*l.magnitude)
 		}
-	case c.Gap > l.settings.Gap*scale:
-		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them", c.Gap, l.settings.Gap*scale)
+	case pass.Gap > l.settings.Gap*scale:
+		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them", pass.Gap, l.settings.Gap*scale)
 	}
 	return ""
 }
@@ -423,17 +373,17 @@ const mostHalvings = 10
 func (l *learner) boundByLowest() {
 	p := &l.progress
 	if lowest, least := l.lowest(); slices.Equal(lowest, l.model.Weights) && least < p.Upper {
-		p.Check.Gap = max(0, p.Check.Gap-(p.Upper-least))
+		p.Pass.Gap = max(0, p.Pass.Gap-(p.Upper-least))
 		p.Upper, p.Objective = least, least
 	}
 }
 
 // lowest returns the accepted weights of the smallest F, where F bounds the objective, and that F.
 func (l *learner) lowest() ([]float64, float64) {
-	if l.recovering == nil || !l.bounded {
+	if l.auto == nil || !l.bounded {
 		return nil, math.Inf(1)
 	}
-	return l.recovering.lowest()
+	return l.auto.lowest()
 }
 
 // fallBack goes back, where a limit ended the run at weights that are worse, to those of the
@@ -445,7 +395,7 @@ func (l *learner) fallBack() bool {
 		copy(l.model.Weights, lowest)
 		return true
 	}
-	if l.recovering == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
+	if l.auto == nil || p.Objective <= p.FirstObjective+l.slack() || slices.Equal(start, l.model.Weights) {
 		return false
 	}
 	if p.Halvings++; p.Halvings > mostHalvings || l.outOfTime() {
@@ -462,19 +412,19 @@ func (l *learner) fallBack() bool {
 func (l *learner) recall() {
 	p := &l.progress
 	p.Objective, p.GradientNorm, p.Upper, l.recalled = p.FirstObjective, p.First, math.NaN(), true
-	p.Check.Residual, p.Check.Gap, p.Check.Settled = p.FirstResidual, math.NaN(), true
+	p.Pass.Residual, p.Pass.Gap, p.Check.Settled = p.FirstResidual, math.NaN(), true
 }
 
 // worseThanStart reports that the objective of a check is above that of the start
 // by more than the residuals of the two checks explain.
 func (l *learner) worseThanStart() bool {
-	return l.progress.Objective > l.progress.FirstObjective+l.slack(l.progress.FirstResidual, l.progress.Check.Residual)
+	return l.progress.Objective > l.progress.FirstObjective+l.slack(l.progress.FirstResidual, l.progress.Pass.Residual)
 }
 
 func (l *learner) checkEvent() Event {
-	c := &l.progress.Check
+	p := &l.progress
 	return Event{
-		Iteration: l.progress.Iterations, Instance: -1, Block: -1, Check: true,
-		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality(), Sweeps: c.Passes, Residual: c.Residual,
+		Iteration: p.Iterations, Instance: -1, Block: allBlocks, Check: true, Objective: p.Objective,
+		GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(), Sweeps: p.Check.Passes, Residual: p.Pass.Residual,
 	}
 }

@@ -69,22 +69,19 @@ func TestCheckIsShortAndRight(t *testing.T) {
 // astray is the automatic rule with steps that lead far away from anything.
 type astray struct{ *auto }
 
-func (a astray) Recovery() Recovery { return a }
-
-func (a astray) best() []float64 { return nil }
-
-func (a astray) lowest() ([]float64, float64) { return nil, math.Inf(1) }
-
-// accepted is such a rule that had accepted a point before.
+// accepted is such a rule that has accepted a point before.
 type accepted struct {
 	astray
 	point []float64
 	value float64
 }
 
-func (a accepted) Recovery() Recovery { return a }
-
-func (a accepted) lowest() ([]float64, float64) { return a.point, a.value }
+func (a accepted) Step(theta, gradient []float64) float64 {
+	d := a.descent
+	copy(d.lowest, a.point)
+	d.began, d.least = true, a.value
+	return a.astray.Step(theta, gradient)
+}
 
 func (a astray) Step(theta, gradient []float64) float64 {
 	for i := range theta {
@@ -157,7 +154,8 @@ func TestWhatIsMissing(t *testing.T) {
 		{0.5, 0, 1.01e-4, "gap of the inference 0.0102 > 0.0101: messages have not settled"},
 	} {
 		l.progress.First, l.progress.Objective, l.progress.Upper, l.progress.GradientNorm = 100, 100, 100, tc.norm
-		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Left: tc.left, Gap: tc.gap * 101}
+		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Left: tc.left}
+		l.progress.Pass.Gap = tc.gap * 101
 		if got := l.missing(); tc.missing == "" && got != "" || !strings.HasPrefix(got, tc.missing) {
 			t.Errorf("norm %v, unknown %v, gap %v: %q is missing, want %q", tc.norm, tc.left, tc.gap, got, tc.missing)
 		}
@@ -173,7 +171,7 @@ func TestOneProbe(t *testing.T) {
 		l := must(newLearner(&p, &s))
 		defer l.pool.Close()
 		for l.progress.Check.Active {
-			must(l.checkStep())
+			must(l.visitInPass())
 		}
 		l.progress.GradientNorm = 0
 		l.progress.Check = checkProgress{Purpose: checkConvergence, Settled: true, Again: again}

@@ -40,7 +40,7 @@ func TestTotalsAreOfWhatIsKept(t *testing.T) {
 				copy(u.state.LogBelief, l.units[i].state.LogBelief)
 			}
 			for _, x := range []*learner{l, one} {
-				for _, t := range x.checkSchedule {
+				for _, t := range x.whole {
 					must(x.visitBlocks(visit{bundle: x.bundles[t.bundle], blocks: t.blocks, contribute: true, bounds: true}))
 				}
 			}
@@ -60,7 +60,7 @@ func (p Problem) iterated(t *testing.T, s Settings) *learner {
 	l := must(newLearner(&p, &s))
 	t.Cleanup(l.pool.Close)
 	for l.progress.Check.Active {
-		must(l.checkStep())
+		must(l.visitInPass())
 	}
 	for range 3*l.perPass() + 1 {
 		if err := l.iterate(); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/linear"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -63,7 +62,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 			u.state.LogMessage[i] = m + rng.NormFloat64()
 		}
 	}
-	for _, set := range l.checkSchedule {
+	for _, set := range l.whole {
 		v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 		if _, err := l.visitBlocks(v); err != nil {
 			t.Fatal(err)
@@ -131,7 +130,7 @@ func TestDampedStep(t *testing.T) {
 		}
 		z = append(z, l.model.Weights...)
 		size := r.size
-		d := &dense{size: size, each: parallel.Serially, damped: l.stepProblem().exact}
+		d := &dense{l: l, size: size, exact: true}
 		d.fresh, d.factor, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
@@ -200,8 +199,8 @@ func TestDampedSteps(t *testing.T) {
 	last, damped := math.Inf(1), 0
 	s := run.settings()
 	s.Recorder = func(e Event) error {
-		damped += oneIf(rule.joint.both)
-		if rule.joint.on() && rule.joint.alpha == 0 && !e.Check {
+		damped += oneIf(rule.descent.both)
+		if rule.descent.began && rule.descent.alpha == 0 && !e.Check {
 			if e.Objective > last+meritRounding*(1+math.Abs(last)) {
 				t.Errorf("F rises from %v to %v", last, e.Objective)
 			}

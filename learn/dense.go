@@ -6,27 +6,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/internal/linear"
-	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // dense is the preconditioner of auto for large data: the Hessian as it is measured
 // where the beliefs are (hessian), of all weights together. It is renewed as the number
 // of passes grows, and costs a share of them at most. For small problems it is the Hessian
-// itself (response), renewed at each step of joint descent, which makes that Newton's method.
+// itself (response), renewed at each step of descent, which makes that Newton's method.
 type dense struct {
 	denseState
-	measure  func(dst []float64) error                            // nil: not used
-	damped   func(dst, gradient []float64, damping float64) error // nil: there are no damped steps
-	each     parallel.Loop
-	exact    bool // it is the Hessian of L
-	convex   bool // L is
+	l        *learner
+	stars    *hessian    // nil: it is not measured so
+	squares  [][]float64 // of fisher, for it
+	exact    bool        // it is the Hessian of L, by response
 	size     int
-	free     float64 // work on renewals in any case
-	passWork float64
-	renewal  float64   // work of one
-	fresh    []float64 // [size*size] scratch
-	measured []float64 // [size*size] the Hessian
+	free     float64                     // work on renewals in any case
+	passWork float64                     // of a pass of visits
+	renewal  float64                     // work of one
+	mean     func(h, gradient []float64) // makes it that of symmetric weights; nil: it is
+	fresh    []float64                   // [size*size] scratch
+	measured []float64                   // [size*size] the Hessian
 }
 
 // denseState is what a resumed run goes on from.
@@ -65,28 +64,47 @@ const (
 )
 
 // newDense prepares it, unused where the data are small beside the weights.
-func newDense(p *StepProblem) *dense {
-	size := p.Model.Layout.Size
+func newDense(l *learner, squares [][]float64) *dense {
+	size := l.model.Layout.Size
 	n, nodes := float64(size), 0
-	for _, in := range p.statistics.data {
+	for _, in := range l.problem.Data {
 		nodes += in.Graph.NumNodes()
 	}
-	d := &dense{size: size, exact: p.exact != nil, convex: p.convex, passWork: p.PassWork, each: p.each}
-	switch {
-	case d.exact:
-		d.free, d.damped = freeExact, p.exact
-		d.measure = func(dst []float64) error { return p.exact(dst, nil, 0) }
-	case p.Hessian == nil || float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(p.PerPass) > mostOfVisit*p.PassWork:
+	d := &dense{l: l, size: size, exact: l.response != nil, squares: squares, passWork: l.passWork()}
+	if d.exact {
+		d.free, d.renewal = freeExact, l.response.work
+	} else if d.stars = newHessian(l); d.stars != nil {
+		d.free, d.due, d.renewal = freeRenewals, starsFrom, d.stars.work()
+		if float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(l.perPass()) > mostOfVisit*d.passWork {
+			d.stars = nil
+		}
+	}
+	if !d.measures() {
 		return d
-	default:
-		d.free, d.due, d.measure = freeRenewals, starsFrom, p.Hessian
 	}
-	if d.each == nil {
-		d.each = parallel.Serially
+	if l.model.Layout.Symmetric() {
+		d.mean = l.symmetricMatrix()
 	}
-	d.renewal = p.HessianWork + n*n*n/factorWork
+	d.renewal += n * n * n / factorWork
 	d.factor, d.fresh, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
 	return d
+}
+
+// measures reports whether there is anything to measure it by.
+func (d *dense) measures() bool { return d.exact || d.stars != nil }
+
+// measure measures the Hessian where the beliefs are. With a damping it is the system of a damped step, and gradient
+// that of F less what messages answer to it.
+func (d *dense) measure(gradient []float64, damping float64) (err error) {
+	if d.exact {
+		err = d.l.response.measure(d.measured, gradient, damping)
+	} else {
+		err = d.stars.measure(d.measured, d.squares)
+	}
+	if d.mean != nil {
+		d.mean(d.measured, gradient)
+	}
+	return err
 }
 
 // on reports whether there is a factor.
@@ -96,13 +114,13 @@ func (d *dense) on() bool { return d.has }
 // cannot be measured or factorised leaves the last one in place.
 func (d *dense) endPass() bool {
 	d.passes++
-	if d.measure == nil || float64(d.passes) < d.due || !d.affords(d.renewal) {
+	if !d.measures() || float64(d.passes) < d.due || !d.affords(d.renewal) {
 		return false
 	}
 	if !d.exact {
 		d.due = starsGrowth * float64(d.passes)
 	}
-	return d.measure(d.measured) == nil && d.decompose() && d.keep()
+	return d.measure(nil, 0) == nil && d.decompose() && d.keep()
 }
 
 // keep takes the fresh factor.
@@ -113,7 +131,7 @@ func (d *dense) keep() bool {
 
 // solveDamped finds the right-hand side of a damped step, and the direction that solves it.
 func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool {
-	if d.damped(d.measured, gradient, damping) != nil || !d.factorise(stiffness) {
+	if d.measure(gradient, damping) != nil || !d.factorise(stiffness) {
 		return false
 	}
 	d.keep()
@@ -135,7 +153,7 @@ func (d *dense) affords(work float64) bool {
 func (d *dense) factorise(share float64) bool {
 	copy(d.fresh, d.measured)
 	stiffen(d.fresh, d.size, share)
-	return linear.Factorise(d.fresh, d.size, d.each)
+	return linear.Factorise(d.fresh, d.size, d.l.each)
 }
 
 // decompose factorises what was measured. Where rounding has left a convex objective an indefinite
@@ -145,18 +163,18 @@ func (d *dense) decompose() bool {
 	if d.factorise(stiffness) {
 		return true
 	}
-	for share := stiffness * stiffening; d.convex && share < 1; share *= stiffening {
+	for share := stiffness * stiffening; d.l.convex() && share < 1; share *= stiffening {
 		if d.factorise(share) {
 			return true
 		}
 	}
 	n := float64(d.size)
-	return d.exact && !d.convex && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
+	return d.exact && !d.l.convex() && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
 func (d *dense) definite() bool {
-	return d.exact && d.affords(d.renewal) && d.measure(d.measured) == nil && d.factorise(stiffness)
+	return d.exact && d.affords(d.renewal) && d.measure(nil, 0) == nil && d.factorise(stiffness)
 }
 
 // absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs. Weights that are coupled to no

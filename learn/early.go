@@ -16,12 +16,12 @@ import (
 //
 // θ̄ being the mean of the θ_b. That is a whole step at every visit: no length to choose,
 // however old the gradient is. With one block θ̄ is θ. Such a step knows nothing of messages
-// that have not arrived, and so one pass of them leads, and descent on F goes on (joint).
+// that have not arrived, and so one pass of them leads, and descent on F goes on (descent).
 type early struct {
 	earlyState
-	problem *StepProblem
-	tied    []crf.Span
-	shares  [][]VisitShare
+	l      *learner
+	tied   []crf.Span
+	shares [][]visitShare
 
 	gradient []float64       // ḡ
 	from     []float64       // [visits of a pass] share of the gradient that a visit renews of another
@@ -37,14 +37,14 @@ type earlyState struct {
 	order   []float64 // [visits of a pass] when each was made last
 }
 
-func newEarly(p *StepProblem) *early {
-	layout := &p.Model.Layout
-	e := &early{problem: p}
-	if !p.bounded { // no visit leads
+func newEarly(l *learner) *early {
+	layout, visits := &l.model.Layout, l.perPass()
+	e := &early{l: l}
+	if !l.bounded { // no visit leads
 		return e
 	}
-	e.tied, e.shares, e.from = tiedSpans(layout), p.Shares(), make([]float64, p.PerPass)
-	e.visited, e.order = make([]float64, p.PerPass*layout.TiedSize), make([]float64, p.PerPass)
+	e.tied, e.shares, e.from = tiedSpans(layout), l.visitShares(), make([]float64, visits)
+	e.visited, e.order = make([]float64, visits*layout.TiedSize), make([]float64, visits)
 	e.mean, e.gradient = make([]float64, layout.Size), make([]float64, layout.Size)
 	e.renew = func(at, n int) { copy(e.mean[at:][:n], e.theta[at:]) }
 	return e
@@ -62,7 +62,7 @@ func tiedSpans(layout *crf.Layout) (tied []crf.Span) {
 
 // begin starts with a gradient that is of these weights alone.
 func (e *early) begin(theta []float64) {
-	size := e.problem.Model.Layout.TiedSize
+	size := e.l.model.Layout.TiedSize
 	for at := 0; at < len(e.visited); at += size {
 		for _, span := range e.tied {
 			copy(e.visited[at+span.Part:][:span.Len], theta[span.At:])
@@ -75,14 +75,14 @@ func (e *early) begin(theta []float64) {
 // that two visits have in common are of the later one; untied weights have elements of
 // their own, and so the weights that each was last visited with.
 func (e *early) visit(theta, gradient []float64) {
-	p, size := e.problem, e.problem.Model.Layout.TiedSize
-	visit := p.Visit()
+	layout, visit := &e.l.model.Layout, e.l.visited
+	size := layout.TiedSize
 	clear(e.from)
 	for _, x := range e.shares[visit] {
-		if e.order[x.Visit] > e.order[visit] {
-			e.from[x.Visit] += x.Share
+		if e.order[x.visit] > e.order[visit] {
+			e.from[x.visit] += x.share
 		} else {
-			e.from[visit] += x.Share
+			e.from[visit] += x.share
 		}
 	}
 	for from, share := range e.from {
@@ -98,12 +98,12 @@ func (e *early) visit(theta, gradient []float64) {
 	for _, span := range e.tied {
 		copy(e.visited[visit*size+span.Part:][:span.Len], theta[span.At:])
 	}
-	if e.theta = theta; len(e.tied) < len(p.Model.Layout.Node)+len(p.Model.Layout.Edge) {
-		p.EachUntied(visit, e.renew)
+	if e.theta = theta; len(e.tied) < len(layout.Node)+len(layout.Edge) {
+		e.l.eachUntied(visit, e.renew)
 	}
 	e.visits++
 	e.order[visit] = float64(e.visits)
 	for j, g := range gradient {
-		e.gradient[j] = g - p.L2*(theta[j]-e.mean[j])
+		e.gradient[j] = g - e.l.problem.L2*(theta[j]-e.mean[j])
 	}
 }

@@ -16,7 +16,7 @@ type watching struct {
 }
 
 func (w *watching) Step(theta, gradient []float64) float64 {
-	on := w.joint.on()
+	on := w.descent.began
 	if !on {
 		w.before(theta)
 	}
@@ -97,7 +97,7 @@ func TestMeanOfVisits(t *testing.T) {
 				}
 			}
 			for l.progress.Check.Active {
-				must(l.checkStep())
+				must(l.visitInPass())
 			}
 			for range 3*l.perPass() + 1 {
 				if l.progress.Check.Active {

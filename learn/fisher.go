@@ -9,22 +9,22 @@ type fisher struct {
 	spans  []crf.Span   // of all types: nodes, then edges
 	at     []int        // [types] where their π begin
 	parts  []*kronecker // [types]
+	// squares [types][features] are Σ f²/ρ.
+	squares [][]float64
 }
 
 // newFisher sums the second moments of everything in the data.
-func newFisher(p *StepProblem) (*fisher, error) {
-	f, at := &fisher{layout: &p.Model.Layout, spans: allSpans(&p.Model.Layout)}, 0
-	squares := make([][]float64, len(f.spans))
+func newFisher(l *learner, s *statistics) (*fisher, error) {
+	f, at := &fisher{layout: s.layout, spans: allSpans(s.layout)}, 0
 	for kind, span := range f.spans {
 		f.at = append(f.at, at)
 		at += span.States
-		k, err := newKronecker(span.Features, span.States, p.statistics.ofType(kind), p.L2)
+		k, err := newKronecker(span.Features, span.States, s.ofType(kind), l.problem.L2)
 		if err != nil {
 			return nil, err
 		}
-		f.parts, squares[kind] = append(f.parts, k), k.squares
+		f.parts, f.squares = append(f.parts, k), append(f.squares, k.squares)
 	}
-	p.statistics.squares = squares
 	return f, nil
 }
 

@@ -37,8 +37,8 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 		return nil, err
 	}
 	defer l.close()
-	if l.recovering != nil {
-		defer l.recovering.forget() // the caller keeps the rule, and with it all that it refers to
+	if l.auto != nil {
+		defer l.auto.forget() // the caller keeps the rule, and with it all that it refers to
 	}
 	if s.Resume != nil {
 		// Files that are written over next were read by all.
@@ -71,13 +71,8 @@ type progress struct {
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective
-	Waiting        int     // passes of joint descent at these weights
-	Visits         int     // since weights moved, where they move after whole passes
-	Infeasible     bool    // consistent beliefs of this pass take a forbidden state
+	Waiting        int     // passes of descent at these weights
 	Watched        bool    // learner.watched is of these weights
-	Momentum       int     // whole passes since messages went back, or F rose at the same weights
-	Copied         bool    // messages were: see momentum.go
-	Before         float64 // Upper at the begin of the last of them
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
 	FailedChecks   int
@@ -92,6 +87,7 @@ type progress struct {
 	Damping  float64
 	Stalling stalling
 
+	Pass   wholePass
 	Check  checkProgress
 	Status Status
 	Reason string
@@ -125,10 +121,13 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		}
 		var done bool
 		var err error
-		if l.progress.Check.Active {
-			done, err = l.checkStep()
+		switch {
+		case l.progress.Check.Active:
+			done, err = l.visitInPass()
 			l.progress.CheckSeconds += l.seconds() - l.progress.Seconds
-		} else {
+		case l.descends():
+			done, err = l.visitInPass()
+		default:
 			err = l.iterate()
 		}
 		l.progress.Seconds = l.seconds()
@@ -152,20 +151,16 @@ func (l *learner) interrupted() bool {
 	return l.stopped != nil && l.settings.any(l.stopped.Err() != nil)
 }
 
-// iterate is one iteration of the paper's Algorithm 2. In the second phase of a rule with a
-// recovery the weights wait for the end of the pass.
+// iterate is one iteration of the paper's Algorithm 2: a visit, and a step of the weights.
 func (l *learner) iterate() error {
-	whole := l.inWholePasses()
-	set := l.pick(whole)
-	v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), contribute: true, nearly: l.consistent && !l.exact, until: l.stopped}
-	if whole {
-		if l.progress.Visits == 0 {
-			l.beginWholePass()
-		}
-		v.limits, v.bounds, v.certify, v.remainder = l.wholeLimits(l.progress.Damping), true, !l.exact, l.remainder() // marginals are consistent
+	set := l.pick()
+	v := visit{
+		bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), contribute: true,
+		nearly: l.consistent && !l.exact, until: l.stopped,
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
-		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), l.clock.Add(l.settings.latest(l.endSeconds())))
+		deadline := l.clock.Add(l.settings.latest(l.endSeconds()))
+		until, stop := context.WithDeadline(cmp.Or(v.until, context.Background()), deadline)
 		defer stop()
 		v.until = until
 	}
@@ -182,26 +177,34 @@ func (l *learner) iterate() error {
 		l.progress.Status, l.progress.Reason = l.settings.timeIsOver(&l.progress)
 		return l.startFinalCheck()
 	}
-	size, moved := 0.0, false
-	if whole {
-		size, moved, err = l.descend()
-	} else {
-		size, err = l.step()
-		moved = size != 0
-	}
-	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
+	size, err := l.step()
 	if err != nil || l.progress.Check.Active {
 		return err
 	}
-	l.progress.Iterations++
-	l.watchMessages(moved, report.first)
+	pass := &l.progress.Pass
+	pass.see(report.first)
+	if (l.progress.Iterations+1)%l.perPass() == 0 {
+		pass.end()
+		l.dampCircling(size == 0)
+	}
+	return l.endIteration(set.blocks[0], size, size != 0, &report)
+}
+
+// allBlocks stands for the block of an iteration that has visited all.
+const allBlocks = -1
+
+// endIteration counts and records an iteration, in which the weights have perhaps moved, and looks what is due.
+func (l *learner) endIteration(block int, size float64, moved bool, report *visitReport) error {
+	p := &l.progress
+	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
+	p.Iterations++
 	event := Event{
-		Iteration: l.progress.Iterations, Instance: set.bundle, Block: set.blocks[0], Step: size,
-		Objective: l.progress.Objective, GradientNorm: l.progress.GradientNorm, Suboptimality: l.suboptimality(),
+		Iteration: p.Iterations, Instance: -1, Block: block, Step: size,
+		Objective: p.Objective, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality(),
 		Sweeps: report.sweeps, Residual: report.residual,
 	}
-	if !l.settings.Pairs {
-		event.Instance = -1
+	if l.settings.Pairs && block != allBlocks {
+		event.Instance = l.schedule[l.visited].bundle
 	}
 	if err := l.evaluate(&event); err != nil {
 		return err
@@ -209,13 +212,37 @@ func (l *learner) iterate() error {
 	if err := l.record(event); err != nil {
 		return err
 	}
-	return l.decide(set.blocks[0], size)
+	if err := l.checkFinite(block); err != nil {
+		return err
+	}
+	if !l.paced {
+		l.paced, l.paceFrom = true, l.pace()
+	}
+	if whole := l.descends(); whole || p.Iterations%l.perPass() == 0 {
+		if err := l.judgePass(block, moved); err != nil {
+			return err
+		}
+		if !whole && p.Iterations/l.perPass()%resumEvery == 0 {
+			l.resum()
+		}
+	}
+	return l.lookAtLimits()
+}
+
+// lookAtLimits ends the run with a last check where a limit is reached.
+func (l *learner) lookAtLimits() error {
+	p := &l.progress
+	p.Seconds = l.seconds()
+	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
+		return l.startFinalCheck()
+	}
+	return nil
 }
 
 // step moves the weights after a visit, or starts the check of a claim.
 func (l *learner) step() (size float64, err error) {
 	l.progress.Objective, l.progress.GradientNorm = l.estimate()
-	l.progress.Upper, l.progress.Visits, l.progress.Watched, l.progress.Momentum = math.NaN(), 0, false, 0
+	l.progress.Upper, l.progress.Watched, l.progress.Pass.Momentum = math.NaN(), false, 0
 	if l.progress.GradientNorm <= l.checkBelow() && l.progress.Iterations-l.progress.LastCheck >= l.perPass() {
 		l.startCheck(checkConvergence)
 		return 0, nil
@@ -223,111 +250,10 @@ func (l *learner) step() (size float64, err error) {
 	return l.settings.Step.Step(l.model.Weights, l.gradient), nil
 }
 
-// inWholePasses reports whether weights move after whole passes only.
-func (l *learner) inWholePasses() bool { return l.recovering != nil && l.recovering.whole() }
-
-// descend moves the weights at the end of a whole pass, on from where they are accepted and
-// back from where they are not, or starts the check of a claim.
-func (l *learner) descend() (size float64, moved bool, err error) {
-	p := &l.progress
-	if p.Visits++; p.Visits < l.perPass() {
-		return 0, false, nil
-	}
-	p.Visits = 0
-	if err := l.endWholePass(); err != nil {
-		return 0, false, err
-	}
-	p.Watched = false
-	accepted, moved := l.recovering.judge(l.model.Weights, l.gradient, p.Upper, p.Check.Gap, l.bounded)
-	if accepted {
-		if l.proved() || p.GradientNorm <= l.checkBelow() && p.Iterations-p.LastCheck >= l.perPass() {
-			copy(l.watched, l.gradient)
-			p.Watched = true
-			l.startCheck(checkConvergence)
-			return 0, false, nil
-		}
-		size, moved = l.recovering.advance(l.model.Weights, l.gradient), true
-	}
-	if p.Waiting++; moved {
-		p.Waiting = 0
-	} else {
-		l.settle()
-	}
-	return size, moved, nil
-}
-
-// endWholePass takes what is known after every block was visited at the weights of the
-// moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
-// gradient the directions in which weights and messages move at no change of the model are
-// free, whatever the messages lack.
-//
-// With hidden labels F is the dual value of the free network less the value of consistent
-// beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
-// dual values, and bounds nothing: if counting numbers are convex all the same, the value of
-// consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/2026-11-hidden.md).
-func (l *learner) endWholePass() (err error) {
-	p := &l.progress
-	l.resum()
-	var consistent float64
-	consistent, p.GradientNorm = l.estimate()
-	if p.Upper, err = l.upperBound(); err != nil {
-		return err
-	}
-	p.Check.Gap = math.NaN()
-	if l.ascends || l.certified {
-		p.Check.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
-	}
-	if p.Infeasible {
-		p.Check.Gap = math.Inf(1)
-	} else {
-		l.raiseLowerBound()
-	}
-	if l.anyClamped() && l.convexCounting() && !l.bounded && !p.Infeasible {
-		p.Upper = consistent
-	}
-	p.Infeasible, p.Objective = false, p.Upper
-	return nil
-}
-
-// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
-// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
-// (results/2026-11-photographs-proved.md). mostRemainder is that of an edge.
-const remainderShare, mostRemainder = 0.01, 0.01
-
-// remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
-// pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
-// those with forbidden states, to which what is left would be spread, too.
-func (l *learner) remainder() float64 {
-	if !l.copies() || !l.ascends && !l.certified || l.model.Layout.Masked {
-		return 0
-	}
-	p := &l.progress
-	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
-	if !(share <= mostRemainder/remainderShare) {
-		return mostRemainder
-	}
-	return remainderShare * share
-}
-
-// exactSweeps of a forest, back and forth, make its beliefs marginals.
-const exactSweeps = 2
-
-// wholeLimits are those of a visit in a whole pass at the same weights.
-func (l *learner) wholeLimits(damping float64) bp.Limits {
-	if l.exact {
-		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
-	}
-	if l.gathers() {
-		damping = overRelaxed
-	}
-	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil}
-}
-
 // pick returns what this iteration visits.
-func (l *learner) pick(inOrder bool) *blockSet {
+func (l *learner) pick() *blockSet {
 	i := l.progress.Iterations % l.perPass()
-	if l.settings.RandomOrder && !inOrder {
+	if l.settings.RandomOrder {
 		i = l.random.IntN(l.perPass())
 	}
 	l.visited = i
@@ -387,37 +313,10 @@ func (l *learner) tolerance() float64 {
 // resumEvery is the number of passes after which totals are summed anew.
 const resumEvery = 16
 
-// decide looks, after a step, whether the run has to end or something is due.
-func (l *learner) decide(block int, size float64) error {
-	if err := l.checkFinite(block); err != nil {
-		return err
-	}
-	if !l.paced {
-		l.paced, l.paceFrom = true, l.pace()
-	}
-	atPassEnd := l.progress.Iterations%l.perPass() == 0
-	if l.inWholePasses() { // they may have begun at any visit
-		atPassEnd = l.progress.Visits == 0
-	}
-	if atPassEnd {
-		if err := l.judgePass(block, size != 0); err != nil {
-			return err
-		}
-		if l.progress.Iterations/l.perPass()%resumEvery == 0 {
-			l.resum()
-		}
-	}
-	l.progress.Seconds = l.seconds()
-	if l.progress.Status, l.progress.Reason = l.settings.limitReached(&l.progress, l.endSeconds()); l.progress.Status != "" {
-		return l.startFinalCheck()
-	}
-	return nil
-}
-
-// checkPassSeconds is what a pass of a check takes, as the last one has, if there was one.
-func (l *learner) checkPassSeconds() float64 {
-	if l.checkPass > 0 {
-		return l.checkPass
+// wholePassSeconds is what a whole pass takes, as the last one has, if there was one.
+func (l *learner) wholePassSeconds() float64 {
+	if l.passSeconds > 0 {
+		return l.passSeconds
 	}
 	if now, from := l.pace(), l.paceFrom; now.work > from.work {
 		// A sweep takes about as long as what follows sweeps; a checked one somewhat longer.
@@ -435,7 +334,7 @@ func (l *learner) pace() pace {
 
 // endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
 // final check.
-func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.checkPassSeconds() }
+func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.wholePassSeconds() }
 
 // seconds is how long the run has taken until now, in all processes the same: what it decides
 // they do together.
@@ -474,10 +373,10 @@ func (l *learner) takeBest() {
 // goBack goes back to the best weights that a guarded rule knows of. At a limit of time the final
 // check may be the only one (fallBack), and is at the weights of the smallest F.
 func (l *learner) goBack() {
-	if l.recovering == nil {
+	if l.auto == nil {
 		return
 	}
-	best := l.recovering.best()
+	best := l.auto.best()
 	if lowest, least := l.lowest(); l.progress.Status == TimeLimit && !math.IsInf(least, 1) {
 		best = lowest
 	}
@@ -617,6 +516,9 @@ func (l *learner) worthSaving() bool {
 	if c := &l.progress.Check; c.Active {
 		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
 	}
+	if l.descends() {
+		return l.progress.Pass.Next == 0 && l.progress.Waiting == 0
+	}
 	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }
 
@@ -685,10 +587,10 @@ func (l *learner) finish(status Status) (*Result, error) {
 	}
 	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex(), l.convexCounting(), l.stateBytes()
 	if r.Checked {
-		r.Gap, r.Residual, r.InferenceConverged = check.Gap, check.Residual, check.Settled
+		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Settled
 		r.Suboptimality = l.suboptimality()
 		if !r.InferenceConverged {
-			r.Unsettled = l.where(&l.checkSchedule[check.WorstAt])
+			r.Unsettled = l.where(&l.whole[l.progress.Pass.WorstAt])
 		}
 		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {

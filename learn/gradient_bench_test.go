@@ -19,7 +19,7 @@ func BenchmarkGradient(b *testing.B) {
 				l := must(newLearner(&p, &s))
 				defer l.pool.Close()
 				for l.progress.Check.Active {
-					must(l.checkStep())
+					must(l.visitInPass())
 				}
 				for range 3 * l.perPass() {
 					if err := l.iterate(); err != nil {

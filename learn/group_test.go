@@ -176,7 +176,7 @@ func TestGroupMomentum(t *testing.T) {
 	}
 	_, path := run(1, 4*fewRounds+6, "")
 	var at progress
-	if err := must(must(ReadState(path)).parse()).Progress.Decode("", &at); err != nil || at.Momentum < fewRounds {
+	if err := must(must(ReadState(path)).parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 		t.Fatal("no momentum")
 	}
 	want := stateIn(t, c, path)

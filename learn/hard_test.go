@@ -1,10 +1,10 @@
 package learn
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -137,8 +137,8 @@ func TestLimitInJointDescent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !rule.joint.on() {
-			t.Errorf("%v passes: no joint descent", passes)
+		if !rule.descent.began {
+			t.Errorf("%v passes: no descent", passes)
 		}
 		if !(r.Objective < last+1e-6*(1+math.Abs(last))) { // up to what messages lack: a line that a limit cuts short has moved them
 			t.Errorf("objective %v after %v passes, %v after fewer", r.Objective, passes, last)
@@ -160,18 +160,18 @@ func TestLimitWhereMessagesCrawl(t *testing.T) {
 				first = max(first, e.Objective)
 				return nil
 			}
-			if last = e.Objective; rule.joint.on() {
-				if rule.joint.value > accepted*(1+1e-10) {
-					t.Errorf("%v passes: F rises from %v to %v", passes, accepted, rule.joint.value)
+			if last = e.Objective; rule.descent.began {
+				if rule.descent.value > accepted*(1+1e-10) {
+					t.Errorf("%v passes: F rises from %v to %v", passes, accepted, rule.descent.value)
 				}
-				accepted = rule.joint.value
+				accepted = rule.descent.value
 			}
 			return nil
 		}})
-		if !rule.joint.on() {
-			t.Fatalf("%v passes: no joint descent", passes)
+		if !rule.descent.began {
+			t.Fatalf("%v passes: no descent", passes)
 		}
-		if least := rule.joint.least; !(r.Objective <= least+1e-6*(first+40*40)) {
+		if least := rule.descent.least; !(r.Objective <= least+1e-6*(first+40*40)) {
 			t.Errorf("%v passes: objective %v, F was %v", passes, r.Objective, least)
 		} else if last > least+1 {
 			between++
@@ -199,10 +199,11 @@ func TestDamagedCopies(t *testing.T) {
 		return Settings{Method: BBPL, Assign: blocksOf(3)}
 	}}
 	_, state := run.until(t, nil, 60)
-	if !bytes.Contains(state.progress, []byte(`"Copied":true`)) {
+	was := regexp.MustCompile(`"Pass.Momentum":[1-9]\d*`)
+	if !was.Match(state.progress) {
 		t.Fatal("no messages were kept")
 	}
-	state.progress = bytes.Replace(state.progress, []byte(`"Copied":true`), []byte(`"Copied":false`), 1)
+	state.progress = was.ReplaceAll(state.progress, []byte(`"Pass.Momentum":0`))
 	s := run.settings()
 	s.Resume = state
 	if _, err := Fit(context.Background(), run.problem, s); !errors.Is(err, ErrState) {

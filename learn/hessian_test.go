@@ -58,9 +58,7 @@ func TestHessianIsExactWithoutCoupling(t *testing.T) {
 
 // squaresOf returns those of the features in the data.
 func squaresOf(l *learner) [][]float64 {
-	p := l.stepProblem()
-	must(newFisher(&p))
-	return p.statistics.squares
+	return must(newFisher(l, l.statistics())).squares
 }
 
 func measureOf(l *learner) func(dst []float64) error {

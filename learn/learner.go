@@ -48,12 +48,12 @@ type learner struct {
 	exact                  bool    // a visit finds the marginals of whole networks: they are forests
 	consistent             bool    // single visits contribute consistent beliefs, too
 
-	// schedule is a pass of iterations, checkSchedule a pass of a check, which changes
-	// no weights and so visits as many blocks at a time as share no edge.
-	schedule, checkSchedule []blockSet
-	visited                 int // of schedule, in this iteration
+	// schedule is a pass of Algorithm 2, with a step after each visit. whole is a whole pass at the same weights, which
+	// visits as many blocks at a time as share no edge.
+	schedule, whole []blockSet
+	visited         int // of schedule, in this iteration
 
-	recovering Recovery // of Settings.Step
+	auto *auto // Settings.Step, if steps are automatic; nil: they are not
 
 	clock time.Time // when the run began, or would have in one go
 	// stopped ends visits between two sweeps. It is of a run that saves no state: the state
@@ -61,13 +61,13 @@ type learner struct {
 	stopped context.Context
 	// paceFrom is the first visit, once it is timed, or the start: that visit tells little of
 	// others, as it is the first to touch much of the memory.
-	paceFrom   pace
-	paced      bool
-	checkBegan float64        // seconds of the run when the pass at work of a check began; NaN: not here
-	checkPass  float64        // seconds that the last one with sweeps has taken
-	recalled   bool           // the values are those of the start's check: see recall
-	lanczos    *lbfgs.Lanczos // nil: no saddle is looked for
-	apart      []float64      // [weights] the direction in which that begins; nil: the objective is convex
+	paceFrom    pace
+	paced       bool
+	passBegan   float64        // seconds of the run when the pass at work of a check began; NaN: not here
+	passSeconds float64        // seconds that the last one with sweeps has taken
+	recalled    bool           // the values are those of the start's check: see recall
+	lanczos     *lbfgs.Lanczos // nil: no saddle is looked for
+	apart       []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
 	response *response // nil: not for this problem
 
@@ -126,15 +126,16 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
 	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
 	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
-	if l.recovering = s.Step.Recovery(); l.recovering != nil {
+	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
+		l.auto = a.automatic()
 		l.response = newResponse(l)
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
-	// hold it: weights run away. Small problems are soon those of joint descent, with the exact
+	// hold it: weights run away. Small problems are soon those of descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.recovering != nil && l.convexCounting() && l.response == nil
+	l.consistent = l.auto != nil && l.convexCounting() && l.response == nil
 	return l, nil
 }
 
@@ -174,7 +175,7 @@ func (l *learner) allocate() (err error) {
 		l.makeAtOnce()
 	}
 	l.addLabels()
-	l.checkBegan = math.NaN()
+	l.passBegan = math.NaN()
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
 	if l.response != nil {
@@ -183,8 +184,8 @@ func (l *learner) allocate() (err error) {
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
 	}
-	if l.recovering != nil {
-		l.lanczos = l.recovering.saddles()
+	if l.auto != nil {
+		l.lanczos = l.auto.saddles()
 	}
 	if l.lanczos != nil && !l.convex() {
 		l.apart = randomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
@@ -252,10 +253,10 @@ func (l *learner) layOut() {
 	for _, b := range l.bundles {
 		l.divideUnits(b)
 	}
-	l.schedule, l.checkSchedule = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
+	l.schedule, l.whole = l.blockSets(l.settings.Together), l.blockSets(l.blocks)
 	l.planParts()
 	l.orderJobs(l.schedule)
-	l.orderJobs(l.checkSchedule)
+	l.orderJobs(l.whole)
 	l.planResults()
 }
 
@@ -301,70 +302,10 @@ func (l *learner) measureWork() {
 }
 
 func (l *learner) stepProblem() StepProblem {
-	free := map[*crf.Instance]*unit{}
-	for _, u := range l.units {
-		if u.isFree() {
-			free[u.in] = u
-		}
+	return StepProblem{
+		Model: l.model, L2: l.problem.L2, Variables: l.variables, PerPass: l.perPass(),
+		Objective: func() float64 { return l.progress.FirstObjective }, run: l,
 	}
-	p := StepProblem{
-		Model: l.model, L2: l.problem.L2,
-		Variables: l.variables, PerPass: l.perPass(),
-		statistics: &statistics{
-			layout: &l.model.Layout, data: l.problem.Data, adder: l.adder(),
-			scales: func(in *crf.Instance) (node, edge func(int32) float64) {
-				u := free[in]
-				c := u.net.Counting
-				return func(s int32) float64 { return u.nodeCurvature(s) / c.Rho[s] },
-					func(e int32) float64 { return u.edgeCurvature(e) / c.Edge[e] }
-			},
-		},
-		Beliefs:   l.meanBeliefs,
-		Objective: func() float64 { return l.progress.FirstObjective },
-		PassWork:  l.passWork(),
-		Visit:     func() int { return l.visited }, Shares: l.visitShares, EachUntied: l.eachUntied,
-		convex: l.convex(), bounded: l.bounded,
-	}
-	switch r := l.response; {
-	case r != nil:
-		p.HessianWork, p.exact, p.each = r.work, r.measure, l.each
-		p.damps = r.damps
-	default:
-		if h := newHessian(l); h != nil {
-			p.HessianWork, p.each = h.work(), l.each
-			p.Hessian = func(dst []float64) error {
-				if p.statistics.squares == nil {
-					if _, err := newFisher(&p); err != nil {
-						return err
-					}
-				}
-				return h.measure(dst, p.statistics.squares)
-			}
-		}
-	}
-	if l.model.Layout.Symmetric() {
-		mean, hessian, exact := l.symmetricMatrix(), p.Hessian, p.exact
-		if hessian != nil {
-			p.Hessian = func(dst []float64) error {
-				err := hessian(dst)
-				mean(dst, nil)
-				return err
-			}
-		}
-		if exact != nil {
-			p.exact = func(dst, gradient []float64, damping float64) error {
-				err := exact(dst, gradient, damping)
-				mean(dst, gradient)
-				return err
-			}
-		}
-	}
-	if r := l.response; r != nil {
-		p.tangents, p.follow, p.line = r.tangents, r.follow, r.memory()
-	} else if l.copies() {
-		p.keep, p.restore = l.keepMessages, l.restoreMessages
-	}
-	return p
 }
 
 // passWork returns about how many multiplications a pass of iterations takes: those of

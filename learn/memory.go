@@ -174,12 +174,12 @@ func (l *learner) potentials(u *unit, block *partition.Block) float64 {
 // ruleMemory adds what a step rule takes: automatic steps know of the curvature.
 func (l *learner) ruleMemory(m *Memory, c *count) {
 	layout, size := &l.model.Layout, float64(l.model.Layout.Size)
-	if l.recovering == nil {
+	if l.auto == nil {
 		m.Add("memory of the step rule", doubleBytes*size, "%.0f weights × 8 bytes, where it has a number for each", size)
 		return
 	}
 	m.addPairs(size, l.mostPasses())
-	const vectors = 12 // of visits, joint descent, a search for saddles, and rotated ones
+	const vectors = 12 // of visits, descent, a search for saddles, and rotated ones
 	m.Add("vectors of automatic steps", doubleBytes*(vectors*size+float64(l.perPass()*layout.TiedSize)),
 		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
 	moments := 0.0

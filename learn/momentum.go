@@ -32,16 +32,16 @@ func (l *learner) beginWholePass() {
 		return
 	}
 	still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0
-	if still && p.Upper > p.Before+meritRounding*(1+math.Abs(p.Before)) {
-		p.Momentum = 0
+	if still && p.Upper > p.Pass.Before+meritRounding*(1+math.Abs(p.Pass.Before)) {
+		p.Pass.Momentum = 0
 	}
-	p.Before = p.Upper
+	p.Pass.Before = p.Upper
 	l.makeCopies()
-	beta := min(passMomentum, bp.Momentum(p.Momentum+1))
-	p.Momentum++
+	beta := min(passMomentum, bp.Momentum(p.Pass.Momentum+1))
+	p.Pass.Momentum++
 	l.executor.pieces(func(u *unit, at piece) {
 		x, before := at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.before.halves(u))
-		if p.Momentum == 1 {
+		if p.Pass.Momentum == 1 {
 			copy(before, x)
 			return
 		}
@@ -61,17 +61,27 @@ func (l *learner) makeCopies() {
 	if l.units[0].before != nil {
 		return
 	}
-	l.progress.Copied = true
 	for _, u := range l.units {
 		n := u.net.Messages() + u.net.Beliefs()
-		if u.before = spill.Zeros[float64](l.space, n); l.recovering != nil {
+		if u.before = spill.Zeros[float64](l.space, n); l.auto != nil {
 			u.kept = spill.Zeros[float64](l.space, n)
 		}
 	}
 }
 
-// keepMessages keeps messages and beliefs for restoreMessages, which goes back to them.
+// keptElsewhere reports that the messages which restoreMessages goes back to are not those at hand: a pass has begun
+// since, or has left open whether F has fallen.
+func (l *learner) keptElsewhere() bool {
+	p := &l.progress
+	return !p.Check.Active && (p.Pass.Next > 0 || p.Waiting > 0)
+}
+
+// keepMessages keeps messages and beliefs for restoreMessages, which goes back to them. Where linear response moves
+// messages along a line both do nothing.
 func (l *learner) keepMessages() {
+	if !l.copies() {
+		return
+	}
 	l.makeCopies()
 	l.executor.pieces(func(u *unit, at piece) {
 		copy(at.of(u.kept.halves(u)), at.of(u.state.LogMessage, u.state.LogBelief))
@@ -80,7 +90,10 @@ func (l *learner) keepMessages() {
 
 // restoreMessages goes back to the messages and beliefs that were kept.
 func (l *learner) restoreMessages() {
-	l.progress.Momentum = 0
+	if !l.copies() {
+		return
+	}
+	l.progress.Pass.Momentum = 0
 	l.executor.pieces(func(u *unit, at piece) {
 		copy(at.of(u.state.LogMessage, u.state.LogBelief), at.of(u.kept.halves(u)))
 	})
@@ -91,7 +104,7 @@ func (l *learner) copiesMade() float64 {
 	switch {
 	case !l.copies():
 		return 0
-	case l.recovering != nil:
+	case l.auto != nil:
 		return 2
 	}
 	return float64(oneIf(l.gathers()))

@@ -31,11 +31,11 @@ func TestPassMomentum(t *testing.T) {
 		}
 		for {
 			if !momentum {
-				l.progress.Momentum = 0
+				l.progress.Pass.Momentum = 0
 			}
 			l.beginWholePass()
-			for _, set := range l.checkSchedule {
-				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits(0)}
+			for _, set := range l.whole {
+				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)
 				}
@@ -43,7 +43,7 @@ func TestPassMomentum(t *testing.T) {
 			if err := l.endWholePass(); err != nil {
 				t.Fatal(err)
 			}
-			if passes[momentum]++; l.progress.Check.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {
+			if passes[momentum]++; l.progress.Pass.Gap <= 1e-9*math.Abs(l.progress.Upper) || passes[momentum] == 5000 {
 				break
 			}
 		}
@@ -68,7 +68,7 @@ func TestMomentumResumes(t *testing.T) {
 	for _, rounds := range []int{4*fewRounds + 4, 4*fewRounds + 6, 4*fewRounds + 15} {
 		_, state := settings(2).until(t, nil, rounds)
 		var at progress
-		if err := must(state.parse()).Progress.Decode("", &at); err != nil || at.Momentum < fewRounds {
+		if err := must(state.parse()).Progress.Decode("", &at); err != nil || at.Pass.Momentum < fewRounds {
 			t.Fatalf("no momentum after %d rounds", rounds)
 		}
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {

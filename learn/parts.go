@@ -62,7 +62,7 @@ func (l *learner) planParts() {
 	if d := l.problem.cut(); d != nil {
 		l.bundles[0].dealAs(d)
 	}
-	for _, schedule := range [][]blockSet{l.schedule, l.checkSchedule} {
+	for _, schedule := range [][]blockSet{l.schedule, l.whole} {
 		for _, t := range schedule {
 			l.parts.begin(&visit{bundle: l.bundles[t.bundle], blocks: t.blocks})
 			l.parts.most = max(l.parts.most, len(l.parts.touched))

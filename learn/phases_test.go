@@ -37,7 +37,7 @@ func TestPhaseTimesOfIteration(t *testing.T) {
 	l := must(newLearner(&p, &s))
 	defer l.pool.Close()
 	for l.progress.Check.Active {
-		if _, err := l.checkStep(); err != nil {
+		if _, err := l.visitInPass(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -143,8 +143,8 @@ func taken(t *testing.T, p Problem, s Settings) int64 {
 	runtime.KeepAlive(fmt.Sprintf("%p", run))
 	runtime.KeepAlive(&p)
 	runtime.KeepAlive(&s)
-	if r := s.Step.Recovery(); r != nil {
-		r.forget()
+	if a, ok := s.Step.(*auto); ok {
+		a.forget()
 	}
 	return after - before
 }

@@ -461,14 +461,15 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 }
 
 // eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they were
-// where passes began, what edges to higher blocks keep, and its contribution, if not all processes have that.
+// where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if not all processes have that.
 func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
 	u, x := b.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })
-	for _, copied := range []messageCopy{u.before, u.kept} {
-		if l.progress.Copied && copied != nil {
-			eachOfBlock(u, x, func(p piece) { do(p.of(copied.halves(u))) })
-		}
+	if u.before != nil && l.progress.Pass.Momentum > 0 {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.before.halves(u))) })
+	}
+	if u.kept != nil && l.keptElsewhere() {
+		eachOfBlock(u, x, func(p piece) { do(p.of(u.kept.halves(u))) })
 	}
 	for _, g := range u.part.Blocks[x].Groups {
 		if l.keepsCut() && int(g.Other) > x {

@@ -17,18 +17,18 @@ func TestRemainder(t *testing.T) {
 	}
 	l := blockLearner(t, &p)
 	pass := func(limits bp.Limits, remainder float64) (gradient []float64, gap float64) {
-		for i := range l.checkSchedule {
-			set := &l.checkSchedule[i]
+		for i := range l.whole {
+			set := &l.whole[i]
 			v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: limits, remainder: remainder}
 			must(l.visitBlocks(v))
 		}
 		if err := l.endWholePass(); err != nil {
 			t.Fatal(err)
 		}
-		return append([]float64(nil), l.gradient...), l.progress.Check.Gap
+		return append([]float64(nil), l.gradient...), l.progress.Pass.Gap
 	}
 	for range 2 {
-		pass(l.wholeLimits(0), 0)
+		pass(l.wholeLimits(), 0)
 	}
 	exact, gap := pass(bp.Limits{}, 0)
 	norm, allowed := l.progress.GradientNorm, l.remainder()

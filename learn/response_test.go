@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
-	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // TestResponseIsTheHessian: with what nodes answer to each other the Hessian is that of L,
@@ -80,7 +80,7 @@ func TestLean(t *testing.T) {
 			}
 			var left []float64
 			for range 3 {
-				for _, s := range e.l.checkSchedule { // one sweep, for beliefs of these messages
+				for _, s := range e.l.whole { // one sweep, for beliefs of these messages
 					v := visit{bundle: e.l.bundles[s.bundle], blocks: s.blocks, contribute: true, limits: bp.Limits{MaxSweeps: 1, NoProx: true}}
 					if _, err := e.l.visitBlocks(v); err != nil {
 						t.Fatal(err)
@@ -176,7 +176,8 @@ func TestAbsolute(t *testing.T) {
 		2, 0, 1, 0,
 		0, 0, 0, 2,
 	}
-	d := &dense{size: n, exact: true, each: parallel.Serially, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
+	l := &learner{units: []*unit{{net: &bp.Net{Counting: &counting.Numbers{}}}}} // which is not convex
+	d := &dense{size: n, exact: true, l: l, free: math.Inf(1), fresh: make([]float64, n*n), measured: h}
 	if !d.decompose() {
 		t.Fatal("no factor")
 	}

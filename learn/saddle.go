@@ -56,7 +56,7 @@ func (l *learner) probe() bool {
 	if l.lanczos == nil || l.convex() || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
 		return false
 	}
-	z := l.recovering.saddles()
+	z := l.auto.saddles()
 	if z == nil {
 		return false
 	}
@@ -77,7 +77,7 @@ func (l *learner) endProbe(leaves bool) {
 	z := l.lanczos
 	if leaves {
 		z.Point(l.model.Weights)
-		l.recovering.restart(l.model.Weights, z.Theta(), z.Value())
+		l.auto.restart(l.model.Weights, z.Theta(), z.Value())
 	} else {
 		copy(l.model.Weights, z.Theta())
 		l.startCheck(checkConvergence)

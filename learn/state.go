@@ -38,7 +38,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has.
-const stateFormat = 14
+const stateFormat = 15
 
 func (l *learner) snapshot() (*State, error) {
 	r := l.executor
@@ -174,7 +174,7 @@ func (l *learner) restore(state *State) error {
 	if err := l.possible(&l.progress); err != nil {
 		return err
 	}
-	if l.progress.Copied {
+	if l.copies() && (l.progress.Pass.Momentum > 0 || l.keptElsewhere()) {
 		l.makeCopies()
 	}
 	first, _ := l.executor.parts()
@@ -182,8 +182,11 @@ func (l *learner) restore(state *State) error {
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), append(l.arrays(), parts...)); err != nil {
 		return err
 	}
-	if l.recovering != nil {
-		if err := l.recovering.possible(); err != nil {
+	if l.copies() && l.descends() && !l.keptElsewhere() {
+		l.keepMessages()
+	}
+	if l.auto != nil {
+		if err := l.auto.possible(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}
@@ -235,13 +238,13 @@ func (s *State) fill(arrays []runstate.Array) error {
 
 // possible refuses progress that no run of this problem can have made.
 func (l *learner) possible(p *progress) error {
-	c := &p.Check
+	c, at := &p.Check, &p.Pass
 	switch {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
 			p.Iterations, p.LastCheck, p.FailedChecks)
-	case c.Next < 0 || c.Next >= len(l.checkSchedule) || c.WorstAt < 0 || c.WorstAt >= len(l.checkSchedule):
-		return runstate.Errorf("a check at block visit %d of %d: the file is damaged", c.Next, len(l.checkSchedule))
+	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= max(len(l.whole), l.perPass()):
+		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.whole))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
 		(c.Purpose != checkCurvature || l.lanczos == nil):
 		return runstate.Errorf("a check with the purpose %q: the file is damaged", c.Purpose)

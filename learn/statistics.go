@@ -19,8 +19,25 @@ type statistics struct {
 	// scales return (weight of the instance)/ρ of a node or edge: what its features' second
 	// moments are multiplied by in the curvature of L.
 	scales func(in *crf.Instance) (node, edge func(element int32) float64)
-	// squares [types][features] are Σ f²/ρ, as newFisher has found them.
-	squares [][]float64
+}
+
+// statistics are those of the run.
+func (l *learner) statistics() *statistics {
+	free := map[*crf.Instance]*unit{}
+	for _, u := range l.units {
+		if u.isFree() {
+			free[u.in] = u
+		}
+	}
+	return &statistics{
+		layout: &l.model.Layout, data: l.problem.Data, adder: l.adder(),
+		scales: func(in *crf.Instance) (node, edge func(int32) float64) {
+			u := free[in]
+			c := u.net.Counting
+			return func(s int32) float64 { return u.nodeCurvature(s) / c.Rho[s] },
+				func(e int32) float64 { return u.edgeCurvature(e) / c.Edge[e] }
+		},
+	}
 }
 
 // ofType returns Σ f fᵀ/ρ over the nodes or edges of a type, kinds being those of nodes and then those of edges. Of
@@ -83,7 +100,7 @@ func (s *statistics) each(kind int, in *crf.Instance, r ground.Range, use func(e
 	}
 }
 
-// frequencies returns, for all types, how often each (joint) state occurs in the labels, normalised; zeros for a
+// frequencies returns, for all types, how often each (descent) state occurs in the labels, normalised; zeros for a
 // type without labels.
 func (s *statistics) frequencies() []float64 {
 	spans := allSpans(s.layout)
@@ -272,7 +289,7 @@ func oneIf(x bool) int {
 	return 0
 }
 
-// largestTable returns the largest number of (joint) states of a type, 1 at least.
+// largestTable returns the largest number of (descent) states of a type, 1 at least.
 func largestTable(spans []crf.Span) int {
 	largest := 1
 	for _, span := range spans {

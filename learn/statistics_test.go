@@ -27,12 +27,12 @@ func TestSumsInChunks(t *testing.T) {
 			settings = settings.Resolved()
 			l := must(newLearner(&p, &settings))
 			defer l.close()
-			step := l.stepProblem()
+			data := l.statistics()
 			if check {
-				checkSums(t, l, step.statistics.ofType(0))
+				checkSums(t, l, data.ofType(0))
 			}
-			of := step.statistics.ofType
-			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), step.statistics.frequencies()}
+			of := data.ofType
+			return [][]float64{l.data, {l.magnitude}, l.reference, of(0), of(len(l.model.Layout.Node)), data.frequencies()}
 		}
 		one := sums(Settings{}, true)
 		same := func(got [][]float64, where string) {

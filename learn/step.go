@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/parallel"
 )
 
 // StepRule moves the weights against the gradient. It is the one place where
@@ -28,40 +26,6 @@ type StepRule interface {
 	// Guarded reports that the rule takes bad steps back by itself, so that a larger
 	// objective on the way proves no divergence.
 	Guarded() bool
-	// Recovery returns what else a rule knows of the run; nil: nothing. Only automatic steps
-	// have it.
-	Recovery() Recovery
-}
-
-// Recovery is a rule's second phase, in which weights move after whole passes only, and where
-// a run can go back to.
-type Recovery interface {
-	// possible refuses a state, just restored, that no run can have kept.
-	possible() error
-	// forget lets go of a run that has ended: of its memory, and of the learner, which its
-	// StepProblem refers to.
-	forget()
-	// whole reports that the second phase has begun.
-	whole() bool
-	// judge is called after a whole pass at theta, with F and its gradient there, and whether F
-	// bounds the objective, which lies at most gap below. It accepts theta, or moves it, or asks for
-	// another pass at the same weights by doing neither.
-	judge(theta, gradient []float64, value, gap float64, bounds bool) (accepted, moved bool)
-	// advance moves theta, which was accepted, and returns the size of the step.
-	advance(theta, gradient []float64) (size float64)
-	// refreshed tells that the gradient changed although the weights did not, because
-	// inference was made exact, and what F is now.
-	refreshed(gradient []float64, value float64)
-	// best returns weights that a run should end with if it had to end now, nil where
-	// those of the moment are as good.
-	best() []float64
-	// lowest returns the weights of the smallest F of all that were accepted, and that F; before
-	// the second phase F is infinite.
-	lowest() ([]float64, float64)
-	// saddles returns Lanczos' method on the memory of the rule, with P at the beliefs of the
-	// moment; nil: there is none. restart moves on from start, of that value of F, to theta.
-	saddles() *lbfgs.Lanczos
-	restart(theta, start []float64, value float64)
 }
 
 // StepProblem is what a rule may know of the problem.
@@ -73,48 +37,11 @@ type StepProblem struct {
 	Variables float64
 	// PerPass is the number of iterations that visit everything once.
 	PerPass int
-	// Visit returns which of these, from 0, renewed the gradient that Step is given, and
-	// Shares what each of them renews: the share of all nodes and edges that it has in
-	// common with each other one and, under its own number, alone.
-	Visit  func() int
-	Shares func() [][]VisitShare
-	// EachUntied calls f for every run of n untied weights from at on whose elements a
-	// visit renews.
-	EachUntied func(visit int, f func(at, n int))
 	// Objective returns the objective at the start of the run, as the first check has found it: F, where
 	// that bounds L.
 	Objective func() float64
-	// Beliefs writes the mean belief of every type into dst: all node types, then all
-	// edge types, each over its (joint) states; uniform for untied types.
-	Beliefs func(dst []float64)
-	// Hessian writes an estimate of the Hessian of L where the beliefs are at the moment
-	// into the lower triangle of dst [weights × weights], row-major. nil: there is none.
-	Hessian func(dst []float64) error
-	// HessianWork and PassWork are about what that and a pass of iterations take, in
-	// multiplications.
-	HessianWork, PassWork float64
 
-	statistics *statistics   // of the data
-	each       parallel.Loop // of the run; nil: one
-	convex     bool          // L is
-	bounded    bool          // F bounds L
-	// exact is response.measure: what nodes answer to each other is in it. nil: there is none.
-	// tangents begins a line of the messages, with the tangents along a direction of the weights,
-	// and follow moves messages to so much of these from where they were. A resumed run must
-	// find line as it was. damps: weights and messages make damped steps together.
-	exact    func(dst, gradient []float64, damping float64) error
-	damps    bool
-	tangents func(direction []float64, damping float64) bool
-	follow   func(along float64)
-	line     [][]float64
-	// keep remembers the messages of the moment, and restore goes back to them, where messages have no lines.
-	keep, restore func()
-}
-
-// VisitShare is the share of all nodes and edges that a visit has in common with another.
-type VisitShare struct {
-	Visit int
-	Share float64
+	run *learner // for automatic steps, which are a part of it
 }
 
 // ParseStep reads a step rule as users give it: auto, fixed:α, invt:α or
@@ -144,9 +71,6 @@ type unguarded struct{}
 
 // Guarded implements StepRule.
 func (unguarded) Guarded() bool { return false }
-
-// Recovery implements StepRule.
-func (unguarded) Recovery() Recovery { return nil }
 
 // fixedStep is the paper's step: θ ← θ − α ∇L/(mean number of variables).
 type fixedStep struct {

@@ -198,7 +198,7 @@ func TestKroneckerSolves(t *testing.T) {
 	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
 	defer l.pool.Close()
 	span := p.Model.Layout.Node[0]
-	k := must(newKronecker(span.Features, span.States, l.stepProblem().statistics.ofType(0), p.L2))
+	k := must(newKronecker(span.Features, span.States, l.statistics().ofType(0), p.L2))
 	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
 	for i := range a {
 		a[i] = make([]float64, span.Features)

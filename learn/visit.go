@@ -81,7 +81,7 @@ func (b *bundle) weight(first int) float64 { return cmp.Or(b.units[first].weight
 
 // planResults finds how many results a visit has at a time.
 func (l *learner) planResults() {
-	for _, t := range slices.Concat(l.schedule, l.checkSchedule) {
+	for _, t := range slices.Concat(l.schedule, l.whole) {
 		v := visit{bundle: l.bundles[t.bundle], blocks: t.blocks}
 		l.mostResults = max(l.mostResults, v.atATime())
 	}
@@ -210,7 +210,7 @@ func (l *learner) visitBlocks(v visit) (visitReport, error) {
 			return report, l.locate(s.err, v.bundle.units[s.failed], block)
 		}
 		report.merge(&t)
-		l.progress.Infeasible = l.progress.Infeasible || t.infeasible
+		l.progress.Pass.Infeasible = l.progress.Pass.Infeasible || t.infeasible
 		if report.ended {
 			v.contribute = false // some have none, and so no block of these is taken
 		}

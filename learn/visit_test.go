@@ -27,9 +27,9 @@ func TestUnitsShareResults(t *testing.T) {
 					b.shares = []int{0, len(b.units)}
 				}
 				for range 2 {
-					for _, t := range l.checkSchedule {
+					for _, t := range l.whole {
 						v := v
-						v.bundle, v.blocks, v.contribute, v.limits = l.bundles[t.bundle], t.blocks, true, l.wholeLimits(0)
+						v.bundle, v.blocks, v.contribute, v.limits = l.bundles[t.bundle], t.blocks, true, l.wholeLimits()
 						must(l.visitBlocks(v))
 					}
 				}

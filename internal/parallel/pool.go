@@ -60,6 +60,8 @@ func (p *Pool[T]) Run(argument T, n int) {
 		p.ask(i)
 	}
 	p.work(asked)
+	var none T
+	p.common = none // what it refers to can go
 	if failure := p.failure.Swap(nil); failure != nil {
 		panic(*failure)
 	}

@@ -35,9 +35,6 @@ func (q *quasiNewton) String() string { return "l-bfgs" }
 // a larger objective on the way proves no divergence.
 func (q *quasiNewton) Guarded() bool { return true }
 
-// Recovery implements learn.StepRule: the optimiser has none to tell of.
-func (q *quasiNewton) Recovery() learn.Recovery { return nil }
-
 // State implements learn.StepRule. A run with this rule cannot be resumed.
 func (q *quasiNewton) State() any { return nil }
 

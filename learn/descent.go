@@ -7,7 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// joint is descent on the upper bound F of the objective, in weights and messages together
+// descent is descent on the upper bound F of the objective, in weights and messages together
 // (docs/explanation/steps.md). Weights move after whole passes at the same weights, of a few
 // sweeps each, when F and its gradient by the weights are exact. Sweeps lower F; a step is taken
 // where F, after the sweeps at the new weights, has fallen by a share of what the slope promised
@@ -22,22 +22,16 @@ import (
 //
 // The line to the first point comes from the start of the run, whose objective the first
 // check has found: what the visits of single blocks have done is one step to be judged.
-type joint struct {
-	jointState
+type descent struct {
+	descentState
+	run       *learner
 	curvature *lbfgs.Curvature
-
-	// step finds a damped step of weights and messages, and the gradient that it is for, and
-	// begins its line; nil: there are none.
-	step     func(direction, gradient []float64, damping float64) bool
-	tangents func(direction []float64, damping float64) bool // see StepProblem
-	follow   func(along float64)
-	// keep remembers messages, and restore goes back to them, where they have no lines; nil: they have.
-	keep, restore func()
+	dense     *dense
 }
 
-// jointState is what a resumed run goes on from.
-type jointState struct {
-	jointProgress
+// descentState is what a resumed run goes on from.
+type descentState struct {
+	descentProgress
 	origin    []float64   // weights at the start of the line
 	first     []float64   // gradient there
 	direction []float64   // the line is origin − α·direction
@@ -45,8 +39,8 @@ type jointState struct {
 	line      [][]float64 // that of the messages
 }
 
-// jointProgress is where the phase stands.
-type jointProgress struct {
+// descentProgress is where the phase stands.
+type descentProgress struct {
 	began   bool    // it has
 	value   float64 // F at the origin
 	least   float64 // F at the lowest point
@@ -86,239 +80,229 @@ const (
 	stillToCome = 3
 )
 
-func newJoint(size int, curvature *lbfgs.Curvature) *joint {
-	j := &joint{curvature: curvature}
-	for _, x := range []*[]float64{&j.origin, &j.first, &j.direction, &j.lowest} {
-		*x = make([]float64, size)
+func newDescent(run *learner, curvature *lbfgs.Curvature, dense *dense) *descent {
+	d := &descent{run: run, curvature: curvature, dense: dense}
+	for _, x := range []*[]float64{&d.origin, &d.first, &d.direction, &d.lowest} {
+		*x = make([]float64, run.model.Layout.Size)
 	}
-	return j
+	if r := run.response; r != nil {
+		d.line = r.memory()
+	}
+	return d
 }
 
-func (j *joint) on() bool { return j.began }
-
-// best returns the weights of the lowest F so far, nil where they are those at hand.
-func (j *joint) best() []float64 {
-	if j.alpha > 0 {
-		return j.origin
-	}
-	return nil
-}
+// damps reports whether weights and messages make damped steps together.
+func (d *descent) damps() bool { return d.run.response != nil && d.run.response.damps }
 
 // begin starts the phase: theta is the first point to be judged, against start, of the
 // objective value.
-func (j *joint) begin(theta, start []float64, value float64) {
+func (d *descent) begin(theta, start []float64, value float64) {
 	least := math.Inf(1) // value need not be F: visits know the saddle value, which may be lower
-	if j.began {
-		least = j.least
+	if d.began {
+		least = d.least
 	}
-	j.jointProgress = jointProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1, damping: 1, growth: 2}
-	copy(j.origin, start)
+	d.descentProgress = descentProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1, damping: 1, growth: 2}
+	copy(d.origin, start)
 	for i, x := range theta {
-		j.direction[i] = start[i] - x
+		d.direction[i] = start[i] - x
 	}
-	if simd.Dot(j.direction, j.direction) > 0 {
-		j.alpha = 1
+	if simd.Dot(d.direction, d.direction) > 0 {
+		d.alpha = 1
 	} else {
-		j.before = value // messages are those of this value
+		d.before = value // messages are those of this value
 	}
-	if j.keep != nil {
-		j.keep()
-	}
+	d.run.keepMessages()
 }
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
 // tell. gap is how far above the objective value is at most, and sure says that value is a bound.
-func (j *joint) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
-	fell, rounding := j.before-value, meritRounding*(1+math.Abs(value))
-	lacks := value - j.value - enoughFall*j.alpha*j.slope
-	j.before = value
-	j.held++
+func (d *descent) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
+	fell, rounding := d.before-value, meritRounding*(1+math.Abs(value))
+	lacks := value - d.value - enoughFall*d.alpha*d.slope
+	d.before = value
+	d.held++
 	undecided, finite := false, math.Abs(value) <= math.MaxFloat64
 	switch {
-	case j.alpha > 0 && j.both && j.step != nil:
-		return j.judgeDamped(theta, gradient, value, rounding)
+	case d.alpha > 0 && d.both && d.damps():
+		return d.judgeDamped(theta, gradient, value, rounding)
 	case !finite:
-		undecided = j.alpha == 0
+		undecided = d.alpha == 0
 	case !sure:
-		accepted, undecided = j.settled(gradient, value, lacks, fell, rounding)
-	case j.alpha > 0 && j.slope < 0 && math.Abs(value-j.value) <= rounding:
-		accepted = j.falls(gradient)
+		accepted, undecided = d.settled(gradient, value, lacks, fell, rounding)
+	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
+		accepted = d.falls(gradient)
 	default:
-		accepted = lacks <= rounding || j.alpha == 0
-		undecided = j.mayFall(lacks-rounding, gap, fell)
+		accepted = lacks <= rounding || d.alpha == 0
+		undecided = d.mayFall(lacks-rounding, gap, fell)
 	}
 	switch {
 	case accepted:
-		j.accept(theta, gradient, value)
+		d.accept(theta, gradient, value)
 		return true, false
 	case undecided:
 		return false, false
 	}
-	j.shrink(theta, lacks, finite)
+	d.shrink(theta, lacks, finite)
 	return false, true
 }
 
 // falls tells, by the slope here, where F tells no more and the slope at the origin is known: where it is negative F
 // has fallen, and where it is smaller than the first was the minimum is between (Hager and Zhang 2005).
-func (j *joint) falls(gradient []float64) bool {
-	return -simd.Dot(gradient, j.direction) <= -lbfgs.FlatEnough*j.slope
+func (d *descent) falls(gradient []float64) bool {
+	return -simd.Dot(gradient, d.direction) <= -lbfgs.FlatEnough*d.slope
 }
 
 // mayFall reports that sweeps have not told yet whether L has fallen by enough where F lacks something of
 // it. With all labels known L lies between F − gap and F. They go on as long as they gain a good part of what is
 // lacking.
-func (j *joint) mayFall(lacks, gap, fell float64) bool {
-	return lacks <= gap && j.held <= mostUndecided && !(fell < goodPart*lacks)
+func (d *descent) mayFall(lacks, gap, fell float64) bool {
+	return lacks <= gap && d.held <= mostUndecided && !(fell < goodPart*lacks)
 }
 
 // settled is for a merit that is no bound. It is believed once it changes little against what it decides,
 // and against what was promised: a larger fall is one of messages that have not followed yet. At the
 // origin sweeps bring messages back that had been taken elsewhere, perhaps to another fixed point.
-func (j *joint) settled(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
+func (d *descent) settled(gradient []float64, value, lacks, fell, rounding float64) (accepted, undecided bool) {
 	doubt, decisive := stillToCome*math.Abs(fell), math.Abs(lacks)
-	if promised := -j.slope * j.alpha; lacks < 0 && promised > 0 {
+	if promised := -d.slope * d.alpha; lacks < 0 && promised > 0 {
 		decisive = min(decisive, promised)
 	}
-	known := j.held >= longestHold
+	known := d.held >= longestHold
 	switch {
 	case !known && !(math.Abs(fell) <= mostUnsettled*decisive+rounding):
 		return false, true
-	case j.alpha > 0 && j.slope < 0 && math.Abs(value-j.value) <= rounding:
-		accepted = j.falls(gradient)
+	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
+		accepted = d.falls(gradient)
 	default:
-		accepted = lacks <= rounding+doubt+j.doubt || j.alpha == 0 && (known || math.Abs(fell) <= rounding)
+		accepted = lacks <= rounding+doubt+d.doubt || d.alpha == 0 && (known || math.Abs(fell) <= rounding)
 	}
 	if accepted {
-		j.doubt = doubt
+		d.doubt = doubt
 	}
-	return accepted, j.alpha == 0
+	return accepted, d.alpha == 0
 }
 
 // judgeDamped judges a damped step by what it gained of what it promised, and adjusts the
 // damping (Nielsen 1999).
-func (j *joint) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
-	gain := j.value - value
-	ratio := gain / (-j.slope / 2)
+func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64) (accepted, moved bool) {
+	gain := d.value - value
+	ratio := gain / (-d.slope / 2)
 	if math.Abs(gain) <= rounding { // F tells no more, but the slope does
-		ratio = float64(oneIf(j.falls(gradient)))
+		ratio = float64(oneIf(d.falls(gradient)))
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
-		copy(theta, j.origin)
-		j.follow(0)
-		j.harder()
-		j.try(theta)
+		copy(theta, d.origin)
+		d.run.response.follow(0)
+		d.harder()
+		d.try(theta)
 		return false, true
 	}
 	shrink := 2*min(ratio, 1) - 1
-	j.damping, j.growth = max(leastDamping, j.damping*max(0.1, 1-shrink*shrink*shrink)), 2
-	j.accept(theta, gradient, value)
+	d.damping, d.growth = max(leastDamping, d.damping*max(0.1, 1-shrink*shrink*shrink)), 2
+	d.accept(theta, gradient, value)
 	return true, false
 }
 
 // harder raises the damping.
-func (j *joint) harder() {
-	j.damping = max(leastDamping, j.damping*j.growth)
-	j.growth *= 2
+func (d *descent) harder() {
+	d.damping = max(leastDamping, d.damping*d.growth)
+	d.growth *= 2
 }
 
 // try takes a damped step of weights and messages from theta, the origin. Where none can be
 // found messages go on by themselves.
-func (j *joint) try(theta []float64) float64 {
-	copy(j.origin, theta)
-	for j.growth <= mostGrowth {
-		if j.step(j.direction, j.first, j.damping) {
-			j.slope, j.both = -simd.Dot(j.first, j.direction), true
-			return j.move(theta, 1)
+func (d *descent) try(theta []float64) float64 {
+	copy(d.origin, theta)
+	for d.growth <= mostGrowth {
+		if d.dense.solveDamped(d.direction, d.first, d.damping) && d.run.response.tangents(d.direction, d.damping) {
+			d.slope, d.both = -simd.Dot(d.first, d.direction), true
+			return d.move(theta, 1)
 		}
-		j.harder()
+		d.harder()
 	}
-	j.damping, j.growth, j.both = 1, 2, false
-	return j.move(theta, 0)
+	d.damping, d.growth, d.both = 1, 2, false
+	return d.move(theta, 0)
 }
 
 // accept makes theta the origin.
-func (j *joint) accept(theta, gradient []float64, value float64) {
-	if j.step == nil {
-		j.remember(theta, gradient)
+func (d *descent) accept(theta, gradient []float64, value float64) {
+	if !d.damps() {
+		d.remember(theta, gradient)
 	}
-	copy(j.origin, theta)
-	if j.alpha > 0 {
-		j.longest = min(1, lineGrowth*j.alpha)
+	copy(d.origin, theta)
+	if d.alpha > 0 {
+		d.longest = min(1, lineGrowth*d.alpha)
 	}
-	j.value, j.alpha = value, 0
-	j.note()
+	d.value, d.alpha = value, 0
+	d.note()
 }
 
 // note keeps the origin if F has not been lower before.
-func (j *joint) note() {
-	if j.value <= j.least {
-		copy(j.lowest, j.origin)
-		j.least = j.value
+func (d *descent) note() {
+	if d.value <= d.least {
+		copy(d.lowest, d.origin)
+		d.least = d.value
 	}
 }
 
 // shrink goes back on the line: to the minimum of the parabola through F and its slope
 // at the origin and F here, between a tenth and half of the length.
-func (j *joint) shrink(theta []float64, lacks float64, finite bool) {
-	alpha := j.alpha
+func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
+	alpha := d.alpha
 	next := 0.1 * alpha
 	if finite {
-		promised := -j.slope * alpha
+		promised := -d.slope * alpha
 		next = alpha * min(max(promised/(2*(promised+lacks)), 0.1), 0.5)
 	}
 	if next < smallestAlpha {
 		next = 0
-		j.curvature.Reset(1)
+		d.curvature.Reset(1)
 	}
-	if j.keep != nil {
-		j.restore()
-	}
-	j.move(theta, next)
+	d.run.restoreMessages()
+	d.move(theta, next)
 }
 
 // remember keeps the pair of the line's start and its end.
-func (j *joint) remember(theta, gradient []float64) {
-	if j.alpha == 0 || j.slope == 0 {
+func (d *descent) remember(theta, gradient []float64) {
+	if d.alpha == 0 || d.slope == 0 {
 		return // no step, or the line from the start: no gradient is known there
 	}
-	ds, dy := j.curvature.Next()
+	ds, dy := d.curvature.Next()
 	for i, g := range gradient {
-		ds[i], dy[i] = theta[i]-j.origin[i], g-j.first[i]
+		ds[i], dy[i] = theta[i]-d.origin[i], g-d.first[i]
 	}
-	j.curvature.Store()
+	d.curvature.Store()
 }
 
 // advance takes a new line from theta, the origin.
-func (j *joint) advance(theta, gradient []float64) float64 {
-	copy(j.origin, theta)
-	copy(j.first, gradient)
-	j.curvature.Direct(j.direction, gradient)
-	j.slope = -simd.Dot(gradient, j.direction)
-	j.alpha = 0
-	if j.both = j.tangents != nil; j.both {
-		j.tangents(j.direction, 0)
+func (d *descent) advance(theta, gradient []float64) float64 {
+	copy(d.origin, theta)
+	copy(d.first, gradient)
+	d.curvature.Direct(d.direction, gradient)
+	d.slope = -simd.Dot(gradient, d.direction)
+	d.alpha = 0
+	if d.both = d.run.response != nil; d.both {
+		d.run.response.tangents(d.direction, 0)
 	}
-	if j.keep != nil {
-		j.keep()
-	}
-	return j.move(theta, j.longest)
+	d.run.keepMessages()
+	return d.move(theta, d.longest)
 }
 
-func (j *joint) move(theta []float64, alpha float64) float64 {
-	for i, x := range j.origin {
-		theta[i] = x - alpha*j.direction[i]
+func (d *descent) move(theta []float64, alpha float64) float64 {
+	for i, x := range d.origin {
+		theta[i] = x - alpha*d.direction[i]
 	}
-	if j.both {
-		j.follow(-alpha)
+	if d.both {
+		d.run.response.follow(-alpha)
 	}
-	j.alpha, j.before, j.held = alpha, math.NaN(), 0
+	d.alpha, d.before, d.held = alpha, math.NaN(), 0
 	return alpha
 }
 
 // refreshed tells of what a check has found at the origin.
-func (j *joint) refreshed(gradient []float64, value float64) {
-	copy(j.first, gradient)
-	j.value, j.before, j.held = value, value, 0
-	j.note()
+func (d *descent) refreshed(gradient []float64, value float64) {
+	copy(d.first, gradient)
+	d.value, d.before, d.held = value, value, 0
+	d.note()
 }

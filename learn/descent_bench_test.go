@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkJointDescent counts passes and gradients of joint descent on problems where most of a run is that: results/2026-11-joint.md has
+// BenchmarkJointDescent counts passes and gradients of descent on problems where most of a run is that: results/2026-11-joint.md has
 // them with other constants.
 func BenchmarkJointDescent(b *testing.B) {
 	last, tolerance := slow(3)
@@ -29,7 +29,7 @@ func BenchmarkJointDescent(b *testing.B) {
 				r, err := Fit(context.Background(), c.problem, Settings{
 					Method: BBPL, Step: rule, RelativeTolerance: c.tolerance, MaxPasses: 3000,
 					Recorder: func(e Event) error {
-						if e.Step != 0 && !e.Check && rule.joint.on() {
+						if e.Step != 0 && !e.Check && rule.descent.began {
 							gradients++
 						}
 						return nil

@@ -1,0 +1,185 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/blockbp/blockbp/internal/bp"
+)
+
+// A whole pass visits every block at the same weights, with a few sweeps each. At its end F, its gradient and the
+// lower bound are exact (bound.go): they decide a step of descent (descent), or what a check was asked (check.go).
+
+// wholePass is where such a pass stands, and what the last one has found.
+type wholePass struct {
+	Next int // of learner.whole
+	// Residual is the largest change of a message in the first sweeps of the last pass, and Current that of the pass at
+	// work so far, seen in visit WorstAt.
+	Residual, Current float64
+	WorstAt           int
+	Infeasible        bool    // consistent beliefs of this pass take a forbidden state
+	Gap               float64 // between F and the value of consistent beliefs; NaN where neither is a bound
+	Before            float64 // F when this pass began
+	Momentum          int     // passes since messages went back, or F rose at the same weights
+}
+
+// see takes note of the largest change of a message in the first sweeps of a visit.
+func (w *wholePass) see(change float64) {
+	if !(change <= w.Current) {
+		w.Current, w.WorstAt = change, w.Next
+	}
+}
+
+// end is the end of the pass.
+func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
+
+const (
+	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
+	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
+	wholeSweeps = 3
+	// exactSweeps of a forest, back and forth, make its beliefs marginals.
+	exactSweeps = 2
+	// lagging is the largest change of a message, in nats, with which beliefs are far from what they come
+	// to be: e times what they were.
+	lagging = 1.0
+	// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
+	// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
+	// (results/2026-11-photographs-proved.md). mostRemainder is that of an edge.
+	remainderShare, mostRemainder = 0.01, 0.01
+)
+
+// visitInPass visits the next blocks of a whole pass. At its end the pass decides a check, or a step of descent. It
+// reports true when the run is over.
+func (l *learner) visitInPass() (done bool, err error) {
+	p, at, check := &l.progress, &l.progress.Pass, &l.progress.Check
+	set, settled := &l.whole[at.Next], check.Active && check.Exact
+	v := visit{
+		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.exact,
+		rough: check.Active && !(at.Residual <= lagging), until: l.stopped,
+	}
+	if !check.Active {
+		v.remainder = l.remainder()
+	}
+	if !settled {
+		v.limits = l.wholeLimits()
+	}
+	if at.Next == 0 {
+		if l.passBegan = l.seconds(); !settled {
+			l.beginWholePass()
+		}
+	}
+	before := p.Passes
+	report, err := l.visitBlocks(v)
+	if err != nil || report.ended {
+		return false, err
+	}
+	if check.Active {
+		p.CheckPasses += p.Passes - before
+	}
+	at.see(report.first)
+	if at.Next++; at.Next < len(l.whole) {
+		if !check.Active {
+			return false, l.lookAtLimits()
+		}
+		return false, nil
+	}
+	if !settled && !math.IsNaN(l.passBegan) {
+		l.passSeconds = l.seconds() - l.passBegan
+	}
+	at.end()
+	if err := l.endWholePass(); err != nil {
+		return false, err
+	}
+	if check.Active {
+		return l.endCheckPass()
+	}
+	return l.descend(&report)
+}
+
+// wholeLimits are those of a visit in a whole pass.
+func (l *learner) wholeLimits() bp.Limits {
+	if l.exact {
+		return bp.Limits{MaxSweeps: exactSweeps, Turns: true}
+	}
+	damping := l.progress.Damping
+	if l.gathers() {
+		damping = overRelaxed
+	}
+	return bp.Limits{MaxSweeps: wholeSweeps, Damping: damping, NoProx: l.response != nil}
+}
+
+// remainder returns the share of an edge's mass that consistent beliefs may leave to spread in a whole
+// pass of a large network that is to lead to a step. Others leave nothing but rounding, and so do
+// those with forbidden states, to which what is left would be spread, too.
+func (l *learner) remainder() float64 {
+	if !l.copies() || !l.ascends && !l.certified || l.model.Layout.Masked {
+		return 0
+	}
+	p := &l.progress
+	share := min(p.GradientNorm/l.magnitude, l.settings.Gap*(1+math.Abs(p.Objective))/l.links)
+	if !(share <= mostRemainder/remainderShare) {
+		return mostRemainder
+	}
+	return remainderShare * share
+}
+
+// endWholePass takes what is known after every block was visited at the weights of the
+// moment: the upper bound, the gradient of consistent beliefs, and the lower bound. Of that
+// gradient the directions in which weights and messages move at no change of the model are
+// free, whatever the messages lack.
+//
+// With hidden labels F is the dual value of the free network less the value of consistent
+// beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
+// dual values, and bounds nothing: if counting numbers are convex all the same, the value of
+// consistent beliefs stands for it, whose error is far smaller where messages lag
+// (results/2026-11-hidden.md).
+func (l *learner) endWholePass() (err error) {
+	p, pass := &l.progress, &l.progress.Pass
+	l.resum()
+	var consistent float64
+	consistent, p.GradientNorm = l.estimate()
+	if p.Upper, err = l.upperBound(); err != nil {
+		return err
+	}
+	pass.Gap = math.NaN()
+	if l.ascends || l.certified {
+		pass.Gap = math.Abs(p.Upper - consistent) // with labels missing it may have either sign
+	}
+	if pass.Infeasible {
+		pass.Gap = math.Inf(1)
+	} else {
+		l.raiseLowerBound()
+	}
+	if l.anyClamped() && l.convexCounting() && !l.bounded && !pass.Infeasible {
+		p.Upper = consistent
+	}
+	pass.Infeasible, p.Objective = false, p.Upper
+	return nil
+}
+
+// descends reports whether weights move after whole passes only: see descent.
+func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began }
+
+// descend moves the weights at the end of a whole pass, on from where they are accepted and back from where they are
+// not. It claims convergence, or starts the check of a claim.
+func (l *learner) descend(report *visitReport) (done bool, err error) {
+	p := &l.progress
+	p.Watched = false
+	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap, l.bounded)
+	size := 0.0
+	if accepted {
+		if l.proved() || p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck {
+			copy(l.watched, l.gradient)
+			p.Watched = true
+			l.startCheck(checkConvergence)
+			return false, nil
+		}
+		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
+	}
+	if p.Waiting++; moved {
+		p.Waiting = 0
+	} else {
+		l.settle()
+	}
+	l.dampCircling(!moved)
+	return false, l.endIteration(allBlocks, size, moved, report)
+}
