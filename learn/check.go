@@ -81,7 +81,7 @@ func (l *learner) maxCheckPasses() int {
 // fixed points, a claim is about the one that anybody finds from scratch, not about the one
 // that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
-	if purpose != checkInitial && purpose != checkCurvature && !l.convexCounting() {
+	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
 		for _, u := range l.units {
 			u.state.Reset(u.net)
 		}
@@ -191,10 +191,8 @@ func (l *learner) decided() (decided bool) {
 		decided, c.Settled = true, true
 	case c.Purpose == checkConvergence:
 		// Messages that ascend no dual may leave F far above L where the gradient has settled, and so may those of
-		// networks with hidden labels. The gap knows nothing of clamped ones. Their value lacks about the square of what
-		// messages change by.
+		// networks with hidden labels.
 		closed := (l.certified || l.ascends) && pass.Gap <= closedGap*(1+math.Abs(l.progress.Objective))
-		closed = closed && (!l.anyClamped() || pass.Residual <= math.Sqrt(closedGap))
 		c.Settled = norm+c.Left <= tolerance && (l.ascends && l.certified || closed || pass.Residual <= stillResidual)
 		// A norm so near the tolerance that what is left decides is not within: learning lowers
 		// the norm sooner than messages tell.
@@ -239,7 +237,7 @@ func (l *learner) endCheck() (done bool, err error) {
 		case missing == "" && !c.Again && l.probe():
 			return false, nil
 		case missing == "":
-			p.Status = stationary(l.convex())
+			p.Status = stationary(l.convex)
 			p.Reason = l.claim()
 			return true, l.checkpoint()
 		}
@@ -269,7 +267,7 @@ func (l *learner) endCheck() (done bool, err error) {
 			return false, nil
 		}
 		missing := l.missing()
-		if missing == "" && p.Status.limited() && l.convex() {
+		if missing == "" && p.Status.limited() && l.convex {
 			p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
 		}
 		if missing != "" {
@@ -337,7 +335,7 @@ func gradientFor(gap, l2 float64) float64 { return math.Sqrt(l2 * gap) }
 
 // convexNumbersHelp names what helps where counting numbers are not convex.
 func (l *learner) convexNumbersHelp() string {
-	if l.convexCounting() {
+	if l.convexNumbers {
 		return ""
 	}
 	return "; these counting numbers are not convex, --counting trw gives some that are"
@@ -355,7 +353,7 @@ func (l *learner) claim() string {
 	if sub := l.suboptimality(); sub <= l.settings.Gap*(1+math.Abs(l.progress.Objective)) {
 		text += fmt.Sprintf(", suboptimality %.3g ≤ %.3g", sub, l.settings.Gap*(1+math.Abs(l.progress.Objective)))
 	}
-	if l.problem.L2 == 0 && l.convex() {
+	if l.problem.L2 == 0 && l.convex {
 		text += ", and l2 is 0: nothing bounds how far the optimum is"
 	}
 	if l.lanczos != nil {

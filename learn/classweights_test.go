@@ -133,8 +133,8 @@ func TestClassWeightsOfBounds(t *testing.T) {
 			if !instances.AnyHidden(p.Data) && r.Objective < exact-1e-9 || name == "forest" && numbers != "convex" && !near(r.Objective, exact, 1e-9) {
 				t.Errorf("%s, %s: L = %.12g, exact %.12g", name, numbers, r.Objective, exact)
 			}
-			if e.l.convex() == instances.AnyHidden(p.Data) {
-				t.Errorf("%s, %s: convex %v", name, numbers, e.l.convex())
+			if e.l.convex == instances.AnyHidden(p.Data) {
+				t.Errorf("%s, %s: convex %v", name, numbers, e.l.convex)
 			}
 			if e.l.certified && !near(e.l.progress.Upper, r.Objective, 1e-8) {
 				t.Errorf("%s, %s: L = %.12g, its upper bound %.12g", name, numbers, r.Objective, e.l.progress.Upper)

@@ -163,13 +163,13 @@ func (d *dense) decompose() bool {
 	if d.factorise(stiffness) {
 		return true
 	}
-	for share := stiffness * stiffening; d.l.convex() && share < 1; share *= stiffening {
+	for share := stiffness * stiffening; d.l.convex && share < 1; share *= stiffening {
 		if d.factorise(share) {
 			return true
 		}
 	}
 	n := float64(d.size)
-	return d.exact && !d.l.convex() && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
+	return d.exact && !d.l.convex && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.

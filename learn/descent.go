@@ -225,6 +225,15 @@ func (d *descent) try(theta []float64) float64 {
 	return d.move(theta, 0)
 }
 
+// promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
+// for a part of a step.
+func (d *descent) promise() float64 {
+	if d.alpha < 1 {
+		return math.Inf(1)
+	}
+	return -d.slope / 2
+}
+
 // accept makes theta the origin.
 func (d *descent) accept(theta, gradient []float64, value float64) {
 	if !d.damps() {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -72,6 +70,7 @@ type progress struct {
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective
 	Waiting        int     // passes of descent at these weights
+	SmallPromises  int     // steps in a row that promised little
 	Watched        bool    // learner.watched is of these weights
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -156,7 +155,7 @@ func (l *learner) iterate() error {
 	set := l.pick()
 	v := visit{
 		bundle: l.bundles[set.bundle], blocks: set.blocks, limits: l.innerLimits(), contribute: true,
-		nearly: l.consistent && !l.exact, until: l.stopped,
+		nearly: l.nearly, until: l.stopped,
 	}
 	if l.settings.MaxTime > 0 && v.limits.MaxSweeps > wholeSweeps && !l.clock.IsZero() && !l.replicated() {
 		deadline := l.clock.Add(l.settings.latest(l.endSeconds()))
@@ -501,7 +500,7 @@ func (l *learner) slack(residuals ...float64) float64 {
 // remedy names the likely cause of divergence and what to try.
 func (l *learner) remedy() string {
 	if l.settings.Step.Guarded() {
-		if l.convexCounting() {
+		if l.convexNumbers {
 			return "the inference within it probably needs longer: try more passes, or a larger l2"
 		}
 		return "the inference within it probably does not converge: try counting numbers that are convex, or a larger l2"
@@ -585,7 +584,7 @@ func (l *learner) finish(status Status) (*Result, error) {
 	if l.recalled {
 		r.Checked, l.gradient = false, nil
 	}
-	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex(), l.convexCounting(), l.stateBytes()
+	r.Gradient, r.Convex, r.ConvexCounting, r.StateBytes = l.gradient, l.convex, l.convexNumbers, l.stateBytes()
 	if r.Checked {
 		r.Gap, r.Residual, r.InferenceConverged = l.progress.Pass.Gap, l.progress.Pass.Residual, check.Settled
 		r.Suboptimality = l.suboptimality()
@@ -602,20 +601,4 @@ func (l *learner) finish(status Status) (*Result, error) {
 		}
 	}
 	return r, nil
-}
-
-// convex reports whether the objective is known to have one optimum. Without edges a
-// clamped unit is no reason against it: the terms of hidden labels are those of the
-// free unit, and cancel.
-func (l *learner) convex() bool {
-	return !l.anyClamped() && l.convexCounting()
-}
-
-// anyClamped reports clamped units with edges.
-func (l *learner) anyClamped() bool {
-	return slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 && u.in.Graph.NumEdges() > 0 })
-}
-
-func (l *learner) convexCounting() bool {
-	return l.all(func(f *counting.Facts) bool { return f.Convex })
 }

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
-	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -42,11 +40,8 @@ type learner struct {
 	sweepWork              float64
 	gradientWork           float64
 	variables              float64 // mean number of variables per sample
-	ascends                bool    // every inference ascends a dual: it converges without damping
-	certified              bool    // F bounds the objective from above, and the objective is convex
-	bounded                bool    // F bounds the objective from above
-	exact                  bool    // a visit finds the marginals of whole networks: they are forests
-	consistent             bool    // single visits contribute consistent beliefs, too
+	known                          // of inference and the objective, at any weights
+	nearly                 bool    // single visits contribute nearly consistent beliefs
 
 	// schedule is a pass of Algorithm 2, with a step after each visit. whole is a whole pass at the same weights, which
 	// visits as many blocks at a time as share no edge.
@@ -122,10 +117,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.edgesTogether = edgesTogether(l.model)
 	l.layOut()
 	l.measureWork()
-	l.ascends = l.all(func(f *counting.Facts) bool { return f.Dual })
-	l.certified = l.all(func(f *counting.Facts) bool { return f.Certified }) && !l.anyClamped()
-	l.bounded = l.certified || l.ascends && !slices.ContainsFunc(l.units, func(u *unit) bool { return u.labels == nil && !u.byConsistent() })
-	l.exact = l.blocks == 1 && l.all(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) && !slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
+	l.known = l.whatIsKnown()
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
 		l.response = newResponse(l)
@@ -135,7 +127,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	// hold it: weights run away. Small problems are soon those of descent, with the exact
 	// curvature. Of counting numbers that are not convex, messages that lag are no lower bound
 	// that consistent beliefs would raise, and those lead away.
-	l.consistent = l.auto != nil && l.convexCounting() && l.response == nil
+	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.exact
 	return l, nil
 }
 
@@ -187,7 +179,7 @@ func (l *learner) allocate() (err error) {
 	if l.auto != nil {
 		l.lanczos = l.auto.saddles()
 	}
-	if l.lanczos != nil && !l.convex() {
+	if l.lanczos != nil && !l.convex {
 		l.apart = randomStatistics(l.model, l.problem.Data) // of all features, which forget lets go of
 	}
 	l.executor.forget()
@@ -431,9 +423,4 @@ func (l *learner) stateBytes() int64 {
 		}
 	}
 	return int64(bytes)
-}
-
-// all reports whether something holds of the counting numbers of every inference.
-func (l *learner) all(holds func(f *counting.Facts) bool) bool {
-	return !slices.ContainsFunc(l.units, func(u *unit) bool { return !holds(&u.net.Counting.Facts) })
 }

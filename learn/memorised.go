@@ -37,7 +37,7 @@ func (l *learner) separable() bool {
 	for _, in := range l.problem.Data {
 		least = min(least, in.Weight())
 	}
-	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex() || !(l.progress.Objective*l.samples < least*math.Ln2) {
+	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex || !(l.progress.Objective*l.samples < least*math.Ln2) {
 		return false
 	}
 	for _, u := range l.units {

@@ -59,7 +59,7 @@ func (l *learner) local() bool {
 	if b := l.network(); b == nil || !b.alone() || layout.UntiedSize > 0 || layout.Size > mostPartNumbers {
 		return false
 	}
-	if l.response != nil || l.settings.unlabelled != nil || l.auto != nil && !l.convex() {
+	if l.response != nil || l.settings.unlabelled != nil || l.auto != nil && !l.convex {
 		return false
 	}
 	moments := func(features int) int { return oneIf(features <= maxRotated) * features * features }

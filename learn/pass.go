@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -149,7 +150,7 @@ func (l *learner) endWholePass() (err error) {
 	} else {
 		l.raiseLowerBound()
 	}
-	if l.anyClamped() && l.convexCounting() && !l.bounded && !pass.Infeasible {
+	if l.anyClamped() && l.convexNumbers && !l.bounded && !pass.Infeasible {
 		p.Upper = consistent
 	}
 	pass.Infeasible, p.Objective = false, p.Upper
@@ -166,14 +167,20 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p.Watched = false
 	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap, l.bounded)
 	size := 0.0
-	if accepted {
-		if l.proved() || p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck {
-			copy(l.watched, l.gradient)
-			p.Watched = true
-			l.startCheck(checkConvergence)
-			return false, nil
-		}
+	switch {
+	case accepted && l.proved():
+		p.Check = checkProgress{Purpose: checkConvergence, Settled: true}
+		return l.endCheck()
+	case accepted && p.GradientNorm <= l.checkBelow() && p.Iterations > p.LastCheck:
+		copy(l.watched, l.gradient)
+		p.Watched = true
+		l.startCheck(checkConvergence)
+		return false, nil
+	case accepted:
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
+		if l.promisesLittle() {
+			return false, l.startFinalCheck()
+		}
 	}
 	if p.Waiting++; moved {
 		p.Waiting = 0
@@ -182,4 +189,27 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	}
 	l.dampCircling(!moved)
 	return false, l.endIteration(allBlocks, size, moved, report)
+}
+
+// smallPromises is how many steps in a row have to promise little before a run ends by that.
+const smallPromises = 3
+
+// promisesLittle ends a run, where nothing bounds the objective from below, as soon as whole steps, three in a row,
+// promise less than Settings.Proof of what was gained. That is an estimate, and nothing is claimed. States that no label
+// tells apart are a saddle at first, near which steps promise little: there it says nothing.
+func (l *learner) promisesLittle() bool {
+	p := &l.progress
+	gained, promise := p.FirstObjective-p.Objective, l.auto.descent.promise()
+	if l.settings.Proof == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
+		return false
+	}
+	if p.SmallPromises++; !(promise <= l.settings.Proof*gained) {
+		p.SmallPromises = 0
+	}
+	if p.SmallPromises < smallPromises {
+		return false
+	}
+	p.Status, p.Reason = ObjectiveFlat, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was gained",
+		smallPromises, promise, l.settings.Proof*gained, l.settings.Proof)
+	return true
 }

@@ -53,7 +53,7 @@ func randomStatistics(m *crf.Model, data []*crf.Instance) []float64 {
 // be one. It reports whether it did.
 func (l *learner) probe() bool {
 	const least = (lbfgs.Products + 1) * 2 * wholeSweeps // of the passes that it takes
-	if l.lanczos == nil || l.convex() || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
+	if l.lanczos == nil || l.convex || !l.lanczos.Due(l.progress.Upper) || l.progress.Passes+least > l.settings.MaxPasses {
 		return false
 	}
 	z := l.auto.saddles()
