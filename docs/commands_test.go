@@ -51,6 +51,7 @@ const (
 var standIns = map[string]func(r *reader) string{
 	"go install github.com/blockbp/blockbp/cmd/blockbp@latest":   nil,
 	"git clone https://github.com/blockbp/blockbp && cd blockbp": nil,
+	"go install ./cmd/blockbp":                                   nil,
 	"go run ./cmd/blockbp demo":                                  func(*reader) string { return "blockbp demo" },
 	"go test ./...":                                              nil,
 	"go get github.com/blockbp/blockbp@latest":                   nil,
