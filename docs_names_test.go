@@ -22,34 +22,35 @@ var (
 	goName = regexp.MustCompile(`^([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?$`)
 )
 
-// TestNamesOfPages: the files and the names of Go in backticks on the pages of docs/
-// exist.
+// TestNamesOfPages: the files and the names of Go in backticks in ARCHITECTURE.md and on the pages of
+// docs/ exist.
 func TestNamesOfPages(t *testing.T) {
 	names := declaredNames(t)
 	pages := 0
-	err := filepath.WalkDir("docs", func(page string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(page) != ".md" {
+	for _, from := range []string{"docs", "ARCHITECTURE.md"} {
+		err := filepath.WalkDir(from, func(page string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(page) != ".md" {
+				return err
+			}
+			pages++
+			text, err := os.ReadFile(page)
+			for _, match := range inBackticks.FindAllStringSubmatch(fencedBlock.ReplaceAllString(string(text), ""), -1) {
+				checkName(t, page, match[1], names)
+			}
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		pages++
-		text, err := os.ReadFile(page)
-		for _, match := range inBackticks.FindAllStringSubmatch(fencedBlock.ReplaceAllString(string(text), ""), -1) {
-			checkName(t, page, match[1], names)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if pages == 0 {
 		t.Error("docs has no pages")
 	}
 }
 
-// TestRoomsOfArchitecture: docs/explanation/architecture.md has a row for every
-// package, and none for others.
+// TestRoomsOfArchitecture: ARCHITECTURE.md has a row for every package, and none for others.
 func TestRoomsOfArchitecture(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("docs", "explanation", "architecture.md"))
+	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +70,12 @@ func TestRoomsOfArchitecture(t *testing.T) {
 			name = path.Base(module)
 		}
 		if !listed[name] && folder != "cmd/blockbp" {
-			t.Errorf("docs/explanation/architecture.md does not say what is in %s: add it to the tables of rooms", folder)
+			t.Errorf("ARCHITECTURE.md does not say what is in %s: add it to the tables of rooms", folder)
 		}
 		delete(listed, name)
 	}
 	for name := range listed {
-		t.Errorf("docs/explanation/architecture.md has a room %q that is not in the table of imports_test.go", name)
+		t.Errorf("ARCHITECTURE.md has a room %q that is not in the table of imports_test.go", name)
 	}
 }
 

@@ -19,7 +19,7 @@ const module = "github.com/blockbp/blockbp"
 // mayImport is the one-way street through the house: for every package, by its
 // folder, the rooms it may import from. A room stands for itself and the packages
 // below it. What is not in the table fails, so that a new room finds its place
-// here first; docs/explanation/architecture.md gives the reasons.
+// here first; ARCHITECTURE.md gives the reasons.
 var mayImport = map[string][]string{
 	// The door, and what is behind it.
 	".": {"crf", "dataset", "infer", "learn", "internal/job", "internal/report"},

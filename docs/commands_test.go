@@ -52,6 +52,7 @@ var standIns = map[string]func(r *reader) string{
 	"go install github.com/blockbp/blockbp/cmd/blockbp@latest":   nil,
 	"git clone https://github.com/blockbp/blockbp && cd blockbp": nil,
 	"go install ./cmd/blockbp":                                   nil,
+	"go run ./cmd/blockbp demo":                                  func(*reader) string { return "blockbp demo" },
 	"go test ./...":                                              nil,
 	"go get github.com/blockbp/blockbp@latest":                   nil,
 	"go run .": func(r *reader) string {
@@ -61,9 +62,9 @@ var standIns = map[string]func(r *reader) string{
 
 // pythonChecks are put behind the snippets of a page and section.
 var pythonChecks = map[string]string{
-	"docs/how-to/python-arrays.md: Write instances":  `assert edges.shape == (760, 2) and len(os.listdir("data")) == 4`,
-	"docs/how-to/python-arrays.md: Read predictions": `assert (p["labels"] == truth).mean() > 0.85 and abs(p["beliefs"].sum(axis=1) - 1).max() < 1e-9`,
-	"docs/how-to/python-arrays.md: Read the model": `
+	"docs/how-to/own-data.md: Arrays":               `assert edges.shape == (760, 2) and len(os.listdir("data")) == 4`,
+	"docs/how-to/own-data.md: Read the predictions": `assert (p["labels"] == truth).mean() > 0.85 and abs(p["beliefs"].sum(axis=1) - 1).max() < 1e-9`,
+	"docs/how-to/own-data.md: Read the model": `
 with safe_open("run/model.safetensors", "numpy") as f:
     W = f.get_tensor("node.node")
 assert W.shape == (3, 4) and all(W[k].argmax() in (k, 3) for k in range(3))`,
@@ -150,14 +151,14 @@ func TestCommandsOfPages(t *testing.T) {
 func TestOptionsOfPages(t *testing.T) {
 	command := filepath.Join(buildCommand(t), "blockbp")
 	help := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), command, append(args, "--help")...).Output()
+		out, err := exec.CommandContext(t.Context(), command, append(args, "--help-all")...).Output()
 		if err != nil {
-			t.Fatalf("blockbp %s --help: %v", strings.Join(args, " "), err)
+			t.Fatalf("blockbp %s --help-all: %v", strings.Join(args, " "), err)
 		}
 		return string(out)
 	}
 	option := regexp.MustCompile(`--[a-z][a-z0-9-]*`)
-	known := map[string]bool{}
+	known := map[string]bool{"--help-all": true}
 	for _, verb := range regexp.MustCompile(`(?m)^ +([a-z]+) +[A-Z]`).FindAllStringSubmatch(help(), -1) {
 		for _, name := range option.FindAllString(help(verb[1]), -1) {
 			known[name] = true

@@ -10,7 +10,7 @@ import (
 // which no two are neighbours, and then see what the others have made. So each sweep is one over the
 // whole network, node after node in the order of the colours, whoever does which block, and lowers
 // F as any other does. Visits of neighbours with messages from before the visit need no such steps
-// in time, but 2 to 6 times as many passes (results/2026-11-ranks.md).
+// in time, but 2 to 6 times as many passes (results/README.md).
 //
 // Tables of all blocks are kept from colour to colour, as much as a network has that is not cut.
 // A cut edge is contributed by the lower one of its blocks.

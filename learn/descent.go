@@ -8,7 +8,7 @@ import (
 )
 
 // descent is descent on the upper bound F of the objective, in weights and messages together
-// (docs/explanation/steps.md). Weights move after whole passes at the same weights, of a few
+// (docs/explanation/equations.md, section 8). Weights move after whole passes at the same weights, of a few
 // sweeps each, when F and its gradient by the weights are exact. Sweeps lower F; a step is taken
 // where F, after the sweeps at the new weights, has fallen by a share of what the slope promised
 // (Armijo 1966). So F does not rise from one accepted point to the next, whatever the messages lack,

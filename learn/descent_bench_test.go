@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkJointDescent counts passes and gradients of descent on problems where most of a run is that: results/2026-11-joint.md has
-// them with other constants.
+// BenchmarkJointDescent counts passes and gradients of descent on problems where most of a run is that: results/README.md says
+// what they decided.
 func BenchmarkJointDescent(b *testing.B) {
 	last, tolerance := slow(3)
 	for _, c := range []struct {

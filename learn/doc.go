@@ -22,7 +22,8 @@
 // block costs, whatever the size of the network.
 //
 // That is the loop of steps with a fixed rule (fixed, invt and adagrad of ParseStep), and of the first pass of the
-// automatic one. Then automatic steps descend on the upper bound F of the objective (docs/explanation/steps.md):
+// automatic one. Then automatic steps descend on the upper bound F of the objective
+// (docs/explanation/equations.md, section 8):
 // weights move after whole passes, in which every block is visited at the same weights, and a step is accepted where F
 // has fallen.
 //

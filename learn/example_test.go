@@ -91,3 +91,58 @@ func ExampleFit_methods() {
 	// inner-dual converged 18.996117
 	// bbpl       converged 18.996117
 }
+
+// momentum is gradient descent with a memory of the directions before: v ← βv + g and θ ← θ − αv/n, where n is the
+// mean number of variables of a sample.
+type momentum struct {
+	Alpha, Beta float64
+	velocity    []float64 // one per weight
+	scale       float64
+}
+
+func (m *momentum) String() string { return fmt.Sprintf("momentum:%v", m.Alpha) }
+
+// Start forgets any run before.
+func (m *momentum) Start(p learn.StepProblem) error {
+	m.scale, m.velocity = m.Alpha/p.Variables, make([]float64, p.Model.Layout.Size)
+	return nil
+}
+
+// Step moves theta in place. It must not change the gradient, part of which is from earlier weights.
+func (m *momentum) Step(theta, gradient []float64) float64 {
+	for i, g := range gradient {
+		m.velocity[i] = m.Beta*m.velocity[i] + g
+		theta[i] -= m.scale * m.velocity[i]
+	}
+	return m.Alpha
+}
+
+// State is what a checkpoint has to keep: all fields.
+func (m *momentum) State() any { return m }
+
+// Guarded is false: the rule does not take bad steps back by itself.
+func (m *momentum) Guarded() bool { return false }
+
+// A step rule of one's own. It claims nothing: package learn checks convergence itself. To offer it in the command,
+// add its name to ParseStep, and the rule to the tests that run all of them twice and on several threads.
+func ExampleStepRule() {
+	model, err := crf.NewModel(crf.Homogeneous(crf.NumberedStates(2), 1, 1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	in, err := stripes(&model.Schema)
+	if err != nil {
+		log.Fatal(err)
+	}
+	problem := learn.Problem{Model: model, Data: []*crf.Instance{in}, L2: 0.5}
+	for _, rule := range []learn.StepRule{&momentum{Alpha: 0.1, Beta: 0.9}, nil} {
+		result, err := learn.Fit(context.Background(), problem, learn.Settings{Step: rule, RelativeTolerance: 1e-8})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s, objective %.6f\n", result.Status, result.Objective)
+	}
+	// Output:
+	// converged, objective 18.996117
+	// converged, objective 18.996117
+}

@@ -3,7 +3,7 @@ package learn
 import "github.com/blockbp/blockbp/crf"
 
 // fisher is the estimate P of the Hessian of L at the start: a Kronecker product for each type of nodes and of edges,
-// as if none answered to another (docs/explanation/steps.md).
+// as if none answered to another (docs/explanation/equations.md, section 8).
 type fisher struct {
 	layout *crf.Layout
 	spans  []crf.Span   // of all types: nodes, then edges

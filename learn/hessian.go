@@ -17,7 +17,7 @@ import (
 )
 
 // hessian measures a Hessian of stars where the beliefs are at the moment: each node answers, with
-// the messages along its edges, while its neighbours hold their beliefs (docs/explanation/steps.md):
+// the messages along its edges, while its neighbours hold their beliefs (docs/explanation/equations.md, section 8):
 //
 //	H ≈ Σ_s J_sᵀ √τ_s Q_s⁻¹ √τ_s J_s + Σ_uv M_uv Cov⊥(τ_uv) M_uvᵀ / ρ_uv + l2 I
 //	Q_s = c_s I + Σ_v ρ_sv S_sv

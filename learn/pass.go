@@ -35,7 +35,7 @@ func (w *wholePass) end() { w.Residual, w.Current, w.Next = w.Current, 0, 0 }
 
 const (
 	// wholeSweeps is how many sweeps a visit makes where weights are held for a whole pass:
-	// two need more gradients, and four or more waste passes (results/2026-11-joint.md).
+	// two need more gradients, and four or more waste passes (results/README.md).
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2
@@ -44,7 +44,7 @@ const (
 	lagging = 1.0
 	// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
 	// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
-	// (results/2026-11-photographs-proved.md). mostRemainder is that of an edge.
+	// (results/README.md). mostRemainder is that of an edge.
 	remainderShare, mostRemainder = 0.01, 0.01
 )
 
@@ -132,7 +132,7 @@ func (l *learner) remainder() float64 {
 // beliefs of the clamped one (byConsistent). Where some c_s is negative it is a difference of two
 // dual values, and bounds nothing: if counting numbers are convex all the same, the value of
 // consistent beliefs stands for it, whose error is far smaller where messages lag
-// (results/2026-11-hidden.md).
+// (results/README.md).
 func (l *learner) endWholePass() (err error) {
 	p, pass := &l.progress, &l.progress.Pass
 	l.resum()

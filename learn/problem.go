@@ -84,7 +84,7 @@ type Settings struct {
 	// InnerSweeps bounds the sweeps of one iteration for full and bbpl, the k of
 	// the paper's future work; inner-dual makes one. 0 means 300, in effect to
 	// convergence, for full, and 2 for bbpl: messages persist from visit to visit, so
-	// that more sweeps per visit cost more than they gain (results/2026-11-methods.md).
+	// that more sweeps per visit cost more than they gain (results/README.md).
 	// Automatic steps make three in each visit where weights move after whole passes.
 	InnerSweeps int
 	// InnerTolerance is the residual, the largest change of a log-message or log-belief

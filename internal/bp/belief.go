@@ -264,13 +264,13 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 // All beliefs that learning makes consistent are feasible. Large tables get 20 scalings.
 var (
 	// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which
-	// know nothing below what is left to spread (results/2026-11-consistent.md): who asks for
+	// know nothing below what is left to spread (results/README.md): who asks for
 	// them says how much that is.
 	inPasses = simd.Scaling{Most: 20, Newton: 4}
 	// rough is where only a gradient is asked for, as at visits, and where messages lag, so that
 	// beliefs are farther from the final ones than from consistent ones. It matters that they are
 	// feasible, and not how near they are: a tenth of the mass may be left to spread
-	// (results/2026-11-feasible.md).
+	// (results/README.md).
 	rough = simd.Scaling{Most: 20, Newton: 1, Enough: 0.1}
 )
 

@@ -21,7 +21,7 @@ import (
 // quotient by that of the h before. A slow change of sure beliefs hides behind a fast one of
 // others, where messages show it: r is the larger one of beliefs and of residuals. The changes
 // that contract the fastest are gone first, and r grows: the sum above was too small by up to a
-// factor of two (results/2026-11-predict.md), and so counts twice.
+// factor of two (results/README.md), and so counts twice.
 
 const (
 	// forecastFactor is by how much sums are enlarged, because r grows.

@@ -57,7 +57,7 @@ type Outcome struct {
 const stallWindow = 20
 
 // dampings are the weights of the old message that are tried in turn. Accelerated sweeps of convex
-// numbers begin with the first of them (results/2026-11-predict.md).
+// numbers begin with the first of them (results/README.md).
 var dampings = []float64{eager, 0, 0.3, 0.5, 0.7, 0.85, 0.95}
 
 const eager = -0.3

@@ -13,7 +13,7 @@ import (
 //
 // (Nesterov, 1983), in log-messages and log-beliefs alike, as (4) is linear in them but for a
 // constant of each belief, which no message depends on. Then the width counts, not its square
-// (results/2026-11-momentum.md). Where some c_s is negative no dual is convex in messages, and
+// (results/README.md). Where some c_s is negative no dual is convex in messages, and
 // such steps diverge.
 
 // mostMomentum bounds β_k: with (k−1)/(k+2) alone, what is nearly at rest overshoots.

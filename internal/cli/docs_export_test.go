@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Root returns the whole command, to read its verbs and options.
@@ -15,24 +14,5 @@ func Root() *cobra.Command {
 	return a.command()
 }
 
-// DataOptions returns the options that say how data are read.
-func DataOptions() *pflag.FlagSet {
-	f := pflag.NewFlagSet("data", pflag.ContinueOnError)
-	new(dataFlags).register(f)
-	return f
-}
-
-// Group is a group of options in the help of a verb.
-type Group struct {
-	Title   string
-	Options []string
-}
-
-// TrainGroups returns the groups of the options of train.
-func TrainGroups() []Group {
-	var groups []Group
-	for _, g := range trainGroups {
-		groups = append(groups, Group{g.title, g.names})
-	}
-	return groups
-}
+// UsualOptions returns the names of the options that --help shows of a verb that has many.
+func UsualOptions(verb string) []string { return usualOptions[verb] }

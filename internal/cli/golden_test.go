@@ -22,6 +22,7 @@ func TestGolden(t *testing.T) {
 	for name, args := range map[string][]string{
 		"help":             {"--help"},
 		"train-help":       {"train", "--help"},
+		"train-help-all":   {"train", "--help-all"},
 		"infer-help":       {"infer", "--help"},
 		"unknown-verb":     {"trian"},
 		"unknown-option":   {"train", "data", "--methd", "bbpl"},

@@ -27,7 +27,7 @@ var verbs = map[string][]string{
 	"version":   {"json", "licences"},
 }
 
-// TestHelp: every verb explains itself and every flag of its own.
+// TestHelp: every verb explains itself, with --help its usual options, and with --help-all all.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for verb, flags := range verbs {
@@ -39,18 +39,30 @@ func TestHelp(t *testing.T) {
 			t.Errorf("blockbp help %s prints something else than blockbp %s --help", verb, verb)
 		}
 		for _, part := range []string{"Usage:", "blockbp " + verb, "Examples:"} {
-			if part != "Examples:" || verb != "demo" {
-				if !strings.Contains(o.stdout, part) {
-					t.Errorf("%s does not contain %q", o.command(), part)
-				}
+			if !strings.Contains(o.stdout, part) {
+				t.Errorf("%s does not contain %q", o.command(), part)
 			}
 		}
+		all := mustRun(t, verb, "--help-all")
 		for _, flag := range flags {
-			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + flag + `\b.*  \S`).MatchString(o.stdout) {
-				t.Errorf("%s does not explain --%s", o.command(), flag)
+			if !regexp.MustCompile(`(?m)^ +(-\w, )?--` + flag + `\b.*  \S`).MatchString(all.stdout) {
+				t.Errorf("%s does not explain --%s", all.command(), flag)
 			}
+		}
+		usual, every := optionsIn(o.stdout), optionsIn(all.stdout)
+		if usual > 14 {
+			t.Errorf("%s shows %d options, want at most 14", o.command(), usual)
+		}
+		if named := strings.Contains(o.stdout, "blockbp "+verb+" --help-all"); named != (usual < every) {
+			t.Errorf("%s shows %d of %d options, and says that there are more: %v", o.command(), usual, every, named)
 		}
 	}
+}
+
+// optionsIn counts the options that a help text explains, but for --help.
+func optionsIn(help string) int {
+	options := regexp.MustCompile(`(?m)^ +(-\w, )?--[a-z].*  \S`).FindAllString(help, -1)
+	return len(options) - strings.Count(help, "  help for ")
 }
 
 func TestRoot(t *testing.T) {

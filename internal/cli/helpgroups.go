@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Help lists verbs in the order in which they are used.
+func init() { cobra.EnableCommandSorting = false }
+
 // verbGroup is a group of verbs in blockbp --help.
 type verbGroup struct {
 	title string
@@ -14,12 +17,13 @@ type verbGroup struct {
 }
 
 // addVerbs gives root its verbs, in groups.
-func addVerbs(root *cobra.Command, groups []verbGroup) {
+func (a *app) addVerbs(root *cobra.Command, groups []verbGroup) {
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, verb := range g.verbs {
 			verb.GroupID = g.title
 			readDecimal(verb.Flags())
+			a.explainOptions(verb)
 			root.AddCommand(verb)
 		}
 	}
@@ -45,19 +49,50 @@ var trainGroups = []flagGroup{
 	{"Resume and configure", []string{"resume", "checkpoint", "checkpoint-every", "config"}},
 }
 
-// groupFlags makes the help of a verb list its options in groups.
-func groupFlags(cmd *cobra.Command, groups []flagGroup) {
-	cmd.InitDefaultHelpFlag()
-	cmd.SetUsageFunc(func(c *cobra.Command) error {
-		out := c.OutOrStderr()
+// usualOptions are those that --help shows of a verb, in the order in which one needs them; --help-all shows all.
+// A verb that is not here has few, and shows them all.
+var usualOptions = map[string][]string{
+	"features": {"network", "layer", "out", "size", "resume"},
+	"train": {"out", "list", "observed", "no-edges", "counting", "prior", "l2", "method", "eval", "max-time", "max-passes",
+		"resume", "threads", "dry-run"},
+	"predict":  {"model", "out", "list", "observed", "clamp", "decode", "cost", "threads"},
+	"eval":     {"model", "out", "list", "observed", "split", "cost", "against"},
+	"infer":    {"task", "method", "counting", "evidence", "out", "seed", "json"},
+	"sample":   {"out", "model", "evidence", "sampler", "samples", "seed"},
+	"convert":  {"out", "model", "instance", "evidence"},
+	"check":    {"model", "list", "json"},
+	"info":     {"weights", "list", "json"},
+	"generate": {"out", "graph", "states", "samples", "seed"},
+}
+
+// helpAll asks for the help of a verb with all of its options.
+const helpAll = "--help-all"
+
+// of returns the options of a group as the help of a verb explains them.
+func (g flagGroup) of(c *cobra.Command) string {
+	flags := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+	flags.SortFlags = false
+	for _, name := range g.names {
+		flags.AddFlag(c.Flags().Lookup(name))
+	}
+	return "\n" + g.title + ":\n" + flags.FlagUsages()
+}
+
+// explainOptions makes the help of a verb list its usual options, or all.
+func (a *app) explainOptions(verb *cobra.Command) {
+	verb.SetUsageFunc(func(c *cobra.Command) error {
+		c.InitDefaultHelpFlag()
+		out, usual := c.OutOrStderr(), usualOptions[c.Name()]
 		fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
-		for _, g := range groups {
-			flags := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
-			flags.SortFlags = false
-			for _, name := range g.names {
-				flags.AddFlag(c.Flags().Lookup(name))
+		switch {
+		case usual != nil && !a.allOptions:
+			fmt.Fprintf(out, "%s\n%s %s lists all options.\n", flagGroup{"Usual options", usual}.of(c), c.CommandPath(), helpAll)
+		case c.Name() == "train":
+			for _, g := range trainGroups {
+				fmt.Fprint(out, g.of(c))
 			}
-			fmt.Fprintf(out, "\n%s:\n%s", g.title, flags.FlagUsages())
+		default:
+			fmt.Fprintf(out, "\nOptions:\n%s", c.Flags().FlagUsages())
 		}
 		return nil
 	})

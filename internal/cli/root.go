@@ -40,6 +40,7 @@ type app struct {
 	loud           *streams         // of a process that is muted beside another; else nil
 	saves          sync.Mutex       // held while an interruption has something to save
 	ended          atomic.Bool      // how the command ended was said
+	allOptions     bool             // --help-all was given
 }
 
 // note says something on standard error that is no failure, once: the same data
@@ -113,6 +114,9 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	a.muteBeside()
 	a.events.send(startEvent{readBuild().Version})
+	if i := slices.Index(args, helpAll); i >= 0 {
+		args, a.allOptions = slices.Replace(slices.Clone(args), i, i+1, "--help"), true
+	}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
@@ -237,11 +241,10 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 		RunE:              func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 		PersistentPreRunE: a.before,
 	}
-	train, help := a.trainCommand(), helpCommand()
-	groupFlags(train, trainGroups)
-	addVerbs(root, []verbGroup{
+	help := helpCommand()
+	a.addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{a.featuresCommand(), a.partitionCommand(), train, a.predictCommand(), a.evalCommand()}},
+		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand(), a.partitionCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
 		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand()}},
@@ -286,7 +289,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasParent() {
 		message = cmd.Name() + ": " + message
 	}
-	return usagef("%s (%s --help lists all options)", message, cmd.CommandPath())
+	return usagef("%s (%s %s lists all options)", message, cmd.CommandPath(), helpAll)
 }
 
 // removed are options of earlier versions, and what to do without them.

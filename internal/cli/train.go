@@ -81,7 +81,8 @@ terms without inference.`,
 	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; saved weights are for features as they are (default true without --l2, else false)")
 	fl.Lookup("standardise").DefValue = "" // the text tells it
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
-	fl.StringVar(&o.Step, "step", "auto", "auto, fixed:A, invt:A or adagrad:A")
+	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
+		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
 	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic, random, or at-once (all in every iteration)")
 	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
 	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
@@ -105,7 +106,8 @@ terms without inference.`,
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
-	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves")
+	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves "+
+		"(5 evaluations if not given)")
 	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
 	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")

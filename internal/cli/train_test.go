@@ -155,7 +155,7 @@ func TestEarlyStop(t *testing.T) {
 // stands for what was left out.
 func TestHelpOfTrain(t *testing.T) {
 	t.Parallel()
-	help := mustRun(t, "train", "--help").stdout
+	help := mustRun(t, "train", "--help-all").stdout
 	if !strings.Contains(help, "--resume[=<run folder>]  ") || strings.Contains(help, `[="`) {
 		t.Errorf("help of --resume is not plain:\n%s", help)
 	}

@@ -361,7 +361,7 @@ func Bytes(m *crf.Model, in *crf.Instance) (total float64) {
 
 // AtOnce is the cut for visits of all blocks at once: runs of nodes, unless another is asked for. Their features and
 // messages lie beside each other, which saves more than fewer cut edges would: a pass of a Barabási–Albert graph of
-// 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown breadth first (results/2026-11-ranks.md). As
+// 100,000 nodes takes 0.22 s with ranges and 0.31 s with blocks grown breadth first (results/README.md). As
 // many blocks as an ordinary pass has visits do for as many threads or processes.
 func (c Cut) AtOnce(data []*crf.Instance) Cut {
 	nodes := 0

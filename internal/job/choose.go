@@ -78,7 +78,7 @@ const (
 	// fill sparse features.
 	choiceHops = 2
 	// Priors are tried from the default, in steps of 2, as long as each is better. Wider ones are
-	// not: few labels often take them by chance (results/2026-11-few-labels.md).
+	// not: few labels often take them by chance (results/README.md).
 	leastPrior, mostPrior = 1. / 64, 4.
 	// Strengths are tried from what is justified in steps of √2, as far as each is better. Powers of
 	// beliefs are such steps from 1, whose logarithm has a normal prior of deviation powerDeviation.
@@ -205,7 +205,7 @@ func (p *Prepared) leavesOpen() bool {
 }
 
 // tooFew reports whether labels are too few for folds. Without features they need twice as many: ten
-// chose strengths that were worse than what is justified (results/2026-11-few-labels.md).
+// chose strengths that were worse than what is justified (results/README.md).
 func (p *Prepared) tooFew() bool {
 	labels := len(comparedLabels(p.Problem.Data[0]))
 	return labels < leastLabels || labels < 2*leastLabels && p.bare()

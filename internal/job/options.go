@@ -223,7 +223,7 @@ func (o *Options) countingFor(set *dataset.Set) string {
 }
 
 // proofForPredictions ends trainings whose weights serve predictions: what is left to gain changes none of them
-// (results/2026-11-core.md).
+// (results/README.md).
 const proofForPredictions = 1e-3
 
 // predictsExactly reports whether predictions are exact where that is cheap, and by

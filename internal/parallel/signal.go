@@ -19,7 +19,7 @@ type signal struct {
 
 // briefly is how long who waits looks, at most: longer than the serial part of an iteration, up to 150 µs on a grid
 // of 200×200 nodes. Waking a goroutine takes 100 to 200 µs on a virtual machine, which gives idle cores back. Where
-// other programs want the core, looking for longer costs more than it brings (results/2026-11-threads.md).
+// other programs want the core, looking for longer costs more than it brings (results/README.md).
 const briefly = 200 * time.Microsecond
 
 func (s *signal) init(patient bool) { s.patient, s.wake = patient, make(chan struct{}, 1) }

@@ -8,7 +8,7 @@ const (
 )
 
 // explained says where the numbers are.
-const explained = "What the numbers mean: docs/explanation/performance.md"
+const explained = "What the numbers mean: lab/README.md"
 
 // Notes say what a reader of the numbers should know.
 func (s *Speed) Notes() []string {

@@ -11,7 +11,7 @@ import (
 type Ceilings = machine.Ceilings
 
 // SpeedPlan says what MeasureSpeed measures. QuickSpeedPlan and FullSpeedPlan are
-// the ones to use; docs/explanation/performance.md describes them.
+// the ones to use; lab/README.md describes them.
 type SpeedPlan struct {
 	// Grid is the side of a square grid and BA the number of nodes of a
 	// Barabási–Albert graph whose phases are measured, cut as training cuts them by

@@ -37,7 +37,7 @@ type PhaseSpeed struct {
 	NsPerEdgeMedian float64 `json:"ns_per_edge_median" table:"median;%.1f"`
 	// MessagesPerS is for sweep and iteration.
 	MessagesPerS float64 `json:"messages_per_s,omitempty" table:"messages/µs;millions;"`
-	// What the phase has to do at least, by the formulas of docs/explanation/performance.md.
+	// What the phase has to do at least, by the formulas of lab/README.md.
 	BytesPerEdge float64 `json:"bytes_per_edge" table:"bytes;%.0f"`
 	FlopsPerEdge float64 `json:"flops_per_edge" table:"flops;%.0f"`
 	ExpsPerEdge  float64 `json:"exps_per_edge" table:"exp, log"`

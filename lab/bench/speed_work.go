@@ -29,7 +29,7 @@ func (o Operations) seconds(rates *machine.Compute) float64 {
 }
 
 // Work is what a phase of learning has to do at least, counted from the equations
-// and not from the program: docs/explanation/performance.md has the sums of these terms.
+// and not from the program: lab/README.md has the sums of these terms.
 type Work struct {
 	// BlockBytes and NetworkBytes are what has to be read and written, every number
 	// once: of arrays that the block at hand has used before in the same visit, and

@@ -15,7 +15,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// docs/explanation/convergence.md proves that block learning converges without Assumption 1: a visit as
+// lab/CONVERGENCE.md proves that block learning converges without Assumption 1: a visit as
 // printed maximises H_θ(τ), the function in (2), over what its block can change, so that the gap
 // Δ = B(θ) − H_θ(τ) is what contracts. This file follows the algorithm on small models and holds every
 // inequality of that proof against numbers, at each iteration, with constants computed on the problem.

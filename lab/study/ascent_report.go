@@ -11,7 +11,7 @@ import (
 )
 
 // convergencePage is where the inequalities are proved.
-const convergencePage = "docs/explanation/convergence.md"
+const convergencePage = "lab/CONVERGENCE.md"
 
 // ascentParts follow the models of theorem 1, with numbers that are positive and with some that are not,
 // in both orders.

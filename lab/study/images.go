@@ -19,7 +19,7 @@ import (
 )
 
 // howToGetData says what studies on images need.
-const howToGetData = "it needs the Stanford Background data set (Gould, Fulton and Koller, ICCV 2009): give its folder, with images/ and labels/, with --data, and unary features of any network, one .npy per image, with --features (default: features/ in it); docs/explanation/study.md says more"
+const howToGetData = "it needs the Stanford Background data set (Gould, Fulton and Koller, ICCV 2009): give its folder, with images/ and labels/, with --data, and unary features of any network, one .npy per image, with --features (default: features/ in it); lab/README.md says more"
 
 // imagePlan says what is measured on images.
 type imagePlan struct {

@@ -52,7 +52,7 @@ const (
 	toConvergence = 300
 	// innerTolerance is when it has, for full BP and BBPL alike: the weights move
 	// messages by more than that in an iteration, so that a smaller one costs sweeps
-	// and saves no iterations: results/2026-11-study.md has smaller ones.
+	// and saves no iterations: results/README.md.
 	innerTolerance = 1e-3
 	// neverTolerance makes k sweeps mean k.
 	neverTolerance = 1e-12

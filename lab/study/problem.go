@@ -24,7 +24,7 @@ const (
 
 // Problem describes one synthetic learning problem of the paper
 // (docs/explanation/equations.md, section 9). What the paper leaves open is a field; zero
-// fields take the choice of the study, which docs/explanation/study.md gives reasons for.
+// fields take the choice of the study, which lab/README.md gives reasons for.
 type Problem struct {
 	Kind string `json:"kind"`
 	Size int    `json:"size"`

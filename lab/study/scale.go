@@ -119,7 +119,7 @@ func (s Settings) checkData() error {
 	}
 	for _, path := range needed {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("the data of images: %w; --data and --features name them, and docs/explanation/study.md says what they need", err)
+			return fmt.Errorf("the data of images: %w; --data and --features name them, and lab/README.md says what they need", err)
 		}
 	}
 	return nil

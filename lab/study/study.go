@@ -70,7 +70,7 @@ type Settings struct {
 	// the machine for themselves. 0 means 1.
 	Threads int `json:"threads"`
 	// Data is the folder of the Stanford Background data set and Features that of
-	// the images' features; see docs/explanation/study.md. Without Data the studies on images are
+	// the images' features; see lab/README.md. Without Data the studies on images are
 	// not run.
 	Data     string `json:"data,omitempty"`
 	Features string `json:"features,omitempty"`

@@ -19,7 +19,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Long: `Measures, on this machine and in one run, its ceilings (multiply-adds, exp and
 log, reading from each level of memory), the phases of a learning iteration and the
 whole of it, with the share of the roofline that each reaches, and what the vector
-kernels bring over plain Go. docs/explanation/performance.md explains every number.
+kernels bring over plain Go. lab/README.md explains every number.
 
 Leave the machine alone meanwhile: what else runs on it is measured too.`,
 		Args: cobra.NoArgs,

@@ -41,7 +41,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 		Short: "Run the paper's empirical study again and hold its claims against the results",
 		Long: fmt.Sprintf(`Runs studies of the paper (Lu, Liu and Huang, AAAI 2019, Empirical Study) and
 writes their figures (svg, png), numbers (csv, json) and the page study.html, which
-shows each figure beside the paper's claim and says whether it held. docs/explanation/study.md
+shows each figure beside the paper's claim and says whether it held. lab/README.md
 tells how everything is measured, and what the paper leaves open.
 
 %s  all         every one of them but steps and steps-hard

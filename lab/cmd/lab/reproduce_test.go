@@ -101,7 +101,7 @@ func TestReproduceRefuses(t *testing.T) {
 		runLab(t.Context(), strings.Fields(line)...).wantFailure(t, 2, want)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	runLab(t.Context(), "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "docs/explanation/study.md")
+	runLab(t.Context(), "reproduce", "fig1", "--data", foreign, "-o", out).wantFailure(t, 1, "features", "lab/README.md")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a folder was made before the data were looked at")
 	}

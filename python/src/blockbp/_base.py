@@ -596,7 +596,7 @@ def told_of(verb: str, parameter: str, names: Mapping[str, str]) -> Callable[[st
     def told(text: str) -> str:
         # What is said of the command line alone.
         text = re.sub(rf"^{verb}: |--model (?:ising|potts): | with --task \w+|; leave the option out for the default", "", text)
-        text = re.sub(r" \((?:blockbp \w+ --help lists all options|and [^()]*blockbp check lists [^()]*)\)", "", text)
+        text = re.sub(r" \((?:blockbp \w+ --help-all lists all options|and [^()]*blockbp check lists [^()]*)\)", "", text)
         return re.sub(r"--([a-z][a-z0-9-]*)", option, text)
 
     return told
