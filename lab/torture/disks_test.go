@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
@@ -11,18 +11,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"testing"
 )
 
-var disks = attack{
-	name: "disks", about: "full disks: whole files or none, and resumed to the same", full: 120, short: 8, share: 2,
-	setup: setupDisks,
-}
+// TestDisks: full disks: whole files or none, and resumed to the same.
+func TestDisks(t *testing.T) { attack(t, 8, 120, setupDisks) }
 
 // filling are the trainings that fill a disk, with a report; the second goes on with
 // one that was stopped.
 var filling = []problem{
-	{"sentences", "sentences/train", []string{"--max-passes", "12"}},
-	{"grid", "grid", []string{"--method", "full", "--max-passes", "12"}},
+	{"sentences", "sentences/train", "--max-passes 12"},
+	{"grid", "grid", "--method full --max-passes 12"},
 }
 
 // writers are commands that write a file, and what is large enough of it not to fit.
@@ -96,11 +95,7 @@ type filled struct {
 
 func setupDisks(c *campaign, dir string) (func(t *trial), error) {
 	for from, to := range map[string]string{"grid": "data", "net.uai": "net.uai"} {
-		path, err := c.data(from)
-		if err != nil {
-			return nil, err
-		}
-		if err := copyPath(path, filepath.Join(dir, to)); err != nil {
+		if err := copyPath(c.data(from), filepath.Join(dir, to)); err != nil {
 			return nil, err
 		}
 	}
@@ -110,18 +105,13 @@ func setupDisks(c *campaign, dir string) (func(t *trial), error) {
 	var all []filled
 	for _, p := range filling {
 		f := filled{stopped: filepath.Join(dir, p.name+"-stopped")}
-		data, err := c.data(p.data)
+		args := append([]string{"train", c.data(p.data), "-q"}, strings.Fields(p.args)...)
+		v, err := c.leaveAlone(dir, p.name, slices.Clip(args))
 		if err != nil {
 			return nil, err
 		}
-		f.args = slices.Clip(append([]string{"train", data, "-q"}, p.args...))
-		if _, err := c.must(dir, append(f.args, "-o", p.name)...); err != nil {
-			return nil, err
-		}
+		f.args, f.alone = v.args, v.alone
 		if _, err := c.must(dir, append(f.args, "-o", f.stopped, "--max-passes", "6")...); err != nil {
-			return nil, err
-		}
-		if f.alone, err = readRun(filepath.Join(dir, p.name)); err != nil {
 			return nil, err
 		}
 		if f.bytes, err = pagesBelow(filepath.Join(dir, p.name)); err != nil {

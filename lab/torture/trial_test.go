@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"errors"
@@ -9,16 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // trial is one attack at work. Its first fault ends it.
 type trial struct {
-	c      *campaign
-	attack string
-	n      int
-	rng    *rand.Rand
-	dir    string // working folder of its commands, removed afterwards
+	c   *campaign
+	n   int
+	rng *rand.Rand
+	dir string // working folder of its commands
 
 	log   []string // what was done
 	fault string   // why it failed, "": it did not
@@ -39,18 +37,21 @@ func spread(n, length int) int {
 // stop ends a trial from within.
 type stop struct{}
 
-// try runs a trial to its end.
+// try runs a trial to its end, in an empty folder.
 func (t *trial) try(do func(t *trial)) {
+	t.void = false
 	defer func() {
 		for _, undo := range t.undo {
 			undo()
 		}
+		t.undo = nil
 		if r := recover(); r != nil {
 			if _, ok := r.(stop); !ok {
 				panic(r)
 			}
 		}
 	}()
+	t.must(os.RemoveAll(t.dir))
 	t.must(os.Mkdir(t.dir, 0o755))
 	do(t)
 }
@@ -84,17 +85,8 @@ func (t *trial) path(name string) string { return filepath.Join(t.dir, name) }
 
 // copy copies a file or folder into the trial's folder.
 func (t *trial) copy(from, name string) {
-	info, err := os.Stat(from)
-	t.must(err)
-	to := t.path(name)
-	t.must(os.MkdirAll(filepath.Dir(to), 0o755))
-	if info.IsDir() {
-		t.must(os.CopyFS(to, os.DirFS(from)))
-		return
-	}
-	text, err := os.ReadFile(from)
-	t.must(err)
-	t.must(os.WriteFile(to, text, 0o644))
+	t.must(os.MkdirAll(filepath.Dir(t.path(name)), 0o755))
+	t.must(copyPath(from, t.path(name)))
 }
 
 // read returns the bytes of a file in the trial's folder.
@@ -114,24 +106,4 @@ func (t *trial) write(name string, text []byte) {
 func (t *trial) exists(name string) bool {
 	_, err := os.Stat(t.path(name))
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// keep puts the files of a failed trial aside, if they are to be kept.
-func (t *trial) keep(wanted bool) string {
-	if !wanted {
-		return ""
-	}
-	to := filepath.Join(t.c.options.keep, fmt.Sprintf("%s-%d-%d", t.attack, t.c.seed, t.n))
-	if err := os.RemoveAll(to); err != nil {
-		return ""
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return ""
-	}
-	t.notef("# %s", t.fault)
-	_ = os.WriteFile(t.path("commands.txt"), []byte(strings.Join(t.log, "\n")+"\n"), 0o644)
-	if os.Rename(t.dir, to) != nil && os.CopyFS(to, os.DirFS(t.dir)) != nil {
-		return ""
-	}
-	return to
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
@@ -16,14 +16,14 @@ import (
 type problem struct {
 	name string
 	data string // of campaign.data
-	args []string
+	args string
 }
 
 // train is the command line of a problem, with more options.
-func (c *campaign) train(p problem, more ...string) ([]string, error) {
-	data, err := c.data(p.data)
+func (c *campaign) train(p problem, more ...string) []string {
 	// Trials append to it, several at a time.
-	return slices.Clip(slices.Concat([]string{"train", data, "--report=false", "-q"}, p.args, more)), err
+	args := append([]string{"train", c.data(p.data), "--report=false", "-q"}, strings.Fields(p.args)...)
+	return slices.Clip(append(args, more...))
 }
 
 // ran is what a finished training left, without what time decides.

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
@@ -14,10 +14,7 @@ import (
 	"strings"
 )
 
-// dataSets are good data of every kind, made once: what attacks begin with.
-type dataSets struct{ dir string }
-
-// data makes the data sets, if they are not there, and returns the path of one of them.
+// data is the path of one of the data sets, good data of every kind that attacks begin with:
 //
 //	sentences/train, sentences/test, images, graph, ising/spins.npz, net.uai: as
 //	blockbp example makes them
@@ -25,27 +22,20 @@ type dataSets struct{ dir string }
 //	ba:    two scale-free graphs with hidden labels and binned edge features
 //	one:   the first of the grids, with a file of counting numbers
 //	typed: two networks of two types of nodes, with forbidden pairs
-func (c *campaign) data(name string) (string, error) {
-	if c.sets.dir == "" {
-		dir := filepath.Join(c.work, "data")
-		if err := c.makeData(dir); err != nil {
-			return "", err
-		}
-		c.sets.dir = dir
-	}
-	return filepath.Join(c.sets.dir, name), nil
-}
+func (c *campaign) data(name string) string { return filepath.Join(c.sets, name) }
 
 func (c *campaign) makeData(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
-	for kind, out := range map[string]string{"sentences": "sentences", "images": "images", "graph": "graph", "ising": "ising", "network": "net.uai"} {
+	for kind, out := range map[string]string{"sentences": "sentences", "images": "images", "graph": "graph",
+		"ising": "ising", "network": "net.uai"} {
 		if _, err := c.must(dir, "example", kind, "-o", out); err != nil {
 			return err
 		}
 	}
-	for name, one := range map[string]func(*rand.Rand) []array{"grid": gridInstance, "ba": scaleFreeInstance, "typed": typedInstance} {
+	for name, one := range map[string]func(*rand.Rand) []array{"grid": gridInstance, "ba": scaleFreeInstance,
+		"typed": typedInstance} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			return err
 		}
@@ -60,7 +50,9 @@ func (c *campaign) makeData(dir string) error {
 	if err := os.CopyFS(one, os.DirFS(filepath.Join(dir, "grid"))); err != nil {
 		return err
 	}
-	if err := errors.Join(os.Remove(filepath.Join(one, "1.npz")), os.WriteFile(filepath.Join(one, "numbers.txt"), []byte(gridNumbers()), 0o644)); err != nil {
+	removed := os.Remove(filepath.Join(one, "1.npz"))
+	written := os.WriteFile(filepath.Join(one, "numbers.txt"), []byte(gridNumbers()), 0o644)
+	if err := errors.Join(removed, written); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "typed", "dataset.json"), []byte(typedNames), 0o644)

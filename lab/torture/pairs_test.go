@@ -1,39 +1,29 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 )
 
-var pairs = attack{
-	name: "pairs", about: "several commands in one run folder: one wins, nothing is mixed", full: 60, short: 6, share: 2,
-	setup: setupPairs,
-}
+// TestPairs: several commands in one run folder: one wins, nothing is mixed.
+func TestPairs(t *testing.T) { attack(t, 6, 60, setupPairs) }
 
 // racers are trainings into the same folder.
 var racers = []problem{
-	{"seed-1", "grid", []string{"--order", "random", "--seed", "1", "--max-passes", "40", "--rtol", "1e-9", "--checkpoint-every", "10ms"}},
-	{"seed-2", "grid", []string{"--order", "random", "--seed", "2", "--max-passes", "40", "--rtol", "1e-9", "--checkpoint-every", "10ms"}},
+	{"seed-1", "grid", "--order random --seed 1 --max-passes 40 --rtol 1e-9 --checkpoint-every 10ms"},
+	{"seed-2", "grid", "--order random --seed 2 --max-passes 40 --rtol 1e-9 --checkpoint-every 10ms"},
 }
 
 func setupPairs(c *campaign, dir string) (func(t *trial), error) {
 	var both []victim
 	for _, p := range racers {
-		args, err := c.train(p)
+		v, err := c.leaveAlone(dir, p.name, c.train(p))
 		if err != nil {
-			return nil, err
-		}
-		began := time.Now()
-		if _, err := c.must(dir, append(args, "-o", p.name)...); err != nil {
-			return nil, err
-		}
-		v := victim{args: args, seconds: time.Since(began).Seconds()}
-		if v.alone, err = readRun(filepath.Join(dir, p.name)); err != nil {
 			return nil, err
 		}
 		both = append(both, v)
@@ -71,7 +61,8 @@ func race(t *trial, both []victim) {
 		}
 	}
 	if winner < 0 {
-		t.failf("neither of two trainings into one folder, %v apart, succeeds: %s %s", delay, results[0].stderr, results[1].stderr)
+		t.failf("neither of two trainings into one folder, %v apart, succeeds: %s %s", delay, results[0].stderr,
+			results[1].stderr)
 	}
 	same(t, "r", both[winner].alone)
 	var config struct {
@@ -88,7 +79,8 @@ func race(t *trial, both []victim) {
 func resumeRunning(t *trial, v victim) {
 	p := t.start(append(v.args, "-o", "r")...)
 	waited(p, time.Duration((0.2+0.5*t.rng.Float64())*v.seconds*float64(time.Second)))
-	for _, args := range [][]string{{"train", "r", "--resume", "-q"}, append(v.args, "-o", "r"), append(v.args, "-o", "r", "--force")} {
+	for _, args := range [][]string{{"train", "r", "--resume", "-q"},
+		append(v.args, "-o", "r"), append(v.args, "-o", "r", "--force")} {
 		r := t.run(args...)
 		// What has just ended may need a moment to leave.
 		if r.code == 0 && waited(p, 100*time.Millisecond) {

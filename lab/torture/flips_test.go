@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"encoding/binary"
@@ -9,19 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 )
 
-var flips = attack{
-	name: "flips", about: "one bit flipped in a file of ours: detected or harmless", full: 1400, short: 60, share: 4,
-	setup: setupFlips,
-}
+// TestFlips: one bit flipped in a file of ours: detected or harmless.
+func TestFlips(t *testing.T) { attack(t, 60, 1400, setupFlips) }
 
 // flippable are runs that are stopped after some passes, and gone on with to the last.
 var flippable = []problem{
-	{"forbidden", "typed", []string{"--counting", "trw", "--max-passes", "8"}},
-	{"path", "grid", []string{"--l2", "auto", "--eval", "dev=GRID/1.npz", "--method", "full", "--max-passes", "8"}},
-	{"numbers", "one", []string{"--counting", "ONE/numbers.txt", "--max-passes", "8"}},
-	{"pseudo", "grid", []string{"--method", "pseudo", "--untied", "--l2", "0.1", "--max-passes", "4"}},
+	{"forbidden", "typed", "--counting trw --max-passes 8"},
+	{"path", "grid", "--l2 auto --eval dev=GRID/1.npz --method full --max-passes 8"},
+	{"numbers", "one", "--counting ONE/numbers.txt --max-passes 8"},
+	{"pseudo", "grid", "--method pseudo --untied --l2 0.1 --max-passes 4"},
 }
 
 const lastPasses = "16"
@@ -32,7 +31,8 @@ var flipped = []struct {
 	weight int
 }{
 	{"r/checkpoint/state.safetensors", 40}, {"r/model.safetensors", 36},
-	{"r/config.json", 6}, {"r/data.json", 4}, {"r/l2.json", 3}, {"r/metrics.jsonl", 4}, {"r/result.json", 3}, {"data/dataset.json", 4},
+	{"r/config.json", 6}, {"r/data.json", 4}, {"r/l2.json", 3}, {"r/metrics.jsonl", 4}, {"r/result.json", 3},
+	{"data/dataset.json", 4},
 }
 
 // subject is a stopped run, what it comes to, and what its model says.
@@ -57,20 +57,12 @@ func setupFlips(c *campaign, dir string) (func(t *trial), error) {
 // stopped makes a subject in a folder.
 func (c *campaign) stopped(dir string, p problem) (s subject, err error) {
 	s.dir = dir
-	from, err := c.data(p.data)
-	if err != nil {
-		return s, err
-	}
-	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(from)); err != nil {
-		return s, err
-	}
-	grid, err := c.data("grid")
-	if err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(c.data(p.data))); err != nil {
 		return s, err
 	}
 	args := []string{"train", "data", "-o", "r", "--report=false", "-q"}
-	for _, arg := range p.args {
-		args = append(args, strings.NewReplacer("ONE", filepath.Join(dir, "data"), "GRID", grid).Replace(arg))
+	for _, arg := range strings.Fields(p.args) {
+		args = append(args, strings.NewReplacer("ONE", filepath.Join(dir, "data"), "GRID", c.data("grid")).Replace(arg))
 	}
 	for _, line := range [][]string{args, {"train", "r", "--resume", "-q", "--max-passes", lastPasses}} {
 		if line[1] == "r" {
@@ -151,14 +143,11 @@ func flip(t *trial, s subject) {
 	t.write(file, text)
 	where := fmt.Sprintf("%s, bit %d of byte %d", file, bit%8, bit/8)
 	t.notef("# flipped %s", where)
-	switch file {
-	case "r/model.safetensors":
+	if file == "r/model.safetensors" || file == "data/dataset.json" {
 		flippedModel(t, s, where)
-	case "data/dataset.json":
-		flippedModel(t, s, where)
-	default:
-		flippedRun(t, s, where, file)
+		return
 	}
+	flippedRun(t, s, where, file)
 }
 
 // drawBit draws a bit, more often of the header of a safetensors file.

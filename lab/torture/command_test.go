@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
@@ -106,7 +106,8 @@ func (p *process) end() *result {
 	if status := p.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
 		r.signal = status.Signal()
 	}
-	p.t.notef("$ %s\n# exit code %d, %.2f s of the processor, %d MiB\n%s", r.line, r.code, r.seconds, r.peak>>20, cut(r.text(), 4000))
+	p.t.notef("$ %s\n# exit code %d, %.2f s of the processor, %d MiB\n%s", r.line, r.code, r.seconds, r.peak>>20,
+		cut(r.text(), 4000))
 	return r
 }
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"fmt"
@@ -12,39 +12,47 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/blockbp/blockbp/internal/onnx/onnxtest"
 )
 
-var cancels = attack{
-	name: "cancels", about: "SIGINT at any moment of any verb: over within 1 s", full: 10 * len(cancelled), short: 12, share: 6,
-	setup: setupCancels,
-}
+// TestCancels: SIGINT at any moment of any verb: over within 1 s.
+func TestCancels(t *testing.T) { attack(t, 12, 10*len(cancelled), setupCancels) }
 
 // promptness is how long a command may take to end, once it was asked to.
 const promptness = time.Second
 
 // cancelled are commands of every verb that work for long, on data that setupCancels makes.
 var cancelled = []string{
-	"check table", "info table", "train table -o r -q --report=false", "train table --dry-run", "predict table -m run -o p", "eval table -m run", "convert table -m run -o c",
-	"check grid.npz", "info grid.npz", "train grid.npz -o r --report=false", "train grid.npz --dry-run", "train grid.npz -o r --method pseudo", "train grid.npz -o r --blocks 20", "partition grid.npz -o d --parts 4 --blocks 40",
+	"check table", "info table", "train table -o r -q --report=false", "train table --dry-run",
+	"predict table -m run -o p", "eval table -m run", "convert table -m run -o c",
+	"check grid.npz", "info grid.npz", "train grid.npz -o r --report=false", "train grid.npz --dry-run",
+	"train grid.npz -o r --method pseudo", "train grid.npz -o r --blocks 20",
+	"partition grid.npz -o d --parts 4 --blocks 40",
 	"check text.conll", "train text.conll -o r -q",
-	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE", "infer net.uai --method mean-field", "infer net.uai --task MAR --method gibbs", "sample net.uai -o s.npz", "check net.uai", "info net.uai", "convert net.uai -o n.npz",
-	"generate -o g --graph grid:600x600", "example images -o e", "demo -o demo", "compare run run -o c", "plot run", "watch run",
+	"infer net.uai", "infer net.uai --counting trw", "infer net.uai --counting cover", "infer net.uai --task MPE",
+	"infer net.uai --method mean-field", "infer net.uai --task MAR --method gibbs", "sample net.uai -o s.npz",
+	"check net.uai", "info net.uai", "convert net.uai -o n.npz",
+	"generate -o g --graph grid:600x600", "example images -o e", "demo -o demo", "compare run run -o c", "plot run",
+	"watch run",
 	"features photos --network net.onnx -o f",
 }
 
 // setupCancels makes data that take seconds to read and to prepare.
 func setupCancels(c *campaign, dir string) (func(t *trial), error) {
 	for name, text := range map[string][]byte{
-		"table/nodes.csv": []byte("id,label,a,b,c,d\n" + listed(300000, "", func(i int) string { return fmt.Sprintf("n%d,%d,%d,%d,v%d,%d\n", i, i%3, i%7, i%11, i%50, i) })),
-		"table/edges.csv": []byte("source,target,w\n" + listed(600000, "", func(i int) string { return fmt.Sprintf("n%d,n%d,%d\n", i%300000, (i*31+1+i/300000)%300000, i%5) })),
-		"grid.npz":        largeGrid(800),
-		"text.conll":      []byte(listed(300000, "", func(i int) string { return fmt.Sprintf("w%d X%d\n%s", i%20011, i%5, strings.Repeat("\n", i%20/19)) })),
-		"net.uai":         []byte(gridNetwork(300)),
-		"net.onnx":        deepNetwork(200),
-		"photos/a.png":    grey(600, 600),
+		"table/nodes.csv": []byte("id,label,a,b,c,d\n" + listed(300000, "",
+			func(i int) string { return fmt.Sprintf("n%d,%d,%d,%d,v%d,%d\n", i, i%3, i%7, i%11, i%50, i) })),
+		"table/edges.csv": []byte("source,target,w\n" + listed(600000, "",
+			func(i int) string { return fmt.Sprintf("n%d,n%d,%d\n", i%300000, (i*31+1+i/300000)%300000, i%5) })),
+		"grid.npz": largeGrid(800),
+		"text.conll": []byte(listed(300000, "",
+			func(i int) string { return fmt.Sprintf("w%d X%d\n%s", i%20011, i%5, strings.Repeat("\n", i%20/19)) })),
+		"net.uai":      []byte(gridNetwork(300)),
+		"net.onnx":     deepNetwork(200),
+		"photos/a.png": grey(600, 600),
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			return nil, err
@@ -162,7 +170,8 @@ func largeGrid(n int) []byte {
 	for i := range labels {
 		labels[i] = rng.IntN(3)
 	}
-	return npz(ints("edges", []int{len(edges) / 2, 2}, edges), floats("node_features", []int{n * n, 4}, features(rng, n*n, 4)),
+	return npz(ints("edges", []int{len(edges) / 2, 2}, edges),
+		floats("node_features", []int{n * n, 4}, features(rng, n*n, 4)),
 		ints("labels", []int{n * n}, labels), ints("grid_shape", []int{2}, []int{n, n}))
 }
 
@@ -171,7 +180,8 @@ func gridNetwork(n int) string {
 	rng := rand.New(rand.NewPCG(1, 1))
 	edges := gridEdges(n)
 	m := len(edges) / 2
-	return fmt.Sprintf("MARKOV\n%d\n%s\n%d\n", n*n, strings.Repeat("3 ", n*n), m) + listed(m, "\n", func(e int) string { return fmt.Sprintf("2 %d %d", edges[2*e], edges[2*e+1]) }) + "\n" +
+	return fmt.Sprintf("MARKOV\n%d\n%s\n%d\n", n*n, strings.Repeat("3 ", n*n), m) + listed(m, "\n",
+		func(e int) string { return fmt.Sprintf("2 %d %d", edges[2*e], edges[2*e+1]) }) + "\n" +
 		listed(m, "\n", func(int) string {
 			return "9" + listed(9, "", func(int) string { return fmt.Sprintf(" %.3f", 0.1+rng.Float64()) })
 		}) + "\n"

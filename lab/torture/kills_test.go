@@ -1,36 +1,35 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
-var kills = attack{
-	name: "kills", about: "SIGKILL of trainings, resumed: same bytes", full: 200, short: 6, share: 5,
-	setup: setupKills,
-}
+// TestKills: SIGKILL of trainings, resumed: same bytes.
+func TestKills(t *testing.T) { attack(t, 10, 200, setupKills) }
 
 // killable are trainings that write a checkpoint whenever they may.
 var killable = []problem{
-	{"grid", "grid", []string{"--blocks", "3x3", "--order", "random", "--rtol", "1e-7", "--max-passes", "150"}},
-	{"grid-blocks", "grid", []string{"--blocks", "2x3", "--rtol", "1e-6", "--max-passes", "150"}},
-	{"hidden", "ba", []string{"--counting", "trw", "--l2", "0.1", "--max-passes", "100"}},
-	{"hidden-full", "ba", []string{"--method", "full", "--l2", "0.1", "--rtol", "1e-7", "--max-passes", "150"}},
-	{"images", "images", []string{"--list", "IMAGES/train.txt", "--eval", "dev=IMAGES/test.txt", "--eval-every", "2", "--max-passes", "6"}},
-	{"tables", "graph", []string{"--observed", "train", "--pairs", "--blocks", "5", "--partition", "bfs", "--max-passes", "60"}},
-	{"sentences", "sentences/train", []string{"--method", "inner-dual", "--l2", "0.01", "--rtol", "1e-7", "--max-passes", "60"}},
-	{"early-stop", "sentences/train", []string{"--eval", "dev=SENTENCES/test", "--eval-every", "1", "--early-stop", "log_loss@dev:5", "--max-passes", "60"}},
-	{"pseudo", "ising/spins.npz", []string{"--untied", "--method", "pseudo", "--l2", "0.01", "--rtol", "1e-9", "--max-iter", "7"}},
-	{"piecewise", "grid", []string{"--method", "piecewise", "--l2", "0.01", "--rtol", "1e-10"}},
+	{"grid", "grid", "--blocks 3x3 --order random --rtol 1e-7 --max-passes 150"},
+	{"grid-blocks", "grid", "--blocks 2x3 --rtol 1e-6 --max-passes 150"},
+	{"hidden", "ba", "--counting trw --l2 0.1 --max-passes 100"},
+	{"hidden-full", "ba", "--method full --l2 0.1 --rtol 1e-7 --max-passes 150"},
+	{"images", "images", "--list IMAGES/train.txt --eval dev=IMAGES/test.txt --eval-every 2 --max-passes 6"},
+	{"tables", "graph", "--observed train --pairs --blocks 5 --partition bfs --max-passes 60"},
+	{"sentences", "sentences/train", "--method inner-dual --l2 0.01 --rtol 1e-7 --max-passes 60"},
+	{"early-stop", "sentences/train",
+		"--eval dev=SENTENCES/test --eval-every 1 --early-stop log_loss@dev:5 --max-passes 60"},
+	{"pseudo", "ising/spins.npz", "--untied --method pseudo --l2 0.01 --rtol 1e-9 --max-iter 7"},
+	{"piecewise", "grid", "--method piecewise --l2 0.01 --rtol 1e-10"},
 }
 
 // victim is a training that was also left alone.
@@ -43,11 +42,11 @@ type victim struct {
 // setupKills leaves every training alone once, when its turn comes.
 func setupKills(c *campaign, dir string) (func(t *trial), error) {
 	alone := make([]func() (victim, error), len(killable))
+	paths := strings.NewReplacer("IMAGES", c.data("images"), "SENTENCES", c.data("sentences"))
 	for i, p := range killable {
-		alone[i] = sync.OnceValues(func() (victim, error) { return c.leaveAlone(dir, p) })
-	}
-	if _, err := c.data("grid"); err != nil {
-		return nil, err
+		p.args = paths.Replace(p.args)
+		args := c.train(p, "--checkpoint-every", "5ms")
+		alone[i] = sync.OnceValues(func() (victim, error) { return c.leaveAlone(dir, p.name, args) })
 	}
 	return func(t *trial) {
 		v, err := alone[t.n%len(alone)]()
@@ -57,28 +56,14 @@ func setupKills(c *campaign, dir string) (func(t *trial), error) {
 }
 
 // leaveAlone runs a training to its end.
-func (c *campaign) leaveAlone(dir string, p problem) (v victim, err error) {
-	replace := make([]string, 0, 4)
-	for mark, set := range map[string]string{"IMAGES": "images", "SENTENCES": "sentences"} {
-		path, err := c.data(set)
-		if err != nil {
-			return v, err
-		}
-		replace = append(replace, mark, path)
-	}
-	p.args = slices.Clone(p.args)
-	for i, arg := range p.args {
-		p.args[i] = strings.NewReplacer(replace...).Replace(arg)
-	}
-	if v.args, err = c.train(p, "--checkpoint-every", "5ms"); err != nil {
-		return v, err
-	}
+func (c *campaign) leaveAlone(dir, name string, args []string) (v victim, err error) {
+	v.args = args
 	began := time.Now()
-	if _, err = c.must(dir, append(v.args, "-o", p.name)...); err != nil {
+	if _, err = c.must(dir, append(args, "-o", name)...); err != nil {
 		return v, err
 	}
 	v.seconds = time.Since(began).Seconds()
-	v.alone, err = readRun(filepath.Join(dir, p.name))
+	v.alone, err = readRun(filepath.Join(dir, name))
 	return v, err
 }
 
