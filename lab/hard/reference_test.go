@@ -10,14 +10,14 @@ import (
 
 // Reference is where the independent solver ends.
 type Reference struct {
-	Objective float64 `json:"objective"`
-	Gradient  float64 `json:"grad_norm"`
+	Objective float64
+	Gradient  float64
 	// Bound is what L can be below Objective at most, where l2 > 0 and L is convex:
 	// ‖∇L‖²/(2 l2), as L − (l2/2)‖θ̃‖² is convex. Negative: there is none.
-	Bound float64 `json:"bound"`
+	Bound float64
 	// Joint: weights and messages were moved together, before the weights alone.
-	Joint bool `json:"joint"`
-	Steps int  `json:"steps"`
+	Joint bool
+	Steps int
 
 	weights []float64
 }

@@ -8,8 +8,8 @@ import (
 // numberBytes are the bytes of a number, all of which are float64.
 const numberBytes = 8
 
-// giga is 10⁹, such as nanoseconds in a second, and milli the milliseconds.
-const giga, milli = 1e9, 1e3
+// giga is 10⁹, such as nanoseconds in a second.
+const giga = 1e9
 
 // Operations are counts of arithmetic. Flops are additions, multiplications and
 // comparisons.
@@ -194,22 +194,55 @@ func networkBytes(m modelShape, nodes, edges float64) float64 {
 	return numberBytes * ((m.nodeFeatures+m.states)*nodes + (m.edgeFeatures+2*m.states)*edges)
 }
 
-// What can bound a phase: reading and writing, or arithmetic.
+// roofline returns the least time that some work can take by the ceilings, in seconds: the larger
+// of the bytes over the bandwidth of the levels where they live, and the operations over their
+// measured rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes come
+// back to.
+func roofline(c *machine.Ceilings, w Work, blockSet, networkSet float64) (seconds float64) {
+	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
+	return max(moving, w.seconds(&c.Compute))
+}
+
+// The phases of learn.PhaseTimes, and their names.
 const (
-	BoundBytes      = "bytes"
-	BoundOperations = "operations"
+	phaseGround = iota
+	phaseSweep
+	phaseGradient
+	numPhases
 )
 
-// roofline returns the least time that some work can take by the ceilings, and what
-// takes that long: the larger of the bytes over the
-// bandwidth of the levels where they live, and the operations over their measured
-// rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes
-// come back to.
-func roofline(c *machine.Ceilings, w Work, blockSet, networkSet float64) (seconds float64, bound string) {
-	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
-	computing := w.seconds(&c.Compute)
-	if moving >= computing {
-		return moving, BoundBytes
+var phaseNames = [numPhases]string{"ground", "sweep", "gradient"}
+
+// passWork is the work of a pass over all blocks.
+type passWork struct {
+	phases                 [numPhases]Work // of sweep one of a visit
+	sweeps                 float64
+	blockBytes, totalBytes float64 // that a visit touches, and a pass
+}
+
+func countWork(m modelShape, part *partition.Partition, sweeps int) *passWork {
+	c, cutEdges, largest := &passWork{sweeps: float64(sweeps)}, 0.0, 0.0
+	blocks := m.shapesOf(part)
+	for _, b := range blocks {
+		for phase, w := range [numPhases]Work{
+			phaseGround:   groundWork(m, b).plus(expWork(m, b)),
+			phaseSweep:    sweepsWork(m, b, c.sweeps).times(1 / c.sweeps),
+			phaseGradient: gradientWork(m, b),
+		} {
+			c.phases[phase] = c.phases[phase].plus(w)
+		}
+		cutEdges += b.cutEdges / 2 // they are in two blocks
+		c.blockBytes += visitBytes(m, b) / float64(len(blocks))
+		largest = max(largest, m.tableBytes(b.edges))
 	}
-	return computing, BoundOperations
+	// The scratch of a block comes between two uses of a feature or a message too.
+	network := networkBytes(m, float64(part.Graph.NumNodes()), float64(part.Graph.NumEdges()))
+	c.totalBytes = network + numberBytes*m.perKeptEdge()*cutEdges + largest
+	return c
+}
+
+// iteration is the work of all phases. What the step of the weights takes is not in it: it does not
+// grow with the block.
+func (c *passWork) iteration() Work {
+	return c.phases[phaseGround].plus(c.phases[phaseSweep].times(c.sweeps)).plus(c.phases[phaseGradient])
 }

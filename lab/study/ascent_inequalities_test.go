@@ -29,8 +29,25 @@ const (
 // ascentPlan says how the inequalities are followed on one model.
 type ascentPlan struct {
 	theoremPlan
-	Counting string `json:"counting"` // convex or trw
-	Order    string `json:"order"`
+	Counting string // convex or trw
+	Order    string
+}
+
+// name tells a plan from the others.
+func (p ascentPlan) name() string { return fmt.Sprintf("%s-%s-%s", p.Model, p.Counting, p.Order) }
+
+// ascentPlans follow the models of theorem 1 for so many iterations, with numbers that are positive
+// and with some that are not, in both orders.
+func ascentPlans(steps int) (all []ascentPlan) {
+	for _, model := range theoremPlans(steps) {
+		model.L2 = 1 // with less, what the theorem's steps bring is mostly less than rounding
+		for _, numbers := range []string{"convex", "trw"} {
+			for _, order := range []string{randomOrder, cyclicOrder} {
+				all = append(all, ascentPlan{model, numbers, order})
+			}
+		}
+	}
+	return all
 }
 
 // The inequalities, by their names on the page about convergence.
@@ -48,30 +65,22 @@ const (
 
 // Ascent is what was found on one model.
 type Ascent struct {
-	Plan ascentPlan `json:"plan"`
 	// Mu, Kappa and Eta are μ, κ = ‖M‖²/μ and η = κ + l2, as the page proves them.
-	Mu    float64 `json:"mu"`
-	Kappa float64 `json:"kappa"`
-	Eta   float64 `json:"eta"`
+	Mu, Kappa, Eta float64
 	// Tallies are those of the inequalities.
-	Tallies map[string]*Tally `json:"tallies"`
+	Tallies map[string]*Tally
 	// Measured is the smallest contraction of Δ by a visit, on average over the blocks, that any
 	// iteration had, and Bound the c of (d) there.
-	Measured float64 `json:"measured_c"`
-	Bound    float64 `json:"bound_c"`
+	Measured, Bound float64
 	// Ratio is the practical step over the smallest of the theorem's steps in this course.
-	Ratio float64 `json:"practical_over_theorem"`
-	// Unsettled counts iterations in which an inference did not settle. Tallies hold them like all others.
-	Unsettled int `json:"unsettled"`
+	Ratio float64
+	// Unsettled counts iterations in which an inference did not settle.
+	Unsettled int
 }
 
-// Tally counts how often an inequality was decided, and how often it did not hold.
-type Tally struct {
-	Checked  int `json:"checked"`
-	Violated int `json:"violated"`
-	// Undecided counts where less is claimed than rounding can tell: it is not part of Checked.
-	Undecided int `json:"undecided"`
-}
+// Tally counts how often an inequality was decided, and how often it did not hold. Undecided counts
+// where less is claimed than rounding can tell: it is not part of Checked.
+type Tally struct{ Checked, Violated, Undecided int }
 
 // roundingOf is what rounding may leave of an inequality whose terms have these magnitudes in all.
 func roundingOf(size float64) float64 { return 1e-10*size + 1e-14 }
@@ -225,7 +234,7 @@ func (p ascentPlan) climber(ctx context.Context) (*climber, error) {
 	c.goTo(start)
 	mu := c.curvature()
 	kappa := c.normOfM() / mu
-	c.found = &Ascent{Plan: p, Mu: mu, Kappa: kappa, Eta: kappa + problem.L2, Tallies: map[string]*Tally{}}
+	c.found = &Ascent{Mu: mu, Kappa: kappa, Eta: kappa + problem.L2, Tallies: map[string]*Tally{}}
 	return c, nil
 }
 

@@ -136,7 +136,8 @@ func (d *drawing) schema() crf.Schema {
 		return 0
 	}
 	for a, k := range d.States {
-		t := crf.NodeType{Name: fmt.Sprint("t", a), States: crf.NumberedStates(k), Features: d.nodeDim(a), Copies: copies(d.shared.NumNodes())}
+		t := crf.NodeType{Name: fmt.Sprint("t", a), States: crf.NumberedStates(k), Features: d.nodeDim(a),
+			Copies: copies(d.shared.NumNodes())}
 		if d.Masked && k > 2 {
 			t.Forbidden = []int{1 + d.rng.IntN(k-1)}
 		}
@@ -145,7 +146,8 @@ func (d *drawing) schema() crf.Schema {
 	for a := range d.States {
 		for b := a; b < len(d.States); b++ {
 			k, l := d.States[a], d.States[b]
-			t := crf.EdgeType{Name: fmt.Sprint("t", a, b), U: a, V: b, Features: d.edgeDim(k * l), Copies: copies(d.shared.NumEdges())}
+			t := crf.EdgeType{Name: fmt.Sprint("t", a, b), U: a, V: b, Features: d.edgeDim(k * l),
+				Copies: copies(d.shared.NumEdges())}
 			if d.Masked {
 				for x := 1; x < k; x++ {
 					for y := 1; y < l; y++ {

@@ -2,11 +2,14 @@ package bench
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/learn"
 )
 
 // TestWorkByHand counts two nodes of two states with three features each, joined by
@@ -30,7 +33,9 @@ func TestWorkByHand(t *testing.T) {
 	}{
 		// 4 node potentials of 3 products and 3 sums, 4 entries of 1 and 1. 7 features
 		// are read, 4 potentials and a table written.
-		{"ground", groundWork(m, b), Work{Operations: Operations{Flops: 4*6 + 4*2}, NetworkBytes: 7 * 8, BlockBytes: 4*8 + table}},
+		{"ground", groundWork(m, b), Work{
+			Operations: Operations{Flops: 4*6 + 4*2}, NetworkBytes: 7 * 8, BlockBytes: 4*8 + table,
+		}},
 		// 4 entries, each read and written.
 		{"exp", expWork(m, b), Work{Operations: Operations{Flops: 4 * 3, Exps: 4}, BlockBytes: 2 * table}},
 		// A message: 4 products and 4 sums, for each of 2 states 9 operations, an
@@ -72,9 +77,9 @@ func TestWorkByHand(t *testing.T) {
 
 // TestKeptEdges: beliefs of cut edges are kept, as learning does.
 func TestKeptEdges(t *testing.T) {
-	n := must(tiledNetwork(12, 3, 2)) // pairs with 4 edges side by side and 6 above each other
+	part := tiles(12, 3, 2) // pairs with 4 edges side by side and 6 above each other
 	m := modelShape{states: 2, nodeFeatures: 3, edgeFeatures: 3}
-	b := m.shapesOf(n.part)[0]
+	b := m.shapesOf(part)[0]
 	if b.cutEdges != 10 {
 		t.Errorf("%v cut edges, want 10", b.cutEdges)
 	}
@@ -116,11 +121,11 @@ func (a touched) bytes(k int) float64 {
 // TestSweepTraffic follows a sweep over each block of a grid, message by message,
 // and counts what it touches.
 func TestSweepTraffic(t *testing.T) {
-	n := must(tiledNetwork(12, 3, 2))
-	m := speedShape(3)
-	of := n.part.Of
-	for id, shape := range m.shapesOf(n.part) {
-		block := &n.part.Blocks[id]
+	part := tiles(12, 3, 2)
+	m := threeStates
+	of := part.Of
+	for id, shape := range m.shapesOf(part) {
+		block := &part.Blocks[id]
 		a := touched{map[[2]int]bool{}, map[[2]int]bool{}}
 		outside, messages := map[int32]bool{}, 0
 		for i, p := range block.Order {
@@ -128,7 +133,7 @@ func TestSweepTraffic(t *testing.T) {
 			a.read[[2]int{ofPotentials, int(u)}] = true
 			for _, d := range block.In[block.InStart[i]:block.InStart[i+1]] {
 				messages++
-				source := n.graph.Source(d)
+				source := part.Graph.Source(d)
 				a.read[[2]int{ofTables, int(d >> 1)}] = true
 				a.read[[2]int{ofMessages, int(d ^ 1)}] = true // divided out of the belief of the source
 				a.read[[2]int{ofMessages, int(d)}] = true     // the old one
@@ -153,7 +158,8 @@ func TestSweepTraffic(t *testing.T) {
 			t.Errorf("block %d: a sweep touches %v bytes, the formula says %v", id, got, w.bytes())
 		}
 		if int(shape.outside) != len(outside) || int(shape.messages) != messages {
-			t.Errorf("block %d: %d nodes outside and %d messages, the shape says %v and %v", id, len(outside), messages, shape.outside, shape.messages)
+			t.Errorf("block %d: %d nodes outside and %d messages, the shape says %v and %v", id, len(outside), messages,
+				shape.outside, shape.messages)
 		}
 		if flops := float64(messages)*(2*9+9*3) + float64(len(block.Nodes))*5*3; w.Flops != flops {
 			t.Errorf("block %d: %v operations, the formula says %+v", id, flops, w)
@@ -163,7 +169,7 @@ func TestSweepTraffic(t *testing.T) {
 
 // TestRoofline: the larger of the two times, with every rate where it belongs.
 func TestRoofline(t *testing.T) {
-	c := &Ceilings{
+	c := &machine.Ceilings{
 		Compute: machine.Compute{FMA: 100, Exp: 0.5, Log: 2},
 		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
 	}
@@ -173,43 +179,74 @@ func TestRoofline(t *testing.T) {
 	for _, step := range []struct {
 		more    Work
 		seconds float64
-		bound   string
 	}{
-		{Work{NetworkBytes: 10}, 6e-9, BoundBytes},
-		{Work{BlockBytes: 50}, 6e-9, BoundBytes},
-		{Work{Operations: Operations{Flops: 300}}, 8e-9, BoundOperations},
-		{Work{Operations: Operations{Exps: 2}}, 6e-9, BoundOperations},
-		{Work{Operations: Operations{Logs: 1}}, 7e-9, BoundOperations},
+		{Work{NetworkBytes: 10}, 6e-9},
+		{Work{BlockBytes: 50}, 6e-9},
+		{Work{Operations: Operations{Flops: 300}}, 8e-9},
+		{Work{Operations: Operations{Exps: 2}}, 6e-9},
+		{Work{Operations: Operations{Logs: 1}}, 7e-9},
 	} {
-		got, bound := roofline(c, w.plus(step.more), 1000, 1e6)
-		if math.Abs(got-step.seconds) > 1e-15 || bound != step.bound {
-			t.Errorf("with %+v: %v s by %s, want %v s by %s", step.more, got, bound, step.seconds, step.bound)
+		if got := roofline(c, w.plus(step.more), 1000, 1e6); math.Abs(got-step.seconds) > 1e-15 {
+			t.Errorf("with %+v: %v s, want %v s", step.more, got, step.seconds)
 		}
 	}
-	if got, _ := roofline(c, w.times(3), 1000, 1e6); math.Abs(got-15e-9) > 1e-15 {
+	if got := roofline(c, w.times(3), 1000, 1e6); math.Abs(got-15e-9) > 1e-15 {
 		t.Errorf("three times the work takes %v s", got)
 	}
 }
 
 // TestIterationWork: a pass is the phases of all blocks, with all of its sweeps.
 func TestIterationWork(t *testing.T) {
-	n := must(tiledNetwork(12, 3, 2))
-	c := newPhaseCount(n, 3, 2)
-	want := Work{}
-	for _, b := range c.shape.shapesOf(n.part) {
-		want = want.plus(groundWork(c.shape, b)).plus(expWork(c.shape, b)).plus(sweepsWork(c.shape, b, 2)).plus(gradientWork(c.shape, b))
+	part := tiles(12, 3, 2)
+	m, want := threeStates, Work{}
+	for _, b := range m.shapesOf(part) {
+		want = want.plus(groundWork(m, b)).plus(expWork(m, b)).plus(sweepsWork(m, b, 2)).plus(gradientWork(m, b))
 	}
-	got := c.iteration()
+	got := countWork(m, part, 2).iteration()
 	for what, pair := range map[string][2]float64{
 		"flops": {got.Flops, want.Flops}, "exps": {got.Exps, want.Exps}, "logs": {got.Logs, want.Logs},
-		"block bytes": {got.BlockBytes, want.BlockBytes}, "network bytes": {got.NetworkBytes, want.NetworkBytes},
+		"block bytes":   {got.BlockBytes, want.BlockBytes},
+		"network bytes": {got.NetworkBytes, want.NetworkBytes},
 	} {
 		if math.Abs(pair[0]-pair[1]) > 1e-9*pair[1] {
 			t.Errorf("%s: %v, want %v", what, pair[0], pair[1])
 		}
 	}
-	const cut = 36 // edges between the blocks, both of whose visits move both messages
-	if c.edges != 2*12*11 || c.messages != 2*c.edges+2*cut {
-		t.Errorf("%v edges, %v messages in a sweep over all blocks", c.edges, c.messages)
+}
+
+// TestRun: what a benchmark times is there, and blocks are those that training makes.
+func TestRun(t *testing.T) {
+	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 10, Cols: 10}, {Kind: "ba", Nodes: 90}} {
+		n := newNetwork(t, graph, 3)
+		took := n.run(t)
+		if !(took.seconds > 0) || !(min(took.phases[0], took.phases[1], took.phases[2]) > 0) {
+			t.Errorf("%s: %+v", graph.Kind, took)
+		}
+		s := n.settings()
+		s.MaxIterations = 30
+		here := must(learn.Fit(t.Context(), n.problem, s))
+		s.Assign, s.Together = nil, 0
+		if training := must(learn.Fit(t.Context(), n.problem, s)); !slices.Equal(here.Model.Weights, training.Model.Weights) {
+			t.Errorf("%s: training with its own blocks comes to other weights", graph.Kind)
+		}
 	}
+}
+
+// threeStates is a model with the features of the paper's problem.
+var threeStates = modelShape{states: 3, nodeFeatures: 20, edgeFeatures: 10}
+
+// tiles is a square grid cut into tiles.
+func tiles(side, rows, cols int) *partition.Partition {
+	of, blocks, err := partition.Tiles(side, side, rows, cols)
+	if err != nil {
+		panic(err)
+	}
+	return must(partition.FromAssignment(must(graph.Grid(side, side, graph.GridOptions{})), of, blocks))
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

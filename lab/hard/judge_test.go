@@ -37,39 +37,39 @@ const (
 // Outcome is a run on a problem, and what is to be said of it.
 type Outcome struct {
 	Spec
-	Kind    string `json:"kind"`
-	Convex  bool   `json:"convex"`
-	Weights int    `json:"weights"`
+	Kind    string
+	Convex  bool
+	Weights int
 	// Unknowns are weights and entries of messages.
-	Unknowns int `json:"unknowns"`
+	Unknowns int
 
-	Status  string  `json:"status"`
-	Reason  string  `json:"reason"`
-	Passes  float64 `json:"passes"`
-	Seconds float64 `json:"seconds"` // of a processor
+	Status  string
+	Reason  string
+	Passes  float64
+	Seconds float64 // of a processor
 	// Objective and Gradient are what the run says of its end, Exact and ExactGradient
 	// what inference from scratch says, and Start what that says of the beginning.
-	Objective     float64 `json:"objective"`
-	Gradient      float64 `json:"grad_norm"`
-	Exact         float64 `json:"exact_objective"`
-	ExactGradient float64 `json:"exact_grad_norm"`
-	Start         float64 `json:"start_objective"`
+	Objective     float64
+	Gradient      float64
+	Exact         float64
+	ExactGradient float64
+	Start         float64
 	// Bound is what is left to gain at most, by ExactGradient, and Excess what there was
 	// above the reference or, where L is not convex, above the best that any method
 	// found. Both are absolute.
-	Bound  float64 `json:"bound"`
-	Excess float64 `json:"excess"`
+	Bound  float64
+	Excess float64
 	// Local: the run ended above that best, and nothing near its end is below it.
-	Local     bool      `json:"local_optimum"`
-	Reference Reference `json:"reference"`
+	Local     bool
+	Reference Reference
 	// Claimed: the run says that it converged. False says what is wrong with that; "":
 	// nothing.
-	Claimed bool   `json:"claimed"`
-	False   string `json:"false_claim,omitempty"`
+	Claimed bool
+	False   string
 	// Rose: the run ended above its start.
-	Rose bool `json:"rose"`
+	Rose bool
 	// Failures are what was asked for and is not there.
-	Failures []string `json:"failures,omitempty"`
+	Failures []string
 }
 
 // Solved reports a run that did all that was asked for.
@@ -133,8 +133,10 @@ func (p *Problem) Try(ctx context.Context) (*Trial, error) {
 
 // Judge says what is to be said of a run, given what Solve found.
 func (p *Problem) Judge(ctx context.Context, t *Trial, best *Reference) (*Outcome, error) {
-	o := &Outcome{Spec: p.Spec, Kind: p.kind(), Convex: p.flat.convex, Weights: p.flat.weights, Unknowns: newJoint(p.flat).size(), Reference: *best, Seconds: t.seconds}
-	o.Reference.Objective, o.Reference.Gradient, o.Reference.Bound = finite(best.Objective), finite(best.Gradient), finite(best.Bound)
+	o := &Outcome{Spec: p.Spec, Kind: p.kind(), Convex: p.flat.convex, Weights: p.flat.weights,
+		Unknowns: newJoint(p.flat).size(), Reference: *best, Seconds: t.seconds}
+	o.Reference.Objective, o.Reference.Gradient, o.Reference.Bound = finite(best.Objective), finite(best.Gradient),
+		finite(best.Bound)
 	if t.diverged != nil {
 		o.Status, o.Reason = "diverged", t.diverged.Error()
 		o.fail("%v", t.diverged)
@@ -152,7 +154,8 @@ func (p *Problem) Judge(ctx context.Context, t *Trial, best *Reference) (*Outcom
 func (o *Outcome) judge(p *Problem, r *learn.Result, best *Reference) {
 	x := p.at(r.Model.Weights, r.Objective)
 	o.Status, o.Reason, o.Passes, o.Claimed = string(r.Status), r.Reason, r.Passes, r.Status.Stationary()
-	o.Objective, o.Gradient, o.Exact, o.ExactGradient = finite(r.Objective), finite(r.GradientNorm), finite(x.objective), finite(x.gradient)
+	o.Objective, o.Gradient, o.Exact, o.ExactGradient = finite(r.Objective), finite(r.GradientNorm), finite(x.objective),
+		finite(x.gradient)
 	o.Bound, o.Excess = finite(p.flat.bound(x.gradient)), finite(x.objective-best.Objective)
 	if o.Claimed {
 		o.False = p.belie(r, x)

@@ -22,7 +22,8 @@ type inference struct {
 }
 
 func newInference(u *unit) *inference {
-	f := &inference{u: u, theta: make([]float64, u.entries), lambda: make([]float64, u.messages), kept: make([]float64, u.messages), tau: make([]float64, u.entries), next: make([]float64, u.messages)}
+	f := &inference{u: u, theta: make([]float64, u.entries), lambda: make([]float64, u.messages),
+		kept: make([]float64, u.messages), tau: make([]float64, u.entries), next: make([]float64, u.messages)}
 	most := 0
 	for s := range u.nodes {
 		most = max(most, len(u.nodes[s].states))
@@ -199,7 +200,8 @@ func (f *inference) all() (residual float64) {
 		f.message(f.next[e.toU:e.toV], e, false, f.sum[e.v])
 		f.message(f.next[e.toV:e.toV+len(f.sum[e.v])], e, true, f.sum[e.u])
 		for j := e.toU; j < e.toV+len(f.sum[e.v]); j++ {
-			residual, largest = math.Max(residual, math.Abs(f.next[j]-f.lambda[j])/e.c), math.Max(largest, math.Abs(f.next[j])/e.c)
+			residual, largest = math.Max(residual, math.Abs(f.next[j]-f.lambda[j])/e.c),
+				math.Max(largest, math.Abs(f.next[j])/e.c)
 		}
 	}
 	return residual / largest

@@ -13,29 +13,30 @@ const Problems = 480
 
 // Spec says what kind of problem a number stands for. All of it is drawn from the number.
 type Spec struct {
-	Number    int          `json:"number"`
-	Graph     string       `json:"graph"`
-	Nodes     int          `json:"nodes"`
-	Instances int          `json:"instances"`
-	Samples   int          `json:"samples"`  // of each instance
-	States    []int        `json:"states"`   // of each node type
-	Features  string       `json:"features"` // of nodes
-	Edges     string       `json:"edges"`    // features of edges
-	Labels    string       `json:"labels"`
-	Hidden    float64      `json:"hidden"` // share of labels that are missing
-	Masked    bool         `json:"masked"`
-	Untied    bool         `json:"untied"`
-	Counting  string       `json:"counting"`
-	L2        float64      `json:"l2"`
-	Method    learn.Method `json:"method"`
-	Random    bool         `json:"random"` // order of blocks
+	Number    int
+	Graph     string
+	Nodes     int
+	Instances int
+	Samples   int    // of each instance
+	States    []int  // of each node type
+	Features  string // of nodes
+	Edges     string // features of edges
+	Labels    string
+	Hidden    float64 // share of labels that are missing
+	Masked    bool
+	Untied    bool
+	Counting  string
+	L2        float64
+	Method    learn.Method
+	Random    bool // order of blocks
 }
 
 // Choices that problems are drawn from. Where one is listed twice it is drawn as often
 // again.
 var (
 	graphKinds   = []string{"grid", "grid", "ba", "tree", "complete", "cycle", "star", "disconnected", "chain", "pair"}
-	nodeFeatures = []string{"dense", "dense", "scaled", "scaled", "correlated", "correlated and scaled", "constant", "binned", "none", "rare"}
+	nodeFeatures = []string{"dense", "dense", "scaled", "scaled", "correlated", "correlated and scaled", "constant",
+		"binned", "none", "rare"}
 	edgeFeatures = []string{"constant", "constant", "binned", "dense", "scaled"}
 	labelKinds   = []string{"model", "model", "model", "noise", "regions", "same"}
 	countings    = []string{"convex", "trw", "bethe", "convex", "file", "trw", "bent file"}
@@ -56,7 +57,8 @@ func of[T any](rng *rand.Rand, choices []T) T { return choices[rng.IntN(len(choi
 func SpecOf(number int) Spec {
 	rng := source(number, 0)
 	s := Spec{
-		Number: number, Graph: of(rng, graphKinds), Features: of(rng, nodeFeatures), Edges: of(rng, edgeFeatures), Labels: of(rng, labelKinds),
+		Number: number, Graph: of(rng, graphKinds), Features: of(rng, nodeFeatures), Edges: of(rng, edgeFeatures),
+		Labels: of(rng, labelKinds),
 		Method: methods[number%len(methods)], L2: levels[number/len(methods)%len(levels)],
 		Counting: countings[(number+number/(len(methods)*len(levels)))%len(countings)],
 		Random:   rng.Float64() < 0.25, Masked: rng.Float64() < 0.15, Instances: 1, Samples: 1,
@@ -110,13 +112,15 @@ func (s *Spec) room(rng *rand.Rand) int {
 
 // String names the problem for a reader.
 func (s Spec) String() string {
-	text := fmt.Sprintf("%s of %d, states %v, %s and %s features, labels by %s, %s, l2 %g, %s", s.Graph, s.Nodes, s.States, s.Features, s.Edges, s.Labels, s.Counting, s.L2, s.Method)
+	text := fmt.Sprintf("%s of %d, states %v, %s and %s features, labels by %s, %s, l2 %g, %s",
+		s.Graph, s.Nodes, s.States, s.Features, s.Edges, s.Labels, s.Counting, s.L2, s.Method)
 	for _, x := range []struct {
 		on   bool
 		text string
 	}{
 		{s.Instances > 1, fmt.Sprintf("%d instances", s.Instances)}, {s.Samples > 1, fmt.Sprintf("%d samples", s.Samples)},
-		{s.Hidden > 0, fmt.Sprintf("%g of the labels missing", s.Hidden)}, {s.Masked, "masked"}, {s.Untied, "untied"}, {s.Random, "random order"},
+		{s.Hidden > 0, fmt.Sprintf("%g of the labels missing", s.Hidden)}, {s.Masked, "masked"}, {s.Untied, "untied"},
+		{s.Random, "random order"},
 	} {
 		if x.on {
 			text += ", " + x.text
