@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -216,15 +217,6 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 	var at []int
 	var value []float64
 	mean, touched := make([]float64, size), []int{}
-	outer := func(at []int, value []float64, factor float64) {
-		for a, p := range at {
-			for b, q := range at {
-				if q >= p {
-					raw.Data[p*raw.Stride+q] += factor * value[a] * value[b]
-				}
-			}
-		}
-	}
 	for i, u := range j.units {
 		p := make([]float64, u.entries)
 		j.logits(u, p, z[j.at[i]:], w)
@@ -253,7 +245,7 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 					}
 					mean[x] += prob * value[l]
 				}
-				outer(at, value, u.weight/c*prob)
+				addOuter(raw, at, value, u.weight/c*prob)
 			}
 			value = value[:0]
 			slices.Sort(touched)
@@ -262,10 +254,21 @@ func (j *joint) expand(z []float64) (float64, []float64, *mat.SymDense, []float6
 				value = append(value, mean[x])
 				mean[x] = 0
 			}
-			outer(touched, value, -u.weight/c)
+			addOuter(raw, touched, value, -u.weight/c)
 		})
 	}
 	return total, g, h, scale
+}
+
+// addOuter adds factor · value valueᵀ at some rows and columns of an upper triangle.
+func addOuter(h blas64.Symmetric, at []int, value []float64, factor float64) {
+	for a, p := range at {
+		for b, q := range at {
+			if q >= p {
+				h.Data[p*h.Stride+q] += factor * value[a] * value[b]
+			}
+		}
+	}
 }
 
 // dualOf is the dual value (7) of one unit at given weights, as a function of its messages.
