@@ -69,11 +69,10 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	done
 
 torture: ## attack the built command: kills, interruptions, full disks, bit flips and more, and growth with what files choose
-	go run -C lab ./torture
-	BLOCKBP_GROWTH=all go test -C lab ./torture -run Growth -timeout 1h
+	go test -C lab ./torture -run Test -full -timeout 4h
 
 bench: ## how fast the block loop runs here, beside the limits of the machine
-	go run -C lab ./cmd/lab bench --quick
+	go test -C lab ./bench -run '^$$' -bench .
 
 ci: ## what continuous integration runs
 	bash .ci/run

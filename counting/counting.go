@@ -92,12 +92,14 @@ const (
 // The slices are kept without copying.
 func New(name string, g *graph.Graph, node, edge []float64) (*Numbers, error) {
 	if len(node) != g.NumNodes() || len(edge) != g.NumEdges() {
-		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d", len(node), len(edge), g.NumNodes(), g.NumEdges())
+		return nil, fmt.Errorf("counting numbers for %d nodes and %d edges, the network has %d and %d",
+			len(node), len(edge), g.NumNodes(), g.NumEdges())
 	}
 	c := &Numbers{Name: name, Node: node, Edge: edge, Rho: make([]float64, len(node)), Facts: Facts{Bound: None}}
 	for e, x := range edge {
 		if want := wantedCount(x); want != "" {
-			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want %s", e, g.U(int32(e)), g.V(int32(e)), x, want)
+			return nil, fmt.Errorf("counting number of edge %d (%d – %d) is %v, want %s", e, g.U(int32(e)), g.V(int32(e)), x,
+				want)
 		}
 	}
 	for s := range node {
@@ -116,7 +118,8 @@ func wantedCount(x float64) string {
 	case !(x > 0) || math.IsInf(x, 0):
 		return "a positive number"
 	case x < smallestCount || x > largestCount:
-		return fmt.Sprintf("one from %g to %g: potentials divided by it overflow or vanish; multiplying all counting numbers and potentials by one factor changes no belief", smallestCount, largestCount)
+		return fmt.Sprintf("one from %g to %g: potentials divided by it overflow or vanish; multiplying all counting "+
+			"numbers and potentials by one factor changes no belief", smallestCount, largestCount)
 	}
 	return ""
 }
@@ -125,17 +128,20 @@ func wantedCount(x float64) string {
 func (c *Numbers) weigh(g *graph.Graph, s int32) error {
 	rho := c.Node[s]
 	if !(math.Abs(rho) <= largestCount) {
-		return fmt.Errorf("counting number of node %d is %v, want a number from %g to %g", s, rho, -largestCount, largestCount)
+		return fmt.Errorf("counting number of node %d is %v, want a number from %g to %g",
+			s, rho, -largestCount, largestCount)
 	}
 	for _, d := range g.Incoming(s) {
 		rho += c.Edge[d>>1]
 	}
 	if want := wantedCount(rho); want != "" {
-		return fmt.Errorf("node %d: its counting number and those of its edges sum to %v (ρ_s of equation 3), want %s", s, rho, want)
+		return fmt.Errorf("node %d: its counting number and those of its edges sum to %v (ρ_s of equation 3), want %s",
+			s, rho, want)
 	}
 	for _, d := range g.Incoming(s) {
 		if e := d >> 1; c.Edge[e] > largestRatio*rho {
-			return fmt.Errorf("counting number of edge %d (%d – %d) is %v, more than %g times %v, the sum of those of node %d and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number",
+			return fmt.Errorf("counting number of edge %d (%d – %d) is %v, more than %g times %v, the sum of those of node "+
+				"%d and its edges (ρ_s of equation 3): beliefs of the node would be rounding errors; raise its counting number",
 				e, g.U(e), g.V(e), c.Edge[e], largestRatio, rho, s)
 		}
 	}

@@ -37,7 +37,8 @@ func Read(r io.Reader, name string, nodes, edges int) (node, edge []float64, err
 		}
 	}
 	if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, nil, fmt.Errorf("%s:%d: the line has more than %d bytes: this is no file of counting numbers", name, line+1, bufio.MaxScanTokenSize)
+		return nil, nil, fmt.Errorf("%s:%d: the line has more than %d bytes: this is no file of counting numbers",
+			name, line+1, bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return nil, nil, fmt.Errorf("%s:%d: %w", name, line+1, err)
 	}
@@ -47,7 +48,8 @@ func Read(r io.Reader, name string, nodes, edges int) (node, edge []float64, err
 			if i >= len(node) {
 				what = fmt.Sprintf("edge %d", i-len(node))
 			}
-			return nil, nil, fmt.Errorf("%s: no line for %s; the network has %d nodes and %d edges", name, what, len(node), len(edge))
+			return nil, nil, fmt.Errorf("%s: no line for %s; the network has %d nodes and %d edges",
+				name, what, len(node), len(edge))
 		}
 	}
 	return node, edge, nil

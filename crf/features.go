@@ -115,7 +115,8 @@ func kept[T any](x []T) []T {
 // for start[r] ≤ i < start[r+1]. A nil value means ones. The slices are kept
 // without copying.
 func Sparse(start []int, index []int32, value []float64, dim int) (Features, error) {
-	if dim < 0 || len(start) == 0 || start[0] != 0 || start[len(start)-1] != len(index) || (value != nil && len(value) != len(index)) {
+	if dim < 0 || len(start) == 0 || start[0] != 0 || start[len(start)-1] != len(index) ||
+		(value != nil && len(value) != len(index)) {
 		return Features{}, fmt.Errorf("features: sparse rows are inconsistent")
 	}
 	for r := range len(start) - 1 {

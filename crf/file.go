@@ -72,7 +72,8 @@ func Save(path string, m *Model, meta map[string]string) error {
 		if err := cmp.Or(checkCounts(nodeCounts, c.Node), checkCounts(edgeCounts, c.Edge)); err != nil {
 			return fmt.Errorf("model is not saved: %w", err)
 		}
-		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(c.Node)}, c.Node), safetensors.New(edgeCounts, []int{len(c.Edge)}, c.Edge))
+		tensors = append(tensors, safetensors.New(nodeCounts, []int{len(c.Node)}, c.Node),
+			safetensors.New(edgeCounts, []int{len(c.Edge)}, c.Edge))
 	}
 	return safetensors.WriteFile(path, metadata, tensors)
 }
@@ -213,11 +214,14 @@ func parseFileSchema(f *safetensors.File) (Schema, error) {
 	version, err := strconv.Atoi(metadata[versionKey])
 	switch {
 	case err != nil || version < 1:
-		return Schema{}, fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged", versionKey, metadata[versionKey])
+		return Schema{}, fmt.Errorf("metadata %q is %q, want a positive number: the file is damaged",
+			versionKey, metadata[versionKey])
 	case version > fileVersion:
-		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a newer blockbp", version, fileVersion)
+		return Schema{}, fmt.Errorf("the file has format version %d, this program reads versions up to %d; install a "+
+			"newer blockbp", version, fileVersion)
 	case f.Sealed() != (version >= sealedVersion):
-		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged", version)
+		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged",
+			version)
 	}
 	if err := strictjson.Check([]byte(metadata[schemaKey])); err != nil {
 		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)

@@ -52,7 +52,8 @@ type InstanceSpec struct {
 func NewInstance(schema *Schema, spec InstanceSpec) (*Instance, error) {
 	in := &Instance{
 		Name: spec.Name, Graph: spec.Graph, Rows: spec.Rows, Cols: spec.Cols, schema: schema,
-		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat, labels: spec.Labels, weight: spec.Weight,
+		nodeType: spec.NodeType, edgeType: spec.EdgeType, nodeFeat: spec.NodeFeat, edgeFeat: spec.EdgeFeat,
+		labels: spec.Labels, weight: spec.Weight,
 	}
 	if in.weight == 0 {
 		in.weight = 1
@@ -131,8 +132,10 @@ func (in *Instance) checkEnds() error {
 		b := in.EdgeType(int32(e))
 		t := &in.schema.EdgeTypes[b]
 		if a, c := in.NodeType(u[e]), in.NodeType(v[e]); a != t.U || c != t.V {
-			return fmt.Errorf("edges[%d] = (%d, %d) is of type %q, which joins node type %q to %q, but its ends are of types %q and %q",
-				e, u[e], v[e], t.Name, in.schema.NodeTypes[t.U].Name, in.schema.NodeTypes[t.V].Name, in.schema.NodeTypes[a].Name, in.schema.NodeTypes[c].Name)
+			return fmt.Errorf("edges[%d] = (%d, %d) is of type %q, which joins node type %q to %q, but its ends are of "+
+				"types %q and %q",
+				e, u[e], v[e], t.Name, in.schema.NodeTypes[t.U].Name, in.schema.NodeTypes[t.V].Name, in.schema.NodeTypes[a].Name,
+				in.schema.NodeTypes[c].Name)
 		}
 	}
 	return nil
@@ -147,10 +150,12 @@ func (in *Instance) checkFeatures(nodeCount, edgeCount []int) error {
 			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d rows, want %d", name, f.data.Rows, rows)}
 		}
 		if f.data.Dim != dim {
-			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d columns, the model has %d", name, f.data.Dim, dim)}
+			return &Error{what + "_features", nil, fmt.Sprintf("type %q has %d columns, the model has %d",
+				name, f.data.Dim, dim)}
 		}
 		if copies > 0 && !f.data.constant() {
-			return fmt.Errorf("untied %s type %q has features that vary; its weights are per %s already: give it the constant feature", what, name, what)
+			return fmt.Errorf("untied %s type %q has features that vary; its weights are per %s already: give it the "+
+				"constant feature", what, name, what)
 		}
 		if copies > 0 && copies != rows {
 			return fmt.Errorf("untied %s type %q has weights for %d, the instance has %d of them", what, name, copies, rows)

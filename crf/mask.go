@@ -45,14 +45,16 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 	before, all := map[[2]int]bool{}, sets.Of(t.Forbidden)
 	for i, x := range t.Forbidden {
 		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
-			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d", i, x[0], x[1], len(u.States), len(v.States))
+			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d",
+				i, x[0], x[1], len(u.States), len(v.States))
 		}
 		if before[x] {
 			return fmt.Errorf("forbidden[%d] is the pair %s, %s, which is there already", i, u.States[x[0]], v.States[x[1]])
 		}
 		before[x] = true
 		if t.Symmetric && !all[[2]int{x[1], x[0]}] {
-			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type is symmetric: forbid %s, %s too", i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
+			return fmt.Errorf("forbidden[%d] is the pair %s, %s; the type is symmetric: forbid %s, %s too",
+				i, u.States[x[0]], v.States[x[1]], v.States[x[1]], u.States[x[0]])
 		}
 	}
 	if len(t.Forbidden) == 0 {
@@ -134,7 +136,8 @@ func (in *Instance) forbidden(m *mask, labels []int32, sample int) *Error {
 		x, y := labels[u[e]], labels[v[e]]
 		if t := &m.EdgeTypes[b]; x >= 0 && y >= 0 && m.pairs[b][[2]int{int(x), int(y)}] {
 			return &Error{fmt.Sprintf("labels of sample %d at edges", sample), []int{e},
-				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", m.NodeTypes[t.U].States[x], m.NodeTypes[t.V].States[y], t.Name)}
+				fmt.Sprintf("the pair %s, %s of edge type %q is forbidden", m.NodeTypes[t.U].States[x],
+					m.NodeTypes[t.V].States[y], t.Name)}
 		}
 	}
 	return nil

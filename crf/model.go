@@ -76,7 +76,8 @@ func (m *Model) Clone() *Model {
 func (s *Schema) Layout() Layout {
 	l := Layout{Masked: s.masked()}
 	add := func(states, features, copies int) Span {
-		span := Span{At: l.Size, Features: features, States: states, Untied: copies > 0, Len: states * features * max(1, copies)}
+		span := Span{At: l.Size, Features: features, States: states, Untied: copies > 0,
+			Len: states * features * max(1, copies)}
 		l.Size += span.Len
 		part := &l.TiedSize
 		if span.Untied {
@@ -137,7 +138,8 @@ func (m *Model) CheckSymmetry() error {
 			joint := (i - s.At) % s.States
 			mirror := i - joint + joint%s.Ends*s.Ends + joint/s.Ends
 			if m.Weights[i] != m.Weights[mirror] {
-				return fmt.Errorf("weight %s is %v, and %s is %v; a symmetric type has one weight for both", m.WeightName(i), m.Weights[i], m.WeightName(mirror), m.Weights[mirror])
+				return fmt.Errorf("weight %s is %v, and %s is %v; a symmetric type has one weight for both",
+					m.WeightName(i), m.Weights[i], m.WeightName(mirror), m.Weights[mirror])
 			}
 		}
 	}
@@ -165,7 +167,9 @@ func (m *Model) WeightName(i int) string {
 	for b, span := range m.Layout.Edge {
 		if t := &m.Schema.EdgeTypes[b]; span.holds(i) {
 			u, v := m.Schema.NodeTypes[t.U].States, m.Schema.NodeTypes[t.V].States
-			return name("edge", t.Name, span, t.FeatureNames, func(x int) string { return "states " + u[x/len(v)] + ", " + v[x%len(v)] })
+			return name("edge", t.Name, span, t.FeatureNames, func(x int) string {
+				return "states " + u[x/len(v)] + ", " + v[x%len(v)]
+			})
 		}
 	}
 	return fmt.Sprintf("weight %d", i)

@@ -107,7 +107,8 @@ func (s *Schema) Validate() error {
 		return fmt.Errorf("schema: no node type")
 	}
 	if most := max(len(s.NodeTypes), len(s.EdgeTypes)); most > mostTypes {
-		return fmt.Errorf("schema: %d types of nodes and %d of edges, at most %d of each are supported; a feature can tell kinds apart within a type", len(s.NodeTypes), len(s.EdgeTypes), mostTypes)
+		return fmt.Errorf("schema: %d types of nodes and %d of edges, at most %d of each are supported; a feature can "+
+			"tell kinds apart within a type", len(s.NodeTypes), len(s.EdgeTypes), mostTypes)
 	}
 	names := map[string]bool{}
 	for a, t := range s.NodeTypes {
@@ -125,7 +126,8 @@ func (s *Schema) Validate() error {
 		if t.U < 0 || t.U >= len(s.NodeTypes) || t.V < 0 || t.V >= len(s.NodeTypes) {
 			own = fmt.Sprintf("ends of node types %d and %d, want 0 to %d", t.U, t.V, len(s.NodeTypes)-1)
 		} else if t.Symmetric && t.U != t.V {
-			own = fmt.Sprintf("it is symmetric, but joins node type %q to %q; want one type at both ends", s.NodeTypes[t.U].Name, s.NodeTypes[t.V].Name)
+			own = fmt.Sprintf("it is symmetric, but joins node type %q to %q; want one type at both ends",
+				s.NodeTypes[t.U].Name, s.NodeTypes[t.V].Name)
 		}
 		if err := checkType("edge", b, t.Name, names, own, t.Features, t.Copies, len(t.FeatureNames)); err != nil {
 			return err
@@ -136,7 +138,9 @@ func (s *Schema) Validate() error {
 
 // checkType checks a type; names are those before it, and own is what is wrong with
 // what types of its kind alone have.
-func checkType(kind string, i int, name string, names map[string]bool, own string, features, copies, featureNames int) error {
+func checkType(
+	kind string, i int, name string, names map[string]bool, own string, features, copies, featureNames int,
+) error {
 	where := fmt.Sprintf("schema: %s_types[%d] (%q)", kind, i, name)
 	switch {
 	case name == "":

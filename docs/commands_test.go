@@ -164,18 +164,16 @@ func TestOptionsOfPages(t *testing.T) {
 			known[name] = true
 		}
 	}
-	for _, verb := range []string{"reproduce", "bench"} { // the laboratory's
-		lab := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(root, "lab"), "./cmd/lab", verb, "--help")
-		out, err := lab.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %v: %s", lab, err, out)
-		}
-		for _, name := range option.FindAllString(string(out), -1) {
-			known[name] = true
-		}
+	lab := exec.CommandContext(t.Context(), "go", "run", "-C", filepath.Join(root, "lab"), "./cmd/lab", "reproduce", "--help")
+	out, err := lab.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", lab, err, out)
+	}
+	for _, name := range option.FindAllString(string(out), -1) {
+		known[name] = true
 	}
 	named := 0
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,8 @@ func (g *Graph) checkParallel(seen []int32) error {
 			}
 			if seen[t] == s {
 				e := d >> 1
-				return &EdgeError{int(e), g.u[e], g.v[e], fmt.Sprintf("nodes %d and %d are already joined by an earlier edge; merge the two", t, s)}
+				return &EdgeError{int(e), g.u[e], g.v[e], fmt.Sprintf("nodes %d and %d are already joined by an earlier edge; "+
+					"merge the two", t, s)}
 			}
 			seen[t] = s
 		}

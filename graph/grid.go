@@ -60,7 +60,8 @@ func (o GridOptions) countEdges(rows, cols int) (int, error) {
 		return 0, fmt.Errorf("graph: %s of %d rows and %d columns, want at least %d of each", kind, rows, cols, least)
 	}
 	if rows > math.MaxInt32 || cols > math.MaxInt32/rows {
-		return 0, fmt.Errorf("graph: %s of %d rows and %d columns, at most %d nodes are supported", kind, rows, cols, math.MaxInt32)
+		return 0, fmt.Errorf("graph: %s of %d rows and %d columns, at most %d nodes are supported",
+			kind, rows, cols, math.MaxInt32)
 	}
 	across, down := int64(cols-1), int64(rows-1)
 	if o.Torus {
@@ -71,7 +72,8 @@ func (o GridOptions) countEdges(rows, cols int) (int, error) {
 		numEdges += 2 * down * across
 	}
 	if numEdges > MaxEdges {
-		return 0, fmt.Errorf("graph: %s of %d rows and %d columns has %d edges, at most %d are supported", kind, rows, cols, numEdges, MaxEdges)
+		return 0, fmt.Errorf("graph: %s of %d rows and %d columns has %d edges, at most %d are supported",
+			kind, rows, cols, numEdges, MaxEdges)
 	}
 	return int(numEdges), nil
 }

@@ -37,7 +37,8 @@ func (s *Score) Calibration() (bins []CalibrationBin) {
 	for i := range s.confidence {
 		if b := &s.confidence[i]; b.nodes > 0 {
 			n := float64(b.nodes)
-			bins = append(bins, CalibrationBin{float64(i) / confidenceBins, float64(i+1) / confidenceBins, b.nodes, b.sum / n, float64(b.right) / n})
+			bins = append(bins, CalibrationBin{float64(i) / confidenceBins, float64(i+1) / confidenceBins, b.nodes, b.sum / n,
+				float64(b.right) / n})
 		}
 	}
 	return bins

@@ -17,7 +17,9 @@ import (
 // errFrozen says that Gibbs sampling cannot move: hard zeros hold every variable in
 // place while the others stay.
 func errFrozen(chains int) error {
-	return unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the possible joint states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat its start for ever; exact inference can give marginals", chains)}
+	return unsuitedError{fmt.Errorf("one variable at a time is changed by Gibbs sampling, and from the possible joint "+
+		"states that were found (%d, at random) hard zeros let none change: it is not ergodic here, so it would repeat "+
+		"its start for ever; exact inference can give marginals", chains)}
 }
 
 // chains are Markov chains of one network with starts of their own.
@@ -130,7 +132,8 @@ func checkPotentials(p *mrf.Pairwise) error {
 	}
 	for s := range int32(len(p.Card)) {
 		if math.IsInf(magnitudeAt(p, s), 0) {
-			return &bp.NumericalError{Node: s, Edge: -1, Reason: "potentials are too large to be added up; subtract a constant from each table"}
+			return &bp.NumericalError{Node: s, Edge: -1, Reason: "potentials are too large to be added up; subtract a " +
+				"constant from each table"}
 		}
 	}
 	return nil

@@ -36,7 +36,8 @@ func (r *reduction) readCounting(text io.Reader, name string) (*counting.Numbers
 	}
 	c, err := counting.New(name, r.pairwise.Graph, left, merged)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w (numbered without observed variables, and with one edge for all factors on a pair)", name, err)
+		return nil, fmt.Errorf("%s: %w (numbered without observed variables, and with one edge for all factors on a pair)",
+			name, err)
 	}
 	c.Prove(r.pairwise.Graph)
 	return c, nil
@@ -52,7 +53,9 @@ func (r *reduction) pairwiseFactors() ([]int, error) {
 		case n == 2:
 			pairs = append(pairs, f)
 		case n > 2 && len(r.conditioned.Network.Factors[f].Scope) >= 2:
-			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers for factors of 2 variables only; use --counting convex, cover, trw or bethe", f, n, len(r.conditioned.Network.Factors[f].Scope))
+			return nil, fmt.Errorf("factor %d joins %d variables, of which evidence leaves %d: there are counting numbers "+
+				"for factors of 2 variables only; use --counting convex, cover, trw or bethe",
+				f, n, len(r.conditioned.Network.Factors[f].Scope))
 		}
 	}
 	return pairs, nil
@@ -90,7 +93,8 @@ func (r *reduction) checkNodes(left, merged []float64) error {
 			c += merged[d>>1]
 		}
 		if !(c > 0) {
-			return fmt.Errorf("node %d: its counting number and those of its edges sum to %v, want a positive sum (ρ_s of equation 3)", r.conditioned.Variable[s], c)
+			return fmt.Errorf("node %d: its counting number and those of its edges sum to %v, want a positive sum (ρ_s of "+
+				"equation 3)", r.conditioned.Variable[s], c)
 		}
 	}
 	return nil

@@ -74,7 +74,8 @@ const leastDraws = 4
 // diagnose judges draws, of which chain k has those from first[k] to first[k+1].
 func diagnose(ctx context.Context, draws *drawStore, card []int32, first []int, threads int) (*Diagnosis, error) {
 	n := len(card)
-	d := &Diagnosis{RHat: make([]float64, n), ESS: make([]float64, n), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(), MinESS: math.NaN()}
+	d := &Diagnosis{RHat: make([]float64, n), ESS: make([]float64, n), WorstRHat: -1, WorstESS: -1, MaxRHat: math.NaN(),
+		MinESS: math.NaN()}
 	length := math.MaxInt // of the shortest chain
 	for k := range len(first) - 1 {
 		length = min(length, first[k+1]-first[k])
@@ -119,7 +120,8 @@ type nodeJudge struct {
 func newNodeJudge(draws *drawStore, first []int, length int) *nodeJudge {
 	j := &nodeJudge{draws: draws, length: length / 2}
 	for k := range len(first) - 1 {
-		j.start = append(j.start, first[k], first[k]+length-j.length) // where the number is odd, the one in the middle is left out
+		// Where the number is odd, the one in the middle is left out.
+		j.start = append(j.start, first[k], first[k]+length-j.length)
 	}
 	for range j.start {
 		j.states = append(j.states, make([]int32, j.length))

@@ -33,7 +33,8 @@ type zeroError struct{ found error }
 
 // Error implements error.
 func (e *zeroError) Error() string {
-	return fmt.Sprintf("%v: every joint state has probability zero, so marginals do not exist; look for contradictory evidence or constraints", e.found)
+	return fmt.Sprintf("%v: every joint state has probability zero, so marginals do not exist; look for contradictory "+
+		"evidence or constraints", e.found)
 }
 
 // Is reports whether target is ErrZero.
@@ -83,5 +84,6 @@ func contradicts(p *mrf.Pairwise) bool { return !zeros.New(p).Propagate() }
 
 // tooLarge says that a value of log Z is not finite.
 func tooLarge(logZ float64) error {
-	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too large to be added up; subtract a constant from each table", logZ)}
+	return &bp.NumericalError{Node: -1, Edge: -1, Reason: fmt.Sprintf("log Z is computed as %v: potentials are too "+
+		"large to be added up; subtract a constant from each table", logZ)}
 }

@@ -50,8 +50,8 @@ func tooWide(err error, plan *exact.Plan) string {
 	case !errors.As(err, &wide):
 		return ""
 	case wide.LowerBound:
-		return fmt.Sprintf("by the orders of variables that were looked at, exact inference computes more than %.1e entries of "+
-			"tables, over an induced width of %d or more", plan.Operations, wide.Width)
+		return fmt.Sprintf("by the orders of variables that were looked at, exact inference computes more than %.1e "+
+			"entries of tables, over an induced width of %d or more", plan.Operations, wide.Width)
 	}
 	return fmt.Sprintf("exact inference would take %s of memory, over an induced width of %d",
 		memory.Text(float64(wide.Bytes)), wide.Width)

@@ -55,7 +55,9 @@ func weaker(a, b counting.Bound) counting.Bound {
 // are compared, nil: all. Labels of samples that are held, or not counted, are not
 // compared; the neighbours in Pseudo have all labels of the sample. Held states that
 // the model forbids are a *crf.Error.
-func (p *Predictor) Assess(ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool) (*Beliefs, *Likelihood, error) {
+func (p *Predictor) Assess(
+	ctx context.Context, in *crf.Instance, clamp []int32, samples [][]int32, count []bool,
+) (*Beliefs, *Likelihood, error) {
 	defer runtime.KeepAlive(in) // and with it the files that its features lie in
 	if err := in.CheckHeld(&p.Model.Schema, clamp); err != nil {
 		return nil, nil, err
@@ -117,7 +119,9 @@ func join(clamp, labels []int32, count []bool) (given []int32, compared int64) {
 
 // logJoint returns log Σ exp of the scores of all joint states with the given
 // labels: exact where every node has one.
-func (p *Predictor) logJoint(ctx context.Context, in *crf.Instance, given []int32) (value float64, exact bool, err error) {
+func (p *Predictor) logJoint(
+	ctx context.Context, in *crf.Instance, given []int32,
+) (value float64, exact bool, err error) {
 	for _, y := range given {
 		if y < 0 {
 			r, err := p.infer(ctx, in, given)
@@ -140,7 +144,9 @@ func (p *Predictor) score(in *crf.Instance, labels []int32) float64 {
 // logZ returns the log-partition function where an inference ended, with what is
 // clamped, and how it compares with the truth. Where only a fixed point has a proof
 // it goes on from there.
-func (p *Predictor) logZ(ctx context.Context, r *inferred, in *crf.Instance, clamp []int32) (float64, counting.Bound, error) {
+func (p *Predictor) logZ(
+	ctx context.Context, r *inferred, in *crf.Instance, clamp []int32,
+) (float64, counting.Bound, error) {
 	if r.exact != nil {
 		return r.exact.logZ, counting.Exact, nil
 	}

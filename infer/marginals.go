@@ -120,11 +120,15 @@ func (o Options) infer(ctx context.Context, n *mrf.Network, marginals bool) (*Re
 		}
 		return o.approximate(ctx, n, marginals, sampleMarginals)
 	}
-	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s, %s or %s", o.Method, Propagation, Exact, MeanField, Gibbs)}
+	return nil, &OptionError{"Method", fmt.Sprintf("it is %q, want %s, %s, %s or %s", o.Method, Propagation, Exact,
+		MeanField, Gibbs)}
 }
 
 // approximate is a method for pairwise networks.
-func (o Options) approximate(ctx context.Context, n *mrf.Network, marginals bool, method func(context.Context, *mrf.Pairwise, Options) (*Result, error)) (*Result, error) {
+func (o Options) approximate(
+	ctx context.Context, n *mrf.Network, marginals bool,
+	method func(context.Context, *mrf.Pairwise, Options) (*Result, error),
+) (*Result, error) {
 	reduced, err := reducePairwise(n, o.Evidence, func(left *mrf.Network) error { return o.check(left, true) })
 	if err != nil {
 		return nil, err

@@ -253,7 +253,8 @@ func (b *bestField) result() (*Result, error) {
 	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
 		return nil, tooLarge(f.value)
 	}
-	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(), Outcome: newOutcome(f.outcome), Stationary: f.outcome.Converged, Restarts: len(b.values)}
+	r := &Result{Method: MeanField, LogZ: f.value, Bound: counting.Lower, Gap: math.NaN(),
+		Outcome: newOutcome(f.outcome), Stationary: f.outcome.Converged, Restarts: len(b.values)}
 	for s := range f.p.Card {
 		r.Marginals = append(r.Marginals, f.q[f.p.NodeAt[s]:f.p.NodeAt[s+1]])
 	}

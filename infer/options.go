@@ -98,7 +98,8 @@ func (o *Options) validate() error {
 		}
 	}
 	if o.Restarts < 0 && o.Method != Propagation {
-		return &OptionError{"Restarts", fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default", o.Restarts)}
+		return &OptionError{"Restarts", fmt.Sprintf("it is %d, want a number that is not negative; 0 is the default",
+			o.Restarts)}
 	}
 	return checkThreads(o.Threads)
 }
@@ -132,7 +133,8 @@ var DefaultLimits = Limits{Tolerance: 1e-10, MaxSweeps: 10000}
 
 // resolved are the limits with their defaults.
 func (l Limits) resolved() bp.Limits {
-	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance), MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Accelerated: true}
+	return bp.Limits{Tolerance: cmp.Or(l.Tolerance, DefaultLimits.Tolerance),
+		MaxSweeps: cmp.Or(l.MaxSweeps, DefaultLimits.MaxSweeps), Accelerated: true}
 }
 
 // Outcome tells how an iteration ended.
@@ -158,5 +160,6 @@ type Outcome struct {
 }
 
 func newOutcome(o bp.Outcome) Outcome {
-	return Outcome{Converged: o.Converged, Sweeps: o.Sweeps, Residual: o.Residual, Damping: o.Damping, Left: o.Left, Unsure: o.Unsure}
+	return Outcome{Converged: o.Converged, Sweeps: o.Sweeps, Residual: o.Residual, Damping: o.Damping, Left: o.Left,
+		Unsure: o.Unsure}
 }

@@ -203,7 +203,8 @@ func (r *inferred) collect() *Beliefs {
 }
 
 func collect(net *bp.Net, state *bp.State, outcome bp.Outcome) *Beliefs {
-	b := &Beliefs{Node: make([]float64, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1), Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
+	b := &Beliefs{Node: make([]float64, roomFor(net.Card)), NodeAt: make([]int, 1, len(net.Card)+1),
+		Labels: make([]int32, len(net.Card)), Outcome: newOutcome(outcome)}
 	net.NodeBeliefs(b.Node, state)
 	for s, k := range net.Card {
 		start := b.NodeAt[s]

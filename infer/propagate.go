@@ -35,7 +35,9 @@ const provenTolerance = 1e-8
 // Non-finite potentials are a *bp.NumericalError, and contradictory hard zeros, where
 // they are found, a *zeroError. They may stay unfound, above all on graphs with loops;
 // the answer is then a bound, or an approximation, like others.
-func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, prepare func(*bp.State)) (*fixedPoint, error) {
+func propagate(
+	ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers, limits Limits, prepare func(*bp.State),
+) (*fixedPoint, error) {
 	net, err := bp.NewNet(p.Graph, p.Card, counting, nil)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,8 @@ func propagate(ctx context.Context, p *mrf.Pairwise, counting *counting.Numbers,
 	if math.IsInf(p.Constant, -1) {
 		return nil, &zeroError{errConstant}
 	}
-	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net, state: bp.NewState(net), whole: partition.Whole(p.Graph)}
+	r := &fixedPoint{Result: Result{Method: Propagation, Counting: counting}, network: p, net: net,
+		state: bp.NewState(net), whole: partition.Whole(p.Graph)}
 	if prepare != nil {
 		prepare(r.state)
 	}

@@ -67,7 +67,8 @@ func reducePairwise(n *mrf.Network, evidence map[int]int, check func(*mrf.Networ
 			}
 		}
 		if free > 2 {
-			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling and mean field take at most 2", f, len(scope), scope, free)}
+			return nil, unsuitedError{fmt.Errorf("factor %d joins %d variables %v, %d of them without evidence: sampling "+
+				"and mean field take at most 2", f, len(scope), scope, free)}
 		}
 	}
 	return reduce(n, evidence, check)

@@ -69,7 +69,10 @@ func (o *Options) restarts(p *mrf.Pairwise, numbers *counting.Numbers) (int, Lim
 // has one fixed point only. All others are random. The same source gives the same
 // answer. A restart that meets a numerical error counts as one that did not converge. p,
 // limits and other errors are as in propagate.
-func restart(ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits, restarts int, again Limits, rng *rand.Rand) (*fixedPoint, error) {
+func restart(
+	ctx context.Context, p *mrf.Pairwise, numbers *counting.Numbers, limits Limits,
+	restarts int, again Limits, rng *rand.Rand,
+) (*fixedPoint, error) {
 	first, err := propagate(ctx, p, numbers, limits, nil)
 	if err != nil {
 		return nil, err
@@ -112,7 +115,9 @@ func treeMessages(ctx context.Context, p *mrf.Pairwise, limits Limits, rng *rand
 		return nil
 	}
 	enough := limits.resolved()
-	run, err := propagate(ctx, p, numbers, Limits{Tolerance: max(1e-6, enough.Tolerance), MaxSweeps: min(restartSweeps, enough.MaxSweeps), threads: limits.threads}, nil)
+	run, err := propagate(ctx, p, numbers, Limits{
+		Tolerance: max(1e-6, enough.Tolerance), MaxSweeps: min(restartSweeps, enough.MaxSweeps), threads: limits.threads,
+	}, nil)
 	if err != nil {
 		return nil
 	}

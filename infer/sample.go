@@ -47,7 +47,8 @@ type SampleOptions struct {
 }
 
 func (o SampleOptions) withDefaults() SampleOptions {
-	o.Draws, o.Chains, o.Thin, o.Threads = cmp.Or(o.Draws, 1000), cmp.Or(o.Chains, 4), cmp.Or(o.Thin, 10), cmp.Or(o.Threads, 1)
+	o.Draws, o.Chains, o.Thin, o.Threads = cmp.Or(o.Draws, 1000), cmp.Or(o.Chains, 4), cmp.Or(o.Thin, 10),
+		cmp.Or(o.Threads, 1)
 	o.MaxRHat, o.MinESS = cmp.Or(o.MaxRHat, 1.05), cmp.Or(o.MinESS, 100)
 	o.BurnIn, o.Chains = max(0, cmp.Or(o.BurnIn, 1000)), min(o.Chains, o.Draws)
 	return o
@@ -75,9 +76,11 @@ func (o *SampleOptions) validate(variables int) error {
 		return &OptionError{"Method", fmt.Sprintf("it is %q, want %s or %s", o.Method, Gibbs, Exact)}
 	case variables > 0 && o.Draws > maxDrawnStates/variables:
 		return &OptionError{"Draws", fmt.Sprintf("%d of %d nodes are too many to keep in memory, at most %d are supported: "+
-			"draw fewer, further apart, or in several runs with seeds of their own", o.Draws, variables, maxDrawnStates/variables)}
+			"draw fewer, further apart, or in several runs with seeds of their own",
+			o.Draws, variables, maxDrawnStates/variables)}
 	case o.Method == Gibbs && float64(o.BurnIn)+float64(o.Draws)*float64(o.Thin) > math.MaxInt32:
-		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
+		return &OptionError{"Thin", fmt.Sprintf("%d draws, one in %d sweeps after %d others, are more sweeps than the %d "+
+			"that can be counted", o.Draws, o.Thin, o.BurnIn, math.MaxInt32)}
 	}
 	return checkThreads(o.Threads)
 }

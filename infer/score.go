@@ -93,7 +93,8 @@ func (s *Score) Classes() (each []ClassScore, mean ClassScore) {
 		right := float64(s.Confusion[c][c])
 		auc, precision := s.rankings[c].measures()
 		each[c] = ClassScore{
-			Nodes: truth, ROCAUC: auc, AveragePrecision: precision, Recall: right / float64(truth), Precision: right / float64(predicted),
+			Nodes: truth, ROCAUC: auc, AveragePrecision: precision,
+			Recall: right / float64(truth), Precision: right / float64(predicted),
 			F1: 2 * right / float64(truth+predicted), IoU: right / float64(truth+predicted-s.Confusion[c][c]),
 		}
 	}

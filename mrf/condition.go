@@ -35,7 +35,8 @@ func (n *Network) Condition(evidence map[int]int) (*Conditioned, error) {
 	for _, v := range slices.Sorted(maps.Keys(evidence)) { // sorted: the same error every time
 		state := evidence[v]
 		if v < 0 || v >= len(n.Card) {
-			return nil, fmt.Errorf("mrf: evidence for variable %d, which does not exist: variables are 0 to %d", v, len(n.Card)-1)
+			return nil, fmt.Errorf("mrf: evidence for variable %d, which does not exist: variables are 0 to %d",
+				v, len(n.Card)-1)
 		}
 		if state < 0 || state >= n.Card[v] {
 			return nil, fmt.Errorf("mrf: evidence gives variable %d state %d, want 0 to %d", v, state, n.Card[v]-1)

@@ -30,7 +30,8 @@ func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
 	p = &Pairwise{Card: make([]int32, len(n.Card)), NodeAt: make([]int, len(n.Card)+1)}
 	for s, card := range n.Card {
 		if card > math.MaxInt32 {
-			return nil, nil, fmt.Errorf("mrf: variable %d has %d states, a pairwise network supports at most %d", s, card, math.MaxInt32)
+			return nil, nil, fmt.Errorf("mrf: variable %d has %d states, a pairwise network supports at most %d",
+				s, card, math.MaxInt32)
 		}
 		p.Card[s] = int32(card)
 		p.NodeAt[s+1] = p.NodeAt[s] + card
@@ -41,7 +42,8 @@ func (n *Network) Pairwise() (p *Pairwise, edgeOfFactor []int, err error) {
 	}
 	for f := range n.Factors {
 		if !p.multiply(&n.Factors[f], edgeOfFactor[f]) {
-			return nil, nil, fmt.Errorf("mrf: factors[%d]: its logarithms, added to those of other factors on the same variables, overflow; subtract a constant from its table", f)
+			return nil, nil, fmt.Errorf("mrf: factors[%d]: its logarithms, added to those of other factors on the same "+
+				"variables, overflow; subtract a constant from its table", f)
 		}
 	}
 	return p, edgeOfFactor, nil
@@ -58,7 +60,8 @@ func (p *Pairwise) layEdges(n *Network) (edgeOfFactor []int, err error) {
 		scope := n.Factors[f].Scope
 		edgeOfFactor[f] = noEdge
 		if len(scope) > 2 {
-			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables %v, a pairwise network needs at most 2; exact inference takes larger factors", f, len(scope), scope)
+			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables %v, a pairwise network needs at most 2; exact "+
+				"inference takes larger factors", f, len(scope), scope)
 		}
 		if len(scope) < 2 {
 			continue

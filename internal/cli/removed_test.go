@@ -22,6 +22,6 @@ func TestMovedVerbs(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"bench", "bench --quick", "reproduce all -o study", "reproduce --help", "help reproduce"} {
 		verb := regexp.MustCompile(`bench|reproduce`).FindString(line)
-		run(t, strings.Fields(line)...).wantFailure(t, 2, `unknown command "`+verb+`"`, "go run -C lab ./cmd/lab "+verb)
+		run(t, strings.Fields(line)...).wantFailure(t, 2, `unknown command "`+verb+`"`, " -C lab ./", verb)
 	}
 }

@@ -295,15 +295,15 @@ func flagError(cmd *cobra.Command, err error) error {
 // removed are options of earlier versions, and what to do without them.
 var removed = map[string]string{"precision": "all is in double precision: leave it out"}
 
-// moved are verbs of earlier versions that the laboratory has now.
-var moved = []string{"bench", "reproduce"}
+// moved are verbs of earlier versions that the laboratory has now, and what runs them.
+var moved = map[string]string{"bench": "test -C lab ./bench -bench .", "reproduce": "run -C lab ./cmd/lab reproduce"}
 
 // refuseMoved says what runs a verb that the laboratory has now, whatever options follow it.
 func refuseMoved(args []string) error {
-	if len(args) == 0 || !slices.Contains(moved, args[0]) {
+	if len(args) == 0 || moved[args[0]] == "" {
 		return nil
 	}
-	return usagef("unknown command %q; in a clone of github.com/blockbp/blockbp: go run -C lab ./cmd/lab %[1]s", args[0])
+	return usagef("unknown command %q; in a clone of github.com/blockbp/blockbp: go %s", args[0], moved[args[0]])
 }
 
 // insteadOf says what to write in the place of an option that does not exist.

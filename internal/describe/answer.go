@@ -92,9 +92,11 @@ type starts struct {
 // many seconds.
 func NewAnswer(task string, r *infer.Result, o *infer.Options, seconds float64) *Answer {
 	a := &Answer{
-		Task: task, Method: r.Method, NotExact: r.NotExact, LogZ: runfolder.Float(r.LogZ), Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
-		Bound: r.Bound, Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)),
-		Convex: r.Bound == counting.Exact, Damping: r.Damping, Auxiliary: r.Auxiliary,
+		Task: task, Method: r.Method, NotExact: r.NotExact, LogZ: runfolder.Float(r.LogZ),
+		Log10Z: runfolder.Float(r.LogZ / math.Ln10), ZIsZero: math.IsInf(r.LogZ, -1),
+		Bound: r.Bound, Gap: runfolder.Float(numeric.Gap(r.Gap, r.LogZ)), Convex: r.Bound == counting.Exact,
+		Converged: r.Converged, Residual: runfolder.Float(r.Residual), Sweeps: r.Sweeps,
+		Damping: r.Damping, Auxiliary: r.Auxiliary,
 		Restarts: r.Restarts, FixedPoints: r.FixedPoints, Marginals: r.Marginals,
 	}
 	a.took(seconds, r.SweepSeconds, r.Sweeps)
@@ -167,11 +169,14 @@ func (a *Answer) search() string {
 	case a.Method == infer.MeanField:
 		return fmt.Sprintf(": the best of %s, of which %s ended lower", Counted(a.Restarts, "start"), none(a.Lower))
 	case len(a.FixedPoints) > 1:
-		return fmt.Sprintf(": %d starts ended at %d different stationary points, with log10 Z from %.6g to %.6g, and this is the largest", 1+a.Restarts, len(a.FixedPoints), a.Log10ZRange[0], a.Log10ZRange[1])
+		return fmt.Sprintf(": %d starts ended at %d different stationary points, with log10 Z from %.6g to %.6g, and "+
+			"this is the largest", 1+a.Restarts, len(a.FixedPoints), a.Log10ZRange[0], a.Log10ZRange[1])
 	case len(a.FixedPoints) == 1:
-		return fmt.Sprintf(": a stationary point of a free energy that is not known to be convex, and the only one that %d starts found", 1+a.Restarts)
+		return fmt.Sprintf(": a stationary point of a free energy that is not known to be convex, and the only one that "+
+			"%d starts found", 1+a.Restarts)
 	case a.Converged:
-		return ": a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) may find another"
+		return ": a stationary point of a free energy that is not known to be convex, so that other starts (--restarts) " +
+			"may find another"
 	}
 	return ""
 }
@@ -190,17 +195,22 @@ func (a *Answer) Shortfall(o *infer.Options) string {
 	case a.ZIsZero || a.Converged:
 		return ""
 	case a.sampling == nil && o.Limits.Tolerance < 0:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which --sweeps asked for; without --sweeps they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, which --sweeps asked for; without --sweeps "+
+			"they go on until %.3g", float64(a.Residual), a.Sweeps, infer.DefaultLimits.Tolerance)
 	case a.sampling == nil:
-		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps or --tol", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
+		return fmt.Sprintf("not converged: residual %.3g after %d sweeps, want at most %.3g: try a larger --max-sweeps "+
+			"or --tol", float64(a.Residual), a.Sweeps, o.Limits.Tolerance)
 	}
 	switch d := a.Diagnosis; {
 	case !d.Irreducible:
-		return "not converged: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic; try another --method"
+		return "not converged: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved " +
+			"that it is ergodic; try another --method"
 	case d.WorstRHat == nil:
-		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger --max-sweeps", o.Limits.MaxSweeps, a.Chains)
+		return fmt.Sprintf("not converged: %d sweeps of %d chains are too few to judge; try a larger --max-sweeps",
+			o.Limits.MaxSweeps, a.Chains)
 	default:
-		return fmt.Sprintf("not converged: R-hat of variable %d is %.4g, want at most %g, and variable %d has %.0f effective draws, want at least %g: try a larger --max-sweeps",
+		return fmt.Sprintf("not converged: R-hat of variable %d is %.4g, want at most %g, and variable %d has %.0f "+
+			"effective draws, want at least %g: try a larger --max-sweeps",
 			*d.WorstRHat, float64(d.MaxRHat), o.MaxRHat, *d.WorstESS, float64(d.MinESS), o.MinESS)
 	}
 }
@@ -218,7 +228,8 @@ type States struct {
 
 // NewStates describes a state that took so many seconds.
 func NewStates(r *infer.State, seconds float64) *States {
-	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), NotExact: r.NotExact, Converged: r.Converged, Sweeps: r.Sweeps, States: r.States}
+	s := &States{Task: TaskStates, JointState: *job.NewJointState(r), NotExact: r.NotExact, Converged: r.Converged,
+		Sweeps: r.Sweeps, States: r.States}
 	s.took(seconds, 0, r.Sweeps)
 	return s
 }
@@ -228,7 +239,8 @@ func (s *States) Write(w io.Writer) error { return uai.WriteMPE(w, s.States) }
 
 // About says what proves the states optimal; nothing where nothing does.
 func (s *States) About() string {
-	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.Cut: "a minimum cut", infer.TRWS: "the bound of TRW-S"}
+	by := map[infer.Method]string{infer.Exact: "elimination of variables", infer.Cut: "a minimum cut",
+		infer.TRWS: "the bound of TRW-S"}
 	if !s.Optimal {
 		return ""
 	}

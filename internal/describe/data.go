@@ -118,5 +118,6 @@ func quality(set *dataset.Set, asked learn.Cut) (q partition.Quality, err error)
 
 // Tables are the description for people.
 func (d *Data) Tables() []report.Table {
-	return []report.Table{table(slices.Concat(facts(d.contents), typeRows(d.NodeTypes, d.EdgeTypes, false), facts(d.cut))...)}
+	return []report.Table{table(slices.Concat(facts(d.contents), typeRows(d.NodeTypes, d.EdgeTypes, false),
+		facts(d.cut))...)}
 }

@@ -43,14 +43,16 @@ func typeRows(nodes []crf.NodeType, edges []crf.EdgeType, named bool) (rows [][]
 		if named {
 			states += " (" + strings.Join(n.States, ", ") + ")"
 		}
-		rows = append(rows, []string{"node type " + n.Name, states + ", " + Counted(n.Features, "feature") + copiesOf(n.Copies)})
+		what := states + ", " + Counted(n.Features, "feature") + copiesOf(n.Copies)
+		rows = append(rows, []string{"node type " + n.Name, what})
 	}
 	for _, e := range edges {
 		ends := ""
 		if named {
 			ends = nodes[e.U].Name + " – " + nodes[e.V].Name + ", "
 		}
-		rows = append(rows, []string{"edge type " + e.Name, ends + Counted(e.Features, "feature") + copiesOf(e.Copies) + waysOf(&e)})
+		what := ends + Counted(e.Features, "feature") + copiesOf(e.Copies) + waysOf(&e)
+		rows = append(rows, []string{"edge type " + e.Name, what})
 	}
 	return rows
 }

@@ -56,8 +56,10 @@ func NewModel(m *job.Model, listed int) (*Model, error) {
 	schema, weights := &m.Model.Schema, m.Model.Weights
 	d := &Model{
 		Path: m.Path, Weights: len(weights), NodeTypes: schema.NodeTypes, EdgeTypes: schema.EdgeTypes,
-		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]), Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
-		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights), Largest: []Weight{}, counts: m.Model.Counts,
+		Edges: m.Meta[job.MetaEdges], Recipe: jsonOr(m.Meta[dataset.RecipeKey]),
+		Training: jsonOr(m.Meta[job.MetaTraining]), Synthetic: jsonOr(m.Meta[synthetic.OriginKey]),
+		Temperature: m.Temperature(), Norm: runfolder.Float(numeric.Norm(weights)), SHA256: job.HashWeights(weights),
+		Largest: []Weight{}, counts: m.Model.Counts,
 	}
 	if spec, ok := m.Meta[job.MetaCounting]; ok {
 		d.Counting = &spec
@@ -112,14 +114,16 @@ func (d *Model) Tables() []report.Table {
 	for _, e := range d.EdgeTypes {
 		rows = append(rows, []string{"forbidden pairs of " + e.Name, forbiddenPairs(d.NodeTypes, &e)})
 	}
-	rows = append(rows, []string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
+	rows = append(rows,
+		[]string{"counting", d.countingText()}, []string{"seed", d.Seed.String()}, []string{"edges", d.Edges})
 	if d.Temperature != 1 {
 		rows = append(rows, []string{"temperature of beliefs", fmt.Sprintf("%.4g", d.Temperature)})
 	}
 	rows = append(rows, d.trainingRows()...)
 	rows = append(rows, objectRows("recipe", d.Recipe)...)
 	rows = append(rows, objectRows("synthetic", d.Synthetic)...)
-	rows = append(rows, []string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
+	rows = append(rows,
+		[]string{"norm of weights", fmt.Sprintf("%.6g", float64(d.Norm))}, []string{"sha256 of weights", d.SHA256})
 	tables := []report.Table{table(slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })...)}
 	largest := report.Table{Headers: []string{"largest weights", "value", "error"}}
 	for _, w := range d.Largest {
@@ -148,7 +152,8 @@ func (d *Model) countingText() string {
 	if d.counts == nil {
 		return known(d.Counting)
 	}
-	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"), Counted(len(d.counts.Edge), "edge"))
+	return fmt.Sprintf("%s of its own, for %s and %s", *d.Counting, Counted(len(d.counts.Node), "node"),
+		Counted(len(d.counts.Edge), "edge"))
 }
 
 // mostPairsShown bounds how many forbidden pairs are named one by one.

@@ -96,7 +96,8 @@ func (runs Runs) Table() report.Table {
 	rows := make([]runRow, len(runs))
 	for i, r := range runs {
 		n := &r.summary
-		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm, job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, r.Distance}
+		rows[i] = runRow{r.Run, n.StatusText(), fmt.Sprintf("%.10g", float64(n.Objective)) + n.ObjectiveNote(), n.GradNorm,
+			job.Known("≤ %.2g", n.Suboptimality), n.Iterations, n.Passes, n.Seconds, r.Distance}
 	}
 	return report.TableOf(rows, "table")
 }
@@ -134,7 +135,8 @@ func (runs Runs) Write(folder *runfolder.Run) error {
 
 // objectiveOptions are the options that decide what a run minimises, beside what its
 // result says.
-var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features", "edge-features", "offsets", "edge-maps", "bins", "neighbours", "no-bias", "untied", "states"}
+var objectiveOptions = []string{"counting", "no-edges", "class-weights", "observed", "list", "kind", "features",
+	"edge-features", "offsets", "edge-maps", "bins", "neighbours", "no-bias", "untied", "states"}
 
 // objective names what a run minimises: two runs of one name have one objective.
 func (r *Run) objective() string {
@@ -181,5 +183,6 @@ func (runs Runs) Note() string {
 	for _, group := range groups {
 		texts = append(texts, group.names())
 	}
-	return "these minimise different objectives, of other data, counting numbers, priors or kinds, whose values say nothing beside each other: " + strings.Join(texts, " | ")
+	return "these minimise different objectives, of other data, counting numbers, priors or kinds, whose values say " +
+		"nothing beside each other: " + strings.Join(texts, " | ")
 }

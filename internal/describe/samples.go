@@ -29,7 +29,8 @@ func newDiagnosis(d *infer.Diagnosis) *Diagnosis {
 		}
 		return &v
 	}
-	return &Diagnosis{runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS), d.Constant, d.Irreducible}
+	return &Diagnosis{runfolder.Float(d.MaxRHat), named(d.WorstRHat), runfolder.Float(d.MinESS), named(d.WorstESS),
+		d.Constant, d.Irreducible}
 }
 
 // Samples say what was drawn from one network.
@@ -55,8 +56,8 @@ type Samples struct {
 func NewSamples(name string, variables, held int, drawn *infer.Samples, file string) *Samples {
 	s := &Samples{
 		Name: name, Variables: variables, Held: held, Draws: drawn.Len(), Sampler: drawn.Method,
-		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours, LogZ: runfolder.Float(drawn.LogZ),
-		Converged: drawn.Converged, NotExact: drawn.NotExact, File: file,
+		Chains: drawn.Chains, BurnIn: drawn.BurnIn, Thin: drawn.Thin, Colours: drawn.Colours,
+		LogZ: runfolder.Float(drawn.LogZ), Converged: drawn.Converged, NotExact: drawn.NotExact, File: file,
 	}
 	if drawn.Diagnosis != nil {
 		s.Diagnosis = newDiagnosis(drawn.Diagnosis)
@@ -95,13 +96,16 @@ func (s *Samples) Shortfall(maxRHat, minESS float64) string {
 	case s.Converged:
 		return ""
 	case !d.Irreducible:
-		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved that it is ergodic", s.Name)
+		return fmt.Sprintf("%s: hard zeros may keep Gibbs sampling from reaching all possible states: it is not proved "+
+			"that it is ergodic", s.Name)
 	case d.WorstRHat == nil:
 		return fmt.Sprintf("%s: %d draws of %d chains are too few to judge; want more --samples", s.Name, s.Draws, s.Chains)
 	case !(float64(d.MaxRHat) <= maxRHat):
-		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin", s.Name, *d.WorstRHat, float64(d.MaxRHat), maxRHat)
+		return fmt.Sprintf("%s: R-hat of variable %d is %.4g, want at most %g: raise --samples, --burn-in or --thin",
+			s.Name, *d.WorstRHat, float64(d.MaxRHat), maxRHat)
 	}
-	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or lower --min-ess", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
+	return fmt.Sprintf("%s: variable %d has %.0f effective draws, want at least %g: raise --samples or --thin, or "+
+		"lower --min-ess", s.Name, *d.WorstESS, float64(d.MinESS), minESS)
 }
 
 // Text is a line for people.
@@ -115,7 +119,8 @@ func (s *Samples) Text() string {
 	}
 	what += fmt.Sprintf(" by Gibbs sampling in %s", Counted(s.Chains, "chain"))
 	if s.WorstRHat != nil {
-		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)", float64(s.MaxRHat), *s.WorstRHat, float64(s.MinESS), *s.WorstESS)
+		what += fmt.Sprintf("; worst R-hat %.4g (variable %d), fewest effective draws %.0f (variable %d)",
+			float64(s.MaxRHat), *s.WorstRHat, float64(s.MinESS), *s.WorstESS)
 	}
 	return what + ": " + s.File
 }

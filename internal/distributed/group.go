@@ -94,7 +94,8 @@ var largestMessage = 1 << 30
 
 // newGroup makes a group and tells all ranks of each other.
 func newGroup(e engine, rank, size int, stall time.Duration) *Group {
-	g := &Group{rank: rank, size: size, stall: stall, engine: e, epoch: time.Now(), lengths: make([]int, size), flags: make([]float64, size)}
+	g := &Group{rank: rank, size: size, stall: stall, engine: e, epoch: time.Now(), lengths: make([]int, size),
+		flags: make([]float64, size)}
 	host, _ := os.Hostname() // without a name, the process still tells
 	for _, peer := range g.bytes(opJoin, fmt.Appendf(nil, "process %d on %s", os.Getpid(), host)) {
 		g.peers = append(g.peers, string(peer))
@@ -414,5 +415,6 @@ func (g *Group) missing(waited time.Duration) string {
 	if says == nil {
 		says = []string{"all messages had come, and just too late"}
 	}
-	return fmt.Sprintf("after %.3g s %s; it hangs, cannot be reached, or needs longer than it may", waited.Seconds(), strings.Join(says, ", "))
+	return fmt.Sprintf("after %.3g s %s; it hangs, cannot be reached, or needs longer than it may",
+		waited.Seconds(), strings.Join(says, ", "))
 }

@@ -81,8 +81,10 @@ type handles struct {
 }
 
 var (
-	standardHandles = handles{world: 0x101, bytes: 0x247, errorsReturn: 0x143, ignoreStatuses: 0, serialized: 2048, requestSize: 8}
-	mpichHandles    = handles{world: 0x44000000, bytes: 0x4c00010d, errorsReturn: 0x54000001, ignoreStatuses: 1, serialized: 2, requestSize: 4}
+	standardHandles = handles{world: 0x101, bytes: 0x247, errorsReturn: 0x143, ignoreStatuses: 0, serialized: 2048,
+		requestSize: 8}
+	mpichHandles = handles{world: 0x44000000, bytes: 0x4c00010d, errorsReturn: 0x54000001, ignoreStatuses: 1,
+		serialized: 2, requestSize: 4}
 )
 
 // compatible are the libraries whose handles are those of MPICH, as they name themselves.
@@ -132,11 +134,13 @@ func (e *mpi) enter(launch Launch) error {
 		return err
 	}
 	var got, rank, size int32
-	if err := e.check(initThread, e.call(initThread, 0, 0, uintptr(e.serialized), uintptr(unsafe.Pointer(&got)))); err != nil {
+	status := e.call(initThread, 0, 0, uintptr(e.serialized), uintptr(unsafe.Pointer(&got)))
+	if err := e.check(initThread, status); err != nil {
 		return err
 	}
 	if got < e.serialized {
-		return fmt.Errorf("the MPI library %s allows calls from one thread only; use one with MPI_THREAD_SERIALIZED", e.name())
+		return fmt.Errorf("the MPI library %s allows calls from one thread only; use one with MPI_THREAD_SERIALIZED",
+			e.name())
 	}
 	for _, step := range []struct {
 		function
@@ -205,7 +209,8 @@ func (e *mpi) findHandles(handle uintptr) error {
 		return address
 	}
 	if world := symbol("ompi_mpi_comm_world"); world != 0 {
-		e.handles = handles{world: world, bytes: symbol("ompi_mpi_byte"), errorsReturn: symbol("ompi_mpi_errors_return"), serialized: 2, requestSize: 8}
+		e.handles = handles{world: world, bytes: symbol("ompi_mpi_byte"), errorsReturn: symbol("ompi_mpi_errors_return"),
+			serialized: 2, requestSize: 8}
 		if e.bytes != 0 && e.errorsReturn != 0 {
 			return nil
 		}
@@ -216,7 +221,8 @@ func (e *mpi) findHandles(handle uintptr) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the MPI library %s is neither Open MPI, nor compatible to MPICH, nor does it have the standard interface of MPI 5", e.name())
+	return fmt.Errorf("the MPI library %s is neither Open MPI, nor compatible to MPICH, nor does it have the standard "+
+		"interface of MPI 5", e.name())
 }
 
 func (e *mpi) name() string { return fmt.Sprintf("%s (%s)", e.path, e.version) }
@@ -236,7 +242,8 @@ const textRoom = 1 << 14
 
 // text calls a function that writes a text.
 func (e *mpi) text(f function, before ...uintptr) string {
-	e.call(f, append(before, uintptr(unsafe.Pointer(&e.room)), uintptr(unsafe.Pointer(&e.length)))...) // e is on the heap, and stays
+	// e is on the heap, and stays.
+	e.call(f, append(before, uintptr(unsafe.Pointer(&e.room)), uintptr(unsafe.Pointer(&e.length)))...)
 	return strings.TrimRight(string(e.room[:min(max(e.length, 0), textRoom)]), "\x00")
 }
 
@@ -301,7 +308,8 @@ func (e *mpi) arrived(i int) bool {
 
 // test moves messages on, and reports whether some of them, from the first on, are done.
 func (e *mpi) test(first, count int) (bool, error) {
-	e.arguments = [...]uintptr{uintptr(count), e.request(first), uintptr(unsafe.Pointer(&e.flag)), e.ignoreStatuses, 0, 0, 0}
+	flag := uintptr(unsafe.Pointer(&e.flag))
+	e.arguments = [...]uintptr{uintptr(count), e.request(first), flag, e.ignoreStatuses, 0, 0, 0}
 	status, _, _ := purego.SyscallN(e.functions[testAll], e.arguments[:4]...)
 	return e.flag != 0, e.check(testAll, status)
 }
@@ -354,7 +362,8 @@ func (e *mpi) close() error {
 		}
 		return err
 	case <-time.After(leavePatience):
-		return fmt.Errorf("MPI_Finalize of %s does not return after %v: all is done, but the launcher may report a failure; use another version of MPI", e.name(), leavePatience)
+		return fmt.Errorf("MPI_Finalize of %s does not return after %v: all is done, but the launcher may report a "+
+			"failure; use another version of MPI", e.name(), leavePatience)
 	}
 }
 
@@ -394,7 +403,8 @@ func (e *mpi) farewell() (done bool, err error) {
 		err = fmt.Errorf("nothing comes after %v", leavePatience)
 	}
 	if err != nil {
-		return false, fmt.Errorf("the launcher does not answer that this rank is done, and may report a failure, though all is done: %w", err)
+		return false, fmt.Errorf("the launcher does not answer that this rank is done, and may report a failure, though "+
+			"all is done: %w", err)
 	}
 	return true, nil
 }

@@ -7,7 +7,8 @@ import (
 
 // ErrZeroPartition is returned where marginals are asked of a network in which
 // every joint state has probability zero.
-var ErrZeroPartition = errors.New("exact: every joint state has probability zero, so marginals do not exist; look for contradictory evidence or constraints")
+var ErrZeroPartition = errors.New("exact: every joint state has probability zero, so marginals do not exist; look " +
+	"for contradictory evidence or constraints")
 
 // TooWideError says that a network needs more memory than allowed. Nothing has
 // been allocated when it is returned.
@@ -20,11 +21,14 @@ type TooWideError struct {
 
 // Error implements error.
 func (e *TooWideError) Error() string {
-	need := fmt.Sprintf("the best elimination order found has induced width %d and needs %s of memory", e.Width, formatBytes(e.Bytes))
+	need := fmt.Sprintf("the best elimination order found has induced width %d and needs %s of memory",
+		e.Width, formatBytes(e.Bytes))
 	if e.LowerBound {
-		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory", e.Width, formatBytes(e.Bytes))
+		need = fmt.Sprintf("every elimination order tried passes induced width %d and needs more than %s of memory",
+			e.Width, formatBytes(e.Bytes))
 	}
-	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use another method: the cost of belief propagation and of TRW-S does not depend on the width",
+	return fmt.Sprintf("exact: %s, the limit is %s: raise the limit, fix more variables by evidence, or use another "+
+		"method: the cost of belief propagation and of TRW-S does not depend on the width",
 		need, formatBytes(e.Limit))
 }
 

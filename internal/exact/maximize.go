@@ -42,7 +42,8 @@ func (p *Plan) Maximize(ctx context.Context) (*Maximum, error) {
 	case math.IsInf(best.LogScore, -1):
 		return nil, ErrZeroPartition
 	case math.IsInf(best.LogScore, 0) || math.IsNaN(best.LogScore):
-		return nil, fmt.Errorf("exact: the largest score is computed as %v: potentials are too large to be added up; subtract a constant from each table", best.LogScore)
+		return nil, fmt.Errorf("exact: the largest score is computed as %v: potentials are too large to be added up; "+
+			"subtract a constant from each table", best.LogScore)
 	}
 	return best, nil
 }

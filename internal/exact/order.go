@@ -128,8 +128,10 @@ type game struct {
 
 // newGame copies the graph, but not the ties.
 func newGame(neighbours [][]int32, logCard []float64, r rule, ties []uint32) *game {
-	g := &game{rule: r, logCard: logCard, tie: ties, neighbours: make([][]int32, len(neighbours)), steps: 1 + len(neighbours)}
-	g.fill, g.stale, g.eliminated = make([]int, len(neighbours)), make([]int, len(neighbours)), make([]bool, len(neighbours))
+	g := &game{rule: r, logCard: logCard, tie: ties, neighbours: make([][]int32, len(neighbours)),
+		steps: 1 + len(neighbours)}
+	g.fill, g.stale, g.eliminated = make([]int, len(neighbours)), make([]int, len(neighbours)),
+		make([]bool, len(neighbours))
 	g.weight = slices.Clone(logCard)
 	for v, list := range neighbours {
 		g.neighbours[v] = slices.Clone(list)

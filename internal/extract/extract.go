@@ -161,8 +161,10 @@ func (e *Extractor) finish() error {
 	}
 	for c := range colours {
 		// So numbers fit into 16 bits.
-		if mean, deviation := e.o.Mean[c], e.o.Deviation[c]; !(math.Abs(mean) <= math.MaxUint8) || !(deviation >= 1e-3 && deviation <= math.MaxUint8) {
-			return &OptionError{"std", fmt.Sprintf("mean %v and deviation %v: want numbers for colours from 0 to 1, and deviations of 0.001 to 255", mean, deviation)}
+		if mean, deviation := e.o.Mean[c], e.o.Deviation[c]; !(math.Abs(mean) <= math.MaxUint8) ||
+			!(deviation >= 1e-3 && deviation <= math.MaxUint8) {
+			return &OptionError{"std", fmt.Sprintf("mean %v and deviation %v: want numbers for colours from 0 to 1, and "+
+				"deviations of 0.001 to 255", mean, deviation)}
 		}
 	}
 	e.tables = e.o.tables()
@@ -194,7 +196,8 @@ func (e *Extractor) measure(ctx context.Context) error {
 // batch is one without photographs.
 func (e *Extractor) batch(outer size) ([]byte, error) {
 	bytes := e.g.batch * colours * outer.width * outer.height * e.g.kind.Size()
-	if err := memory.Check(fmt.Sprintf("a batch of %d pictures of %d×%d pixels", e.g.batch, outer.width, outer.height), float64(bytes), e.o.Memory); err != nil {
+	if err := memory.Check(fmt.Sprintf("a batch of %d pictures of %d×%d pixels", e.g.batch, outer.width, outer.height),
+		float64(bytes), e.o.Memory); err != nil {
 		return nil, err
 	}
 	batch := make([]byte, bytes)
@@ -217,7 +220,8 @@ func (e *Extractor) run(ctx context.Context, batch []byte, outer size) (onnx.Ten
 		err = &unsuitedError{unsuited.problem + "; choose another layer: " + e.others}
 	}
 	if err == nil && e.depth != 0 && shape.depth != e.depth {
-		err = &OptionError{"layer-layout", fmt.Sprintf("the layer has the shape %s for this photograph, and %d features for one before: name %s or %s", shapeText(out.Dims), e.depth, NCHW, NHWC)}
+		err = &OptionError{"layer-layout", fmt.Sprintf("the layer has the shape %s for this photograph, and %d features "+
+			"for one before: name %s or %s", shapeText(out.Dims), e.depth, NCHW, NHWC)}
 	}
 	e.depth = shape.depth
 	return out, shape, err
@@ -303,7 +307,9 @@ func (e *Extractor) prepare(ctx context.Context, photos []dataset.ImageSource, g
 }
 
 // make computes the maps of a batch.
-func (e *Extractor) make(ctx context.Context, photos []dataset.ImageSource, p prepared, take func(i int, m Map) error) error {
+func (e *Extractor) make(
+	ctx context.Context, photos []dataset.ImageSource, p prepared, take func(i int, m Map) error,
+) error {
 	if p.err != nil {
 		return p.err
 	}
@@ -323,7 +329,8 @@ func (e *Extractor) make(ctx context.Context, photos []dataset.ImageSource, p pr
 		known := errors.As(err, &unsuited)
 		err = at(p.photos[0], err)
 		if problem := (*dataset.Error)(nil); e.g.width == 0 && !known && errors.As(err, &problem) {
-			problem.Remedy = fmt.Sprintf("some networks want sizes that a power of two divides: name one for all photographs, such as --size %dx%d", roundUp(outer.width), roundUp(outer.height))
+			problem.Remedy = fmt.Sprintf("some networks want sizes that a power of two divides: name one for all "+
+				"photographs, such as --size %dx%d", roundUp(outer.width), roundUp(outer.height))
 		}
 		return err
 	}

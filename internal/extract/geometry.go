@@ -38,20 +38,23 @@ func newGeometry(in onnx.Input, o *Options) (g geometry, err error) {
 		dims = []int64{-1, -1, -1, -1} // the file does not say
 	}
 	if len(dims) != 4 {
-		return g, fmt.Errorf("its input %s has the shape %s, want photographs: [batch, 3, rows, columns] or [batch, rows, columns, 3]", in.Name, shapeText(dims))
+		return g, fmt.Errorf("its input %s has the shape %s, want photographs: [batch, 3, rows, columns] or [batch, "+
+			"rows, columns, 3]", in.Name, shapeText(dims))
 	}
 	may := func(axis int) bool { return dims[axis] == colours || dims[axis] < 0 }
 	sure := func(axis, other int) bool { return dims[axis] == colours && dims[other] != colours }
 	switch {
 	case !may(1) && !may(3), o.Layout == NCHW && !may(1), o.Layout == NHWC && !may(3):
-		return g, fmt.Errorf("its input %s has the shape %s, want 3 channels, for photographs in colour", in.Name, shapeText(dims))
+		return g, fmt.Errorf("its input %s has the shape %s, want 3 channels, for photographs in colour",
+			in.Name, shapeText(dims))
 	case o.Layout != "":
 		g.last = o.Layout == NHWC
 	case sure(1, 3), !may(3):
 	case sure(3, 1), !may(1):
 		g.last = true
 	default:
-		return g, &OptionError{"layout", fmt.Sprintf("the shape of the input %s, %s, does not tell which axis has the 3 channels: name %s or %s", in.Name, shapeText(dims), NCHW, NHWC)}
+		return g, &OptionError{"layout", fmt.Sprintf("the shape of the input %s, %s, does not tell which axis has the 3 "+
+			"channels: name %s or %s", in.Name, shapeText(dims), NCHW, NHWC)}
 	}
 	rows, columns := dims[2], dims[3]
 	if g.last {
@@ -70,11 +73,13 @@ func (g *geometry) setSize(rows, columns int, o *Options) error {
 	g.width, g.height = o.Width, o.Height
 	switch {
 	case o.Width == 0 && (rows == 0) != (columns == 0):
-		return &OptionError{"size", fmt.Sprintf("the network's input has %d rows and %d columns, 0 for any: name a size", rows, columns)}
+		return &OptionError{"size", fmt.Sprintf("the network's input has %d rows and %d columns, 0 for any: name a size",
+			rows, columns)}
 	case o.Width == 0:
 		g.width, g.height = columns, rows
 	case rows != 0 && rows != o.Height, columns != 0 && columns != o.Width:
-		return &OptionError{"size", fmt.Sprintf("the network's input has %d columns and %d rows, 0 for any, not %dx%d", columns, rows, o.Width, o.Height)}
+		return &OptionError{"size", fmt.Sprintf("the network's input has %d columns and %d rows, 0 for any, not %dx%d",
+			columns, rows, o.Width, o.Height)}
 	}
 	return nil
 }
@@ -165,7 +170,8 @@ func (g *geometry) shapeOf(out onnx.Tensor, batch int, outer size, o *Options) (
 		return m, unsuitedf("it has numbers of %v, want float32, float16 or float64: features, not labels", out.Type)
 	}
 	if len(dims) != 4 || dims[0] != int64(batch) || slices.Min(dims) < 1 {
-		return m, unsuitedf("for %s of photographs it has the shape %s, want a map of features, [%d, features, rows, columns] or [%d, rows, columns, features]",
+		return m, unsuitedf("for %s of photographs it has the shape %s, want a map of features, [%d, features, rows, "+
+			"columns] or [%d, rows, columns, features]",
 			shapeText(g.dims(batch, outer)), shapeText(dims), batch, batch)
 	}
 	first := mapShape{size{int(dims[3]), int(dims[2])}, int(dims[1]), false}
@@ -179,7 +185,9 @@ func (g *geometry) shapeOf(out onnx.Tensor, batch int, outer size, o *Options) (
 	case firstFits && lastFits && !g.last:
 		return first, nil // steps of ONNX have channels first, unless the network was made with channels last
 	case firstFits && lastFits:
-		return m, &OptionError{"layer-layout", fmt.Sprintf("the shape %s of the layer does not tell which axis has the features: name %s or %s", shapeText(dims), NCHW, NHWC)}
+		return m, &OptionError{"layer-layout", fmt.Sprintf("the shape %s of the layer does not tell which axis has the "+
+			"features: name %s or %s", shapeText(dims), NCHW, NHWC)}
 	}
-	return m, unsuitedf("for %s of photographs it has the shape %s, in which no two axes have the shape of a photograph", shapeText(g.dims(batch, outer)), shapeText(dims))
+	return m, unsuitedf("for %s of photographs it has the shape %s, in which no two axes have the shape of a photograph",
+		shapeText(g.dims(batch, outer)), shapeText(dims))
 }

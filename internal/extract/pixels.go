@@ -30,10 +30,12 @@ func pixels(photo dataset.ImageSource, to size) (*image.RGBA, error) {
 	}
 	picture, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
-		return nil, &dataset.Error{File: photo.Path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as jpg or png", Cause: err}
+		return nil, &dataset.Error{File: photo.Path, Problem: "the picture cannot be read: " + err.Error(),
+			Remedy: "save it again as jpg or png", Cause: err}
 	}
 	if b := picture.Bounds(); b.Dx() != photo.Width || b.Dy() != photo.Height {
-		return nil, &dataset.Error{File: photo.Path, Problem: "it has changed while the command ran", Remedy: "run the command again"}
+		return nil, &dataset.Error{File: photo.Path, Problem: "it has changed while the command ran",
+			Remedy: "run the command again"}
 	}
 	flat := image.NewRGBA(image.Rect(0, 0, to.width, to.height))
 	if (size{photo.Width, photo.Height}) == to {
@@ -56,7 +58,9 @@ func (o *Options) tables() (tables [colours][256]float32) {
 }
 
 // fill writes a photograph into its place in a batch.
-func (g *geometry) fill(batch []byte, at int, outer size, picture *image.RGBA, bgr bool, tables *[colours][256]float32) {
+func (g *geometry) fill(
+	batch []byte, at int, outer size, picture *image.RGBA, bgr bool, tables *[colours][256]float32,
+) {
 	area := outer.width * outer.height
 	bytes := g.kind.Size()
 	b := picture.Bounds()

@@ -107,7 +107,8 @@ func (s *barSheet) legend() []legendEntry {
 		if series.Name == "" {
 			continue
 		}
-		entries = append(entries, legendEntry{name: series.Name, sample: func(c draw.Canvas) { fillStripes(c, []color.RGBA{seriesInk(i)}) }})
+		entries = append(entries,
+			legendEntry{name: series.Name, sample: func(c draw.Canvas) { fillStripes(c, []color.RGBA{seriesInk(i)}) }})
 	}
 	return entries
 }

@@ -251,7 +251,8 @@ func (s *confusionSheet) paintRowEnd(c draw.Canvas, corner vg.Point, i int) {
 	y := s.middle(corner, i, 0).Y
 	recall := s.percent(s.counts[i][i], s.rows[i])
 	sans(s.number, inkText).bold().putCentered(c, recall, vg.Point{X: s.marginX(corner, 0), Y: y}, atRight)
-	sans(s.number, inkQuiet).putCentered(c, strconv.FormatInt(s.rows[i], 10), vg.Point{X: s.marginX(corner, 1), Y: y}, atRight)
+	sans(s.number, inkQuiet).putCentered(c, strconv.FormatInt(s.rows[i], 10), vg.Point{X: s.marginX(corner, 1), Y: y},
+		atRight)
 }
 
 // paintColumnEnd writes the precision of class j.

@@ -101,7 +101,8 @@ func (f Curves) prepare() (*curveSheet, error) {
 			style++ // an end of a range looks like what it belongs to
 		}
 		if len(series.X) != len(series.Y) {
-			return nil, fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X), len(series.Y))
+			return nil, fmt.Errorf("figure %q: series[%d] %q has %d x but %d y", f.Title, i, series.Name, len(series.X),
+				len(series.Y))
 		}
 		sheet.curves = append(sheet.curves, curve{
 			name:   series.Name,

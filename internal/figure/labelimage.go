@@ -12,10 +12,10 @@ const unknownIndex = 255
 // unknownLabel is the label of a pixel whose class is not known.
 const unknownLabel = -1
 
-// LabelImage is the w × h image of labels, row by row from the top: label k is
-// palette entry k, and −1, unknown, is entry 255, dark grey: as an indexed PNG its pixel
-// values are the labels. The palette may have at most MaxClasses colours. It fails if the number of labels is not w·h or a
-// label has no colour.
+// LabelImage is the w × h image of labels, row by row from the top: label k is palette entry k, and
+// −1, unknown, is entry 255, dark grey: as an indexed PNG its pixel values are the labels. The palette
+// may have at most MaxClasses colours. It fails if the number of labels is not w·h or a label has no
+// colour.
 func LabelImage(labels []int32, w, h int, palette []color.RGBA) (*image.Paletted, error) {
 	if err := checkLabels("labels", labels, w, h, len(palette)); err != nil {
 		return nil, err
@@ -43,7 +43,8 @@ func checkLabels(name string, labels []int32, w, h, classes int) error {
 	}
 	for i, label := range labels {
 		if label < unknownLabel || int(label) >= classes {
-			return fmt.Errorf("%s[%d] (row %d, column %d) is %d, want 0 to %d, or −1 for unknown", name, i, i/w, i%w, label, classes-1)
+			return fmt.Errorf("%s[%d] (row %d, column %d) is %d, want 0 to %d, or −1 for unknown", name, i, i/w, i%w, label,
+				classes-1)
 		}
 	}
 	return nil

@@ -76,15 +76,19 @@ var panelColumns = []panelColumn{
 	{"truth", func(row *PanelRow) bool { return row.Truth != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
 		return s.classInk(row.Truth[i])
 	}},
-	{"prediction", func(row *PanelRow) bool { return row.Prediction != nil }, func(s *panelSheet, row *PanelRow, i int) color.RGBA {
-		return s.classInk(row.Prediction[i])
-	}},
-	{confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil }, func(_ *panelSheet, row *PanelRow, i int) color.RGBA {
-		if math.IsNaN(row.Confidence[i]) {
-			return color.RGBA{}
-		}
-		return blend(viridisStops, row.Confidence[i])
-	}},
+	{
+		"prediction", func(row *PanelRow) bool { return row.Prediction != nil },
+		func(s *panelSheet, row *PanelRow, i int) color.RGBA { return s.classInk(row.Prediction[i]) },
+	},
+	{
+		confidenceHeading, func(row *PanelRow) bool { return row.Confidence != nil },
+		func(_ *panelSheet, row *PanelRow, i int) color.RGBA {
+			if math.IsNaN(row.Confidence[i]) {
+				return color.RGBA{}
+			}
+			return blend(viridisStops, row.Confidence[i])
+		},
+	},
 }
 
 // modelColumns are the columns of the models that are set side by side.
@@ -266,7 +270,8 @@ func (s *panelSheet) paint(c draw.Canvas, dst *image.RGBA) {
 	left := func(column int) vg.Length { return c.Min.X + vg.Length(column)*(tile+tileGap) }
 	heads, quiet := sans(sizeLabel, inkText).bold(), sans(sizeTick, inkQuiet)
 	for j, column := range s.columns {
-		heads.put(c, heads.fit(Printable(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel}, atCenter)
+		heads.put(c, heads.fit(Printable(column.heading), tile), vg.Point{X: left(j) + tile/2, Y: c.Max.Y - sizeLabel},
+			atCenter)
 	}
 	y := c.Max.Y - tileHeading
 	for i := range s.panel.Rows {
@@ -329,7 +334,8 @@ func (s *panelSheet) paintBar(c draw.Canvas, dst *image.RGBA, x, y vg.Length) {
 	bar := s.pixels(x, y, int(barHeight.Dots(pngResolution)))
 	for i := range bar.Dx() {
 		column := image.Rect(bar.Min.X+i, bar.Min.Y, bar.Min.X+i+1, bar.Max.Y)
-		idraw.Draw(dst, column, image.NewUniform(blend(viridisStops, float64(i)/float64(bar.Dx()-1))), image.Point{}, idraw.Src)
+		ink := blend(viridisStops, float64(i)/float64(bar.Dx()-1))
+		idraw.Draw(dst, column, image.NewUniform(ink), image.Point{}, idraw.Src)
 	}
 	letters := sans(sizeTick, inkQuiet)
 	for k := range parts + 1 {

@@ -24,7 +24,8 @@ const relativelyNegligible = 0x1p-52
 // The work is that of push-relabel with exact heights (Goldberg and Tarjan 1988).
 func MinimumCut(g *graph.Graph, excess, forward, backward []float64) (inside []bool) {
 	if len(excess) != g.NumNodes() || len(forward) != g.NumEdges() || len(backward) != g.NumEdges() {
-		panic(fmt.Sprintf("flow: excess of %d nodes and capacities of %d and %d edges, want %d and %d", len(excess), len(forward), len(backward), g.NumNodes(), g.NumEdges()))
+		panic(fmt.Sprintf("flow: excess of %d nodes and capacities of %d and %d edges, want %d and %d",
+			len(excess), len(forward), len(backward), g.NumNodes(), g.NumEdges()))
 	}
 	f := newResidual(g, 0, math.MaxInt64)
 	for e := range forward {

@@ -3,73 +3,33 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sort"
 	"time"
 )
 
-// Ceilings are what one core of this machine can do at most. Every rate is that of
-// the best repetition; the Median beside it tells how disturbed the machine was.
+// Ceilings are what one core of this machine can do at most: every rate is that of the best
+// repetition.
 type Ceilings struct {
-	// Kernels names the implementation that measured: avx512, avx2 or plain.
-	Kernels string  `json:"kernels"`
-	Compute Compute `json:"compute"`
-	// Memory are the levels of memory, the nearest first. The last is the main
+	Compute Compute
+	// Curve is the rate of reading by the size of what is read, ascending. The last is that of the main
 	// memory.
-	Memory []Memory `json:"memory"`
-	// Curve is the rate of reading by the size of what is read, ascending.
-	Curve []Point `json:"curve"`
-	// CachesKnown is false where the system does not tell the sizes of its caches and
-	// usual ones are assumed.
-	CachesKnown bool `json:"caches_known"`
+	Curve []Point
 }
 
-// Compute are the rates of arithmetic, with the data in registers or in the first-level
-// cache.
+// Compute are the rates of arithmetic, with the data in registers or in the first-level cache.
 type Compute struct {
-	// FMA is the peak of multiply-adds, each of which counts as two operations.
-	FMA       float64 `json:"fma_gflops"`
-	FMAMedian float64 `json:"fma_gflops_median"`
+	// FMA is the peak of multiply-adds, in 10⁹ operations a second, of which each counts as two.
+	FMA float64
 	// Exp and Log are nanoseconds per element of the fastest vector kernels in use.
-	Exp       float64 `json:"exp_ns"`
-	ExpMedian float64 `json:"exp_ns_median"`
-	Log       float64 `json:"log_ns"`
-	LogMedian float64 `json:"log_ns_median"`
-}
-
-// Memory is how fast one core reads from a level of memory.
-type Memory struct {
-	Level string `json:"level"` // L1, L2, … and DRAM
-	// CacheBytes is the size of the cache, 0 for DRAM.
-	CacheBytes int `json:"cache_bytes,omitempty"`
-	Point
-	// AllCores is the rate of all cores together, each with a part of the array; only
-	// for DRAM, which they share.
-	AllCores float64 `json:"gb_per_s_all_cores,omitempty"`
+	Exp, Log float64
 }
 
 // Point is the rate at which an array of one size is read, again and again.
 type Point struct {
-	Bytes      int     `json:"buffer_bytes"`
-	Rate       float64 `json:"gb_per_s"` // 10⁹ bytes per second
-	RateMedian float64 `json:"gb_per_s_median"`
-}
-
-// DRAM is the last level of Ceilings.Memory.
-const DRAM = "DRAM"
-
-// Level names the level in which so many bytes stay from one use to the next: the
-// nearest cache that holds them, else DRAM.
-func (c *Ceilings) Level(bytes float64) string {
-	for _, m := range c.Memory {
-		if m.CacheBytes > 0 && bytes <= float64(m.CacheBytes) {
-			return m.Level
-		}
-	}
-	return DRAM
+	Bytes int
+	Rate  float64 // 10⁹ bytes per second
 }
 
 // RateAt returns at how many GB/s one core reads what is read again and again and
@@ -125,8 +85,7 @@ func MemoryBytes(most int64) int {
 
 // Measure measures the ceilings, with no more than about mostMemory bytes.
 func Measure(ctx context.Context, rounds Rounds, mostMemory int64) (*Ceilings, error) {
-	caches, known := Caches()
-	c := &Ceilings{Kernels: active.name, CachesKnown: known}
+	caches, _ := Caches()
 	tasks, perRun := computeTasks()
 	memory := newBuffer(MemoryBytes(mostMemory))
 	var readers []*reader
@@ -134,25 +93,20 @@ func Measure(ctx context.Context, rounds Rounds, mostMemory int64) (*Ceilings, e
 		r := newReader(memory[:size/8])
 		readers, tasks = append(readers, r), append(tasks, r)
 	}
-	one, all := newWheel(memory), newTeam(memory, runtime.GOMAXPROCS(0))
-	timings, err := Interleave(ctx, rounds, append(tasks, one, all)...)
+	whole := newWheel(memory)
+	timings, err := Interleave(ctx, rounds, append(tasks, whole)...)
 	if err != nil {
 		return nil, err
 	}
-	c.Compute = computeRates(timings, perRun)
-	for i, r := range readers {
-		c.Curve = append(c.Curve, point(8*len(r.data), r.bytesPerRun, timings[len(perRun)+i]))
+	c := &Ceilings{Compute: computeRates(timings, perRun)}
+	point := func(data []float64, bytesPerRun float64, t Timing) {
+		c.Curve = append(c.Curve, Point{8 * len(data), bytesPerRun / t.Minimum / giga})
 	}
-	last := len(timings) - 1
-	c.Curve = append(c.Curve, point(8*len(one.data), one.bytesPerRun, timings[last-1]))
-	c.pickLevels(caches)
-	c.Memory[len(c.Memory)-1].AllCores = all.bytesPerRun / timings[last].Minimum / giga
+	for i, r := range readers {
+		point(r.data, r.bytesPerRun, timings[len(perRun)+i])
+	}
+	point(whole.data, whole.bytesPerRun, timings[len(timings)-1])
 	return c, nil
-}
-
-// point makes a point of the curve of a timing.
-func point(bytes int, bytesPerRun float64, t Timing) Point {
-	return Point{bytes, bytesPerRun / t.Minimum / giga, bytesPerRun / t.Median / giga}
 }
 
 // giga is 10⁹: of bytes or operations per second, or nanoseconds in a second.
@@ -179,21 +133,6 @@ func sizes(caches []Cache, memory int) []int {
 
 // tooNear reports sizes so near each other that one will do.
 func tooNear(a, b int) bool { return max(a, b) < min(a, b)+min(a, b)/3 }
-
-// pickLevels takes the levels' rates from the curve: at half of each cache, and at
-// the largest array.
-func (c *Ceilings) pickLevels(caches []Cache) {
-	for _, cache := range caches {
-		nearest := c.Curve[0]
-		for _, p := range c.Curve {
-			if p.Bytes <= cache.Bytes/cacheShare {
-				nearest = p
-			}
-		}
-		c.Memory = append(c.Memory, Memory{Level: fmt.Sprintf("L%d", cache.Level), CacheBytes: cache.Bytes, Point: nearest})
-	}
-	c.Memory = append(c.Memory, Memory{Level: DRAM, Point: c.Curve[len(c.Curve)-1]})
-}
 
 // newBuffer returns about so many bytes of numbers, a whole number of steps. They
 // are written to: memory that never was is one page of zeros, which the first

@@ -74,8 +74,8 @@ func computeRates(t []Timing, perRun []float64) Compute {
 		exp = tables
 	}
 	return Compute{
-		FMA: perRun[0] / t[0].Minimum / giga, FMAMedian: perRun[0] / t[0].Median / giga,
-		Exp: giga * t[exp].Minimum / perRun[exp], ExpMedian: giga * t[exp].Median / perRun[exp],
-		Log: giga * t[2].Minimum / perRun[2], LogMedian: giga * t[2].Median / perRun[2],
+		FMA: perRun[0] / t[0].Minimum / giga,
+		Exp: giga * t[exp].Minimum / perRun[exp],
+		Log: giga * t[2].Minimum / perRun[2],
 	}
 }

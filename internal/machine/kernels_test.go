@@ -86,21 +86,6 @@ func TestReaders(t *testing.T) {
 	if small := newWheel(large[:3*readStep+1]); len(small.data) != 3*readStep || small.portion != len(small.data) {
 		t.Errorf("%d words in portions of %d", len(small.data), small.portion)
 	}
-
-	all := newTeam(large, 3)
-	if _, err := all.Run(); err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for i, w := range all.wheels {
-		sum += 8 * float64(w.portion)
-		if w.parity != inCalls(w.data[:w.portion]) {
-			t.Errorf("member %d of the team does not read its portion", i)
-		}
-	}
-	if len(all.wheels) != 3 || all.bytesPerRun != sum {
-		t.Errorf("%d members read %v bytes, the team says %v", len(all.wheels), sum, all.bytesPerRun)
-	}
 }
 
 // inCalls is what read returns of an array that takes several calls.

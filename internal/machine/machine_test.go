@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -243,8 +242,7 @@ func TestMemoryBytes(t *testing.T) {
 // and nothing slower than what is larger.
 func TestRateAt(t *testing.T) {
 	c := &Ceilings{
-		Curve:  []Point{{Bytes: 100, Rate: 40}, {Bytes: 400, Rate: 10}, {Bytes: 1600, Rate: 4}, {Bytes: 6400, Rate: 5}},
-		Memory: []Memory{{Level: "L1", CacheBytes: 200}, {Level: "L2", CacheBytes: 800}, {Level: DRAM}},
+		Curve: []Point{{Bytes: 100, Rate: 40}, {Bytes: 400, Rate: 10}, {Bytes: 1600, Rate: 4}, {Bytes: 6400, Rate: 5}},
 	}
 	for bytes, want := range map[float64]float64{
 		1: 40, 100: 40, 200: 2 / (1./40 + 1./10), 400: 10,
@@ -254,63 +252,50 @@ func TestRateAt(t *testing.T) {
 			t.Errorf("%g bytes: %v GB/s, want %v", bytes, got, want)
 		}
 	}
-	for bytes, want := range map[float64]string{1: "L1", 200: "L1", 201: "L2", 800: "L2", 801: DRAM} {
-		if got := c.Level(bytes); got != want {
-			t.Errorf("%g bytes are in %s, want %s", bytes, got, want)
-		}
-	}
 }
 
 // TestComputeRates: each rate is that of its own task, but for exponentials, which get the
 // faster of two.
 func TestComputeRates(t *testing.T) {
-	for _, c := range []struct{ seconds, perRun, want [4]float64 }{
-		{[4]float64{1, 2, 3, 4}, [4]float64{10e9, 4e9, 6e9, 7e9}, [4]float64{10, 0.5, 0.5}},
-		{[4]float64{4, 10, 6, 5}, [4]float64{80e9, 50e9, 60e9, 50e9}, [4]float64{20, 0.1, 0.1}},
+	for _, c := range []struct {
+		seconds, perRun [4]float64
+		want            Compute
+	}{
+		{[4]float64{1, 2, 3, 4}, [4]float64{10e9, 4e9, 6e9, 7e9}, Compute{10, 0.5, 0.5}},
+		{[4]float64{4, 10, 6, 5}, [4]float64{80e9, 50e9, 60e9, 50e9}, Compute{20, 0.1, 0.1}},
 	} {
 		var timings []Timing
 		for _, s := range c.seconds {
 			timings = append(timings, Timing{Minimum: s, Median: 2 * s})
 		}
-		want := Compute{c.want[0], c.want[0] / 2, c.want[1], 2 * c.want[1], c.want[2], 2 * c.want[2]}
-		if got := computeRates(timings, c.perRun[:]); got != want {
-			t.Errorf("%+v, want %+v", got, want)
+		if got := computeRates(timings, c.perRun[:]); got != c.want {
+			t.Errorf("%+v, want %+v", got, c.want)
 		}
 	}
 }
 
-// TestMeasure: every ceiling is a number, and the levels are those of the machine.
-// How large they are is not for a test to say.
+// TestMeasure: every ceiling is a number. How large they are is not for a test to say.
 func TestMeasure(t *testing.T) {
 	c, err := Measure(t.Context(), Rounds{Least: 2}, 4<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	positive := func(what string, best, median float64, larger bool) {
+	positive := func(what string, x float64) {
 		t.Helper()
-		if !(best > 0) || math.IsInf(best, 0) || !(median > 0) || (best != median && (best > median) != larger) {
-			t.Errorf("%s: best %v, median %v", what, best, median)
+		if !(x > 0) || math.IsInf(x, 0) {
+			t.Errorf("%s is %v", what, x)
 		}
 	}
-	positive("multiply-adds", c.Compute.FMA, c.Compute.FMAMedian, true)
-	positive("exp", c.Compute.Exp, c.Compute.ExpMedian, false)
-	positive("log", c.Compute.Log, c.Compute.LogMedian, false)
+	positive("multiply-adds", c.Compute.FMA)
+	positive("exp", c.Compute.Exp)
+	positive("log", c.Compute.Log)
 	for i, p := range c.Curve {
-		positive("reading", p.Rate, p.RateMedian, true)
+		positive("reading", p.Rate)
 		if p.Bytes > 4<<20 || (i > 0 && p.Bytes <= c.Curve[i-1].Bytes) {
 			t.Errorf("point %d of the curve is at %d bytes", i, p.Bytes)
 		}
 	}
-	caches, known := Caches()
-	if len(c.Memory) != len(caches)+1 || c.CachesKnown != known || c.Kernels != active.name {
-		t.Errorf("%+v, the caches are %v (%t)", c, caches, known)
-	}
-	for i, cache := range caches {
-		if c.Memory[i].CacheBytes != cache.Bytes || c.Memory[i].Bytes > cache.Bytes/cacheShare {
-			t.Errorf("level %+v, the cache has %d bytes", c.Memory[i], cache.Bytes)
-		}
-	}
-	if m := c.Memory[len(caches)]; m.Level != DRAM || !reflect.DeepEqual(m.Point, c.Curve[len(c.Curve)-1]) || !(m.AllCores > 0) {
-		t.Errorf("main memory %+v", m)
+	if len(c.Curve) < 2 {
+		t.Errorf("%+v", c)
 	}
 }

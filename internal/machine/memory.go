@@ -78,7 +78,8 @@ func groupMemory(membership, folder string) int64 {
 		}
 		root, limit, used, cache := folder, "memory.max", "memory.current", "inactive_file"
 		if slices.Contains(strings.Split(fields[1], ","), "memory") {
-			root, limit, used, cache = filepath.Join(folder, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+			root, limit, used, cache = filepath.Join(folder, "memory"), "memory.limit_in_bytes", "memory.usage_in_bytes",
+				"total_inactive_file"
 		} else if fields[1] != "" {
 			continue
 		}

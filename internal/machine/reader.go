@@ -1,9 +1,6 @@
 package machine
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // reader reads an array again and again.
 type reader struct {
@@ -77,33 +74,4 @@ func (w *wheel) Run() (seconds float64, err error) {
 	took := time.Since(started).Seconds()
 	w.at = (w.at + w.portion) % len(w.data)
 	return took, nil
-}
-
-// team is several wheels on parts of one array, at the same time.
-type team struct {
-	wheels      []*wheel
-	bytesPerRun float64
-}
-
-// newTeam divides an array among so many.
-func newTeam(data []float64, members int) *team {
-	t := &team{}
-	part := len(wholeSteps(data[:len(data)/members]))
-	for i := range members {
-		w := newWheel(data[i*part:][:part])
-		t.wheels = append(t.wheels, w)
-		t.bytesPerRun += w.bytesPerRun
-	}
-	return t
-}
-
-// Run implements Task: the time until the last is done.
-func (t *team) Run() (seconds float64, err error) {
-	var group sync.WaitGroup
-	started := time.Now()
-	for _, w := range t.wheels {
-		group.Go(func() { _, _ = w.Run() }) // it cannot fail
-	}
-	group.Wait()
-	return time.Since(started).Seconds(), nil
 }

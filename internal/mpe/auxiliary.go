@@ -42,7 +42,8 @@ type Auxiliary struct {
 // network must be valid. More than maxAuxiliaryEntries new entries are an error
 // that names the factor.
 func WithAuxiliary(n *mrf.Network) (*Auxiliary, error) {
-	a := &Auxiliary{Variables: len(n.Card), Network: &mrf.Network{Card: slices.Clone(n.Card), Factors: slices.Clone(n.Factors)}}
+	network := &mrf.Network{Card: slices.Clone(n.Card), Factors: slices.Clone(n.Factors)}
+	a := &Auxiliary{Variables: len(n.Card), Network: network}
 	entries := 0
 	for f := range n.Factors {
 		factor := &n.Factors[f]
@@ -56,7 +57,8 @@ func WithAuxiliary(n *mrf.Network) (*Auxiliary, error) {
 			}
 		}
 		if size > (maxAuxiliaryEntries-entries)/len(states) {
-			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables in %d joint states: as an auxiliary variable it takes too much memory; exact inference takes large factors as they are", f, len(factor.Scope), len(states))
+			return nil, fmt.Errorf("mrf: factors[%d] joins %d variables in %d joint states: as an auxiliary variable it "+
+				"takes too much memory; exact inference takes large factors as they are", f, len(factor.Scope), len(states))
 		}
 		entries += size * len(states)
 		a.replace(n.Card, f, states)

@@ -52,7 +52,8 @@ func (p *Problem) MinimumCut() (*Result, error) {
 	c.build()
 	for s, x := range c.excess {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, fmt.Errorf("mpe: the potentials of variable %d and its edges sum to %v: they are too large to be added up; subtract a constant from each table", p.number(int32(s)), x)
+			return nil, fmt.Errorf("mpe: the potentials of variable %d and its edges sum to %v: they are too large to be "+
+				"added up; subtract a constant from each table", p.number(int32(s)), x)
 		}
 	}
 	inside := flow.MinimumCut(p.pairwise.Graph, c.excess, c.forward, c.backward)
@@ -66,7 +67,8 @@ func (p *Problem) MinimumCut() (*Result, error) {
 	r.Energy = -p.network.LogScore(r.States)
 	r.LowerBound = r.Energy
 	if math.IsNaN(r.Energy) || math.IsInf(r.Energy, 0) {
-		return nil, errors.New("mpe: the minimum cut has an energy that is not finite: potentials are too large to be added up; subtract a constant from each table")
+		return nil, errors.New("mpe: the minimum cut has an energy that is not finite: potentials are too large to be " +
+			"added up; subtract a constant from each table")
 	}
 	return r, nil
 }
@@ -170,7 +172,9 @@ func (c *cut) rename() error {
 					queue = append(queue, t)
 				case want:
 				default:
-					return &NotSubmodularError{fmt.Sprintf("no choice of names for the two states makes the edge between variables %d and %d submodular as well as those of a loop that it closes", c.number(g.U(d>>1)), c.number(g.V(d>>1)))}
+					return &NotSubmodularError{fmt.Sprintf("no choice of names for the two states makes the edge between "+
+						"variables %d and %d submodular as well as those of a loop that it closes",
+						c.number(g.U(d>>1)), c.number(g.V(d>>1)))}
 				}
 			}
 		}
@@ -186,7 +190,8 @@ func (c *cut) rename() error {
 // build adds up what stands before each x_s, and the capacities.
 func (c *cut) build() {
 	p := c.pairwise
-	c.excess, c.forward, c.backward = make([]float64, len(c.states)), make([]float64, p.Graph.NumEdges()), make([]float64, p.Graph.NumEdges())
+	c.excess, c.forward, c.backward = make([]float64, len(c.states)), make([]float64, p.Graph.NumEdges()),
+		make([]float64, p.Graph.NumEdges())
 	for s, two := range c.states {
 		c.excess[s] = p.Node[p.NodeAt[s]+int(two[0])] - p.Node[p.NodeAt[s]+int(two[1])]
 	}

@@ -46,7 +46,8 @@ func (s *sequential) decode(forward bool) {
 		best := 0
 		for k := range scores {
 			// A state struck out is never part of an answer.
-			if !math.IsInf(s.potential(node)[k], -1) && (math.IsInf(s.potential(node)[best], -1) || scores[k].above(scores[best], 0)) {
+			if !math.IsInf(s.potential(node)[k], -1) &&
+				(math.IsInf(s.potential(node)[best], -1) || scores[k].above(scores[best], 0)) {
 				best = k
 			}
 		}

@@ -44,7 +44,8 @@ type Result struct {
 func (r *Result) Gap() float64 { return max(0, r.Energy-r.LowerBound) }
 
 // ErrZero says that hard zeros leave no joint state of positive probability.
-var ErrZero = errors.New("every joint state has probability zero, so none is most probable; look for contradictory evidence or constraints")
+var ErrZero = errors.New("every joint state has probability zero, so none is most probable; look for contradictory " +
+	"evidence or constraints")
 
 // NotFoundError says that no joint state of positive probability was found,
 // although there may be some: finding one can be as hard as anything.
@@ -55,7 +56,8 @@ type NotFoundError struct {
 
 // Error implements error.
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no joint state of positive probability was found in %d sweeps: in the best one %d factors are zero; try the method exact, or more sweeps", e.Sweeps, e.Violated)
+	return fmt.Sprintf("no joint state of positive probability was found in %d sweeps: in the best one %d factors are "+
+		"zero; try the method exact, or more sweeps", e.Sweeps, e.Violated)
 }
 
 // median returns the middle one of some variables.

@@ -80,5 +80,8 @@ func eliminate(ctx context.Context, plan *exact.Plan, s Settings) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Method: Exact, States: best.States, Energy: -best.LogScore, LowerBound: -best.LogScore, Optimal: true, Converged: true}, nil
+	return &Result{
+		Method: Exact, States: best.States, Energy: -best.LogScore, LowerBound: -best.LogScore,
+		Optimal: true, Converged: true,
+	}, nil
 }

@@ -27,8 +27,9 @@ var ErrNoLoading error = noLoading{}
 type noLoading struct{}
 
 func (noLoading) Error() string {
-	return "this build of blockbp loads no libraries, and ONNX Runtime is one; on Linux or macOS build a command that does " +
-		"(go install github.com/blockbp/blockbp/cmd/blockbp@latest), and give it the library (pip install onnxruntime)"
+	return "this build of blockbp loads no libraries, and ONNX Runtime is one; on Linux or macOS build a command that " +
+		"does (go install github.com/blockbp/blockbp/cmd/blockbp@latest), and give it the library (pip install " +
+		"onnxruntime)"
 }
 
 // Is reports that there is no library then.
@@ -48,7 +49,8 @@ func candidates(asked string) []string {
 	}
 	names := []string{"libonnxruntime.so.1", "libonnxruntime.so"}
 	if runtime.GOOS == "darwin" {
-		names = []string{"libonnxruntime.dylib", "/opt/homebrew/lib/libonnxruntime.dylib", "/usr/local/lib/libonnxruntime.dylib"}
+		names = []string{"libonnxruntime.dylib", "/opt/homebrew/lib/libonnxruntime.dylib",
+			"/usr/local/lib/libonnxruntime.dylib"}
 	}
 	return names
 }
@@ -70,7 +72,8 @@ func inFolder(folder string) []string {
 func fromPython(ctx context.Context) []string {
 	ctx, stop := context.WithTimeout(ctx, pythonPatience)
 	defer stop()
-	const where = "import importlib.util as u; s = u.find_spec('onnxruntime'); print(list(s.submodule_search_locations)[0] if s else '')"
+	const where = "import importlib.util as u; s = u.find_spec('onnxruntime'); " +
+		"print(list(s.submodule_search_locations)[0] if s else '')"
 	for _, python := range []string{"python3", "python"} {
 		answer, err := exec.CommandContext(ctx, python, "-c", where).Output()
 		if folder := strings.TrimSpace(string(answer)); err == nil && folder != "" {

@@ -67,20 +67,29 @@ type Library struct {
 	errorMessage           func(status pointer) string
 	createEnv              func(level int32, name, env pointer) pointer
 	createSessionFromArray func(env, model pointer, length uintptr, options, session pointer) pointer
-	run                    func(session, options, inputNames, inputs pointer, numInputs uintptr, outputNames pointer, numOutputs uintptr, outputs pointer) pointer
-	createSessionOptions   func(options pointer) pointer
-	setLogSeverity         func(options pointer, level int32) pointer
-	setThreads             func(options pointer, threads int32) pointer
-	addConfig              func(options, key, value pointer) pointer
-	createRunOptions       func(options pointer) pointer
-	setTerminate           func(options pointer) pointer
-	createTensor           func(memory, data pointer, bytes uintptr, dims pointer, numDims uintptr, kind int32, value pointer) pointer
-	tensorData             func(value, data pointer) pointer
-	elementType            func(info, kind pointer) pointer
-	dimensionsCount        func(info, count pointer) pointer
-	dimensions             func(info, dims pointer, count uintptr) pointer
-	typeAndShape           func(value, info pointer) pointer
-	createMemoryInfo       func(allocator, memory int32, info pointer) pointer
+
+	run func(
+		session, options, inputNames, inputs pointer, numInputs uintptr, outputNames pointer, numOutputs uintptr,
+		outputs pointer,
+	) pointer
+
+	createSessionOptions func(options pointer) pointer
+	setLogSeverity       func(options pointer, level int32) pointer
+	setThreads           func(options pointer, threads int32) pointer
+	addConfig            func(options, key, value pointer) pointer
+	createRunOptions     func(options pointer) pointer
+	setTerminate         func(options pointer) pointer
+
+	createTensor func(
+		memory, data pointer, bytes uintptr, dims pointer, numDims uintptr, kind int32, value pointer,
+	) pointer
+
+	tensorData       func(value, data pointer) pointer
+	elementType      func(info, kind pointer) pointer
+	dimensionsCount  func(info, count pointer) pointer
+	dimensions       func(info, dims pointer, count uintptr) pointer
+	typeAndShape     func(value, info pointer) pointer
+	createMemoryInfo func(allocator, memory int32, info pointer) pointer
 
 	releaseStatus, releaseMemoryInfo, releaseSession, releaseValue func(pointer)
 	releaseRunOptions, releaseShape, releaseSessionOptions         func(pointer)
@@ -155,13 +164,20 @@ func newLibrary(handle uintptr) (*Library, error) {
 		return nil, fmt.Errorf("%w (version %s is too old, want 1.%d or later)", ErrNoLibrary, l.version, apiVersion)
 	}
 	for place, function := range map[int]any{
-		apiGetErrorMessage: &l.errorMessage, apiCreateEnv: &l.createEnv, apiCreateSessionFromArray: &l.createSessionFromArray, apiRun: &l.run,
-		apiCreateSessionOptions: &l.createSessionOptions, apiSetSessionLogSeverity: &l.setLogSeverity, apiSetIntraOpNumThreads: &l.setThreads,
-		apiAddSessionConfigEntry: &l.addConfig, apiCreateRunOptions: &l.createRunOptions, apiRunOptionsSetTerminate: &l.setTerminate,
-		apiCreateTensorWithData: &l.createTensor, apiGetTensorMutableData: &l.tensorData, apiGetTensorElementType: &l.elementType,
-		apiGetDimensionsCount: &l.dimensionsCount, apiGetDimensions: &l.dimensions, apiGetTensorTypeAndShape: &l.typeAndShape, apiCreateCPUMemoryInfo: &l.createMemoryInfo,
-		apiReleaseStatus: &l.releaseStatus, apiReleaseMemoryInfo: &l.releaseMemoryInfo, apiReleaseSession: &l.releaseSession, apiReleaseValue: &l.releaseValue,
-		apiReleaseRunOptions: &l.releaseRunOptions, apiReleaseTensorTypeAndShape: &l.releaseShape, apiReleaseSessionOptions: &l.releaseSessionOptions,
+		apiGetErrorMessage: &l.errorMessage, apiCreateEnv: &l.createEnv,
+		apiCreateSessionFromArray: &l.createSessionFromArray, apiRun: &l.run,
+		apiCreateSessionOptions: &l.createSessionOptions, apiSetSessionLogSeverity: &l.setLogSeverity,
+		apiSetIntraOpNumThreads:  &l.setThreads,
+		apiAddSessionConfigEntry: &l.addConfig, apiCreateRunOptions: &l.createRunOptions,
+		apiRunOptionsSetTerminate: &l.setTerminate,
+		apiCreateTensorWithData:   &l.createTensor, apiGetTensorMutableData: &l.tensorData,
+		apiGetTensorElementType: &l.elementType,
+		apiGetDimensionsCount:   &l.dimensionsCount, apiGetDimensions: &l.dimensions,
+		apiGetTensorTypeAndShape: &l.typeAndShape, apiCreateCPUMemoryInfo: &l.createMemoryInfo,
+		apiReleaseStatus: &l.releaseStatus, apiReleaseMemoryInfo: &l.releaseMemoryInfo,
+		apiReleaseSession: &l.releaseSession, apiReleaseValue: &l.releaseValue,
+		apiReleaseRunOptions: &l.releaseRunOptions, apiReleaseTensorTypeAndShape: &l.releaseShape,
+		apiReleaseSessionOptions: &l.releaseSessionOptions,
 	} {
 		purego.RegisterFunc(function, api[place])
 	}
@@ -247,7 +263,8 @@ func (s *Session) Run(ctx context.Context, input Tensor) (Tensor, error) {
 	var pinned runtime.Pinner // the library keeps the address of the data until the value is released
 	defer pinned.Unpin()
 	pinned.Pin(&input.Data[0])
-	if err := l.check(l.createTensor(s.memory, pointer(&input.Data[0]), uintptr(len(input.Data)), pointer(&input.Dims[0]), uintptr(len(input.Dims)), int32(input.Type), pointer(&in))); err != nil {
+	if err := l.check(l.createTensor(s.memory, pointer(&input.Data[0]), uintptr(len(input.Data)),
+		pointer(&input.Dims[0]), uintptr(len(input.Dims)), int32(input.Type), pointer(&in))); err != nil {
 		return Tensor{}, err
 	}
 	defer l.releaseValue(in)
@@ -257,7 +274,8 @@ func (s *Session) Run(ctx context.Context, input Tensor) (Tensor, error) {
 		defer ended.Done()
 		_ = l.check(l.setTerminate(options)) // the work then ends by itself
 	})
-	err := l.check(l.run(s.session, options, pointer(&s.inputName), pointer(&in), 1, pointer(&s.outputName), 1, pointer(&out)))
+	err := l.check(l.run(s.session, options, pointer(&s.inputName), pointer(&in), 1, pointer(&s.outputName), 1,
+		pointer(&out)))
 	if !stop() {
 		ended.Wait() // options are still in use
 	}
@@ -282,7 +300,8 @@ func (l *Library) read(value pointer) (Tensor, error) {
 	defer l.releaseShape(info)
 	var kind int32
 	var count uintptr
-	if err := errors.Join(l.check(l.elementType(info, pointer(&kind))), l.check(l.dimensionsCount(info, pointer(&count)))); err != nil {
+	if err := errors.Join(l.check(l.elementType(info, pointer(&kind))),
+		l.check(l.dimensionsCount(info, pointer(&count)))); err != nil {
 		return Tensor{}, err
 	}
 	t := Tensor{Type: Type(kind), Dims: make([]int64, count)}

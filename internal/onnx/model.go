@@ -262,7 +262,8 @@ func (m *Model) Layers() []string {
 func (m *Model) find(name string) (string, error) {
 	if name == "" {
 		if len(m.outputs) != 1 {
-			return "", fmt.Errorf("the network has %d outputs: choose one, or an inner layer: %s", len(m.outputs), Listed(m.outputs))
+			return "", fmt.Errorf("the network has %d outputs: choose one, or an inner layer: %s",
+				len(m.outputs), Listed(m.outputs))
 		}
 		return m.outputs[0], nil
 	}
@@ -275,7 +276,8 @@ func (m *Model) find(name string) (string, error) {
 			return n.outputs[0], nil
 		}
 	}
-	return "", fmt.Errorf("the network has no layer %q; its layers are %s%s", name, Listed(layers), nearest.Hint(name, layers))
+	return "", fmt.Errorf("the network has no layer %q; its layers are %s%s",
+		name, Listed(layers), nearest.Hint(name, layers))
 }
 
 // Listed writes names, the last ones of many: features are taken near the end.
@@ -319,7 +321,8 @@ func (m *Model) Layer(name string) (*Layer, error) {
 		for _, in := range inputs {
 			names = append(names, in.name)
 		}
-		return nil, fmt.Errorf("%s needs %d inputs (%s), want 1, the photograph; save the network with that input alone, or choose an earlier layer", value, len(inputs), Listed(names))
+		return nil, fmt.Errorf("%s needs %d inputs (%s), want 1, the photograph; save the network with that input alone, "+
+			"or choose an earlier layer", value, len(inputs), Listed(names))
 	}
 	l.Input, err = parseInput(inputs[0])
 	return l, err

@@ -180,7 +180,8 @@ func Describe(dir string) (*Folder, *Expected, error) {
 		return nil, nil, damaged("it is no description of a partitioned network: %v", err)
 	}
 	if d.Format != format || d.Sums != Sums {
-		return nil, nil, damaged("it has format %d with %d parts, and this program knows %d with %d", d.Format, d.Sums, format, Sums)
+		return nil, nil, damaged("it has format %d with %d parts, and this program knows %d with %d",
+			d.Format, d.Sums, format, Sums)
 	}
 	if sum, err := d.sum(); err != nil || d.SHA256 != sum {
 		return nil, nil, damaged("it has changed since the network was partitioned")
@@ -189,7 +190,8 @@ func Describe(dir string) (*Folder, *Expected, error) {
 	sound := func(f *features) bool {
 		return f == nil || (f.Type == "float32" || f.Type == "float64") && f.Columns > 0 && f.Columns <= most
 	}
-	if len(d.Parts) == 0 || len(d.Parts) > Sums || d.Nodes < 1 || d.Edges < 0 || d.Blocks < 1 || len(d.BlockParts) != d.Blocks || !sound(d.NodeFeatures) || !sound(d.EdgeFeatures) {
+	if len(d.Parts) == 0 || len(d.Parts) > Sums || d.Nodes < 1 || d.Edges < 0 || d.Blocks < 1 ||
+		len(d.BlockParts) != d.Blocks || !sound(d.NodeFeatures) || !sound(d.EdgeFeatures) {
 		return nil, nil, damaged("its numbers do not go together")
 	}
 	for x, part := range d.BlockParts {
@@ -197,7 +199,10 @@ func Describe(dir string) (*Folder, *Expected, error) {
 			return nil, nil, damaged("block_parts[%d] is %d, want 0 to %d", x, part, Sums-1)
 		}
 	}
-	folder := &Folder{Blocks: d.Blocks, Part: d.BlockParts, Found: d.Found, dir: dir, description: File{Description, fmt.Sprintf("%x", sha256.Sum256(text)), int64(len(text))}, files: d.Parts, held: make([]bool, len(d.Parts))}
+	folder := &Folder{
+		Blocks: d.Blocks, Part: d.BlockParts, Found: d.Found, dir: dir, files: d.Parts, held: make([]bool, len(d.Parts)),
+		description: File{Description, fmt.Sprintf("%x", sha256.Sum256(text)), int64(len(text))},
+	}
 	return folder, &Expected{&d, dir}, nil
 }
 
@@ -243,7 +248,8 @@ func (x *Expected) Check(read []File) error {
 // Take gives the folder the blocks of the nodes, and makes room for features.
 func (x *Expected) Take(folder *Folder, of []int32) error {
 	refuse := func(format string, arguments ...any) error {
-		return &Error{File: filepath.Join(x.dir, BlocksArray+".npy"), Problem: fmt.Sprintf(format, arguments...), Remedy: again}
+		return &Error{File: filepath.Join(x.dir, BlocksArray+".npy"), Problem: fmt.Sprintf(format, arguments...),
+			Remedy: again}
 	}
 	if len(of) != x.d.Nodes {
 		return refuse("it has blocks of %d nodes, want %d", len(of), x.d.Nodes)
@@ -322,11 +328,15 @@ func (d *Folder) hold(f int, lists *lists) error {
 	path := filepath.Join(d.dir, filepath.FromSlash(d.files[f].Name))
 	arrays, sum, err := d.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{File: path, Problem: fmt.Sprintf("the file of part %d is not there, and this process needs it", f), Cause: err,
-			Remedy: "copy it from where the network was partitioned; the files of its own parts are enough for a process that trains a large network as it was cut"}
+		return &Error{
+			File: path, Problem: fmt.Sprintf("the file of part %d is not there, and this process needs it", f), Cause: err,
+			Remedy: "copy it from where the network was partitioned; the files of its own parts are enough for a process " +
+				"that trains a large network as it was cut",
+		}
 	}
 	if sum != "" && sum != d.files[f].SHA256 {
-		return &Error{File: path, Problem: fmt.Sprintf("the file of part %d has changed since the network was partitioned", f), Remedy: again}
+		const problem = "the file of part %d has changed since the network was partitioned"
+		return &Error{File: path, Problem: fmt.Sprintf(problem, f), Remedy: again}
 	}
 	if err != nil {
 		return err
@@ -338,8 +348,11 @@ func (d *Folder) hold(f int, lists *lists) error {
 			return nil
 		}
 		from := arrays[name]
-		if from.Rows != len(rows) || from.Columns != to.Columns || len(rows) > 0 && (from.Single == nil) != (to.Single == nil) {
-			return &Error{File: path, Place: name, Problem: fmt.Sprintf("shape is [%d, %d], want [%d, %d] of numbers of %d bytes", from.Rows, from.Columns, len(rows), to.Columns, to.rowBytes()/to.Columns), Remedy: again}
+		if from.Rows != len(rows) || from.Columns != to.Columns ||
+			len(rows) > 0 && (from.Single == nil) != (to.Single == nil) {
+			problem := fmt.Sprintf("shape is [%d, %d], want [%d, %d] of numbers of %d bytes",
+				from.Rows, from.Columns, len(rows), to.Columns, to.rowBytes()/to.Columns)
+			return &Error{File: path, Place: name, Problem: problem, Remedy: again}
 		}
 		filled := make([]int32, 0, len(rows))
 		for i, r := range rows {

@@ -55,11 +55,12 @@ func (n *Network) SharedEdges() (shared int) {
 	return shared
 }
 
-// Write writes the folder: write makes a file of that name, whole or not at all. The last one is what makes
-// the folder one of data.
+// Write writes the folder: write makes a file of that name, whole or not at all. The last one is what
+// makes the folder one of data.
 func (n *Network) Write(ctx context.Context, write func(name string, fill func(path string) error) error) error {
 	d := description{
-		Format: format, Nodes: n.Graph.NumNodes(), Edges: n.Graph.NumEdges(), Blocks: n.Blocks, Sums: Sums, BlockParts: n.Part,
+		Format: format, Nodes: n.Graph.NumNodes(), Edges: n.Graph.NumEdges(),
+		Blocks: n.Blocks, Sums: Sums, BlockParts: n.Part,
 		NodeFeatures: n.Node.description(), EdgeFeatures: n.Edge.description(),
 	}
 	var err error
@@ -76,18 +77,8 @@ func (n *Network) Write(ctx context.Context, write func(name string, fill func(p
 		})
 		return f, err
 	}
-	lists := listsOf(n.Graph, n.Of, fileOf(n.Part, n.Files), slices.Repeat([]bool{true}, n.Files))
-	for f := range n.Files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		one, err := summed(partName(f), func(path string) error {
-			return npy.WriteArchive(path, append(n.Node.rows(NodeFeatures, lists.nodes[f]), n.Edge.rows(EdgeFeatures, lists.edges[f])...)...)
-		})
-		if err != nil {
-			return err
-		}
-		d.Parts = append(d.Parts, one)
+	if d.Parts, err = n.writeParts(ctx, summed); err != nil {
+		return err
 	}
 	for _, a := range append([]npy.Array{npy.ArrayOf(BlocksArray, n.Of, len(n.Of))}, n.Arrays...) {
 		one, err := summed(a.Name+".npy", func(path string) error { return atomicfile.Write(path, a.Write) })
@@ -118,10 +109,30 @@ func (n *Network) Write(ctx context.Context, write func(name string, fill func(p
 	if err != nil {
 		return err
 	}
-	if err := write(Description, func(path string) error { return atomicfile.Write(path, writing(append(text, '\n'))) }); err != nil {
+	fill := func(path string) error { return atomicfile.Write(path, writing(append(text, '\n'))) }
+	if err := write(Description, fill); err != nil {
 		return err
 	}
 	return write(EdgesArray+".npy", func(path string) error { return atomicfile.Write(path, edges.Write) })
+}
+
+// writeParts writes the features of every part, and returns the files.
+func (n *Network) writeParts(
+	ctx context.Context, write func(name string, fill func(path string) error) (File, error),
+) (parts []File, err error) {
+	lists := listsOf(n.Graph, n.Of, fileOf(n.Part, n.Files), slices.Repeat([]bool{true}, n.Files))
+	for f := range n.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		arrays := append(n.Node.rows(NodeFeatures, lists.nodes[f]), n.Edge.rows(EdgeFeatures, lists.edges[f])...)
+		one, err := write(partName(f), func(path string) error { return npy.WriteArchive(path, arrays...) })
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, one)
+	}
+	return parts, nil
 }
 
 func writing(text []byte) func(io.Writer) error {
@@ -166,9 +177,11 @@ func (m *Matrix) rows(name string, rows []int32) []npy.Array {
 	d := m.Columns
 	switch {
 	case m.Single != nil:
-		return []npy.Array{npy.RowsOf(name, func(row []float32, i int) { copy(row, m.Single[int(rows[i])*d:]) }, len(rows), d)}
+		row := func(row []float32, i int) { copy(row, m.Single[int(rows[i])*d:]) }
+		return []npy.Array{npy.RowsOf(name, row, len(rows), d)}
 	case m.Double != nil:
-		return []npy.Array{npy.RowsOf(name, func(row []float64, i int) { copy(row, m.Double[int(rows[i])*d:]) }, len(rows), d)}
+		row := func(row []float64, i int) { copy(row, m.Double[int(rows[i])*d:]) }
+		return []npy.Array{npy.RowsOf(name, row, len(rows), d)}
 	}
 	return nil
 }

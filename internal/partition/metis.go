@@ -47,7 +47,8 @@ func METIS(g *graph.Graph, blocks int, seed uint64) (of []int32, err error) {
 		return nil, err
 	}
 	if size := int64(n) + 2*int64(g.NumEdges()); size > math.MaxInt32 {
-		return nil, fmt.Errorf("partition: METIS on a graph with nodes + 2·edges = %d, at most %d is supported", size, math.MaxInt32)
+		return nil, fmt.Errorf("partition: METIS on a graph with nodes + 2·edges = %d, at most %d is supported",
+			size, math.MaxInt32)
 	}
 	library, err := loadMETIS()
 	if err != nil {

@@ -106,7 +106,8 @@ func callMETIS[I int32 | int64](l *metisLibrary, c weightedCSR, blocks int) ([]i
 		unsafe.Pointer(&start[0]), unsafe.Pointer(&adjacent[0]), unsafe.Pointer(&weight[0]), nil, nil,
 		unsafe.Pointer(&parts), nil, nil, nil, unsafe.Pointer(&cut), unsafe.Pointer(&part[0]))
 	if status != metisOK {
-		return nil, fmt.Errorf("partition: METIS_PartGraphKway returned status %d for %d nodes and %d blocks, want %d", status, len(part), blocks, metisOK)
+		return nil, fmt.Errorf("partition: METIS_PartGraphKway returned status %d for %d nodes and %d blocks, want %d",
+			status, len(part), blocks, metisOK)
 	}
 	return convert[int32](part), nil
 }

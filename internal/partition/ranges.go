@@ -15,10 +15,12 @@ import (
 // nodes.
 func Tiles(rows, cols, tileRows, tileCols int) (of []int32, blocks int, err error) {
 	if rows < 1 || cols < 1 || rows > math.MaxInt32 || cols > math.MaxInt32/rows {
-		return nil, 0, fmt.Errorf("partition: grid of %d rows and %d columns, want at least 1 of each and at most %d nodes", rows, cols, math.MaxInt32)
+		return nil, 0, fmt.Errorf("partition: grid of %d rows and %d columns, want at least 1 of each and at most %d nodes",
+			rows, cols, math.MaxInt32)
 	}
 	if tileRows < 1 || tileRows > rows || tileCols < 1 || tileCols > cols {
-		return nil, 0, fmt.Errorf("partition: %d × %d tiles for a grid of %d rows and %d columns, want 1 × 1 to %d × %d", tileRows, tileCols, rows, cols, rows, cols)
+		return nil, 0, fmt.Errorf("partition: %d × %d tiles for a grid of %d rows and %d columns, want 1 × 1 to %d × %d",
+			tileRows, tileCols, rows, cols, rows, cols)
 	}
 	tileRow, tileCol := evenRuns(rows, tileRows), evenRuns(cols, tileCols)
 	of = make([]int32, 0, rows*cols)

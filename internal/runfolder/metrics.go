@@ -48,14 +48,16 @@ func NewMetric(iter int) Metric {
 
 // columnNames are the fixed names in the order in which they are written.
 var columnNames = []string{
-	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual", "suboptimality",
+	"iter", "pass", "wall_s", "block", "objective", "grad_norm", "theta_dist", "step", "bp_sweeps", "bp_residual",
+	"suboptimality",
 }
 
 // columns are the fields that columnNames stand for: numbers, unknown if not finite, and
 // whole numbers, unknown if negative.
 func (m *Metric) columns() [11]any {
 	return [...]any{
-		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual, &m.Suboptimality,
+		&m.Iter, &m.Pass, &m.WallS, &m.Block, &m.Objective, &m.GradNorm, &m.ThetaDist, &m.Step, &m.BPSweeps, &m.BPResidual,
+		&m.Suboptimality,
 	}
 }
 

@@ -50,7 +50,8 @@ func (f *Follower) Next(anew func(), visit func(*Metric)) error {
 		return err
 	}
 	if f.file == nil || !os.SameFile(f.file, info) || size < f.offset ||
-		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) || !bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
+		!bytes.Equal(f.head, bytesAt(file, 0, len(f.head))) ||
+		!bytes.Equal(f.tail, bytesAt(file, f.offset-int64(len(f.tail)), len(f.tail))) {
 		f.restart(anew)
 	}
 	f.file = info

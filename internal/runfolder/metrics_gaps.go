@@ -67,10 +67,12 @@ func Gaps(path string, last int) (texts []string, err error) {
 		if len(gaps) > mostGaps {
 			gaps, more = gaps[:mostGaps], ", …"
 		}
-		texts = append(texts, fmt.Sprintf("%s %s the records of %d of the %d iterations so far (%s%s): curves will lack them; the training itself goes on unchanged", path, what, missing, last+1, strings.Join(gaps, ", "), more))
+		texts = append(texts, fmt.Sprintf("%s %s the records of %d of the %d iterations so far (%s%s): curves will lack "+
+			"them; the training itself goes on unchanged", path, what, missing, last+1, strings.Join(gaps, ", "), more))
 	}
 	if len(refused) > 0 {
-		texts = append(texts, fmt.Sprintf("lines of %s that are left out: %d, the first for %v", path, len(refused), refused[0]))
+		texts = append(texts, fmt.Sprintf("lines of %s that are left out: %d, the first for %v",
+			path, len(refused), refused[0]))
 	}
 	return texts, nil
 }

@@ -17,7 +17,8 @@ const readBuffer = 1 << 16
 // longestLine is the limit for a line of a metrics file, in bytes: no record takes as much.
 const longestLine = 1 << 20
 
-var errLongLine = fmt.Errorf("the line has more than %d bytes: this is no metrics file, or it is damaged; go back to a copy", longestLine)
+var errLongLine = fmt.Errorf("the line has more than %d bytes: this is no metrics file, or it is damaged; go back "+
+	"to a copy", longestLine)
 
 // LineError says what is wrong with one line of a metrics file.
 type LineError struct {

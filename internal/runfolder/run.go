@@ -49,7 +49,8 @@ type NotEmptyError struct {
 
 // Error implements error.
 func (e *NotEmptyError) Error() string {
-	return fmt.Sprintf("run folder %q is not empty (it holds %q): choose another folder, remove this one, or resume the run in it",
+	return fmt.Sprintf("run folder %q is not empty (it holds %q): choose another folder, remove this one, or resume "+
+		"the run in it",
 		e.Dir, e.Holds)
 }
 

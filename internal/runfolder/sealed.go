@@ -51,13 +51,15 @@ func Unseal(text []byte) (object []byte, sealed bool, err error) {
 	at := len(text) - len(sealBegin) - sealDigits - len(sealEnd)
 	if at < 0 || !bytes.HasPrefix(text[at:], []byte(sealBegin)) || !bytes.HasSuffix(text, []byte(sealEnd)) {
 		if anySeal.Match(text) {
-			return nil, true, errors.New("its checksum does not stand at its end as it was written: it is damaged, or was changed by hand")
+			return nil, true, errors.New("its checksum does not stand at its end as it was written: it is damaged, or was " +
+				"changed by hand")
 		}
 		return text, false, nil
 	}
 	body, digits := text[:at], text[at+len(sealBegin):][:sealDigits]
 	if want := fmt.Sprintf("%08x", checksum(body)); string(digits) != want {
-		return nil, true, fmt.Errorf("it has the checksum crc32c:%s, and says crc32c:%s: it is damaged, or was changed by hand", want, digits)
+		return nil, true, fmt.Errorf("it has the checksum crc32c:%s, and says crc32c:%s: it is damaged, or was changed "+
+			"by hand", want, digits)
 	}
 	return slices.Concat(body, []byte("\n"+objectEnd)), true, nil
 }

@@ -43,7 +43,8 @@ func (p *parsed) sumBefore(length, header []byte) (uint32, error) {
 	value := p.metadata[ChecksumKey]
 	digits, ok := strings.CutPrefix(value, checksumPrefix)
 	if !ok || len(digits) != len(zeroDigits) {
-		return 0, fmt.Errorf("metadata %q is %q, want %sXXXXXXXX: the file is damaged, or a newer blockbp wrote it", ChecksumKey, value, checksumPrefix)
+		return 0, fmt.Errorf("metadata %q is %q, want %sXXXXXXXX: the file is damaged, or a newer blockbp wrote it",
+			ChecksumKey, value, checksumPrefix)
 	}
 	end := p.sumEnd - len(`"`)
 	begin := end - len(digits)

@@ -75,7 +75,8 @@ func eachKey(decoder *json.Decoder, where string, most int, visit func(key strin
 			return fmt.Errorf("%s: %q is given twice", where, key)
 		}
 		if seen[key] = true; len(seen) > most {
-			return fmt.Errorf("%s: it has more than %d entries: the file is damaged, or is no safetensors file of blockbp", where, most)
+			return fmt.Errorf("%s: it has more than %d entries: the file is damaged, or is no safetensors file of blockbp",
+				where, most)
 		}
 		if err := visit(key); err != nil {
 			return err
@@ -142,7 +143,8 @@ func checkRanges(tensors []Info, dataBytes int64) error {
 		case begin > at:
 			return fmt.Errorf("tensor %q begins at byte %d, want %d: the data have a gap", t.Name, begin, at)
 		case end > dataBytes:
-			return fmt.Errorf("tensor %q ends at byte %d, but the file has %d bytes of data: it was cut short", t.Name, end, dataBytes)
+			return fmt.Errorf("tensor %q ends at byte %d, but the file has %d bytes of data: it was cut short",
+				t.Name, end, dataBytes)
 		}
 		at = end
 	}

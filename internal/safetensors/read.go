@@ -56,7 +56,8 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	case headerBytes > maxHeader:
 		return nil, fmt.Errorf("not a safetensors file: header length is %d, at most %d is allowed", headerBytes, maxHeader)
 	case headerBytes > uint64(size)-8:
-		return nil, fmt.Errorf("header length is %d, but only %d bytes follow: the file was cut short or is not safetensors", headerBytes, size-8)
+		return nil, fmt.Errorf("header length is %d, but only %d bytes follow: the file was cut short or is not "+
+			"safetensors", headerBytes, size-8)
 	}
 	dataAt := 8 + int64(headerBytes)
 	header := make([]byte, headerBytes)
@@ -119,10 +120,12 @@ func Read[T Number](f *File, name string) ([]T, error) {
 // type and as many elements.
 func ReadInto[T Number](f *File, t Info, data []T) error {
 	if t.DType != typeOf[T]() || t.Elements() != len(data) {
-		return fmt.Errorf("tensor %q has %d elements of dtype %s, want %d of %s", t.Name, t.Elements(), t.DType, len(data), typeOf[T]())
+		return fmt.Errorf("tensor %q has %d elements of dtype %s, want %d of %s", t.Name, t.Elements(), t.DType, len(data),
+			typeOf[T]())
 	}
 	size := sizes[t.DType]
-	in, buffer := io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]), make([]byte, min(len(data), chunkElements)*size)
+	in, buffer := io.NewSectionReader(f.data, t.Offsets[0], t.Offsets[1]-t.Offsets[0]),
+		make([]byte, min(len(data), chunkElements)*size)
 	for part := range slices.Chunk(data, chunkElements) {
 		raw := buffer[:len(part)*size]
 		if _, err := io.ReadFull(in, raw); err != nil {
@@ -190,7 +193,8 @@ func (f *File) Verify() error {
 		return err
 	}
 	if got := fmt.Sprintf(format, hash.sum); got != want {
-		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged; go back to a copy, or make it again", got, want)
+		return fmt.Errorf("the file has the checksum %s, its metadata say %s: it is damaged; go back to a copy, or make "+
+			"it again", got, want)
 	}
 	return nil
 }

@@ -136,13 +136,15 @@ func encodeHeader(metadata map[string]string, tensors []Tensor) ([]byte, error) 
 		if end < offset {
 			return nil, fmt.Errorf("safetensors: tensor %q ends beyond 2^63 bytes", t.Name)
 		}
-		entries = append(entries, entry(t.Name, Info{DType: t.dtype, Shape: append([]int{}, t.Shape...), Offsets: []int64{offset, end}}))
+		info := Info{DType: t.dtype, Shape: append([]int{}, t.Shape...), Offsets: []int64{offset, end}}
+		entries = append(entries, entry(t.Name, info))
 		offset = end
 	}
 	header := "{" + strings.Join(entries, ",") + "}"
 	header += strings.Repeat(" ", -len(header)&7)
 	if len(header) > maxHeader {
-		return nil, fmt.Errorf("safetensors: the header has %d bytes, at most %d are allowed; put less into the metadata", len(header), maxHeader)
+		return nil, fmt.Errorf("safetensors: the header has %d bytes, at most %d are allowed; put less into the metadata",
+			len(header), maxHeader)
 	}
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), nil
 }

@@ -53,7 +53,8 @@ func Cover(ctx context.Context, g *graph.Graph, rng *rand.Rand, minForests int, 
 		}
 		close(counted)
 	}()
-	for uncovered := g.NumEdges(); parallel.Ended(ctx) == nil && (uncovered > 0 || sample.Forests < max(1, minForests)); sample.Forests++ {
+	for uncovered := g.NumEdges(); parallel.Ended(ctx) == nil &&
+		(uncovered > 0 || sample.Forests < max(1, minForests)); sample.Forests++ {
 		forest := slices.Clone(c.draw(rng))
 		for _, e := range forest {
 			if sample.Count[e] == 0 {

@@ -98,7 +98,8 @@ func checkEdges(g *graph.Graph, mu []float64) Verdict {
 		u, v := g.U(int32(e)), g.V(int32(e))
 		switch {
 		case math.IsNaN(m) || m < -Tolerance:
-			return Verdict{Status: Outside, Reason: fmt.Sprintf("edge %d (%d, %d) has edge appearance %v, want 0 to 1", e, u, v, m)}
+			return Verdict{Status: Outside, Reason: fmt.Sprintf("edge %d (%d, %d) has edge appearance %v, want 0 to 1",
+				e, u, v, m)}
 		case m > 1+Tolerance:
 			return outside([]int32{u, v}, m-1)
 		}
@@ -138,7 +139,8 @@ func outside(nodes []int32, over float64) Verdict {
 	return Verdict{
 		Status: Outside,
 		Nodes:  nodes,
-		Reason: fmt.Sprintf("the edges among %d nodes have edge appearances that sum to %.12g, want at most %d (over by %.3g)", len(nodes), float64(bound)+over, bound, over),
+		Reason: fmt.Sprintf("the edges among %d nodes have edge appearances that sum to %.12g, want at most %d (over by "+
+			"%.3g)", len(nodes), float64(bound)+over, bound, over),
 	}
 }
 
@@ -204,7 +206,8 @@ func (c *polytopeCheck) run() Verdict {
 // only edges among themselves, they are a violated set.
 func (c *polytopeCheck) judge(finished bool, emptied []int32) Verdict {
 	if !finished {
-		return Verdict{Reason: fmt.Sprintf("the graph has %d nodes and %d edges: the check stopped after looking at %d arcs", c.g.NumNodes(), c.g.NumEdges(), scanLimit)}
+		return Verdict{Reason: fmt.Sprintf("the graph has %d nodes and %d edges: the check stopped after looking at %d "+
+			"arcs", c.g.NumNodes(), c.g.NumEdges(), scanLimit)}
 	}
 	excess := 0.0
 	for _, s := range emptied {
@@ -221,7 +224,8 @@ func (c *polytopeCheck) judge(finished bool, emptied []int32) Verdict {
 	case excess <= Tolerance:
 		return Verdict{Status: Inside}
 	}
-	return Verdict{Reason: fmt.Sprintf("rounding leaves open whether the edges among %d nodes sum to more than %d", len(nodes), len(nodes)-1)}
+	return Verdict{Reason: fmt.Sprintf("rounding leaves open whether the edges among %d nodes sum to more than %d",
+		len(nodes), len(nodes)-1)}
 }
 
 // overInside returns by how much the sum of μ over the edges inside a set S

@@ -28,7 +28,8 @@ import (
 // each directed edge receives.
 func Shift(g *graph.Graph, supply, capacity []float64) (received []float64, ok bool) {
 	if len(supply) != g.NumEdges() || len(capacity) != g.NumNodes() {
-		panic(fmt.Sprintf("spanning: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity), g.NumEdges(), g.NumNodes()))
+		panic(fmt.Sprintf("spanning: %d supplies and %d capacities for %d edges and %d nodes", len(supply), len(capacity),
+			g.NumEdges(), g.NumNodes()))
 	}
 	scale, ok := shiftScale(supply, capacity)
 	if !ok {

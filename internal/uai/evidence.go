@@ -93,7 +93,8 @@ func (t *evidenceTokens) samples() ([]int, error) {
 	if complete {
 		return starts, nil
 	}
-	return nil, t.fail("evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor that many samples", len(t.values), count)
+	return nil, t.fail("evidence is %d numbers beginning with %d: neither that many pairs of variable and state nor "+
+		"that many samples", len(t.values), count)
 }
 
 // chain follows count samples from position at. complete is false unless they

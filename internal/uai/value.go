@@ -74,7 +74,8 @@ func parseLogDigits(text string) (float64, error) {
 	exponent := int64(0)
 	if hasExponent {
 		var err error
-		if exponent, err = strconv.ParseInt(exponentText, 10, 64); err != nil || exponent > MaxLogValue || exponent < -MaxLogValue {
+		exponent, err = strconv.ParseInt(exponentText, 10, 64)
+		if err != nil || exponent > MaxLogValue || exponent < -MaxLogValue {
 			return 0, errRange
 		}
 	}

@@ -55,7 +55,8 @@ func CheckWrite(n *mrf.Network) error {
 	for f := range n.Factors {
 		for i, value := range n.Factors[f].LogTable {
 			if math.Abs(value) > MaxLogValue && !math.IsInf(value, -1) {
-				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the table, or write -Inf for values as good as 0",
+				return fmt.Errorf("uai: factors[%d]: logTable[%d] = %v, want -Inf or %g to %g: subtract a constant from the "+
+					"table, or write -Inf for values as good as 0",
 					f, i, value, -MaxLogValue, MaxLogValue)
 			}
 		}

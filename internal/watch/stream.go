@@ -64,7 +64,8 @@ type stream struct {
 }
 
 func newStream(dir string) *stream {
-	return &stream{dir: dir, metrics: runfolder.Follow(filepath.Join(dir, runfolder.MetricsFile)), sent: map[string][]byte{}}
+	return &stream{dir: dir, metrics: runfolder.Follow(filepath.Join(dir, runfolder.MetricsFile)),
+		sent: map[string][]byte{}}
 }
 
 // run sends events until the context ends or nobody reads them any more.
@@ -169,10 +170,12 @@ func (s *stream) readResult() (*result, error) {
 func (s *stream) state(atWork error, end *result, wrong error) state {
 	last := s.so.last()
 	var inUse *runfolder.InUseError
-	v := state{Phase: "unseen", Label: "not running", Text: fmt.Sprintf("No process is seen at work here, and there is no result of these iterations. blockbp train %s --resume goes on.", s.dir)}
+	v := state{Phase: "unseen", Label: "not running", Text: fmt.Sprintf("No process is seen at work here, and there "+
+		"is no result of these iterations. blockbp train %s --resume goes on.", s.dir)}
 	switch {
 	case errors.As(atWork, &inUse) && last < 0:
-		v = state{Phase: "waiting", Label: "starting", Text: fmt.Sprintf("By %s. Data are read, or l2 is chosen: there are no metrics yet.", inUse.By)}
+		v = state{Phase: "waiting", Label: "starting",
+			Text: fmt.Sprintf("By %s. Data are read, or l2 is chosen: there are no metrics yet.", inUse.By)}
 	case errors.As(atWork, &inUse):
 		v = state{Phase: "running", Label: "running", Text: fmt.Sprintf("By %s.", inUse.By)}
 	case end != nil && end.Iterations >= last: // otherwise it is of before the run was resumed

@@ -17,7 +17,8 @@ var (
 	// ErrNone is a proof that there is none.
 	ErrNone = errors.New("no joint state satisfies all hard zeros")
 	// ErrGivenUp says that it made too many wrong guesses.
-	ErrGivenUp = fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)
+	ErrGivenUp = fmt.Errorf("no joint state of positive probability was found by a search with %d wrong guesses, so "+
+		"there is nothing to start from: the hard zeros leave few or none; exact inference can tell", maxBacktracks)
 )
 
 // Search completes the domains to a joint state of positive probability, drawn at

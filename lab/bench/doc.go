@@ -1,3 +1,9 @@
-// Package bench measures how fast the block loop runs on this machine, beside what
-// the machine could do at most.
+// Package bench measures how fast an iteration of learning is, phase by phase, beside the roofline
+// of this machine. All of it is a benchmark:
+//
+//	go test -C lab ./bench -run '^$' -bench . -count 6 | tee new
+//	benchstat old new
+//
+// lab/README.md explains the numbers. Benchmarks of single kernels, of a sweep
+// and of a visit stand beside the code that they measure.
 package bench

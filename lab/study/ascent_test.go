@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"flag"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,20 +10,25 @@ import (
 	"github.com/blockbp/blockbp/internal/partition"
 )
 
+// ascentSteps is how many iterations, or cycles, the inequalities are looked at for.
+var ascentSteps = flag.Int("ascent", 40, "iterations, or cycles, of TestAscent")
+
 // TestAscent: over all models, numbers and orders no inequality is violated, each is decided at least
 // once, and every inference settles.
 func TestAscent(t *testing.T) {
 	checked := map[string]int{}
-	for _, part := range ascentParts(Settings{Scale: Tiny}) {
-		a := must(part.plan.(ascentPlan).measure(context.Background()))
+	for _, plan := range ascentPlans(*ascentSteps) {
+		a := must(plan.measure(t.Context()))
+		t.Logf("%s: μ %.3g, κ %.3g, η %.3g; c measured %.3g, bound there %.2g; practical step over the theorem's %.3g",
+			plan.name(), a.Mu, a.Kappa, a.Eta, a.Measured, a.Bound, a.Ratio)
 		for name, tally := range a.Tallies {
 			if tally.Violated > 0 {
-				t.Errorf("%s: %s is violated %d times of %d", part.name, name, tally.Violated, tally.Checked)
+				t.Errorf("%s: %s is violated %d times of %d", plan.name(), name, tally.Violated, tally.Checked)
 			}
 			checked[name] += tally.Checked
 		}
 		if a.Unsettled > 0 {
-			t.Errorf("%s: %d iterations did not settle", part.name, a.Unsettled)
+			t.Errorf("%s: %d iterations did not settle", plan.name(), a.Unsettled)
 		}
 	}
 	for _, name := range []string{
@@ -52,8 +58,7 @@ func TestAscentCanFail(t *testing.T) {
 		{func(c *climber) { c.limits.Outward = false }, []string{neverFalls}},
 	} {
 		violated := map[string]int{}
-		for _, part := range ascentParts(Settings{Scale: Tiny}) {
-			plan := part.plan.(ascentPlan)
+		for _, plan := range ascentPlans(1) {
 			c := must(plan.climber(context.Background()))
 			rng := rand.New(rand.NewPCG(1, 1))
 			if err := c.restart(rng); err != nil {

@@ -16,15 +16,13 @@ import (
 type Comparison struct {
 	Problem   Problem `json:"problem"`
 	Variables int     `json:"variables"`
-	// Clock is what Seconds are measured by: "processor" or "wall".
-	Clock string `json:"clock"`
 	// Objective and GradientNorm are those of θ*.
 	Objective    float64 `json:"objective"`
 	GradientNorm float64 `json:"grad_norm"`
 	// Searches say how the step of each method was found.
 	Searches []Search `json:"searches"`
-	// Common is the step at which the paper's three methods were run again: the
-	// smallest of their best ones, which is safe for all.
+	// Common is the step at which the paper's three methods were run again: the smallest of their best
+	// ones, which is safe for all.
 	Common float64 `json:"common_step,omitempty"`
 	Traces []Trace `json:"traces"`
 }
@@ -37,8 +35,8 @@ func (c *Comparison) trace(name string) *Trace {
 	return nil
 }
 
-// level returns where a run first was within a distance; ok is false if it never was, or
-// there is no run of that name.
+// level returns where a run first was within a distance; ok is false if it never was, or there is no
+// run of that name.
 func (c *Comparison) level(name string, distance float64) (l Level, ok bool) {
 	if t := c.trace(name); t != nil {
 		return t.level(distance)
@@ -46,8 +44,8 @@ func (c *Comparison) level(name string, distance float64) (l Level, ok bool) {
 	return Level{}, false
 }
 
-// network is the comparisons on networks of one kind and size: one for each seed that was
-// measured, and at least one.
+// network is the comparisons on networks of one kind and size: one for each seed that was measured,
+// and at least one.
 type network []*Comparison
 
 // name is how tables and figures call it.
@@ -63,12 +61,10 @@ func (n network) efforts(name string, distance float64, x axis) (all []float64) 
 	return all
 }
 
-// effort is the median of what the runs of a name took to the tolerance; NaN if none got
-// there.
+// effort is the median of what the runs of a name took to the tolerance; NaN if none got there.
 func (n network) effort(name string, x axis) float64 { return median(n.efforts(name, tolerance, x)) }
 
-// ratios returns, for each seed, how much more another method takes to a distance than
-// BBPL.
+// ratios returns, for each seed, how much more another method takes to a distance than BBPL.
 func (n network) ratios(other, suffix string, distance float64, x axis) (all []float64) {
 	for _, c := range n {
 		ours, ok := c.level(nameBBPL+suffix, distance)
@@ -100,16 +96,13 @@ type comparisonPlan struct {
 	Until     float64 `json:"until"`
 	// Rounds is how often each run is timed at least; the fastest counts.
 	Rounds int `json:"rounds"`
-	// Common adds the runs at a common step, and Objectives the exact objective on the way
-	// of the main methods. Baselines adds nothing: versions that measured L-BFGS and
-	// pseudo-likelihood, too, named their parts with it, which are found by it still.
+	// Common adds the runs at a common step, and Objectives the exact objective on the way of the main
+	// methods.
 	Common     bool `json:"common"`
-	Baselines  bool `json:"baselines"`
 	Objectives bool `json:"objectives"`
 }
 
-// planned is a run of a comparison: what it needs, the best of its rounds, and the
-// seconds of all.
+// planned is a run of a comparison: what it needs, the best of its rounds, and the seconds of all.
 type planned struct {
 	method Method
 	step   float64
@@ -118,21 +111,22 @@ type planned struct {
 }
 
 const (
-	// briefRun is how long a run is timed in all, if that takes no more than mostRounds:
-	// what disturbs a run of milliseconds is as long as itself.
+	// briefRun is how long a run is timed in all, if that takes no more than mostRounds: what disturbs
+	// a run of milliseconds is as long as itself.
 	briefRun   = 0.1 // seconds
 	mostRounds = 5
 )
 
-// compare searches for the steps, then times all runs in turn, round after round, so
-// that whatever disturbs the machine disturbs them alike.
-func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *runfolder.Run) (*Comparison, error) {
-	star, err := b.optimum(ctx, folder)
+// compare searches for the steps, then times all runs in turn, round after round, so that whatever
+// disturbs the machine disturbs them alike.
+func (b *bench) compare(ctx context.Context, plan comparisonPlan) (*Comparison, error) {
+	best, err := solve(ctx, b.problem)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Problem: b.spec, Variables: b.nodes, Clock: clockName(), Objective: star.Objective, GradientNorm: star.GradientNorm}
-	if c.Searches, err = b.searchAll(ctx, plan, star.Weights, folder); err != nil {
+	star := best.Model.Weights
+	c := &Comparison{Problem: b.spec, Variables: b.nodes, Objective: best.Objective, GradientNorm: best.GradientNorm}
+	if c.Searches, err = b.searchAll(ctx, plan, star); err != nil {
 		return nil, err
 	}
 	runs := c.plan(plan)
@@ -141,7 +135,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *runfol
 			if round >= plan.Rounds && r.spent >= briefRun {
 				continue
 			}
-			t, err := b.timed(ctx, r, star.Weights, plan)
+			t, err := b.timed(ctx, r, star, plan)
 			if err != nil {
 				return nil, err
 			}
@@ -159,9 +153,7 @@ func (b *bench) compare(ctx context.Context, plan comparisonPlan, folder *runfol
 	for _, r := range runs {
 		c.Traces = append(c.Traces, *r.best)
 	}
-	if plan.Common {
-		c.shareRuns()
-	}
+	c.shareRuns()
 	return c, nil
 }
 
@@ -173,10 +165,11 @@ func (b *bench) inParallel(n int, job func(i int) error) error {
 }
 
 // searchAll finds the steps of all methods of the plan.
-func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64, folder *runfolder.Run) ([]Search, error) {
+func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float64) ([]Search, error) {
 	found := make([]Search, len(plan.Methods))
 	err := b.inParallel(len(found), func(i int) error {
-		s, err := b.keptSearch(ctx, plan.Methods[i], star, plan.Tolerance, folder)
+		m := plan.Methods[i]
+		s, err := b.bestStep(ctx, m, startStep(m, b.nodes), star, plan.Tolerance)
 		if err == nil {
 			found[i] = *s
 		}
@@ -188,38 +181,34 @@ func (b *bench) searchAll(ctx context.Context, plan comparisonPlan, star []float
 	return found, err
 }
 
-// plan lists the runs. A method without a step that gets there is left out, and
-// its Search says so.
+// plan lists the runs. A method without a step that gets there is left out, and its Search says so.
 func (c *Comparison) plan(plan comparisonPlan) []*planned {
-	var runs []*planned
-	c.Common = math.Inf(1)
+	var runs, again []*planned
+	common := math.Inf(1)
 	for i, m := range plan.Methods {
-		if step := c.Searches[i].Step; step > 0 {
+		step := c.Searches[i].Step
+		if step > 0 {
 			runs = append(runs, &planned{method: m, step: step})
-			if inPaper(m) {
-				c.Common = math.Min(c.Common, step)
+		}
+		if plan.Common && inPaper(m) {
+			if step > 0 {
+				common = math.Min(common, step)
 			}
+			m.Name += nameCommon
+			again = append(again, &planned{method: m, step: step})
 		}
 	}
-	if !plan.Common || math.IsInf(c.Common, 1) {
-		c.Common = 0
-	} else {
-		for _, m := range plan.Methods {
-			if inPaper(m) && c.stepOf(m.Name) != c.Common {
-				m.Name += nameCommon
-				runs = append(runs, &planned{method: m, step: c.Common})
-			}
+	if math.IsInf(common, 1) {
+		return runs
+	}
+	c.Common = common
+	for _, r := range again {
+		if r.step != common { // else its run at the best step counts for both: see shareRuns
+			r.step = common
+			runs = append(runs, r)
 		}
 	}
 	return runs
-}
-
-// stepOf returns the best step of a method.
-func (c *Comparison) stepOf(name string) float64 {
-	if i := slices.IndexFunc(c.Searches, func(s Search) bool { return s.Method == name }); i >= 0 {
-		return c.Searches[i].Step
-	}
-	return 0
 }
 
 // shareRuns makes the run of a method whose best step is the common one count for both.
@@ -234,23 +223,20 @@ func (c *Comparison) shareRuns() {
 }
 
 // inPaper reports whether a method is one of the three.
-func inPaper(m Method) bool {
-	return m.Name == nameFull || m.Name == nameInner || m.Name == nameBBPL
-}
+func inPaper(m Method) bool { return slices.Contains(mainNames, m.Name) }
 
 // timed makes one run of a comparison, on one thread, while no garbage is collected.
 func (b *bench) timed(ctx context.Context, r *planned, star []float64, plan comparisonPlan) (*Trace, error) {
 	defer machine.Quiet()()
 	lim := limits{distance: plan.Until, work: 2 * mostWork, alone: true}
-	return b.run(ctx, r.method, r.step, star, lim, plan.Objectives && slices.Contains(mainNames, r.method.Name))
+	return b.run(ctx, r.method, r.step, star, lim, plan.Objectives && inPaper(r.method))
 }
 
-// objectiveEvery is at how many levels the exact objective is computed: at every
-// so many.
+// objectiveEvery is at how many levels the exact objective is computed: at every so many.
 const objectiveEvery = 2
 
-// objectives computes exact objectives along the runs that are drawn, as the paper
-// does: the weights were kept and are plugged in afterwards.
+// objectives computes exact objectives along the runs that are drawn, as the paper does: the weights
+// were kept and are plugged in afterwards.
 func (b *bench) objectives(runs []*planned) error {
 	return b.inParallel(len(runs), func(i int) error {
 		levels := runs[i].best.Levels

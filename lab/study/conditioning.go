@@ -82,13 +82,15 @@ const streamScales = 100
 // the problem's kind.
 func (p Problem) conditioned(g *synthetic.Generated) (*crf.Instance, error) {
 	rng := rand.New(rand.NewPCG(p.Seed, streamScales))
-	plain := g.Instances[0]
-	spec := crf.InstanceSpec{Name: plain.Name, Graph: plain.Graph, Labels: plain.Samples(), Rows: plain.Rows, Cols: plain.Cols}
+	spec := withoutFeatures(g)
 	for _, part := range []struct {
 		x    []float64
 		dim  int
 		into *[]crf.Features
-	}{{g.NodeFeatures[0], g.Spec.NodeFeatures, &spec.NodeFeat}, {g.EdgeFeatures[0], g.Spec.EdgeFeatures, &spec.EdgeFeat}} {
+	}{
+		{g.NodeFeatures[0], g.Spec.NodeFeatures, &spec.NodeFeat},
+		{g.EdgeFeatures[0], g.Spec.EdgeFeatures, &spec.EdgeFeat},
+	} {
 		if err := p.transform(part.x, part.dim, rng); err != nil {
 			return nil, err
 		}
@@ -101,11 +103,18 @@ func (p Problem) conditioned(g *synthetic.Generated) (*crf.Instance, error) {
 	return crf.NewInstance(&g.Truth.Schema, spec)
 }
 
+// withoutFeatures is the generated instance with its labels alone.
+func withoutFeatures(g *synthetic.Generated) crf.InstanceSpec {
+	plain := g.Instances[0]
+	return crf.InstanceSpec{
+		Name: plain.Name, Graph: plain.Graph, Labels: plain.Samples(), Rows: plain.Rows, Cols: plain.Cols,
+	}
+}
+
 // untied returns the generated labels under a model without features, in which every
 // node and edge has weights of its own: the paper's non-templated network.
 func (p Problem) untied(g *synthetic.Generated) (*crf.Model, *crf.Instance, error) {
-	plain := g.Instances[0]
-	spec := crf.InstanceSpec{Name: plain.Name, Graph: plain.Graph, Labels: plain.Samples(), Rows: plain.Rows, Cols: plain.Cols}
+	spec := withoutFeatures(g)
 	model, err := untiedModel(&spec, g.Truth.Schema.NodeTypes[0].States)
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
 )
 
@@ -14,25 +15,30 @@ func fig1() *Study {
 	return &Study{
 		Name: "fig1", Title: "Sensitivity of BBPL to block size",
 		Paper: "BBPL converges the fastest when each block is about 20 to 25 times smaller than the network.",
-		parts: func(s Settings) []part { return largestFirst(blockParts(Grid, s), blockParts(BA, s)) },
+		parts: func(s Settings) []part {
+			return slices.Concat(append(blockParts(Grid, s), blockParts(BA, s)...)...)
+		},
 		conclude: func(s Settings, r results) (*Findings, error) {
-			f := &Findings{Notes: []string{fmt.Sprintf("Work is message passes plus %d times gradient passes: about what both cost in time here, and independent of the machine.", gradientCost)}}
 			data, err := byKind(r, func(kind string) [][]part { return blockParts(kind, s) })
 			if err != nil {
 				return nil, err
 			}
+			const note = "Work is message passes plus %d times gradient passes: about what both cost in time here, " +
+				"and independent of the machine."
+			const caption = "To ‖θ−θ*‖/‖θ*‖ ≤ %g with the best step for each number of blocks; medians over the seeds."
+			f := &Findings{Data: data, Notes: []string{fmt.Sprintf(note, gradientCost)}}
 			for _, kind := range kinds {
 				sizes, numbers := data[kind], blockNumbers(kind, s)
 				if len(sizes) == 0 {
 					continue
 				}
-				f.Claims = append(f.Claims, blockClaim(kind, sizes, numbers), moreIterations(kind, sizes, numbers), dearIterations(kind, sizes, numbers))
+				f.Claims = append(f.Claims, blockClaim(kind, sizes, numbers),
+					moreIterations(kind, sizes, numbers), dearIterations(kind, sizes, numbers))
 				for _, x := range append([]axis{workAxis}, axes...) {
 					f.Figures = append(f.Figures, blockFigure(kind, sizes, numbers, x))
 				}
-				f.Tables = append(f.Tables, Table{kind + "-blocks", fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g with the best step for each number of blocks; medians over the seeds.", tolerance), blockTable(sizes, numbers)})
+				f.Tables = append(f.Tables, Table{kind + "-blocks", fmt.Sprintf(caption, tolerance), blockTable(sizes, numbers)})
 			}
-			f.Data = data
 			return f, nil
 		},
 	}
@@ -46,30 +52,23 @@ func blockNumbers(kind string, s Settings) []int {
 // blockName is how runs of BBPL with a number of blocks are called.
 func blockName(n int) string { return fmt.Sprintf("%d blocks", n) }
 
-// withBlocks is BBPL with a number of blocks, named by it.
-func withBlocks(n int) Method {
-	m := bbpl(n)
-	m.Name = blockName(n)
-	return m
-}
-
-// blockParts are the comparisons of numbers of blocks: for each size, one part per
-// seed.
+// blockParts are the comparisons of numbers of blocks: for each size, one part per seed.
 func blockParts(kind string, s Settings) [][]part {
 	x := s.sizes()
-	plan := comparisonPlan{Tolerance: tolerance, Until: tolerance, Rounds: x.rounds, Baselines: true}
+	plan := comparisonPlan{Tolerance: tolerance, Until: tolerance, Rounds: x.rounds}
 	for _, n := range blockNumbers(kind, s) {
-		plan.Methods = append(plan.Methods, withBlocks(n))
+		m := bbpl(n)
+		m.Name = blockName(n)
+		plan.Methods = append(plan.Methods, m)
 	}
-	sizes := map[string][]int{Grid: x.blockGrids, BA: x.blockBAs}[kind]
-	return seedParts("blocks", kind, sizes, x.blockSeeds, len(plan.Methods)+1, plan)
+	return seedParts("blocks", kind, map[string][]int{Grid: x.blockGrids, BA: x.blockBAs}[kind], x.blockSeeds, plan)
 }
 
 // The numbers of blocks that the paper found fastest.
 const fewestBest, mostBest = 20, 25
 
-// bestBlocks returns the number of blocks with the least effort, that effort, and the
-// least with 20 to 25.
+// bestBlocks returns the number of blocks with the least effort, that effort, and the least with 20
+// to 25.
 func bestBlocks(n network, numbers []int, x axis) (number int, best, inside float64) {
 	best, inside = math.Inf(1), math.Inf(1)
 	for _, blocks := range numbers {
@@ -84,14 +83,12 @@ func bestBlocks(n network, numbers []int, x axis) (number int, best, inside floa
 	return number, best, inside
 }
 
-// paperRange are the fewest and the most blocks that the paper tried.
-var paperRange = map[string][2]int{Grid: {25, 100}, BA: {5, 100}}
-
-// blockOutcome is how the times of 20 to 25 blocks compare with those of all numbers:
-// they are the fastest where they are level with the best and both the fewest and the
-// most blocks take longer; where those do not, the times are level.
+// blockOutcome is how the times of 20 to 25 blocks compare with those of all numbers: they are the
+// fastest where they are level with the best and both the fewest and the most blocks take longer;
+// where those do not, the times are level.
 func blockOutcome(n network, numbers []int) (fastest bool, words string) {
-	_, best, inside := bestBlocks(n, numbers, secondsAxis)
+	number, best, inside := bestBlocks(n, numbers, secondsAxis)
+	leastWork, work, workInside := bestBlocks(n, numbers, workAxis)
 	var level []string
 	longer := map[int]bool{}
 	for _, blocks := range numbers {
@@ -101,7 +98,9 @@ func blockOutcome(n network, numbers []int) (fastest bool, words string) {
 			level = append(level, fmt.Sprint(blocks))
 		}
 	}
-	words = fmt.Sprintf("level within ×%g: %s blocks", levelTimes, strings.Join(level, ", "))
+	words = fmt.Sprintf("%s: fastest with %d blocks, 20 to 25 take ×%.2f of its time; level within ×%g: %s blocks; "+
+		"least work with %d, 20 to 25 take ×%.2f of it",
+		n.name(), number, inside/best, levelTimes, strings.Join(level, ", "), leastWork, workInside/work)
 	return inside <= levelTimes*best && longer[slices.Min(numbers)] && longer[slices.Max(numbers)], words
 }
 
@@ -111,19 +110,10 @@ func blockClaim(kind string, sizes []network, numbers []int) Claim {
 		Name: kind + ", fastest number of blocks", Held: true,
 		Paper: "BBPL converges the fastest when each block is about 20 to 25 times smaller than the network",
 	}
-	fewest, most := paperRange[kind][0], paperRange[kind][1]
-	tried := slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n < fewest || n > most })
 	var parts []string
 	for _, n := range sizes {
-		number, best, inside := bestBlocks(n, numbers, secondsAxis)
-		leastWork, work, workInside := bestBlocks(n, numbers, workAxis)
-		fastest, level := blockOutcome(n, numbers)
-		c.Held = c.Held && fastest
-		text := fmt.Sprintf("%s: fastest with %d blocks, 20 to 25 take ×%.2f of its time", n.name(), number, inside/best)
-		if among, _, _ := bestBlocks(n, tried, secondsAxis); len(tried) < len(numbers) && among != number {
-			text += fmt.Sprintf(" (of the paper's own %d to %d: %d)", fewest, most, among)
-		}
-		parts = append(parts, text+"; "+level+fmt.Sprintf("; least work with %d, 20 to 25 take ×%.2f of it", leastWork, workInside/work))
+		fastest, words := blockOutcome(n, numbers)
+		c.Held, parts = c.Held && fastest, append(parts, words)
 	}
 	c.Measured = strings.Join(parts, ". ")
 	return c
@@ -133,38 +123,38 @@ func blockClaim(kind string, sizes []network, numbers []int) Claim {
 
 // moreIterations is that small blocks need more iterations.
 func moreIterations(kind string, sizes []network, numbers []int) Claim {
-	c := Claim{Name: kind + ", small blocks need more iterations", Paper: "when the block size is too small, the algorithm needs more iterations to converge"}
-	return c.overMiddle("iterations with %d blocks over those with %d: %s", sizes, slices.Max(numbers), middleBlocks(numbers), iterationsAxis)
+	c := Claim{
+		Name:  kind + ", small blocks need more iterations",
+		Paper: "when the block size is too small, the algorithm needs more iterations to converge",
+	}
+	const words = "iterations with %d blocks over those with %d: %s"
+	return c.overMiddle(words, sizes, slices.Max(numbers), numbers, iterationsAxis)
 }
 
 // dearIterations is that an iteration on a large block costs more.
 func dearIterations(kind string, sizes []network, numbers []int) Claim {
-	c := Claim{Name: kind + ", an iteration on a large block costs more", Paper: "when the block size is too large, per-iteration complexity will be large"}
+	c := Claim{
+		Name:  kind + ", an iteration on a large block costs more",
+		Paper: "when the block size is too large, per-iteration complexity will be large",
+	}
 	each := axis{value: func(e Effort) float64 { return e.Seconds / float64(e.Iterations) }}
-	return c.overMiddle("time of an iteration with %d blocks over that with %d: %s", sizes, slices.Min(numbers), middleBlocks(numbers), each)
+	const words = "time of an iteration with %d blocks over that with %d: %s"
+	return c.overMiddle(words, sizes, slices.Min(numbers), numbers, each)
 }
 
-// overMiddle holds against the claim that blocks take more by a measure than another
-// number of them, on every network.
-func (c Claim) overMiddle(words string, sizes []network, blocks, middle int, x axis) Claim {
-	var ratios []float64
+// overMiddle holds against the claim that a number of blocks takes more by a measure than the first of
+// the numbers that the paper found fastest, on every network.
+func (c Claim) overMiddle(words string, sizes []network, blocks int, numbers []int, x axis) Claim {
+	middle := numbers[slices.IndexFunc(numbers, func(n int) bool { return n >= fewestBest })]
+	c.Held = true
 	var parts []string
 	for _, n := range sizes {
 		ratio := n.effort(blockName(blocks), x) / n.effort(blockName(middle), x)
-		ratios, parts = append(ratios, ratio), append(parts, fmt.Sprintf("%s ×%.2f", n.name(), ratio))
+		c.Held = c.Held && ratio > 1 // NaN is not
+		parts = append(parts, fmt.Sprintf("%s ×%.2f", n.name(), ratio))
 	}
-	c.Held, c.Measured = above(ratios, 1), fmt.Sprintf(words, blocks, middle, strings.Join(parts, ", "))
+	c.Measured = fmt.Sprintf(words, blocks, middle, strings.Join(parts, ", "))
 	return c
-}
-
-// above reports whether all numbers are larger than a bound; NaN is not.
-func above(x []float64, bound float64) bool {
-	return !slices.ContainsFunc(x, func(v float64) bool { return !(v > bound) })
-}
-
-// middleBlocks is the first of the numbers that the paper found fastest.
-func middleBlocks(numbers []int) int {
-	return numbers[slices.IndexFunc(numbers, func(n int) bool { return n >= fewestBest })]
 }
 
 // blockFigure draws effort against the number of blocks, a curve per network.
@@ -174,27 +164,22 @@ func blockFigure(kind string, sizes []network, numbers []int, x axis) Figure {
 		c.XTicks = append(c.XTicks, float64(n))
 	}
 	for _, n := range sizes {
-		b := newBand(n.name())
+		s := figure.Series{Name: n.name()}
 		for _, blocks := range numbers {
-			b.add(float64(blocks), n.efforts(blockName(blocks), tolerance, x))
+			if y := n.effort(blockName(blocks), x); !math.IsNaN(y) {
+				s.X, s.Y = append(s.X, float64(blocks)), append(s.Y, y)
+			}
 		}
-		c.Series = append(c.Series, b.series()...)
+		c.Series = append(c.Series, s)
 	}
-	return Figure{kind + "-" + x.file, fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s.", tolerance, seedWords(sizes...)), c}
+	caption := fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, best step for each number of blocks%s.", tolerance, seedWords(sizes...))
+	return Figure{kind + "-" + x.file, caption, c}
 }
 
 func blockTable(sizes []network, numbers []int) report.Table {
-	t := report.Table{Headers: []string{"network", "blocks", "step", "iterations", "passes", "gradient passes", "seconds"}}
-	for _, n := range sizes {
-		row := func(label, name string) {
-			t.Rows = append(t.Rows, []string{
-				n.name(), label, number("%.3g", n.step(name)), number("%.0f", n.effort(name, iterationsAxis)),
-				number("%.1f", n.effort(name, passesAxis)), number("%.1f", n.effort(name, gradientsAxis)), number("%.4f", n.effort(name, secondsAxis)),
-			})
-		}
-		for _, blocks := range numbers {
-			row(fmt.Sprint(blocks), blockName(blocks))
-		}
+	var names []string
+	for _, blocks := range numbers {
+		names = append(names, blockName(blocks))
 	}
-	return t
+	return convergenceTable(sizes, names)
 }

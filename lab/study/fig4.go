@@ -3,65 +3,63 @@ package study
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// fig4 is time to tolerance against the size of the network: the comparisons of
-// figures 2 and 3, seen from the side.
+// fig4 is time to tolerance against the size of the network: the comparisons of figures 2 and 3, seen
+// from the side.
 func fig4() *Study {
 	return &Study{
 		Name: "fig4", Title: "Time against network size",
-		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about 3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes about 2 and 3 times.",
+		Paper: "On all networks BBPL is the fastest, the more so the larger the network: on the 200×200 grid about " +
+			"3 times faster than inner-dual learning and 7 times faster than full BP; on the BA graph of 20,000 nodes " +
+			"about 2 and 3 times.",
 		parts: func(s Settings) []part { return convergenceAll(s, kinds...) },
 		conclude: func(s Settings, r results) (*Findings, error) {
-			methods, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, s) })
+			data, err := byKind(r, func(kind string) [][]part { return convergenceParts(kind, s) })
 			if err != nil {
 				return nil, err
 			}
-			variants, err := byKind(r, func(kind string) [][]part { return variantParts(kind, s) })
-			if err != nil {
-				return nil, err
-			}
-			f := &Findings{}
-			data := map[string][]ratioRow{}
+			f := &Findings{Data: data}
 			for _, kind := range kinds {
-				sizes := methods[kind]
+				sizes := data[kind]
 				if len(sizes) == 0 {
 					continue
 				}
 				for _, suffix := range []string{"", nameCommon} {
 					f.Claims = append(f.Claims, sizeClaims(kind, suffix, sizes)...)
 				}
-				f.Figures = append(f.Figures, sizeFigures(kind, "best", stepWords(""), mainNames, sizes)...)
-				f.Figures = append(f.Figures, sizeFigures(kind, "common", stepWords(nameCommon), commonNames, sizes)...)
-				if sizes := variants[kind]; len(sizes) > 0 {
-					f.Claims = append(f.Claims, twoSweepsClaim(kind, sizes))
-					f.Figures = append(f.Figures, sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames(), sizes)...)
-				}
-				data[kind] = ratioRows(sizes)
-				f.Notes = append(f.Notes, explained(sizes[len(sizes)-1]))
-				f.Tables = append(f.Tables, Table{kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance; medians over the seeds.", report.TableOf(data[kind], "table")})
+				f.Claims = append(f.Claims, twoSweepsClaim(kind, sizes))
+				f.Figures = slices.Concat(f.Figures,
+					sizeFigures(kind, "best", stepWords(""), mainNames, sizes),
+					sizeFigures(kind, "common", stepWords(nameCommon), commonNames, sizes),
+					sizeFigures(kind, "variants", "variants of BBPL, "+stepWords(""), variantNames, sizes))
+				f.Tables = append(f.Tables, Table{
+					kind + "-ratios", "How many times as much as BBPL the other methods take to the tolerance.", ratioTable(sizes),
+				})
 			}
-			f.Data = data
 			return f, nil
 		},
 	}
 }
 
-// claimed are the paper's ratios of times on its largest networks, largest the names of
-// those networks, and largestNodes counts their nodes.
+// claimed are the paper's ratios of times on its largest networks, largest the names of those
+// networks, and largestNodes counts their nodes.
 var (
-	claimed      = map[string]map[string]float64{Grid: {nameInner: 3, nameFull: 7}, BA: {nameInner: 2, nameFull: 3}}
+	claimed = map[string]map[string]float64{
+		Grid: {nameInner: 3, nameFull: 7},
+		BA:   {nameInner: 2, nameFull: 3},
+	}
 	largestNodes = map[string]int{Grid: 200 * 200, BA: 20000}
 	largest      = map[string]string{Grid: "200×200 grid", BA: "BA graph of 20,000 nodes"}
 )
 
-// sizeClaims holds the ratios of one kind of network against the paper's. "About 3
-// times" holds from where a ratio rounds to 3.
+// sizeClaims holds the ratios of one kind of network against the paper's. "About 3 times" holds from
+// where a ratio rounds to 3.
 func sizeClaims(kind, suffix string, sizes []network) []Claim {
 	last := sizes[len(sizes)-1]
 	name := last.name()
@@ -114,7 +112,8 @@ func fastest(kind, suffix string, sizes []network) Claim {
 			v := timesOf(n, other, suffix)
 			slower = slower && v.slower()
 			if v.level() {
-				level = append(level, fmt.Sprintf("%s with %s (×%.2f of the time, ×%.2f of the work)", n.name(), other, v.time, v.work))
+				level = append(level, fmt.Sprintf("%s with %s (×%.2f of the time, ×%.2f of the work)",
+					n.name(), other, v.time, v.work))
 			}
 		}
 		if slower {
@@ -126,13 +125,13 @@ func fastest(kind, suffix string, sizes []network) Claim {
 		measured += "; level in time, and decided by work: " + strings.Join(level, ", ")
 	}
 	return Claim{
-		Name: fmt.Sprintf("%s, BBPL fastest, %s", kind, stepWords(suffix)), Paper: "on all networks BBPL is the fastest",
-		Measured: measured, Held: won == len(sizes),
+		Name:  fmt.Sprintf("%s, BBPL fastest, %s", kind, stepWords(suffix)),
+		Paper: "on all networks BBPL is the fastest", Measured: measured, Held: won == len(sizes),
 	}
 }
 
-// gapGrows is the claim that the ratio grows with the network: along all sizes, and from
-// the second largest to the largest, where it may be level, too.
+// gapGrows is the claim that the ratio grows with the network: along all sizes, and from the second
+// largest to the largest, where it may be level, too.
 func gapGrows(kind, other, suffix string, sizes []network) Claim {
 	var x, y []float64
 	var all []comparedTimes
@@ -155,7 +154,8 @@ func gapGrows(kind, other, suffix string, sizes []network) Claim {
 	c.Held = growth > 0 && all[last].time > all[0].time && goesOn
 	c.Measured = fmt.Sprintf("ratio of times %s; ×%.2f per tenfold size", strings.Join(words, ", "), math.Pow(10, growth))
 	if !goesOn {
-		c.Measured += fmt.Sprintf("; it does not go on to grow from the second largest to the largest (work ×%.2f and ×%.2f)", all[last-1].work, all[last].work)
+		c.Measured += fmt.Sprintf("; it does not go on to grow from the second largest to the largest (work ×%.2f and ×%.2f)",
+			all[last-1].work, all[last].work)
 	}
 	return c
 }
@@ -168,70 +168,39 @@ func sizeFigures(kind, file, words string, names []string, sizes []network) (all
 			c.XTicks = append(c.XTicks, float64(n[0].Variables))
 		}
 		for _, name := range names {
-			c.Series = append(c.Series, sizeSeries(name, sizes, x)...)
+			s := figure.Series{Name: name}
+			for _, n := range sizes {
+				if y := n.effort(name, x); !math.IsNaN(y) {
+					s.X, s.Y = append(s.X, float64(n[0].Variables)), append(s.Y, y)
+				}
+			}
+			c.Series = append(c.Series, s)
 		}
-		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(sizes...)), c})
+		caption := fmt.Sprintf("To ‖θ−θ*‖/‖θ*‖ ≤ %g, %s%s.", tolerance, words, seedWords(sizes...))
+		all = append(all, Figure{fmt.Sprintf("%s-%s-%s", kind, file, x.file), caption, c})
 	}
 	return all
 }
 
-// sizeSeries is the effort of a method on networks of all sizes, with its range.
-func sizeSeries(name string, sizes []network, x axis) []figure.Series {
-	b := newBand(name)
-	for _, n := range sizes {
-		b.add(float64(n[0].Variables), n.efforts(name, tolerance, x))
-	}
-	return b.series()
-}
-
-// ratioRow is one method on one size in the table of ratios.
-type ratioRow struct {
-	Network string `json:"network" table:"network"`
-	Steps   string `json:"steps" table:"steps"`
-	Other   string `json:"other" table:"method"`
-	// Step is the method's, and BBPL that of BBPL beside it.
-	Step      runfolder.Float `json:"step" table:"step;%.3g"`
-	BBPL      runfolder.Float `json:"bbpl_step" table:"BBPL's step;%.3g"`
-	Seconds   runfolder.Float `json:"seconds_ratio" table:"time;%.2f"`
-	Passes    runfolder.Float `json:"passes_ratio" table:"message passes;%.2f"`
-	Gradients runfolder.Float `json:"gradient_passes_ratio" table:"gradient passes;%.2f"`
-	// Ratios are medians over the seeds that both got there with; Range is the least and
-	// the largest of the ratios of seconds.
-	Seeds int                `json:"seeds"`
-	Range [2]runfolder.Float `json:"seconds_ratio_range"`
-}
-
-func ratioRows(sizes []network) []ratioRow {
-	var rows []ratioRow
+// ratioTable lists how many times as much as BBPL the others take: medians over the seeds that both
+// got there with, and their ranges.
+func ratioTable(sizes []network) report.Table {
+	t := report.Table{Headers: []string{
+		"network", "steps", "method", "step", "BBPL's step", "time", "message passes", "gradient passes",
+	}}
 	for _, n := range sizes {
 		for _, suffix := range []string{"", nameCommon} {
 			for _, other := range []string{nameInner, nameFull} {
-				ratios := func(x axis) []float64 { return n.ratios(other, suffix, tolerance, x) }
-				middle := func(x axis) runfolder.Float { return runfolder.Float(median(ratios(x))) }
-				least, most := span(ratios(secondsAxis))
-				rows = append(rows, ratioRow{
-					n.name(), stepWords(suffix), other, runfolder.Float(n.step(other + suffix)), runfolder.Float(n.step(nameBBPL + suffix)),
-					middle(secondsAxis), middle(passesAxis), middle(gradientsAxis), len(ratios(secondsAxis)),
-					[2]runfolder.Float{runfolder.Float(least), runfolder.Float(most)},
-				})
+				row := []string{
+					n.name(), stepWords(suffix), other,
+					number("%.3g", n.step(other+suffix)), number("%.3g", n.step(nameBBPL+suffix)),
+				}
+				for _, x := range axes {
+					row = append(row, ranged("%.2f", n.ratios(other, suffix, tolerance, x)))
+				}
+				t.Rows = append(t.Rows, row)
 			}
 		}
 	}
-	return rows
-}
-
-// explained says, for the largest network that was measured, what makes the claims true
-// at one kind of step and false at the other.
-func explained(n network) string {
-	each := func(suffix string) string {
-		var words []string
-		for _, name := range []string{nameBBPL, nameInner, nameFull} {
-			run := name + suffix
-			iterations, seconds, passes, gradients := n.effort(run, iterationsAxis), n.effort(run, secondsAxis), n.effort(run, passesAxis), n.effort(run, gradientsAxis)
-			words = append(words, fmt.Sprintf("%s %s of %s ms each with step %s, in all %s message and %s gradient passes (%s ms for each of both)", name, number("%.0f", iterations), number("%.3g", 1000*seconds/iterations),
-				number("%.3g", n.step(run)), number("%.3g", passes), number("%.3g", gradients), number("%.3g", 1000*seconds/(passes+gradients))))
-		}
-		return strings.Join(words, "; ")
-	}
-	return fmt.Sprintf("Why, on %s: iterations to the tolerance at the common step: %s. At best steps: %s. An iteration of BBPL is cheap, as it is one block's; gradients that are fresh bear longer steps, with which the others need fewer iterations.", n.name(), each(nameCommon), each(""))
+	return t
 }

@@ -48,14 +48,10 @@ type sampleImage struct {
 
 // segmentationPlan says what is trained and judged.
 type segmentationPlan struct {
-	Images   imagePlan `json:"images"`
-	TestList string    `json:"test_list"`
-	Test     int       `json:"test"` // images
-	Passes   float64   `json:"passes"`
-	// Tolerance is that of the gradient's norm, relative to the start, at which training
-	// counts as converged.
-	Tolerance float64 `json:"tolerance"`
-	Edges     string  `json:"edges"` // features of edges
+	Images imagePlan `json:"images"`
+	Test   int       `json:"test"` // images
+	Passes float64   `json:"passes"`
+	Edges  string    `json:"edges"` // features of edges
 }
 
 // labelTolerance and labelSweeps end the inference for labels; where it was cut short
@@ -152,42 +148,38 @@ const contrastShare = 0.1
 
 func segmentationPart(s Settings, edges string) part {
 	x := s.sizes()
-	plan := segmentationPlan{
-		Images: s.imagePlan(), TestList: testList, Test: x.testImages,
-		Passes: x.trainPasses, Tolerance: trainTolerance, Edges: edges,
-	}
+	plan := segmentationPlan{Images: s.imagePlan(), Test: x.testImages, Passes: x.trainPasses, Edges: edges}
 	if edges == dataset.EdgesContrast {
 		plan.Passes *= contrastShare
 	}
-	const secondsPerPass = 0.03 // of an image
 	return part{
-		name: "segmentation-" + edges, plan: plan, seconds: secondsPerPass * plan.Passes * float64(x.images),
-		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },
+		name: "segmentation-" + edges, plan: plan,
+		measure: func(ctx context.Context, threads int) (any, error) { return plan.measure(ctx, threads) },
 	}
 }
 
 func (p segmentationPlan) measure(ctx context.Context, threads int) (*Segmentation, error) {
-	train, err := openImages(ctx, p.Images.Data, p.Images.Features, p.Images.List, p.Edges, p.Images.Images, nil)
+	train, err := openImages(ctx, p.Images.Data, p.Images.Features, trainList, p.Edges, p.Images.Images, nil)
 	if err != nil {
 		return nil, err
 	}
-	test, err := openImages(ctx, p.Images.Data, p.Images.Features, p.TestList, p.Edges, p.Test, train)
+	test, err := openImages(ctx, p.Images.Data, p.Images.Features, testList, p.Edges, p.Test, train)
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAlbum(train.Instances, train.Schema, p.Images.L2, threads)
+	a, err := newAlbum(train.Instances, train.Schema, threads)
 	if err != nil {
 		return nil, err
 	}
 	r, err := fit(ctx, a.problem, learn.Settings{
-		Method: learn.BBPL, Threads: threads, MaxPasses: p.Passes, RelativeTolerance: p.Tolerance,
-		Assign: a.assign,
+		Method: learn.BBPL, Threads: threads, MaxPasses: p.Passes, RelativeTolerance: trainTolerance, Assign: a.assign,
 	})
 	if err != nil {
 		return nil, err
 	}
 	x := &Segmentation{
-		TrainImages: len(train.Instances), TestImages: len(test.Instances), Status: r.Status, Reason: r.Reason, Passes: r.Passes, Seconds: r.Seconds,
+		TrainImages: len(train.Instances), TestImages: len(test.Instances),
+		Status: r.Status, Reason: r.Reason, Passes: r.Passes, Seconds: r.Seconds,
 		Classes: r.Model.Schema.NodeTypes[0].States,
 	}
 	return x, x.judge(ctx, r.Model, test)
@@ -214,7 +206,9 @@ func (x *Segmentation) judge(ctx context.Context, model *crf.Model, test *datase
 		score.Add(beliefs, truth, nil)
 		if i < samplesDrawn {
 			source := test.Images[i]
-			x.Samples = append(x.Samples, sampleImage{source.ID, source.Path, source.Width, source.Height, truth, beliefs.Labels})
+			x.Samples = append(x.Samples, sampleImage{
+				source.ID, source.Path, source.Width, source.Height, truth, beliefs.Labels,
+			})
 		}
 	}
 	x.Accuracy, x.Pixels = runfolder.Float(score.Accuracy()), score.Count()

@@ -19,7 +19,9 @@ import (
 )
 
 // howToGetData says what studies on images need.
-const howToGetData = "it needs the Stanford Background data set (Gould, Fulton and Koller, ICCV 2009): give its folder, with images/ and labels/, with --data, and unary features of any network, one .npy per image, with --features (default: features/ in it); lab/README.md says more"
+const howToGetData = "it needs the Stanford Background data set (Gould, Fulton and Koller, ICCV 2009): give its " +
+	"folder, with images/ and labels/, with --data, and unary features of any network, one .npy per image, with " +
+	"--features (default: features/ in it); lab/README.md says more"
 
 // imagePlan says what is measured on images.
 type imagePlan struct {
@@ -27,38 +29,34 @@ type imagePlan struct {
 	Key      string `json:"key"`
 	Data     string `json:"-"`
 	Features string `json:"-"`
-	List     string `json:"list"`
 	// Images is how many of the list are used, from its beginning.
-	Images int     `json:"images"`
-	L2     float64 `json:"l2"` // of L, the mean over images
-	// MostWork is that of each run in the search for steps, and that of BBPL if it
-	// does not converge before.
+	Images int `json:"images"`
+	// MostWork is that of each run in the search for steps, and that of BBPL if it does not converge
+	// before.
 	MostWork float64 `json:"most_work"`
-	// SearchImages is how many of the images, from the beginning, the search is made on.
-	SearchImages int `json:"search_images"`
 }
 
-// Lists of images, and l2: about the mean objective of a pixel for each image.
 const (
+	// Lists of images.
 	trainList = "train50.txt"
 	testList  = "test20.txt"
-	imageL2   = 1
-	// searchImages: steps are per variable and the objective is a mean over images, so
-	// that what is found on a few of them serves for all.
+	// imageL2, of L, the mean over images, is about the mean objective of a pixel for each image.
+	imageL2 = 1
+	// searchImages: steps are per variable and the objective is a mean over images, so that what is
+	// found on a few of them serves for all.
 	searchImages = 2
 )
 
 func (s Settings) imagePlan() imagePlan {
 	x := s.sizes()
-	return imagePlan{Key: s.ImageKey, Data: s.Data, Features: s.Features, List: trainList, Images: x.images, L2: imageL2, MostWork: x.imageWork, SearchImages: searchImages}
+	return imagePlan{Key: s.imageKey, Data: s.Data, Features: s.Features, Images: x.images, MostWork: x.imageWork}
 }
 
 // ImageComparison is the three methods on images, for the same time.
 type ImageComparison struct {
-	Images    int    `json:"images"`
-	Variables int    `json:"variables"`
-	Clock     string `json:"clock"` // what seconds are measured by
-	Threads   int    `json:"threads"`
+	Images    int `json:"images"`
+	Variables int `json:"variables"`
+	Threads   int `json:"threads"`
 	// Seconds are those that BBPL took, and the others were given.
 	Seconds   float64    `json:"seconds"`
 	Converged bool       `json:"converged"`
@@ -78,17 +76,11 @@ type ImageRun struct {
 
 // ImagePoint is an iteration whose weights were kept.
 type ImagePoint struct {
-	Iteration int     `json:"iteration"`
-	Passes    float64 `json:"passes"`
-	Gradients float64 `json:"gradient_passes"`
-	Seconds   float64 `json:"seconds"`
+	Effort
 	Objective float64 `json:"objective"` // exact
 
 	theta []float64
 }
-
-// effort is what the run had taken.
-func (p ImagePoint) effort() Effort { return Effort{p.Iteration, p.Passes, p.Gradients, p.Seconds} }
 
 // openImages reads images of a list, the first ones if there are more, with these features of edges.
 func openImages(
@@ -130,12 +122,15 @@ func (a *album) close() {
 	}
 }
 
-func newAlbum(images []*crf.Instance, schema crf.Schema, l2 float64, threads int) (*album, error) {
+func newAlbum(images []*crf.Instance, schema crf.Schema, threads int) (*album, error) {
 	model, err := crf.NewModel(schema)
 	if err != nil {
 		return nil, err
 	}
-	a := &album{problem: learn.Problem{Model: model, Data: images, L2: l2}, blocks: map[*crf.Instance]*partition.Partition{}, threads: threads}
+	a := &album{
+		problem: learn.Problem{Model: model, Data: images, L2: imageL2},
+		blocks:  map[*crf.Instance]*partition.Partition{}, threads: threads,
+	}
 	var parts []*partition.Partition
 	for _, in := range images {
 		rows, cols := tileShape(paperBlocks)
@@ -209,7 +204,7 @@ func (r *imageRecorder) record(e learn.Event, seconds float64) (done bool) {
 
 // keep adds a point with the weights of the moment.
 func (r *ImageRun) keep(theta []float64) {
-	r.Points = append(r.Points, ImagePoint{Iteration: r.Iterations, Passes: r.Passes, Gradients: r.Gradients, Seconds: r.Seconds, theta: slices.Clone(theta)})
+	r.Points = append(r.Points, ImagePoint{Effort: r.Effort, theta: slices.Clone(theta)})
 }
 
 // run learns from the images until the limits.
@@ -217,19 +212,21 @@ func (a *album) run(ctx context.Context, m Method, step float64, lim imageLimits
 	if lim.alone {
 		defer machine.Quiet()()
 	}
-	r := &imageRecorder{run: &ImageRun{Name: m.Name, Step: step}, limits: lim, shares: []float64{1}, last: math.Inf(1), next: 1}
+	r := &imageRecorder{
+		run: &ImageRun{Name: m.Name, Step: step}, limits: lim, shares: []float64{1}, last: math.Inf(1), next: 1,
+	}
 	if m.Method == learn.BBPL {
 		r.shares = a.shares
 	}
 	x := r.run
 	x.Gradients = floats.Sum(r.shares)
-	rule, end := m.rule(step)
-	defer end()
-	result, diverged, err := iterate(ctx, a.problem, m, rule, learn.Settings{Threads: a.threads, Assign: a.assign}, lim.alone, r.record)
+	settings := learn.Settings{Threads: a.threads, Assign: a.assign}
+	result, diverged, err := iterate(ctx, a.problem, m, fixed(step), settings, lim.alone, r.record)
 	if err != nil {
 		return nil, fmt.Errorf("images: %w", err)
 	}
-	if x.Diverged = diverged; diverged == "" && (len(x.Points) == 0 || x.Points[len(x.Points)-1].Iteration != x.Iterations) {
+	x.Diverged = diverged
+	if n := len(x.Points); diverged == "" && (n == 0 || x.Points[n-1].Iterations != x.Iterations) {
 		// The run came to where rounding lets no gradient be smaller: it ended by itself.
 		x.keep(result.Model.Weights)
 	}
@@ -253,13 +250,21 @@ func (a *album) exact(points []ImagePoint) (err error) {
 	return nil
 }
 
-// judged returns the exact objective that a run of the search ends at, the worst of a few
-// points late in it; +Inf where it diverged.
+// judged returns the exact objective that a run of the search ends at, the worst of the first, the
+// middle and the last of the points late in it: a step that is a little too long goes up and down. It
+// is +Inf where the run diverged.
 func (a *album) judged(r *ImageRun, err error) (float64, error) {
 	if err != nil || r.Diverged != "" || len(r.Points) == 0 {
 		return math.Inf(1), err
 	}
-	late := latePoints(r.Points)
+	last := len(r.Points) - 1
+	first := sort.Search(last, func(i int) bool {
+		return float64(r.Points[i].Iterations) >= lateShare*float64(r.Points[last].Iterations)
+	})
+	var late []ImagePoint
+	for _, i := range slices.Compact([]int{first, (first + last) / 2, last}) {
+		late = append(late, r.Points[i])
+	}
 	if err := a.exact(late); err != nil {
 		return 0, err
 	}
@@ -270,127 +275,80 @@ func (a *album) judged(r *ImageRun, err error) (float64, error) {
 	return worst, nil
 }
 
-// latePoints returns the first, the middle and the last of the points late in a run.
-func latePoints(points []ImagePoint) []ImagePoint {
-	last := len(points) - 1
-	first := sort.Search(last, func(i int) bool {
-		return float64(points[i].Iteration) >= lateShare*float64(points[last].Iteration)
-	})
-	var all []ImagePoint
-	for _, i := range slices.Compact([]int{first, (first + last) / 2, last}) {
-		all = append(all, points[i])
-	}
-	return all
-}
-
-// drawnPoints returns the points whose objective is of use: fewer and fewer for the
-// figure, the two around a time, and the last.
-func drawnPoints(points []ImagePoint, seconds float64) []ImagePoint {
-	around := sort.Search(len(points), func(i int) bool { return points[i].Seconds > seconds })
-	var all []ImagePoint
+// drawnPoints returns the points whose objective is of use: fewer and fewer for the figure, the last
+// one before a time, and the last.
+func drawnPoints(points []ImagePoint, seconds float64) (all []ImagePoint) {
+	after := sort.Search(len(points), func(i int) bool { return points[i].Seconds > seconds })
 	next := 1.0
 	for i, p := range points {
-		drawn := float64(p.Iteration) >= next
+		drawn := float64(p.Iterations) >= next
 		if drawn {
-			next = drawnGrowth * float64(p.Iteration)
+			next = drawnGrowth * float64(p.Iterations)
 		}
-		if drawn || i == around-1 || i == around || i == len(points)-1 {
+		if drawn || i == after-1 || i == len(points)-1 {
 			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// bestImageStep looks for the fixed step that gets to the lowest exact objective with
-// a given work, in the same way for every method: on powers of two, up from a start as
-// long as it gets better, and down where the first step up does not. The work is
-// that of the whole run, and late points are judged by the worst: a step that is best
-// early may oscillate later.
+// imageStart is where the search for a step begins, in half powers of two, and with blocks three
+// powers below: features of networks are larger than those of the synthetic problems, and allow
+// shorter steps only.
+const imageStart = 0
+
+// bestImageStep looks for the fixed step that gets to the lowest exact objective with a given work.
+// The work is that of the whole run: a step that is best early may oscillate later.
 func (a *album) bestImageStep(ctx context.Context, m Method, most float64) (float64, error) {
-	best, least := 0.0, math.Inf(1)
-	var failed error // after which nothing more is tried
-	try := func(step float64) (better bool) {
-		var objective float64
-		objective, failed = a.judged(a.run(ctx, m, step, imageLimits{work: most}))
-		if better = failed == nil && objective < least; better {
-			best, least = step, objective
-		}
-		return better
-	}
 	start := imageStart
 	if m.Method == learn.BBPL {
-		start = imageStart / 8
+		start -= 3 * coarse
 	}
-	try(start)
-	for _, factor := range []float64{2, 0.5} {
-		if best > start {
-			break // up was the way
-		}
-		for step := start * factor; failed == nil; step *= factor {
-			if !try(step) && (best > 0 || factor > 1 || step < smallestImageStep) {
-				break
-			}
-		}
+	step, err := leastCost(start, math.Inf(1), func(step, _ float64) (float64, error) {
+		return a.judged(a.run(ctx, m, step, imageLimits{work: most}))
+	})
+	if err == nil && step == 0 {
+		err = fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
 	}
-	if failed == nil && best == 0 {
-		failed = fmt.Errorf("%s on images: no step of the search lowers the objective", m.Name)
-	}
-	return best, failed
+	return step, err
 }
 
-const (
-	// imageStart is where the search begins: features of networks are larger than
-	// those of the synthetic problems, and allow shorter steps only.
-	imageStart        = 1.0
-	smallestImageStep = 1e-6
-)
-
-// imagePart measures the three methods: BBPL until it converges, then the others
-// for the same time.
+// imagePart measures the three methods: BBPL until it converges, then the others for the same time.
 func imagePart(s Settings) part {
 	plan := s.imagePlan()
-	const secondsPerWork = 0.015 // of an image
-	const searches = 13          // about
-	runs := 3 * float64(plan.Images)
 	return part{
-		name: "images", plan: plan, seconds: secondsPerWork * plan.MostWork * (runs + searches*float64(min(plan.Images, plan.SearchImages))),
-		measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx, lab.threads) },
+		name: "images", plan: plan,
+		measure: func(ctx context.Context, threads int) (any, error) { return plan.measure(ctx, threads) },
 	}
-}
-
-// imageContestant is a method on images with what its search found.
-type imageContestant struct {
-	method Method
-	step   float64
 }
 
 func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, error) {
-	set, err := openImages(ctx, p.Data, p.Features, p.List, dataset.EdgesBins, p.Images, nil)
+	set, err := openImages(ctx, p.Data, p.Features, trainList, dataset.EdgesBins, p.Images, nil)
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAlbum(set.Instances, set.Schema, p.L2, threads)
-	if err != nil {
-		return nil, err
-	}
-	few, err := newAlbum(set.Instances[:min(p.SearchImages, len(set.Instances))], set.Schema, p.L2, threads)
+	a, err := newAlbum(set.Instances, set.Schema, threads)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	all, err := few.contestants(ctx, p.MostWork)
-	few.close()
+	few, err := newAlbum(set.Instances[:min(searchImages, len(set.Instances))], set.Schema, threads)
 	if err != nil {
 		return nil, err
 	}
-	c := &ImageComparison{Images: len(set.Instances), Variables: a.variables(), Clock: clockName(), Threads: threads}
+	defer few.close()
+	c := &ImageComparison{Images: len(set.Instances), Variables: a.variables(), Threads: threads}
 	lim := imageLimits{work: p.MostWork, flat: true, alone: true}
-	for _, x := range all {
-		r, err := a.compete(ctx, x, lim)
+	for _, m := range []Method{bbpl(paperBlocks), innerDual(), fullBP()} {
+		step, err := few.bestImageStep(ctx, m, p.MostWork)
 		if err != nil {
 			return nil, err
 		}
-		if x.method.Method == learn.BBPL {
+		r, err := a.compete(ctx, m, step, lim)
+		if err != nil {
+			return nil, err
+		}
+		if m.Method == learn.BBPL { // the first
 			c.Seconds, c.Converged = r.Seconds, r.converged
 			lim = imageLimits{work: math.Inf(1), seconds: max(r.Seconds, time.Millisecond.Seconds()), alone: true}
 		}
@@ -403,25 +361,12 @@ func (p imagePlan) measure(ctx context.Context, threads int) (*ImageComparison, 
 	return c, nil
 }
 
-// contestants searches for the settings of all methods; BBPL is the first.
-func (a *album) contestants(ctx context.Context, most float64) ([]imageContestant, error) {
-	var all []imageContestant
-	for _, m := range []Method{bbpl(paperBlocks), innerDual(), fullBP()} {
-		step, err := a.bestImageStep(ctx, m, most)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, imageContestant{m, step})
-	}
-	return all, nil
-}
-
-// compete makes the run of a contestant. A step that was found on some of the images
-// and is too long for all of them is halved.
-func (a *album) compete(ctx context.Context, x imageContestant, lim imageLimits) (*ImageRun, error) {
-	for step := x.step; ; step /= 2 {
-		r, err := a.run(ctx, x.method, step, lim)
-		if err != nil || r.Diverged == "" || step < smallestImageStep {
+// compete makes the run of a method. A step that was found on some of the images and is too long for
+// all of them is halved.
+func (a *album) compete(ctx context.Context, m Method, step float64, lim imageLimits) (*ImageRun, error) {
+	for ; ; step /= 2 {
+		r, err := a.run(ctx, m, step, lim)
+		if err != nil || r.Diverged == "" || step < stepOf(lowest) {
 			return r, err
 		}
 	}

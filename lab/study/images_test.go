@@ -2,7 +2,6 @@ package study
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"image"
@@ -51,7 +50,8 @@ func drawnImages(t *testing.T) string {
 					y = 1
 				}
 				fmt.Fprintf(&labels, "%d ", y)
-				_ = binary.Write(&features, binary.LittleEndian, []float32{float32(float64(y) + rng.NormFloat64()), float32(rng.NormFloat64())})
+				_ = binary.Write(&features, binary.LittleEndian, []float32{float32(float64(y) + rng.NormFloat64()),
+					float32(rng.NormFloat64())})
 			}
 			labels.WriteByte('\n')
 		}
@@ -71,11 +71,15 @@ func TestImages(t *testing.T) {
 	s := must(Settings{Scale: Tiny, Threads: 2, Data: drawnImages(t)}.identified())
 	dir := filepath.Join(t.TempDir(), "out")
 	folder := must(OpenFolder(dir))
-	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
+	o := must(Run(t.Context(), []*Study{fig5(), table1(), fig6()}, s, folder, silent))
 	if len(o.NotRun) != 0 || len(o.Claims) != 5 {
 		t.Errorf("outcome %+v", o)
 	}
-	c := must(result[ImageComparison](must(readAll([]*Study{fig5()}, s, folder)), imagePart(s)))
+	measured := results{}
+	if err := measured.measure(t.Context(), distinct([]*Study{fig5(), fig6()}, s), 1, folder, silent); err != nil {
+		t.Fatal(err)
+	}
+	c := must(resultsOf[ImageComparison](measured, []part{imagePart(s)}))[0]
 	if c.Images != 2 || c.Variables != 160 || len(c.Runs) != 3 {
 		t.Fatalf("%d images with %d variables, %d runs", c.Images, c.Variables, len(c.Runs))
 	}
@@ -85,17 +89,19 @@ func TestImages(t *testing.T) {
 			continue
 		}
 		first, last := r.Points[0], r.Points[len(r.Points)-1]
-		if r.Iterations == 0 || !(r.Step > 0) || r.Diverged != "" || last.Objective > first.Objective || last.Iteration != r.Iterations {
+		if r.Iterations == 0 || !(r.Step > 0) || r.Diverged != "" || last.Objective > first.Objective ||
+			last.Iterations != r.Iterations {
 			t.Errorf("%s: step %v, %d iterations, from %+v to %+v %s", r.Name, r.Step, r.Iterations, first, last, r.Diverged)
 		}
 	}
-	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.png", "fig6/samples-contrast.png", "table1/iterations.csv"} {
+	for _, name := range []string{"fig5/objective-seconds.svg", "fig6/samples-bins.png", "fig6/samples-contrast.png",
+		"table1/iterations.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, edges := range []string{dataset.EdgesBins, dataset.EdgesContrast} {
-		x := must(result[Segmentation](must(readAll([]*Study{fig6()}, s, folder)), segmentationPart(s, edges)))
+		x := must(resultsOf[Segmentation](measured, []part{segmentationPart(s, edges)}))[0]
 		if x.TestImages != 1 || x.Pixels != 80 || !(x.Accuracy > 0.6) || len(x.Samples) != 1 {
 			t.Errorf("%s: %d test images, %d pixels, accuracy %v", edges, x.TestImages, x.Pixels, x.Accuracy)
 		}
@@ -119,13 +125,9 @@ func TestImageKey(t *testing.T) {
 	if s.Data = "moved"; id() != first {
 		t.Error("the same data elsewhere have another key")
 	}
-	if full := must(s.identified()); full.Data != moved {
-		t.Errorf("the path is %s", full.Data)
-	}
 	for _, file := range []string{"features/1.npy", trainList} {
 		text := must(os.ReadFile(filepath.Join(moved, file)))
-		text[len(text)-1]++ // of the same size
-		if err := os.WriteFile(filepath.Join(moved, file), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(moved, file), append(text, '\n'), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if now := id(); now == first {
@@ -140,51 +142,37 @@ func TestImageKey(t *testing.T) {
 func TestWithoutData(t *testing.T) {
 	folder := must(OpenFolder(filepath.Join(t.TempDir(), "out")))
 	s := Settings{Scale: Tiny}
-	o := must(Run(context.Background(), []*Study{fig5(), table1(), fig6()}, s, folder, nil))
+	o := must(Run(t.Context(), []*Study{fig5(), table1(), fig6()}, s, folder, silent))
 	if len(o.NotRun) != 3 || !strings.Contains(o.NotRun[0], "--data") || len(o.Claims) != 0 {
 		t.Errorf("outcome %+v", o)
 	}
 }
 
-// TestPoints: a step is judged by the worst of the late points, and the points next to a
-// quarter of the time are kept, close together.
+// TestPoints: a step is judged by the worst of the late points, and points are drawn seldom, but for
+// the last one before a time.
 func TestPoints(t *testing.T) {
 	var points []ImagePoint
 	for i, next := 1, 1.0; i <= 494; i++ {
 		if float64(i) >= next || i == 494 {
-			points = append(points, ImagePoint{Iteration: i, Seconds: float64(i)})
+			points = append(points, ImagePoint{Effort: Effort{Iterations: i, Seconds: float64(i)}})
 			next = pointGrowth * float64(i)
 		}
 	}
-	late := latePoints(points)
-	if len(late) != 3 || late[2].Iteration != 494 || late[0].Iteration < 395 || late[0].Iteration > 430 || late[1].Iteration <= late[0].Iteration {
-		t.Errorf("judged by %+v", late)
-	}
-	if one := latePoints(points[:1]); len(one) != 1 {
-		t.Errorf("of one point %+v", one)
-	}
 	drawn := drawnPoints(points, 123.5)
-	if n := len(drawn); n > 20 || drawn[0].Iteration != 1 || drawn[n-1].Iteration != 494 {
+	if n := len(drawn); n > 20 || drawn[0].Iterations != 1 || drawn[n-1].Iterations != 494 {
 		t.Errorf("drawn are %d points: %+v", len(drawn), drawn)
 	}
 	at := slices.IndexFunc(drawn, func(p ImagePoint) bool { return p.Seconds > 123.5 })
-	if a, b := drawn[at-1].Iteration, drawn[at].Iteration; float64(b) > 1.06*float64(a) {
-		t.Errorf("around 123.5 are %d and %d", a, b)
+	if before := drawn[at-1].Iterations; before < 117 {
+		t.Errorf("the last before 123.5 is %d", before)
+	}
+	for i := range drawn {
+		drawn[i].Objective = 1000 - drawn[i].Seconds
 	}
 	r := ImageRun{Points: drawn}
-	for seconds, want := range map[float64]bool{123.5: true, 494: false, 1: false, 600: false, 0.5: false} {
-		if got := r.between(seconds); got != want {
-			t.Errorf("at %v s: between is %v", seconds, got)
-		}
-	}
-}
-
-// TestObjectiveAt: between kept points the logarithm goes straight.
-func TestObjectiveAt(t *testing.T) {
-	r := ImageRun{Points: []ImagePoint{{Seconds: 1, Objective: 100}, {Seconds: 3, Objective: 1}, {Seconds: 4, Objective: -1}}}
-	for _, c := range []struct{ at, want float64 }{{0.5, math.Inf(1)}, {1, 100}, {2, 10}, {3, 1}, {3.5, 0}, {4, -1}, {9, -1}} {
-		if got := r.objectiveAt(c.at); got != c.want && !(math.Abs(got-c.want) < 1e-12) {
-			t.Errorf("after %v s: %v, want %v", c.at, got, c.want)
+	for seconds, want := range map[float64]float64{0.5: math.Inf(1), 1: 999, 494: 506, 600: 506} {
+		if got := r.objectiveAt(seconds); got != want {
+			t.Errorf("after %v s: %v, want %v", seconds, got, want)
 		}
 	}
 }

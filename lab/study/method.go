@@ -32,10 +32,10 @@ type Method struct {
 	Auto  bool `json:"auto,omitempty"`
 }
 
-// Names of the methods.
 // orderRandom is Method.Order where blocks are picked at random.
 const orderRandom = "random"
 
+// Names of the methods.
 const (
 	nameFull   = "full BP"
 	nameInner  = "inner-dual"
@@ -191,8 +191,13 @@ type runner struct {
 
 // run learns with a method, and a fixed step if that is its rule, until the limits. A run
 // that diverges is a trace that says so.
-func (b *bench) run(ctx context.Context, m Method, step float64, star []float64, lim limits, weights bool) (*Trace, error) {
-	r := &runner{trace: &Trace{Name: m.Name, Step: step}, method: m, star: star, limits: lim, shares: []float64{1}, weights: weights, half: 0.5}
+func (b *bench) run(
+	ctx context.Context, m Method, step float64, star []float64, lim limits, weights bool,
+) (*Trace, error) {
+	r := &runner{
+		trace: &Trace{Name: m.Name, Step: step}, method: m, star: star, limits: lim, shares: []float64{1},
+		weights: weights, half: 0.5,
+	}
 	settings := learn.Settings{Seed: b.spec.Seed}
 	part, err := b.cut(m, &settings)
 	if err != nil {
@@ -225,11 +230,15 @@ func (m Method) rule(step float64) (rule learn.StepRule, end func()) {
 
 // iterate learns with a method until record, which is told of every iteration and the
 // seconds so far, says that the run is done. A run that diverges is no error.
-func iterate(ctx context.Context, p learn.Problem, m Method, rule learn.StepRule, s learn.Settings, alone bool, record func(e learn.Event, seconds float64) (done bool)) (r *learn.Result, diverged string, err error) {
+func iterate(
+	ctx context.Context, p learn.Problem, m Method, rule learn.StepRule, s learn.Settings, alone bool,
+	record func(e learn.Event, seconds float64) (done bool),
+) (r *learn.Result, diverged string, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watch := stopwatch{alone: alone}
-	s.Method, s.InnerSweeps, s.InnerTolerance, s.RandomOrder, s.Step = m.Method, m.Sweeps, m.Tolerance, m.Order == orderRandom, watch.on(rule)
+	s.Method, s.InnerSweeps, s.InnerTolerance = m.Method, m.Sweeps, m.Tolerance
+	s.RandomOrder, s.Step = m.Order == orderRandom, watch.on(rule)
 	if m.Method == learn.InnerDual {
 		s.InnerSweeps = 0
 	}

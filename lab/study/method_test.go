@@ -2,9 +2,7 @@ package study
 
 import (
 	"context"
-	"errors"
 	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,45 +10,28 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
 // solved builds a small problem and its optimum.
-func solved(t *testing.T, p Problem) (*bench, *Optimum, *runfolder.Run) {
+func solved(t *testing.T, p Problem) (*bench, *learn.Result) {
 	t.Helper()
-	folder := must(runfolder.Create(filepath.Join(t.TempDir(), "out")))
 	b := must(p.build(2))
-	return b, must(b.optimum(context.Background(), folder)), folder
-}
-
-// TestOptimumIsKept: θ* is solved to 1e-10, and once only; another problem has
-// another key.
-func TestOptimumIsKept(t *testing.T) {
-	p := Problem{Kind: Grid, Size: 6, Seed: 1}
-	b, o, folder := solved(t, p)
-	if !(o.GradientNorm <= optimumTolerance) {
-		t.Errorf("gradient norm %g at θ*", o.GradientNorm)
+	r := must(solve(t.Context(), b.problem))
+	if !(r.GradientNorm <= optimumTolerance) {
+		t.Errorf("gradient norm %g at θ*", r.GradientNorm)
 	}
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	if again, err := b.optimum(ended, folder); err != nil || again.Objective != o.Objective || again.Weights[0] != o.Weights[0] {
-		t.Errorf("read again: %v, %v", again, err)
-	}
-	p.Seed = 2
-	other := must(p.build(1))
-	if _, err := other.optimum(ended, folder); !errors.Is(err, context.Canceled) {
-		t.Errorf("θ* of another problem: %v", err)
-	}
+	return b, r
 }
 
 // TestEveryMethodReachesTheOptimum runs all methods, and counts their work as learn does.
 func TestEveryMethodReachesTheOptimum(t *testing.T) {
-	b, o, folder := solved(t, Problem{Kind: BA, Size: 60, Seed: 3})
+	b, o := solved(t, Problem{Kind: BA, Size: 60, Seed: 3})
 	plan := comparisonPlan{
-		Methods: append(paperMethods(), variants()...), Tolerance: tolerance, Until: until, Rounds: 1, Common: true, Objectives: true,
+		Methods: append(paperMethods(), variants()...), Tolerance: tolerance, Until: until, Rounds: 1, Common: true,
+		Objectives: true,
 	}
-	c := must(b.compare(context.Background(), plan, folder))
+	c := must(b.compare(context.Background(), plan))
 	want := len(plan.Methods) + len(paperMethods())
 	if len(c.Traces) != want || len(c.Searches) != len(plan.Methods) {
 		t.Fatalf("%d traces and %d searches", len(c.Traces), len(c.Searches))
@@ -93,12 +74,14 @@ func checkWork(t *testing.T, b *bench, m Method, trace *Trace) {
 			return nil
 		},
 		Method: m.Method, InnerSweeps: m.Sweeps, InnerTolerance: m.Tolerance, Step: fixed(trace.Step),
-		Assign: func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil }, MaxIterations: trace.Iterations,
+		Assign:            func(*crf.Instance) ([]int32, int, error) { return part.Of, len(part.Blocks), nil },
+		MaxIterations:     trace.Iterations,
 		GradientTolerance: math.SmallestNonzeroFloat64,
 	}))
 	// learn ends with a check, each pass of which is a lap more.
 	if gradients := r.GradientPasses - float64(laps)*floats.Sum(gradientShares(part)); math.Abs(gradients-trace.Gradients) > 1e-9 || math.Abs(r.Passes-r.CheckPasses-trace.Passes) > 1e-9 {
-		t.Errorf("%g gradient passes and %g passes, learn counts %g and %g", trace.Gradients, trace.Passes, gradients, r.Passes-r.CheckPasses)
+		t.Errorf("%g gradient passes and %g passes, learn counts %g and %g", trace.Gradients, trace.Passes, gradients,
+			r.Passes-r.CheckPasses)
 	}
 }
 
@@ -108,7 +91,8 @@ func TestGradientShares(t *testing.T) {
 	for _, c := range []struct {
 		problem Problem
 		blocks  int
-	}{{Problem{Kind: Grid, Size: 10, Seed: 1}, 20}, {Problem{Kind: BA, Size: 300, Seed: 1}, 20}, {Problem{Kind: Grid, Size: 10, Seed: 1}, 1}} {
+	}{{Problem{Kind: Grid, Size: 10, Seed: 1}, 20}, {Problem{Kind: BA, Size: 300, Seed: 1}, 20},
+		{Problem{Kind: Grid, Size: 10, Seed: 1}, 1}} {
 		b := must(c.problem.build(1))
 		p := must(b.blocks(c.blocks))
 		g := p.Graph
@@ -129,12 +113,13 @@ func TestGradientShares(t *testing.T) {
 
 // TestBestStep: no step of the grid between those tried does better.
 func TestBestStep(t *testing.T) {
-	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
+	b, o := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
 	for _, m := range paperMethods() {
-		s := must(b.bestStep(context.Background(), m, startStep(m, b.nodes), o.Weights, tolerance))
+		s := must(b.bestStep(context.Background(), m, startStep(m, b.nodes), o.Model.Weights, tolerance))
 		least, step := math.Inf(1), 0.0
 		for i := -10; i <= 14; i++ {
-			trace := must(b.run(context.Background(), m, stepOf(i), o.Weights, limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
+			trace := must(b.run(context.Background(), m, stepOf(i), o.Model.Weights,
+				limits{distance: tolerance, work: mostWork, stall: stallGradients}, false))
 			if _, ok := trace.level(tolerance); ok && trace.work() < least {
 				least, step = trace.work(), stepOf(i)
 			}
@@ -148,42 +133,21 @@ func TestBestStep(t *testing.T) {
 // TestSearchFromAnyStart: a start that is far too long, or too short, for anything to
 // get there, still leads to a step.
 func TestSearchFromAnyStart(t *testing.T) {
-	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
+	b, o := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
 	m := innerDual()
-	want := must(b.bestStep(context.Background(), m, startStep(m, b.nodes), o.Weights, tolerance)).Step
+	want := must(b.bestStep(context.Background(), m, startStep(m, b.nodes), o.Model.Weights, tolerance)).Step
 	for _, start := range []int{lowest, highest} {
-		if s := must(b.bestStep(context.Background(), m, start, o.Weights, tolerance)); s.Step != want {
+		if s := must(b.bestStep(context.Background(), m, start, o.Model.Weights, tolerance)); s.Step != want {
 			t.Errorf("from step %v the search ends at %v, want %v: %+v", stepOf(start), s.Step, want, s.Tried)
 		}
 	}
 }
 
-// TestSearchIsKept: a search is made once, whatever a figure calls the method, and
-// another distance is another search.
-func TestSearchIsKept(t *testing.T) {
-	b, o, folder := solved(t, Problem{Kind: Grid, Size: 4, Seed: 1})
-	ctx := context.Background()
-	first := must(b.keptSearch(ctx, bbpl(4), o.Weights, tolerance, folder))
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	again := must(b.keptSearch(ended, withBlocks(4), o.Weights, tolerance, folder))
-	if again.Method != withBlocks(4).Name || again.Step != first.Step || len(again.Tried) != len(first.Tried) {
-		t.Errorf("read again: %+v, found %+v", again, first)
-	}
-	for _, other := range []Method{bbpl(5), innerDual()} {
-		if _, err := b.keptSearch(ended, other, o.Weights, tolerance, folder); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", other.Name, err)
-		}
-	}
-	if _, err := b.keptSearch(ended, bbpl(4), o.Weights, 1e-2, folder); !errors.Is(err, context.Canceled) {
-		t.Errorf("another distance: %v", err)
-	}
-}
-
 // TestDivergedRun: a step that is far too large is no error, and says so.
 func TestDivergedRun(t *testing.T) {
-	b, o, _ := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
-	trace := must(b.run(context.Background(), innerDual(), 1e6, o.Weights, limits{distance: tolerance, work: mostWork}, false))
+	b, o := solved(t, Problem{Kind: Grid, Size: 6, Seed: 1})
+	trace := must(b.run(context.Background(), innerDual(), 1e6, o.Model.Weights,
+		limits{distance: tolerance, work: mostWork}, false))
 	if trace.Diverged == "" {
 		t.Errorf("trace %+v", trace)
 	}

@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
@@ -25,8 +24,7 @@ func (o *Outcome) write(folder *runfolder.Run) error {
 			return err
 		}
 	}
-	// Where figures and page were made, and where the parts behind them were measured.
-	if err := folder.WriteJSON("env.json", map[string]any{"drawn_on": runfolder.Environment(), "measured_on": o.environments}); err != nil {
+	if err := folder.WriteJSON("env.json", runfolder.Environment()); err != nil {
 		return err
 	}
 	if err := folder.WriteJSON("claims.json", o); err != nil {
@@ -41,14 +39,19 @@ func (o *Outcome) write(folder *runfolder.Run) error {
 
 // write writes figures as svg, png and csv, tables as csv, and the numbers as json.
 func (f *Findings) write(folder *runfolder.Run, study string) error {
+	table := func(name string, rows [][]string) error {
+		return folder.WriteFile(name+".csv", func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	}
 	for _, figure := range f.Figures {
 		name := path.Join(study, figure.File)
-		for ending, fill := range map[string]func(io.Writer) error{
-			".svg": figure.Drawing.SVG, ".png": figure.Drawing.PNG, ".csv": func(w io.Writer) error { return csv.NewWriter(w).WriteAll(curvePoints(figure.Drawing)) },
-		} {
-			if err := folder.WriteFile(name+ending, fill); err != nil {
-				return err
-			}
+		if err := folder.WriteFile(name+".svg", figure.Drawing.SVG); err != nil {
+			return err
+		}
+		if err := folder.WriteFile(name+".png", figure.Drawing.PNG); err != nil {
+			return err
+		}
+		if err := table(name, curvePoints(figure.Drawing)); err != nil {
+			return err
 		}
 	}
 	for _, picture := range f.Pictures {
@@ -56,10 +59,8 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 			return err
 		}
 	}
-	for _, table := range f.Tables {
-		if err := folder.WriteFile(path.Join(study, table.File+".csv"), func(w io.Writer) error {
-			return csv.NewWriter(w).WriteAll(append([][]string{table.Table.Headers}, table.Table.Rows...))
-		}); err != nil {
+	for _, t := range f.Tables {
+		if err := table(path.Join(study, t.File), append([][]string{t.Table.Headers}, t.Table.Rows...)); err != nil {
 			return err
 		}
 	}
@@ -68,27 +69,15 @@ func (f *Findings) write(folder *runfolder.Run, study string) error {
 
 // curvePoints are what a figure draws, as a table.
 func curvePoints(c figure.Curves) [][]string {
+	exactly := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	rows := [][]string{{"series", c.XLabel, c.YLabel}}
-	name, ends := "", 0
 	for _, s := range c.Series {
-		mark := ""
-		if s.Name != "" {
-			name, ends = s.Name, 0
-		} else {
-			mark, ends = rangeMarks[ends%len(rangeMarks)], ends+1
-		}
 		for i := range s.X {
-			rows = append(rows, []string{name + mark, exactly(s.X[i]), exactly(s.Y[i])})
+			rows = append(rows, []string{s.Name, exactly(s.X[i]), exactly(s.Y[i])})
 		}
 	}
 	return rows
 }
-
-// rangeMarks tell the ends of a range, which have no name, from the median before them.
-var rangeMarks = []string{" (min)", " (max)"}
-
-// exactly writes a number with all its digits.
-func exactly(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // page shows each figure beside what the paper claims.
 func (o *Outcome) page() (*report.Report, error) {
@@ -98,9 +87,9 @@ func (o *Outcome) page() (*report.Report, error) {
 			held++
 		}
 	}
-	r := &report.Report{Title: "The paper's empirical study, run again", Subtitle: fmt.Sprintf("scale %s; %d of %d claims held", o.Scale, held, len(o.Claims))}
-	if len(o.Asked) < len(o.Studies) {
-		r.Subtitle += "; the last run was asked for " + strings.Join(o.Asked, ", ")
+	r := &report.Report{
+		Title:    "The paper's empirical study, run again",
+		Subtitle: fmt.Sprintf("scale %s; %d of %d claims held", o.Scale, held, len(o.Claims)),
 	}
 	r.Paragraph(o.howMeasured())
 	r.Section("Claims")
@@ -110,68 +99,71 @@ func (o *Outcome) page() (*report.Report, error) {
 		r.Callout(report.CalloutWarn, "Not run: "+reason)
 	}
 	for i, f := range o.findings {
-		study := o.studies[i]
-		r.Section(study.Name + ": " + study.Title)
-		if len(f.Claims) > 0 && f.Claims[0].Ours {
-			r.Paragraph(study.Paper)
-		} else {
-			r.Paragraph("The paper: " + study.Paper)
-		}
-		for _, c := range f.Claims {
-			kind, word := report.CalloutOK, "held"
-			if !c.Held {
-				kind, word = report.CalloutWarn, "not held"
-			}
-			r.Callout(kind, fmt.Sprintf("%s: %s. %s: %s. Here: %s.", c.Name, word, c.source(), c.Paper, c.Measured))
-		}
-		for _, note := range f.Notes {
-			r.Paragraph(note)
-		}
-		for _, t := range f.Tables {
-			r.Paragraph(t.Caption)
-			r.Table(t.Table.Headers, t.Table.Rows)
-		}
-		for _, figure := range f.Figures {
-			r.Figure(figure.Drawing, figure.Caption)
-		}
-		for _, picture := range f.Pictures {
-			var png bytes.Buffer
-			if err := picture.Panel.PNG(&png); err != nil {
-				return nil, err
-			}
-			r.Image(png.Bytes(), picture.Caption)
+		if err := f.show(r, o.studies[i]); err != nil {
+			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// howMeasured says where and how the numbers of the page were measured.
+// show adds what a study found to the page.
+func (f *Findings) show(r *report.Report, study *Study) error {
+	r.Section(study.Name + ": " + study.Title)
+	r.Paragraph("The paper: " + study.Paper)
+	for _, c := range f.Claims {
+		kind, word, source := report.CalloutOK, "held", "Paper"
+		if !c.Held {
+			kind, word = report.CalloutWarn, "not held"
+		}
+		if c.Ours {
+			source = "Promised here"
+		}
+		r.Callout(kind, fmt.Sprintf("%s: %s. %s: %s. Here: %s.", c.Name, word, source, c.Paper, c.Measured))
+	}
+	for _, note := range f.Notes {
+		r.Paragraph(note)
+	}
+	for _, t := range f.Tables {
+		r.Paragraph(t.Caption)
+		r.Table(t.Table.Headers, t.Table.Rows)
+	}
+	for _, figure := range f.Figures {
+		r.Figure(figure.Drawing, figure.Caption)
+	}
+	for _, picture := range f.Pictures {
+		var png bytes.Buffer
+		if err := picture.Panel.PNG(&png); err != nil {
+			return err
+		}
+		r.Image(png.Bytes(), picture.Caption)
+	}
+	return nil
+}
+
+// howMeasured says how the numbers of the page were measured.
 func (o *Outcome) howMeasured() string {
-	text := measuredWords(o.environments) + " Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks, where an edge between two blocks counts in both. " +
-		clockWords(o.environments, slices.ContainsFunc(o.studies, (*Study).Apart)) + "; no garbage is collected meanwhile, and all methods run in the same process on one thread, one after the other, round after round."
+	text := "Distances are ‖θ−θ*‖/‖θ*‖. A pass is the message work of one sweep over the whole network and depends " +
+		"on no machine; gradients, each with the grounding of the potentials, are counted apart, in whole networks, " +
+		"where an edge between two blocks counts in both. Times are processor time of the process, which other " +
+		"programs hardly change, where the system tells it (those of steps, whose runs go side by side, are of a " +
+		"clock on the wall); no garbage is collected meanwhile, and all methods run in the same process on one " +
+		"thread, one after the other, round after round."
 	if slices.ContainsFunc(o.studies, func(study *Study) bool { return study.needsData }) {
-		text += " On images there is one round, and runs use several threads: the processor times of all are added up, so that they are not the wall time that the paper speaks of."
+		text += " On images there is one round, and runs use several threads: the processor times of all are added " +
+			"up, so that they are not the wall time that the paper speaks of."
 	}
 	return text
 }
 
-// source says whose statement it is.
-func (c *Claim) source() string {
-	if c.Ours {
-		return "Promised here"
-	}
-	return "Paper"
-}
-
 // ClaimsTable lists claims for a reader.
 func ClaimsTable(claims []Claim) report.Table {
-	t := report.Table{Headers: []string{"claim", "held", "measured", "paper, or promised here", "scale"}}
+	t := report.Table{Headers: []string{"claim", "held", "measured", "paper, or promised here"}}
 	for _, c := range claims {
 		held := "no"
 		if c.Held {
 			held = "yes"
 		}
-		t.Rows = append(t.Rows, []string{c.Name, held, c.Measured, c.Paper, string(c.Scale)})
+		t.Rows = append(t.Rows, []string{c.Name, held, c.Measured, c.Paper})
 	}
 	return t
 }

@@ -1,13 +1,11 @@
 package study
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/blockbp/blockbp/internal/figure"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // seedsOf is a size with so many seeds, which take 1, 2, … seconds.
@@ -19,35 +17,28 @@ func seedsOf(n int) network {
 	return cs
 }
 
-// TestRangesInTable: the csv of a figure tells both ends of a range.
-func TestRangesInTable(t *testing.T) {
-	c := figure.Curves{XLabel: "x", YLabel: "y", Series: append(sizeSeries(nameBBPL, []network{seedsOf(3)}, secondsAxis), sizeSeries(nameInner, []network{seedsOf(2)}, secondsAxis)...)}
-	want := [][]string{
-		{"series", "x", "y"}, {"BBPL", "100", "2"}, {"BBPL (min)", "100", "1"}, {"BBPL (max)", "100", "3"},
-		{"inner-dual", "100", "1"}, {"inner-dual (min)", "100", "1"}, {"inner-dual (max)", "100", "1"},
-	}
+// TestCurvePoints: the csv of a figure has every point.
+func TestCurvePoints(t *testing.T) {
+	c := figure.Curves{XLabel: "x", YLabel: "y", Series: []figure.Series{
+		{Name: "a", X: []float64{1, 2}, Y: []float64{0.1, 3}}, {Name: "b", X: []float64{1}, Y: []float64{1e-9}},
+	}}
+	want := [][]string{{"series", "x", "y"}, {"a", "1", "0.1"}, {"a", "2", "3"}, {"b", "1", "1e-09"}}
 	if diff := cmp.Diff(want, curvePoints(c)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestSeedWords: figures say how many seeds they show, and what thin dashes are, but where
-// ranges are left out.
-func TestSeedWords(t *testing.T) {
-	for want, groups := range map[string][]network{
-		"": {seedsOf(1), seedsOf(1)}, "; medians of 5 seeds, ranges in thin dashes": {seedsOf(5), seedsOf(5)}, "; medians of 2 to 5 seeds, ranges in thin dashes": {seedsOf(5), seedsOf(2)},
-	} {
-		if got := seedWords(groups...); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+// TestSeeds: figures have medians over seeds and say so, and tables ranges, too.
+func TestSeeds(t *testing.T) {
+	n := seedsOf(3)
+	c := distanceCurves("d", n, []string{nameBBPL, nameInner}, secondsAxis)
+	if c.Title != "d; medians of 3 seeds" || len(c.Series) != 2 || c.Series[0].X[0] != 2 {
+		t.Errorf("%+v", c)
 	}
-	full := distanceCurves("d", seedsOf(3), []string{nameBBPL, nameInner}, secondsAxis)
-	few := withoutRanges(full)
-	if len(few.Series) != 2 || strings.Contains(few.Title, "dashes") || !strings.Contains(few.Title, "medians of 3 seeds") {
-		t.Errorf("without ranges: %q, %d series", few.Title, len(few.Series))
+	if words := seedWords(seedsOf(1)); words != "" {
+		t.Errorf("of one seed it says %q", words)
 	}
-	rows := ratioRows([]network{seedsOf(3)})
-	if r := rows[0]; r.Seeds != 3 || r.Range != [2]runfolder.Float{runfolder.Float(1.0 / 3), 1} {
-		t.Errorf("row %+v", r)
+	if got := ratioTable([]network{n}).Rows[0][5]; got != "0.50 (0.33 to 1.00)" {
+		t.Errorf("the ratio of times is %q", got)
 	}
 }

@@ -2,7 +2,9 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,25 +21,23 @@ func TestRunTiny(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	s := Settings{Scale: Tiny, Threads: 2}
 	folder := must(OpenFolder(dir))
-	before := must(PlanOf(All(), s, folder))
-	told := 0
-	o := must(Run(context.Background(), All(), s, folder, func(p Progress) {
-		if p.Total != before.Parts || p.Left < 0 {
-			t.Errorf("progress %+v of %d parts", p, before.Parts)
-		}
-		told++
-	}))
-	if told != before.Parts+1 || before.Kept != 0 || !(before.Seconds > 0) {
-		t.Errorf("told %d times of %d parts, %d kept, %v s", told, before.Parts, before.Kept, before.Seconds)
+	parts := len(distinct(All(), s))
+	var told []string
+	say := func(text string) { told = append(told, text) }
+	o := must(Run(t.Context(), All(), s, folder, say))
+	if len(told) != parts+1 || told[0] != fmt.Sprintf("%d parts, 0 of them kept from before", parts) {
+		t.Errorf("told %q of %d parts", told, parts)
 	}
 	for _, c := range o.Claims {
-		if c.Name == "" || c.Paper == "" || c.Measured == "" || c.Scale != Tiny {
+		if c.Name == "" || c.Paper == "" || c.Measured == "" {
 			t.Errorf("claim %+v", c)
 		}
 	}
 	for _, name := range []string{
-		"study.html", "claims.json", "env.json", "fig1/grid-work.svg", "fig2/grid-6-distance-passes.png", "fig3/ba-40-common-seconds.csv",
-		"fig4/fig4.json", "fig4/grid-best-passes.svg", "steps/means.csv", "steps/well-passes.svg", "theorem1/courses.csv", "theorem1/templated-bound.svg",
+		"study.html", "claims.json", "env.json", "fig1/grid-work.svg", "fig2/grid-6-distance-passes.png",
+		"fig3/ba-40-common-seconds.csv",
+		"fig4/fig4.json", "fig4/grid-best-passes.svg", "steps/means.csv", "steps/well-passes.svg", "theorem1/courses.csv",
+		"theorem1/templated-bound.svg",
 	} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
@@ -52,8 +52,9 @@ func TestRunTiny(t *testing.T) {
 	}
 	folder = must(OpenFolder(dir))
 	defer folder.Close()
-	if after := must(PlanOf(All(), s, folder)); after.Kept != before.Parts || after.Seconds != 0 {
-		t.Errorf("plan of a second run: %+v", after)
+	told = nil
+	if again := must(Run(t.Context(), All(), s, folder, say)); len(told) != 1 || cmp.Diff(o.Claims, again.Claims) != "" {
+		t.Errorf("a second run is told %q, and claims\n%s", told, cmp.Diff(o.Claims, again.Claims))
 	}
 	damaged := must(filepath.Glob(filepath.Join(dir, partFolder, "theorem1-templated-*")))
 	if len(damaged) != 1 {
@@ -62,10 +63,11 @@ func TestRunTiny(t *testing.T) {
 	if err := os.WriteFile(damaged[0], []byte("{\"half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if after := must(PlanOf(All(), s, folder)); after.Kept != before.Parts-1 {
-		t.Errorf("plan where a part was damaged: %+v", after)
+	told = nil
+	again := must(Run(t.Context(), []*Study{theorem1()}, s, folder, say))
+	if len(told) != 2 {
+		t.Errorf("where a part was damaged it is told %q", told)
 	}
-	again := must(Run(context.Background(), []*Study{theorem1()}, s, folder, nil))
 	var first []Claim
 	for _, c := range o.Claims {
 		if strings.HasPrefix(c.Name, "theorem1") {
@@ -76,6 +78,9 @@ func TestRunTiny(t *testing.T) {
 		t.Errorf("claims measured again differ:\n%s", diff)
 	}
 }
+
+// silent is told of progress.
+func silent(string) {}
 
 // must returns v, and panics where there is an error.
 func must[T any](v T, err error) T {
@@ -96,30 +101,26 @@ func TestForeignFolder(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what was measured is kept.
+// TestInterrupted: what was measured is kept, and told of with what is missing.
 func TestInterrupted(t *testing.T) {
-	folder, err := runfolder.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
+	dir := filepath.Join(t.TempDir(), "out")
+	folder := must(OpenFolder(dir))
+	defer folder.Close()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := Settings{Scale: Tiny}
-	_, err = Run(ctx, []*Study{theorem1()}, s, folder, func(p Progress) {
-		if p.Done == 1 {
+	_, err := Run(ctx, []*Study{theorem1()}, Settings{Scale: Tiny}, folder, func(text string) {
+		if strings.HasPrefix(text, "[2/2]") {
 			cancel()
 		}
 	})
-	if err == nil {
-		t.Fatal("an interrupted run was taken for a whole one")
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("an interrupted run was taken for a whole one: %v", err)
 	}
-	plan, err := PlanOf([]*Study{theorem1()}, s, folder)
-	if err != nil || plan.Kept != 1 || plan.Parts != 10 || !(plan.Seconds > 0) {
-		t.Errorf("plan %+v, %v", plan, err)
+	var o Outcome
+	if err := json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "claims.json"))), &o); err != nil {
+		t.Fatal(err)
 	}
-	// What there is is told of, and what is missing.
-	o, err := Show([]*Study{theorem1()}, s, folder)
-	if err != nil || len(o.Claims) != 4 || len(o.NotRun) != 1 || !strings.Contains(o.NotRun[0], "9 of 10 parts") {
-		t.Errorf("outcome %+v, %v", o, err)
+	if len(o.Claims) != 4 || len(o.NotRun) != 1 || !strings.Contains(o.NotRun[0], "1 of 2 parts") {
+		t.Errorf("outcome %+v", o)
 	}
 }

@@ -1,15 +1,9 @@
 package study
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"math"
 	"os"
 	"path/filepath"
-
-	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/lab/hard"
 )
 
 // Scale is the size of the studies.
@@ -36,13 +30,9 @@ type sizes struct {
 	gridBlocks, baBlocks []int
 	// theoremSteps is the number of iterations that theorem 1 is followed for.
 	theoremSteps int
-	// ascentSteps is how many iterations, or cycles, the inequalities of convergence are looked at for.
-	ascentSteps int
 	// stepsSide is the side of the grids of the suite for step rules, whose BA graphs
 	// have as many nodes; stepsCases is how many of its cases there are.
 	stepsSide, stepsCases, stepsSeeds int
-	// hardProblems is how many problems of the hard suite are tried.
-	hardProblems int
 	// images is how many images are learnt from, and imageWork the work of BBPL if it
 	// does not converge before, and of each run in the search for steps.
 	images    int
@@ -61,8 +51,8 @@ func sizesOf(s Scale) sizes {
 			gridSides: []int{10, 50, 100, 150, 200}, baNodes: []int{100, 1000, 5000, 10000, 20000},
 			blockGrids: []int{50, 100, 150, 200}, blockBAs: []int{1000, 5000, 10000, 20000}, blockSeeds: 1,
 			gridBlocks: []int{4, 9, 16, 20, 25, 36, 49, 64, 81, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
-			theoremSteps: 200000, ascentSteps: 3000,
-			stepsSide: 60, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+			theoremSteps: 200000,
+			stepsSide:    60, stepsCases: len(suiteCases), stepsSeeds: 1,
 			images: 50, imageWork: 300, testImages: 20, trainPasses: 3000,
 		}
 	case Tiny:
@@ -71,8 +61,8 @@ func sizesOf(s Scale) sizes {
 			gridSides: []int{5, 6}, baNodes: []int{40},
 			blockGrids: []int{10}, blockBAs: []int{100}, blockSeeds: 1,
 			gridBlocks: []int{4, 25}, baBlocks: []int{5, 20},
-			theoremSteps: 300, ascentSteps: 20,
-			stepsSide: 6, stepsCases: 2, stepsSeeds: 1, hardProblems: 4,
+			theoremSteps: 300,
+			stepsSide:    6, stepsCases: 2, stepsSeeds: 1,
 			images: 2, imageWork: 200, testImages: 1, trainPasses: 50,
 		}
 	}
@@ -81,8 +71,8 @@ func sizesOf(s Scale) sizes {
 		gridSides: []int{10, 20, 30}, baNodes: []int{100, 300, 1000},
 		blockGrids: []int{20, 30}, blockBAs: []int{300, 1000}, blockSeeds: 5,
 		gridBlocks: []int{4, 9, 20, 25, 49, 100}, baBlocks: []int{5, 10, 20, 25, 50, 100},
-		theoremSteps: 20000, ascentSteps: 300,
-		stepsSide: 16, stepsCases: len(suiteCases), stepsSeeds: 1, hardProblems: hard.Problems,
+		theoremSteps: 20000,
+		stepsSide:    16, stepsCases: len(suiteCases), stepsSeeds: 1,
 		images: 2, imageWork: 150, testImages: 4, trainPasses: 200,
 	}
 }
@@ -119,7 +109,8 @@ func (s Settings) checkData() error {
 	}
 	for _, path := range needed {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("the data of images: %w; --data and --features name them, and lab/README.md says what they need", err)
+			return fmt.Errorf("the data of images: %w; --data and --features name them, and "+
+				"lab/README.md says what they need", err)
 		}
 	}
 	return nil
@@ -133,27 +124,16 @@ func (s Settings) featureFolder() string {
 	return s.Features
 }
 
-// identified returns the settings with the key of the data, if there are any: a hash of
-// the lists and of the names and sizes of labels and features, and of samples of what is
-// in them, so that results are found again wherever data lie, and not taken for those of
-// others. Paths are whole. It fails where Validate does.
+// identified returns the settings with the key of the data, if there are any: a hash of the lists and
+// of the names and sizes of labels and features, so that results are found again wherever data lie,
+// and not taken for those of others. It fails where Validate does.
 func (s Settings) identified() (Settings, error) {
 	if err := s.Validate(); err != nil || s.Data == "" {
 		return s, err
 	}
-	for _, path := range []*string{&s.Data, &s.Features} { // for runs from another folder
-		if *path == "" {
-			continue
-		}
-		whole, err := filepath.Abs(*path)
-		if err != nil {
-			return s, err
-		}
-		*path = whole
-	}
 	var files []string
 	for _, list := range []string{trainList, testList} {
-		text, err := infile.Read(filepath.Join(s.Data, list), "a list of pictures", infile.Text)
+		text, err := os.ReadFile(filepath.Join(s.Data, list))
 		if err != nil {
 			return s, err
 		}
@@ -165,57 +145,13 @@ func (s Settings) identified() (Settings, error) {
 			return s, err
 		}
 		for _, entry := range entries {
-			sample, err := sampleOf(filepath.Join(dir, entry.Name()))
+			info, err := entry.Info()
 			if err != nil {
 				return s, err
 			}
-			files = append(files, entry.Name(), sample)
+			files = append(files, fmt.Sprintf("%s: %d bytes", entry.Name(), info.Size()))
 		}
 	}
-	s.ImageKey = hashOf(files)
+	s.imageKey = hashOf(files)
 	return s, nil
-}
-
-// sampleOf returns the size of a file and some stretches of it: other features of the same
-// images are as large. A folder has none.
-func sampleOf(path string) (string, error) {
-	const stretches, length = 8, 512
-	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return "", err
-	}
-	f, size, err := infile.Open(path, "labels or features")
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sample := fmt.Sprintf("%d bytes ", size)
-	buffer := make([]byte, length)
-	for i := range int64(stretches) {
-		n, err := f.ReadAt(buffer, max(0, (size-length)*i/(stretches-1)))
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", err
-		}
-		sample += string(buffer[:n])
-	}
-	return sample, nil
-}
-
-// secondsPerRun is about how long one method takes on a network, to tolerance, for
-// each of its nodes: what expected durations are made of. A run that visits a network
-// that no cache holds takes slowCache times as long per node.
-const (
-	secondsPerRun = 0.00022
-	slowCache     = 9.5
-	cachedNodes   = 2000
-)
-
-// expectedSeconds is about how long so many runs on a problem take. Blocks of a BA graph
-// share most of its edges.
-func expectedSeconds(p Problem, runs int) float64 {
-	nodes := float64(p.Nodes())
-	slow := 1 + (slowCache-1)*math.Min(1, nodes/(4*cachedNodes))
-	if p.Kind == BA {
-		slow *= 1.5
-	}
-	return secondsPerRun * slow * nodes * float64(runs)
 }

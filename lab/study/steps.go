@@ -21,27 +21,34 @@ var stepLevels = []float64{1e-1, 1e-2, 1e-3, 1e-6}
 func steps() *Study {
 	return &Study{
 		Name: "steps", Title: "Automatic steps against tuned fixed steps and L-BFGS",
-		Paper: "The paper names no step sizes. This project promises that none are needed: automatic steps converge on every problem of the suite, in fewer passes than the alternatives.",
+		Paper: "The paper names no step sizes. This project promises that none are needed: automatic steps converge on " +
+			"every problem of the suite, in fewer passes than the alternatives.",
 		parts: stepsParts,
 		conclude: func(s Settings, r results) (*Findings, error) {
 			all, err := resultsOf[Contest](r, stepsParts(s))
 			if err != nil {
 				return nil, err
 			}
-			f := &Findings{Data: all, Notes: []string{
-				"A method that stops short of a distance, because its line search fails or its work is spent, counts with the passes that it has made by then, which is less than it needs; one with no fixed step that gets anywhere counts with the work that a run may do. L-BFGS infers with residuals of 1e-4, 1e-7 and 1e-10; at each distance the best of the three counts. Fixed steps are the best on a grid of half powers of two, to 1e-3, for each problem.",
-				"The first table leaves checks out. A claim of convergence costs them on top: see the last one, where runs end at a gradient of 1e-6 of the first, and every claim is compared with inference from scratch.",
-			}}
-			f.Claims = stepsClaims(all)
-			f.Tables = []Table{
-				{"means", "Geometric means over the suite of message passes / gradient passes to a relative distance; × counts the problems on which a method stops short of it.", meansTable(all)},
-				{"cases", "Message passes to 1e-3 / 1e-6, problem by problem; > where a method stops short.", casesTable(all)},
-				{"proofs", "Runs with automatic steps from cold start to a claim of convergence.", proofsTable(all)},
+			f := &Findings{
+				Data: all, Claims: stepsClaims(all),
+				Notes: []string{
+					"A method that stops short of a distance, because its line search fails or its work is spent, counts with " +
+						"the passes that it has made by then, which is less than it needs; one with no fixed step that gets " +
+						"anywhere counts with the work that a run may do. L-BFGS infers with residuals of 1e-4, 1e-7 and 1e-10; " +
+						"at each distance the best of the three counts. Fixed steps are the best on a grid of half powers of " +
+						"two, to 1e-3, for each problem.",
+					"The first table leaves checks out. A claim of convergence costs them on top: see the last one, where runs " +
+						"end at a gradient of 1e-6 of the first, and every claim is compared with inference from scratch.",
+				},
+				Tables: []Table{
+					{"means", "Geometric means over the suite of message passes / gradient passes to a relative distance; × " +
+						"counts the problems on which a method stops short of it.", meansTable(all)},
+					{"cases", "Message passes to 1e-3 / 1e-6, problem by problem; > where a method stops short.", casesTable(all)},
+					{"proofs", "Runs with automatic steps from cold start to a claim of convergence.", proofsTable(all)},
+				},
 			}
 			for _, x := range []axis{passesAxis, gradientsAxis} {
-				for _, ill := range []bool{false, true} {
-					f.Figures = append(f.Figures, meansFigure(all, ill, x))
-				}
+				f.Figures = append(f.Figures, meansFigure(all, false, x), meansFigure(all, true, x))
 			}
 			return f, nil
 		},
@@ -51,11 +58,9 @@ func steps() *Study {
 func stepsParts(s Settings) []part {
 	var all []part
 	for i, c := range stepsCases(s) {
-		const runs = 60 // about: searches, most of all
 		all = append(all, part{
 			name: fmt.Sprintf("steps-%02d-%s-seed%d", i, c.Problem.Kind, c.Problem.Seed), plan: c,
-			seconds: expectedSeconds(c.Problem, runs),
-			measure: func(ctx context.Context, lab *lab) (any, error) { return c.contest(ctx, lab) },
+			measure: func(ctx context.Context, threads int) (any, error) { return c.contest(ctx, threads) },
 		})
 	}
 	return all
@@ -167,8 +172,12 @@ func noFailure(all []*Contest, name string) Claim {
 		}
 		checks += p.CheckPasses / p.Passes / float64(len(all))
 	}
-	claim := Claim{Name: "every claim of convergence, " + name, Ours: true, Paper: "converges on the whole suite from cold start, and a check confirms it", Held: len(failed) == 0}
-	claim.Measured = fmt.Sprintf("%d of %d problems; %.0f %% of the passes are checks", len(all)-len(failed), len(all), 100*checks)
+	claim := Claim{
+		Name: "every claim of convergence, " + name, Ours: true, Held: len(failed) == 0,
+		Paper: "converges on the whole suite from cold start, and a check confirms it",
+	}
+	claim.Measured = fmt.Sprintf("%d of %d problems; %.0f %% of the passes are checks",
+		len(all)-len(failed), len(all), 100*checks)
 	if len(failed) > 0 {
 		claim.Measured += "; not " + strings.Join(failed, "; ")
 	}
@@ -181,25 +190,23 @@ func meansTable(all []*Contest) report.Table {
 	for _, d := range stepLevels {
 		t.Headers = append(t.Headers, fmt.Sprintf("to %g", d))
 	}
-	t.Headers = append(t.Headers, "seconds to 0.001 (where reached)", "seconds to 1e-06 (where reached)")
 	for _, group := range []struct {
 		name string
 		part []*Contest
 	}{{"all", all}, {"well-conditioned", conditioned(all, false)}, {"ill-conditioned", conditioned(all, true)}} {
-		if len(group.part) == 0 {
-			continue
-		}
 		for _, name := range stepNames {
-			t.Rows = append(t.Rows, append([]string{fmt.Sprintf("%s (%d)", group.name, len(group.part)), name}, meansRow(group.part, name)...))
+			if len(group.part) > 0 {
+				row := []string{fmt.Sprintf("%s (%d)", group.name, len(group.part)), name}
+				t.Rows = append(t.Rows, append(row, meansRow(group.part, name)...))
+			}
 		}
 	}
 	return t
 }
 
 func meansRow(part []*Contest, name string) (row []string) {
-	var seconds []string
 	for _, d := range stepLevels {
-		var passes, gradients, times []float64
+		var passes, gradients []float64
 		missed := 0
 		for _, c := range part {
 			e := c.effort(name, d)
@@ -207,25 +214,14 @@ func meansRow(part []*Contest, name string) (row []string) {
 				missed++
 			}
 			passes, gradients = append(passes, e.Passes), append(gradients, e.Gradients)
-			if e.reached {
-				times = append(times, e.Seconds)
-			}
 		}
 		text := fmt.Sprintf("%.1f / %.1f", stat.GeometricMean(passes, nil), stat.GeometricMean(gradients, nil))
 		if missed > 0 {
 			text += fmt.Sprintf(", × %d", missed)
 		}
-		row, seconds = append(row, text), append(seconds, secondsText(times))
+		row = append(row, text)
 	}
-	return append(row, seconds[len(seconds)-2:]...)
-}
-
-// secondsText is the geometric mean of the times of runs that reached a distance.
-func secondsText(times []float64) string {
-	if len(times) == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.2g (%d)", stat.GeometricMean(times, nil), len(times))
+	return row
 }
 
 // casesTable lists every problem.
@@ -287,5 +283,7 @@ func meansFigure(all []*Contest, ill bool, x axis) Figure {
 			c.Series = append(c.Series, s)
 		}
 	}
-	return Figure{file, fmt.Sprintf("Geometric means over %d problems with %s; a curve ends where a method stops short on one of them.", len(part), words), c}
+	return Figure{file, fmt.Sprintf("Geometric means over %d problems with %s; a curve ends where a method stops "+
+		"short on "+
+		"one of them.", len(part), words), c}
 }

@@ -36,7 +36,9 @@ var lbfgsTolerances = []float64{1e-4, lbfgsTolerance, 1e-10}
 
 // contestants are the methods of the suite. Fixed steps are tuned to each problem.
 func contestants(blocks int) []Method {
-	auto := Method{Name: nameAuto, Method: learn.BBPL, Blocks: blocks, Sweeps: blockSweeps, Tolerance: innerTolerance, Auto: true}
+	auto := Method{
+		Name: nameAuto, Method: learn.BBPL, Blocks: blocks, Sweeps: blockSweeps, Tolerance: innerTolerance, Auto: true,
+	}
 	inner, full, fixed := innerDual(), fullBP(), auto
 	inner.Name, inner.Auto = nameAutoInner, true
 	full.Name, full.Auto = nameAutoFull, true
@@ -80,20 +82,20 @@ type Proof struct {
 }
 
 // contest runs all contestants on a case.
-func (c stepsCase) contest(ctx context.Context, lab *lab) (*Contest, error) {
-	b, err := c.Problem.build(lab.threads)
+func (c stepsCase) contest(ctx context.Context, threads int) (*Contest, error) {
+	b, err := c.Problem.build(threads)
 	if err != nil {
 		return nil, err
 	}
-	star, err := b.optimum(ctx, lab.folder)
+	best, err := solve(ctx, b.problem)
 	if err != nil {
 		return nil, err
 	}
-	methods := contestants(c.Blocks)
-	out := &Contest{Case: c, Variables: b.nodes, Weights: len(star.Weights), GradientNorm: star.GradientNorm}
+	star, methods := best.Model.Weights, contestants(c.Blocks)
+	out := &Contest{Case: c, Variables: b.nodes, Weights: len(star), GradientNorm: best.GradientNorm}
 	searches, traces := make([]*Search, len(methods)), make([]*Trace, len(methods))
 	if err := b.inParallel(len(methods), func(i int) (err error) {
-		searches[i], traces[i], err = b.course(ctx, methods[i], star.Weights)
+		searches[i], traces[i], err = b.course(ctx, methods[i], star)
 		return err
 	}); err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func (c stepsCase) contest(ctx context.Context, lab *lab) (*Contest, error) {
 	}
 	proofs := make([]Proof, 2)
 	err = b.inParallel(len(proofs), func(i int) (err error) {
-		proofs[i], err = b.prove(ctx, methods[i], star.Weights)
+		proofs[i], err = b.prove(ctx, methods[i], star)
 		return err
 	})
 	out.Proofs = proofs

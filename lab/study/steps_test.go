@@ -3,7 +3,6 @@ package study
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
@@ -65,8 +64,7 @@ func TestUntiedSuite(t *testing.T) {
 // are compared with inference from scratch.
 func TestContest(t *testing.T) {
 	c := suiteCase{counting: "trw", states: 2, l2: 0.1}.of(sizesOf(Tiny), 1)
-	folder := must(OpenFolder(filepath.Join(t.TempDir(), "out")))
-	r := must(c.contest(context.Background(), &lab{folder: folder, threads: 2}))
+	r := must(c.contest(t.Context(), 2))
 	for _, name := range stepNames {
 		if e := r.effort(name, 1e-3); !e.reached || !(e.Passes > 0) {
 			t.Errorf("%s: %+v", name, e)

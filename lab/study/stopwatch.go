@@ -8,28 +8,13 @@ import (
 	"github.com/blockbp/blockbp/learn"
 )
 
-// Clocks that runs are timed by.
-const (
-	processorClock = "processor" // time that the process has had a processor
-	wallClock      = "wall"      // where the system does not tell the former
-)
-
-// clockName says which clock there is.
-func clockName() string {
-	if _, ok := machine.ProcessorTime(); ok {
-		return processorClock
-	}
-	return wallClock
-}
-
 // begun is a fixed time, so that wall clocks can be read as durations too.
 var begun = time.Now()
 
-// stopwatch times a run of learn.Fit: its iterations, without what is made before the
-// first one, which is the same for all methods, and without the recorder, which is
-// the study's own. A run that is alone is timed by the processor time of the whole
-// process, which what other programs do hardly changes; one beside others by the
-// wall.
+// stopwatch times a run of learn.Fit: its iterations, without what is made before the first one,
+// which is the same for all methods, and without the recorder, which is the study's own. A run that
+// is alone is timed by the processor time of the whole process, where the system tells it, which what
+// other programs do hardly changes; one beside others by the wall.
 type stopwatch struct {
 	alone          bool
 	spent, resumed time.Duration
@@ -54,8 +39,8 @@ func (w *stopwatch) pause() (seconds float64) {
 	return w.spent.Seconds()
 }
 
-// on returns a step rule with which the time runs from where learn.Fit begins to
-// iterate. Automatic steps, nil, are made by learn.Fit: with them it runs from here.
+// on returns a step rule with which the time runs from where learn.Fit begins to iterate. Automatic
+// steps, nil, are made by learn.Fit: with them it runs from here.
 func (w *stopwatch) on(rule learn.StepRule) learn.StepRule {
 	if rule == nil {
 		w.goOn()

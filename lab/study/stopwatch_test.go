@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -25,12 +26,14 @@ func TestStopwatch(t *testing.T) {
 	const pause, iterations = 20 * time.Millisecond, 10
 	b := must(Problem{Kind: Grid, Size: 4, Seed: 1}.build(1))
 	for _, alone := range []bool{true, false} {
-		alone, seconds := alone && clockName() == processorClock, 0.0
+		_, told := machine.ProcessorTime()
+		alone, seconds := alone && told, 0.0
 		rule := idle{fixed(1e-6), pause}
-		if _, _, err := iterate(t.Context(), b.problem, innerDual(), rule, learn.Settings{}, alone, func(e learn.Event, spent float64) bool {
-			seconds = spent
-			return e.Iteration == iterations
-		}); err != nil {
+		if _, _, err := iterate(t.Context(), b.problem, innerDual(), rule, learn.Settings{}, alone,
+			func(e learn.Event, spent float64) bool {
+				seconds = spent
+				return e.Iteration == iterations
+			}); err != nil {
 			t.Fatal(err)
 		}
 		switch waited := (iterations * pause).Seconds(); {

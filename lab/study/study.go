@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/report"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // Study is one figure or table of the paper.
@@ -21,19 +20,15 @@ type Study struct {
 	Title, Paper string
 	// needsData: it is about images, which Settings.Data has to name.
 	needsData bool
-	// parts are what has to be measured, and conclude draws figures and claims from
-	// the results, of which there is one at least. It leaves out of a claim what is the
-	// same for all: the study's name and the scale.
-	parts func(Settings) []part
-	// printed: its tables are for the terminal too.
-	printed  bool
+	// parts are what has to be measured, and conclude draws figures and claims from the results, of
+	// which there is one at least.
+	parts    func(Settings) []part
 	conclude func(Settings, results) (*Findings, error)
 }
 
-// All returns every study, in the order of the paper; the last two are this
-// project's own.
+// All returns every study, in the order of the paper; the last one is this project's own.
 func All() []*Study {
-	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), steps(), stepsHard()}
+	return []*Study{fig1(), fig2(), fig3(), fig4(), fig5(), table1(), fig6(), theorem1(), steps()}
 }
 
 // everything is the name of all studies but those apart.
@@ -55,27 +50,26 @@ func Named(names []string) []*Study {
 	})
 }
 
-// Apart reports whether the study is asked for by its name only: it is about this
-// project's own rules, not about the paper, and takes as long as half of the others.
-func (study *Study) Apart() bool {
-	return study.Name == "steps" || study.Name == hardName
-}
+// Apart reports whether the study is asked for by its name only: it is about this project's own
+// rules, not about the paper, and takes as long as half of the others.
+func (study *Study) Apart() bool { return study.Name == "steps" }
+
+// possible reports whether a study has what it needs.
+func (study *Study) possible(s Settings) bool { return !study.needsData || s.Data != "" }
 
 // Settings are the choices of a run.
 type Settings struct {
-	Scale Scale `json:"scale"`
+	Scale Scale
 	// Seeds is the number of problems drawn for each size; 0 means that of the scale.
-	Seeds int `json:"seeds"`
-	// Threads is how many searches for steps run at a time; runs that are timed have
-	// the machine for themselves. 0 means 1.
-	Threads int `json:"threads"`
-	// Data is the folder of the Stanford Background data set and Features that of
-	// the images' features; see lab/README.md. Without Data the studies on images are
-	// not run.
-	Data     string `json:"data,omitempty"`
-	Features string `json:"features,omitempty"`
-	// ImageKey tells data from others, wherever they lie: see identified.
-	ImageKey string `json:"image_key,omitempty"`
+	Seeds int
+	// Threads is how many searches for steps run at a time; runs that are timed have the machine for
+	// themselves. 0 means 1.
+	Threads int
+	// Data is the folder of the Stanford Background data set and Features that of the images'
+	// features; see lab/README.md. Without Data the studies on images are not run.
+	Data, Features string
+
+	imageKey string // tells data from others: see identified
 }
 
 // Findings are what a study concludes.
@@ -109,48 +103,30 @@ type Table struct {
 	Table         report.Table
 }
 
-// Claim is a statement of the paper, or of this project, held against what was
-// measured.
+// Claim is a statement of the paper, or of this project, held against what was measured.
 type Claim struct {
 	Name string `json:"name"` // begins with that of the study
-	// Study is the name of the study that measured it.
-	Study string `json:"study"`
 	// Paper is the statement and Measured what was found instead, in numbers.
 	Paper string `json:"paper"`
 	// Ours: the statement is a promise of this project, of which the paper says nothing.
 	Ours     bool   `json:"ours,omitempty"`
 	Measured string `json:"measured"`
 	Held     bool   `json:"held"`
-	Scale    Scale  `json:"scale"`
 }
 
 // part is a measurement that is made once and kept.
 type part struct {
 	name string // for people, and the beginning of the file name
 	// plan is everything that the result depends on; its hash is in the file name.
-	plan any
-	// seconds is about how long it takes on two cores.
-	seconds float64
-	measure func(ctx context.Context, lab *lab) (any, error)
+	plan    any
+	measure func(ctx context.Context, threads int) (any, error)
 }
 
-// lab is what a measurement may use.
-type lab struct {
-	folder  *runfolder.Run
-	threads int
-}
-
-// partFormat is part of every hash: raise it where results of before must not be
-// used any more.
-const partFormat = 3
+// partFormat is part of every hash: raise it where results of before must not be used any more.
+const partFormat = 4
 
 // id is the name of the part's file, without ending.
-func (p *part) id() string {
-	return p.name + "-" + hashOf(struct {
-		Format int `json:"format"`
-		Plan   any `json:"plan"`
-	}{partFormat, p.plan})
-}
+func (p *part) id() string { return p.name + "-" + hashOf([]any{partFormat, p.plan}) }
 
 // hashOf returns twelve hexadecimal digits of a hash of plain data.
 func hashOf(v any) string {
@@ -162,38 +138,22 @@ func hashOf(v any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// keptPart is what is kept of a measured part.
-type keptPart struct {
-	Environment Environment     `json:"environment"`
-	Result      json.RawMessage `json:"result"`
-}
-
 // results are the measured parts, by id.
-type results map[string]*keptPart
-
-// measured returns the parts that were measured.
-func (r results) measured(parts []part) []part {
-	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return r[p.id()] == nil })
-}
+type results map[string]json.RawMessage
 
 // resultsOf reads the results of those of the parts that were measured.
 func resultsOf[T any](r results, parts []part) ([]*T, error) {
 	var all []*T
-	for _, p := range r.measured(parts) {
+	for _, p := range parts {
+		text, ok := r[p.id()]
+		if !ok {
+			continue
+		}
 		v := new(T)
-		if err := json.Unmarshal(r[p.id()].Result, v); err != nil {
+		if err := json.Unmarshal(text, v); err != nil {
 			return nil, fmt.Errorf("study: part %s: %w; delete its file, and it is measured again", p.id(), err)
 		}
 		all = append(all, v)
 	}
 	return all, nil
-}
-
-// result reads the result of a part that was measured.
-func result[T any](r results, p part) (*T, error) {
-	all, err := resultsOf[T](r, []part{p})
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
 }

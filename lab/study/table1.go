@@ -9,39 +9,34 @@ import (
 // paperIterations are those of the paper's table 1.
 var paperIterations = map[string]int{nameBBPL: 601, nameInner: 163, nameFull: 21}
 
-// table1 is how many iterations each method makes on images in the same time: the
-// comparison of figure 5, counted.
+// table1 is how many iterations each method makes on images in the same time: the comparison of figure
+// 5, counted.
 func table1() *Study {
-	return &Study{
-		Name: "table1", Title: "Iterations on images in the same time",
-		Paper:     "BBPL runs 601 iterations, inner-dual learning 163 and full BP 21.",
-		needsData: true,
-		parts:     func(s Settings) []part { return []part{imagePart(s)} },
-		conclude: func(s Settings, r results) (*Findings, error) {
-			c, err := result[ImageComparison](r, imagePart(s))
-			if err != nil {
-				return nil, err
-			}
-			t := report.Table{Headers: []string{"method", "iterations", "in the paper", "step", "passes", "gradient passes", "seconds"}}
+	return imageStudy(
+		"table1", "Iterations on images in the same time",
+		"BBPL runs 601 iterations, inner-dual learning 163 and full BP 21.",
+		func(c *ImageComparison) *Findings {
+			t := report.Table{Headers: []string{
+				"method", "iterations", "in the paper", "step", "passes", "gradient passes", "seconds",
+			}}
 			counts := map[string]int{}
 			for _, run := range c.Runs {
 				counts[run.Name] = run.Iterations
-				paper, step := "–", "–" // such as L-BFGS, of versions before
-				if n, ok := paperIterations[run.Name]; ok {
-					paper, step = fmt.Sprint(n), fmt.Sprintf("%.3g", run.Step)
-				}
-				t.Rows = append(t.Rows, []string{run.Name, fmt.Sprint(run.Iterations), paper, step, fmt.Sprintf("%.1f", run.Passes), fmt.Sprintf("%.1f", run.Gradients), fmt.Sprintf("%.2f", run.Seconds)})
+				t.Rows = append(t.Rows, []string{
+					run.Name, fmt.Sprint(run.Iterations), fmt.Sprint(paperIterations[run.Name]), fmt.Sprintf("%.3g", run.Step),
+					fmt.Sprintf("%.1f", run.Passes), fmt.Sprintf("%.1f", run.Gradients), fmt.Sprintf("%.2f", run.Seconds),
+				})
 			}
 			bbpl, inner, full := counts[nameBBPL], counts[nameInner], counts[nameFull]
+			ratio := func(other int) float64 { return float64(bbpl) / float64(max(1, other)) }
 			return &Findings{
-				Data: c, Notes: []string{c.note()}, Tables: []Table{{"iterations", "Iterations until the time of BBPL was over.", t}},
+				Tables: []Table{{"iterations", "Iterations until the time of BBPL was over.", t}},
 				Claims: []Claim{{
-					Name: "order of iterations", Paper: "601 > 163 > 21: BBPL makes 3.7 and 29 times as many as the others", Held: bbpl > inner && inner > full,
-					Measured: fmt.Sprintf("%d, %d, %d: ×%.1f and ×%.1f", bbpl, inner, full, ratioOf(bbpl, inner), ratioOf(bbpl, full)),
+					Name:  "order of iterations",
+					Paper: "601 > 163 > 21: BBPL makes 3.7 and 29 times as many as the others", Held: bbpl > inner && inner > full,
+					Measured: fmt.Sprintf("%d, %d, %d: ×%.1f and ×%.1f", bbpl, inner, full, ratio(inner), ratio(full)),
 				}},
-			}, nil
+			}
 		},
-	}
+	)
 }
-
-func ratioOf(a, b int) float64 { return float64(a) / float64(max(1, b)) }

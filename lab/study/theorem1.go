@@ -77,43 +77,34 @@ type Course struct {
 	// Moments are those drawn: the first ones, and then fewer and fewer.
 	At      []int    `json:"at"`
 	Moments []Moment `json:"moments"`
-	// Windows are the contractions, over a pass or more at a time.
-	Windows []Window `json:"windows"`
-}
-
-// Window is the range of the contractions of iterations up to At, since the window
-// before; of no less than a pass, as blocks differ.
-type Window struct {
-	At      int     `json:"at"`
-	Lowest  float64 `json:"lowest_c"`
-	Highest float64 `json:"highest_c"`
 }
 
 // theorem1 measures what theorem 1 assumes and claims.
 func theorem1() *Study {
 	return &Study{
-		Name: "theorem1", Title: "Theorem 1 with its Assumption 1, and convergence without it",
-		Paper: "If every block update contracts, ‖τ_{t+1} − τ*_{t+1}‖ ≤ (1−c)‖τ_t − τ*_{t+1}‖, then with 0 < α ≤ min{cβ/(2η²+ηβ+β²), 2/(η+β)} P_t = ‖θ_t−θ*‖ + γ‖τ_t−τ*_t‖ shrinks by a factor 1−δ in every iteration.",
-		parts: func(s Settings) []part { return append(theoremParts(s), ascentParts(s)...) },
+		Name: "theorem1", Title: "Theorem 1 with its Assumption 1",
+		Paper: "If every block update contracts, ‖τ_{t+1} − τ*_{t+1}‖ ≤ (1−c)‖τ_t − τ*_{t+1}‖, then with " +
+			"0 < α ≤ min{cβ/(2η²+ηβ+β²), 2/(η+β)} P_t = ‖θ_t−θ*‖ + γ‖τ_t−τ*_t‖ shrinks by a factor 1−δ in every iteration.",
+		parts: theoremParts,
 		conclude: func(s Settings, r results) (*Findings, error) {
 			all, err := resultsOf[Following](r, theoremParts(s))
 			if err != nil {
 				return nil, err
 			}
 			f := &Findings{Data: all}
-			t := report.Table{Headers: []string{"model", "step", "α", "c of the bound", "γ", "iterations with c ≤ 0", "lowest c", "median c", "δ", "measured rate", "P fell by less than δ"}}
+			t := report.Table{Headers: []string{
+				"model", "step", "α", "c of the bound", "γ", "iterations with c ≤ 0", "lowest c", "median c", "δ",
+				"measured rate", "P fell by less than δ",
+			}}
 			for _, x := range all {
 				f.Claims = append(f.Claims, x.claims()...)
-				f.Figures = append(f.Figures, x.figures()...)
+				f.Figures = append(f.Figures, x.figure("practical", "practical step", &x.Practical),
+					x.figure("bound", "the theorem's step", &x.Bound))
 				t.Rows = append(t.Rows, x.row("practical", &x.Practical), x.row("theorem's bound", &x.Bound))
 				f.Notes = append(f.Notes, x.note())
 			}
 			f.Tables = []Table{{"courses", "What was measured at every iteration; α multiplies ∇L itself.", t}}
-			ascents, err := resultsOf[Ascent](r, ascentParts(s))
-			if len(ascents) > 0 {
-				concludeAscent(f, ascents)
-			}
-			return f, err
+			return f, nil
 		},
 	}
 }
@@ -126,14 +117,11 @@ func theoremPlans(steps int) []theoremPlan {
 	}
 }
 
-func theoremParts(s Settings) []part {
-	steps := s.sizes().theoremSteps
-	var all []part
-	for _, plan := range theoremPlans(steps) {
-		const secondsPerIteration = 1.5e-4
+func theoremParts(s Settings) (all []part) {
+	for _, plan := range theoremPlans(s.sizes().theoremSteps) {
 		all = append(all, part{
-			name: "theorem1-" + plan.Model, plan: plan, seconds: 2 * secondsPerIteration * float64(steps),
-			measure: func(ctx context.Context, lab *lab) (any, error) { return plan.measure(ctx) },
+			name: "theorem1-" + plan.Model, plan: plan,
+			measure: func(ctx context.Context, _ int) (any, error) { return plan.measure(ctx) },
 		})
 	}
 	return all
@@ -296,10 +284,10 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 			}
 		}
 	}
-	c.Windows = windows(moments)
-	c.Measured = len(contractions)
-	c.Median = median(contractions)
-	c.Lowest, _ = span(contractions)
+	c.Measured, c.Median, c.Lowest = len(contractions), median(contractions), math.NaN()
+	if c.Measured > 0 {
+		c.Lowest = slices.Min(contractions)
+	}
 	if c.C == 0 {
 		c.C = math.Max(c.Lowest, 0) // of the practical course: its own
 	}
@@ -326,30 +314,6 @@ func (c *Course) sumUp(moments []Moment, beta, eta float64) {
 // linear reports whether P falls, late in the course too, by a fixed share per
 // iteration: at least the theorem's. A power of the number of iterations would not.
 func (c *Course) linear() bool { return c.Rate >= c.Delta && c.Delta > 0 }
-
-// windowGrowth is that of the number of iterations from one window to the next.
-const windowGrowth = 1.03
-
-// windows sums the contractions of all moments up.
-func windows(moments []Moment) []Window {
-	var all []Window
-	w, next := Window{}, len(Course{}.FailedAt)
-	var x []float64
-	for t, m := range moments {
-		if c, ok := m.contraction(); ok {
-			x = append(x, c)
-		}
-		if t+1 < next && t+1 < len(moments) {
-			continue
-		}
-		if w.At = t + 1; len(x) > 0 {
-			w.Lowest, w.Highest = span(x)
-			all = append(all, w)
-		}
-		x, next = x[:0], max(t+1+len(Course{}.FailedAt), int(windowGrowth*float64(t+1)))
-	}
-	return all
-}
 
 // lyapunov is P_t.
 func (c *Course) lyapunov(m Moment) float64 { return m.Theta + c.Gamma*m.Tau }
@@ -416,57 +380,54 @@ func (x *Following) claims() []Claim {
 	p, b := &x.Practical, &x.Bound
 	assumption := func(name string, c *Course) Claim {
 		return Claim{
-			Name: fmt.Sprintf("Assumption 1, %s, %s", x.Plan.Model, name), Paper: "every block update contracts, 0 < c < 1", Held: c.Lowest > 0,
-			Measured: fmt.Sprintf("α = %.3g: c ≤ 0 at %d of %d iterations; lowest %.3g, median %.3g", c.Step, c.Failed, c.Measured, c.Lowest, c.Median),
+			Name:  fmt.Sprintf("Assumption 1, %s, %s", x.Plan.Model, name),
+			Paper: "every block update contracts, 0 < c < 1", Held: c.Lowest > 0,
+			Measured: fmt.Sprintf("α = %.3g: c ≤ 0 at %d of %d iterations; lowest %.3g, median %.3g",
+				c.Step, c.Failed, c.Measured, c.Lowest, c.Median),
 		}
 	}
 	return []Claim{
 		assumption("practical step", p), assumption("theorem's step", b),
 		{
-			Name: "P falls by δ in every iteration, " + x.Plan.Model, Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Held: b.Slower == 0,
-			Measured: fmt.Sprintf("c = %.3g (%s), α = %.3g, δ = %.3g; P fell by less at %d iterations; mean rate %.3g, ×%.2g of δ", b.C, b.source(), b.Step, b.Delta, b.Slower, b.Rate, b.Rate/b.Delta),
+			Name:  "P falls by δ in every iteration, " + x.Plan.Model,
+			Paper: "P_{t+1} ≤ (1−δ)P_t under the step bound", Held: b.Slower == 0,
+			Measured: fmt.Sprintf("c = %.3g (%s), α = %.3g, δ = %.3g; P fell by less at %d iterations; mean rate %.3g, "+
+				"×%.2g of δ",
+				b.C, b.source(), b.Step, b.Delta, b.Slower, b.Rate, b.Rate/b.Delta),
 		},
 		{
-			Name: "linear convergence, " + x.Plan.Model, Paper: "θ_t converges linearly to θ*", Held: p.linear() && b.linear(),
-			Measured: fmt.Sprintf("log P falls by %.3g per iteration at the practical step α = %.3g (δ = %.3g), by %.3g at the bound (δ = %.3g); the practical step is ×%.3g of it", p.Rate, p.Step, p.Delta, b.Rate, b.Delta, p.Step/b.Step),
+			Name:  "linear convergence, " + x.Plan.Model,
+			Paper: "θ_t converges linearly to θ*", Held: p.linear() && b.linear(),
+			Measured: fmt.Sprintf("log P falls by %.3g per iteration at the practical step α = %.3g (δ = %.3g), by %.3g at "+
+				"the bound (δ = %.3g); the practical step is ×%.3g of it", p.Rate, p.Step, p.Delta, b.Rate, b.Delta, p.Step/b.Step),
 		},
 	}
 }
 
 // note says what was found about the assumption.
 func (x *Following) note() string {
-	text := fmt.Sprintf("%s model, %d×%d grid, %d states, %d blocks, l2 = %g: β = %.4g, η = %.4g. Failures of Assumption 1 at the practical step: %s; at the theorem's: %s. ", x.Plan.Model, x.Plan.Rows, x.Plan.Cols, x.Plan.States, theoremBlocks*theoremBlocks, x.Plan.L2, x.Beta, x.Eta, x.Practical.where(), x.Bound.where())
+	text := fmt.Sprintf("%s model, %d×%d grid, %d states, %d blocks, l2 = %g: β = %.4g, η = %.4g. Failures of "+
+		"Assumption 1 by block: %v at the practical step, %v at the theorem's. ",
+		x.Plan.Model, x.Plan.Rows, x.Plan.Cols, x.Plan.States, theoremBlocks*theoremBlocks, x.Plan.L2, x.Beta, x.Eta,
+		x.Practical.FailedAt, x.Bound.FailedAt)
 	if x.Practical.Lowest > 0 && x.Bound.Lowest > 0 {
-		return text + "Assumption 1 held at every iteration. It need not: " + convergencePage +
-			" has a network on which it fails, and proves what holds without it."
+		return text + "Assumption 1 held at every iteration. It need not: lab/CONVERGENCE.md has a network on " +
+			"which it fails, and proves what holds without it."
 	}
-	return text + "Where Assumption 1 fails an update takes τ away from τ*_t in norm; " +
-		"the gap in values falls all the same (" + convergencePage + ")."
-}
-
-// where says at which blocks and from when on updates did not contract.
-func (c *Course) where() string {
-	for _, w := range c.Windows {
-		if w.Lowest <= 0 {
-			return fmt.Sprintf("%d of %d iterations, by block %v, the first by iteration %d", c.Failed, c.Measured, c.FailedAt, w.At)
-		}
-	}
-	return fmt.Sprintf("none of %d iterations", c.Measured)
+	return text + "Where Assumption 1 fails an update takes τ away from τ*_t in norm; the gap in values falls all the " +
+		"same (lab/CONVERGENCE.md)."
 }
 
 func (x *Following) row(name string, c *Course) []string {
 	return []string{
-		x.Plan.Model, name, fmt.Sprintf("%.4g", c.Step), fmt.Sprintf("%.3g", c.C), fmt.Sprintf("%.3g", c.Gamma), fmt.Sprintf("%d of %d", c.Failed, c.Measured),
-		fmt.Sprintf("%.3g", c.Lowest), fmt.Sprintf("%.3g", c.Median), fmt.Sprintf("%.3g", c.Delta), fmt.Sprintf("%.3g", c.Rate), fmt.Sprint(c.Slower),
+		x.Plan.Model, name, fmt.Sprintf("%.4g", c.Step), fmt.Sprintf("%.3g", c.C), fmt.Sprintf("%.3g", c.Gamma),
+		fmt.Sprintf("%d of %d", c.Failed, c.Measured), fmt.Sprintf("%.3g", c.Lowest), fmt.Sprintf("%.3g", c.Median),
+		fmt.Sprintf("%.3g", c.Delta), fmt.Sprintf("%.3g", c.Rate), fmt.Sprint(c.Slower),
 	}
 }
 
-// figures draws a model's contractions, and its distances with P.
-func (x *Following) figures() []Figure {
-	return append(x.courseFigures("practical", "practical step", &x.Practical), x.courseFigures("bound", "the theorem's step", &x.Bound)...)
-}
-
-func (x *Following) courseFigures(file, name string, c *Course) []Figure {
+// figure draws the distances of a course, with P.
+func (x *Following) figure(file, name string, c *Course) Figure {
 	file, name = x.Plan.Model+"-"+file, x.Plan.Model+", "+name
 	curve := func(s figure.Series, value func(t float64, m Moment) float64) figure.Series {
 		for i, m := range c.Moments {
@@ -477,22 +438,15 @@ func (x *Following) courseFigures(file, name string, c *Course) []Figure {
 		}
 		return s
 	}
-	distances := figure.Curves{Title: name, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []figure.Series{
+	first := c.lyapunov(c.Moments[0])
+	drawn := figure.Curves{Title: name, XLabel: "iteration", YLabel: "distance", LogY: true, Series: []figure.Series{
 		curve(figure.Series{Name: "‖θ − θ*‖"}, func(_ float64, m Moment) float64 { return m.Theta }),
 		curve(figure.Series{Name: "‖τ − τ*‖"}, func(_ float64, m Moment) float64 { return m.Tau }),
 		curve(figure.Series{Name: "P", Dashed: true}, func(_ float64, m Moment) float64 { return c.lyapunov(m) }),
-		curve(figure.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}, func(t float64, _ Moment) float64 { return c.lyapunov(c.Moments[0]) * math.Pow(1-c.Delta, t) }),
+		curve(figure.Series{Name: "P₀(1−δ)ᵗ", Dashed: true}, func(t float64, _ Moment) float64 {
+			return first * math.Pow(1-c.Delta, t)
+		}),
 	}}
-	highest, lowest, zero := figure.Series{Name: "highest c"}, figure.Series{Name: "lowest c"}, figure.Series{Name: "0: below, Assumption 1 fails", Dashed: true}
-	for _, w := range c.Windows {
-		t := float64(w.At)
-		highest.X, highest.Y = append(highest.X, t), append(highest.Y, w.Highest)
-		lowest.X, lowest.Y = append(lowest.X, t), append(lowest.Y, w.Lowest)
-		zero.X, zero.Y = append(zero.X, t), append(zero.Y, 0)
-	}
-	contraction := figure.Curves{Title: name + ": contraction", XLabel: "iteration", YLabel: "c", LogX: true, Series: []figure.Series{highest, lowest, zero}}
-	return []Figure{
-		{file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; where γ is small, P, dashed, lies on ‖θ − θ*‖.", name, c.Gamma), distances},
-		{file + "-contraction", name + ": range of the contraction c of Assumption 1 over the blocks of a pass, or of several passes. Updates with ‖τ − τ*‖ ≤ 1e-9 before them are left out, as rounding is all that is left there: the curves may end before the course does.", contraction},
-	}
+	return Figure{file, fmt.Sprintf("%s: distances and the Lyapunov function P = ‖θ − θ*‖ + γ ‖τ − τ*‖ with γ = %.3g; "+
+		"where γ is small, P, dashed, lies on ‖θ − θ*‖.", name, c.Gamma), drawn}
 }

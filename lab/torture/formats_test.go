@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"fmt"
@@ -59,7 +59,8 @@ func dataVerbs(data string) []string {
 func formats() []format {
 	fixed := func() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 	network := []string{
-		"infer FILE --max-sweeps 100", "infer FILE --task MAR --method exact --memory 100000000", "infer FILE --task MPE", "infer FILE --task MAR --method mean-field --max-sweeps 50",
+		"infer FILE --max-sweeps 100", "infer FILE --task MAR --method exact --memory 100000000", "infer FILE --task MPE",
+		"infer FILE --task MAR --method mean-field --max-sweeps 50",
 		"sample FILE -o out.npz --samples 20 --burn-in 10 -q", "convert FILE -o out.uai", "info FILE", "check FILE",
 	}
 	of := func(file string) (lines []string) {
@@ -69,7 +70,9 @@ func formats() []format {
 		return lines
 	}
 	return []format{
-		{"grid/0.npz", fromArrays(gridInstance(fixed())), append(dataVerbs("grid"), "predict grid -m GOOD/run -o out -q", "eval grid -m GOOD/run -q", "convert grid -m GOOD/run -o out", "sample grid -m GOOD/run --samples 5 --burn-in 5 -q -o out")},
+		{"grid/0.npz", fromArrays(gridInstance(fixed())), append(dataVerbs("grid"),
+			"predict grid -m GOOD/run -o out -q", "eval grid -m GOOD/run -q", "convert grid -m GOOD/run -o out",
+			"sample grid -m GOOD/run --samples 5 --burn-in 5 -q -o out")},
 		{"ba/1.npz", fromArrays(scaleFreeInstance(fixed())), dataVerbs("ba")},
 		{"typed/0.npz", fromArrays(typedInstance(fixed())), dataVerbs("typed")},
 		{"typed/dataset.json", mutateText, dataVerbs("typed")},
@@ -77,25 +80,33 @@ func formats() []format {
 		{"images/images/0.jpg", mutateBytes, append(dataVerbs("images"), "predict images -m GOOD/images-run -o out -q")},
 		{"images/labels/0.regions.txt", mutateText, dataVerbs("images")},
 		{"images/labels/0.png", mutateBytes, dataVerbs("images")},
-		{"images/train.txt", mutateText, []string{"train images --list images/train.txt --dry-run", "check images --list images/train.txt"}},
+		{"images/train.txt", mutateText, []string{"train images --list images/train.txt --dry-run",
+			"check images --list images/train.txt"}},
 		{"graph/papers.nodes.tsv", mutateText, dataVerbs("graph")},
 		{"graph/papers.edges.tsv", mutateText, dataVerbs("graph")},
 		{"list.txt", mutateText, dataVerbs("list.txt")},
 		{"net.uai", mutateText, of("net.uai")},
 		{"net.npz", mutateBytes, of("net.npz")},
 		{"potentials.npz", fromArrays(potentials()), of("potentials.npz")},
-		{"net.uai.evid", mutateText, []string{"infer net.uai --evidence net.uai.evid", "sample net.uai --evidence net.uai.evid --samples 5 --burn-in 5 -q -o out.npz", "convert net.uai --evidence net.uai.evid -o out.uai"}},
+		{"net.uai.evid", mutateText, []string{
+			"infer net.uai --evidence net.uai.evid", "convert net.uai --evidence net.uai.evid -o out.uai",
+			"sample net.uai --evidence net.uai.evid --samples 5 --burn-in 5 -q -o out.npz",
+		}},
 		{"a.MAR", mutateText, []string{"eval a.MAR --against GOOD/a.MAR", "eval GOOD/a.MAR --against a.MAR"}},
-		{"numbers.txt", mutateText, []string{"train one -o new -q --report=false --max-passes 1 --counting numbers.txt", "predict one -m GOOD/run --counting numbers.txt -o out -q"}},
+		{"numbers.txt", mutateText, []string{"train one -o new -q --report=false --max-passes 1 --counting numbers.txt",
+			"predict one -m GOOD/run --counting numbers.txt -o out -q"}},
 		{"tree.txt", mutateText, []string{"infer tree.uai --counting tree.txt"}},
-		{"run/model.safetensors", fromModel, []string{"info run/model.safetensors", "predict grid -m run -o out -q", "check run/model.safetensors", "train grid -o new -q --max-passes 1 --report=false --init run/model.safetensors", "eval grid -m run -q", "train grid -o new -q --max-passes 1 --report=false --reference run/model.safetensors"}},
+		{"run/model.safetensors", fromModel, []string{"info run/model.safetensors", "predict grid -m run -o out -q",
+			"check run/model.safetensors", "train grid -o new -q --max-passes 1 --report=false --init run/model.safetensors",
+			"eval grid -m run -q", "train grid -o new -q --max-passes 1 --report=false --reference run/model.safetensors"}},
 		{"train.toml", mutateText, []string{"train grid --config train.toml --dry-run -o new"}},
 		{"run/metrics.jsonl", mutateText, runVerbs},
 		{"run/config.json", mutateText, runVerbs},
 		{"run/result.json", mutateText, runVerbs},
 		{"run/data.json", mutateText, runVerbs},
 		{"run/l2.json", mutateText, runVerbs},
-		{"run/checkpoint/state.safetensors", fromModel, []string{"train run --resume -q --max-passes 3", "check run/checkpoint/state.safetensors"}},
+		{"run/checkpoint/state.safetensors", fromModel, []string{"train run --resume -q --max-passes 3",
+			"check run/checkpoint/state.safetensors"}},
 	}
 }
 
@@ -105,7 +116,8 @@ var runVerbs = []string{"info run", "plot run", "compare run GOOD/run -o out", "
 func potentials() []array {
 	return []array{
 		ints("edges", []int{3, 2}, []int{0, 1, 1, 2, 2, 0}), ints("states", []int{3}, []int{2, 3, 2}),
-		floats("theta", []int{3, 3}, []float64{.1, .2, 0, .3, .4, .5, -1, 1, 0}), floats("theta_uv", []int{3, 3, 3}, make([]float64, 27)),
+		floats("theta", []int{3, 3}, []float64{.1, .2, 0, .3, .4, .5, -1, 1, 0}),
+		floats("theta_uv", []int{3, 3, 3}, make([]float64, 27)),
 	}
 }
 
@@ -178,11 +190,7 @@ func mutateTensors(rng *rand.Rand, good []byte) ([]byte, error) {
 // goodFiles makes a folder with a good file of every format.
 func goodFiles(c *campaign, dir string) error {
 	for _, set := range []string{"grid", "ba", "typed", "images", "graph", "one", "net.uai"} {
-		from, err := c.data(set)
-		if err != nil {
-			return err
-		}
-		if err := copyPath(from, filepath.Join(dir, set)); err != nil {
+		if err := copyPath(c.data(set), filepath.Join(dir, set)); err != nil {
 			return err
 		}
 	}
@@ -191,14 +199,16 @@ func goodFiles(c *campaign, dir string) error {
 	}
 	for name, text := range map[string][]byte{
 		"list.txt": []byte("grid/0.npz\ngrid/1.npz\n"), "net.uai.evid": []byte("2 0 1 5 2\n"), "train.toml": []byte(options1),
-		"tree.uai": []byte(treeNetwork), "tree.txt": []byte(treeNumbers), "potentials.npz": npz(potentials()...), "images/labels/0.png": grey(64, 48),
+		"tree.uai": []byte(treeNetwork), "tree.txt": []byte(treeNumbers), "potentials.npz": npz(potentials()...),
+		"images/labels/0.png": grey(64, 48),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
 		}
 	}
 	for _, line := range []string{
-		"train grid -o run --max-passes 2 -q --l2 auto", "train images -o images-run --list images/train.txt --max-passes 1 -q --report=false",
+		"train grid -o run --max-passes 2 -q --l2 auto",
+		"train images -o images-run --list images/train.txt --max-passes 1 -q --report=false",
 		"convert net.uai -o net.npz", "infer net.uai --task MAR -o a.MAR",
 	} {
 		if _, err := c.must(dir, strings.Fields(line)...); err != nil {
@@ -208,7 +218,8 @@ func goodFiles(c *campaign, dir string) error {
 	return nil
 }
 
-const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\nblocks = \"2x2\"\n"
+const options1 = "l2 = 0.5\nmethod = \"bbpl\"\nmax-passes = 3\nseed = 7\nrtol = 1e-3\nmax-time = \"10m\"\n" +
+	"blocks = \"2x2\"\n"
 const treeNetwork = "MARKOV\n3\n2 2 2\n2\n2 0 1\n2 1 2\n4\n 1 2 3 4\n4\n 4 3 2 1\n"
 const treeNumbers = "node 0 1\nnode 1 1\nnode 2 1\nedge 0 1\nedge 1 1\n"
 

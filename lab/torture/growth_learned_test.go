@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"encoding/binary"
@@ -179,5 +179,6 @@ func (t *trial) picture(id string, width, height int) {
 
 // chain is a small network of nodes 0 – 1 – 2 with labels.
 func chain(labels []int, more ...array) []byte {
-	return npz(append([]array{ints("edges", []int{2, 2}, []int{0, 1, 1, 2}), ints("labels", []int{3}, labels)}, more...)...)
+	return npz(append([]array{ints("edges", []int{2, 2}, []int{0, 1, 1, 2}), ints("labels", []int{3}, labels)},
+		more...)...)
 }

@@ -1,27 +1,23 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// allCounts is the variable of the environment that has TestGrowth try every count, for longer.
-const allCounts = "BLOCKBP_GROWTH"
-
 // TestGrowth: of counts that a file chooses, twice as many take at most 2.5 times as much of the
 // processor.
 func TestGrowth(t *testing.T) {
 	c, all := built(t), counts()
 	tried := len(all)
-	if c.short = os.Getenv(allCounts) == ""; c.short {
+	if !*full {
 		tried = 6
 	}
 	for n := range tried {
@@ -50,9 +46,9 @@ type count struct {
 
 // try doubles the number until a command takes so long that its growth is told, or refuses so many.
 func (c count) try(t *trial) {
-	enough := 1.5
-	if t.c.short {
-		enough = 0.3
+	enough := 0.3
+	if *full {
+		enough = 1.5
 	}
 	const mostDoublings = 14
 	before, limit := c.measure(t, c.from)
@@ -116,9 +112,11 @@ func columnCounts() []count {
 		of("columns with empty cells", 2000, each(",x#"), each(",")),
 		of("columns without names", 2000, each(","), each(",#")),
 		of("columns called by numbers", 2000, each(",#"), each(",#")),
-		of("letters of a column's name", 1000, func(n int) string { return ",x" + strings.Repeat("y", n) }, func(int) string { return ",1" }),
+		of("letters of a column's name", 1000, func(n int) string { return ",x" + strings.Repeat("y", n) },
+			func(int) string { return ",1" }),
 		{"columns of a table of edges", 2000, func(t *trial, n int) {
-			t.files("d/nodes.csv", threeNodes("", ""), "d/edges.csv", "source,target"+numbered(n, "", ",x#")+"\n0,1"+numbered(n, "", ",#")+"\n1,2"+numbered(n, "", ",1")+"\n")
+			t.files("d/nodes.csv", threeNodes("", ""), "d/edges.csv",
+				"source,target"+numbered(n, "", ",x#")+"\n0,1"+numbered(n, "", ",#")+"\n1,2"+numbered(n, "", ",1")+"\n")
 		}, folderLines},
 		{"columns to ignore", 100, func(t *trial, n int) {
 			t.files("d/nodes.csv", threeNodes(numbered(n, "", ",x#"), numbered(n, "", ",#")), "d/edges.csv", twoEdges, "it.toml", "columns = ["+numbered(n, ",", `"ignore=x#"`)+"]\n")
@@ -150,20 +148,25 @@ func rowCounts() []count {
 		of("nodes of a chain of rows", rows, joined("n%d,n%d\n"), folderLines),
 		of("nodes around one of them", rows, joined("n0,n%[2]d\n"), folderLines),
 		of("edges to unknown nodes", rows, joined("m%d,m%d\n"), refusedFolder),
-		of("rows of one node", func(n int) string { return "id,label,x\n" + strings.Repeat("n,1,2\n", n) }, two, refusedFolder),
+		of("rows of one node", func(n int) string { return "id,label,x\n" + strings.Repeat("n,1,2\n", n) }, two,
+			refusedFolder),
 		of("ragged rows", func(n int) string { return "id,label,x\n" + numbered(n, "", "#\n") }, two, refusedFolder),
-		of("rows of one edge", three, func(n int) string { return "source,target\n0,1\n" + strings.Repeat("1,2\n", n) }, folderLines),
+		of("rows of one edge", three, func(n int) string { return "source,target\n0,1\n" + strings.Repeat("1,2\n", n) },
+			folderLines),
 		of("splits", func(n int) string {
 			return "id,label,split\n" + listed(n, "", func(i int) string { return fmt.Sprintf("n%d,%d,s%d\n", i, i%2, i) })
-		}, func(int) string { return "source,target\nn0,n1\n" }, append(folderLines[:2:2], "!train d --dry-run --observed x")),
+		}, func(int) string { return "source,target\nn0,n1\n" },
+			append(folderLines[:2:2], "!train d --dry-run --observed x")),
 		{"classes", 100, func(t *trial, n int) {
-			t.files("d/nodes.csv", "id,label,x\n"+numbered(n, "", "n#,s#,#\nm#,s#,1\nk#,,1\n"), "d/edges.csv", "source,target\nn0,n1\n")
+			t.files("d/nodes.csv", "id,label,x\n"+numbered(n, "", "n#,s#,#\nm#,s#,1\nk#,,1\n"), "d/edges.csv",
+				"source,target\nn0,n1\n")
 		}, []string{"check d"}},
 		{"features of a node", 2000, func(t *trial, n int) {
 			t.files("d/nodes.tsv", "a\t0\ttrain\t"+numbered(n, " ", "#")+"\nb\t1\ttrain\t1\n", "d/edges.tsv", "a\tb\n")
 		}, folderLines},
 		{"rows without a header", 2000, func(t *trial, n int) {
-			t.files("d/nodes.tsv", listed(n, "", func(i int) string { return fmt.Sprintf("n%d\t%d\ts%d\t%d\n", i, i%2, i, i%7) }),
+			t.files("d/nodes.tsv",
+				listed(n, "", func(i int) string { return fmt.Sprintf("n%d\t%d\ts%d\t%d\n", i, i%2, i, i%7) }),
 				"d/edges.tsv", listed(n-1, "", func(i int) string { return fmt.Sprintf("n%d\tn%d\n", i, i+1) }))
 		}, folderLines},
 		{"pairs of tables", 50, func(t *trial, n int) {
@@ -231,7 +234,8 @@ func typeCounts() []count {
 	edges := func(n int) array { return ints("edge_types", []int{n - 1}, upTo(n-1)) }
 	return []count{
 		of("node types", nodeNames, func(n int) []array { return []array{nodes(n)} }),
-		of("node types with features", nodeNames, func(n int) []array { return append(arraysOf(n, "node_features.t%d"), nodes(n)) }),
+		of("node types with features",
+			nodeNames, func(n int) []array { return append(arraysOf(n, "node_features.t%d"), nodes(n)) }),
 		of("node types by number", func(int) string { return "" }, func(n int) []array { return []array{nodes(n)} }),
 		of("edge types", edgeNames, func(n int) []array { return []array{edges(n)} }),
 		of("edge types with ends", func(n int) string { return nodeNames(n) + edgesWithEnds(n) }, func(n int) []array {
@@ -292,7 +296,8 @@ func networkCounts() []count {
 	of := func(name string, card, factors, scope, table func(n int) string) count {
 		return count{name, 1000, func(t *trial, n int) {
 			t.files("net.uai", fmt.Sprintf("MARKOV\n%s\n%s\n%s\n%s\n", card(n), factors(n), scope(n), table(n)))
-		}, []string{"check net.uai", "info net.uai", "infer net.uai --max-sweeps 2", "infer net.uai --task MPE --max-sweeps 2", "infer net.uai --task MAR --method exact", "convert net.uai -o n.uai --force"}}
+		}, []string{"check net.uai", "info net.uai", "infer net.uai --max-sweeps 2", "infer net.uai --task MPE " +
+			"--max-sweeps 2", "infer net.uai --task MAR --method exact", "convert net.uai -o n.uai --force"}}
 	}
 	constant := func(text string) func(int) string { return func(int) string { return text } }
 	many := func(text string) func(int) string { return func(n int) string { return strings.Repeat(text+"\n", n) } }
@@ -311,13 +316,15 @@ func networkCounts() []count {
 		of("factors of a star", binary, oneLess, pairs("2 0 %[2]d"), pairTables),
 		of("factors of one variable", constant("1\n2"), itself, many("1 0"), many("2 1 2")),
 		of("factors of two variables", constant("2\n2 2"), itself, many("2 0 1"), many("4 1 2 3 4")),
-		of("variables of one factor", func(n int) string { return fmt.Sprintf("%d\n%s", n, strings.Repeat("1 ", n)) }, constant("1"),
+		of("variables of one factor", func(n int) string { return fmt.Sprintf("%d\n%s", n, strings.Repeat("1 ", n)) },
+			constant("1"),
 			func(n int) string { return fmt.Sprintf("%d %s", n, numbered(n, " ", "#")) }, constant("1 1")),
 		of("states of a variable", func(n int) string { return fmt.Sprintf("2\n%d 2", n) }, constant("1"), constant("2 0 1"),
 			func(n int) string { return fmt.Sprintf("%d %s", 2*n, strings.Repeat("1 2 ", n)) }),
 		{"pieces of evidence", 1000, func(t *trial, n int) {
 			t.files("net.uai", "MARKOV\n"+binary(n)+"\n0\n", "it.evid", fmt.Sprintf("%d %s\n", n, numbered(n, " ", "# 1")))
-		}, []string{"infer net.uai --evidence it.evid", "infer net.uai --task MPE --evidence it.evid", "convert net.uai --evidence it.evid -o n.uai --force"}},
+		}, []string{"infer net.uai --evidence it.evid", "infer net.uai --task MPE --evidence it.evid",
+			"convert net.uai --evidence it.evid -o n.uai --force"}},
 		{"variables of a result", 1000, func(t *trial, n int) {
 			t.files("a.MAR", fmt.Sprintf("MAR\n%d %s\n", n, strings.Repeat("2 0.5 0.5 ", n)))
 		}, []string{"eval a.MAR --against a.MAR"}},
@@ -343,8 +350,10 @@ func textCounts() []count {
 		of("sentences", "d.conll", 1000, func(n int) string {
 			return listed(n, "", func(i int) string { return fmt.Sprintf("w%d X%d\n\n", i, i%2) })
 		}),
-		of("attributes of a token", "d.crfsuite", 1000, func(n int) string { return "X\t" + numbered(n, "\t", "a#") + "\nY\tb\n" }),
-		of("attributes of one name", "d.crfsuite", 1000, func(n int) string { return "X\t" + strings.Repeat("a\t", n) + "\nY\tb\n" }),
+		of("attributes of a token", "d.crfsuite",
+			1000, func(n int) string { return "X\t" + numbered(n, "\t", "a#") + "\nY\tb\n" }),
+		of("attributes of one name", "d.crfsuite",
+			1000, func(n int) string { return "X\t" + strings.Repeat("a\t", n) + "\nY\tb\n" }),
 		of("letters of a token", "d.conll", 1000, func(n int) string { return strings.Repeat("Aa", n) + " X\nb Y\n" }),
 	}
 }

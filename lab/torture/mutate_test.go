@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"math/rand/v2"
@@ -125,11 +125,13 @@ func mutateArrays(rng *rand.Rand, arrays []array) []array {
 				a.shape[rng.IntN(len(a.shape))] = []int{0, 1, 2, 5, 1 << 20, 1 << 31, 1 << 62, -1}[rng.IntN(8)]
 			}
 		case 4:
-			a.shape = [][]int{nil, {len(a.data)}, {1, len(a.data)}, {len(a.data), 1}, {0, 1 << 40}, {len(a.data) / 2, 2}}[rng.IntN(6)]
+			a.shape = [][]int{nil, {len(a.data)}, {1, len(a.data)}, {len(a.data), 1}, {0, 1 << 40},
+				{len(a.data) / 2, 2}}[rng.IntN(6)]
 		case 5:
 			a.data = a.data[:rng.IntN(len(a.data)+1)]
 		case 6:
-			a.name = []string{"edges", "labels", "edge_bins", "states", "node_types", "grid_shape", "edge_features", "node_features.x", "theta", "", "../x"}[rng.IntN(11)]
+			a.name = []string{"edges", "labels", "edge_bins", "states", "node_types", "grid_shape", "edge_features",
+				"node_features.x", "theta", "", "../x"}[rng.IntN(11)]
 		default:
 			if len(a.data) > 0 {
 				if x, err := strconv.ParseFloat(extremes[rng.IntN(len(extremes))], 64); err == nil {

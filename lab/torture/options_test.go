@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
@@ -67,13 +67,13 @@ func TestAsksForOptions(t *testing.T) {
 
 // TestInterruptsVerbs: the attack with Ctrl-C has a command of every verb that works.
 func TestInterruptsVerbs(t *testing.T) {
-	attack, err := os.ReadFile("cancels.go")
+	attack, err := os.ReadFile("cancels_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, verb := range verbs(t) {
 		if !slices.Contains([]string{"completion", "help", "version"}, verb) && !strings.Contains(string(attack), `"`+verb+" ") {
-			t.Errorf("cancels.go has no command of %s: add one", verb)
+			t.Errorf("cancels_test.go has no command of %s: add one", verb)
 		}
 	}
 }

@@ -1,10 +1,9 @@
 //go:build linux
 
-package main
+package torture
 
 import (
 	"bytes"
-	"context"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,30 +18,7 @@ func sham(t *testing.T, script string) *campaign {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &campaign{ctx: context.Background(), options: options{blockbp: path, seed: 1}}
-}
-
-// built is a campaign against the command as it stands.
-func built(tb testing.TB) *campaign {
-	tb.Helper()
-	dir := tb.TempDir()
-	c := &campaign{ctx: tb.Context(), work: dir, options: options{blockbp: filepath.Join(dir, "blockbp"), seed: 1}}
-	if err := build(c.ctx, filepath.Join("..", ".."), c.blockbp); err != nil {
-		tb.Fatal(err)
-	}
-	if err := limitMemory(); err != nil {
-		tb.Fatal(err)
-	}
-	return c
-}
-
-// attempt makes a trial and fails the test where it does.
-func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial)) {
-	t.Helper()
-	one := c.newTrial(attack, n, filepath.Join(t.TempDir(), "trial"))
-	if one.try(do); one.fault != "" {
-		t.Errorf("%s\n%s", one.fault, strings.Join(one.log, "\n"))
-	}
+	return &campaign{ctx: t.Context(), blockbp: path, seed: 1}
 }
 
 // TestTrialsFail: every kind of bad end of a command fails a trial.

@@ -1,8 +1,8 @@
-// Command lab measures blockbp. It runs the paper's study again, and the speed of
-// learning beside what the machine can do:
+// Command lab runs the paper's study again:
 //
 //	go run -C lab ./cmd/lab reproduce all -o study
-//	go run -C lab ./cmd/lab bench --quick
+//
+// What else the laboratory has are tests and benchmarks: go test -C lab ./...
 package main
 
 import (
@@ -31,6 +31,9 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// moduleFolder is that of the laboratory's module; "": the program was not started there.
+var moduleFolder string
+
 // leaveOwnFolder goes back to the folder in which the command was typed: "go run -C lab"
 // starts the program in the folder of its module, but leaves PWD as it was, and whoever
 // writes "-o study" means a folder beside them.
@@ -38,6 +41,7 @@ func leaveOwnFolder() {
 	if _, err := os.Stat("cmd/lab/main.go"); err != nil {
 		return
 	}
+	moduleFolder, _ = os.Getwd()
 	if typedIn := os.Getenv("PWD"); typedIn != "" {
 		_ = os.Chdir(typedIn) // where that fails, names are those of the module's folder
 	}
@@ -67,11 +71,11 @@ func usagef(format string, a ...any) error { return usageError{fmt.Errorf(format
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	a := &app{ctx, stdout, printable.Writer{To: stderr}}
 	root := &cobra.Command{
-		Use: "lab", Short: "Run the paper's study again, and measure how fast blockbp learns",
+		Use: "lab", Short: "Run the paper's study of block belief propagation again",
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.AddCommand(a.reproduceCommand(), a.benchCommand())
+	root.AddCommand(a.reproduceCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s: %v (%s --help lists all options)", cmd.Name(), err, cmd.CommandPath())
 	})
@@ -100,17 +104,4 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 // say writes a line for people on standard error.
 func (a *app) say(format string, arguments ...any) {
 	fmt.Fprintf(a.stderr, format+"\n", arguments...)
-}
-
-// print writes a result: as one JSON object on a line, or as a text for people.
-func (a *app) print(asJSON bool, result any, text string) error {
-	if asJSON {
-		object, err := printable.EncodeResult(result, "")
-		if err != nil {
-			return err
-		}
-		text = string(object)
-	}
-	_, err := fmt.Fprintln(a.stdout, text)
-	return err
 }

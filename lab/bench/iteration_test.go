@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/learn"
+)
+
+// sweeps is how many a visit makes, whatever the default of learning is, and passes how many
+// passes over all blocks are timed in a run: so few that none comes near its optimum.
+const sweeps, passes = 2, 10
+
+// BenchmarkIteration learns the paper's synthetic problem on one thread, cut as training cuts it.
+// It reports nanoseconds per edge of the network and pass over all blocks, of a whole iteration
+// and of its phases (of sweeps, one of a visit's two), and what share each is of the roofline.
+func BenchmarkIteration(b *testing.B) {
+	for _, graph := range []synthetic.GraphSpec{{Kind: "grid", Rows: 200, Cols: 200}, {Kind: "ba", Nodes: 20_000}} {
+		for _, states := range []int{2, 8, 16, 21} {
+			b.Run(fmt.Sprintf("%s/states=%d", graph.Kind, states), func(b *testing.B) {
+				n := newNetwork(b, graph, states)
+				var total timed
+				for b.Loop() {
+					total.add(n.run(b))
+				}
+				n.report(b, total)
+			})
+		}
+	}
+}
+
+// ceilings are those of this machine.
+var ceilings = sync.OnceValues(func() (*machine.Ceilings, error) {
+	rounds := machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
+	return machine.Measure(context.Background(), rounds, machine.AvailableMemory()/4)
+})
+
+// network is a problem to learn, cut into blocks.
+type network struct {
+	problem  learn.Problem
+	part     *partition.Partition
+	together int // blocks that an iteration visits
+	shape    modelShape
+}
+
+func newNetwork(tb testing.TB, graph synthetic.GraphSpec, states int) *network {
+	tb.Helper()
+	// Labels play no part in what an iteration takes: one sample that is drawn in haste will do.
+	spec := synthetic.Synthetic{Graph: graph, States: states, Samples: 1, Sweeps: 1, WeightScale: 0.3, Seed: 1}
+	drawn := must(synthetic.Generate(spec, 1))
+	clear(drawn.Truth.Weights)
+	n := &network{
+		// So little regularisation that small networks, too, are far from their optimum.
+		problem: learn.Problem{Model: drawn.Truth, Data: drawn.Instances, L2: 1e-3},
+		shape:   modelShape{float64(states), float64(drawn.Spec.NodeFeatures), float64(drawn.Spec.EdgeFeatures)},
+	}
+	cuts, together, err := learn.Cut{}.Resolve(n.problem.Model, n.problem.Data)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	of, blocks, err := cuts[0].Assign(n.problem.Data[0], 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	n.part, n.together = must(partition.FromAssignment(n.problem.Data[0].Graph, of, blocks)), max(1, together)
+	return n
+}
+
+// timed is the time of a number of passes.
+type timed struct {
+	seconds float64
+	phases  [numPhases]float64 // seconds
+	runs    int
+}
+
+func (t *timed) add(run timed) {
+	t.runs++
+	t.seconds += run.seconds
+	for i := range t.phases {
+		t.phases[i] += run.phases[i]
+	}
+}
+
+// run learns for a while, and times all passes but the first, which touches everything for the
+// first time.
+func (n *network) run(tb testing.TB) (t timed) {
+	var now, before learn.PhaseTimes
+	var began time.Time
+	pass := (len(n.part.Blocks) + n.together - 1) / n.together // iterations
+	s := n.settings()
+	s.MaxIterations, s.PhaseTimes = (1+passes)*pass, &now
+	s.Recorder = func(e learn.Event) error {
+		switch {
+		case e.Check && !began.IsZero() && t.seconds == 0:
+			return fmt.Errorf("a check is among the iterations %d to %d", pass, s.MaxIterations)
+		case e.Check:
+		case e.Iteration == pass:
+			began, before = time.Now(), now
+		case e.Iteration == s.MaxIterations:
+			t.seconds = time.Since(began).Seconds()
+			for i := range t.phases {
+				t.phases[i] = (now.Spent[i] - before.Spent[i]).Seconds()
+			}
+		}
+		return nil
+	}
+	if _, err := learn.Fit(tb.Context(), n.problem, s); err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// settings are those of BBPL as it is by default, except for the number of sweeps, that no gradient
+// is small enough to end the run, and that steps are fixed, and too short to diverge: a Hessian of
+// all weights would fall into some of what is timed.
+func (n *network) settings() learn.Settings {
+	return learn.Settings{
+		Method: learn.BBPL, Threads: 1, InnerSweeps: sweeps, Step: must(learn.ParseStep("fixed:0.05")),
+		Assign:         func(*crf.Instance) ([]int32, int, error) { return n.part.Of, len(n.part.Blocks), nil },
+		Together:       n.together,
+		InnerTolerance: math.SmallestNonzeroFloat64, GradientTolerance: math.SmallestNonzeroFloat64,
+	}
+}
+
+// report says what a pass took, by phases, beside the roofline.
+func (n *network) report(b *testing.B, t timed) {
+	limits, err := ceilings()
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, edges := countWork(n.shape, n.part, sweeps), float64(n.part.Graph.NumEdges())
+	metric := func(name string, seconds float64, work Work) {
+		seconds /= float64(t.runs * passes)
+		b.ReportMetric(1e9*seconds/edges, name+"ns/edge")
+		b.ReportMetric(100*roofline(limits, work, w.blockBytes, w.totalBytes)/seconds, name+"%roofline")
+	}
+	metric("", t.seconds, w.iteration())
+	for phase, name := range phaseNames {
+		seconds := t.phases[phase]
+		if phase == phaseSweep {
+			seconds /= sweeps
+		}
+		metric(name+"-", seconds, w.phases[phase])
+	}
+	b.ReportMetric(0, "ns/op") // of which nobody knows how many passes it is
+}
