@@ -1,11 +1,11 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/mathext"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/sets"
@@ -95,38 +95,75 @@ func (l *npzLoader) findDirection() {
 }
 
 const (
-	// directionLevel is the chance, where the order of ends means nothing, of a note that it
-	// may mean something.
-	directionLevel = 1e-6
-	// leastDirection is the least that the order has to tell for one: 0 where pairs of
-	// states are as often one way round as the other, 1 where they always are one way round.
+	// squareOfChance is what the square of a balance of n edges, over n, passes once in a million
+	// times where the order of ends means nothing: each edge is as likely either way round.
+	squareOfChance = 24
+	// leastDirection is the least that the order has to tell for a note: 0 where a pair of
+	// states is as often one way round as the other, 1 where it always is one way round.
 	// Two of three the same way round are 0.11.
 	leastDirection = 0.1
 )
 
+// pairCount counts how often the states of a pair are those of the ends of an edge, the larger state
+// first, and the other way round.
+type pairCount struct {
+	there, back int // in all samples
+	net         int // of the samples of the edge at hand
+	edges       int // with more samples one way round than the other
+	balance     int // how many more of these have the larger state first than second
+}
+
+// evident reports whether the order of ends is sure to tell something, and much: a test of signs, one for
+// each edge, since its samples share one order. Of so many pairs, one is sooner met by chance.
+func (n *pairCount) evident(pairs int) bool {
+	square, edges := float64(n.balance)*float64(n.balance), float64(n.edges)
+	return square >= leastDirection*edges*edges && square > (squareOfChance+2*math.Log(float64(pairs)))*edges
+}
+
 // noteDirection warns where labels of the ends of symmetric edges are much more often one way
-// round than the other, by Bowker's test of symmetry (1948). If each edge's ends were in
-// any order, which is one order for all samples, the difference of the counts of a pair of
-// states both ways would be a sum of an edge's differences with signs by chance, whatever
-// labels do. Pixels are joined in an order that no file has, and weights of each node's own
+// round than the other. Pixels are joined in an order that no file has, and weights of each node's own
 // tell what is of its state and not of the direction.
 func (l *loader) noteDirection() {
 	s := &l.set.Schema
 	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
 		return
 	}
-	counts := make([]map[[2]int32]*pairCount, len(s.EdgeTypes)) // [type] by the larger state and the smaller
-	for b, t := range s.EdgeTypes {
+	for b, counts := range l.pairs() {
+		t := &s.EdgeTypes[b]
+		states := s.NodeTypes[t.U].States
+		var pair [2]int32
+		most := &pairCount{}
+		for _, x := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) }) {
+			if n := counts[x]; n.evident(len(counts)) && max(n.balance, -n.balance) > max(most.balance, -most.balance) {
+				pair, most = x, n
+			}
+		}
+		from, to, there, back := states[pair[0]], states[pair[1]], most.there, most.back
+		if most.balance < 0 {
+			from, to, there, back = to, from, back, there
+		}
+		if most.edges > 0 {
+			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
+				"else than the second, say \"directed\": true in %s, or use the option Directed", t.Name, from, to, there, back, ManifestName)
+		}
+	}
+}
+
+// pairs counts the pairs of different states that symmetric edges of each type join, by the larger state and the
+// smaller.
+func (l *loader) pairs() []map[[2]int32]*pairCount {
+	all := make([]map[[2]int32]*pairCount, len(l.set.Schema.EdgeTypes))
+	for b, t := range l.set.Schema.EdgeTypes {
 		if t.Symmetric {
-			counts[b] = map[[2]int32]*pairCount{}
+			all[b] = map[[2]int32]*pairCount{}
 		}
 	}
 	for _, in := range l.set.Instances {
 		u, v := in.Graph.Ends()
 		var met []*pairCount // on the edge at hand
 		for e := range u {
-			of := counts[in.EdgeType(int32(e))]
-			if of == nil {
+			counts := all[in.EdgeType(int32(e))]
+			if counts == nil {
 				continue
 			}
 			for _, labels := range in.Samples() {
@@ -135,73 +172,25 @@ func (l *loader) noteDirection() {
 					continue
 				}
 				pair := [2]int32{max(x, y), min(x, y)}
-				n := of[pair]
+				n := counts[pair]
 				if n == nil {
 					n = &pairCount{}
-					of[pair] = n
+					counts[pair] = n
 				}
 				if met = append(met, n); x > y {
-					n.there, n.difference = n.there+1, n.difference+1
+					n.there, n.net = n.there+1, n.net+1
 				} else {
-					n.back, n.difference = n.back+1, n.difference-1
+					n.back, n.net = n.back+1, n.net-1
 				}
 			}
 			for _, n := range met {
-				n.square += n.difference * n.difference
-				n.difference = 0
+				if n.net != 0 {
+					n.edges, n.balance = n.edges+1, n.balance+cmp.Compare(n.net, 0)
+				}
+				n.net = 0
 			}
 			met = met[:0]
 		}
 	}
-	for b, t := range s.EdgeTypes {
-		states := s.NodeTypes[t.U].States
-		if d := directionOf(counts[b]); d.evident() {
-			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something else than the second, say \"directed\": true in %s, or use the option Directed",
-				t.Name, states[d.from], states[d.to], d.there, d.back, ManifestName)
-		}
-	}
-}
-
-// pairCount counts how often the states of a pair are those of the ends of an edge, the larger state
-// first, and the other way round.
-type pairCount struct {
-	there, back int
-	difference  float64 // of the samples of one edge
-	square      float64 // Σ over edges of squared differences
-}
-
-// direction is how one-sided a table of pairs of states is.
-type direction struct {
-	square      float64 // Σ (n_ab − n_ba)²/Σ_e (n_abe − n_bae)² over pairs that differ on some edge
-	pairs       float64 // how many these are
-	edges       float64 // with these pairs; samples that agree count once
-	from, to    int     // of the pair with the largest difference
-	there, back int     // how often it occurs
-}
-
-func directionOf(counts map[[2]int32]*pairCount) (d direction) {
-	pairs := slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
-	for _, pair := range pairs {
-		n := counts[pair]
-		if n.square == 0 {
-			continue
-		}
-		from, to, there, back := int(pair[0]), int(pair[1]), n.there, n.back
-		if there < back {
-			from, to, there, back = to, from, back, there
-		}
-		difference, sum := float64(there-back), float64(there+back)
-		d.square += difference * difference / n.square
-		d.pairs++
-		d.edges += sum * sum / n.square
-		if there-back > d.there-d.back {
-			d.from, d.to, d.there, d.back = from, to, there, back
-		}
-	}
-	return d
-}
-
-// evident reports whether the order of ends is sure to tell something, and much.
-func (d *direction) evident() bool {
-	return d.square-d.pairs >= leastDirection*d.edges && d.pairs > 0 && mathext.GammaIncRegComp(d.pairs/2, d.square/2) < directionLevel
+	return all
 }

@@ -212,9 +212,9 @@ func TestDirectionOf(t *testing.T) {
 		there, back int
 		want        bool
 	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
-		d := directionOf(map[[2]int32]*pairCount{{1, 0}: {there: c.there, back: c.back, square: float64(c.there + c.back)}})
-		if d.evident() != c.want || max(d.there, d.back) != max(c.there, c.back) && c.there != c.back {
-			t.Errorf("%d and %d: %+v evident %v", c.there, c.back, d, d.evident())
+		n := pairCount{edges: c.there + c.back, balance: c.there - c.back}
+		if n.evident(1) != c.want {
+			t.Errorf("%d and %d: evident %v", c.there, c.back, n.evident(1))
 		}
 	}
 }
