@@ -37,6 +37,12 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 			number[a][name] = x
 		}
 	}
+	m.forbidStates(s, p, ownStates, number)
+	m.forbidPairs(s, p, ownPairs, number)
+	return p.errors()
+}
+
+func (m *Manifest) forbidStates(s *crf.Schema, p *problems, own [][]string, number []map[string]int) {
 	forbidState := func(a int, name string) bool {
 		x, known := number[a][name]
 		if t := &s.NodeTypes[a]; known {
@@ -44,7 +50,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		return known
 	}
-	unused := forbidIn(ownStates, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
+	unused := forbidIn(own, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
 		if p.over() {
 			return
 		}
@@ -57,6 +63,9 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
 	}
+}
+
+func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, own [][][2]string, number []map[string]int) {
 	forbidPair := func(b int, pair [2]string) bool {
 		t := &s.EdgeTypes[b]
 		x, known := number[t.U][pair[0]]
@@ -66,7 +75,7 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		return known && both
 	}
-	unused = forbidIn(ownPairs, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
+	unused := forbidIn(own, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
 		if p.over() {
 			return
 		}
@@ -79,7 +88,6 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
 	}
-	return p.errors()
 }
 
 // forbidIn forbids in every type its own list, or else the general one. forbid reports
