@@ -76,12 +76,12 @@ func TestDirectionArray(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, array := range map[string]intArray{
-		"":                                {nil, []int32{0}},
-		"directed: is 2, want 1":          {nil, []int32{2}},
-		"directed: shape is [1], want []": {[]int{1}, []int32{1}},
+	for want, array := range map[string]array{
+		"":                                {ints: []int32{0}},
+		"directed: is 2, want 1":          {ints: []int32{2}},
+		"directed: shape is [1], want []": {shape: []int{1}, ints: []int32{1}},
 	} {
-		contents.ints[directedArray] = array
+		contents.arrays[directedArray] = array
 		_, list := newNPZInstance("x.npz", contents, &graphCache{})
 		if want == "" {
 			if len(list) > 0 {

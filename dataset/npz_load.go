@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -20,10 +22,10 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	labels    map[int]*top    // the largest of each node type; nil: not looked for yet
-	areSpins  bool            // labels were -1 and 1, and are numbered
-	names     map[int][]int32 // labels that are names of states, and are numbered, of node types
-	alone     bool            // one path is all that is opened
+	labels    map[int]*labelSurvey // of each node type
+	areSpins  bool                 // labels were -1 and 1, and are numbered
+	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
+	alone     bool                 // one path is all that is opened
 }
 
 // at records a problem at a place in an instance's file.
@@ -61,8 +63,7 @@ func (l *npzLoader) makeSet() {
 			in.labels = nil
 		}
 	}
-	l.readSpins()
-	if l.nameStates(); len(l.problems) > 0 {
+	if l.readLabels(); len(l.problems) > 0 {
 		return
 	}
 	switch {
@@ -149,48 +150,64 @@ func (l *npzLoader) expandList(path string) []string {
 	return files
 }
 
-// readFiles reads and checks every file, and array folder, by itself.
-func (l *npzLoader) readFiles(files []string) {
-	var graphs graphCache
-	budget := memory.NewBudget(l.o.Memory)
-	for len(files) > 0 {
-		if isArrayFolder(files[0]) {
-			l.readArrayFolder(files[0], budget, &graphs)
-			files = files[1:]
-			continue
-		}
-		next := slices.IndexFunc(files, isArrayFolder)
-		if next < 0 {
-			next = len(files)
-		}
-		l.readInstanceFiles(files[:next], budget, &graphs)
-		files = files[next:]
-	}
+// opened is what an instance file or an array folder has.
+type opened struct {
+	instances []*npzInstance
+	files     []*infile.Mapping // that arrays lie in
+	sources   []Source
+	list      []error
 }
 
-func (l *npzLoader) readInstanceFiles(files []string, budget *memory.Budget, graphs *graphCache) {
-	type result struct {
-		in     *npzInstance
-		source Source
-		list   []error
-	}
-	results := make([]result, len(files))
-	done := l.each(len(files), func(i int) {
-		r := &results[i]
-		contents, source, list := openNPZ(l.ctx, files[i], budget)
-		r.source, r.list = source, list
-		if contents != nil && !contents.partial {
-			r.in, list = newNPZInstance(files[i], contents, graphs)
-			r.list = append(r.list, list...)
+// readFiles reads and checks every file, and array folder, by itself.
+func (l *npzLoader) readFiles(paths []string) {
+	var graphs graphCache
+	budget := memory.NewBudget(l.o.Memory)
+	results := make([]opened, len(paths))
+	if !l.each(len(paths), func(i int) {
+		if r := &results[i]; isArrayFolder(paths[i]) {
+			l.openFolder(r, paths[i], budget, &graphs)
+		} else {
+			l.openFile(r, paths[i], budget, &graphs)
 		}
-	})
-	if !done {
+	}) {
 		return
 	}
 	for _, r := range results {
-		l.set.Sources = append(l.set.Sources, r.source)
-		l.problems = append(l.problems, r.list...)
-		l.instances = append(l.instances, r.in)
+		l.set.files, l.set.Sources = append(l.set.files, r.files...), append(l.set.Sources, r.sources...)
+		l.problems, l.instances = append(l.problems, r.list...), append(l.instances, r.instances...)
+	}
+}
+
+func (l *npzLoader) openFile(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
+	contents, source, list := openNPZ(l.ctx, path, budget)
+	r.sources, r.list = []Source{source}, list
+	if contents != nil && !contents.partial {
+		in, list := newNPZInstance(path, contents, graphs)
+		r.instances, r.list = []*npzInstance{in}, append(r.list, list...)
+	}
+}
+
+// openFolder reads the instances of an array folder, and checks each by itself.
+func (l *npzLoader) openFolder(r *opened, folder string, budget *memory.Budget, graphs *graphCache) {
+	parts, files, sources, list := openArrayFolder(folder, budget)
+	r.files, r.sources, r.list = files, sources, list
+	for i, c := range parts {
+		if parallel.Ended(l.ctx) != nil {
+			return
+		}
+		path, name := folder, filepath.Base(folder)
+		if c.nodes > 0 {
+			name = strconv.Itoa(i)
+			path = fmt.Sprintf("%s[%d]", folder, i)
+		}
+		in, problems := newNPZInstance(path, c, graphs)
+		if c.parts != nil && len(problems) == 0 {
+			problems = l.openParts(c.parts, in)
+		}
+		if in != nil {
+			in.name = name
+		}
+		r.instances, r.list = append(r.instances, in), append(r.list, problems...)
 	}
 }
 
@@ -272,7 +289,7 @@ func nodeForm(in *npzInstance) string {
 // features would have no potential at all, so it gets the constant one.
 func edgeForm(in *npzInstance) string {
 	switch {
-	case in.edgeBins != nil:
+	case in.edges.features[""].ints != nil:
 		return FormBins
 	case len(in.edges.features) > 0:
 		return FormDense
@@ -352,13 +369,9 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm)}
-		if l.set.Recipe.EdgeForm == FormBins {
-			spec.EdgeFeat = l.bins(in)
-		} else {
-			spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
-		}
-		l.freezeNPZ(in, spec, before)
+		l.freezeNPZ(in, crf.InstanceSpec{
+			NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm), EdgeFeat: l.features(edges, in, l.set.Recipe.EdgeForm),
+		}, before)
 	}
 }
 

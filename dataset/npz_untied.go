@@ -38,57 +38,34 @@ func (l *npzLoader) loadUntied() {
 	l.run(l.mergeBothWays)
 }
 
-// cardinalities returns the number of states of every node of every instance.
+// cardinalities returns the number of states of every node of every instance: of files without the array states,
+// as the types of nodes have them, or a model that has one cardinality alone.
 func (l *npzLoader) cardinalities() [][]int32 {
-	cards := make([][]int32, len(l.instances))
-	byType := l.statesByType()
+	types, s := []crf.NodeType(nil), l.o.Schema
+	for _, in := range l.instances {
+		switch {
+		case in.states != nil:
+		case s != nil && len(s.NodeTypes) > 1:
+			l.at(in, statesArray, "", "the array is missing; the model has nodes of %d cardinalities", len(s.NodeTypes))
+		case s != nil:
+			types, in.nodes.types = s.NodeTypes, nil
+		case types == nil:
+			types = l.nodeTypesOf()
+		}
+	}
 	if len(l.problems) > 0 {
 		return nil
 	}
+	cards := make([][]int32, len(l.instances))
 	for i, in := range l.instances {
 		cards[i] = make([]int32, in.nodes.count)
 		for s := range cards[i] {
-			cards[i][s] = int32(in.statesAt(s))
-			if cards[i][s] == 0 {
-				cards[i][s] = int32(len(byType[in.nodes.typeOf(s)]))
+			if cards[i][s] = int32(in.statesAt(s)); cards[i][s] == 0 {
+				cards[i][s] = int32(len(types[in.nodes.typeOf(s)].States))
 			}
 		}
 	}
 	return cards
-}
-
-// statesByType names the states of the types in node_types, for files without
-// the array states.
-func (l *npzLoader) statesByType() [][]string {
-	if !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states == nil }) {
-		return nil
-	}
-	if l.o.Schema != nil {
-		return l.modelStates()
-	}
-	var states [][]string
-	for _, t := range l.nodeTypesOf() {
-		states = append(states, t.States)
-	}
-	return states
-}
-
-// modelStates is statesByType for a model, which only tells the cardinality of
-// a node where there is just one.
-func (l *npzLoader) modelStates() [][]string {
-	s := l.o.Schema
-	if len(s.NodeTypes) > 1 {
-		for _, in := range l.instances {
-			if in.states == nil {
-				l.at(in, statesArray, "", "the array is missing; the model has nodes of %d cardinalities", len(s.NodeTypes))
-			}
-		}
-		return nil
-	}
-	for _, in := range l.instances {
-		in.nodes.types = nil
-	}
-	return [][]string{s.NodeTypes[0].States}
 }
 
 // learnUntied makes the schema for the given cardinalities, those of the first

@@ -163,8 +163,8 @@ func (t *edgeTable) sort(nodes int, directed bool) (row []int32, turned []bool) 
 // sortStably writes edges into another slice, by their keys below n.
 func sortStably(edges, into, key []int32, n int) []int32 {
 	start := make([]int32, n+1)
-	for _, k := range key {
-		start[k+1]++
+	for _, e := range edges {
+		start[key[e]+1]++
 	}
 	for k := range n {
 		start[k+1] += start[k]

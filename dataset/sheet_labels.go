@@ -157,13 +157,11 @@ func (t *labelTexts) inOrder() []string {
 // statesOf names the states: as the model, the options or dataset.json do, or else
 // the labels that occur.
 func (l *loader) statesOf(t *labelTexts, file string) []string {
-	switch {
-	case l.o.Schema != nil:
+	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
-	case len(l.o.States) > 0:
-		return l.told(l.o.States, "the option States")
-	case len(l.manifest.States) > 0:
-		return l.told(l.manifest.States, l.manifestPath)
+	}
+	if names, where := l.namedStates(0); len(names) > 0 {
+		return l.told(0, names, where)
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
@@ -196,17 +194,6 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	l.warnOfPlaceholders(t)
 	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
-}
-
-// namedStates are the states that are known before any label is.
-func (l *loader) namedStates() []string {
-	switch {
-	case l.o.Schema != nil:
-		return l.o.Schema.NodeTypes[0].States
-	case len(l.o.States) > 0:
-		return l.o.States
-	}
-	return l.manifest.States
 }
 
 // warnOfCase tells of states or splits that differ in the case of letters alone, and what

@@ -289,7 +289,11 @@ func (l *sheetLoader) readNodes(g *sheetGraph) {
 	if f == nil {
 		return
 	}
-	l.labels.named = sets.Of(l.namedStates())
+	names, _ := l.namedStates(0)
+	if l.o.Schema != nil {
+		names = l.o.Schema.NodeTypes[0].States
+	}
+	l.labels.named = sets.Of(names)
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
 	p := &problems{file: s.path}
