@@ -120,8 +120,6 @@ type Options struct {
 	// Set.Parts has them read.
 	PartsLater bool
 
-	tableNotes []string // what is to be said of the tables that the paths lead to
-
 	// Of Check: instance files, and a dataset.json, whose problems are known already.
 	aside      map[string]bool
 	noManifest bool

@@ -86,6 +86,9 @@ func take[T any](list []T, at []int32) []T {
 func (f *filler) reorder(row []int32) {
 	if !f.dense {
 		f.start, f.index, f.value = takeSparse(f.start, f.index, f.value, row)
+		if f.lists != nil {
+			f.lists.known = take(f.lists.known, row)
+		}
 		return
 	}
 	of := func(i int32) []float64 { return f.numbers[int(i)*f.dim:][:f.dim] }
@@ -177,13 +180,13 @@ func sortStably(edges, into, key []int32, n int) []int32 {
 }
 
 // sortEdges brings the edges of a table and their features into order.
-func (l *loader) sortEdges(nodes int, t *edgeTable, f *filler) (turned []bool) {
+func (l *loader) sortEdges(nodes int, t *edgeTable) (turned []bool) {
 	if !l.ordered() {
 		return nil
 	}
 	row, turned := t.sort(nodes, l.edgesDirected())
-	if row != nil && f != nil && len(f.columns) > 0 {
-		f.reorder(row)
+	if row != nil && t.features != nil {
+		t.features.reorder(row)
 	}
 	return turned
 }

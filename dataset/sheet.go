@@ -22,12 +22,13 @@ const separators = ",;\t"
 // separatorNames are what people call them, and what else they find there.
 var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars", ' ': "blanks"}
 
-// sheet is a table with a header: names of columns, and a row of cells per line, as
-// RFC 4180 has them, with any of separators.
+// sheet is a table: names of columns, and a row of cells per line, as RFC 4180 has them, with any of separators.
+// A plain one has no header, and its columns no names.
 type sheet struct {
 	ctx    context.Context
 	path   string
 	data   []byte // without a byte order mark
+	plain  bool
 	comma  rune
 	header []string
 	places map[string]int // of columns by their names as they stand, without those of none
@@ -191,6 +192,10 @@ func (s *sheet) parseError(err error) error {
 // 1. The cells hold until the next row. Rows that do not have as many cells as
 // the header are problems, and are left out.
 func (s *sheet) each(p *problems, use func(line int, cells []string)) {
+	if s.plain {
+		s.eachPlain(p, use)
+		return
+	}
 	r := s.reader()
 	for first := true; ; first = false {
 		cells, err := r.Read()
@@ -223,6 +228,49 @@ func (s *sheet) each(p *problems, use func(line int, cells []string)) {
 		}
 		line, _ := r.FieldPos(0)
 		use(line, cells)
+	}
+}
+
+// plainColumns are those of plain tables of nodes: node, label, split and a list of features.
+const plainColumns = 4
+
+func plainSheet(ctx context.Context, path string, data []byte, columns int) *sheet {
+	return &sheet{ctx: ctx, path: path, data: data, plain: true, header: make([]string, columns)}
+}
+
+// eachPlain is each for a table without a header. Tabs separate the columns of nodes, of which the last two may be
+// left out, and any blanks the two of edges.
+func (s *sheet) eachPlain(p *problems, use func(line int, cells []string)) {
+	for line, text := range tableLines(s.ctx, s.data) {
+		cells := strings.Fields(text)
+		if len(s.header) == plainColumns {
+			cells = strings.Split(text, "\t")
+		}
+		switch n := len(cells); {
+		case len(s.header) != plainColumns && n != len(s.header):
+			p.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
+		case n < 2 || n > len(s.header):
+			p.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
+		default:
+			use(line, append(cells, "", "")[:len(s.header)])
+		}
+	}
+}
+
+// tableLines goes through the lines that hold data, with their numbers from 1.
+func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		line := 0
+		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			if strings.TrimSpace(text) == "" || text[0] == '#' {
+				continue
+			}
+			if !yield(line, text) {
+				return
+			}
+		}
 	}
 }
 

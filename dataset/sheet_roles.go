@@ -72,13 +72,8 @@ type sheetRecipe struct {
 }
 
 func (r *sheetRecipe) problem() string {
-	for i := range r.Nodes {
-		if problem := r.Nodes[i].problem(); problem != "" {
-			return problem
-		}
-	}
-	for i := range r.Edges {
-		if problem := r.Edges[i].problem(); problem != "" {
+	for _, c := range slices.Concat(r.Nodes, r.Edges) {
+		if problem := c.problem(); problem != "" {
 			return problem
 		}
 	}
@@ -87,7 +82,7 @@ func (r *sheetRecipe) problem() string {
 
 // role finds the column of a role: the one that the option Columns names, or else the
 // model, or else one of the usual names; −1: there is none.
-func (l *sheetLoader) role(s *sheet, role, model string, usual []string) int {
+func (l *tableLoader) role(s *sheet, role, model string, usual []string) int {
 	if named := l.o.given(role); len(named) > 0 {
 		i := s.column(named[0])
 		if i < 0 {
@@ -125,7 +120,7 @@ type nodeRoles struct{ id, label, split int }
 
 // rolesOfNodes finds the columns of a table of nodes. Without a usual name the first
 // column identifies nodes; one without a name is an index, as pandas writes it.
-func (l *sheetLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
+func (l *tableLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 	model := l.rules
 	r = nodeRoles{
 		id:    l.role(s, roleID, model.ID, idNames),
@@ -149,7 +144,7 @@ func (l *sheetLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 }
 
 // noteOtherLabels tells of columns of features that are called as columns of labels are.
-func (l *sheetLoader) noteOtherLabels(s *sheet, r nodeRoles) {
+func (l *tableLoader) noteOtherLabels(s *sheet, r nodeRoles) {
 	if r.label < 0 || l.o.Recipe != nil {
 		return
 	}
@@ -162,7 +157,7 @@ func (l *sheetLoader) noteOtherLabels(s *sheet, r nodeRoles) {
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first
 // two that have a name.
-func (l *sheetLoader) rolesOfEdges(s *sheet) (ends [2]int) {
+func (l *tableLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 	ends = [2]int{l.role(s, roleSource, l.rules.Source, nil), l.role(s, roleTarget, l.rules.Target, nil)}
 	if ends[0] < 0 && ends[1] < 0 {
 		ends = s.usualEnds()
@@ -197,7 +192,7 @@ func (s *sheet) usualEnds() [2]int {
 }
 
 // features returns the columns of a sheet that have no role, and are not to be ignored.
-func (l *sheetLoader) features(s *sheet, taken ...int) (at []int) {
+func (l *tableLoader) features(s *sheet, taken ...int) (at []int) {
 	ignored := sets.Of(l.o.given(roleIgnore))
 	for i, name := range s.header {
 		if name != "" && !slices.Contains(taken, i) && !ignored[name] {
