@@ -158,7 +158,8 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 		total[i%2] += int(n)
 	}
 	count := sizes.shape[0]
-	if c.checkRows(p, count, total); len(p.list) > 0 {
+	known := [3]string{sizesArray, sizesArray, sizesArray}
+	if c.checkRows(p, [3]int{total[ofNodes], total[ofEdges], count}, known, true); len(p.list) > 0 {
 		return nil
 	}
 	list := make([]*npzContents, count)
@@ -173,30 +174,38 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 
 // sideOf is the side of an array: the number of states may be one for all nodes.
 func sideOf(name string, a *array) side {
-	if name == statesArray && len(a.shape) == 0 {
+	if name == statesArray && (len(a.shape) == 0 || a.rows() == 1) {
 		return ofAll
 	}
 	return folderArrays.rule(name).of
 }
 
-// checkRows checks that every array has the rows that sizes asks for.
-func (c *npzContents) checkRows(p *problems, count int, total [2]int) {
-	wanted := []struct {
-		rows int
-		what string
-	}{{total[ofNodes], "nodes"}, {total[ofEdges], "edges"}, {count, "instances"}}
+// checkRows checks that arrays have as many rows as there are nodes, edges or instances, as the arrays known have it;
+// several says that they are those of several instances.
+func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, several bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.arrays)) {
-		a := c.arrays[name]
+		a, typed, rows := c.arrays[name], strings.Contains(name, "."), -1
 		of := sideOf(name, &a)
+		if len(a.shape) > 0 {
+			rows = a.rows()
+		}
+		labels, remedy := !several && name == labelsArray && len(a.shape) == 2, "" // of samples
+		if labels {
+			rows = a.columns()
+			if a.rows() == counts[of] {
+				remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
+			}
+		}
 		switch {
-		case strings.Contains(name, "."):
+		case typed && several:
 			p.add(0, name, "give one array, with node_types or edge_types", "rows by type cannot be cut into instances")
-		case of == ofAll:
-		case len(a.shape) == 0 || a.rows() != wanted[of].rows:
-			p.add(0, name, "", "shape is %s, want %d rows: %s has %d %s",
-				shapeText(a.shape), wanted[of].rows, sizesArray, wanted[of].rows, wanted[of].what)
-		case name == labelsArray && len(a.shape) != 1:
+		case several && name == labelsArray && len(a.shape) == 2:
 			p.add(0, name, "", "shape is %s, want [nodes]: of several instances each has one sample", shapeText(a.shape))
+		case of == ofAll, typed, of == ofInstances && !several, rows == counts[of]:
+		default:
+			what := [...]string{"nodes", "edges", "instances"}[of]
+			axis := map[bool]string{true: "columns", false: "rows"}[labels]
+			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", shapeText(a.shape), counts[of], axis, known[of], counts[of], what)
 		}
 	}
 }

@@ -33,10 +33,7 @@ func (b *npzBuilder) leaveOutReversed() bool {
 			rows = append(rows, e)
 		}
 	}
-	scratch := make([]int32, len(rows))
-	for _, key := range [][]int32{high, low} { // by the last first: each step keeps the order of equals
-		rows, scratch = sortStably(rows, scratch, key, int(n)), rows
-	}
+	slices.SortFunc(rows, byEnds(low, high))
 	same := func(e, f int32) bool { return low[e] == low[f] && high[e] == high[f] }
 	both, dropped := &bothWays{}, make([]bool, m)
 	for i := 1; i < len(rows); i++ {

@@ -154,8 +154,11 @@ func (b *npzBuilder) fill() {
 		b.add(0, b.known, "", "the network has no nodes")
 		return
 	}
-	in.nodes.types = b.vector(nodeTypesArray, in.nodes.count, "nodes", b.known)
-	in.edges.types = b.vector(edgeTypesArray, in.edges.count, "edges", edgesArray)
+	counts, known := [3]int{in.nodes.count, in.edges.count, 1}, [3]string{b.known, edgesArray}
+	if b.c.checkRows(&b.problems, counts, known, false); len(b.list) > 0 {
+		return
+	}
+	in.nodes.types, in.edges.types = b.c.integers(nodeTypesArray), b.c.integers(edgeTypesArray)
 	b.fillStates()
 	b.fillLabels()
 	b.fillGrid()
@@ -170,37 +173,23 @@ func (b *npzBuilder) fill() {
 			b.add(0, weightArray, remedy, "is %v, want a positive number of %s", in.weight, numeric.Range)
 		}
 	}
-	in.nodes.features = b.features(nodeFeaturesArray, in.nodes.count, "nodes", b.known)
-	in.edges.features = b.features(edgeFeaturesArray, in.edges.count, "edges", edgesArray)
-	if bins := b.vector(edgeBinsArray, in.edges.count, "edges", edgesArray); bins != nil {
+	in.nodes.features, in.edges.features = b.c.features(nodeFeaturesArray), b.c.features(edgeFeaturesArray)
+	if bins := b.c.integers(edgeBinsArray); bins != nil {
 		in.edges.features[""] = array{shape: []int{len(bins), 1}, ints: bins}
 	}
 }
 
-// vector returns an array that must have n entries; nil where it is not given.
-func (b *npzBuilder) vector(name string, n int, what, known string) []int32 {
-	a, ok := b.c.arrays[name]
-	if !ok {
-		return nil
-	}
-	if a.shape[0] != n {
-		b.add(0, name, "", "it has %d entries, want %d: %s has %d %s", a.shape[0], n, known, n, what)
-		return nil
-	}
-	if a.ints == nil {
+// integers returns an array, nil where it is not given.
+func (c *npzContents) integers(name string) []int32 {
+	a, ok := c.arrays[name]
+	if ok && a.ints == nil {
 		return []int32{} // the array is given, and empty
 	}
 	return a.ints
 }
 
 func (b *npzBuilder) fillStates() {
-	a, ok := b.c.arrays[statesArray]
-	if !ok {
-		return
-	}
-	if len(a.shape) == 1 && a.shape[0] != 1 {
-		a.ints = b.vector(statesArray, b.in.nodes.count, "nodes", b.known)
-	}
+	a := b.c.arrays[statesArray]
 	for i, k := range a.ints {
 		if k < 1 || k > mostStates {
 			place := statesArray
@@ -220,14 +209,6 @@ func (b *npzBuilder) fillLabels() {
 		return
 	}
 	n := b.in.nodes.count
-	if got := a.shape[len(a.shape)-1]; got != n {
-		remedy := ""
-		if len(a.shape) == 2 && a.shape[0] == n {
-			remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
-		}
-		b.add(0, labelsArray, remedy, "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
-		return
-	}
 	b.in.labelsFlat = len(a.shape) == 1
 	for at := 0; at < len(a.ints); at += n {
 		b.in.labels = append(b.in.labels, a.ints[at:at+n:at+n])
@@ -249,15 +230,10 @@ func (b *npzBuilder) fillGrid() {
 
 // features collects an array of features, or those by type. How many rows a
 // type has is checked when the types are known.
-func (b *npzBuilder) features(base string, rows int, what, known string) map[string]array {
+func (c *npzContents) features(base string) map[string]array {
 	found := map[string]array{}
-	for name, m := range b.c.arrays {
-		if name == base {
-			if m.rows() != rows {
-				b.add(0, name, "", "it has %d rows, want %d: %s has %d %s", m.rows(), rows, known, rows, what)
-			}
-			found[""] = m
-		} else if kind, ok := strings.CutPrefix(name, base+"."); ok {
+	for name, m := range c.arrays {
+		if of, kind, _ := strings.Cut(name, "."); of == base {
 			found[kind] = m
 		}
 	}

@@ -486,32 +486,42 @@ func (l *tableLoader) completeFeatures(g *tableGraph) {
 			Problem: "the features are not known (?)" + within + ", but the model was trained on nodes with features only"})
 		return
 	}
+	var err error
+	g.features, err = withOnes(m, l.set.Schema.NodeTypes[0].Features, func(i int) int32 {
+		switch {
+		case !r.Bias:
+			return -1
+		case r.Missing && !g.known[i]:
+			return int32(r.FeatureDim) + 1
+		}
+		return int32(r.FeatureDim)
+	})
+	if err != nil {
+		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
+	}
+}
+
+// withOnes returns sparse rows with a one more in each, in a column behind all others that it has; −1: in none.
+func withOnes(m *crf.FeatureData, dim int, column func(r int) int32) (crf.Features, error) {
 	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
 	if m.Value != nil {
 		value = make([]float64, 0, cap(index))
 	}
-	for i, known := range g.known {
-		from, to := m.Start[i], m.Start[i+1]
+	for r := range m.Rows {
+		from, to, c := m.Start[r], m.Start[r+1], column(r)
 		index = append(index, m.Column[from:to]...)
 		if m.Value != nil {
 			value = append(value, m.Value[from:to]...)
 		}
-		if r.Bias {
-			column := r.FeatureDim
-			if r.Missing && !known {
-				column++
-			}
-			index = append(index, int32(column))
+		if c >= 0 {
+			index = append(index, c)
 			if m.Value != nil {
 				value = append(value, 1)
 			}
 		}
 		start = append(start, len(index))
 	}
-	var err error
-	if g.features, err = crf.Sparse(start, index, value, l.set.Schema.NodeTypes[0].Features); err != nil {
-		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
-	}
+	return crf.Sparse(start, index, value, dim)
 }
 
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.

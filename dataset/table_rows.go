@@ -294,7 +294,7 @@ func (l *tableLoader) readEdges(g *tableGraph) {
 		func() {
 			l.chain(t.u, t.v, g.place)
 			l.tied = l.tied || t.reversed > 0
-			turned := l.sortEdges(len(g.names), t)
+			turned := l.sortEdges(t)
 			g.topology, g.reversed = l.join(s.path, len(g.names), t, turned), t.reversed
 		},
 		func() {
@@ -403,12 +403,6 @@ func (g *tableGraph) edgeHeaderMissing() error {
 
 // unknownNode guesses why a node of a row is not known.
 func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
-	if _, known := g.byName[wholeNumber(name)]; known {
-		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", wholeNumber(name))
-	}
-	if _, known := g.byName[name+".0"]; known {
-		return fmt.Sprintf("%q is one: write identifiers as whole numbers in both tables", name+".0")
-	}
 	if at := g.columnsOfNodes(cells); len(at) == 2 {
 		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
 		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are the ends", abbreviate(u), abbreviate(v), u, v)
@@ -421,13 +415,12 @@ func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
 			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes", abbreviate(column), column)
 		}
 	}
-	bare := strings.TrimLeft(name, "0")
+	// A program may have taken identifiers for numbers, and people write them in any case.
+	bare := func(name string) string { return strings.ToLower(strings.TrimLeft(wholeNumber(name), "0")) }
 	for _, other := range g.names {
-		switch {
-		case name != "" && isDigit(name[0]) && strings.TrimLeft(other, "0") == bare:
-			return fmt.Sprintf("%q is one: write identifiers with the same leading zeros in both tables, as texts; a program that takes them for numbers drops zeros", other)
-		case strings.EqualFold(name, other):
-			return fmt.Sprintf("%q is one: write identifiers in the same case in both tables", other)
+		if name != "" && bare(other) == bare(name) {
+			return fmt.Sprintf("%q is one: write identifiers in the same case and, if they are numbers, "+
+				"as whole numbers with the same leading zeros in both tables", other)
 		}
 	}
 	return ""
