@@ -55,7 +55,8 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
 		case !isArray:
 		case name == parted.BlocksArray && parts == nil:
-			p.add(0, name, "partition the data again, or bring back the file", "it is of a partitioned network, and %s is not there", parted.Description)
+			p.add(0, name, "partition the data again, or bring back the file",
+				"it is of a partitioned network, and %s is not there", parted.Description)
 		case folderArrays.rule(name) == nil:
 			folderArrays.unknown(p, name)
 		default:
@@ -85,7 +86,9 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 // them, and not the file.
 func (c *npzContents) readFile(path, name string) (Source, error) {
 	float := folderArrays.rule(name).float
-	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error { return c.budget.Take("reading "+path, float64(size)) })
+	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error {
+		return c.budget.Take("reading "+path, float64(size))
+	})
 	if err != nil {
 		return Source{}, err
 	}
@@ -104,7 +107,8 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 		return source, err
 	}
 	if got, want := int64(len(data)), h.bytes+h.dataBytes(); got != want {
-		return source, fmt.Errorf("the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again", got, shapeText(h.shape), h.descr, want)
+		const text = "the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again"
+		return source, fmt.Errorf(text, got, shapeText(h.shape), h.descr, want)
 	}
 	if m, ok := inPlace(data[h.bytes:], h); ok && float {
 		kept, m.owner = true, file
@@ -142,7 +146,8 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 		return []*npzContents{c}
 	}
 	if rule := folderArrays.rule(sizesArray); !rule.fits(sizes.shape) {
-		p.add(0, sizesArray, "", "shape is %s, want %s, the numbers of nodes and edges of each", shapeText(sizes.shape), rule.shape)
+		p.add(0, sizesArray, "", "shape is %s, want %s, the numbers of nodes and edges of each", shapeText(sizes.shape),
+			rule.shape)
 		return nil
 	}
 	if sizes.shape[0] == 0 {
@@ -152,7 +157,8 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 	var total [2]int
 	for i, n := range sizes.ints {
 		if least := 1 - i%2; int(n) < least {
-			p.add(0, fmt.Sprintf("%s[%d,%d]", sizesArray, i/2, i%2), "", "is %d, want at least %s", n, []string{"0 edges", "1 node"}[least])
+			p.add(0, fmt.Sprintf("%s[%d,%d]", sizesArray, i/2, i%2), "", "is %d, want at least %s", n,
+				[]string{"0 edges", "1 node"}[least])
 			return nil
 		}
 		total[i%2] += int(n)
@@ -205,7 +211,8 @@ func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, sev
 		default:
 			what := [...]string{"nodes", "edges", "instances"}[of]
 			axis := map[bool]string{true: "columns", false: "rows"}[labels]
-			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", shapeText(a.shape), counts[of], axis, known[of], counts[of], what)
+			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", shapeText(a.shape), counts[of], axis, known[of],
+				counts[of], what)
 		}
 	}
 }

@@ -62,7 +62,8 @@ func (b *npzBuilder) leaveOutReversed() bool {
 	if types := in.edges.types; types != nil {
 		for _, x := range both.again {
 			if types[x[0]] != types[x[1]] {
-				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge, "joins the nodes of %s[%d] the other way round, with other %s",
+				b.add(0, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge,
+					"joins the nodes of %s[%d] the other way round, with other %s",
 					edgesArray, x[1], edgeTypesArray)
 				return false
 			}
@@ -106,8 +107,9 @@ func (l *npzLoader) mergeRows(in *npzInstance) {
 	for _, x := range in.both.again {
 		types[x[0]] = types[x[1]]
 		if t := &l.set.Schema.EdgeTypes[types[x[1]]]; t.U == t.V && !t.Symmetric {
-			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), "keep one of the two, or say that edges have no direction, by \"directed\": false", "joins the nodes of %s[%d] the other way round; edges of type %q are directed, and a network has one edge for two nodes",
-				edgesArray, x[1], t.Name)
+			const remedy = `keep one of the two, or say that edges have no direction, by "directed": false`
+			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), remedy, "joins the nodes of %s[%d] the other way round; "+
+				"edges of type %q are directed, and a network has one edge for two nodes", edgesArray, x[1], t.Name)
 			return
 		}
 	}
@@ -134,7 +136,8 @@ func (l *npzLoader) mergeRows(in *npzInstance) {
 			for c := range m.columns() {
 				if a, b := m.at(int(place[x[0]])*m.columns()+c), m.at(int(place[x[1]])*m.columns()+c); a != b {
 					l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge,
-						"joins the nodes of %s[%d] the other way round, with other %s: %v and %v in column %d", edgesArray, x[1], name, a, b, c)
+						"joins the nodes of %s[%d] the other way round, with other %s: %v and %v in column %d", edgesArray, x[1], name,
+						a, b, c)
 					return
 				}
 			}

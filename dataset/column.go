@@ -193,11 +193,13 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 }
 
 // plainNumbers is what to do about numbers that are written for people.
-const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies or percent"
+const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies " +
+	"or percent"
 
 // dressed matches numbers as people write them: with a currency or percent, and with thousands
 // or decimals separated by commas, points, blanks or apostrophes.
-var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
+var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?` +
+	`(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
 
 // dressedNumber reports whether a cell that is no number would be one without such signs.
 func dressedNumber(cell string) bool {
@@ -211,7 +213,8 @@ const mostNumberBytes = 40
 func (c *columnSurvey) decide() (col *column, notes []string, err error) {
 	given := c.cells - c.missing
 	fail := func(remedy, format string, arguments ...any) (*column, []string, error) {
-		return nil, nil, &Error{File: c.odd.path, Line: c.odd.line, Place: abbreviate(c.name), Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+		return nil, nil, &Error{File: c.odd.path, Line: c.odd.line, Place: abbreviate(c.name),
+			Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
 	}
 	note := func(format string, arguments ...any) {
 		notes = append(notes, fmt.Sprintf("column %q "+format, append([]any{abbreviate(c.name)}, arguments...)...))
@@ -228,7 +231,8 @@ func (c *columnSurvey) decide() (col *column, notes []string, err error) {
 		}
 		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", mean))
 		if code := c.code(); code != "" {
-			note("counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names", abbreviate(code), c.name)
+			note("counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names",
+				abbreviate(code), c.name)
 		}
 		if c.countsRows() {
 			note("counts the rows, and is a feature: say --columns ignore=%s if it measures nothing", c.name)
@@ -243,31 +247,6 @@ func (c *columnSurvey) decide() (col *column, notes []string, err error) {
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.cell), c.numbers, given)
 	}
 	return c.categories(given, note), notes, nil
-}
-
-// countsRows reports whether the cells are 0, 1, 2, … or 1, 2, 3, …, as a program numbers rows.
-func (c *columnSurvey) countsRows() bool {
-	return c.numbers > fewCells && c.missing == 0 && !c.off && (c.first == 0 || c.first == 1)
-}
-
-// codeNames are what columns of codes are called, alone or behind another word.
-var codeNames = []string{"type", "kind", "category", "code", "zip", "zipcode", "postcode"}
-
-// code returns a number of a column that looks like one of codes, "" where none does.
-func (c *columnSurvey) code() string {
-	name := strings.ToLower(c.name)
-	if at := strings.LastIndexAny(name, "_ -"); at >= 0 {
-		name = name[at+1:]
-	}
-	const two = 2 // a number of two values says as much as two texts
-	if c.zeros != "" || !slices.Contains(codeNames, name) || len(c.counts) <= two {
-		return c.zeros
-	}
-	values := slices.Sorted(maps.Keys(c.counts))
-	if slices.ContainsFunc(values, func(v string) bool { return strings.Trim(wholeNumber(v), "0123456789") != "" }) {
-		return ""
-	}
-	return values[0]
 }
 
 // categories makes those of a column of text, by falling frequency.
@@ -291,7 +270,8 @@ func (c *columnSurvey) categories(given int, note func(format string, arguments 
 		for _, v := range col.Values {
 			kept += c.counts[v]
 		}
-		note("has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others share one",
+		note("has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others "+
+			"share one",
 			len(values), mostCategories, 100*float64(kept)/float64(given))
 	}
 	slices.Sort(col.Values)
@@ -300,7 +280,8 @@ func (c *columnSurvey) categories(given int, note func(format string, arguments 
 
 func (c *columnSurvey) noteMissing(note func(format string, arguments ...any), instead string) {
 	if c.missing > 0 {
-		note("has %d missing cells of %d: %s stands for them, and the feature %q is 1", c.missing, c.cells, instead, c.name+" (missing)")
+		note("has %d missing cells of %d: %s stands for them, and the feature %q is 1", c.missing, c.cells, instead,
+			c.name+" (missing)")
 	}
 }
 
@@ -344,7 +325,8 @@ func rowForm(columns []column, bias bool) (dim, entries int, bytes float64, dens
 
 // newFiller makes room for rows. The constant feature is last where bias is true.
 func newFiller(columns []column, at []int, bias bool, rows int) *filler {
-	f := &filler{columns: columns, at: at, bias: bias, start: make([]int, 1, rows+1), unknown: make([]unknownCells, len(columns))}
+	f := &filler{columns: columns, at: at, bias: bias, start: make([]int, 1, rows+1),
+		unknown: make([]unknownCells, len(columns))}
 	first := 0
 	for i := range columns {
 		c := &columns[i]
@@ -496,7 +478,8 @@ func (t *featureLists) parse(text string, line int) (problem string) {
 		indexText, valueText, valued := strings.Cut(field, ":")
 		index, err := strconv.ParseInt(indexText, 10, 32)
 		if err != nil || index < 0 {
-			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known", abbreviate(field), missingFeatures)
+			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
+				abbreviate(field), missingFeatures)
 		}
 		if int(index) >= t.limit {
 			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), t.limit, t.limitOf)

@@ -1,10 +1,7 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -51,7 +48,8 @@ func (l *loader) direct(s *crf.Schema) {
 		directed := said || t.U == t.V && m.Directed == nil && l.leadsOn(s.NodeStates(t.U))
 		if b < len(m.EdgeTypes) && m.EdgeTypes[b].Directed != nil {
 			if l.set.Recipe.Untied {
-				l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d].directed", b), "say \"directed\" of all, or use the option Directed", "untied weights have types of their own")
+				l.failAt(l.manifestPath, fmt.Sprintf("edge_types[%d].directed", b),
+					"say \"directed\" of all, or use the option Directed", "untied weights have types of their own")
 				return
 			}
 			said = *m.EdgeTypes[b].Directed || l.o.Directed
@@ -71,7 +69,8 @@ func (l *loader) checkMirrors(s *crf.Schema) {
 		all := sets.Of(t.Forbidden)
 		for _, x := range t.Forbidden {
 			if states := s.NodeTypes[t.U].States; t.Symmetric && !all[[2]int{x[1], x[0]}] {
-				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`, "edges of type %q have no direction, but %s, %s is forbidden and %s, %s is not",
+				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`,
+					"edges of type %q have no direction, but %s, %s is forbidden and %s, %s is not",
 					t.Name, states[x[0]], states[x[1]], states[x[1]], states[x[0]])
 				return
 			}
@@ -84,7 +83,8 @@ func (l *npzLoader) findDirection() {
 	for _, in := range l.instances {
 		if in.directed != l.instances[0].directed {
 			says := map[bool]string{true: "are directed", false: "are not"}
-			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed], l.instances[0].path, says[!in.directed])
+			l.at(in, directedArray, "make the two agree", "its edges %s, those of %s %s", says[in.directed],
+				l.instances[0].path, says[!in.directed])
 			return
 		}
 		// Edges that are there both ways round lead nowhere.
@@ -92,105 +92,4 @@ func (l *npzLoader) findDirection() {
 		u, v := in.graph.Ends()
 		l.chain(u, v, nil)
 	}
-}
-
-const (
-	// squareOfChance is what the square of a balance of n edges, over n, passes once in a million
-	// times where the order of ends means nothing: each edge is as likely either way round.
-	squareOfChance = 24
-	// leastDirection is the least that the order has to tell for a note: 0 where a pair of
-	// states is as often one way round as the other, 1 where it always is one way round.
-	// Two of three the same way round are 0.11.
-	leastDirection = 0.1
-)
-
-// pairCount counts how often the states of a pair are those of the ends of an edge, the larger state
-// first, and the other way round.
-type pairCount struct {
-	there, back int // in all samples
-	net         int // of the samples of the edge at hand
-	edges       int // with more samples one way round than the other
-	balance     int // how many more of these have the larger state first than second
-}
-
-// evident reports whether the order of ends is sure to tell something, and much: a test of signs, one for
-// each edge, since its samples share one order. Of so many pairs, one is sooner met by chance.
-func (n *pairCount) evident(pairs int) bool {
-	square, edges := float64(n.balance)*float64(n.balance), float64(n.edges)
-	return square >= leastDirection*edges*edges && square > (squareOfChance+2*math.Log(float64(pairs)))*edges
-}
-
-// noteDirection warns where labels of the ends of symmetric edges are much more often one way
-// round than the other. Pixels are joined in an order that no file has, and weights of each node's own
-// tell what is of its state and not of the direction.
-func (l *loader) noteDirection() {
-	s := &l.set.Schema
-	if l.set.Recipe.Kind == KindImages || l.set.Recipe.Untied || l.tied || l.o.Tied || l.manifest.Directed != nil {
-		return
-	}
-	for b, counts := range l.pairs() {
-		t := &s.EdgeTypes[b]
-		states := s.NodeTypes[t.U].States
-		var pair [2]int32
-		most := &pairCount{}
-		for _, x := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) }) {
-			if n := counts[x]; n.evident(len(counts)) && max(n.balance, -n.balance) > max(most.balance, -most.balance) {
-				pair, most = x, n
-			}
-		}
-		from, to, there, back := states[pair[0]], states[pair[1]], most.there, most.back
-		if most.balance < 0 {
-			from, to, there, back = to, from, back, there
-		}
-		if most.edges > 0 {
-			l.warn("edges of type %q look directed: %s → %s %d times, the other way round %d; if the first end means something "+
-				"else than the second, say \"directed\": true in %s, or use the option Directed", t.Name, from, to, there, back, ManifestName)
-		}
-	}
-}
-
-// pairs counts the pairs of different states that symmetric edges of each type join, by the larger state and the
-// smaller.
-func (l *loader) pairs() []map[[2]int32]*pairCount {
-	all := make([]map[[2]int32]*pairCount, len(l.set.Schema.EdgeTypes))
-	for b, t := range l.set.Schema.EdgeTypes {
-		if t.Symmetric {
-			all[b] = map[[2]int32]*pairCount{}
-		}
-	}
-	for _, in := range l.set.Instances {
-		u, v := in.Graph.Ends()
-		var met []*pairCount // on the edge at hand
-		for e := range u {
-			counts := all[in.EdgeType(int32(e))]
-			if counts == nil {
-				continue
-			}
-			for _, labels := range in.Samples() {
-				x, y := l.asGiven(in.Graph, e, labels[u[e]], labels[v[e]])
-				if x == y || x == crf.Unobserved || y == crf.Unobserved {
-					continue
-				}
-				pair := [2]int32{max(x, y), min(x, y)}
-				n := counts[pair]
-				if n == nil {
-					n = &pairCount{}
-					counts[pair] = n
-				}
-				if met = append(met, n); x > y {
-					n.there, n.net = n.there+1, n.net+1
-				} else {
-					n.back, n.net = n.back+1, n.net-1
-				}
-			}
-			for _, n := range met {
-				if n.net != 0 {
-					n.edges, n.balance = n.edges+1, n.balance+cmp.Compare(n.net, 0)
-				}
-				n.net = 0
-			}
-			met = met[:0]
-		}
-	}
-	return all
 }

@@ -239,7 +239,8 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 		return features, known
 	}
 	if without := count(known, false); without > 0 {
-		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", file, without, hops, count(reached, false))
+		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", file, without,
+			hops, count(reached, false))
 	}
 	return means, reached
 }

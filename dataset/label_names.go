@@ -71,7 +71,8 @@ func (l *npzLoader) readLabels() {
 	l.surveyLabels()
 	var all signs
 	for _, of := range l.labels {
-		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus, all.others+of.others
+		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
+			all.others+of.others
 	}
 	if l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; l.areSpins {
 		l.renumber(func(y int32, _ int) (int32, bool) { return max(y, 0), true })

@@ -58,7 +58,8 @@ func (a *array) width() int {
 func (a array) cut(from, to int) array {
 	width := a.width()
 	a.shape = append([]int{to - from}, a.shape[1:]...)
-	a.ints, a.data, a.data32 = cutRows(a.ints, width, from, to), cutRows(a.data, width, from, to), cutRows(a.data32, width, from, to)
+	a.ints, a.data = cutRows(a.ints, width, from, to), cutRows(a.data, width, from, to)
+	a.data32 = cutRows(a.data32, width, from, to)
 	return a
 }
 

@@ -126,7 +126,8 @@ func (h *npyHeader) parseDescr(descr string) error {
 	h.descr = descr
 	switch {
 	case strings.HasPrefix(descr, "|O"):
-		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause", descr)
+		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
+			descr)
 	case len(descr) < 3:
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}

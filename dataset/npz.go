@@ -151,11 +151,14 @@ func readNPZ(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*np
 
 // readArchive reads all arrays, and reports everything that keeps one from being
 // read. Memory is bounded by what the size of the file allows for, and by the budget.
-func readArchive(path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget) (*npzContents, []error) {
+func readArchive(
+	path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget,
+) (*npzContents, []error) {
 	p := &problems{file: path}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		p.keep(&Error{File: path, Problem: notArchive(r, size, err), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
+		p.keep(&Error{File: path, Problem: notArchive(r, size, err),
+			Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
 		return nil, p.errors()
 	}
 	c := &npzContents{arrays: map[string]array{}, budget: budget}
@@ -228,7 +231,8 @@ func (c *npzContents) readEntry(entry *zip.File, name string, float bool) error 
 		return err
 	}
 	if want := uint64(h.bytes + h.dataBytes()); entry.UncompressedSize64 != want {
-		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr, want)
+		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr,
+			want)
 	}
 	if err := c.read(r, h, name, float); err != nil {
 		return err
@@ -280,7 +284,8 @@ func (c *npzContents) take(h *npyHeader, float bool) error {
 	}
 	bytes := float64(h.count) * float64(width) * float64(copies)
 	if c.kept += bytes; c.kept > c.most {
-		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez", memory.Text(c.kept))
+		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez",
+			memory.Text(c.kept))
 	}
 	return c.budget.Take("reading the arrays up to this one", bytes)
 }
@@ -294,7 +299,8 @@ func checkExpansion(entry *zip.File) error {
 	case entry.Method == zip.Store && size != packed:
 		return fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", size, packed)
 	case size > packed*mostDeflateRatio+mostDeflateRatio:
-		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez", packed, size)
+		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez",
+			packed, size)
 	}
 	return nil
 }

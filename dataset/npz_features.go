@@ -85,10 +85,12 @@ func (l *npzLoader) dims(s *featureSide, told map[int]origin) []int {
 			}
 			if first[t] == nil {
 				first[t], dims[t] = in, columns
-				told[t] = origin{what: "features", number: columns, because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
+				told[t] = origin{what: "features", number: columns,
+					because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
 			}
 			if columns != dims[t] {
-				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path, dims[t])
+				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path,
+					dims[t])
 				break
 			}
 		}
@@ -179,11 +181,13 @@ func (l *npzLoader) binCounts() []int {
 			found = origin{what: "bins", number: l.manifest.EdgeBins, because: l.manifestPath + ":edge_bins says so"}
 		}
 		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Bins > 0 {
-			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins, because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
+			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins,
+				because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
 		}
 		counts[b], l.set.origins.edgeFeatures[b] = found.number, found
 		if found.doubt != "" {
-			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt, ManifestName)
+			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt,
+				ManifestName)
 		}
 	}
 	return counts

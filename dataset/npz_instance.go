@@ -222,7 +222,8 @@ func (b *npzBuilder) fillGrid() {
 	}
 	rows, cols := int(a.ints[0]), int(a.ints[1])
 	if rows < 1 || cols < 1 || rows*cols != b.in.nodes.count {
-		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count, b.known, b.in.nodes.count)
+		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count,
+			b.known, b.in.nodes.count)
 		return
 	}
 	b.in.rows, b.in.cols = rows, cols

@@ -140,9 +140,11 @@ func (l *npzLoader) expandList(path string) []string {
 		_, err := os.Stat(file)
 		switch {
 		case !strings.HasSuffix(file, ".npz"):
-			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)), Remedy: "a list of image ids goes with an image folder, with the option List"})
+			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)),
+				Remedy: "a list of image ids goes with an image folder, with the option List"})
 		case errors.Is(err, fs.ErrNotExist):
-			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file, Remedy: "paths are relative to the list", Cause: err})
+			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file,
+				Remedy: "paths are relative to the list", Cause: err})
 		default:
 			files = append(files, file)
 		}
@@ -240,7 +242,8 @@ func (l *npzLoader) learnFeatures() {
 	for a, dim := range nodeDims {
 		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
-			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
+			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
+				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
 		}
 		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
 			names = l.manifest.NodeTypes[a].Features
@@ -268,7 +271,8 @@ func (l *npzLoader) learnFeatures() {
 // namesFor checks the number of feature names for a type.
 func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.mistold = append(l.mistold, &Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+		l.mistold = append(l.mistold, &Error{File: l.manifestPath,
+			Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
 		return nil
 	}
 	if dim == 0 {
@@ -316,7 +320,8 @@ func (l *npzLoader) checkForms() {
 	}
 	check := func(in *npzInstance, array, got, want string) {
 		if got != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other, formArrays(want, array))
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other,
+				formArrays(want, array))
 		}
 	}
 	for _, in := range l.instances {
@@ -354,7 +359,8 @@ func (l *npzLoader) checkStates(in *npzInstance) {
 	for s := range in.nodes.count {
 		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodes.typeOf(s))
 		if k != 0 && k != want {
-			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want, l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
+			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want,
+				l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
 			return
 		}
 	}
@@ -393,7 +399,8 @@ func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int
 	if len(l.problems) > before {
 		return
 	}
-	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types, in.edges.types
+	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types,
+		in.edges.types
 	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
 	l.freeze(in.path, spec, nil)
 }

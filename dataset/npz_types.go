@@ -139,7 +139,8 @@ func (in *npzInstance) statesPlace(s int) string {
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
 	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
-	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.edges.types != nil }) {
+	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
+		func(in *npzInstance) bool { return in.edges.types != nil }) {
 		return l.pairTypes(nodeTypes)
 	}
 	for b, name := range names {
@@ -167,7 +168,8 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 		}
 	}
 	if b < len(l.manifest.EdgeTypes) {
-		l.fail(&Error{File: l.manifestPath, Place: fmt.Sprintf("edge_types[%d]", b), Problem: fmt.Sprintf("type %q has no edge in the data to tell what it joins", name), Remedy: "give its u and v"})
+		l.fail(&Error{File: l.manifestPath, Place: fmt.Sprintf("edge_types[%d]", b),
+			Problem: fmt.Sprintf("type %q has no edge in the data to tell what it joins", name), Remedy: "give its u and v"})
 		return 0, 0
 	}
 	l.warn("edge type %q has no edge in the data: its weights will not be learned", name)
@@ -190,7 +192,8 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
 			u, v := in.endTypes(e)
 			if u > v {
 				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "write it the other way round, or give "+edgeTypesArray,
-					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name, nodeTypes[v].Name, edgeTypesArray)
+					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
+					nodeTypes[v].Name, edgeTypesArray)
 				return nil
 			}
 			pairs[[2]int{u, v}] = true
@@ -225,7 +228,9 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		u, v := in.endTypes(e)
 		b, ok := byEnds[[2]int{u, v}]
 		if !ok {
-			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "", "joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name, l.set.Schema.NodeTypes[v].Name)
+			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "",
+				"joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name,
+				l.set.Schema.NodeTypes[v].Name)
 			return nil
 		}
 		types[e] = b

@@ -80,7 +80,8 @@ func (l *npzLoader) learnUntied(cards []int32) {
 	number := map[int32]int{} // of the type of each cardinality
 	for a, k := range sorted {
 		number[k] = a
-		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
+		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant},
+			Copies: nodes[k]}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("node_%d", k)
 		}
@@ -92,7 +93,8 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		edges[[2]int{number[u], number[v]}]++
 	}
 	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
-		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant}, Copies: edges[pair]}
+		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant},
+			Copies: edges[pair]}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("edge_%d_%d", sorted[pair[0]], sorted[pair[1]])
 		}
@@ -166,7 +168,8 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 		if l.o.Schema != nil {
 			where = "those the model was trained on"
 		}
-		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several", "its edges or numbers of states are not %s", where)
+		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
+			"its edges or numbers of states are not %s", where)
 		return
 	}
 	s := &l.set.Schema

@@ -125,7 +125,8 @@ func (a *Arrays) contents(path string) (*npzContents, error) {
 			continue
 		}
 		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
-			return nil, &Error{File: path, Place: name, Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
+			return nil, &Error{File: path, Place: name,
+				Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
 		}
 		c.arrays[name] = array{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
 	}
@@ -146,7 +147,8 @@ func (a *Arrays) addLabels(path string, c *npzContents) error {
 	labels := array{shape: []int{len(a.Labels), n}}
 	for i, sample := range a.Labels {
 		if len(sample) != n {
-			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i), Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
+			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i),
+				Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
 		}
 		labels.ints = append(labels.ints, sample...)
 	}

@@ -191,8 +191,10 @@ func (o *Options) validateImages(binned bool) error {
 		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
 	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
 		return optionError("Superpixels", "it is %d, want 1 to %d", o.Superpixels, mostSuperpixels)
-	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 || o.EdgeMaps != ""):
-		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
+	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
+		o.EdgeMaps != ""):
+		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
+			"own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
 	case o.Superpixels > 0 && o.Directed:
 		return optionError("Directed", "superpixels have no direction")
 	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
@@ -236,12 +238,14 @@ func (o *Options) validateModel(kind string) error {
 		return err
 	}
 	if o.Recipe.Kind != kind {
-		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s", o.Recipe.Kind, kind)
+		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
+			o.Recipe.Kind, kind)
 	}
 	if o.Untied && !o.Recipe.Untied {
 		return optionError("Untied", "the model was trained with tied weights")
 	}
-	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes, func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
+	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
+		func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
 		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
@@ -266,12 +270,14 @@ func (o *Options) overruled() (list []string) {
 		asked, with any
 		used        bool
 	}{
-		{"Neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0}, {"Superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
+		{"Neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0},
+		{"Superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
 		{"Bins", o.Bins, r.Bins, o.Bins != 0}, {"Edges", o.Edges, edges, o.Edges != ""},
 		{"Offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"Hops", o.Hops, r.Hops, o.Hops != 0},
 	} {
 		if x.used && fmt.Sprint(x.asked) != fmt.Sprint(x.with) {
-			list = append(list, fmt.Sprintf("the option %s is %v, but the model was trained with %v, which holds", x.option, x.asked, x.with))
+			list = append(list, fmt.Sprintf("the option %s is %v, but the model was trained with %v, which holds", x.option,
+				x.asked, x.with))
 		}
 	}
 	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })

@@ -30,7 +30,8 @@ var (
 	// graphNames are names of columns that tell apart the graphs in one table.
 	graphNames = []string{"graph", "graph_id", "network"}
 	// endNames are names of the two ends of edges.
-	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"}, {"node1", "node2"}, {"id1", "id2"}}
+	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
+		{"node1", "node2"}, {"id1", "id2"}}
 )
 
 // given returns the columns that the option Columns gives a role.
@@ -86,7 +87,8 @@ func (l *tableLoader) role(s *sheet, role, model string, usual []string) int {
 	if named := l.o.given(role); len(named) > 0 {
 		i := s.column(named[0])
 		if i < 0 {
-			l.fail(optionError("Columns", "%s has no column %q; %s", s.path, abbreviate(named[0]), firstNames(named[0], s.header)))
+			l.fail(optionError("Columns", "%s has no column %q; %s", s.path, abbreviate(named[0]),
+				firstNames(named[0], s.header)))
 		}
 		return i
 	}
@@ -133,26 +135,18 @@ func (l *tableLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 	switch {
 	case len(l.problems) > 0:
 	case r.id == r.label, r.id == r.split:
-		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes", abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by --columns id=NAME"})
+		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes",
+			abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by --columns id=NAME"})
 	case r.label < 0 && !l.o.NoLabels:
-		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header), Remedy: "say which by --columns label=NAME; if these are no names, the header is missing"})
+		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header),
+			Remedy: "say which by --columns label=NAME; if these are no names, the header is missing"})
 	case r.split < 0 && l.o.Observed != "":
-		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("no column is called split, of which %q is to be observed; %s", l.o.Observed, firstNames(roleSplit, s.header)), Remedy: "say which by --columns split=NAME"})
+		const problem = "no column is called split, of which %q is to be observed; %s"
+		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, firstNames(roleSplit, s.header)),
+			Remedy: "say which by --columns split=NAME"})
 	}
 	l.noteOtherLabels(s, r)
 	return r
-}
-
-// noteOtherLabels tells of columns of features that are called as columns of labels are.
-func (l *tableLoader) noteOtherLabels(s *sheet, r nodeRoles) {
-	if r.label < 0 || l.o.Recipe != nil {
-		return
-	}
-	for _, i := range l.features(s, r.id, r.label, r.split) {
-		if name := s.header[i]; slices.ContainsFunc(labelNames, func(usual string) bool { return strings.EqualFold(name, usual) }) {
-			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say --columns label=%s if that has the labels, and ignore=NAME to leave one out", s.path, abbreviate(s.header[r.label]), name, name)
-		}
-	}
 }
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first
@@ -170,13 +164,15 @@ func (l *tableLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 				next++
 			}
 			if ends[k] = next; next < 0 || next >= len(s.header) {
-				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("it has no two columns for the ends of edges; %s", firstNames(roleSource, s.header)), Remedy: "call them source and target"})
+				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("it has no two columns for the ends of edges; %s",
+					firstNames(roleSource, s.header)), Remedy: "call them source and target"})
 				return [2]int{}
 			}
 		}
 	}
 	if guessed && len(s.header) > 2 {
-		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
+		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names "+
+			"others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
 	}
 	return ends
 }

@@ -72,7 +72,9 @@ func (s *storedCells) check(path string) error {
 			}
 			place, kept := indexText(h.shape, at+i, h.fortran), s.number(s.data[h.size*(at+i):])
 			if kept-kept == 0 {
-				return &Error{File: path, Place: place, Problem: fmt.Sprintf("is %v, beyond the single precision in which the features of pictures are kept", kept), Remedy: "rescale the features, for example to a standard deviation of 1"}
+				const problem = "is %v, beyond the single precision in which the features of pictures are kept"
+				return &Error{File: path, Place: place, Problem: fmt.Sprintf(problem, kept),
+					Remedy: "rescale the features, for example to a standard deviation of 1"}
 			}
 			return &Error{File: path, Place: place, Problem: fmt.Sprintf("is %v, want a finite number", kept)}
 		}

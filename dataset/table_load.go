@@ -161,7 +161,8 @@ func (l *tableLoader) open(pair tablePair) {
 // calls reports whether the options or the model name a column.
 func (l *tableLoader) calls(name string) bool {
 	r, is := l.rules, func(c column) bool { return c.Name == name }
-	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) || slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
+	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) ||
+		slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
 		slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(l.o.given(role), name) })
 }
 
@@ -206,7 +207,8 @@ func (l *tableLoader) chooseColumns() {
 		}
 		return s.header[i]
 	}
-	r.ID, r.Label, r.Split = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label), name(first.nodes, first.roles.split)
+	r.ID, r.Label = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label)
+	r.Split = name(first.nodes, first.roles.split)
 	r.Source, r.Target = name(first.edges, first.ends[0]), name(first.edges, first.ends[1])
 	var nodes, edges []*sheet
 	for _, g := range l.graphs {
@@ -215,7 +217,8 @@ func (l *tableLoader) chooseColumns() {
 	for _, role := range []string{roleText, roleIgnore} {
 		for _, name := range l.o.given(role) {
 			if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path, abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
+				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
+					abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
 			}
 		}
 	}
@@ -270,7 +273,8 @@ func (l *tableLoader) surveyCells(sheets []*sheet, surveys []*columnSurvey) {
 		places := make([]int, len(surveys))
 		for k, c := range surveys {
 			if places[k] = s.column(c.name); places[k] < 0 {
-				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
+				l.fail(&Error{File: s.path, Line: 1,
+					Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
 			}
 		}
 		if len(l.problems) > 0 {
@@ -292,7 +296,9 @@ func (c *columnSurvey) listOfFeatures() error {
 	if !strings.EqualFold(c.name, "features") || !strings.ContainsAny(cell, " :") || !isDigit(cell[0]) {
 		return nil
 	}
-	return &Error{File: c.odd.path, Line: c.odd.line, Place: c.name, Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(cell)), Remedy: "begin the header with #, or give every feature a column"}
+	return &Error{File: c.odd.path, Line: c.odd.line, Place: c.name,
+		Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(cell)),
+		Remedy:  "begin the header with #, or give every feature a column"}
 }
 
 // compareColumns checks that a table has the columns of the model; the others are not
@@ -300,7 +306,9 @@ func (c *columnSurvey) listOfFeatures() error {
 func (l *tableLoader) compareColumns(s *sheet, columns []column, taken ...int) {
 	for i := range columns {
 		if len(l.problems) < mostPerFile && s.column(columns[i].Name) < 0 {
-			l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("there is no column %q, which the model was trained with; %s", abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
+			const problem = "there is no column %q, which the model was trained with; %s"
+			l.fail(&Error{File: s.path, Line: 1,
+				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
 		}
 	}
 	known := map[string]bool{}
@@ -373,8 +381,9 @@ func (l *tableLoader) learnSchema() {
 	found := origin{what: "features", because: fmt.Sprintf("the columns of %s make as many", first)}
 	if l.plain {
 		found = l.countFeatures()
-		r.States = l.numberStates(l.largestLabel, "nodes are", "every label", &Error{File: first, Problem: "no node has a label",
-			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"})
+		missing := &Error{File: first, Problem: "no node has a label",
+			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"}
+		r.States = l.numberStates(l.largestLabel, "nodes are", "every label", missing)
 	} else {
 		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)
 	}
@@ -529,12 +538,14 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
 		u, v, name := g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name
-		l.failAt(g.edges.path, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", u, v, name, name)
+		l.failAt(g.edges.path, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", u, v,
+			name, name)
 		return
 	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(&Error{File: g.edges.path, Line: g.reversed, Problem: "it joins the nodes of an earlier line the other way round; " +
-			"edges are directed, and a network has one edge for two nodes",
+		l.fail(&Error{File: g.edges.path, Line: g.reversed,
+			Problem: "it joins the nodes of an earlier line the other way round; " +
+				"edges are directed, and a network has one edge for two nodes",
 			Remedy: "keep one of the two, or say that edges have no direction"})
 		return
 	}

@@ -71,7 +71,8 @@ func (p tablePair) incomplete() error {
 			if err := infile.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err // a device, say: what is beside it does not matter
 			}
-			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
+			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or "+
+				"name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
 		}
 	}
 	return nil
@@ -124,7 +125,8 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 				names = append(names, pairOf(table).name)
 			}
 			if len(tables) > 1 {
-				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables), firstFew(names)))
+				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is "+
+					"not meant", path, len(tables), firstFew(names)))
 			}
 		case slices.Contains(tableExtensions, filepath.Ext(path)):
 			loose = append(loose, path)
@@ -141,7 +143,9 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 	case 2:
 		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
 	}
-	return nil, nil, &Error{File: loose[2], Problem: "more than two tables are named by names that do not tell which go together", Remedy: "call them NAME.nodes.csv and NAME.edges.csv"}
+	return nil, nil, &Error{File: loose[2],
+		Problem: "more than two tables are named by names that do not tell which go together",
+		Remedy:  "call them NAME.nodes.csv and NAME.edges.csv"}
 }
 
 // extensionBehind returns the extension of the table of nodes behind a prefix.
@@ -174,9 +178,10 @@ func (o *Options) hasHeader(pair tablePair) (bool, error) {
 		for i, cell := range cells {
 			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
 		}
-		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells, func(cell string) bool {
-			return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-		}), nil
+		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells,
+			func(cell string) bool {
+				return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
+			}), nil
 	}
 	return false, nil
 }

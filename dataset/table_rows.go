@@ -141,7 +141,8 @@ func (l *tableLoader) label(p *problems, s *sheet, line int, cell string) (label
 	case s.plain:
 		x, err := strconv.ParseInt(strings.TrimSpace(cell), 10, 32)
 		if ok = err == nil && x >= -1 && x < mostStates; !ok {
-			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d", abbreviate(cell), mostStates-1)
+			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
+				abbreviate(cell), mostStates-1)
 		}
 		return int32(x), ok
 	case l.o.NoLabels:
@@ -154,40 +155,6 @@ func (l *tableLoader) label(p *problems, s *sheet, line int, cell string) (label
 	return l.labels.see(s.path, line, cell), true
 }
 
-// alike is whether the cells of a column are labels by other names: each label goes with one
-// cell, and each cell with one label.
-type alike struct {
-	seen   int
-	cells  map[int32]string
-	labels map[string]int32
-	differ bool
-}
-
-func (a *alike) see(label int32, cell string) {
-	if a.differ {
-		return
-	}
-	if a.seen++; a.cells == nil {
-		a.cells, a.labels = map[int32]string{}, map[string]int32{}
-	}
-	had, known := a.cells[label]
-	of, taken := a.labels[cell]
-	if !known && !taken {
-		cell = strings.Clone(cell)
-		a.cells[label], a.labels[cell] = cell, label
-	} else if !known || !taken || had != cell || of != label {
-		a.differ, a.cells, a.labels = true, nil, nil
-	}
-}
-
-// evident reports whether that is not by chance: of two states as many labels as leastAlike are
-// of cells by chance once in a thousand columns.
-func (a *alike) evident() bool {
-	return !a.differ && len(a.cells) > 1 && a.seen-len(a.cells) >= leastAlike
-}
-
-const leastAlike = 10
-
 // sortNodes brings the nodes of a table into order.
 func (l *tableLoader) sortNodes(g *tableGraph, f *filler) {
 	if !l.ordered() {
@@ -195,7 +162,8 @@ func (l *tableLoader) sortNodes(g *tableGraph, f *filler) {
 	}
 	var row []int32
 	if row, g.place = rowsInOrder(g.names); row != nil {
-		g.names, g.lines, g.labels, g.splits = take(g.names, row), take(g.lines, row), take(g.labels, row), take(g.splits, row)
+		g.names, g.lines, g.labels = take(g.names, row), take(g.lines, row), take(g.labels, row)
+		g.splits = take(g.splits, row)
 		f.reorder(row)
 	}
 }
@@ -250,7 +218,8 @@ func (l *tableLoader) warnUnknown(s *sheet, f *filler) {
 			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
 		}
 		if u.count > 0 {
-			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", s.path, u.line, abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
+			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", s.path, u.line,
+				abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
 		}
 	}
 }
@@ -319,7 +288,8 @@ func (g *tableGraph) endsOf(p *problems, line int, cells []string) (ends [2]int3
 			remedy = g.unknownNode(name, cells)
 		}
 		if name == "" {
-			p.add(line, place, cmp.Or(remedy, "fill in the identifier of a node, or leave the row out"), "the cell is empty, and names no node")
+			p.add(line, place, cmp.Or(remedy, "fill in the identifier of a node, or leave the row out"),
+				"the cell is empty, and names no node")
 		} else {
 			p.add(line, place, cmp.Or(remedy, unknownEnd), "there is no node %q in %s", abbreviate(name), g.nodes.path)
 		}
@@ -356,8 +326,9 @@ func (t *edgeTable) add(p *problems, line int, u, v int32, cells []string) {
 		return
 	}
 	if !f.lastIs(int(first)) {
-		e := &Error{File: p.file, Line: line, Problem: fmt.Sprintf("it joins the nodes of line %d again, with other features", t.lines[first]),
-			Remedy: "a network has one edge for two nodes: make one row of such rows, or give both the same features"}
+		e := &Error{File: p.file, Line: line,
+			Problem: fmt.Sprintf("it joins the nodes of line %d again, with other features", t.lines[first]),
+			Remedy:  "a network has one edge for two nodes: make one row of such rows, or give both the same features"}
 		t.differing = cmp.Or(t.differing, e)
 		p.keep(e)
 	}
@@ -370,7 +341,8 @@ func (t *edgeTable) warn(l *loader, path string) {
 		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", path, t.loops[0], len(t.loops))
 	}
 	if len(t.repeated) > 0 {
-		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.repeated[0], len(t.repeated))
+		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.repeated[0],
+			len(t.repeated))
 	}
 }
 
@@ -388,7 +360,8 @@ func (g *tableGraph) summed(ordered bool) string {
 	if ordered {
 		order, table = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", table, ends, ends), "t"
 	}
-	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, for use in the place of this table`, order, table, ends)
+	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
+		`for use in the place of this table`, order, table, ends)
 }
 
 // edgeHeaderMissing tells of a header that is an edge.
@@ -398,21 +371,25 @@ func (g *tableGraph) edgeHeaderMissing() error {
 	if _, both := g.byName[v]; !known || !both {
 		return nil
 	}
-	return &Error{File: g.edges.path, Line: 1, Problem: fmt.Sprintf("the header is missing: the first line joins the nodes %q and %q", abbreviate(u), abbreviate(v)), Remedy: "put a line with the names of the columns first, such as source and target"}
+	const problem = "the header is missing: the first line joins the nodes %q and %q"
+	return &Error{File: g.edges.path, Line: 1, Problem: fmt.Sprintf(problem, abbreviate(u), abbreviate(v)),
+		Remedy: "put a line with the names of the columns first, such as source and target"}
 }
 
 // unknownNode guesses why a node of a row is not known.
 func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
 	if at := g.columnsOfNodes(cells); len(at) == 2 {
 		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
-		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are the ends", abbreviate(u), abbreviate(v), u, v)
+		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are "+
+			"the ends", abbreviate(u), abbreviate(v), u, v)
 	}
 	if g.otherIDs == nil {
 		g.otherIDs = g.nodes.identifying()
 	}
 	for _, column := range g.nodes.header {
 		if g.otherIDs[column][name] {
-			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes", abbreviate(column), column)
+			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes",
+				abbreviate(column), column)
 		}
 	}
 	// A program may have taken identifiers for numbers, and people write them in any case.
