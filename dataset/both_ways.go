@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -100,49 +99,34 @@ func (l *npzLoader) mergeBothWays() {
 }
 
 func (l *npzLoader) mergeRows(in *npzInstance) {
-	types := make([]int32, in.edges.count+len(in.both.again)) // of all rows
-	for e, r := range in.both.kept {
-		types[r] = int32(in.edges.typeOf(e))
+	refuse := func(x [2]int32, remedy, format string, arguments ...any) {
+		met := fmt.Sprintf("joins the nodes of %s[%d] the other way round", edgesArray, x[1])
+		l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), remedy, "%s", met+fmt.Sprintf(format, arguments...))
 	}
 	for _, x := range in.both.again {
-		types[x[0]] = types[x[1]]
-		if t := &l.set.Schema.EdgeTypes[types[x[1]]]; t.U == t.V && !t.Symmetric {
-			const remedy = `keep one of the two, or say that edges have no direction, by "directed": false`
-			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), remedy, "joins the nodes of %s[%d] the other way round; "+
-				"edges of type %q are directed, and a network has one edge for two nodes", edgesArray, x[1], t.Name)
+		e, _ := slices.BinarySearch(in.both.kept, x[1])
+		if t := &l.set.Schema.EdgeTypes[in.edges.typeOf(e)]; t.U == t.V && !t.Symmetric {
+			refuse(x, `keep one of the two, or say that edges have no direction, by "directed": false`,
+				"; edges of type %q are directed, and a network has one edge for two nodes", t.Name)
 			return
 		}
 	}
-	if l.set.Recipe.Untied {
+	if l.set.Recipe.Untied || len(in.edges.features) == 0 {
 		return // features are not used
 	}
 	_, edges := l.sides()
-	for _, kind := range slices.Sorted(maps.Keys(in.edges.features)) {
-		m, t := in.edges.features[kind], slices.Index(edges.names, kind)
-		_, name, _, _ := edges.find(in, max(0, t))
-		place, rows := make([]int32, len(types)), int32(0) // of each row in the array; −1: in none
-		for r := range place {
-			if place[r] = -1; kind == "" || int(types[r]) == t {
-				place[r], rows = rows, rows+1
+	m, name, all, _ := edges.find(in, 0)
+	for _, x := range in.both.again {
+		if !all {
+			refuse(x, oneEdge, ", where each type has an array of features")
+			return
+		}
+		for c := range m.columns() {
+			if a, b := m.at(int(x[0])*m.columns()+c), m.at(int(x[1])*m.columns()+c); a != b {
+				refuse(x, oneEdge, ", with other %s: %v and %v in column %d", name, a, b, c)
+				return
 			}
 		}
-		if int(rows) != m.rows() {
-			continue // checkFeatures says so
-		}
-		for _, x := range in.both.again {
-			if place[x[0]] < 0 {
-				continue
-			}
-			for c := range m.columns() {
-				if a, b := m.at(int(place[x[0]])*m.columns()+c), m.at(int(place[x[1]])*m.columns()+c); a != b {
-					l.at(in, fmt.Sprintf("%s[%d]", edgesArray, x[0]), oneEdge,
-						"joins the nodes of %s[%d] the other way round, with other %s: %v and %v in column %d", edgesArray, x[1], name,
-						a, b, c)
-					return
-				}
-			}
-		}
-		kept := slices.DeleteFunc(take(place, in.both.kept), func(p int32) bool { return p < 0 })
-		in.edges.features[kind] = m.take(kept)
 	}
+	in.edges.features[""] = m.take(in.both.kept)
 }

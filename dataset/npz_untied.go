@@ -77,9 +77,15 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		nodes[k]++
 	}
 	sorted := slices.Sorted(maps.Keys(nodes))
-	number := map[int32]int{} // of the type of each cardinality
+	number, told := map[int32]int{}, map[int]origin{} // of the type of each cardinality
 	for a, k := range sorted {
 		number[k] = a
+		if first := slices.Index(cards, k); in.statesAt(first) > 0 {
+			because := fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(first))
+			told[a] = origin{what: "states", number: int(k), because: because}
+		} else if o, ok := l.set.origins.states[in.nodes.typeOf(first)]; ok {
+			told[a] = o
+		}
 		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant},
 			Copies: nodes[k]}
 		if len(nodes) > 1 {
@@ -100,31 +106,10 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		}
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
-	l.set.origins.states = l.untiedOrigins(cards, number)
+	l.set.origins.states = told
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
 		LabelNames: slices.Sorted(maps.Keys(l.names))}
 	l.completeSchema()
-}
-
-// untiedOrigins says where the cardinalities come from, by the number of the type of each.
-func (l *npzLoader) untiedOrigins(cards []int32, number map[int32]int) map[int]origin {
-	told := map[int]origin{}
-	for s, k := range cards {
-		a := number[k]
-		if _, known := told[a]; known {
-			continue
-		}
-		if in := l.instances[0]; in.statesAt(s) > 0 {
-			told[a] = origin{what: "states", number: int(k), because: fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(s))}
-			continue
-		}
-		for _, o := range l.set.origins.states {
-			if o.number == int(k) {
-				told[a] = o // of the node's own type, or another that has as many
-			}
-		}
-	}
-	return told
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name
