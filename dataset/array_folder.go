@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -21,8 +21,10 @@ import (
 // sizesArray of an array folder has the numbers of nodes and edges of every instance.
 const sizesArray = "sizes"
 
-// folderArchive are the arrays of an array folder.
-var folderArchive = archiveKind{names: append([]string{sizesArray}, arrayNames...), floats: instanceArchive.floats, typed: instanceArchive.typed}
+// folderArrays are the arrays of an array folder.
+var folderArrays = append(arrayRules{
+	{name: sizesArray, of: ofInstances, shape: "[instances, 2]"}, {name: parted.BlocksArray},
+}, instanceArrays...)
 
 // isArrayFolder reports whether a folder has the arrays of instances, a file each.
 func isArrayFolder(path string) bool {
@@ -40,7 +42,7 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 	if err != nil {
 		return nil, nil, nil, []error{err}
 	}
-	all := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: budget}
+	all := &npzContents{arrays: map[string]array{}, budget: budget}
 	parts, expected, err := parted.Describe(folder)
 	if err != nil {
 		return nil, nil, nil, []error{partsError(err)}
@@ -53,9 +55,10 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 			p.add(0, e.Name(), "keep them in folders of their own", "instance files lie beside arrays of %s", edgesArray+".npy")
 		case !isArray:
 		case name == parted.BlocksArray && parts == nil:
-			p.add(0, name, "partition the data again, or bring back the file", "it is of a partitioned network, and %s is not there", parted.Description)
-		case !folderArchive.holds(name) && name != parted.BlocksArray:
-			p.add(0, name, suggestion(name, folderArchive.names), "unknown array")
+			p.add(0, name, "partition the data again, or bring back the file",
+				"it is of a partitioned network, and %s is not there", parted.Description)
+		case folderArrays.rule(name) == nil:
+			folderArrays.unknown(p, name)
 		default:
 			source, err := all.readFile(filepath.Join(folder, e.Name()), name)
 			if err != nil {
@@ -82,8 +85,10 @@ func openArrayFolder(folder string, budget *memory.Budget) (
 // the file: instances share its memory, and keep it. Those who own the instances may change
 // them, and not the file.
 func (c *npzContents) readFile(path, name string) (Source, error) {
-	float := folderArchive.float(name)
-	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error { return c.budget.Take("reading "+path, float64(size)) })
+	float := folderArrays.rule(name).float
+	file, err := infile.MapOwn(path, "an array of "+name, func(size int64) error {
+		return c.budget.Take("reading "+path, float64(size))
+	})
 	if err != nil {
 		return Source{}, err
 	}
@@ -102,33 +107,21 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 		return source, err
 	}
 	if got, want := int64(len(data)), h.bytes+h.dataBytes(); got != want {
-		return source, fmt.Errorf("the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again", got, shapeText(h.shape), h.descr, want)
+		const text = "the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again"
+		return source, fmt.Errorf(text, got, shapeText(h.shape), h.descr, want)
 	}
 	if m, ok := inPlace(data[h.bytes:], h); ok && float {
 		kept, m.owner = true, file
-		c.floats[name], c.files = m, append(c.files, file)
+		c.arrays[name], c.files = m, append(c.files, file)
 		return source, nil
 	}
 	c.most = math.Inf(1) // the file is as large as what it promises
-	if err := c.take(h, float); err != nil {
-		return source, err
-	}
-	switch {
-	case float:
-		c.floats[name], err = readFloats(r, h)
-	case name == edgesArray && h.count == 0:
-		c.ints[name] = intArray{shape: []int{0, 2}}
-	default:
-		var values []int32
-		values, err = readInts(r, h)
-		c.ints[name] = intArray{shape: h.shape, data: values}
-	}
-	return source, err
+	return source, c.read(r, h, name, float)
 }
 
 // inPlace returns the elements where they lie, if they lie there as they are used: in single
 // or double precision, in the order of bytes and of rows of this program.
-func inPlace(data []byte, h *npyHeader) (m matrix, ok bool) {
+func inPlace(data []byte, h *npyHeader) (m array, ok bool) {
 	native := h.descr[0] == '<' && numeric.LittleEndian
 	if !native || h.fortran && len(h.shape) > 1 || h.count == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(h.size) != 0 {
 		return m, false
@@ -147,13 +140,14 @@ func inPlace(data []byte, h *npyHeader) (m matrix, ok bool) {
 
 // cut cuts the arrays into those of the instances, as sizes says.
 func (c *npzContents) cut(p *problems) []*npzContents {
-	sizes, several := c.ints[sizesArray]
-	delete(c.ints, sizesArray)
+	sizes, several := c.arrays[sizesArray]
+	delete(c.arrays, sizesArray)
 	if !several {
 		return []*npzContents{c}
 	}
-	if len(sizes.shape) != 2 || sizes.shape[1] != 2 {
-		p.add(0, sizesArray, "", "shape is %s, want [instances, 2], the numbers of nodes and edges of each", shapeText(sizes.shape))
+	if rule := folderArrays.rule(sizesArray); !rule.fits(sizes.shape) {
+		p.add(0, sizesArray, "", "shape is %s, want %s, the numbers of nodes and edges of each", shapeText(sizes.shape),
+			rule.shape)
 		return nil
 	}
 	if sizes.shape[0] == 0 {
@@ -161,152 +155,80 @@ func (c *npzContents) cut(p *problems) []*npzContents {
 		return nil
 	}
 	var total [2]int
-	for i, n := range sizes.data {
+	for i, n := range sizes.ints {
 		if least := 1 - i%2; int(n) < least {
-			p.add(0, fmt.Sprintf("%s[%d,%d]", sizesArray, i/2, i%2), "", "is %d, want at least %s", n, []string{"0 edges", "1 node"}[least])
+			p.add(0, fmt.Sprintf("%s[%d,%d]", sizesArray, i/2, i%2), "", "is %d, want at least %s", n,
+				[]string{"0 edges", "1 node"}[least])
 			return nil
 		}
 		total[i%2] += int(n)
 	}
 	count := sizes.shape[0]
-	if c.checkRows(p, count, total); len(p.list) > 0 {
+	known := [3]string{sizesArray, sizesArray, sizesArray}
+	if c.checkRows(p, [3]int{total[ofNodes], total[ofEdges], count}, known, true); len(p.list) > 0 {
 		return nil
 	}
 	list := make([]*npzContents, count)
 	var at [2]int
 	for i := range list {
-		next := [2]int{at[0] + int(sizes.data[2*i]), at[1] + int(sizes.data[2*i+1])}
-		list[i] = c.part(i, count, total, at, next)
+		next := [2]int{at[0] + int(sizes.ints[2*i]), at[1] + int(sizes.ints[2*i+1])}
+		list[i] = c.part(i, at, next)
 		at = next
 	}
 	return list
 }
 
-// Sides of an array whose rows are cut.
-const (
-	ofNodes = iota
-	ofEdges
-	ofInstances
-	ofAll // it is that of every instance
-)
-
-// sideOf says what the rows of an array stand for.
-func sideOf(name string, shape []int) int {
-	switch name {
-	case edgesArray, edgeFeaturesArray, edgeBinsArray, edgeTypesArray:
-		return ofEdges
-	case gridShapeArray, weightArray:
-		return ofInstances
-	case directedArray:
+// sideOf is the side of an array: the number of states may be one for all nodes.
+func sideOf(name string, a *array) side {
+	if name == statesArray && (len(a.shape) == 0 || a.rows() == 1) {
 		return ofAll
-	case statesArray:
-		if len(shape) == 0 {
-			return ofAll
-		}
 	}
-	return ofNodes
+	return folderArrays.rule(name).of
 }
 
-// checkRows checks that every array has the rows that sizes asks for.
-func (c *npzContents) checkRows(p *problems, count int, total [2]int) {
-	wanted := []struct {
-		rows int
-		what string
-	}{{total[ofNodes], "nodes"}, {total[ofEdges], "edges"}, {count, "instances"}}
-	check := func(name string, shape []int) {
-		side := sideOf(name, shape)
+// checkRows checks that arrays have as many rows as there are nodes, edges or instances, as the arrays known have it;
+// several says that they are those of several instances.
+func (c *npzContents) checkRows(p *problems, counts [3]int, known [3]string, several bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.arrays)) {
+		a, typed, rows := c.arrays[name], strings.Contains(name, "."), -1
+		of := sideOf(name, &a)
+		if len(a.shape) > 0 {
+			rows = a.rows()
+		}
+		labels, remedy := !several && name == labelsArray && len(a.shape) == 2, "" // of samples
+		if labels {
+			rows = a.columns()
+			if a.rows() == counts[of] {
+				remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
+			}
+		}
 		switch {
-		case strings.Contains(name, "."):
+		case typed && several:
 			p.add(0, name, "give one array, with node_types or edge_types", "rows by type cannot be cut into instances")
-		case side == ofAll:
-		case len(shape) == 0 || shape[0] != wanted[side].rows:
-			p.add(0, name, "", "shape is %s, want %d rows: %s has %d %s", shapeText(shape), wanted[side].rows, sizesArray, wanted[side].rows, wanted[side].what)
-		case name == labelsArray && len(shape) != 1:
-			p.add(0, name, "", "shape is %s, want [nodes]: of several instances each has one sample", shapeText(shape))
+		case several && name == labelsArray && len(a.shape) == 2:
+			p.add(0, name, "", "shape is %s, want [nodes]: of several instances each has one sample", shapeText(a.shape))
+		case of == ofAll, typed, of == ofInstances && !several, rows == counts[of]:
+		default:
+			what := [...]string{"nodes", "edges", "instances"}[of]
+			axis := map[bool]string{true: "columns", false: "rows"}[labels]
+			p.add(0, name, remedy, "shape is %s, want %d %s: %s has %d %s", shapeText(a.shape), counts[of], axis, known[of],
+				counts[of], what)
 		}
 	}
-	for name, a := range c.ints {
-		check(name, a.shape)
-	}
-	for name, m := range c.floats {
-		check(name, m.shape)
-	}
-	slices.SortFunc(p.list, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 }
 
 // part returns the arrays of instance i, whose nodes and edges are those from at to next.
-func (c *npzContents) part(i, count int, total, at, next [2]int) *npzContents {
-	in := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: c.budget, nodes: next[ofNodes] - at[ofNodes]}
-	bounds := func(name string, shape []int) (low, high int) {
-		switch side := sideOf(name, shape); side {
+func (c *npzContents) part(i int, at, next [2]int) *npzContents {
+	in := &npzContents{arrays: map[string]array{}, budget: c.budget, nodes: next[ofNodes] - at[ofNodes]}
+	for name, a := range c.arrays {
+		switch of := sideOf(name, &a); of {
 		case ofNodes, ofEdges:
-			return at[side], next[side]
+			a = a.cut(at[of], next[of])
 		case ofInstances:
-			return i, i + 1
+			a = a.cut(i, i+1)
+			a.shape = a.shape[1:]
 		}
-		return 0, 0
-	}
-	for name, a := range c.ints {
-		low, high := bounds(name, a.shape)
-		switch width := rowLength(a.shape); {
-		case sideOf(name, a.shape) == ofAll:
-			in.ints[name] = a
-		case name == gridShapeArray:
-			in.ints[name] = intArray{shape: a.shape[1:], data: a.data[low*width : high*width]}
-		default:
-			in.ints[name] = intArray{shape: withRows(a.shape, high-low), data: a.data[low*width : high*width : high*width]}
-		}
-	}
-	for name, m := range c.floats {
-		low, high := bounds(name, m.shape)
-		width := rowLength(m.shape)
-		cut := matrix{shape: withRows(m.shape, high-low), owner: m.owner}
-		if m.data != nil {
-			cut.data = m.data[low*width : high*width : high*width]
-		}
-		if m.data32 != nil {
-			cut.data32 = m.data32[low*width : high*width : high*width]
-		}
-		in.floats[name] = cut
+		in.arrays[name] = a
 	}
 	return in
-}
-
-// rowLength is the number of elements of a row.
-func rowLength(shape []int) int {
-	width := 1
-	for _, n := range shape[min(1, len(shape)):] {
-		width *= n
-	}
-	return width
-}
-
-// withRows is a shape with another number of rows.
-func withRows(shape []int, rows int) []int { return append([]int{rows}, shape[1:]...) }
-
-// readArrayFolder reads the instances of an array folder, and checks each by itself.
-func (l *npzLoader) readArrayFolder(folder string, budget *memory.Budget, graphs *graphCache) {
-	parts, files, sources, list := openArrayFolder(folder, budget)
-	l.set.files = append(l.set.files, files...)
-	l.set.Sources = append(l.set.Sources, sources...)
-	l.problems = append(l.problems, list...)
-	instances, problems := make([]*npzInstance, len(parts)), make([][]error, len(parts))
-	l.each(len(parts), func(i int) {
-		path, name := folder, filepath.Base(folder)
-		if parts[i].nodes > 0 {
-			name = strconv.Itoa(i)
-			path = fmt.Sprintf("%s[%d]", folder, i)
-		}
-		instances[i], problems[i] = newNPZInstance(path, parts[i], graphs)
-		if p := parts[i].parts; p != nil && len(problems[i]) == 0 {
-			problems[i] = l.openParts(p, instances[i])
-		}
-		if instances[i] != nil {
-			instances[i].name = name
-		}
-	})
-	for i := range parts {
-		l.problems = append(l.problems, problems[i]...)
-		l.instances = append(l.instances, instances[i])
-	}
 }

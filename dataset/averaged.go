@@ -41,7 +41,13 @@ func (s *Set) Averaged(ctx context.Context, hops int, allowed int64) (*Set, erro
 		spec := in.Spec()
 		spec.NodeFeat[0] = features[i]
 		if s.Recipe.Missing {
-			spec.NodeFeat[0] = withMissing(&features[i], reached[i], own.Schema.NodeTypes[0].Features)
+			dim := own.Schema.NodeTypes[0].Features
+			spec.NodeFeat[0] = mustSparse(withOnes(features[i].Data(), dim, func(r int) int32 {
+				if reached[i][r] {
+					return -1
+				}
+				return int32(dim - 1)
+			}))
 		}
 		var err error
 		if own.Instances[i], err = crf.NewInstance(&own.Schema, spec); err != nil {
@@ -86,25 +92,10 @@ func withoutMissing(f *crf.Features, bias int) (crf.Features, []bool) {
 		}
 		start = append(start, len(column))
 	}
-	return sparseAgain(start, column, value, m.Dim), known
+	return mustSparse(crf.Sparse(start, column, value, m.Dim)), known
 }
 
-// withMissing gives the rows that no mean has reached the last column, if there are any.
-func withMissing(f *crf.Features, reached []bool, dim int) crf.Features {
-	m := f.Data()
-	start, column, value := []int{0}, make([]int32, 0, len(m.Column)), make([]float64, 0, len(m.Column))
-	for r, has := range reached {
-		if !has {
-			column, value = append(column, int32(dim-1)), append(value, 1)
-		}
-		column, value = append(column, m.Column[m.Start[r]:m.Start[r+1]]...), append(value, m.Value[m.Start[r]:m.Start[r+1]]...)
-		start = append(start, len(column))
-	}
-	return sparseAgain(start, column, value, dim)
-}
-
-func sparseAgain(start []int, column []int32, value []float64, dim int) crf.Features {
-	f, err := crf.Sparse(start, column, value, dim)
+func mustSparse(f crf.Features, err error) crf.Features {
 	if err != nil {
 		panic("dataset: " + err.Error()) // rows of a matrix are one again
 	}

@@ -159,12 +159,11 @@ func writeRaw(t *testing.T, a Arrays) string {
 	}
 	path := t.TempDir() + "/0.npz"
 	var arrays []npy.Array
-	for _, name := range arrayNames {
-		if x, ok := contents.ints[name]; ok {
+	for name, x := range contents.arrays {
+		if instanceArrays.rule(name).float {
 			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
-		}
-		if x, ok := contents.floats[name]; ok {
-			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
+		} else {
+			arrays = append(arrays, npy.ArrayOf(name, x.ints, x.shape...))
 		}
 	}
 	if err := npy.WriteArchive(path, arrays...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -192,11 +193,13 @@ func (c *columnSurvey) see(path string, line int, cell string) {
 }
 
 // plainNumbers is what to do about numbers that are written for people.
-const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies or percent"
+const plainNumbers = "write digits and a decimal point alone, without separators of thousands, signs of currencies " +
+	"or percent"
 
 // dressed matches numbers as people write them: with a currency or percent, and with thousands
 // or decimals separated by commas, points, blanks or apostrophes.
-var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
+var dressed = regexp.MustCompile(`^[-+−(]?\s*(?:\p{Sc}|[A-Z]{3}\b)?\s*[-+−]?` +
+	`(?:[0-9]{1,3}(?:[,.'’ \x{a0}\x{202f}_][0-9]{3})+|[0-9]+)?(?:[,.][0-9]*)?\s*(?:\p{Sc}|%|‰|[A-Z]{3}\b)?\)?$`)
 
 // dressedNumber reports whether a cell that is no number would be one without such signs.
 func dressedNumber(cell string) bool {
@@ -207,112 +210,91 @@ func dressedNumber(cell string) bool {
 const mostNumberBytes = 40
 
 // decide says how the column becomes features: nil where it is left out, as a note says.
-func (c *columnSurvey) decide() (col *column, note string, err error) {
+func (c *columnSurvey) decide() (col *column, notes []string, err error) {
 	given := c.cells - c.missing
-	fail := func(remedy, format string, arguments ...any) (*column, string, error) {
-		return nil, "", &Error{File: c.odd.path, Line: c.odd.line, Place: abbreviate(c.name), Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	fail := func(remedy, format string, arguments ...any) (*column, []string, error) {
+		return nil, nil, &Error{File: c.odd.path, Line: c.odd.line, Place: abbreviate(c.name),
+			Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	}
+	note := func(format string, arguments ...any) {
+		notes = append(notes, fmt.Sprintf("column %q "+format, append([]any{abbreviate(c.name)}, arguments...)...))
 	}
 	switch {
 	case given == 0:
-		return nil, fmt.Sprintf("column %q has no values and is left out", abbreviate(c.name)), nil
+		note("has no values and is left out")
+		return nil, notes, nil
 	case c.text:
 	case c.numbers == given:
 		mean := (c.sum + c.rest) / float64(given)
 		if math.IsInf(mean, 0) || math.IsNaN(mean) { // no feature may be so large, and the cell will be named
 			mean = 0
 		}
-		note = c.missingNote(fmt.Sprintf("their mean, %.6g,", mean))
+		c.noteMissing(note, fmt.Sprintf("their mean, %.6g,", mean))
 		if code := c.code(); code != "" {
-			note = joinNotes(note, fmt.Sprintf("column %q counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names", abbreviate(c.name), abbreviate(code), c.name))
+			note("counts as numbers, and looks like codes, such as %s: say --columns text=%s if they are names",
+				abbreviate(code), c.name)
 		}
 		if c.countsRows() {
-			note = joinNotes(note, fmt.Sprintf("column %q counts the rows, and is a feature: say --columns ignore=%s if it measures nothing", abbreviate(c.name), c.name))
+			note("counts the rows, and is a feature: say --columns ignore=%s if it measures nothing", c.name)
 		}
-		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, note, nil
+		return &column{Name: c.name, Mean: mean, Missing: c.missing > 0}, notes, nil
 	case c.dressed.count > 0 && float64(c.numbers+c.dressed.count) >= numberColumn*float64(given):
 		c.odd.path, c.odd.line = c.dressed.path, c.dressed.line
-		return fail(plainNumbers+", or say --columns text="+c.name, "%q is no plain number; cells like it: %d of %d", abbreviate(c.dressed.cell), c.dressed.count, given)
+		return fail(plainNumbers+", or say --columns text="+c.name, "%q is no plain number; cells like it: %d of %d",
+			abbreviate(c.dressed.cell), c.dressed.count, given)
 	case float64(c.numbers) >= numberColumn*float64(given):
 		return fail("correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.cell), c.numbers, given)
 	}
-	return c.decideText(given)
+	return c.categories(given, note), notes, nil
 }
 
-// countsRows reports whether the cells are 0, 1, 2, … or 1, 2, 3, …, as a program numbers rows.
-func (c *columnSurvey) countsRows() bool {
-	return c.numbers > fewCells && c.missing == 0 && !c.off && (c.first == 0 || c.first == 1)
-}
-
-// codeNames are what columns of codes are called, alone or behind another word.
-var codeNames = []string{"type", "kind", "category", "code", "zip", "zipcode", "postcode"}
-
-// code returns a number of a column that looks like one of codes, "" where none does.
-func (c *columnSurvey) code() string {
-	name := strings.ToLower(c.name)
-	if at := strings.LastIndexAny(name, "_ -"); at >= 0 {
-		name = name[at+1:]
-	}
-	const two = 2 // a number of two values says as much as two texts
-	if c.zeros != "" || !slices.Contains(codeNames, name) || len(c.counts) <= two {
-		return c.zeros
-	}
-	values := slices.Sorted(maps.Keys(c.counts))
-	if slices.ContainsFunc(values, func(v string) bool { return strings.Trim(wholeNumber(v), "0123456789") != "" }) {
-		return ""
-	}
-	return values[0]
-}
-
-func joinNotes(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "; " + b
-}
-
-// decideText makes the categories of a column of text, by falling frequency.
-func (c *columnSurvey) decideText(given int) (*column, string, error) {
+// categories makes those of a column of text, by falling frequency.
+func (c *columnSurvey) categories(given int, note func(format string, arguments ...any)) *column {
 	if c.counts == nil || given > fewCells && float64(len(c.counts)) >= ownValues*float64(given) {
 		many := fmt.Sprint(len(c.counts))
 		if c.counts == nil {
 			many = fmt.Sprintf("more than %d", mostTexts)
 		}
-		return nil, fmt.Sprintf("column %q is left out: its %d cells have %s different texts, so that it tells rows apart and not states", abbreviate(c.name), given, many), nil
+		note("is left out: its %d cells have %s different texts, so that it tells rows apart and not states", given, many)
+		return nil
 	}
 	values := slices.SortedFunc(maps.Keys(c.counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), strings.Compare(a, b))
 	})
 	col := &column{Name: c.name, Values: values, Missing: c.missing > 0}
-	note := c.missingNote("nothing")
+	c.noteMissing(note, "nothing")
 	if len(values) > mostCategories {
 		col.Values, col.Other = values[:mostCategories:mostCategories], true
 		kept := 0
 		for _, v := range col.Values {
 			kept += c.counts[v]
 		}
-		note = joinNotes(note, fmt.Sprintf("column %q has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others share one",
-			abbreviate(c.name), len(values), mostCategories, 100*float64(kept)/float64(given)))
+		note("has %d different texts: the %d most frequent, of %.3g %% of its cells, have a feature each, and the others "+
+			"share one",
+			len(values), mostCategories, 100*float64(kept)/float64(given))
 	}
 	slices.Sort(col.Values)
-	return col, note, nil
+	return col
 }
 
-func (c *columnSurvey) missingNote(instead string) string {
-	if c.missing == 0 {
-		return ""
+func (c *columnSurvey) noteMissing(note func(format string, arguments ...any), instead string) {
+	if c.missing > 0 {
+		note("has %d missing cells of %d: %s stands for them, and the feature %q is 1", c.missing, c.cells, instead,
+			c.name+" (missing)")
 	}
-	return fmt.Sprintf("column %q has %d missing cells of %d: %s stands for them, and the feature %q is 1", abbreviate(c.name), c.missing, c.cells, instead, c.name+" (missing)")
 }
 
-// filler turns the cells of rows into features, by the columns of a recipe.
+// filler turns the cells of rows into features, by the columns of a recipe, or by lists in plain tables.
 type filler struct {
+	lists   *featureLists // nil: columns have features
 	columns []column
 	at      []int              // [column] where it stands in the sheet
 	first   []int              // [column] its first feature
 	values  []map[string]int32 // [column] of text
 	dim     int
 	dense   bool
+	bias    bool // the constant feature is last
 
 	numbers []float64 // [rows*dim] where dense
 	start   []int     // [rows+1]
@@ -343,7 +325,8 @@ func rowForm(columns []column, bias bool) (dim, entries int, bytes float64, dens
 
 // newFiller makes room for rows. The constant feature is last where bias is true.
 func newFiller(columns []column, at []int, bias bool, rows int) *filler {
-	f := &filler{columns: columns, at: at, start: make([]int, 1, rows+1), unknown: make([]unknownCells, len(columns))}
+	f := &filler{columns: columns, at: at, bias: bias, start: make([]int, 1, rows+1),
+		unknown: make([]unknownCells, len(columns))}
 	first := 0
 	for i := range columns {
 		c := &columns[i]
@@ -392,7 +375,10 @@ func (f *filler) dropLast() {
 
 // add appends the features of a row; it returns the name of the column and what is wrong
 // with its cell.
-func (f *filler) add(line int, cells []string, bias bool) (place, problem string) {
+func (f *filler) add(line int, cells []string) (place, problem string) {
+	if f.lists != nil {
+		return "", f.addList(line, strings.TrimSpace(cells[plainColumns-1]))
+	}
 	row := len(f.numbers)
 	if f.dense {
 		f.numbers = f.numbers[:row+f.dim]
@@ -441,7 +427,7 @@ func (f *filler) add(line int, cells []string, bias bool) (place, problem string
 			f.unknown[i].see(line, cell)
 		}
 	}
-	if bias {
+	if f.bias {
 		put(f.dim-1, 1)
 	}
 	f.start = append(f.start, len(f.index))
@@ -452,4 +438,75 @@ func (u *unknownCells) see(line int, cell string) {
 	if u.count++; u.count == 1 {
 		u.line, u.cell = line, strings.Clone(cell)
 	}
+}
+
+// featureLists is what a filler keeps of lists of features: index or index:value, separated by blanks.
+type featureLists struct {
+	limit   int // the length of feature vectors where it is known, and what says so
+	limitOf string
+	used    top    // of the indices, with the lines where they stand
+	ones    bool   // all values are one
+	known   []bool // [row]
+	row     []sparseValue
+}
+
+// sparseValue is one entry of a feature vector.
+type sparseValue struct {
+	index int32
+	value float64
+}
+
+// addList appends the features that a list has, by rising index.
+func (f *filler) addList(line int, text string) (problem string) {
+	t := f.lists
+	t.row = t.row[:0]
+	if text != missingFeatures {
+		if problem := t.parse(text, line); problem != "" {
+			return problem
+		}
+	}
+	for _, x := range t.row {
+		f.index, f.value = append(f.index, x.index), append(f.value, x.value)
+	}
+	f.start, t.known = append(f.start, len(f.index)), append(t.known, text != missingFeatures)
+	return ""
+}
+
+// parse reads a list into row, sorted by index.
+func (t *featureLists) parse(text string, line int) (problem string) {
+	for field := range strings.FieldsSeq(text) {
+		indexText, valueText, valued := strings.Cut(field, ":")
+		index, err := strconv.ParseInt(indexText, 10, 32)
+		if err != nil || index < 0 {
+			return fmt.Sprintf("feature %q: want index or index:value, or %s for features that are not known",
+				abbreviate(field), missingFeatures)
+		}
+		if int(index) >= t.limit {
+			return fmt.Sprintf("feature %q: index is beyond the %d features of %s", abbreviate(field), t.limit, t.limitOf)
+		}
+		value := 1.0
+		if valued {
+			value, err = numeric.ParseDecimal(valueText)
+			if err != nil {
+				return fmt.Sprintf("feature %q: value is not a finite decimal number", abbreviate(field))
+			}
+			if problem := tooLarge(value); problem != "" {
+				return problem
+			}
+			t.ones = false
+		}
+		t.used.see(int32(index), line, 0, 0)
+		t.row = append(t.row, sparseValue{int32(index), value})
+	}
+	row := t.row
+	byIndex := func(a, b sparseValue) int { return cmp.Compare(a.index, b.index) }
+	if !slices.IsSortedFunc(row, byIndex) {
+		slices.SortFunc(row, byIndex)
+	}
+	for i := 1; i < len(row); i++ {
+		if row[i].index == row[i-1].index {
+			return fmt.Sprintf("feature %d is given twice", row[i].index)
+		}
+	}
+	return ""
 }

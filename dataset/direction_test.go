@@ -76,12 +76,12 @@ func TestDirectionArray(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, array := range map[string]intArray{
-		"":                                {nil, []int32{0}},
-		"directed: is 2, want 1":          {nil, []int32{2}},
-		"directed: shape is [1], want []": {[]int{1}, []int32{1}},
+	for want, array := range map[string]array{
+		"":                                {ints: []int32{0}},
+		"directed: is 2, want 1":          {ints: []int32{2}},
+		"directed: shape is [1], want []": {shape: []int{1}, ints: []int32{1}},
 	} {
-		contents.ints[directedArray] = array
+		contents.arrays[directedArray] = array
 		_, list := newNPZInstance("x.npz", contents, &graphCache{})
 		if want == "" {
 			if len(list) > 0 {
@@ -212,9 +212,9 @@ func TestDirectionOf(t *testing.T) {
 		there, back int
 		want        bool
 	}{{812, 3, true}, {3, 812, true}, {10, 0, false}, {40, 0, true}, {100, 100, false}, {600, 400, false}, {700, 300, true}, {0, 0, false}} {
-		d := directionOf(map[[2]int32]*pairCount{{1, 0}: {there: c.there, back: c.back, square: float64(c.there + c.back)}})
-		if d.evident() != c.want || max(d.there, d.back) != max(c.there, c.back) && c.there != c.back {
-			t.Errorf("%d and %d: %+v evident %v", c.there, c.back, d, d.evident())
+		n := pairCount{edges: c.there + c.back, balance: c.there - c.back}
+		if n.evident(1) != c.want {
+			t.Errorf("%d and %d: evident %v", c.there, c.back, n.evident(1))
 		}
 	}
 }

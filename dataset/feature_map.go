@@ -58,8 +58,8 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	case h.bytes+h.dataBytes() != int64(len(data)):
 		return nil, &Error{File: path, Problem: fmt.Sprintf("the file has %d bytes, shape %s of %s wants %d", len(data), shapeText(h.shape), h.descr, h.bytes+h.dataBytes()), Remedy: "it was cut short or damaged; write it again"}
 	}
-	s := &storedCells{file: file, data: data[h.bytes:], code: h.code(), order: h.order}
-	if err := s.check(path, h); err != nil {
+	s := &storedCells{file: file, data: data[h.bytes:], header: h, number: h.number()}
+	if err := s.check(path); err != nil {
 		return nil, err
 	}
 	m := &featureMap{path: path, header: h, stored: s}
@@ -140,7 +140,7 @@ func colourFeatures(path string, picture image.Image, colours []uint8) *featureM
 		}
 		m.cells = values
 	default:
-		m.stored = &storedCells{data: colours, code: "u1", cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
+		m.stored = &storedCells{data: colours, header: &npyHeader{descr: "|u1"}, cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
 		m.cells = m.stored
 	}
 	return m

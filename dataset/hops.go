@@ -3,7 +3,6 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
@@ -28,8 +27,7 @@ func (o *Options) hops() int {
 // the means over a node and its neighbours, the features X become S^hops X / S^hops known,
 // row by row: a feature that is one for all known nodes stays one, to the last bit.
 //
-// Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's
-// edges, whatever thread does them.
+// Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's edges.
 type smoother struct {
 	ctx   context.Context
 	graph *graph.Graph
@@ -59,15 +57,19 @@ func (s *smoother) smooth(f *crf.Features) (means crf.Features, reached []bool, 
 	return means, reached, err
 }
 
-// each calls work for ranges of nodes, of which there are as many as parts, on all
-// processors.
-func (s *smoother) each(work func(part, from, to int)) error {
-	n, parts := s.graph.NumNodes(), s.parts()
-	return parallel.Each(s.ctx, parts, runtime.GOMAXPROCS(0), func(k int) { work(k, k*n/parts, (k+1)*n/parts) })
+// each calls work for every node, until the context ends.
+func (s *smoother) each(work func(i int)) error {
+	const together = 256 // nodes, which take little time
+	for i := range s.graph.NumNodes() {
+		if i%together == 0 {
+			if err := parallel.Ended(s.ctx); err != nil {
+				return err
+			}
+		}
+		work(i)
+	}
+	return nil
 }
-
-// parts are several for each processor, since degrees differ.
-func (s *smoother) parts() int { return min(s.graph.NumNodes(), 4*runtime.GOMAXPROCS(0)) }
 
 // neighbours calls f for every neighbour of a node.
 func (s *smoother) neighbours(node int, f func(j int)) {
@@ -91,12 +93,10 @@ func (s *smoother) weights() ([]float64, error) {
 		}
 	}
 	for range s.hops {
-		if err := s.each(func(_, from, to int) {
-			for i := from; i < to; i++ {
-				sum := x[i]
-				s.neighbours(i, func(j int) { sum += x[j] })
-				next[i] = sum / s.size(i)
-			}
+		if err := s.each(func(i int) {
+			sum := x[i]
+			s.neighbours(i, func(j int) { sum += x[j] })
+			next[i] = sum / s.size(i)
 		}); err != nil {
 			return nil, err
 		}
@@ -113,17 +113,15 @@ func (s *smoother) dense(m *crf.FeatureData, weight []float64) (crf.Features, er
 		if next == nil {
 			next = make([]float64, len(x))
 		}
-		if err := s.each(func(_, from, to int) {
-			for i := from; i < to; i++ {
-				row := next[i*dim : (i+1)*dim]
-				copy(row, x[i*dim:(i+1)*dim])
-				s.neighbours(i, func(j int) {
-					for c, v := range x[j*dim : (j+1)*dim] {
-						row[c] += v
-					}
-				})
-				s.divide(row, i, hop, weight)
-			}
+		if err := s.each(func(i int) {
+			row := next[i*dim : (i+1)*dim]
+			copy(row, x[i*dim:(i+1)*dim])
+			s.neighbours(i, func(j int) {
+				for c, v := range x[j*dim : (j+1)*dim] {
+					row[c] += v
+				}
+			})
+			s.divide(row, i, hop, weight)
 		}); err != nil {
 			return crf.Features{}, err
 		}
@@ -149,24 +147,14 @@ func (s *smoother) divide(sums []float64, node, hop int, weight []float64) {
 	}
 }
 
-// sparsePart are some rows of features.
-type sparsePart struct {
-	end   []int // [row] where it ends in index and value
-	index []int32
-	value []float64
-}
-
-// bytesPerMean is what an entry takes while sparse means are made: those of a hop in
-// parts and joined, and those of the hop before.
+// bytesPerMean is what an entry takes while sparse means are made: those of a hop, with room to
+// grow, and those of the hop before.
 const bytesPerMean = 3 * (4 + 8)
-
-// bytesOfSums is what a part takes for every feature, while it makes sparse means.
-const bytesOfSums = 8 + 1
 
 // bytes is about what the means take while they are made.
 func (s *smoother) bytes(f *crf.Features) float64 {
 	if m := f.Data(); m.Start != nil {
-		return s.entries(m)*bytesPerMean + bytesOfSums*float64(m.Dim)*float64(s.parts())
+		return s.entries(m) * bytesPerMean
 	}
 	return 2 * 8 * float64(f.Rows()) * float64(f.Dim())
 }
@@ -193,67 +181,44 @@ func (s *smoother) entries(m *crf.FeatureData) float64 {
 	return all
 }
 
+// sparse makes the means of rows by rising index.
 func (s *smoother) sparse(m *crf.FeatureData, weight []float64) (crf.Features, error) {
-	for hop := range s.hops {
-		parts := make([]sparsePart, s.parts())
-		if err := s.each(func(k, from, to int) { parts[k] = s.sparseRows(m, from, to, hop, weight) }); err != nil {
-			return crf.Features{}, err
-		}
-		m = joinParts(parts, m)
-	}
-	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
-}
-
-// sparseRows makes the means of some nodes, by rising index.
-func (s *smoother) sparseRows(m *crf.FeatureData, from, to, hop int, weight []float64) (p sparsePart) {
 	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
 	var touched []int32
-	add := func(j int) {
-		for e := m.Start[j]; e < m.Start[j+1]; e++ {
-			c, v := m.Column[e], 1.0
-			if m.Value != nil {
-				v = m.Value[e]
-			}
-			if sums[c] += v; !seen[c] {
-				seen[c] = true
-				touched = append(touched, c)
-			}
-		}
-	}
 	var row []float64
-	for i := from; i < to; i++ {
-		touched = touched[:0]
-		add(i)
-		s.neighbours(i, add)
-		slices.Sort(touched)
-		row = row[:0]
-		for _, c := range touched {
-			row = append(row, sums[c])
-			sums[c], seen[c] = 0, false
+	for hop := range s.hops {
+		next := &crf.FeatureData{Start: make([]int, 1, m.Rows+1), Column: []int32{}, Value: []float64{}}
+		add := func(j int) {
+			for e := m.Start[j]; e < m.Start[j+1]; e++ {
+				c, v := m.Column[e], 1.0
+				if m.Value != nil {
+					v = m.Value[e]
+				}
+				if sums[c] += v; !seen[c] {
+					seen[c] = true
+					touched = append(touched, c)
+				}
+			}
 		}
-		s.divide(row, i, hop, weight)
-		p.index, p.value = append(p.index, touched...), append(p.value, row...)
-		p.end = append(p.end, len(p.index))
-	}
-	return p
-}
-
-// joinParts puts the rows of parts one after the other, and lets go of the parts.
-func joinParts(parts []sparsePart, m *crf.FeatureData) *crf.FeatureData {
-	entries := 0
-	for _, p := range parts {
-		entries += len(p.index)
-	}
-	joined := &crf.FeatureData{Rows: m.Rows, Dim: m.Dim, Start: make([]int, 1, m.Rows+1), Column: make([]int32, 0, entries), Value: make([]float64, 0, entries)}
-	for k, p := range parts {
-		begin := len(joined.Column)
-		for _, end := range p.end {
-			joined.Start = append(joined.Start, begin+end)
+		if err := s.each(func(i int) {
+			touched, row = touched[:0], row[:0]
+			add(i)
+			s.neighbours(i, add)
+			slices.Sort(touched)
+			for _, c := range touched {
+				row = append(row, sums[c])
+				sums[c], seen[c] = 0, false
+			}
+			s.divide(row, i, hop, weight)
+			next.Column, next.Value = append(next.Column, touched...), append(next.Value, row...)
+			next.Start = append(next.Start, len(next.Column))
+		}); err != nil {
+			return crf.Features{}, err
 		}
-		joined.Column, joined.Value = append(joined.Column, p.index...), append(joined.Value, p.value...)
-		parts[k] = sparsePart{}
+		next.Rows, next.Dim = m.Rows, m.Dim
+		m = next
 	}
-	return joined
+	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
 }
 
 // smoothed replaces the features of a graph's nodes by means, where that is asked for, and
@@ -274,7 +239,8 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 		return features, known
 	}
 	if without := count(known, false); without > 0 {
-		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", file, without, hops, count(reached, false))
+		l.warn("%s: the features of %d nodes are not known; means over %d hops leave %d of them without", file, without,
+			hops, count(reached, false))
 	}
 	return means, reached
 }

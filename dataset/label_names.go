@@ -9,14 +9,76 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// nameStates finds the node types of instance files whose labels are names of states, and
-// numbers these labels: in training data those that do not begin at 0 where nothing else
-// tells the states, and else those that the model has learned so. As in tables, states are
-// the labels that occur then, in ascending order.
-func (l *npzLoader) nameStates() {
-	if l.names = map[int][]int32{}; l.areSpins {
+// labelSurvey is what the labels of one node type are in instance files, before any is given another number.
+type labelSurvey struct {
+	signs
+	known    top            // of those that are not hidden
+	numbers  map[int32]bool // that occur, until 0 is among them
+	last     int32          // that was seen
+	negative bool           // some are below −1
+}
+
+// surveyLabels looks at all labels.
+func (l *npzLoader) surveyLabels() {
+	l.labels = map[int]*labelSurvey{}
+	var of *labelSurvey
+	last := -1
+	for i, in := range l.instances {
+		for n, sample := range in.labels {
+			for s, y := range sample {
+				if a := in.nodes.typeOf(s); of == nil || a != last {
+					if last = a; l.labels[a] == nil {
+						l.labels[a] = &labelSurvey{known: newTop(), numbers: map[int32]bool{}, last: crf.Unobserved}
+					}
+					of = l.labels[a]
+				}
+				of.signs.see(y, i, n, s)
+				if y < 0 {
+					of.negative = of.negative || y < crf.Unobserved
+					continue
+				}
+				of.known.see(y, i, n, s)
+				if y != of.last && !of.numbers[0] {
+					of.numbers[y] = true
+				}
+				of.last = y
+			}
+		}
+	}
+}
+
+// renumber replaces the labels of all instances, a being the type of node s, until one has no number.
+func (l *npzLoader) renumber(number func(y int32, a int) (x int32, known bool)) {
+	for _, in := range l.instances {
+		for n, sample := range in.labels {
+			for s, y := range sample {
+				x, known := number(y, in.nodes.typeOf(s))
+				if !known {
+					names := labelTextsOf(l.names[in.nodes.typeOf(s)])
+					l.at(in, in.labelPlace(n, s), "", "is %d, want -1 (unobserved) or a state of the model: %s", y, firstFew(names))
+					return
+				}
+				sample[s] = x
+			}
+		}
+	}
+}
+
+// readLabels gives labels that are no numbers of states such numbers: spins, and names of states. In training
+// data these are labels that do not begin at 0 where nothing else tells the states, and else those that the model
+// has learned so. As in tables, states are the labels that occur then, in ascending order.
+func (l *npzLoader) readLabels() {
+	l.surveyLabels()
+	var all signs
+	for _, of := range l.labels {
+		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
+			all.others+of.others
+	}
+	if l.areSpins = l.minusOne(&all, len(spinStates)) == isSpin; l.areSpins {
+		l.renumber(func(y int32, _ int) (int32, bool) { return max(y, 0), true })
 		return
 	}
+	l.names = map[int][]int32{}
 	switch {
 	case l.o.Recipe != nil:
 		for _, a := range l.o.Recipe.LabelNames {
@@ -25,65 +87,39 @@ func (l *npzLoader) nameStates() {
 			}
 		}
 	case l.o.Schema == nil && len(l.o.States) == 0 && l.manifest.States == nil &&
-		!slices.ContainsFunc(l.instances, tellsStates):
+		!slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states != nil }):
 		l.findNames()
 	}
 	if len(l.names) == 0 {
 		return
 	}
-	l.eachLabel(func(in *npzInstance, sample []int32, n, s, a int) bool {
+	l.renumber(func(y int32, a int) (int32, bool) {
 		names, named := l.names[a]
-		if !named || sample[s] == crf.Unobserved {
-			return true
+		if !named || y == crf.Unobserved {
+			return y, true
 		}
-		x, known := slices.BinarySearch(names, sample[s])
-		if !known {
-			l.at(in, in.labelPlace(n, s), "", "is %d, want -1 (unobserved) or a state of the model: %s",
-				sample[s], firstFew(labelTextsOf(names)))
-			return false
-		}
-		sample[s] = int32(x)
-		return true
+		x, known := slices.BinarySearch(names, y)
+		return int32(x), known
 	})
 }
 
-// tellsStates reports whether the file of an instance has numbers of states.
-func tellsStates(in *npzInstance) bool { return in.states != nil }
+// spinStates names the states of spins.
+var spinStates = []string{"-1", "1"}
 
 // findNames finds the labels of the node types whose labels do not begin at 0.
 func (l *npzLoader) findNames() {
-	type labels map[int32]bool
-	found := map[int]labels{} // those of each node type, until 0 is among them
-	var of labels
-	last, negative := -1, false
-	l.eachLabel(func(_ *npzInstance, sample []int32, _, s, a int) bool {
-		negative = negative || sample[s] < crf.Unobserved
-		if a != last {
-			if found[a] == nil {
-				found[a] = labels{}
-			}
-			of, last = found[a], a
-		}
-		if y := sample[s]; y >= 0 && (s == 0 || y != sample[s-1]) && !of[0] {
-			of[y] = true
-		}
-		return true
-	})
-	if negative { // which are no names, and are refused
+	types := slices.Sorted(maps.Keys(l.labels))
+	if slices.ContainsFunc(types, func(a int) bool { return l.labels[a].negative }) { // these are refused
 		return
 	}
-	for _, a := range slices.Sorted(maps.Keys(found)) {
-		told := a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
-		names := slices.Sorted(maps.Keys(found[a]))
-		if told || len(names) < 2 || names[0] == 0 || len(names) > mostStates || l.o.Untied && len(found) > 1 {
+	for _, a := range types {
+		told := a >= 0 && a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil
+		names := slices.Sorted(maps.Keys(l.labels[a].numbers))
+		if told || len(names) < 2 || names[0] == 0 || len(names) > mostStates || l.o.Untied && len(types) > 1 {
 			continue
 		}
 		l.names[a] = names
-		largest := newTop()
-		for _, y := range names {
-			largest.see(y, 0, 0, 0)
-		}
-		doubt := largest.doubt("label", unobservedHint)
+		doubt := l.labels[a].known.doubt("label", unobservedHint)
 		l.set.origins.states[a] = origin{
 			"states", len(names), "labels do not begin at 0, and have as many different numbers", doubt,
 		}
@@ -92,20 +128,6 @@ func (l *npzLoader) findNames() {
 		}
 		l.warn("labels do not begin at 0, and are the names of %d states: %s%s; if they number states, give \"states\" in %s",
 			len(names), firstFew(labelTextsOf(names)), doubt, ManifestName)
-	}
-}
-
-// eachLabel visits the labels of all instances until visit returns false. a is the type of
-// node s.
-func (l *npzLoader) eachLabel(visit func(in *npzInstance, sample []int32, n, s, a int) bool) {
-	for _, in := range l.instances {
-		for n, sample := range in.labels {
-			for s := range sample {
-				if !visit(in, sample, n, s, in.nodes.typeOf(s)) {
-					return
-				}
-			}
-		}
 	}
 }
 

@@ -201,43 +201,51 @@ type labelled struct {
 	file, place string // place is a text for people
 }
 
+// namedStates are the states that the options or dataset.json name for a node type, and which of the two does.
+func (l *loader) namedStates(a int) (names []string, where string) {
+	switch {
+	case len(l.o.States) > 0:
+		return l.o.States, "the option States"
+	case a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil:
+		return l.manifest.NodeTypes[a].States, l.manifestPath
+	}
+	return l.manifest.States, l.manifestPath
+}
+
+// told notes that the states of a node type are named, and by what.
+func (l *loader) told(a int, names []string, where string) []string {
+	l.set.origins.states[a] = origin{what: "states", number: len(names), because: where + " says so"}
+	return names
+}
+
 // numberStates names as many states as the largest label asks for, where neither the
 // options nor the manifest name them.
 func (l *loader) numberStates(largest func() labelled, what, every string, missing *Error) []string {
-	if len(l.o.States) > 0 {
-		return l.told(l.o.States, "the option States")
+	if names, where := l.namedStates(0); len(names) > 0 {
+		return l.told(0, names, where)
 	}
-	if len(l.manifest.States) > 0 {
-		return l.told(l.manifest.States, l.manifestPath)
-	}
-	found := largest()
+	return l.countStates(0, largest(), what, every, " or the option States", missing)
+}
+
+// countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
+// dataset.json they can be given.
+func (l *loader) countStates(a int, found labelled, what, every, otherwise string, missing *Error) []string {
 	switch {
 	case found.largest < 0:
 		l.fail(missing)
 		return nil
 	case found.largest == 0:
-		l.failAt(found.file, "", oneStateRemedy, "%s is 0, which tells of one state only", every)
+		l.failAt(found.file, "", oneStateRemedy+otherwise, "%s is 0, which tells of one state only", every)
 		return nil
 	}
-	return l.fromLabels(0, what, &found.top, found.place, ManifestName+" or the option States")
-}
-
-// told notes that the states of the first node type are named, and by what.
-func (l *loader) told(names []string, where string) []string {
-	l.set.origins.states[0] = origin{what: "states", number: len(names), because: where + " says so"}
-	return names
-}
-
-// fromLabels numbers as many states of a node type as the largest label asks for.
-// otherwise says where else they can be given.
-func (l *loader) fromLabels(a int, what string, labels *top, place, otherwise string) []string {
-	count := int(labels.largest) + 1
-	because, doubt := fmt.Sprintf("label %d at %s", labels.largest, place), labels.doubt("label", unobservedHint)
+	count := int(found.largest) + 1
+	because, doubt := fmt.Sprintf("label %d at %s", found.largest, found.place), found.doubt("label", unobservedHint)
 	l.set.origins.states[a] = origin{"states", count, because, doubt}
 	if doubt != "" {
 		doubt = "; " + doubt
 	}
-	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s to be sure", what, count, labels.largest, place, doubt, otherwise)
+	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
+		what, count, found.largest, found.place, doubt, ManifestName, otherwise)
 	return crf.NumberedStates(count)
 }
 

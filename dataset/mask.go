@@ -17,7 +17,8 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 	ownStates := make([][]string, len(s.NodeTypes))
 	for a, t := range m.NodeTypes {
 		if untied && t.Forbidden != nil {
-			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states", "untied weights have types of their own")
+			p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), "use forbidden_states",
+				"untied weights have types of their own")
 		} else if a < len(ownStates) {
 			ownStates[a] = t.Forbidden
 		}
@@ -37,6 +38,12 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 			number[a][name] = x
 		}
 	}
+	m.forbidStates(s, p, ownStates, number)
+	m.forbidPairs(s, p, ownPairs, number)
+	return p.errors()
+}
+
+func (m *Manifest) forbidStates(s *crf.Schema, p *problems, own [][]string, number []map[string]int) {
 	forbidState := func(a int, name string) bool {
 		x, known := number[a][name]
 		if t := &s.NodeTypes[a]; known {
@@ -44,19 +51,24 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		return known
 	}
-	unused := forbidIn(ownStates, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
+	unused := forbidIn(own, m.ForbiddenStates, forbidState, func(a, _ int, name string) {
 		if p.over() {
 			return
 		}
 		t := &s.NodeTypes[a]
-		p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q", t.Name, name)
+		p.add(0, fmt.Sprintf("node_types[%d].forbidden", a), suggestion(name, t.States), "node type %q has no state %q",
+			t.Name, name)
 	})
 	for _, n := range unused {
 		if p.over() {
 			continue
 		}
-		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)), "no node type has a state %q", m.ForbiddenStates[n])
+		p.add(0, fmt.Sprintf("forbidden_states[%d]", n), suggestion(m.ForbiddenStates[n], allStates(s)),
+			"no node type has a state %q", m.ForbiddenStates[n])
 	}
+}
+
+func (m *Manifest) forbidPairs(s *crf.Schema, p *problems, own [][][2]string, number []map[string]int) {
 	forbidPair := func(b int, pair [2]string) bool {
 		t := &s.EdgeTypes[b]
 		x, known := number[t.U][pair[0]]
@@ -66,20 +78,22 @@ func (m *Manifest) forbid(s *crf.Schema, path string, untied bool) []error {
 		}
 		return known && both
 	}
-	unused = forbidIn(ownPairs, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
+	unused := forbidIn(own, m.ForbiddenPairs, forbidPair, func(b, n int, pair [2]string) {
 		if p.over() {
 			return
 		}
 		t := &s.EdgeTypes[b]
-		p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "", "edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States, pair)
+		p.add(0, fmt.Sprintf("edge_types[%d].forbidden[%d]", b, n), "",
+			"edge type %q joins states %q to %q, there is no pair %q", t.Name, s.NodeTypes[t.U].States, s.NodeTypes[t.V].States,
+			pair)
 	})
 	for _, n := range unused {
 		if p.over() {
 			continue
 		}
-		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s", strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
+		p.add(0, fmt.Sprintf("forbidden_pairs[%d]", n), "", "no edge type joins states %s; there are %s",
+			strings.Join(m.ForbiddenPairs[n][:], " and "), strings.Join(allStates(s), ", "))
 	}
-	return p.errors()
 }
 
 // forbidIn forbids in every type its own list, or else the general one. forbid reports
@@ -143,7 +157,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		told.EdgeTypes[b].Forbidden = nil
 	}
 	list := m.forbid(&told, path, set.Recipe.Untied)
-	if only := append(onlyForbidden(&told, &set.Schema, "here"), onlyForbidden(&set.Schema, &told, "in the model")...); len(only) > 0 {
+	here, there := onlyForbidden(&told, &set.Schema, "here"), onlyForbidden(&set.Schema, &told, "in the model")
+	if only := append(here, there...); len(only) > 0 {
 		remedy := "the model's mask holds, not this one"
 		if o.Learning {
 			remedy = "make the two agree, or learn without an initial model"
@@ -152,7 +167,8 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 		if more := len(only) - most; more > 0 {
 			only = append(only[:most], fmt.Sprintf("and %d more", more))
 		}
-		list = append(list, &Error{File: path, Problem: "what it forbids is not what the model forbids: " + strings.Join(only, "; "), Remedy: remedy})
+		list = append(list, &Error{File: path,
+			Problem: "what it forbids is not what the model forbids: " + strings.Join(only, "; "), Remedy: remedy})
 	}
 	if o.Learning {
 		return list
@@ -177,7 +193,8 @@ func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 		other := sets.Of(b.EdgeTypes[i].Forbidden)
 		for _, x := range t.Forbidden {
 			if !other[x] {
-				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]], a.NodeTypes[t.V].States[x[1]], t.Name, where))
+				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]],
+					a.NodeTypes[t.V].States[x[1]], t.Name, where))
 			}
 		}
 	}

@@ -124,25 +124,6 @@ func (l *npzLoader) askWhatHides() {
 	}
 }
 
-// readSpins numbers the labels of spins, where -1 hides nothing.
-func (l *npzLoader) readSpins() {
-	var found signs
-	l.eachLabel(func(_ *npzInstance, sample []int32, n, s, _ int) bool {
-		found.see(sample[s], 0, n, s)
-		return true
-	})
-	if l.areSpins = l.minusOne(&found, len(spinStates)) == isSpin; !l.areSpins {
-		return
-	}
-	l.eachLabel(func(_ *npzInstance, sample []int32, _, s, _ int) bool {
-		sample[s] = max(sample[s], 0)
-		return true
-	})
-}
-
-// spinStates names the states of spins.
-var spinStates = []string{"-1", "1"}
-
 // askWhatHides looks at the labels of all tables, before some are left unobserved.
 func (l *tableLoader) askWhatHides() {
 	if l.o.NoLabels {
@@ -156,7 +137,7 @@ func (l *tableLoader) askWhatHides() {
 	}
 	l.loader.askWhatHides(&found, 0, "label ", func(e *Error) *Error {
 		g := l.graphs[found.at[0]]
-		e.File, e.Line = g.path, int(g.lines[found.at[2]])
+		e.File, e.Line = g.nodes.path, int(g.lines[found.at[2]])
 		return e
 	})
 }

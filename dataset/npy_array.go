@@ -1,10 +1,8 @@
 package dataset
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -18,45 +16,118 @@ import (
 // npyChunk is the number of elements converted at a time.
 const npyChunk = 1 << 14
 
-// matrix is an array of floating-point numbers of any shape in row-major order,
-// in the precision it was saved in: one of data and data32 is used.
-type matrix struct {
+// array is an array of any shape in row-major order: of integers, or of floating-point
+// numbers in the precision they were saved in. One of ints, data and data32 is used.
+type array struct {
 	shape  []int
+	ints   []int32
 	data   []float64
 	data32 []float32
 	owner  *infile.Mapping // of the memory that they lie in; nil: it is Go's
 	later  bool            // it is filled in later: see addParts
 }
 
+// length is the number of elements that are there.
+func (a *array) length() int { return len(a.ints) + len(a.data) + len(a.data32) }
+
+// at returns the i-th number.
+func (a *array) at(i int) float64 {
+	switch {
+	case a.ints != nil:
+		return float64(a.ints[i])
+	case a.data32 != nil:
+		return float64(a.data32[i])
+	}
+	return a.data[i]
+}
+
+// rows returns the first length of the shape, and columns the second.
+func (a *array) rows() int    { return a.shape[0] }
+func (a *array) columns() int { return a.shape[1] }
+
+// width is the number of elements of a row, which is all but the first index.
+func (a *array) width() int {
+	width := 1
+	for _, n := range a.shape[min(1, len(a.shape)):] {
+		width *= n
+	}
+	return width
+}
+
+// cut returns some rows one after the other, in the same memory.
+func (a array) cut(from, to int) array {
+	width := a.width()
+	a.shape = append([]int{to - from}, a.shape[1:]...)
+	a.ints, a.data = cutRows(a.ints, width, from, to), cutRows(a.data, width, from, to)
+	a.data32 = cutRows(a.data32, width, from, to)
+	return a
+}
+
+func cutRows[T any](values []T, width, from, to int) []T {
+	if values == nil {
+		return nil
+	}
+	return values[from*width : to*width : to*width]
+}
+
+// take returns a copy of rows, in this order.
+func (a *array) take(rows []int32) array {
+	width := a.width()
+	return array{shape: []int{len(rows), width}, ints: takeRows(a.ints, width, rows),
+		data: takeRows(a.data, width, rows), data32: takeRows(a.data32, width, rows)}
+}
+
+// takeRows returns rows of the given width.
+func takeRows[T any](values []T, width int, rows []int32) []T {
+	if values == nil {
+		return nil
+	}
+	taken := make([]T, 0, len(rows)*width)
+	for _, r := range rows {
+		taken = append(taken, values[int(r)*width:][:width]...)
+	}
+	return taken
+}
+
 // readFloats reads the data of an array as floating-point numbers. Integers of
 // at most 16 bits, truth values and float16 become float32, others float64.
-func readFloats(r io.Reader, h *npyHeader) (m matrix, err error) {
-	m.shape = h.shape
-	switch {
-	case h.code() == "f8":
-		m.data, err = readElements[float64](r, h)
-	case h.code() == "f4":
-		m.data32, err = readElements[float32](r, h)
-	case h.code() == "f2":
-		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return npy.Half(v).Float32(), nil })
-	case h.size <= 2:
-		m.data32, err = readIntegers(r, h, func(_ int, v int64) (float32, error) { return float32(v), nil })
-	case h.code() == "u8":
-		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(uint64(v)), nil })
-	default:
-		m.data, err = readIntegers(r, h, func(_ int, v int64) (float64, error) { return float64(v), nil })
+func readFloats(r io.Reader, h *npyHeader) (a array, err error) {
+	a.shape = h.shape
+	number := h.number()
+	if h.size <= 2 || h.code() == "f4" {
+		a.data32, err = readElements(r, h, func(_ int, raw []byte) (float32, error) { return float32(number(raw)), nil })
+	} else {
+		a.data, err = readElements(r, h, func(_ int, raw []byte) (float64, error) { return number(raw), nil })
 	}
-	return m, err
+	return a, err
+}
+
+// number returns what makes a floating-point number of an element's bytes.
+func (h *npyHeader) number() func(raw []byte) float64 {
+	order := h.order
+	switch h.code() {
+	case "f8":
+		return func(raw []byte) float64 { return math.Float64frombits(order.Uint64(raw)) }
+	case "f4":
+		return func(raw []byte) float64 { return float64(math.Float32frombits(order.Uint32(raw))) }
+	case "f2":
+		return func(raw []byte) float64 { return float64(npy.Half(order.Uint16(raw)).Float32()) }
+	case "u8":
+		return func(raw []byte) float64 { return float64(order.Uint64(raw)) }
+	}
+	return func(raw []byte) float64 { return float64(h.integer(raw)) }
 }
 
 // readInts reads the data of an array of integers or truth values. A value that
 // does not fit into 32 bits is an *indexError.
-func readInts(r io.Reader, h *npyHeader) ([]int32, error) {
+func readInts(r io.Reader, h *npyHeader) (a array, err error) {
 	if h.floating() {
-		return nil, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
+		return a, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
 	}
 	unsigned := h.code() == "u8"
-	return readIntegers(r, h, func(i int, v int64) (int32, error) {
+	a.shape = h.shape
+	a.ints, err = readElements(r, h, func(i int, raw []byte) (int32, error) {
+		v := h.integer(raw)
 		if v < math.MinInt32 || v > math.MaxInt32 || unsigned && v < 0 {
 			text := strconv.FormatInt(v, 10)
 			if unsigned {
@@ -67,70 +138,12 @@ func readInts(r io.Reader, h *npyHeader) ([]int32, error) {
 		}
 		return int32(v), nil
 	})
-}
-
-// indexError is a problem with one element of an array.
-type indexError struct {
-	index   string // such as "[3, 1]"
-	problem string
-}
-
-func (e *indexError) Error() string { return e.index + " " + e.problem }
-
-// chunks goes through the bytes of the elements, in the order of the file; a chunk is gone
-// with the next.
-func (h *npyHeader) chunks(r io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		raw := make([]byte, min(h.count, npyChunk)*h.size)
-		for left := h.count * h.size; left > 0; left -= len(raw) {
-			raw = raw[:min(left, len(raw))]
-			_, err := io.ReadFull(r, raw)
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				err = fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
-			}
-			if !yield(raw, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// readElements reads data that are kept in the type of the file.
-func readElements[T float32 | float64](r io.Reader, h *npyHeader) ([]T, error) {
-	data, at := make([]T, h.count), 0
-	for raw, err := range h.chunks(r) {
-		if err != nil {
-			return nil, err
-		}
-		if _, err := binary.Decode(raw, h.order, data[at:at+len(raw)/h.size]); err != nil {
-			return nil, err
-		}
-		at += len(raw) / h.size
-	}
-	return rowMajor(data, h), nil
-}
-
-// readIntegers converts every element, given its index in file order.
-func readIntegers[T any](r io.Reader, h *npyHeader, convert func(i int, v int64) (T, error)) ([]T, error) {
-	data, signed := make([]T, 0, h.count), h.code()[0] == 'i'
-	for raw, err := range h.chunks(r) {
-		if err != nil {
-			return nil, err
-		}
-		for ; len(raw) > 0; raw = raw[h.size:] {
-			x, err := convert(len(data), h.integer(raw, signed))
-			if err != nil {
-				return nil, err
-			}
-			data = append(data, x)
-		}
-	}
-	return rowMajor(data, h), nil
+	return a, err
 }
 
 // integer returns the integer or truth value that raw begins with; of an unsigned one of 64
 // bits these bits.
-func (h *npyHeader) integer(raw []byte, signed bool) int64 {
+func (h *npyHeader) integer(raw []byte) int64 {
 	var v uint64
 	switch h.size {
 	case 1:
@@ -142,12 +155,42 @@ func (h *npyHeader) integer(raw []byte, signed bool) int64 {
 	default:
 		v = h.order.Uint64(raw)
 	}
-	if signed {
+	if h.descr[1] == 'i' {
 		above := 64 - 8*h.size // bits above the sign
 		return int64(v<<above) >> above
 	}
 	return int64(v)
 }
+
+// readElements converts every element of an array, given its index in the file and its bytes, and returns them
+// in row-major order.
+func readElements[T any](r io.Reader, h *npyHeader, convert func(i int, raw []byte) (T, error)) ([]T, error) {
+	data, raw := make([]T, 0, h.count), make([]byte, min(h.count, npyChunk)*h.size)
+	for left := h.count * h.size; left > 0; left -= len(raw) {
+		raw = raw[:min(left, len(raw))]
+		_, err := io.ReadFull(r, raw)
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
+		}
+		for at := 0; at < len(raw) && err == nil; at += h.size {
+			var x T
+			x, err = convert(len(data), raw[at:at+h.size])
+			data = append(data, x)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rowMajor(data, h), nil
+}
+
+// indexError is a problem with one element of an array.
+type indexError struct {
+	index   string // such as "[3, 1]"
+	problem string
+}
+
+func (e *indexError) Error() string { return e.index + " " + e.problem }
 
 // rowMajor returns the elements in row-major order.
 func rowMajor[T any](data []T, h *npyHeader) []T {
@@ -193,23 +236,12 @@ func indexText(shape []int, flat int, fortran bool) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-// at returns the i-th number.
-func (m *matrix) at(i int) float64 {
-	if m.data32 != nil {
-		return float64(m.data32[i])
-	}
-	return m.data[i]
-}
-
-// rows returns the first length of the shape.
-func (m *matrix) rows() int { return m.shape[0] }
-
-// columns returns the second length of the shape.
-func (m *matrix) columns() int { return m.shape[1] }
-
-// features freezes a matrix of two dimensions; a value that is not finite, or too
+// features freezes a matrix, or bins, of which there are dim; a value that is not finite, or too
 // large, is reported as *crf.Error. Single precision ends long before the limit.
-func (m *matrix) features() (crf.Features, error) {
+func (m *array) features(dim int) (crf.Features, error) {
+	if m.ints != nil {
+		return crf.Bins(m.ints, dim)
+	}
 	if m.later { // whoever wrote them has looked at the numbers
 		f := crf.Constant(m.rows(), m.columns())
 		f.Data().Single, f.Data().Double = m.data32, m.data

@@ -1,7 +1,10 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // mostHeaderBytes bounds the header of an array: NumPy's own limit for headers
@@ -28,7 +32,9 @@ type npyHeader struct {
 }
 
 // elementSizes are the types of elements that are read, without their byte order.
-var elementSizes = map[string]int{"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8}
+var elementSizes = map[string]int{
+	"b1": 1, "i1": 1, "u1": 1, "i2": 2, "u2": 2, "f2": 2, "i4": 4, "u4": 4, "f4": 4, "i8": 8, "u8": 8, "f8": 8,
+}
 
 // dataBytes is the number of bytes the data take.
 func (h *npyHeader) dataBytes() int64 { return int64(h.count) * int64(h.size) }
@@ -74,96 +80,54 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	return h, nil
 }
 
-// headerEntry is a key of the Python dictionary and its value: text, a name, a tuple,
-// or the beginning of a list.
-var headerEntry = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)")\s*:\s*('[^']*'|"[^"]*"|\w+|\([^)]*\)|\[)\s*`)
+// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. It is JSON
+// but for its quotes, truth values and tuples; Python 2 wrote 60L.
+var (
+	pythonToJSON  = strings.NewReplacer("'", `"`, "(", "[", ")", "]", "True", "true", "False", "false")
+	trailingComma = regexp.MustCompile(`,\s*([\]}])`)
+	longNumber    = regexp.MustCompile(`\b(\d+)L\b`)
+)
 
-// parseNPYHeader reads the Python dictionary
-// {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }.
 func parseNPYHeader(text string) (*npyHeader, error) {
-	h := &npyHeader{}
-	seen := map[string]bool{}
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
-	if !ok {
-		return nil, headerError(rest, "{")
+	var fields struct {
+		Descr   *string `json:"descr"`
+		Fortran *bool   `json:"fortran_order"`
+		Shape   *[]int  `json:"shape"`
 	}
-	for rest = strings.TrimSpace(rest); !strings.HasPrefix(rest, "}"); rest = strings.TrimSpace(rest) {
-		entry := headerEntry.FindStringSubmatch(rest)
-		if entry == nil {
-			return nil, headerError(rest, "'key':")
-		}
-		key := entry[1] + entry[2]
-		if seen[key] {
-			return nil, fmt.Errorf("header gives %q twice", key)
-		}
-		seen[key] = true
-		if err := h.parseValue(key, entry[3]); err != nil {
-			return nil, err
-		}
-		rest = rest[len(entry[0]):]
-		if after, more := strings.CutPrefix(rest, ","); more {
-			rest = after
-		} else if !strings.HasPrefix(rest, "}") {
-			return nil, headerError(rest, "}")
-		}
+	text = longNumber.ReplaceAllString(trailingComma.ReplaceAllString(pythonToJSON.Replace(text), "$1"), "$1")
+	err := cmp.Or(strictjson.Check([]byte(text)), strictJSON([]byte(text), &fields))
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "descr":
+		return nil, fmt.Errorf("its elements are records; save a plain array of numbers")
+	case err != nil:
+		return nil, fmt.Errorf("header is not {'descr': …, 'fortran_order': …, 'shape': …}: %w", err)
+	case fields.Descr == nil:
+		return nil, fmt.Errorf(`header has no "descr"`)
+	case fields.Fortran == nil:
+		return nil, fmt.Errorf(`header has no "fortran_order"`)
+	case fields.Shape == nil:
+		return nil, fmt.Errorf(`header has no "shape"`)
 	}
-	if rest != "}" {
-		return nil, headerError(rest[1:], "the end")
+	h := &npyHeader{fortran: *fields.Fortran, shape: *fields.Shape, count: 1}
+	if err := h.parseDescr(*fields.Descr); err != nil {
+		return nil, err
 	}
-	for _, key := range []string{"descr", "fortran_order", "shape"} {
-		if !seen[key] {
-			return nil, fmt.Errorf("header has no %q", key)
+	for _, n := range h.shape {
+		if n < 0 || n > 0 && h.count > math.MaxInt/16/n {
+			return nil, fmt.Errorf("shape %s is too large", shapeText(h.shape))
 		}
+		h.count *= n
 	}
-	return h, h.countElements()
-}
-
-func headerError(rest, want string) error {
-	return fmt.Errorf("header has %q where %s should be", rest[:min(len(rest), 20)], want)
-}
-
-func (h *npyHeader) parseValue(key, value string) error {
-	switch key {
-	case "descr":
-		if value[0] != '\'' && value[0] != '"' {
-			return fmt.Errorf("its elements are records; save a plain array of numbers")
-		}
-		return h.parseDescr(value[1 : len(value)-1])
-	case "fortran_order":
-		if h.fortran = value == "True"; !h.fortran && value != "False" {
-			return headerError(value, "True or False")
-		}
-		return nil
-	case "shape":
-		return h.parseShape(value)
-	}
-	return fmt.Errorf("header has the unknown key %q", key)
-}
-
-// parseShape reads (), (3,) or (60, 80, 20); Python 2 wrote 60L.
-func (h *npyHeader) parseShape(tuple string) error {
-	inside, ok := strings.CutPrefix(tuple, "(")
-	inside = strings.TrimSpace(strings.TrimSuffix(inside, ")"))
-	h.shape = []int{}
-	for part := range strings.SplitSeq(strings.TrimSuffix(inside, ","), ",") {
-		if inside == "" {
-			break
-		}
-		n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(part), "L"), 10, 63)
-		ok = ok && err == nil
-		h.shape = append(h.shape, int(n))
-	}
-	if !ok {
-		return headerError(tuple, "a shape")
-	}
-	return nil
+	return h, nil
 }
 
 func (h *npyHeader) parseDescr(descr string) error {
 	h.descr = descr
 	switch {
 	case strings.HasPrefix(descr, "|O"):
-		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause", descr)
+		return fmt.Errorf("dtype is %q, Python objects, which are not read; rows of unequal length are the usual cause",
+			descr)
 	case len(descr) < 3:
 		return fmt.Errorf("dtype %q is unknown", descr)
 	}
@@ -179,7 +143,8 @@ func (h *npyHeader) parseDescr(descr string) error {
 	}
 	h.size = elementSizes[h.code()]
 	if h.size == 0 {
-		return &dtypeError{descr, fmt.Sprintf("dtype is %q, want bool, int8 to int64, uint8 to uint64 or float16 to float64", descr)}
+		const text = "dtype is %q, want bool, int8 to int64, uint8 to uint64 or float16 to float64"
+		return &dtypeError{descr, fmt.Sprintf(text, descr)}
 	}
 	return nil
 }
@@ -188,17 +153,6 @@ func (h *npyHeader) parseDescr(descr string) error {
 type dtypeError struct{ descr, text string }
 
 func (e *dtypeError) Error() string { return e.text }
-
-func (h *npyHeader) countElements() error {
-	h.count = 1
-	for _, n := range h.shape {
-		if n > 0 && h.count > math.MaxInt/16/n {
-			return fmt.Errorf("shape %s is too large", shapeText(h.shape))
-		}
-		h.count *= n
-	}
-	return nil
-}
 
 // shapeText writes a shape as NumPy does.
 func shapeText(shape []int) string {

@@ -33,14 +33,15 @@ func readNPYInts(data []byte) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readInts(r, h)
+	a, err := readInts(r, h)
+	return a.ints, err
 }
 
-func readNPYFloats(data []byte) (matrix, error) {
+func readNPYFloats(data []byte) (array, error) {
 	r := bytes.NewReader(data)
 	h, err := readNPYHeader(r)
 	if err != nil {
-		return matrix{}, err
+		return array{}, err
 	}
 	return readFloats(r, h)
 }
@@ -141,8 +142,8 @@ func TestNPYRefuses(t *testing.T) {
 		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},
 		"no shape":      {npyFile("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
 		"twice":         {npyFile("{'descr': '<i4', 'descr': '<i4'}", nil), "twice"},
-		"unknown key":   {npyFile("{'order': 'C'}", nil), "unknown key"},
-		"trailing":      {npyFile("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "the end"},
+		"unknown key":   {npyFile("{'order': 'C'}", nil), "unknown field"},
+		"trailing":      {npyFile("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "after the closing brace"},
 		"large header":  {append([]byte(npy.Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
 		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
 		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
@@ -169,8 +170,8 @@ func FuzzNPY(f *testing.F) {
 		if err == nil && len(m.data)+len(m.data32) != h.count {
 			t.Errorf("%d elements of %d", len(m.data)+len(m.data32), h.count)
 		}
-		if ints, err := readInts(bytes.NewReader(data[h.bytes:]), h); err == nil && len(ints) != h.count {
-			t.Errorf("%d elements of %d", len(ints), h.count)
+		if ints, err := readInts(bytes.NewReader(data[h.bytes:]), h); err == nil && ints.length() != h.count {
+			t.Errorf("%d elements of %d", ints.length(), h.count)
 		}
 	})
 }

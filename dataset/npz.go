@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/infile"
@@ -30,10 +31,74 @@ const (
 	directedArray     = "directed"
 )
 
-// arrayNames are the arrays of an instance file; see archiveKind.
-var arrayNames = []string{
-	edgesArray, nodeFeaturesArray, edgeFeaturesArray, edgeBinsArray, labelsArray,
-	nodeTypesArray, edgeTypesArray, gridShapeArray, statesArray, weightArray, directedArray,
+// side is what the first index of an array counts.
+type side int
+
+const (
+	ofNodes side = iota
+	ofEdges
+	ofInstances // in an array folder of several; an instance file has one
+	ofAll       // none: the array is one number for all instances
+)
+
+// arrayRule is what an array of a kind of file holds.
+type arrayRule struct {
+	name   string
+	of     side
+	float  bool   // floating-point numbers; else integers
+	typed  bool   // the rows of one type may be an array NAME.TYPE
+	shape  string // or several, as people read them
+	remedy string // of another shape
+}
+
+// arrayRules are the arrays that belong into a kind of file.
+type arrayRules []arrayRule
+
+var instanceArrays = arrayRules{
+	{name: edgesArray, of: ofEdges, shape: "[m, 2]"},
+	{name: nodeFeaturesArray, float: true, typed: true, shape: "[rows, features]", remedy: oneFeature},
+	{name: edgeFeaturesArray, of: ofEdges, float: true, typed: true, shape: "[rows, features]", remedy: oneFeature},
+	{name: edgeBinsArray, of: ofEdges, shape: "[m]"},
+	{name: labelsArray, shape: "[n] or [samples, n]"},
+	{name: nodeTypesArray, shape: "[n]"},
+	{name: edgeTypesArray, of: ofEdges, shape: "[m]"},
+	{name: gridShapeArray, of: ofInstances, shape: "[2]"},
+	{name: statesArray, shape: "[] or [n]"},
+	{name: weightArray, of: ofInstances, float: true, shape: "[] or [1]"},
+	{name: directedArray, of: ofAll, shape: "[]"},
+}
+
+const oneFeature = "a single feature is x.reshape(-1, 1)"
+
+// rule returns that of an array; nil: the array does not belong into such a file.
+func (rules arrayRules) rule(array string) *arrayRule {
+	base, kind, typed := strings.Cut(array, ".")
+	for i := range rules {
+		if r := &rules[i]; r.name == base && (!typed || kind != "" && r.typed) {
+			return r
+		}
+	}
+	return nil
+}
+
+// unknown reports an array that does not belong into a file.
+func (rules arrayRules) unknown(p *problems, array string) {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	p.add(0, array, suggestion(array, names), "unknown array")
+}
+
+// fits reports whether an array has one of the shapes of its rule, in which numbers are lengths and words any length.
+func (r *arrayRule) fits(shape []int) bool {
+	return slices.ContainsFunc(strings.Split(r.shape, " or "), func(text string) bool {
+		lengths := strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune("[, ]", c) })
+		return slices.EqualFunc(shape, lengths, func(n int, length string) bool {
+			want, err := strconv.Atoi(length)
+			return err != nil || n == want
+		})
+	})
 }
 
 const (
@@ -48,16 +113,9 @@ const (
 	mostExpansionRate = 128
 )
 
-// intArray is an array of integers of any shape in row-major order.
-type intArray struct {
-	shape []int
-	data  []int32
-}
-
 // npzContents are the arrays of one instance file as they were read.
 type npzContents struct {
-	ints   map[string]intArray
-	floats map[string]matrix // also node_features.<type> and edge_features.<type>
+	arrays map[string]array
 	// partial says that an array which belongs into the file could not be read: what
 	// the others look like without it is no problem of theirs.
 	partial bool
@@ -68,26 +126,6 @@ type npzContents struct {
 	kept   float64 // bytes of all arrays
 	most   float64 // that the file is believed to hold
 	budget *memory.Budget
-}
-
-// archiveKind says which arrays belong into a kind of file: those of names, of which floats
-// hold floating-point numbers and all others integers, and NAME.TYPE for typed ones.
-type archiveKind struct{ names, floats, typed []string }
-
-func (k *archiveKind) holds(array string) bool {
-	base, kind, typed := strings.Cut(array, ".")
-	return slices.Contains(k.names, base) && (!typed || kind != "" && slices.Contains(k.typed, base))
-}
-
-func (k *archiveKind) float(array string) bool {
-	base, _, _ := strings.Cut(array, ".")
-	return slices.Contains(k.floats, base)
-}
-
-var instanceArchive = archiveKind{
-	names:  arrayNames,
-	floats: []string{nodeFeaturesArray, edgeFeaturesArray, weightArray},
-	typed:  []string{nodeFeaturesArray, edgeFeaturesArray},
 }
 
 // openNPZ reads the instance file at path and its hash.
@@ -108,19 +146,22 @@ func openNPZ(ctx context.Context, path string, budget *memory.Budget) (*npzConte
 
 // readNPZ reads all arrays of an instance file. See readArchive.
 func readNPZ(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*npzContents, []error) {
-	return readArchive(path, r, size, &instanceArchive, budget)
+	return readArchive(path, r, size, instanceArrays, budget)
 }
 
 // readArchive reads all arrays, and reports everything that keeps one from being
 // read. Memory is bounded by what the size of the file allows for, and by the budget.
-func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind, budget *memory.Budget) (*npzContents, []error) {
+func readArchive(
+	path string, r io.ReaderAt, size int64, rules arrayRules, budget *memory.Budget,
+) (*npzContents, []error) {
 	p := &problems{file: path}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		p.keep(&Error{File: path, Problem: notArchive(r, size, err), Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
+		p.keep(&Error{File: path, Problem: notArchive(r, size, err),
+			Remedy: "write it with numpy.savez or numpy.savez_compressed", Cause: err})
 		return nil, p.errors()
 	}
-	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}, budget: budget}
+	c := &npzContents{arrays: map[string]array{}, budget: budget}
 	c.most = max(freeExpansion, mostExpansionRate*float64(size))
 	seen := map[string]bool{}
 	compressed := uint64(0)
@@ -128,17 +169,18 @@ func readArchive(path string, r io.ReaderAt, size int64, kind *archiveKind, budg
 		name := strings.TrimSuffix(entry.Name, ".npy")
 		// Entries that share their data multiply a bomb; their sizes give them away.
 		compressed += entry.CompressedSize64
+		rule := rules.rule(name)
 		switch {
 		case seen[name]:
 			c.partial = true
 			p.add(0, name, "", "the array is there twice")
-		case !kind.holds(name):
-			p.add(0, name, suggestion(name, kind.names), "unknown array")
+		case rule == nil:
+			rules.unknown(p, name)
 		case entry.CompressedSize64 > uint64(size) || compressed > uint64(size):
 			c.partial = true
 			p.add(0, name, "write the file again", "the compressed arrays take more than the file's %d bytes", size)
 		default:
-			if err := c.read(entry, name, kind.float(name)); err != nil {
+			if err := c.readEntry(entry, name, rule.float); err != nil {
 				c.partial = true
 				p.keep(arrayError(path, name, err))
 			}
@@ -171,8 +213,8 @@ func arrayError(path, array string, err error) *Error {
 	return &Error{File: path, Place: array, Problem: problem, Remedy: remedy, Cause: err}
 }
 
-// read decodes one array, of floating-point numbers or of integers.
-func (c *npzContents) read(entry *zip.File, name string, float bool) error {
+// readEntry reads one array of an archive.
+func (c *npzContents) readEntry(entry *zip.File, name string, float bool) error {
 	if err := checkExpansion(entry); err != nil {
 		return err
 	}
@@ -189,33 +231,36 @@ func (c *npzContents) read(entry *zip.File, name string, float bool) error {
 		return err
 	}
 	if want := uint64(h.bytes + h.dataBytes()); entry.UncompressedSize64 != want {
-		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr, want)
+		return fmt.Errorf("it has %d bytes, shape %s of %s wants %d", entry.UncompressedSize64, shapeText(h.shape), h.descr,
+			want)
 	}
-	if err := c.take(h, float); err != nil {
+	if err := c.read(r, h, name, float); err != nil {
 		return err
-	}
-	switch {
-	case float:
-		m, err := readFloats(r, h)
-		if err != nil {
-			return err
-		}
-		c.floats[name] = m
-	case name == edgesArray && h.count == 0:
-		// numpy.array([]) is an empty array of floats.
-		c.ints[name] = intArray{shape: []int{0, 2}}
-	default:
-		data, err := readInts(r, h)
-		if err != nil {
-			return err
-		}
-		c.ints[name] = intArray{shape: h.shape, data: data}
 	}
 	// Only at the end does the archive's checksum get compared.
 	if _, err := r.Read(make([]byte, 1)); err != nil && err != io.EOF {
 		return fmt.Errorf("%w: the file is damaged", err)
 	}
 	return nil
+}
+
+// read reads the data of one array.
+func (c *npzContents) read(r io.Reader, h *npyHeader, name string, float bool) error {
+	err := c.take(h, float)
+	var a array
+	switch {
+	case err != nil:
+	case float:
+		a, err = readFloats(r, h)
+	case name == edgesArray && h.count == 0: // numpy.array([]) is an empty array of floats
+		a = array{shape: []int{0, 2}}
+	default:
+		a, err = readInts(r, h)
+	}
+	if err == nil {
+		c.arrays[name] = a
+	}
+	return err
 }
 
 // wantedIntegers says what the elements of an array may be.
@@ -239,7 +284,8 @@ func (c *npzContents) take(h *npyHeader, float bool) error {
 	}
 	bytes := float64(h.count) * float64(width) * float64(copies)
 	if c.kept += bytes; c.kept > c.most {
-		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez", memory.Text(c.kept))
+		return fmt.Errorf("a small file promises arrays of %s; if they are really that large, write it with numpy.savez",
+			memory.Text(c.kept))
 	}
 	return c.budget.Take("reading the arrays up to this one", bytes)
 }
@@ -253,7 +299,8 @@ func checkExpansion(entry *zip.File) error {
 	case entry.Method == zip.Store && size != packed:
 		return fmt.Errorf("it promises %d bytes and stores %d: the file is damaged", size, packed)
 	case size > packed*mostDeflateRatio+mostDeflateRatio:
-		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez", packed, size)
+		return fmt.Errorf("%d bytes promise to expand to %d; if the array is really that large, write it with numpy.savez",
+			packed, size)
 	}
 	return nil
 }

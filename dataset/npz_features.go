@@ -32,14 +32,17 @@ func (l *npzLoader) sides() (nodes, edges *featureSide) {
 	return nodes, edges
 }
 
-// find returns the features of a type in an instance, and the name of their array.
-func (s *featureSide) find(in *npzInstance, t int) (m matrix, name string, ok bool) {
+// find returns the features of a type in an instance, and the name of their array; all says
+// that it has the rows of all types.
+func (s *featureSide) find(in *npzInstance, t int) (m array, name string, all, ok bool) {
 	features := s.of(in).features
-	if m, ok := features[""]; ok {
-		return m, s.array, true
+	if m, ok = features[""]; ok && m.ints != nil {
+		return m, edgeBinsArray, true, true
+	} else if ok {
+		return m, s.array, true, true
 	}
 	m, ok = features[s.names[t]]
-	return m, s.array + "." + s.names[t], ok
+	return m, s.array + "." + s.names[t], false, ok
 }
 
 // checkFeatures reports arrays of unknown types and arrays whose rows are not the
@@ -57,7 +60,8 @@ func (l *npzLoader) checkFeatures() {
 				case t < 0:
 					l.at(in, s.array+"."+kind, suggestion(kind, s.names), "there is no type %q", kind)
 				case e.features[kind].shape[0] != counts[t]:
-					l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type", e.features[kind].shape[0], counts[t])
+					l.at(in, s.array+"."+kind, "", "it has %d rows, want %d, one for each element of the type",
+						e.features[kind].shape[0], counts[t])
 				}
 			}
 		}
@@ -74,17 +78,19 @@ func (l *npzLoader) dims(s *featureSide, told map[int]origin) []int {
 			if rows == 0 {
 				continue
 			}
-			m, name, ok := s.find(in, t)
+			m, name, _, ok := s.find(in, t)
 			columns := 0
 			if ok {
 				columns = m.columns()
 			}
 			if first[t] == nil {
 				first[t], dims[t] = in, columns
-				told[t] = origin{what: "features", number: columns, because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
+				told[t] = origin{what: "features", number: columns,
+					because: fmt.Sprintf("%s:%s has as many columns", in.path, name)}
 			}
 			if columns != dims[t] {
-				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path, dims[t])
+				l.at(in, name, "every instance needs the same features", "it has %d columns, %s has %d", columns, first[t].path,
+					dims[t])
 				break
 			}
 		}
@@ -98,9 +104,9 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 	counts := e.counts(len(s.names))
 	frozen := make([]crf.Features, len(s.names))
 	for t := range frozen {
-		m, name, ok := s.find(in, t)
+		m, name, all, ok := s.find(in, t)
 		switch {
-		case form == FormConstant || counts[t] == 0:
+		case form == FormConstant || counts[t] == 0 && form != FormBins:
 			frozen[t] = crf.Constant(counts[t], s.dims[t])
 			continue
 		case !ok:
@@ -108,12 +114,12 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 			continue
 		}
 		var types []int32 // of the rows of the array; nil: all of type t
-		if name == s.array && len(s.names) > 1 && e.types != nil {
+		if all && len(s.names) > 1 && e.types != nil {
 			types = e.types
-			m = matrix{shape: []int{counts[t], m.columns()}, data: ofType(m.data, m.columns(), types, t), data32: ofType(m.data32, m.columns(), types, t)}
+			m = m.take(rowsOfType(types, t))
 		}
 		var err error
-		if frozen[t], err = m.features(); err != nil {
+		if frozen[t], err = m.features(s.dims[t]); err != nil {
 			l.valueError(in, name, err, types, t)
 		}
 		frozen[t].Data().Owner = m.owner
@@ -121,35 +127,14 @@ func (l *npzLoader) features(s *featureSide, in *npzInstance, form string) []crf
 	return frozen
 }
 
-// ofType returns the rows, of the given width, whose type is want, in order; without types
-// all rows.
-func ofType[T any](values []T, width int, types []int32, want int) []T {
-	if values == nil || types == nil {
-		return values
-	}
-	var rows []T
+// rowsOfType returns the rows of the elements of a type, in order.
+func rowsOfType(types []int32, want int) (rows []int32) {
 	for r, t := range types {
 		if int(t) == want {
-			rows = append(rows, values[r*width:(r+1)*width]...)
+			rows = append(rows, int32(r))
 		}
 	}
 	return rows
-}
-
-// nthOf returns the index of the nth element of a type; nil types are all of it.
-func nthOf(types []int32, want, n int) int {
-	if types == nil {
-		return n
-	}
-	for i, t := range types {
-		if int(t) == want {
-			if n == 0 {
-				return i
-			}
-			n--
-		}
-	}
-	return -1
 }
 
 // valueError places a *crf.Error in the array of the file, of which the rows of one of
@@ -160,7 +145,10 @@ func (l *npzLoader) valueError(in *npzInstance, array string, err error, types [
 		l.at(in, array, "", "%v", err)
 		return
 	}
-	value.Array, value.Index[0] = array, nthOf(types, t, value.Index[0])
+	value.Array = array
+	if types != nil {
+		value.Index[0] = int(rowsOfType(types, t)[value.Index[0]])
+	}
 	if array == edgeFeaturesArray || array == edgeBinsArray {
 		value.Index[0] = in.row(value.Index[0])
 	}
@@ -173,7 +161,7 @@ func (l *npzLoader) valueError(in *npzInstance, array string, err error, types [
 func (l *npzLoader) binCounts() []int {
 	largest := newTop()
 	for i, in := range l.instances {
-		for e, bin := range in.edgeBins {
+		for e, bin := range in.edges.features[""].ints {
 			if bin < 0 || bin >= mostFeatures {
 				l.at(in, fmt.Sprintf("%s[%d]", edgeBinsArray, in.row(e)), "", "is %d, want 0 to %d", bin, mostFeatures-1)
 				break
@@ -193,25 +181,14 @@ func (l *npzLoader) binCounts() []int {
 			found = origin{what: "bins", number: l.manifest.EdgeBins, because: l.manifestPath + ":edge_bins says so"}
 		}
 		if b < len(l.manifest.EdgeTypes) && l.manifest.EdgeTypes[b].Bins > 0 {
-			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins, because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
+			found = origin{what: "bins", number: l.manifest.EdgeTypes[b].Bins,
+				because: fmt.Sprintf("%s:edge_types[%d].bins says so", l.manifestPath, b)}
 		}
 		counts[b], l.set.origins.edgeFeatures[b] = found.number, found
 		if found.doubt != "" {
-			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt, ManifestName)
+			l.warn("edges are taken to have %d bins: %s; give \"edge_bins\" in %s to be sure", found.number, found.doubt,
+				ManifestName)
 		}
 	}
 	return counts
-}
-
-// bins freezes edge_bins for every edge type of one instance.
-func (l *npzLoader) bins(in *npzInstance) []crf.Features {
-	edgeTypes := l.set.Schema.EdgeTypes
-	frozen := make([]crf.Features, len(edgeTypes))
-	for b, t := range edgeTypes {
-		var err error
-		if frozen[b], err = crf.Bins(ofType(in.edgeBins, 1, in.edges.types, b), t.Features); err != nil {
-			l.valueError(in, edgeBinsArray, err, in.edges.types, b)
-		}
-	}
-	return frozen
 }

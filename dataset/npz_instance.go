@@ -22,7 +22,6 @@ type npzInstance struct {
 	labels       [][]int32 // [samples][nodes], views of one array
 	labelsFlat   bool      // labels was [nodes], not [samples, nodes]
 	states       []int32   // nil, one for all nodes, or [nodes]
-	edgeBins     []int32   // nil where not given
 	weight       float64   // of the samples; 0 where not given
 	directed     bool      // its edges lead from their first end to the second
 	tied         bool      // it says that they do not
@@ -31,8 +30,8 @@ type npzInstance struct {
 // elements are the nodes, or the edges, of an instance.
 type elements struct {
 	count    int
-	types    []int32           // [count], nil where not given
-	features map[string]matrix // by type name; under "" those of all alike
+	types    []int32          // [count], nil where not given
+	features map[string]array // by type name; under "" those of all, or bins
 }
 
 func nodesOf(in *npzInstance) *elements { return &in.nodes }
@@ -84,41 +83,21 @@ type npzBuilder struct {
 // checkShapes checks everything about the arrays' dimensions that does not
 // depend on the number of nodes.
 func (b *npzBuilder) checkShapes() {
-	if _, ok := b.c.ints[edgesArray]; !ok {
+	if _, ok := b.c.arrays[edgesArray]; !ok {
 		b.add(0, edgesArray, "", "the array is missing, want shape [m, 2] of integers")
 	}
-	wanted := map[string]string{
-		edgesArray: "[m, 2]", edgeBinsArray: "[m]", labelsArray: "[n] or [samples, n]",
-		nodeTypesArray: "[n]", edgeTypesArray: "[m]", gridShapeArray: "[2]", statesArray: "[] or [n]", directedArray: "[]",
-	}
-	dimensions := map[string][]int{edgesArray: {2}, labelsArray: {1, 2}, statesArray: {0, 1}, directedArray: {0}} // of others 1
-	for _, name := range slices.Sorted(maps.Keys(b.c.ints)) {
-		shape := b.c.ints[name].shape
-		dims, want := len(shape), wanted[name]
-		allowed, ok := dimensions[name]
-		if !ok {
-			allowed = []int{1}
-		}
-		if !slices.Contains(allowed, dims) ||
-			(name == edgesArray || name == gridShapeArray) && shape[dims-1] != 2 {
-			remedy := ""
-			if name == edgesArray && dims == 2 && shape[0] == 2 {
+	_, bins := b.c.arrays[edgeBinsArray]
+	for _, name := range slices.Sorted(maps.Keys(b.c.arrays)) {
+		shape, rule := b.c.arrays[name].shape, instanceArrays.rule(name)
+		if !rule.fits(shape) {
+			remedy := rule.remedy
+			if name == edgesArray && len(shape) == 2 && shape[0] == 2 {
 				remedy = "turn it round, by edges.T"
 			}
-			b.add(0, name, remedy, "shape is %s, want %s", shapeText(shape), want)
+			b.add(0, name, remedy, "shape is %s, want %s", shapeText(shape), rule.shape)
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
-		if shape := b.c.floats[name].shape; name == weightArray {
-			b.checkWeight()
-		} else if len(shape) != 2 {
-			b.add(0, name, "a single feature is x.reshape(-1, 1)", "shape is %s, want [rows, features]", shapeText(shape))
-		}
-	}
-	_, bins := b.c.ints[edgeBinsArray]
-	for _, name := range slices.Sorted(maps.Keys(b.c.floats)) {
 		base, _, typed := strings.Cut(name, ".")
-		if _, all := b.c.floats[base]; typed && all {
+		if _, all := b.c.arrays[base]; typed && all {
 			b.add(0, name, "", "%s has features for all types already", base)
 		}
 		if bins && base == edgeFeaturesArray {
@@ -127,48 +106,34 @@ func (b *npzBuilder) checkShapes() {
 	}
 }
 
-// checkWeight takes over the weight of the instance's samples.
-func (b *npzBuilder) checkWeight() {
-	m := b.c.floats[weightArray]
-	if len(m.shape) > 1 || len(m.data)+len(m.data32) != 1 {
-		b.add(0, weightArray, "an instance has one weight", "shape is %s, want []", shapeText(m.shape))
-		return
-	}
-	b.in.weight = m.at(0)
-	if w := b.in.weight; !(w >= numeric.Least && w <= numeric.Largest) {
-		const remedy = "leave the file out if it is not to count"
-		b.add(0, weightArray, remedy, "is %v, want a positive number of %s", w, numeric.Range)
-	}
-}
-
 // countNodes takes the number of nodes from the first array that has data for
 // every node, or else from the grid or the largest node of an edge. The latter
 // two are believed only as far as the edges make them likely: a few bytes must
 // not ask for gigabytes.
 func (b *npzBuilder) countNodes() {
-	edges := b.c.ints[edgesArray]
+	edges := b.c.arrays[edgesArray]
 	b.in.edges.count = edges.shape[0]
 	if b.c.nodes > 0 {
 		b.in.nodes.count, b.known = b.c.nodes, sizesArray
 		return
 	}
-	if m := b.c.floats[nodeFeaturesArray]; len(m.data)+len(m.data32) > 0 {
+	if m := b.c.arrays[nodeFeaturesArray]; m.length() > 0 {
 		b.in.nodes.count, b.known = m.rows(), nodeFeaturesArray
 		return
 	}
 	for _, name := range []string{nodeTypesArray, labelsArray, statesArray} {
-		a := b.c.ints[name]
-		if len(a.data) > 0 && (name != statesArray || len(a.data) > 1) {
+		a := b.c.arrays[name]
+		if n := a.length(); n > 1 || n > 0 && name != statesArray {
 			b.in.nodes.count, b.known = a.shape[len(a.shape)-1], name
 			return
 		}
 	}
 	b.known = edgesArray
-	for _, s := range edges.data {
+	for _, s := range edges.ints {
 		b.in.nodes.count = max(b.in.nodes.count, int(s)+1)
 	}
-	if a := b.c.ints[gridShapeArray]; len(a.data) == 2 && a.data[0] > 0 && a.data[1] > 0 {
-		b.in.nodes.count, b.known = int(a.data[0])*int(a.data[1]), gridShapeArray
+	if a := b.c.arrays[gridShapeArray].ints; len(a) == 2 && a[0] > 0 && a[1] > 0 {
+		b.in.nodes.count, b.known = int(a[0])*int(a[1]), gridShapeArray
 	}
 	// Without isolated nodes there are at most two nodes per edge.
 	const someIsolated = 1024
@@ -189,46 +154,43 @@ func (b *npzBuilder) fill() {
 		b.add(0, b.known, "", "the network has no nodes")
 		return
 	}
-	in.nodes.types = b.vector(nodeTypesArray, in.nodes.count, "nodes", b.known)
-	in.edges.types = b.vector(edgeTypesArray, in.edges.count, "edges", edgesArray)
-	in.edgeBins = b.vector(edgeBinsArray, in.edges.count, "edges", edgesArray)
+	counts, known := [3]int{in.nodes.count, in.edges.count, 1}, [3]string{b.known, edgesArray}
+	if b.c.checkRows(&b.problems, counts, known, false); len(b.list) > 0 {
+		return
+	}
+	in.nodes.types, in.edges.types = b.c.integers(nodeTypesArray), b.c.integers(edgeTypesArray)
 	b.fillStates()
 	b.fillLabels()
 	b.fillGrid()
-	if a, ok := b.c.ints[directedArray]; ok {
-		if in.directed, in.tied = a.data[0] == 1, a.data[0] == 0; !in.directed && !in.tied {
-			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.data[0])
+	if a, ok := b.c.arrays[directedArray]; ok {
+		if in.directed, in.tied = a.ints[0] == 1, a.ints[0] == 0; !in.directed && !in.tied {
+			b.add(0, directedArray, "", "is %d, want 1 where edges lead from their first end to the second, else 0", a.ints[0])
 		}
 	}
-	in.nodes.features = b.features(nodeFeaturesArray, in.nodes.count, "nodes", b.known)
-	in.edges.features = b.features(edgeFeaturesArray, in.edges.count, "edges", edgesArray)
+	if m, ok := b.c.arrays[weightArray]; ok {
+		if in.weight = m.at(0); !(in.weight >= numeric.Least && in.weight <= numeric.Largest) {
+			const remedy = "leave the file out if it is not to count"
+			b.add(0, weightArray, remedy, "is %v, want a positive number of %s", in.weight, numeric.Range)
+		}
+	}
+	in.nodes.features, in.edges.features = b.c.features(nodeFeaturesArray), b.c.features(edgeFeaturesArray)
+	if bins := b.c.integers(edgeBinsArray); bins != nil {
+		in.edges.features[""] = array{shape: []int{len(bins), 1}, ints: bins}
+	}
 }
 
-// vector returns an array that must have n entries; nil where it is not given.
-func (b *npzBuilder) vector(name string, n int, what, known string) []int32 {
-	a, ok := b.c.ints[name]
-	if !ok {
-		return nil
-	}
-	if a.shape[0] != n {
-		b.add(0, name, "", "it has %d entries, want %d: %s has %d %s", a.shape[0], n, known, n, what)
-		return nil
-	}
-	if a.data == nil {
+// integers returns an array, nil where it is not given.
+func (c *npzContents) integers(name string) []int32 {
+	a, ok := c.arrays[name]
+	if ok && a.ints == nil {
 		return []int32{} // the array is given, and empty
 	}
-	return a.data
+	return a.ints
 }
 
 func (b *npzBuilder) fillStates() {
-	a, ok := b.c.ints[statesArray]
-	if !ok {
-		return
-	}
-	if len(a.shape) == 1 && a.shape[0] != 1 {
-		a.data = b.vector(statesArray, b.in.nodes.count, "nodes", b.known)
-	}
-	for i, k := range a.data {
+	a := b.c.arrays[statesArray]
+	for i, k := range a.ints {
 		if k < 1 || k > mostStates {
 			place := statesArray
 			if len(a.shape) > 0 {
@@ -238,37 +200,30 @@ func (b *npzBuilder) fillStates() {
 			return
 		}
 	}
-	b.in.states = a.data
+	b.in.states = a.ints
 }
 
 func (b *npzBuilder) fillLabels() {
-	a, ok := b.c.ints[labelsArray]
+	a, ok := b.c.arrays[labelsArray]
 	if !ok {
 		return
 	}
 	n := b.in.nodes.count
-	if got := a.shape[len(a.shape)-1]; got != n {
-		remedy := ""
-		if len(a.shape) == 2 && a.shape[0] == n {
-			remedy = "a label is the number of a state, of one-hot rows labels.argmax(1); of samples in columns want labels.T"
-		}
-		b.add(0, labelsArray, remedy, "shape is %s, want %d as the last length: %s has %d nodes", shapeText(a.shape), n, b.known, n)
-		return
-	}
 	b.in.labelsFlat = len(a.shape) == 1
-	for at := 0; at < len(a.data); at += n {
-		b.in.labels = append(b.in.labels, a.data[at:at+n:at+n])
+	for at := 0; at < len(a.ints); at += n {
+		b.in.labels = append(b.in.labels, a.ints[at:at+n:at+n])
 	}
 }
 
 func (b *npzBuilder) fillGrid() {
-	a, ok := b.c.ints[gridShapeArray]
+	a, ok := b.c.arrays[gridShapeArray]
 	if !ok {
 		return
 	}
-	rows, cols := int(a.data[0]), int(a.data[1])
+	rows, cols := int(a.ints[0]), int(a.ints[1])
 	if rows < 1 || cols < 1 || rows*cols != b.in.nodes.count {
-		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count, b.known, b.in.nodes.count)
+		b.add(0, gridShapeArray, "", "it is %d × %d, want a product of %d: %s has %d nodes", rows, cols, b.in.nodes.count,
+			b.known, b.in.nodes.count)
 		return
 	}
 	b.in.rows, b.in.cols = rows, cols
@@ -276,15 +231,10 @@ func (b *npzBuilder) fillGrid() {
 
 // features collects an array of features, or those by type. How many rows a
 // type has is checked when the types are known.
-func (b *npzBuilder) features(base string, rows int, what, known string) map[string]matrix {
-	found := map[string]matrix{}
-	for name, m := range b.c.floats {
-		if name == base {
-			if m.rows() != rows {
-				b.add(0, name, "", "it has %d rows, want %d: %s has %d %s", m.rows(), rows, known, rows, what)
-			}
-			found[""] = m
-		} else if kind, ok := strings.CutPrefix(name, base+"."); ok {
+func (c *npzContents) features(base string) map[string]array {
+	found := map[string]array{}
+	for name, m := range c.arrays {
+		if of, kind, _ := strings.Cut(name, "."); of == base {
 			found[kind] = m
 		}
 	}
@@ -292,10 +242,10 @@ func (b *npzBuilder) features(base string, rows int, what, known string) map[str
 }
 
 func (b *npzBuilder) buildGraph(graphs *graphCache) {
-	g, err := graphs.get(b.in.nodes.count, b.c.ints[edgesArray].data)
+	g, err := graphs.get(b.in.nodes.count, b.c.arrays[edgesArray].ints)
 	var edge *graph.EdgeError
 	if errors.As(err, &edge) && b.leaveOutReversed() {
-		g, err = graphs.get(b.in.nodes.count, takeRows(b.c.ints[edgesArray].data, 2, b.in.both.kept))
+		g, err = graphs.get(b.in.nodes.count, takeRows(b.c.arrays[edgesArray].ints, 2, b.in.both.kept))
 	}
 	if len(b.list) > 0 {
 		return // of edges both ways round

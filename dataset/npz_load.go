@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
@@ -20,10 +22,10 @@ import (
 type npzLoader struct {
 	loader
 	instances []*npzInstance
-	labels    map[int]*top    // the largest of each node type; nil: not looked for yet
-	areSpins  bool            // labels were -1 and 1, and are numbered
-	names     map[int][]int32 // labels that are names of states, and are numbered, of node types
-	alone     bool            // one path is all that is opened
+	labels    map[int]*labelSurvey // of each node type
+	areSpins  bool                 // labels were -1 and 1, and are numbered
+	names     map[int][]int32      // labels that are names of states, and are numbered, of node types
+	alone     bool                 // one path is all that is opened
 }
 
 // at records a problem at a place in an instance's file.
@@ -61,8 +63,7 @@ func (l *npzLoader) makeSet() {
 			in.labels = nil
 		}
 	}
-	l.readSpins()
-	if l.nameStates(); len(l.problems) > 0 {
+	if l.readLabels(); len(l.problems) > 0 {
 		return
 	}
 	switch {
@@ -139,9 +140,11 @@ func (l *npzLoader) expandList(path string) []string {
 		_, err := os.Stat(file)
 		switch {
 		case !strings.HasSuffix(file, ".npz"):
-			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)), Remedy: "a list of image ids goes with an image folder, with the option List"})
+			l.fail(&Error{File: path, Line: e.line, Problem: fmt.Sprintf("%q does not end in .npz", abbreviate(e.text)),
+				Remedy: "a list of image ids goes with an image folder, with the option List"})
 		case errors.Is(err, fs.ErrNotExist):
-			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file, Remedy: "paths are relative to the list", Cause: err})
+			l.fail(&Error{File: path, Line: e.line, Problem: "there is no file " + file,
+				Remedy: "paths are relative to the list", Cause: err})
 		default:
 			files = append(files, file)
 		}
@@ -149,48 +152,64 @@ func (l *npzLoader) expandList(path string) []string {
 	return files
 }
 
-// readFiles reads and checks every file, and array folder, by itself.
-func (l *npzLoader) readFiles(files []string) {
-	var graphs graphCache
-	budget := memory.NewBudget(l.o.Memory)
-	for len(files) > 0 {
-		if isArrayFolder(files[0]) {
-			l.readArrayFolder(files[0], budget, &graphs)
-			files = files[1:]
-			continue
-		}
-		next := slices.IndexFunc(files, isArrayFolder)
-		if next < 0 {
-			next = len(files)
-		}
-		l.readInstanceFiles(files[:next], budget, &graphs)
-		files = files[next:]
-	}
+// opened is what an instance file or an array folder has.
+type opened struct {
+	instances []*npzInstance
+	files     []*infile.Mapping // that arrays lie in
+	sources   []Source
+	list      []error
 }
 
-func (l *npzLoader) readInstanceFiles(files []string, budget *memory.Budget, graphs *graphCache) {
-	type result struct {
-		in     *npzInstance
-		source Source
-		list   []error
-	}
-	results := make([]result, len(files))
-	done := l.each(len(files), func(i int) {
-		r := &results[i]
-		contents, source, list := openNPZ(l.ctx, files[i], budget)
-		r.source, r.list = source, list
-		if contents != nil && !contents.partial {
-			r.in, list = newNPZInstance(files[i], contents, graphs)
-			r.list = append(r.list, list...)
+// readFiles reads and checks every file, and array folder, by itself.
+func (l *npzLoader) readFiles(paths []string) {
+	var graphs graphCache
+	budget := memory.NewBudget(l.o.Memory)
+	results := make([]opened, len(paths))
+	if !l.each(len(paths), func(i int) {
+		if r := &results[i]; isArrayFolder(paths[i]) {
+			l.openFolder(r, paths[i], budget, &graphs)
+		} else {
+			l.openFile(r, paths[i], budget, &graphs)
 		}
-	})
-	if !done {
+	}) {
 		return
 	}
 	for _, r := range results {
-		l.set.Sources = append(l.set.Sources, r.source)
-		l.problems = append(l.problems, r.list...)
-		l.instances = append(l.instances, r.in)
+		l.set.files, l.set.Sources = append(l.set.files, r.files...), append(l.set.Sources, r.sources...)
+		l.problems, l.instances = append(l.problems, r.list...), append(l.instances, r.instances...)
+	}
+}
+
+func (l *npzLoader) openFile(r *opened, path string, budget *memory.Budget, graphs *graphCache) {
+	contents, source, list := openNPZ(l.ctx, path, budget)
+	r.sources, r.list = []Source{source}, list
+	if contents != nil && !contents.partial {
+		in, list := newNPZInstance(path, contents, graphs)
+		r.instances, r.list = []*npzInstance{in}, append(r.list, list...)
+	}
+}
+
+// openFolder reads the instances of an array folder, and checks each by itself.
+func (l *npzLoader) openFolder(r *opened, folder string, budget *memory.Budget, graphs *graphCache) {
+	parts, files, sources, list := openArrayFolder(folder, budget)
+	r.files, r.sources, r.list = files, sources, list
+	for i, c := range parts {
+		if parallel.Ended(l.ctx) != nil {
+			return
+		}
+		path, name := folder, filepath.Base(folder)
+		if c.nodes > 0 {
+			name = strconv.Itoa(i)
+			path = fmt.Sprintf("%s[%d]", folder, i)
+		}
+		in, problems := newNPZInstance(path, c, graphs)
+		if c.parts != nil && len(problems) == 0 {
+			problems = l.openParts(c.parts, in)
+		}
+		if in != nil {
+			in.name = name
+		}
+		r.instances, r.list = append(r.instances, in), append(r.list, problems...)
 	}
 }
 
@@ -223,7 +242,8 @@ func (l *npzLoader) learnFeatures() {
 	for a, dim := range nodeDims {
 		t, names := &s.NodeTypes[a], l.manifest.NodeFeatures
 		if dim == 0 && slices.Max(nodeDims) > 0 {
-			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
+			l.warn("node type %q has no features, and so no preference for any of its states; for a prior give it a column of "+
+				"ones, %s.%s", t.Name, nodeFeaturesArray, t.Name)
 		}
 		if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].Features != nil {
 			names = l.manifest.NodeTypes[a].Features
@@ -251,7 +271,8 @@ func (l *npzLoader) learnFeatures() {
 // namesFor checks the number of feature names for a type.
 func (l *npzLoader) namesFor(names []string, dim int, kind string) []string {
 	if len(names) > 0 && dim > 0 && len(names) != dim {
-		l.mistold = append(l.mistold, &Error{File: l.manifestPath, Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
+		l.mistold = append(l.mistold, &Error{File: l.manifestPath,
+			Problem: fmt.Sprintf("it names %d features for type %q, the data have %d", len(names), kind, dim)})
 		return nil
 	}
 	if dim == 0 {
@@ -272,7 +293,7 @@ func nodeForm(in *npzInstance) string {
 // features would have no potential at all, so it gets the constant one.
 func edgeForm(in *npzInstance) string {
 	switch {
-	case in.edgeBins != nil:
+	case in.edges.features[""].ints != nil:
 		return FormBins
 	case len(in.edges.features) > 0:
 		return FormDense
@@ -299,7 +320,8 @@ func (l *npzLoader) checkForms() {
 	}
 	check := func(in *npzInstance, array, got, want string) {
 		if got != want {
-			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other, formArrays(want, array))
+			l.at(in, "", "every instance needs the same arrays", "it has %s, %s %s", formArrays(got, array), other,
+				formArrays(want, array))
 		}
 	}
 	for _, in := range l.instances {
@@ -337,7 +359,8 @@ func (l *npzLoader) checkStates(in *npzInstance) {
 	for s := range in.nodes.count {
 		k, want := in.statesAt(s), l.set.Schema.NodeStates(in.nodes.typeOf(s))
 		if k != 0 && k != want {
-			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want, l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
+			l.at(in, in.statesPlace(s), "", "is %d, the model has %d states for node type %q", k, want,
+				l.set.Schema.NodeTypes[in.nodes.typeOf(s)].Name)
 			return
 		}
 	}
@@ -352,13 +375,9 @@ func (l *npzLoader) build() {
 			return
 		}
 		before := len(l.problems)
-		spec := crf.InstanceSpec{NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm)}
-		if l.set.Recipe.EdgeForm == FormBins {
-			spec.EdgeFeat = l.bins(in)
-		} else {
-			spec.EdgeFeat = l.features(edges, in, l.set.Recipe.EdgeForm)
-		}
-		l.freezeNPZ(in, spec, before)
+		l.freezeNPZ(in, crf.InstanceSpec{
+			NodeFeat: l.features(nodes, in, l.set.Recipe.NodeForm), EdgeFeat: l.features(edges, in, l.set.Recipe.EdgeForm),
+		}, before)
 	}
 }
 
@@ -380,7 +399,8 @@ func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int
 	if len(l.problems) > before {
 		return
 	}
-	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types, in.edges.types
+	spec.Name, spec.Graph, spec.Labels, spec.NodeType, spec.EdgeType = in.name, in.graph, in.labels, in.nodes.types,
+		in.edges.types
 	spec.Rows, spec.Cols, spec.Weight = in.rows, in.cols, in.weight
 	l.freeze(in.path, spec, nil)
 }

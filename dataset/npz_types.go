@@ -57,41 +57,40 @@ func (l *npzLoader) nodeTypesOf() (types []crf.NodeType) {
 // statesOf names the states of a node type: by the options, dataset.json, the
 // array states, or the largest label, in this order.
 func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
-	named, where := l.namedStates(a, numTypes)
+	if len(l.o.States) > 0 && numTypes > 1 {
+		l.fail(optionError("States", "the data have %d node types; name the states of each in %s", numTypes, ManifestName))
+	}
+	named, where := l.namedStates(a)
 	given, in, place := l.givenStates(a, name)
 	switch {
 	case named != nil:
-		l.set.origins.states[a] = origin{what: "states", number: len(named), because: where + " says so"}
+		if given > 0 && given != len(named) {
+			l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
+		}
+		return l.told(a, named, where)
 	case given > 0:
-		l.set.origins.states[a] = origin{what: "states", number: given, because: fmt.Sprintf("%s:%s says so", in.path, place)}
-	}
-	switch {
-	case named != nil && given > 0 && given != len(named):
-		l.at(in, place, "make the two agree", "is %d, but %s has %d states", given, where, len(named))
-		return named
-	case named != nil:
-		return named
-	case given > 0:
-		return crf.NumberedStates(given)
+		return l.told(a, crf.NumberedStates(given), in.path+":"+place)
 	case l.areSpins:
 		return spinStates
 	case l.names[a] != nil:
 		return labelTextsOf(l.names[a])
 	}
-	return l.labelledStates(a, name)
-}
-
-func (l *npzLoader) namedStates(a, numTypes int) (names []string, where string) {
-	if len(l.o.States) > 0 {
-		if numTypes > 1 {
-			l.fail(optionError("States", "the data have %d node types; name the states of each in %s", numTypes, ManifestName))
+	labels := labelled{top: newTop(), file: l.instances[0].path}
+	if of := l.labels[a]; of != nil && of.known.largest >= 0 {
+		labels.top = of.known
+		at := l.instances[of.known.at[0]]
+		place := at.labelPlace(of.known.at[1], of.known.at[2])
+		if of.known.largest >= mostStates {
+			l.at(at, place, "-1 means unobserved", "is %d, want less than %d", of.known.largest, mostStates)
+			return nil
 		}
-		return l.o.States, "the option States"
+		labels.file, labels.place = at.path, at.path+":"+place
 	}
-	if a < len(l.manifest.NodeTypes) && l.manifest.NodeTypes[a].States != nil {
-		return l.manifest.NodeTypes[a].States, l.manifestPath
-	}
-	return l.manifest.States, l.manifestPath
+	of := fmt.Sprintf("node type %q", name)
+	const array = " or the array " + statesArray
+	return l.countStates(a, labels, of+" is", "every label of "+of, array, &Error{File: labels.file,
+		Problem: "nothing tells the number of states of " + of + ": it has no labels",
+		Remedy:  "give \"states\" in " + ManifestName + array})
 }
 
 // givenStates returns the number of states that the arrays states agree on for
@@ -119,53 +118,6 @@ func (l *npzLoader) givenStates(a int, name string) (count int, first *npzInstan
 	return count, first, place
 }
 
-// labelledStates numbers as many states as the largest label of a type asks for.
-func (l *npzLoader) labelledStates(a int, name string) []string {
-	if l.labels == nil {
-		l.labels = l.largestLabels()
-	}
-	found, ok := l.labels[a]
-	if !ok {
-		l.fail(&Error{File: l.instances[0].path, Problem: fmt.Sprintf("nothing tells the number of states of node type %q: it has no labels", name), Remedy: "give \"states\" in " + ManifestName + " or the array " + statesArray})
-		return nil
-	}
-	in := l.instances[found.at[0]]
-	place := in.labelPlace(found.at[1], found.at[2])
-	switch {
-	case found.largest == 0:
-		l.at(in, "", oneStateRemedy+" or the array "+statesArray, "every label of node type %q is 0, which tells of one state only", name)
-		return nil
-	case found.largest >= mostStates:
-		l.at(in, place, "-1 means unobserved", "is %d, want less than %d", found.largest, mostStates)
-		return nil
-	}
-	return l.fromLabels(a, fmt.Sprintf("node type %q is", name), found, in.path+":"+place, ManifestName)
-}
-
-// largestLabels returns the largest labels of the node types that have any.
-func (l *npzLoader) largestLabels() map[int]*top {
-	all := map[int]*top{}
-	for i, in := range l.instances {
-		for n, sample := range in.labels {
-			var labels *top
-			last := -1 // the type that they are of
-			for s, y := range sample {
-				if y < 0 {
-					continue
-				}
-				if a := in.nodes.typeOf(s); a != last {
-					if all[a] == nil {
-						all[a] = &top{largest: -1, next: -1}
-					}
-					labels, last = all[a], a
-				}
-				labels.see(y, i, n, s)
-			}
-		}
-	}
-	return all
-}
-
 // statesAt returns the number of states the file gives for a node, or 0.
 func (in *npzInstance) statesAt(s int) int {
 	switch len(in.states) {
@@ -187,7 +139,8 @@ func (in *npzInstance) statesPlace(s int) string {
 // edgeTypesOf returns the edge types of the training data, without features.
 func (l *npzLoader) edgeTypesOf(nodeTypes []crf.NodeType) (types []crf.EdgeType) {
 	names := l.typeNames(edgeTypesArray, "edge", namesOf(l.manifest.EdgeTypes, edgeName), edgesOf)
-	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.edges.types != nil }) {
+	if len(l.manifest.EdgeTypes) == 0 && names != nil && !slices.ContainsFunc(l.instances,
+		func(in *npzInstance) bool { return in.edges.types != nil }) {
 		return l.pairTypes(nodeTypes)
 	}
 	for b, name := range names {
@@ -215,7 +168,8 @@ func (l *npzLoader) endsOf(b int, name string, nodeTypes []crf.NodeType) (u, v i
 		}
 	}
 	if b < len(l.manifest.EdgeTypes) {
-		l.fail(&Error{File: l.manifestPath, Place: fmt.Sprintf("edge_types[%d]", b), Problem: fmt.Sprintf("type %q has no edge in the data to tell what it joins", name), Remedy: "give its u and v"})
+		l.fail(&Error{File: l.manifestPath, Place: fmt.Sprintf("edge_types[%d]", b),
+			Problem: fmt.Sprintf("type %q has no edge in the data to tell what it joins", name), Remedy: "give its u and v"})
 		return 0, 0
 	}
 	l.warn("edge type %q has no edge in the data: its weights will not be learned", name)
@@ -238,7 +192,8 @@ func (l *npzLoader) pairTypes(nodeTypes []crf.NodeType) []crf.EdgeType {
 			u, v := in.endTypes(e)
 			if u > v {
 				l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "write it the other way round, or give "+edgeTypesArray,
-					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name, nodeTypes[v].Name, edgeTypesArray)
+					"joins node type %q to %q, but the smaller type must come first where there are no %s", nodeTypes[u].Name,
+					nodeTypes[v].Name, edgeTypesArray)
 				return nil
 			}
 			pairs[[2]int{u, v}] = true
@@ -273,7 +228,9 @@ func (l *npzLoader) edgeTypesFor(in *npzInstance) []int32 {
 		u, v := in.endTypes(e)
 		b, ok := byEnds[[2]int{u, v}]
 		if !ok {
-			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "", "joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name, l.set.Schema.NodeTypes[v].Name)
+			l.at(in, fmt.Sprintf("%s[%d]", edgesArray, in.row(e)), "",
+				"joins node type %q to %q, for which there is no edge type", l.set.Schema.NodeTypes[u].Name,
+				l.set.Schema.NodeTypes[v].Name)
 			return nil
 		}
 		types[e] = b

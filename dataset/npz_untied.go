@@ -38,57 +38,34 @@ func (l *npzLoader) loadUntied() {
 	l.run(l.mergeBothWays)
 }
 
-// cardinalities returns the number of states of every node of every instance.
+// cardinalities returns the number of states of every node of every instance: of files without the array states,
+// as the types of nodes have them, or a model that has one cardinality alone.
 func (l *npzLoader) cardinalities() [][]int32 {
-	cards := make([][]int32, len(l.instances))
-	byType := l.statesByType()
+	types, s := []crf.NodeType(nil), l.o.Schema
+	for _, in := range l.instances {
+		switch {
+		case in.states != nil:
+		case s != nil && len(s.NodeTypes) > 1:
+			l.at(in, statesArray, "", "the array is missing; the model has nodes of %d cardinalities", len(s.NodeTypes))
+		case s != nil:
+			types, in.nodes.types = s.NodeTypes, nil
+		case types == nil:
+			types = l.nodeTypesOf()
+		}
+	}
 	if len(l.problems) > 0 {
 		return nil
 	}
+	cards := make([][]int32, len(l.instances))
 	for i, in := range l.instances {
 		cards[i] = make([]int32, in.nodes.count)
 		for s := range cards[i] {
-			cards[i][s] = int32(in.statesAt(s))
-			if cards[i][s] == 0 {
-				cards[i][s] = int32(len(byType[in.nodes.typeOf(s)]))
+			if cards[i][s] = int32(in.statesAt(s)); cards[i][s] == 0 {
+				cards[i][s] = int32(len(types[in.nodes.typeOf(s)].States))
 			}
 		}
 	}
 	return cards
-}
-
-// statesByType names the states of the types in node_types, for files without
-// the array states.
-func (l *npzLoader) statesByType() [][]string {
-	if !slices.ContainsFunc(l.instances, func(in *npzInstance) bool { return in.states == nil }) {
-		return nil
-	}
-	if l.o.Schema != nil {
-		return l.modelStates()
-	}
-	var states [][]string
-	for _, t := range l.nodeTypesOf() {
-		states = append(states, t.States)
-	}
-	return states
-}
-
-// modelStates is statesByType for a model, which only tells the cardinality of
-// a node where there is just one.
-func (l *npzLoader) modelStates() [][]string {
-	s := l.o.Schema
-	if len(s.NodeTypes) > 1 {
-		for _, in := range l.instances {
-			if in.states == nil {
-				l.at(in, statesArray, "", "the array is missing; the model has nodes of %d cardinalities", len(s.NodeTypes))
-			}
-		}
-		return nil
-	}
-	for _, in := range l.instances {
-		in.nodes.types = nil
-	}
-	return [][]string{s.NodeTypes[0].States}
 }
 
 // learnUntied makes the schema for the given cardinalities, those of the first
@@ -100,10 +77,17 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		nodes[k]++
 	}
 	sorted := slices.Sorted(maps.Keys(nodes))
-	number := map[int32]int{} // of the type of each cardinality
+	number, told := map[int32]int{}, map[int]origin{} // of the type of each cardinality
 	for a, k := range sorted {
 		number[k] = a
-		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant}, Copies: nodes[k]}
+		if first := slices.Index(cards, k); in.statesAt(first) > 0 {
+			because := fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(first))
+			told[a] = origin{what: "states", number: int(k), because: because}
+		} else if o, ok := l.set.origins.states[in.nodes.typeOf(first)]; ok {
+			told[a] = o
+		}
+		t := crf.NodeType{Name: "node", States: l.untiedStates(int(k)), Features: 1, FeatureNames: []string{FormConstant},
+			Copies: nodes[k]}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("node_%d", k)
 		}
@@ -115,37 +99,17 @@ func (l *npzLoader) learnUntied(cards []int32) {
 		edges[[2]int{number[u], number[v]}]++
 	}
 	for _, pair := range slices.SortedFunc(maps.Keys(edges), comparePairs) {
-		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant}, Copies: edges[pair]}
+		t := crf.EdgeType{Name: "edge", U: pair[0], V: pair[1], Features: 1, FeatureNames: []string{FormConstant},
+			Copies: edges[pair]}
 		if len(nodes) > 1 {
 			t.Name = fmt.Sprintf("edge_%d_%d", sorted[pair[0]], sorted[pair[1]])
 		}
 		s.EdgeTypes = append(s.EdgeTypes, t)
 	}
-	l.set.origins.states = l.untiedOrigins(cards, number)
+	l.set.origins.states = told
 	l.set.Recipe = Recipe{Kind: KindNPZ, NodeForm: FormConstant, EdgeForm: FormConstant, Untied: true, Spins: l.o.Spins,
 		LabelNames: slices.Sorted(maps.Keys(l.names))}
 	l.completeSchema()
-}
-
-// untiedOrigins says where the cardinalities come from, by the number of the type of each.
-func (l *npzLoader) untiedOrigins(cards []int32, number map[int32]int) map[int]origin {
-	told := map[int]origin{}
-	for s, k := range cards {
-		a := number[k]
-		if _, known := told[a]; known {
-			continue
-		}
-		if in := l.instances[0]; in.statesAt(s) > 0 {
-			told[a] = origin{what: "states", number: int(k), because: fmt.Sprintf("%s:%s says so", in.path, in.statesPlace(s))}
-			continue
-		}
-		for _, o := range l.set.origins.states {
-			if o.number == int(k) {
-				told[a] = o // of the node's own type, or another that has as many
-			}
-		}
-	}
-	return told
 }
 
 // untiedStates names k states as the options or dataset.json do, if they name
@@ -189,7 +153,8 @@ func (l *npzLoader) buildUntied(in *npzInstance, cards []int32) {
 		if l.o.Schema != nil {
 			where = "those the model was trained on"
 		}
-		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several", "its edges or numbers of states are not %s", where)
+		l.at(in, edgesArray, "untied weights belong to one graph; train tied weights for several",
+			"its edges or numbers of states are not %s", where)
 		return
 	}
 	s := &l.set.Schema

@@ -86,12 +86,11 @@ func WriteNPZ(path string, a *Arrays) error {
 		return firstOf(list)
 	}
 	var arrays []npy.Array
-	for _, name := range arrayNames {
-		if x, ok := contents.ints[name]; ok {
-			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
-		}
-		if x, ok := contents.floats[name]; ok {
-			arrays = append(arrays, npy.ArrayOf(name, x.data, x.shape...))
+	for _, rule := range instanceArrays {
+		if x, ok := contents.arrays[rule.name]; ok && rule.float {
+			arrays = append(arrays, npy.ArrayOf(rule.name, x.data, x.shape...))
+		} else if ok {
+			arrays = append(arrays, npy.ArrayOf(rule.name, x.ints, x.shape...))
 		}
 	}
 	return npy.WriteArchive(path, arrays...)
@@ -99,37 +98,40 @@ func WriteNPZ(path string, a *Arrays) error {
 
 // contents are the arrays as reading the file gives them.
 func (a *Arrays) contents(path string) (*npzContents, error) {
-	c := &npzContents{ints: map[string]intArray{}, floats: map[string]matrix{}}
+	c := &npzContents{arrays: map[string]array{}}
 	edges := make([]int32, 0, 2*len(a.Edges))
 	for _, e := range a.Edges {
 		edges = append(edges, e[0], e[1])
 	}
-	c.ints[edgesArray] = intArray{[]int{len(a.Edges), 2}, edges}
-	for name, data := range map[string][]int32{edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States} {
+	c.arrays[edgesArray] = array{shape: []int{len(a.Edges), 2}, ints: edges}
+	for name, data := range map[string][]int32{
+		edgeBinsArray: a.EdgeBins, nodeTypesArray: a.NodeTypes, edgeTypesArray: a.EdgeTypes, statesArray: a.States,
+	} {
 		if data != nil {
-			c.ints[name] = intArray{[]int{len(data)}, data}
+			c.arrays[name] = array{shape: []int{len(data)}, ints: data}
 		}
 	}
 	if len(a.States) == 1 {
-		c.ints[statesArray] = intArray{nil, a.States}
+		c.arrays[statesArray] = array{ints: a.States}
 	}
 	if a.Directed {
-		c.ints[directedArray] = intArray{nil, []int32{1}}
+		c.arrays[directedArray] = array{ints: []int32{1}}
 	}
 	if a.GridShape != [2]int{} {
-		c.ints[gridShapeArray] = intArray{[]int{2}, []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
+		c.arrays[gridShapeArray] = array{shape: []int{2}, ints: []int32{int32(a.GridShape[0]), int32(a.GridShape[1])}}
 	}
 	for name, m := range map[string]*Matrix{nodeFeaturesArray: a.NodeFeatures, edgeFeaturesArray: a.EdgeFeatures} {
 		if m == nil {
 			continue
 		}
 		if m.Columns < 1 || len(m.Data)%m.Columns != 0 {
-			return nil, &Error{File: path, Place: name, Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
+			return nil, &Error{File: path, Place: name,
+				Problem: fmt.Sprintf("%d values do not divide into rows of %d", len(m.Data), m.Columns)}
 		}
-		c.floats[name] = matrix{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
+		c.arrays[name] = array{shape: []int{len(m.Data) / m.Columns, m.Columns}, data: m.Data}
 	}
 	if a.Weight != 0 {
-		c.floats[weightArray] = matrix{data: []float64{a.Weight}}
+		c.arrays[weightArray] = array{data: []float64{a.Weight}}
 	}
 	return c, a.addLabels(path, c)
 }
@@ -142,16 +144,17 @@ func (a *Arrays) addLabels(path string, c *npzContents) error {
 	if len(a.Labels) > 0 {
 		n = len(a.Labels[0])
 	}
-	labels := intArray{shape: []int{len(a.Labels), n}}
+	labels := array{shape: []int{len(a.Labels), n}}
 	for i, sample := range a.Labels {
 		if len(sample) != n {
-			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i), Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
+			return &Error{File: path, Place: fmt.Sprintf("%s[%d]", labelsArray, i),
+				Problem: fmt.Sprintf("it has %d entries, the first sample has %d", len(sample), n)}
 		}
-		labels.data = append(labels.data, sample...)
+		labels.ints = append(labels.ints, sample...)
 	}
 	if len(a.Labels) == 1 {
 		labels.shape = labels.shape[1:]
 	}
-	c.ints[labelsArray] = labels
+	c.arrays[labelsArray] = labels
 	return nil
 }

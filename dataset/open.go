@@ -59,7 +59,7 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{err} // the files that were not read are no problems
 	}
 	if set != nil {
-		set.Warnings = slices.Concat(o.overruled(), o.tableNotes, set.Warnings)
+		set.Warnings = slices.Concat(o.overruled(), set.Warnings)
 	}
 	return set, list
 }

@@ -120,8 +120,6 @@ type Options struct {
 	// Set.Parts has them read.
 	PartsLater bool
 
-	tableNotes []string // what is to be said of the tables that the paths lead to
-
 	// Of Check: instance files, and a dataset.json, whose problems are known already.
 	aside      map[string]bool
 	noManifest bool
@@ -135,30 +133,11 @@ func (o *Options) validate(kind string) error {
 	switch {
 	case o.NoBias && kind == KindNPZ:
 		return optionError("NoBias", "npz data have no constant feature added")
-	case o.Bins < 0 || o.Bins > mostFeatures:
-		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
-	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
-		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
-	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
-		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
-	case o.Edges == EdgesContrast && o.Bins != 0:
-		return optionError("Bins", "it goes with the option Edges %q only", EdgesBins)
-	case kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins && len(o.Offsets) > 0:
-		return optionError("Offsets", "it goes with the option Edges %q only", EdgesContrast)
-	case kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins && o.EdgeMaps != "":
-		return optionError("EdgeMaps", "it goes with the option Edges %q only", EdgesContrast)
-	case offsetsProblem(o.Offsets) != "":
-		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
-	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
-		return optionError("Superpixels", "it is %d, want 1 to %d", o.Superpixels, mostSuperpixels)
-	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 || o.EdgeMaps != ""):
-		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
-	case o.Superpixels > 0 && o.Directed:
-		return optionError("Directed", "superpixels have no direction")
 	case o.Hops < 0 || o.Hops > mostHops:
 		return optionError("Hops", "it is %d, want 0 to %d", o.Hops, mostHops)
-	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
-		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
+	}
+	if err := o.validateImages(kind == KindImages && o.Recipe == nil && o.edgesOfImages() == EdgesBins); err != nil {
+		return err
 	}
 	for _, only := range []struct {
 		field, kind string
@@ -191,6 +170,37 @@ func (o *Options) validate(kind string) error {
 		return optionError("States", "%s", problem)
 	}
 	return o.validateModel(kind)
+}
+
+// validateImages reports options of images that cannot be used; binned says that edges are to have bins.
+func (o *Options) validateImages(binned bool) error {
+	switch {
+	case o.Bins < 0 || o.Bins > mostFeatures:
+		return optionError("Bins", "it is %d, want 1 to %d", o.Bins, mostFeatures)
+	case o.Edges != "" && !slices.Contains(edgesOfImages, o.Edges):
+		return optionError("Edges", "it is %q; %s", o.Edges, suggestion(o.Edges, edgesOfImages))
+	case o.Layout != "" && !slices.Contains(layouts, o.Layout):
+		return optionError("Layout", "it is %q; %s", o.Layout, suggestion(o.Layout, layouts))
+	case o.Edges == EdgesContrast && o.Bins != 0:
+		return optionError("Bins", "it goes with the option Edges %q only", EdgesBins)
+	case binned && len(o.Offsets) > 0:
+		return optionError("Offsets", "it goes with the option Edges %q only", EdgesContrast)
+	case binned && o.EdgeMaps != "":
+		return optionError("EdgeMaps", "it goes with the option Edges %q only", EdgesContrast)
+	case offsetsProblem(o.Offsets) != "":
+		return optionError("Offsets", "they are %v, %s", o.Offsets, offsetsProblem(o.Offsets))
+	case o.Superpixels < 0 || o.Superpixels > mostSuperpixels:
+		return optionError("Superpixels", "it is %d, want 1 to %d", o.Superpixels, mostSuperpixels)
+	case o.Superpixels > 0 && (o.Bins != 0 || o.Neighbours != 0 || o.Edges != "" || len(o.Offsets) > 0 ||
+		o.EdgeMaps != ""):
+		return optionError("Superpixels", "superpixels are joined where they touch, and their edges have features of their "+
+			"own: leave Bins, Neighbours, Edges, Offsets and EdgeMaps out")
+	case o.Superpixels > 0 && o.Directed:
+		return optionError("Directed", "superpixels have no direction")
+	case o.Neighbours != 0 && o.Neighbours != 4 && o.Neighbours != 8:
+		return optionError("Neighbours", "it is %d, want 4 or 8", o.Neighbours)
+	}
+	return nil
 }
 
 // superpixels reports whether the nodes of images are superpixels.
@@ -228,56 +238,59 @@ func (o *Options) validateModel(kind string) error {
 		return err
 	}
 	if o.Recipe.Kind != kind {
-		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s", o.Recipe.Kind, kind)
+		return optionError("Recipe", "the model was trained on data of the kind %s, and these are of the kind %s",
+			o.Recipe.Kind, kind)
 	}
 	if o.Untied && !o.Recipe.Untied {
 		return optionError("Untied", "the model was trained with tied weights")
 	}
-	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes, func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
+	if len(o.States) > 0 && !slices.ContainsFunc(o.Schema.NodeTypes,
+		func(t crf.NodeType) bool { return slices.Equal(t.States, o.States) }) {
 		return optionError("States", "they are %q, the model has %q", o.States, o.Schema.NodeTypes[0].States)
 	}
 	return o.Recipe.fits(o.Schema)
 }
 
 // overruled says which options have no say because the model decides.
-func (o *Options) overruled() []string {
+func (o *Options) overruled() (list []string) {
 	r := o.Recipe
 	if r == nil {
 		return nil
 	}
-	var list []string
-	if r.Kind == KindImages && o.Neighbours != 0 && o.Neighbours != r.Neighbours {
-		list = append(list, fmt.Sprintf("the option Neighbours is %d, but the model was trained with %d, which holds", o.Neighbours, r.Neighbours))
+	superpixels := 0
+	if r.Superpixels != nil {
+		superpixels = r.Superpixels.Count
 	}
-	if s := r.Superpixels; r.Kind == KindImages && o.Superpixels != 0 && (s == nil || o.Superpixels != s.Count) {
-		what := "pixels"
-		if s != nil {
-			what = fmt.Sprintf("%d superpixels", s.Count)
+	edges := EdgesContrast
+	if r.Edges == nil {
+		edges = EdgesBins
+	}
+	for _, x := range []struct {
+		option      string
+		asked, with any
+		used        bool
+	}{
+		{"Neighbours", o.Neighbours, r.Neighbours, o.Neighbours != 0},
+		{"Superpixels", o.Superpixels, superpixels, o.Superpixels != 0},
+		{"Bins", o.Bins, r.Bins, o.Bins != 0}, {"Edges", o.Edges, edges, o.Edges != ""},
+		{"Offsets", o.Offsets, r.offsets(), len(o.Offsets) > 0}, {"Hops", o.Hops, r.Hops, o.Hops != 0},
+	} {
+		if x.used && fmt.Sprint(x.asked) != fmt.Sprint(x.with) {
+			list = append(list, fmt.Sprintf("the option %s is %v, but the model was trained with %v, which holds", x.option,
+				x.asked, x.with))
 		}
-		list = append(list, fmt.Sprintf("the option Superpixels is %d, but the model was trained with %s, which holds", o.Superpixels, what))
 	}
-	if r.Kind == KindImages && o.Bins != 0 && r.Edges != nil {
-		list = append(list, "the option Bins does not hold, because the model was trained with contrasts")
-	} else if r.Kind == KindImages && o.Bins != 0 && o.Bins != r.Bins {
-		list = append(list, fmt.Sprintf("the option Bins is %d, but the model has %d, which holds", o.Bins, r.Bins))
-	}
-	if r.Kind == KindImages && o.Edges != "" && (o.Edges == EdgesContrast) != (r.Edges != nil) {
-		list = append(list, fmt.Sprintf("the option Edges is %s, but the model was trained without, and its own hold", o.Edges))
-	}
-	if r.Kind == KindImages && len(o.Offsets) > 0 && !slices.Equal(o.Offsets, r.offsets()) {
-		list = append(list, fmt.Sprintf("the option Offsets is %v, but the model was trained with %v, which holds", o.Offsets, r.offsets()))
-	}
-	if r.Kind == KindImages && o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil) {
-		list = append(list, "the option EdgeMaps does not hold, because the model was trained without edge maps")
-	}
-	if o.Directed && slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric }) {
-		list = append(list, "the option Directed does not hold, because the model was trained without it")
-	}
-	if o.Hops != 0 && o.Hops != r.Hops {
-		list = append(list, fmt.Sprintf("the option Hops is %d, but the model was trained with %d, which holds", o.Hops, r.Hops))
-	}
-	if r.Kind != KindNPZ && o.NoBias && r.Bias {
-		list = append(list, "the option NoBias does not hold, because the model was trained with a bias")
+	symmetric := slices.ContainsFunc(o.Schema.EdgeTypes, func(t crf.EdgeType) bool { return t.Symmetric })
+	for _, x := range []struct {
+		option, how string
+		not         bool
+	}{
+		{"EdgeMaps", "without edge maps", o.EdgeMaps != "" && (r.Edges == nil || r.Edges.Map == nil)},
+		{"Directed", "without it", o.Directed && symmetric}, {"NoBias", "with a bias", o.NoBias && r.Bias},
+	} {
+		if x.not {
+			list = append(list, fmt.Sprintf("the option %s does not hold, because the model was trained %s", x.option, x.how))
+		}
 	}
 	return list
 }

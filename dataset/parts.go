@@ -18,18 +18,18 @@ func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected,
 	if err := expected.Check(read); err != nil {
 		return sources, partsError(err)
 	}
-	if err := expected.Take(folder, c.ints[parted.BlocksArray].data); err != nil {
+	if err := expected.Take(folder, c.arrays[parted.BlocksArray].ints); err != nil {
 		return sources, partsError(err)
 	}
-	delete(c.ints, parted.BlocksArray)
+	delete(c.arrays, parted.BlocksArray)
 	add := func(name string, m *parted.Matrix, rows int) {
 		if m.Columns > 0 {
-			c.floats[name] = matrix{shape: []int{rows, m.Columns}, data: m.Double, data32: m.Single, owner: m.Owner, later: true}
+			c.arrays[name] = array{shape: []int{rows, m.Columns}, data: m.Double, data32: m.Single, owner: m.Owner, later: true}
 			c.files = append(c.files, m.Owner)
 		}
 	}
 	add(nodeFeaturesArray, &folder.Node, len(folder.Of))
-	add(edgeFeaturesArray, &folder.Edge, c.ints[edgesArray].shape[0])
+	add(edgeFeaturesArray, &folder.Edge, c.arrays[edgesArray].shape[0])
 	c.parts = folder
 	dir := filepath.Dir(sources[0].Path)
 	for _, f := range folder.Files() {
@@ -47,8 +47,8 @@ func (l *npzLoader) openParts(folder *parted.Folder, in *npzInstance) []error {
 			return nil, source.SHA256, firstOf(list)
 		}
 		arrays := map[string]parted.Rows{}
-		for name, m := range contents.floats {
-			if len(m.shape) == 2 {
+		for name, m := range contents.arrays {
+			if len(m.shape) == 2 && m.ints == nil {
 				arrays[name] = parted.Rows{Matrix: parted.Matrix{Columns: m.columns(), Double: m.data, Single: m.data32}, Rows: m.rows()}
 			}
 		}

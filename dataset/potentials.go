@@ -14,9 +14,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-var potentialsArchive = archiveKind{
-	names:  []string{edgesArray, statesArray, thetaArray, edgeThetaArray, constantArray},
-	floats: []string{thetaArray, edgeThetaArray, constantArray},
+var potentialsArrays = arrayRules{
+	{name: edgesArray}, {name: statesArray}, {name: thetaArray, float: true}, {name: edgeThetaArray, float: true}, {name: constantArray, float: true},
 }
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
@@ -30,10 +29,10 @@ func readPotentialsFile(path string, allowed int64) (*mrf.Pairwise, error) {
 }
 
 func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budget) (*mrf.Pairwise, error) {
-	c, list := readArchive(path, r, size, &potentialsArchive, budget)
+	c, list := readArchive(path, r, size, potentialsArrays, budget)
 	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	if len(list) > 0 {
-		if c != nil && len(c.floats) == 0 {
+		if c != nil && c.arrays[thetaArray].shape == nil && c.arrays[edgeThetaArray].shape == nil {
 			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a model", thetaArray, edgeThetaArray)
 		}
 		return nil, list[0]
@@ -60,7 +59,7 @@ func (f *potentialsFile) fail(place, format string, arguments ...any) error {
 
 // readStates finds out the number of nodes, and of the states of each.
 func (f *potentialsFile) readStates() error {
-	theta, ok := f.c.floats[thetaArray]
+	theta, ok := f.c.arrays[thetaArray]
 	if !ok {
 		return f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
 	}
@@ -70,11 +69,11 @@ func (f *potentialsFile) readStates() error {
 	n := theta.shape[0]
 	f.k = theta.shape[1]
 	f.p.Card = make([]int32, n)
-	states, given := f.c.ints[statesArray]
+	states, given := f.c.arrays[statesArray]
 	if given && !slices.Equal(states.shape, []int{n}) && len(states.shape) > 0 {
 		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
 	}
-	cards := states.data
+	cards := states.ints
 	if !given {
 		cards = []int32{int32(f.k)}
 	}
@@ -88,7 +87,7 @@ func (f *potentialsFile) readStates() error {
 }
 
 // potential returns an element of an array, which must be a finite number or −Inf.
-func (f *potentialsFile) potential(name string, m *matrix, at int) (float64, error) {
+func (f *potentialsFile) potential(name string, m *array, at int) (float64, error) {
 	x := m.at(at)
 	if math.IsNaN(x) || math.IsInf(x, 1) {
 		return 0, f.fail(name+indexText(m.shape, at, false), "potential is %v, want a finite number or -inf", x)
@@ -97,7 +96,7 @@ func (f *potentialsFile) potential(name string, m *matrix, at int) (float64, err
 }
 
 func (f *potentialsFile) readNodes() error {
-	theta := f.c.floats[thetaArray]
+	theta := f.c.arrays[thetaArray]
 	for s, card := range f.p.Card {
 		for i := range int(card) {
 			x, err := f.potential(thetaArray, &theta, s*f.k+i)
@@ -112,13 +111,13 @@ func (f *potentialsFile) readNodes() error {
 }
 
 func (f *potentialsFile) readGraph() error {
-	edges := f.c.ints[edgesArray] // none: no edges
+	edges := f.c.arrays[edgesArray] // none: no edges
 	if edges.shape != nil && (len(edges.shape) != 2 || edges.shape[1] != 2) {
 		return f.fail(edgesArray, "shape is %s, want [edges, 2]", shapeText(edges.shape))
 	}
-	u, v := make([]int32, len(edges.data)/2), make([]int32, len(edges.data)/2)
+	u, v := make([]int32, len(edges.ints)/2), make([]int32, len(edges.ints)/2)
 	for e := range u {
-		u[e], v[e] = edges.data[2*e], edges.data[2*e+1]
+		u[e], v[e] = edges.ints[2*e], edges.ints[2*e+1]
 	}
 	g, err := graph.FromEdges(len(f.p.Card), u, v)
 	if err != nil {
@@ -130,7 +129,7 @@ func (f *potentialsFile) readGraph() error {
 
 func (f *potentialsFile) readEdges() error {
 	m, k := f.p.Graph.NumEdges(), f.k
-	theta, ok := f.c.floats[edgeThetaArray]
+	theta, ok := f.c.arrays[edgeThetaArray]
 	shared := slices.Equal(theta.shape, []int{k, k})
 	switch {
 	case !ok && m == 0:
@@ -178,7 +177,7 @@ func (f *potentialsFile) makeRoom() error {
 }
 
 func (f *potentialsFile) readConstant() error {
-	constant, ok := f.c.floats[constantArray]
+	constant, ok := f.c.arrays[constantArray]
 	if !ok {
 		return nil
 	}

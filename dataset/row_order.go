@@ -1,9 +1,8 @@
 package dataset
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/blockbp/blockbp/graph"
 )
@@ -27,47 +26,12 @@ func rowsInOrder(names []string) (row, place []int32) {
 	for i := range row {
 		row[i] = int32(i)
 	}
-	compare := func(a, b int32) int { return naturalCompare(names[a], names[b]) }
-	if number := numbersBehind(names); number != nil {
-		compare = func(a, b int32) int {
-			switch {
-			case number[a] < number[b]:
-				return -1
-			case number[a] > number[b]:
-				return 1
-			}
-			return naturalCompare(names[a], names[b]) // leading zeros
-		}
-	}
-	slices.SortFunc(row, compare)
+	slices.SortFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
 	place = make([]int32, len(names))
 	for i, r := range row {
 		place[r] = int32(i)
 	}
 	return row, place
-}
-
-// numbersBehind returns the numbers of names that are one text and a number, such as
-// acct-0017, which sort faster than names; nil where some are not.
-func numbersBehind(names []string) []uint64 {
-	common := names[0]
-	for _, name := range names {
-		n := 0
-		for n < min(len(common), len(name)) && common[n] == name[n] {
-			n++
-		}
-		common = common[:n]
-	}
-	common = strings.TrimRight(common, "0123456789")
-	numbers := make([]uint64, len(names))
-	for i, name := range names {
-		x, err := strconv.ParseUint(name[len(common):], 10, 64)
-		if err != nil {
-			return nil
-		}
-		numbers[i] = x
-	}
-	return numbers
 }
 
 // take returns the elements of a slice at these places, all as they stand where it is nil.
@@ -86,6 +50,9 @@ func take[T any](list []T, at []int32) []T {
 func (f *filler) reorder(row []int32) {
 	if !f.dense {
 		f.start, f.index, f.value = takeSparse(f.start, f.index, f.value, row)
+		if f.lists != nil {
+			f.lists.known = take(f.lists.known, row)
+		}
 		return
 	}
 	of := func(i int32) []float64 { return f.numbers[int(i)*f.dim:][:f.dim] }
@@ -127,26 +94,16 @@ func takeSparse(start []int, index []int32, value []float64, row []int32) ([]int
 // sort brings edges into the order of their ends, the smaller number first. Where edges
 // have no direction, the smaller end comes first, and turned says which are the other way
 // round in the table. row is where each edge stood; nil: where it stands.
-func (t *edgeTable) sort(nodes int, directed bool) (row []int32, turned []bool) {
+func (t *edgeTable) sort(directed bool) (row []int32, turned []bool) {
 	m := len(t.u)
 	low, high := make([]int32, m), make([]int32, m)
-	sorted, last := true, int64(-1)
+	rows := make([]int32, m)
 	for e := range t.u {
-		low[e], high[e] = min(t.u[e], t.v[e]), max(t.u[e], t.v[e])
-		now := int64(low[e])<<32 | int64(high[e])
-		sorted = sorted && now > last
-		last = now
+		low[e], high[e], rows[e] = min(t.u[e], t.v[e]), max(t.u[e], t.v[e]), int32(e)
 	}
-	if !sorted {
-		row = make([]int32, m)
-		for e := range row {
-			row[e] = int32(e)
-		}
-		scratch := make([]int32, m)
-		for _, key := range [][]int32{high, low} { // by the last first: each step keeps the order of equals
-			row, scratch = sortStably(row, scratch, key, nodes), row
-		}
-		t.u, t.v = take(t.u, row), take(t.v, row)
+	if order := byEnds(low, high); !slices.IsSortedFunc(rows, order) {
+		slices.SortFunc(rows, order)
+		row, t.u, t.v = rows, take(t.u, rows), take(t.v, rows)
 	}
 	if directed {
 		return row, nil
@@ -160,30 +117,21 @@ func (t *edgeTable) sort(nodes int, directed bool) (row []int32, turned []bool) 
 	return row, turned
 }
 
-// sortStably writes edges into another slice, by their keys below n.
-func sortStably(edges, into, key []int32, n int) []int32 {
-	start := make([]int32, n+1)
-	for _, k := range key {
-		start[k+1]++
+// byEnds compares edges by their ends, the smaller first, and then by their numbers.
+func byEnds(low, high []int32) func(e, f int32) int {
+	return func(e, f int32) int {
+		return cmp.Or(cmp.Compare(low[e], low[f]), cmp.Compare(high[e], high[f]), cmp.Compare(e, f))
 	}
-	for k := range n {
-		start[k+1] += start[k]
-	}
-	for _, e := range edges {
-		into[start[key[e]]] = e
-		start[key[e]]++
-	}
-	return into
 }
 
 // sortEdges brings the edges of a table and their features into order.
-func (l *loader) sortEdges(nodes int, t *edgeTable, f *filler) (turned []bool) {
+func (l *loader) sortEdges(t *edgeTable) (turned []bool) {
 	if !l.ordered() {
 		return nil
 	}
-	row, turned := t.sort(nodes, l.edgesDirected())
-	if row != nil && f != nil && len(f.columns) > 0 {
-		f.reorder(row)
+	row, turned := t.sort(l.edgesDirected())
+	if row != nil && t.features != nil {
+		t.features.reorder(row)
 	}
 	return turned
 }

@@ -20,14 +20,16 @@ import (
 const separators = ",;\t"
 
 // separatorNames are what people call them, and what else they find there.
-var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars", ' ': "blanks"}
+var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars",
+	' ': "blanks"}
 
-// sheet is a table with a header: names of columns, and a row of cells per line, as
-// RFC 4180 has them, with any of separators.
+// sheet is a table: names of columns, and a row of cells per line, as RFC 4180 has them, with any of separators.
+// A plain one has no header, and its columns no names.
 type sheet struct {
 	ctx    context.Context
 	path   string
 	data   []byte // without a byte order mark
+	plain  bool
 	comma  rune
 	header []string
 	places map[string]int // of columns by their names as they stand, without those of none
@@ -59,8 +61,10 @@ func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return fail(0, "save the sheet as CSV", "it is a workbook or an archive and not a text")
 	case bytes.HasPrefix(data, []byte("PAR1")):
-		return fail(0, "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)", "it is a Parquet file and not a text")
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")), bytes.IndexByte(data, 0) >= 0:
+		return fail(0, "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)",
+			"it is a Parquet file and not a text")
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")),
+		bytes.IndexByte(data, 0) >= 0:
 		return fail(0, "save it as CSV in UTF-8", "it is not text in UTF-8")
 	}
 	s := &sheet{ctx: ctx, path: path, data: data}
@@ -90,13 +94,16 @@ func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 		s.header = slices.Insert(s.header, 0, "")
 	}
 	if other := separatorOf(line, "| "); len(s.header) == 1 && strings.ContainsRune(line, other) {
-		return fail(at, "separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
+		return fail(at, "separate columns by commas, semicolons or tabs",
+			"the header %q is one column; %s separate the words", abbreviate(line), separatorNames[other])
 	}
 	if first, second := s.findColumns(); second > 0 {
-		return fail(at, "rename one of them", "columns %d and %d are both called %q", first+1, second+1, abbreviate(s.header[first]))
+		return fail(at, "rename one of them", "columns %d and %d are both called %q", first+1, second+1,
+			abbreviate(s.header[first]))
 	}
 	if name := s.numberInHeader(); name != "" {
-		return fail(at, "put a line with the names of the columns first", "the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
+		return fail(at, "put a line with the names of the columns first",
+			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
 	}
 	return s, nil
 }
@@ -180,9 +187,11 @@ func (s *sheet) parseError(err error) error {
 	e.Line = at.StartLine
 	switch {
 	case errors.Is(err, csv.ErrQuote):
-		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`, `write a quote within such a cell twice, ""`
+		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`,
+			`write a quote within such a cell twice, ""`
 	case errors.Is(err, csv.ErrBareQuote):
-		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`, `put the whole cell in quotes, and write the quote twice, ""`
+		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`,
+			`put the whole cell in quotes, and write the quote twice, ""`
 	}
 	return e
 }
@@ -191,6 +200,10 @@ func (s *sheet) parseError(err error) error {
 // 1. The cells hold until the next row. Rows that do not have as many cells as
 // the header are problems, and are left out.
 func (s *sheet) each(p *problems, use func(line int, cells []string)) {
+	if s.plain {
+		s.eachPlain(p, use)
+		return
+	}
 	r := s.reader()
 	for first := true; ; first = false {
 		cells, err := r.Read()
@@ -209,10 +222,12 @@ func (s *sheet) each(p *problems, use func(line int, cells []string)) {
 			if !blankRow(cells) {
 				remedy := "leave the cell empty where there is no value, and put separators around it all the same"
 				if len(cells) > len(s.header) {
-					remedy = fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many", separatorNames[s.comma])
+					remedy = fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many",
+						separatorNames[s.comma])
 				}
 				if c := separatorOf(strings.Join(cells, string(s.comma)), separators); c != s.comma {
-					remedy = fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[s.comma], separatorNames[c])
+					remedy = fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[s.comma],
+						separatorNames[c])
 				}
 				p.add(line, "", remedy, "the number of cells is %d, the header has %d columns", len(cells), len(s.header))
 			}
@@ -223,6 +238,49 @@ func (s *sheet) each(p *problems, use func(line int, cells []string)) {
 		}
 		line, _ := r.FieldPos(0)
 		use(line, cells)
+	}
+}
+
+// plainColumns are those of plain tables of nodes: node, label, split and a list of features.
+const plainColumns = 4
+
+func plainSheet(ctx context.Context, path string, data []byte, columns int) *sheet {
+	return &sheet{ctx: ctx, path: path, data: data, plain: true, header: make([]string, columns)}
+}
+
+// eachPlain is each for a table without a header. Tabs separate the columns of nodes, of which the last two may be
+// left out, and any blanks the two of edges.
+func (s *sheet) eachPlain(p *problems, use func(line int, cells []string)) {
+	for line, text := range tableLines(s.ctx, s.data) {
+		cells := strings.Fields(text)
+		if len(s.header) == plainColumns {
+			cells = strings.Split(text, "\t")
+		}
+		switch n := len(cells); {
+		case len(s.header) != plainColumns && n != len(s.header):
+			p.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
+		case n < 2 || n > len(s.header):
+			p.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
+		default:
+			use(line, append(cells, "", "")[:len(s.header)])
+		}
+	}
+}
+
+// tableLines goes through the lines that hold data, with their numbers from 1.
+func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		line := 0
+		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			if strings.TrimSpace(text) == "" || text[0] == '#' {
+				continue
+			}
+			if !yield(line, text) {
+				return
+			}
+		}
 	}
 }
 

@@ -71,25 +71,6 @@ func (t *labelTexts) hiddenWords() string {
 	}
 }
 
-// placeholders are labels, in lower case, that people write where none is known.
-var placeholders = []string{"unknown", "none", "unlabeled", "unlabelled", "not labeled", "not labelled", "missing", "undefined", "unassigned", "not available", "n.a.", "nil", "tbd", "todo"}
-
-// marks are such labels in tables; in tagged text they are those of punctuation.
-var marks = []string{"-", "--", ".", "_"}
-
-// warnOfPlaceholders tells of states that may stand for labels which are not known.
-func (l *loader) warnOfPlaceholders(t *labelTexts) {
-	list, hide := slices.Concat(placeholders, marks), "leave the cell empty"
-	if t.tokens {
-		list, hide = placeholders, "write "+missingFeatures
-	}
-	for i, text := range t.texts {
-		if slices.Contains(list, strings.ToLower(text)) {
-			l.warn("the label %q, %d of %d, is taken for a state like the others; %s where a label is not known", abbreviate(text), t.count[i], t.total, hide)
-		}
-	}
-}
-
 // add returns the number of a label that is known.
 func (t *labelTexts) add(path string, line int, cell string) int32 {
 	i, known := t.number[cell]
@@ -157,17 +138,16 @@ func (t *labelTexts) inOrder() []string {
 // statesOf names the states: as the model, the options or dataset.json do, or else
 // the labels that occur.
 func (l *loader) statesOf(t *labelTexts, file string) []string {
-	switch {
-	case l.o.Schema != nil:
+	if l.o.Schema != nil {
 		return l.o.Schema.NodeTypes[0].States
-	case len(l.o.States) > 0:
-		return l.told(l.o.States, "the option States")
-	case len(l.manifest.States) > 0:
-		return l.told(l.manifest.States, l.manifestPath)
+	}
+	if names, where := l.namedStates(0); len(names) > 0 {
+		return l.told(0, names, where)
 	}
 	if minus, ok := t.number[hiddenNumber]; ok && !l.manifest.HiddenLabels {
 		if _, plus := t.number["1"]; !plus || len(t.texts) > 2 {
-			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in the option States if it is one of them",
+			l.fail(t.at(int(minus), "leave the cell empty, or "+sayHidden+", if -1 is to hide a label; name the states in the "+
+				"option States if it is one of them",
 				"label is -1, as are %d of %d", t.count[minus], t.total))
 			return nil
 		}
@@ -181,45 +161,28 @@ func (l *loader) statesOf(t *labelTexts, file string) []string {
 	case len(states) == 0:
 		l.fail(&Error{File: file, Problem: "no node has a label", Remedy: "fill in some"})
 	case len(states) == 1:
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s", abbreviate(states[0]), t.hiddenWords()), Remedy: "if there are more states, give \"states\" in " + ManifestName + " or the option States"})
-	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) }):
+		l.fail(&Error{File: file, Problem: fmt.Sprintf("every label is %q, which tells of one state only; of the others %s",
+			abbreviate(states[0]), t.hiddenWords()),
+			Remedy: "if there are more states, give \"states\" in " + ManifestName + " or the option States"})
+	case len(states) > mostFractions && slices.ContainsFunc(t.numbers(),
+		func(x float64) bool { return x != math.Trunc(x) }):
 		i := slices.IndexFunc(t.numbers(), func(x float64) bool { return x != math.Trunc(x) })
-		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels", "label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]), len(states)))
+		l.fail(t.at(i, "divide the numbers into classes, or name another column as that of labels",
+			"label is %s, a number with a fraction, of %d different ones, and states are wanted", abbreviate(t.texts[i]),
+			len(states)))
 	case len(states) > manyStates && 2*len(states) > t.total, len(states) > mostStates:
 		remedy := "is it the column of labels?"
 		if !t.tokens { // whose columns have no names
 			remedy += " --columns label=NAME says which is"
 		}
-		l.fail(&Error{File: file, Problem: fmt.Sprintf("%d labels have %d different texts, such as %q, and states are wanted", t.total, len(states), abbreviate(t.texts[0])), Remedy: remedy})
+		const problem = "%d labels have %d different texts, such as %q, and states are wanted"
+		l.fail(&Error{File: file, Remedy: remedy,
+			Problem: fmt.Sprintf(problem, t.total, len(states), abbreviate(t.texts[0]))})
 	}
 	l.warnOfCase("labels", "are two states", states)
 	l.warnOfPlaceholders(t)
 	l.set.origins.states[0] = origin{what: "states", number: len(states), because: file + " has as many different labels"}
 	return states
-}
-
-// namedStates are the states that are known before any label is.
-func (l *loader) namedStates() []string {
-	switch {
-	case l.o.Schema != nil:
-		return l.o.Schema.NodeTypes[0].States
-	case len(l.o.States) > 0:
-		return l.o.States
-	}
-	return l.manifest.States
-}
-
-// warnOfCase tells of states or splits that differ in the case of letters alone, and what
-// the two are.
-func (l *loader) warnOfCase(what, are string, states []string) {
-	lower := map[string]string{}
-	for _, s := range states {
-		if before, twice := lower[strings.ToLower(s)]; twice {
-			l.warn("the %s %q and %q differ in the case of letters alone, and %s", what, abbreviate(before), abbreviate(s), are)
-			return
-		}
-		lower[strings.ToLower(s)] = s
-	}
 }
 
 // rareLabels is so many labels for one that a model does not know: of many tags some are in
@@ -247,7 +210,8 @@ func (l *loader) numberLabels(t *labelTexts, states []string) []int32 {
 	}
 	if unknown > 0 && t.tokens && l.o.Schema != nil && !l.o.Learning && rareLabels*unknown <= t.total {
 		first := t.first[rare[0]]
-		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total, abbreviate(t.texts[rare[0]]), first.File, first.Line)
+		l.warn("%d of %d labels are not compared: the model has no such states, as %q of %s:%d", unknown, t.total,
+			abbreviate(t.texts[rare[0]]), first.File, first.Line)
 	} else {
 		rare = nil
 	}

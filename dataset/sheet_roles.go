@@ -30,7 +30,8 @@ var (
 	// graphNames are names of columns that tell apart the graphs in one table.
 	graphNames = []string{"graph", "graph_id", "network"}
 	// endNames are names of the two ends of edges.
-	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"}, {"node1", "node2"}, {"id1", "id2"}}
+	endNames = [][2]string{{"source", "target"}, {"from", "to"}, {"src", "dst"}, {"u", "v"}, {"source_id", "target_id"},
+		{"node1", "node2"}, {"id1", "id2"}}
 )
 
 // given returns the columns that the option Columns gives a role.
@@ -72,13 +73,8 @@ type sheetRecipe struct {
 }
 
 func (r *sheetRecipe) problem() string {
-	for i := range r.Nodes {
-		if problem := r.Nodes[i].problem(); problem != "" {
-			return problem
-		}
-	}
-	for i := range r.Edges {
-		if problem := r.Edges[i].problem(); problem != "" {
+	for _, c := range slices.Concat(r.Nodes, r.Edges) {
+		if problem := c.problem(); problem != "" {
 			return problem
 		}
 	}
@@ -87,11 +83,12 @@ func (r *sheetRecipe) problem() string {
 
 // role finds the column of a role: the one that the option Columns names, or else the
 // model, or else one of the usual names; −1: there is none.
-func (l *sheetLoader) role(s *sheet, role, model string, usual []string) int {
+func (l *tableLoader) role(s *sheet, role, model string, usual []string) int {
 	if named := l.o.given(role); len(named) > 0 {
 		i := s.column(named[0])
 		if i < 0 {
-			l.fail(optionError("Columns", "%s has no column %q; %s", s.path, abbreviate(named[0]), firstNames(named[0], s.header)))
+			l.fail(optionError("Columns", "%s has no column %q; %s", s.path, abbreviate(named[0]),
+				firstNames(named[0], s.header)))
 		}
 		return i
 	}
@@ -125,7 +122,7 @@ type nodeRoles struct{ id, label, split int }
 
 // rolesOfNodes finds the columns of a table of nodes. Without a usual name the first
 // column identifies nodes; one without a name is an index, as pandas writes it.
-func (l *sheetLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
+func (l *tableLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 	model := l.rules
 	r = nodeRoles{
 		id:    l.role(s, roleID, model.ID, idNames),
@@ -138,31 +135,23 @@ func (l *sheetLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 	switch {
 	case len(l.problems) > 0:
 	case r.id == r.label, r.id == r.split:
-		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes", abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by --columns id=NAME"})
+		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("the first column, %q, does not identify nodes",
+			abbreviate(s.header[r.id])), Remedy: "give the nodes a column id, or name it by --columns id=NAME"})
 	case r.label < 0 && !l.o.NoLabels:
-		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header), Remedy: "say which by --columns label=NAME; if these are no names, the header is missing"})
+		l.fail(&Error{File: s.path, Line: 1, Problem: "no column is called label; " + firstNames(roleLabel, s.header),
+			Remedy: "say which by --columns label=NAME; if these are no names, the header is missing"})
 	case r.split < 0 && l.o.Observed != "":
-		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("no column is called split, of which %q is to be observed; %s", l.o.Observed, firstNames(roleSplit, s.header)), Remedy: "say which by --columns split=NAME"})
+		const problem = "no column is called split, of which %q is to be observed; %s"
+		l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf(problem, l.o.Observed, firstNames(roleSplit, s.header)),
+			Remedy: "say which by --columns split=NAME"})
 	}
 	l.noteOtherLabels(s, r)
 	return r
 }
 
-// noteOtherLabels tells of columns of features that are called as columns of labels are.
-func (l *sheetLoader) noteOtherLabels(s *sheet, r nodeRoles) {
-	if r.label < 0 || l.o.Recipe != nil {
-		return
-	}
-	for _, i := range l.features(s, r.id, r.label, r.split) {
-		if name := s.header[i]; slices.ContainsFunc(labelNames, func(usual string) bool { return strings.EqualFold(name, usual) }) {
-			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say --columns label=%s if that has the labels, and ignore=NAME to leave one out", s.path, abbreviate(s.header[r.label]), name, name)
-		}
-	}
-}
-
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first
 // two that have a name.
-func (l *sheetLoader) rolesOfEdges(s *sheet) (ends [2]int) {
+func (l *tableLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 	ends = [2]int{l.role(s, roleSource, l.rules.Source, nil), l.role(s, roleTarget, l.rules.Target, nil)}
 	if ends[0] < 0 && ends[1] < 0 {
 		ends = s.usualEnds()
@@ -175,13 +164,15 @@ func (l *sheetLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 				next++
 			}
 			if ends[k] = next; next < 0 || next >= len(s.header) {
-				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("it has no two columns for the ends of edges; %s", firstNames(roleSource, s.header)), Remedy: "call them source and target"})
+				l.fail(&Error{File: s.path, Line: 1, Problem: fmt.Sprintf("it has no two columns for the ends of edges; %s",
+					firstNames(roleSource, s.header)), Remedy: "call them source and target"})
 				return [2]int{}
 			}
 		}
 	}
 	if guessed && len(s.header) > 2 {
-		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
+		l.warn("%s: the columns %q and %q are taken for the ends of edges, being the first; the option Columns names "+
+			"others, as source=NAME,target=NAME", s.path, abbreviate(s.header[ends[0]]), abbreviate(s.header[ends[1]]))
 	}
 	return ends
 }
@@ -197,7 +188,7 @@ func (s *sheet) usualEnds() [2]int {
 }
 
 // features returns the columns of a sheet that have no role, and are not to be ignored.
-func (l *sheetLoader) features(s *sheet, taken ...int) (at []int) {
+func (l *tableLoader) features(s *sheet, taken ...int) (at []int) {
 	ignored := sets.Of(l.o.given(roleIgnore))
 	for i, name := range s.header {
 		if name != "" && !slices.Contains(taken, i) && !ignored[name] {

@@ -310,7 +310,8 @@ func TestColumnKinds(t *testing.T) {
 		for i, cell := range cells {
 			c.see("f", i+2, cell)
 		}
-		return c.decide()
+		col, notes, err := c.decide()
+		return col, strings.Join(notes, "; "), err
 	}
 	if c, _, err := decide("1", " 2.5e1 ", "NA"); err != nil || c.Mean != 13 || !c.Missing || c.Values != nil {
 		t.Errorf("%+v, %v", c, err)
@@ -358,7 +359,7 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte("id;label;x\n1;0;2\n2;1;\n"), []byte("a\tb\n1\t2\n"))
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		l := &sheetLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
+		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
 		n, err := newSheet(t.Context(), "nodes.csv", nodes)
 		if err != nil {
 			return
@@ -367,10 +368,10 @@ func FuzzSheets(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g := &sheetGraph{nodes: n, edges: e}
-		l.graphs = []*sheetGraph{g}
+		g := &tableGraph{nodes: n, edges: e}
+		l.graphs = []*tableGraph{g}
 		l.run(func() { g.roles, g.ends = l.rolesOfNodes(n), l.rolesOfEdges(e) },
-			l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.finish)
+			l.chooseColumns, func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.chooseSchema, l.freezeAll)
 		if len(l.problems) > 0 {
 			return
 		}

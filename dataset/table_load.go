@@ -2,342 +2,336 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/sets"
+	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
-// A pair of tables is NAME.nodes.tsv and NAME.edges.tsv, or nodes.tsv and edges.tsv, or
-// the same with csv. The tables of a loose pair have other names.
-const (
-	nodesStem = "nodes"
-	edgesStem = "edges"
-)
-
-// tableExtensions are those of tables; of tables without a header the first alone.
-var tableExtensions = []string{".tsv", ".csv"}
-
-// Names made for graph tables. Nodes of which the features are not known are of the
-// type of all others, and a feature says so: edges that reach them need the weights of
-// all edges.
-const (
-	featuredType = "node"
-	biasName     = "bias"
-	missingName  = "no_features" // 1 where the features are not known, in the place of the bias
-)
-
-func isNodesTable(name string) bool { return isTableOf(name, nodesStem) }
-
-func isEdgesTable(name string) bool { return isTableOf(name, edgesStem) }
-
-func isTableOf(name, stem string) bool {
-	extension := filepath.Ext(name)
-	name = strings.TrimSuffix(name, extension)
-	return slices.Contains(tableExtensions, extension) && (name == stem || strings.HasSuffix(name, "."+stem))
-}
-
-// tablePair is where one graph is found.
-type tablePair struct {
-	nodes, edges, name string
-	loose              bool // which of the two is which is to be found out
-}
-
-// pairOf completes a pair of which a table is given.
-func pairOf(table string) tablePair {
-	extension := filepath.Ext(table)
-	stem := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(table, extension), nodesStem), edgesStem)
-	name := strings.TrimSuffix(filepath.Base(stem+nodesStem), "."+nodesStem)
-	if name == nodesStem {
-		name = "graph"
-	}
-	return tablePair{nodes: stem + nodesStem + extension, edges: stem + edgesStem + extension, name: name}
-}
-
-// incomplete tells of a table that is not there beside the other.
-func (p tablePair) incomplete() error {
-	for _, table := range []struct{ path, other, wanted, remedy string }{
-		{p.nodes, p.edges, "a table of nodes", ""},
-		{p.edges, p.nodes, "a table of edges, two nodes in every row,", "; without any edges, it is a header alone"},
-	} {
-		var lost *fs.PathError
-		if _, err := os.Stat(table.path); errors.As(err, &lost) && errors.Is(err, fs.ErrNotExist) {
-			if err := infile.Check(table.other, "a table"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err // a device, say: what is beside it does not matter
-			}
-			return &fs.PathError{Op: "read", Path: table.path, Err: fmt.Errorf("%w; want %s beside %s: write it there, or name both tables if it has another name%s", lost.Err, table.wanted, table.other, table.remedy)}
-		}
-	}
-	return nil
-}
-
-// isTable reports whether a path is a file of a table's extension.
-func isTable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && slices.Contains(tableExtensions, filepath.Ext(path))
-}
-
-// hasTokens reports whether the header of a table names a column of words.
-func hasTokens(path string) bool {
-	const enough = 1 << 10
-	file, _, err := infile.Open(path, "a table")
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	start := make([]byte, enough)
-	n, _ := io.ReadFull(file, start)
-	header, _, _ := strings.Cut(string(infile.Lines(start[:n])), "\n")
-	return slices.ContainsFunc(strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(",;\t\"\r", c) }), func(name string) bool {
-		return slices.Contains([]string{"word", "words", "token", "tokens"}, strings.ToLower(strings.TrimSpace(name)))
-	})
-}
-
-// findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
-// folders of them, and two tables by any other names.
-func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
-	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) { // named, wherever they lie
-		a, b := paths[0], paths[1]
-		switch first, second := filepath.Base(a), filepath.Base(b); {
-		case isNodesTable(first) && isEdgesTable(second):
-			return []tablePair{{nodes: a, edges: b, name: pairOf(a).name}}, nil, nil
-		case isEdgesTable(first) && isNodesTable(second):
-			return []tablePair{{nodes: b, edges: a, name: pairOf(b).name}}, nil, nil
-		case isNodesTable(first) != isNodesTable(second), isEdgesTable(first) != isEdgesTable(second):
-			return []tablePair{{nodes: a, edges: b, loose: true}}, nil, nil
-		}
-	}
-	var loose []string
-	added := map[tablePair]bool{}
-	add := func(p tablePair) {
-		if !added[p] { // both of its tables may be given
-			added[p] = true
-			pairs = append(pairs, p)
-		}
-	}
-	for _, path := range paths {
-		entries, err := os.ReadDir(path)
-		switch base := filepath.Base(path); {
-		case isNodesTable(base), isEdgesTable(base):
-			add(pairOf(path))
-		case err == nil:
-			var tables []string
-			for _, e := range entries {
-				if isNodesTable(e.Name()) && e.Name()[0] != '.' {
-					tables = append(tables, filepath.Join(path, e.Name()))
-				}
-			}
-			slices.SortFunc(tables, naturalCompare)
-			var names []string
-			for _, table := range tables {
-				add(pairOf(table))
-				names = append(names, pairOf(table).name)
-			}
-			if len(tables) > 1 {
-				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables), firstFew(names)))
-			}
-		case slices.Contains(tableExtensions, filepath.Ext(path)):
-			loose = append(loose, path)
-		default:
-			add(pairOf(path + "." + nodesStem + extensionBehind(path)))
-		}
-	}
-	switch len(loose) {
-	case 0:
-		return pairs, notes, nil
-	case 1:
-		remedy := "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"
-		if hasTokens(loose[0]) {
-			remedy = asTaggedText
-		}
-		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: remedy}
-	case 2:
-		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
-	}
-	return nil, nil, &Error{File: loose[2], Problem: "more than two tables are named by names that do not tell which go together", Remedy: "call them NAME.nodes.csv and NAME.edges.csv"}
-}
-
-// extensionBehind returns the extension of the table of nodes behind a prefix.
-func extensionBehind(prefix string) string {
-	for _, extension := range tableExtensions {
-		if _, err := os.Stat(prefix + "." + nodesStem + extension); err == nil {
-			return extension
-		}
-	}
-	return tableExtensions[0]
-}
-
-// hasHeader reports whether a pair of tables have headers: csv has, and tsv where the
-// first line has a name that a column of nodes usually has, or is said to have. With the
-// four columns of tables without a header, that line lacks the # of a comment.
-func (o *Options) hasHeader(pair tablePair) (bool, error) {
-	if pair.loose || filepath.Ext(pair.nodes) != tableExtensions[0] {
-		return true, nil
-	}
-	file, _, err := infile.Open(pair.nodes, "a table")
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	start := make([]byte, mostHeaderBytes)
-	n, _ := io.ReadFull(file, start)
-	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
-	for _, text := range tableLines(context.Background(), start[:n]) {
-		cells := strings.Split(text, string(separatorOf(text, separators)))
-		for i, cell := range cells {
-			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
-		}
-		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells, func(cell string) bool {
-			return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-		}), nil
-	}
-	return false, nil
-}
-
-// tableLoader turns tables into a set.
+// tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their
+// cells, and plain ones, whose features and labels are numbers.
 type tableLoader struct {
 	loader
+	plain  bool // no table has a header
 	graphs []*tableGraph
+	rules  *sheetRecipe // of the set's recipe
+	labels labelTexts   // of tables with a header
 }
 
 // tableGraph is one graph as its tables give it.
 type tableGraph struct {
-	tablePair
-	*nodeTable
-	ends     *edgeTable
-	topology *graph.Graph
+	name         string
+	nodes, edges *sheet
+	roles        nodeRoles
+	ends         [2]int
+
+	names        []string
+	byName       map[string]int32 // the row
+	lines        []int32          // [node] in the table
+	place        []int32          // [row] its node; nil: they are the same
+	labels       []int32          // [node] its state or, with a header, its text's number in labelTexts; −1: hidden
+	splits       []string
+	known        []bool                     // [node] features are known; nil: those of all are
+	used         top                        // of the indices of features in plain tables, with lines
+	otherIDs     map[string]map[string]bool // columns that could be that of identifiers; nil: not looked for
+	features     crf.Features
+	topology     *graph.Graph
+	reversed     int // see edgeTable
+	edgeFeatures crf.Features
 }
 
 func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error) {
+	l := &tableLoader{loader: newLoader(ctx, o), rules: &sheetRecipe{}}
 	pairs, notes, err := findPairs(paths)
+	if err == nil && len(pairs) == 0 {
+		err = &Error{File: paths[0], Problem: "there are no tables of nodes"}
+	}
+	for _, pair := range pairs {
+		if err == nil {
+			err = pair.incomplete()
+		}
+	}
+	if err == nil {
+		l.plain, err = o.plainTables(pairs)
+	}
 	if err != nil {
 		return nil, []error{err}
 	}
+	l.set.Warnings = notes
+	if o.Recipe != nil && o.Recipe.Sheets != nil {
+		l.rules = o.Recipe.Sheets
+	}
 	for _, pair := range pairs {
-		if err := pair.incomplete(); err != nil {
-			return nil, []error{err}
+		l.readManifest(filepath.Dir(pair.nodes), true)
+		l.open(pair)
+	}
+	if l.manifest.NodeFeatures != nil && !l.plain {
+		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
+	}
+	if l.run(l.chooseColumns); len(l.problems) > 0 {
+		return l.result()
+	}
+	for _, g := range l.graphs {
+		if parallel.Ended(ctx) != nil {
+			return l.result()
+		}
+		before := len(l.problems)
+		if l.readNodes(g); len(l.problems) == before { // edges to nodes that were not read would only repeat it
+			l.readEdges(g)
 		}
 	}
-	o.tableNotes = notes
+	l.run(l.observeSplit, l.chooseSchema, l.freezeAll)
+	return l.result()
+}
+
+// plainTables reports whether tables have no header, as all of them must, and those of the model.
+func (o *Options) plainTables(pairs []tablePair) (bool, error) {
 	with := 0
 	for _, pair := range pairs {
 		header, err := o.hasHeader(pair)
 		if err != nil {
-			return nil, []error{err}
+			return false, err
 		}
 		if header {
 			with++
 		}
 	}
-	switch of := o.Recipe; {
+	switch of, first := o.Recipe, pairs[0].nodes; {
 	case with > 0 && with < len(pairs):
-		return nil, []error{&Error{File: pairs[0].nodes, Problem: fmt.Sprintf("of %d tables of nodes %d have a header", len(pairs), with), Remedy: "give tables of one kind"}}
+		return false, &Error{File: first, Problem: fmt.Sprintf("of %d tables of nodes %d have a header", len(pairs), with),
+			Remedy: "give tables of one kind"}
 	case of != nil && (of.Sheets != nil) != (with > 0):
-		return nil, []error{&Error{File: pairs[0].nodes, Problem: fmt.Sprintf("the model was trained on tables that have a header: %v, and these have one: %v", of.Sheets != nil, with > 0), Remedy: "write the tables like those"}}
-	case with > 0:
-		return loadSheets(ctx, pairs, o)
-	case len(o.Columns) > 0:
-		return nil, []error{optionError("Columns", "%s has no header that names columns", pairs[0].nodes)}
+		const problem = "the model was trained on tables that have a header: %v, and these have one: %v"
+		return false, &Error{File: first, Problem: fmt.Sprintf(problem, of.Sheets != nil, with > 0),
+			Remedy: "write the tables like those"}
+	case with == 0 && len(o.Columns) > 0:
+		return false, optionError("Columns", "%s has no header that names columns", first)
 	}
-	l := &tableLoader{loader: newLoader(ctx, o)}
-	for _, pair := range pairs {
-		if err := parallel.Ended(ctx); err != nil {
-			return nil, []error{err}
+	return with == 0, nil
+}
+
+// open reads the headers of a pair of tables, and finds out which is which.
+func (l *tableLoader) open(pair tablePair) {
+	g := &tableGraph{name: pair.name, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}, used: newTop()}
+	for _, table := range []struct {
+		path    string
+		columns int // without a header
+		into    **sheet
+	}{{pair.nodes, plainColumns, &g.nodes}, {pair.edges, len(g.ends), &g.edges}} {
+		data := l.source(table.path)
+		if data == nil {
+			return
 		}
-		l.readManifest(filepath.Dir(pair.nodes), true)
-		l.read(pair)
+		if l.plain {
+			*table.into = plainSheet(l.ctx, table.path, data, table.columns)
+			continue
+		}
+		s, err := newSheet(l.ctx, table.path, data)
+		if err != nil {
+			l.fail(err)
+			return
+		}
+		if s.header[0] == pandasIndex && !l.calls(pandasIndex) {
+			s.header[0] = ""
+			s.findColumns()
+		}
+		*table.into = s
 	}
-	l.finish()
-	return l.result()
-}
-
-// finish makes schema, recipe and instances of the tables that were read.
-func (l *tableLoader) finish() {
-	var splits [][]string
-	for _, g := range l.graphs {
-		splits = append(splits, g.splits)
-	}
-	l.run(func() { l.observeSplit(splits) })
-	for _, g := range l.graphs {
-		l.chain(g.ends.u, g.ends.v, g.place)
-		l.tied = l.tied || g.ends.reversed > 0
-		l.run(func() { g.topology = l.join(g.edges, len(g.names), g.ends, l.sortEdges(len(g.names), g.ends, nil)) }, func() { l.smooth(g) })
-	}
-	l.run(l.chooseSchema, l.askWhatHides)
-	for _, g := range l.graphs {
-		l.run(func() { l.build(g) })
-	}
-}
-
-// read parses the two tables of a graph.
-func (l *tableLoader) read(pair tablePair) {
-	limit, limitOf := mostFeatures, "any model"
-	switch {
-	case l.o.Recipe != nil:
-		limit, limitOf = l.o.Recipe.FeatureDim, "the model"
-	case l.manifest.NodeFeatures != nil:
-		limit, limitOf = len(l.manifest.NodeFeatures), ManifestName
-	}
-	data := l.source(pair.nodes)
-	if data == nil {
+	l.graphs = append(l.graphs, g)
+	if l.plain {
 		return
 	}
-	nodes, list := parseNodes(l.ctx, pair.nodes, data, limit, limitOf)
-	l.fail(list...)
-	data = l.source(pair.edges)
-	if data == nil || len(list) > 0 {
-		return // edges to the nodes that were not read would only repeat it
+	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
+		g.nodes, g.edges = g.edges, g.nodes
 	}
-	if l.ordered() {
-		nodes.sort()
+	if pair.loose {
+		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
 	}
-	ends, list := parseEdges(l.ctx, pair.edges, data, nodes)
-	l.fail(list...)
-	l.set.Warnings = append(l.set.Warnings, ends.warnings(pair.edges)...)
-	l.graphs = append(l.graphs, &tableGraph{tablePair: pair, nodeTable: nodes, ends: ends})
+	g.roles = l.rolesOfNodes(g.nodes)
+	g.ends = l.rolesOfEdges(g.edges)
 }
 
-// smooth replaces features by means over neighbourhoods, where that is asked for.
-func (l *tableLoader) smooth(g *tableGraph) {
-	dim := int(g.used.largest) + 1
-	if l.o.hops() == 0 || dim == 0 {
+// calls reports whether the options or the model name a column.
+func (l *tableLoader) calls(name string) bool {
+	r, is := l.rules, func(c column) bool { return c.Name == name }
+	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) ||
+		slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
+		slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(l.o.given(role), name) })
+}
+
+// looksLikeEdges reports whether the first of two tables is the one of edges: by the
+// options, by the names of columns, or else by the names of the files.
+func (l *tableLoader) looksLikeEdges(first, second *sheet) bool {
+	sign := func(s *sheet) int {
+		ends := s.usualEnds()
+		switch {
+		case s.column(l.o.given(roleSource)...) >= 0, s.column(l.rules.Source) >= 0 && s.column(l.rules.Target) >= 0:
+			return 4
+		case ends[0] >= 0:
+			return 3
+		case strings.Contains(strings.ToLower(filepath.Base(s.path)), "edge"):
+			return 2
+		case s.column(labelNames...) >= 0, s.column(idNames...) >= 0:
+			return 0
+		}
+		return 1
+	}
+	return sign(first) > sign(second)
+}
+
+// chooseColumns decides what features the columns make: as the model has it, or by a
+// look at all cells.
+func (l *tableLoader) chooseColumns() {
+	r := l.rules
+	if l.plain {
 		return
 	}
-	if g.ones {
-		g.value = nil
-	}
-	features, err := crf.Sparse(g.start, g.index, g.value, dim)
-	if err != nil {
-		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
+	if l.o.Recipe != nil {
+		for _, g := range l.graphs {
+			l.compareColumns(g.nodes, r.Nodes, g.roles.id, g.roles.label, g.roles.split)
+			l.compareColumns(g.edges, r.Edges, g.ends[0], g.ends[1])
+		}
 		return
 	}
-	known := make([]bool, len(g.missing))
-	for i, missing := range g.missing {
-		known[i] = !missing
+	first := l.graphs[0]
+	name := func(s *sheet, i int) string {
+		if i < 0 {
+			return ""
+		}
+		return s.header[i]
 	}
-	means, reached := l.smoothed(g.path, g.topology, features, known)
-	m := means.Data()
-	g.start, g.index, g.value, g.ones = m.Start, m.Column, m.Value, false
-	for i, known := range reached {
-		g.missing[i] = !known
+	r.ID, r.Label = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label)
+	r.Split = name(first.nodes, first.roles.split)
+	r.Source, r.Target = name(first.edges, first.ends[0]), name(first.edges, first.ends[1])
+	var nodes, edges []*sheet
+	for _, g := range l.graphs {
+		nodes, edges = append(nodes, g.nodes), append(edges, g.edges)
+	}
+	for _, role := range []string{roleText, roleIgnore} {
+		for _, name := range l.o.given(role) {
+			if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
+				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
+					abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
+			}
+		}
+	}
+	l.run(
+		func() {
+			r.Nodes = l.survey(nodes, l.features(first.nodes, first.roles.id, first.roles.label, first.roles.split))
+		},
+		func() { r.Edges = l.survey(edges, l.features(first.edges, first.ends[0], first.ends[1])) })
+}
+
+// survey looks at all cells of the columns of tables, which stand at these places in the
+// first of them.
+func (l *tableLoader) survey(sheets []*sheet, at []int) (columns []column) {
+	surveys, texts := make([]*columnSurvey, len(at)), sets.Of(l.o.given(roleText))
+	for k, i := range at {
+		name := sheets[0].header[i]
+		surveys[k] = newSurvey(name, texts[name])
+	}
+	if l.surveyCells(sheets, surveys); len(l.problems) > 0 {
+		return nil
+	}
+	var again []*columnSurvey
+	for k, c := range surveys {
+		if c = c.again(); c != nil {
+			surveys[k], again = c, append(again, c)
+		}
+	}
+	if len(again) > 0 {
+		l.surveyCells(sheets, again)
+	}
+	for _, c := range surveys {
+		if problem := c.listOfFeatures(); problem != nil {
+			l.fail(problem)
+			continue
+		}
+		col, notes, err := c.decide()
+		if err != nil {
+			l.fail(err)
+		} else if col != nil {
+			columns = append(columns, *col)
+		}
+		for _, note := range notes {
+			l.warn("%s: %s", sheets[0].path, note)
+		}
+	}
+	return columns
+}
+
+// surveyCells shows all cells of columns to their surveys.
+func (l *tableLoader) surveyCells(sheets []*sheet, surveys []*columnSurvey) {
+	for _, s := range sheets {
+		places := make([]int, len(surveys))
+		for k, c := range surveys {
+			if places[k] = s.column(c.name); places[k] < 0 {
+				l.fail(&Error{File: s.path, Line: 1,
+					Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
+			}
+		}
+		if len(l.problems) > 0 {
+			return
+		}
+		p := &problems{file: s.path}
+		s.each(p, func(line int, cells []string) {
+			for k, i := range places {
+				surveys[k].see(s.path, line, cells[i])
+			}
+		})
+		l.fail(p.errors()...)
+	}
+}
+
+// listOfFeatures refuses a column of lists of features, as tables without a header have.
+func (c *columnSurvey) listOfFeatures() error {
+	cell := c.odd.cell
+	if !strings.EqualFold(c.name, "features") || !strings.ContainsAny(cell, " :") || !isDigit(cell[0]) {
+		return nil
+	}
+	return &Error{File: c.odd.path, Line: c.odd.line, Place: c.name,
+		Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(cell)),
+		Remedy:  "begin the header with #, or give every feature a column"}
+}
+
+// compareColumns checks that a table has the columns of the model; the others are not
+// looked at.
+func (l *tableLoader) compareColumns(s *sheet, columns []column, taken ...int) {
+	for i := range columns {
+		if len(l.problems) < mostPerFile && s.column(columns[i].Name) < 0 {
+			const problem = "there is no column %q, which the model was trained with; %s"
+			l.fail(&Error{File: s.path, Line: 1,
+				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
+		}
+	}
+	known := map[string]bool{}
+	for i := range columns {
+		known[strictjson.Fold(columns[i].Name)] = true
+	}
+	var more []string
+	for _, i := range l.features(s, taken...) {
+		name := s.header[i]
+		if !known[strictjson.Fold(name)] {
+			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
+		}
+	}
+	if len(more) > 0 {
+		l.warn("%s: the model does not use column %s", s.path, firstFew(more))
 	}
 }
 
 // observeSplit checks that the split to be observed occurs.
-func (l *loader) observeSplit(all [][]string) {
+func (l *tableLoader) observeSplit() {
 	splits := map[string]bool{}
-	for _, of := range all {
-		for _, s := range of {
+	for _, g := range l.graphs {
+		for _, s := range g.splits {
 			splits[s] = true
 		}
 	}
@@ -350,40 +344,65 @@ func (l *loader) observeSplit(all [][]string) {
 	}
 }
 
-// chooseSchema takes the model's schema or makes one for the tables.
+// chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
+	if !l.plain {
+		l.hiddenWords = l.labels.hiddenWords()
+		if strings.Contains(l.hiddenWords, `"`) {
+			l.classesHidden = "; if such a word is a class, name all states in the option States"
+		}
+	}
 	if l.o.Schema != nil {
 		l.adoptModel()
 		l.compareNames()
+	} else {
+		l.learnSchema()
+	}
+	if l.plain {
+		l.run(l.askWhatHides)
 		return
 	}
-	r := &l.set.Recipe
-	*r = Recipe{Kind: KindGraph, FeatureDim: len(l.manifest.NodeFeatures), Bias: !l.o.NoBias, Sorted: true, Hops: l.o.Hops}
-	missing := false
-	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
-	for _, g := range l.graphs {
-		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
-			r.FeatureDim = dim
-			found = origin{"features", dim, fmt.Sprintf("feature %d at %s:%d", g.used.largest, g.path, g.used.at[0]), g.used.doubt("feature", "")}
+	l.run(func() {
+		of := l.numberLabels(&l.labels, l.set.Schema.NodeTypes[0].States)
+		for _, g := range l.graphs {
+			for i, text := range g.labels {
+				if text >= 0 {
+					g.labels[i] = of[text]
+				}
+			}
 		}
-		missing = missing || slices.Contains(g.missing, true)
+	})
+}
+
+// learnSchema makes schema and recipe of what the tables have.
+func (l *tableLoader) learnSchema() {
+	s, r, first := &l.set.Schema, &l.set.Recipe, l.graphs[0].nodes.path
+	*r = Recipe{Kind: KindGraph, Hops: l.o.Hops, Bias: !l.o.NoBias, Sorted: true}
+	found := origin{what: "features", because: fmt.Sprintf("the columns of %s make as many", first)}
+	if l.plain {
+		found = l.countFeatures()
+		missing := &Error{File: first, Problem: "no node has a label",
+			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"}
+		r.States = l.numberStates(l.largestLabel, "nodes are", "every label", missing)
+	} else {
+		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)
 	}
-	r.Missing = missing && r.FeatureDim > 0 && r.Bias
-	r.States = l.numberStates(l.largestLabel, "nodes are", "every label",
-		&Error{File: l.graphs[0].path, Problem: "no node has a label", Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"})
 	if len(l.problems) > 0 {
 		return
 	}
-	dim := r.FeatureDim
+	node := crf.NodeType{Name: featuredType, States: r.States, Features: r.FeatureDim}
 	for _, more := range []bool{r.Bias, r.Missing} {
 		if more {
-			dim++
+			node.Features++
 		}
 	}
-	s := &l.set.Schema
-	s.NodeTypes = []crf.NodeType{{Name: featuredType, States: r.States, Features: dim}}
-	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return len(g.ends.u) > 0 }) {
-		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: 1, FeatureNames: []string{FormConstant}}}
+	if !l.plain {
+		found.number = node.Features
+	}
+	s.NodeTypes = []crf.NodeType{node}
+	if slices.ContainsFunc(l.graphs, func(g *tableGraph) bool { return g.topology.NumEdges() > 0 }) {
+		names := append(namesOfColumns(l.rules.Edges), FormConstant)
+		s.EdgeTypes = []crf.EdgeType{{Name: "edge", Features: len(names), FeatureNames: names}}
 	}
 	l.set.origins.nodeFeatures[0] = found
 	if found.doubt != "" {
@@ -392,16 +411,41 @@ func (l *tableLoader) chooseSchema() {
 	if l.checkWeights(); len(l.problems) > 0 {
 		return // before as many names are made
 	}
-	names := l.featureNames(r.FeatureDim, r.Bias)
-	if r.Missing {
-		names = append(names, missingName)
+	names := namesOfColumns(l.rules.Nodes)
+	if l.plain {
+		names = l.featureNames(r.FeatureDim, false)
+	}
+	for _, more := range []struct {
+		is   bool
+		name string
+	}{{r.Bias, biasName}, {r.Missing, missingName}} {
+		if more.is {
+			names = append(names[:len(names):len(names)], more.name)
+		}
 	}
 	s.NodeTypes[0].FeatureNames = names
 	l.completeSchema()
 }
 
+// countFeatures finds out how many features the nodes of plain tables have, and whether those of some are not known.
+func (l *tableLoader) countFeatures() origin {
+	r, missing := &l.set.Recipe, false
+	r.FeatureDim = len(l.manifest.NodeFeatures)
+	found := origin{what: "features", number: r.FeatureDim, because: l.manifestPath + " names them"}
+	for _, g := range l.graphs {
+		if dim := int(g.used.largest) + 1; dim > r.FeatureDim {
+			r.FeatureDim = dim
+			because := fmt.Sprintf("feature %d at %s:%d", g.used.largest, g.nodes.path, g.used.at[0])
+			found = origin{"features", dim, because, g.used.doubt("feature", "")}
+		}
+		missing = missing || slices.Contains(g.known, false)
+	}
+	r.Missing = missing && r.FeatureDim > 0 && r.Bias
+	return found
+}
+
 func (l *tableLoader) largestLabel() labelled {
-	found := labelled{top: newTop(), file: l.graphs[0].path}
+	found := labelled{top: newTop(), file: l.graphs[0].nodes.path}
 	for i, g := range l.graphs {
 		for s, y := range g.labels {
 			found.see(y, i, 0, s)
@@ -409,70 +453,108 @@ func (l *tableLoader) largestLabel() labelled {
 	}
 	if found.largest >= 0 {
 		g := l.graphs[found.at[0]]
-		found.place = fmt.Sprintf("%s:%d", g.path, g.lines[found.at[2]])
+		found.place = fmt.Sprintf("%s:%d", g.nodes.path, g.lines[found.at[2]])
 	}
 	return found
 }
 
-// build freezes one graph.
-func (l *tableLoader) build(g *tableGraph) {
-	s, r := &l.set.Schema, &l.set.Recipe
+// freezeAll makes an instance of each graph.
+func (l *tableLoader) freezeAll() {
+	for _, g := range l.graphs {
+		if l.plain {
+			l.run(func() { l.completeFeatures(g) }, func() { l.checkLabels(g) })
+		}
+		l.run(func() { l.freezeGraph(g) })
+	}
+}
+
+// checkLabels reports the first label of a plain table that is out of range.
+func (l *tableLoader) checkLabels(g *tableGraph) {
+	if l.o.NoLabels {
+		l.skip(g.labels)
+		return
+	}
+	k := l.set.Schema.NodeStates(0)
+	if i := slices.IndexFunc(g.labels, func(y int32) bool { return int(y) >= k }); i >= 0 {
+		const problem = "label is %d, want -1 (none) or 0 to %d"
+		l.fail(&Error{File: g.nodes.path, Line: int(g.lines[i]), Problem: fmt.Sprintf(problem, g.labels[i], k-1)})
+	}
+}
+
+// completeFeatures adds the columns for the bias, and for features that are not known, to those of a plain table.
+func (l *tableLoader) completeFeatures(g *tableGraph) {
+	r, m := &l.set.Recipe, g.features.Data()
 	// Without a bias, or without any features, those of a node where they are not known
 	// are all zero, or the bias, like those of others.
-	if i := slices.Index(g.missing, true); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
-		l.fail(&Error{File: g.path, Line: int(g.lines[i]), Problem: "the features are not known (?)" + within(r.Hops) + ", but the model was trained on nodes with features only"})
+	if i := slices.Index(g.known, false); i >= 0 && !r.Missing && r.FeatureDim > 0 && r.Bias {
+		within := ""
+		if r.Hops > 0 {
+			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
+		}
+		l.fail(&Error{File: g.nodes.path, Line: int(g.lines[i]),
+			Problem: "the features are not known (?)" + within + ", but the model was trained on nodes with features only"})
 		return
 	}
-	features, err := g.features(s.NodeTypes[0].Features, r)
+	var err error
+	g.features, err = withOnes(m, l.set.Schema.NodeTypes[0].Features, func(i int) int32 {
+		switch {
+		case !r.Bias:
+			return -1
+		case r.Missing && !g.known[i]:
+			return int32(r.FeatureDim) + 1
+		}
+		return int32(r.FeatureDim)
+	})
 	if err != nil {
-		l.fail(&Error{File: g.path, Problem: err.Error(), Cause: err})
-		return
+		l.fail(&Error{File: g.nodes.path, Problem: err.Error(), Cause: err})
 	}
-	parts := graphParts{name: g.name, nodesPath: g.path, edgesPath: g.edges, names: g.names, place: g.place, splits: g.splits, topology: g.topology, reversed: g.ends.reversed, nodeFeatures: features}
-	parts.edgeFeatures = func() crf.Features { return crf.Constant(g.topology.NumEdges(), 1) }
-	if !l.o.NoLabels {
-		parts.labels = l.labels(g)
-	} else {
-		l.skip(g.labels)
-	}
-	l.run(func() { l.freezeGraph(parts) })
 }
 
-// within says that the neighbours have no features either.
-func within(hops int) string {
-	if hops == 0 {
-		return ""
+// withOnes returns sparse rows with a one more in each, in a column behind all others that it has; −1: in none.
+func withOnes(m *crf.FeatureData, dim int, column func(r int) int32) (crf.Features, error) {
+	start, index, value := make([]int, 1, m.Rows+1), make([]int32, 0, len(m.Column)+m.Rows), []float64(nil)
+	if m.Value != nil {
+		value = make([]float64, 0, cap(index))
 	}
-	return fmt.Sprintf(", nor those of any node within %d hops", hops)
-}
-
-// graphParts are what one graph of tables is made of.
-type graphParts struct {
-	name, nodesPath, edgesPath string
-	names, splits              []string // [node]
-	place                      []int32  // [row] its node; nil: nodes are in the order of rows
-	labels                     []int32  // [node], −1 for none
-	topology                   *graph.Graph
-	reversed                   int // see edgeTable
-	nodeFeatures               crf.Features
-	edgeFeatures               func() crf.Features // of the one type that the schema has
+	for r := range m.Rows {
+		from, to, c := m.Start[r], m.Start[r+1], column(r)
+		index = append(index, m.Column[from:to]...)
+		if m.Value != nil {
+			value = append(value, m.Value[from:to]...)
+		}
+		if c >= 0 {
+			index = append(index, c)
+			if m.Value != nil {
+				value = append(value, 1)
+			}
+		}
+		start = append(start, len(index))
+	}
+	return crf.Sparse(start, index, value, dim)
 }
 
 // freezeGraph freezes one graph; labels of other splits than the observed one are hidden.
-func (l *loader) freezeGraph(g graphParts) {
+func (l *tableLoader) freezeGraph(g *tableGraph) {
 	s := &l.set.Schema
 	if g.topology.NumEdges() > 0 && len(s.EdgeTypes) == 0 {
-		name := s.NodeTypes[0].Name
-		l.failAt(g.edgesPath, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", g.names[g.topology.U(0)], g.names[g.topology.V(0)], name, name)
+		u, v, name := g.names[g.topology.U(0)], g.names[g.topology.V(0)], s.NodeTypes[0].Name
+		l.failAt(g.edges.path, "", "", "nodes %q and %q are joined, but the model has no edge type for %q with %q", u, v,
+			name, name)
 		return
 	}
 	if g.reversed > 0 && l.o.Schema == nil && !s.EdgeTypes[0].Symmetric {
-		l.fail(&Error{File: g.edgesPath, Line: g.reversed, Problem: "it joins the nodes of an earlier line the other way round; edges are directed, and a network has one edge for two nodes", Remedy: "keep one of the two, or say that edges have no direction"})
+		l.fail(&Error{File: g.edges.path, Line: g.reversed,
+			Problem: "it joins the nodes of an earlier line the other way round; " +
+				"edges are directed, and a network has one edge for two nodes",
+			Remedy: "keep one of the two, or say that edges have no direction"})
 		return
 	}
-	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.nodeFeatures}}
+	spec := crf.InstanceSpec{Name: g.name, Graph: g.topology, NodeFeat: []crf.Features{g.features}}
+	if len(s.EdgeTypes) > 0 && len(l.rules.Edges) == 0 {
+		g.edgeFeatures = crf.Constant(g.topology.NumEdges(), 1)
+	}
 	for range s.EdgeTypes {
-		spec.EdgeFeat = append(spec.EdgeFeat, g.edgeFeatures())
+		spec.EdgeFeat = append(spec.EdgeFeat, g.edgeFeatures)
 	}
 	if !l.o.NoLabels {
 		for i := range g.labels {
@@ -482,7 +564,7 @@ func (l *loader) freezeGraph(g graphParts) {
 		}
 		spec.Labels = [][]int32{g.labels}
 	}
-	l.freeze(g.nodesPath, spec, nil)
+	l.freeze(g.nodes.path, spec, nil)
 	l.set.Splits = append(l.set.Splits, g.splits)
 	names := g.names
 	if unnamed(names) {
@@ -490,46 +572,4 @@ func (l *loader) freezeGraph(g graphParts) {
 	}
 	l.set.Names = append(l.set.Names, names)
 	l.set.Rows = append(l.set.Rows, g.place)
-}
-
-// features freezes the sparse features of all nodes, with the columns for the bias and
-// for features that are not known at the end.
-func (t *nodeTable) features(dim int, r *Recipe) (crf.Features, error) {
-	start, index := []int{0}, make([]int32, 0, len(t.index)+len(t.names))
-	var value []float64
-	if !t.ones {
-		value = make([]float64, 0, cap(index))
-	}
-	for i, missing := range t.missing {
-		from, to := t.start[i], t.start[i+1]
-		index = append(index, t.index[from:to]...)
-		if !t.ones {
-			value = append(value, t.value[from:to]...)
-		}
-		if r.Bias {
-			column := r.FeatureDim
-			if r.Missing && missing {
-				column++
-			}
-			index = append(index, int32(column))
-			if !t.ones {
-				value = append(value, 1)
-			}
-		}
-		start = append(start, len(index))
-	}
-	return crf.Sparse(start, index, value, dim)
-}
-
-// labels returns the labels, and reports the first out of range.
-func (l *tableLoader) labels(g *tableGraph) []int32 {
-	k := l.set.Schema.NodeStates(0)
-	labels := slices.Clone(g.labels)
-	for s, y := range labels {
-		if int(y) >= k {
-			l.fail(&Error{File: g.path, Line: int(g.lines[s]), Problem: fmt.Sprintf("label is %d, want -1 (none) or 0 to %d", y, k-1)})
-			return nil
-		}
-	}
-	return labels
 }

@@ -120,7 +120,7 @@ func TestTablesRefuse(t *testing.T) {
 		"header":    {"knot\tstate\n", "", []string{`x.nodes.tsv:1: label is "state"`, "begin the line with #"}},
 		"columns":   {"0 1 train\n", "", []string{"x.nodes.tsv:1: there are 1 columns, want 2 to 4, separated by tabs"}},
 		"twice":     {"0\t0\n0\t1\n", "", []string{`x.nodes.tsv:2: node "0" is on line 1 already`}},
-		"no name":   {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no name"}},
+		"no name":   {"\t0\n", "", []string{"x.nodes.tsv:1: the node has no identifier"}},
 		"feature":   {"0\t0\t\t1:x\n", "", []string{`x.nodes.tsv:1: feature "1:x": value is not a finite decimal number`}},
 		"infinite":  {"0\t0\t\t1:inf\n", "", []string{"not a finite decimal number"}},
 		"hex":       {"0\t0\t\t1:0x1p-2\n", "", []string{`x.nodes.tsv:1: feature "1:0x1p-2": value is not a finite decimal number`}},
@@ -208,16 +208,11 @@ func FuzzTables(f *testing.F) {
 	f.Add([]byte(someNodes), []byte(someEdges))
 	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
-		table, list := parseNodes(t.Context(), "n", nodes, 1000, "the test")
-		if len(list) > 0 {
-			return
-		}
-		ends, list := parseEdges(t.Context(), "e", edges, table)
-		if len(list) > 0 {
-			return
-		}
-		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), graphs: []*tableGraph{{tablePair: pairOf("nodes.tsv"), nodeTable: table, ends: ends}}}
-		l.finish()
+		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), plain: true, rules: &sheetRecipe{}}
+		n, e := plainSheet(t.Context(), "n", nodes, plainColumns), plainSheet(t.Context(), "e", edges, 2)
+		g := &tableGraph{name: "g", nodes: n, edges: e, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}}
+		l.graphs = []*tableGraph{g}
+		l.run(func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)
 		if len(l.problems) == 0 && len(l.set.Instances) != 1 {
 			t.Error("neither an instance nor a problem")
 		}

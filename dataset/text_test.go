@@ -30,7 +30,7 @@ func TestSuggestion(t *testing.T) {
 		"node_feature": `did you mean "node_features"?`,
 		"lables":       `did you mean "labels"?`,
 	} {
-		if got := suggestion(name, arrayNames); got != want {
+		if got := suggestion(name, []string{labelsArray, nodeFeaturesArray, edgeTypesArray}); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}

@@ -113,7 +113,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a row without an identifier", headed(headedNodes+",ok,1\n", headedEdges), "", 3, []string{"nodes.csv:5:id: the node has no identifier; give it one that no other node has"}},
 		{"an edge without an end", headed(headedNodes, headedEdges+"ann,\n"), "", 3, []string{"edges.csv:4:target: the cell is empty, and names no node; fill in the identifier"}},
 		{"an edge to an unknown headed node", headed(headedNodes, headedEdges+"ann,dan\n"), "", 3, []string{`edges.csv:4:target: there is no node "dan" in`, "nodes.csv; give the node a row there, or leave this row out"}},
-		{"identifiers with a point", headed("id,label\n1,a\n2,b\n", "source,target\n1.0,2.0\n"), "", 3, []string{`edges.csv:2:source: there is no node "1.0"`, "write identifiers as whole numbers"}},
+		{"identifiers with a point", headed("id,label\n1,a\n2,b\n", "source,target\n1.0,2.0\n"), "", 3, []string{`edges.csv:2:source: there is no node "1.0"`, "as whole numbers"}},
 		{"leading zeros in one table", headed("id,label\n007,a\n010,b\n", "source,target\n7,10\n"), "", 3, []string{`edges.csv:2:source: there is no node "7" in`, `"007" is one`, "leading zeros in both tables"}},
 		{"identifiers in another case", headed(headedNodes, strings.Replace(headedEdges, "ann", "Ann", 1)), "", 3, []string{`"ann" is one: write identifiers in the same case`}},
 		{"ends behind other columns", headed(headedNodes, "amount,payer,payee\n1.5,ann,bob\n2,bob,cid\n"), "", 3, []string{`edges.csv:2:amount: there is no node "1.5"`, `columns "payer" and "payee" of this line name nodes`, "--columns source=payer,target=payee"}},
