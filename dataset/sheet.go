@@ -65,7 +65,8 @@ func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 	}
 	s := &sheet{ctx: ctx, path: path, data: data}
 	if at := invalidUTF8(data); at >= 0 {
-		return fail(1+bytes.Count(data[:at], []byte("\n")), "save it in UTF-8", "it is not text in UTF-8")
+		problem, remedy := notUTF8(path, data)
+		return fail(1+bytes.Count(data[:at], []byte("\n")), remedy, "%s", problem)
 	}
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	line := string(first)

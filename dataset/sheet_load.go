@@ -86,7 +86,7 @@ func (l *sheetLoader) open(pair tablePair) {
 		if data == nil {
 			return
 		}
-		s, err := newSheet(l.ctx, table.path, data)
+		s, err := newSheet(l.ctx, table.path, edgeTableOf(table.path, data))
 		if err != nil {
 			l.fail(err)
 			return

@@ -81,26 +81,10 @@ func (p tablePair) incomplete() error {
 	return nil
 }
 
-// isTable reports whether a path is a file of a table's extension.
+// isTable reports whether a path is a file of a table's extension, or a list of edges.
 func isTable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && slices.Contains(tableExtensions, filepath.Ext(path))
-}
-
-// hasTokens reports whether the header of a table names a column of words.
-func hasTokens(path string) bool {
-	const enough = 1 << 10
-	file, _, err := infile.Open(path, "a table")
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	start := make([]byte, enough)
-	n, _ := io.ReadFull(file, start)
-	header, _, _ := strings.Cut(string(infile.Lines(start[:n])), "\n")
-	return slices.ContainsFunc(strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(",;\t\"\r", c) }), func(name string) bool {
-		return slices.Contains([]string{"word", "words", "token", "tokens"}, strings.ToLower(strings.TrimSpace(name)))
-	})
+	return err == nil && info.Mode().IsRegular() && (slices.Contains(tableExtensions, filepath.Ext(path)) || isEdgeList(path))
 }
 
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
@@ -146,7 +130,7 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 			if len(tables) > 1 {
 				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is not meant", path, len(tables), firstFew(names)))
 			}
-		case slices.Contains(tableExtensions, filepath.Ext(path)):
+		case isTable(path):
 			loose = append(loose, path)
 		default:
 			add(pairOf(path + "." + nodesStem + extensionBehind(path)))
@@ -156,11 +140,11 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 	case 0:
 		return pairs, notes, nil
 	case 1:
-		remedy := "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"
-		if hasTokens(loose[0]) {
-			remedy = asTaggedText
+		what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one"
+		if isEdgeList(loose[0]) {
+			what, remedy = "a list of edges", fmt.Sprintf("write nodes.csv, id,label and features of nodes, and name both: nodes.csv %s", loose[0])
 		}
-		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted", Remedy: remedy}
+		return nil, nil, &Error{File: loose[0], Problem: "it is " + what + ", and a table of nodes and one of edges are wanted", Remedy: remedy}
 	case 2:
 		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
 	}

@@ -273,7 +273,7 @@ func TestBadModels(t *testing.T) {
 		{"plot of a run whose metrics are gone", map[string]string{"run/result.json": "{}", "run/config.json": "{}"}, "plot $DIR/run", 3, []string{"$DIR/run/metrics.jsonl is missing", "the model of the run can be used"}},
 		{"training on a run", nil, "train $RUN -o $OUT", 3, []string{"$RUN: this is the folder of a training", "blockbp train $RUN --resume"}},
 		{"prediction on a run", nil, "predict $RUN -m $RUN -o $OUT", 3, []string{"$RUN: this is the folder of a training", "-m $RUN uses its model"}},
-		{"training on a network", map[string]string{"x.uai": loopUAI}, "train $DIR/x.uai -o $OUT", 3, []string{"x.uai: this is a network without labels", "blockbp infer"}},
+		{"training on a network", map[string]string{"x.uai": loopUAI}, "train $DIR/x.uai -o $OUT", 3, []string{"x.uai: it is a network, where data are wanted; it has neither labels nor features", "blockbp infer"}},
 		{"inference on a folder", nil, "infer $GRID --task MAR", 3, []string{"it is a folder, where a network is wanted", ".uai"}},
 		{"run with an empty configuration", map[string]string{"run/config.json": ""}, "train $DIR/run --resume", 3, []string{"config.json: it is empty or was cut short", "start a new run"}},
 		{"evaluation of two models, one of other data", nil, "eval $GRID -m $RUN -m $TABLERUN -o $OUT", 2, []string{"with the model $TABLERUN", "of the kind graph, and these are of the kind npz"}},

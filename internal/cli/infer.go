@@ -402,7 +402,7 @@ func networkError(err error, method string) error {
 	case errors.As(err, &option):
 		return usagef("--%s: %s", optionNames[option.Option], option.Reason)
 	case errors.Is(err, infer.ErrUnsuited) && method != "exact":
-		return dataf("%v: try --method exact", err)
+		return dataf("%v: leave --method out, which takes the best that fits", err)
 	case codeOf(err) == exitIO && !errors.As(err, &path):
 		return dataf("%v", err)
 	}

@@ -44,7 +44,8 @@ type namedNetwork struct {
 	name     string
 	network  *mrf.Network
 	evidence map[int]int
-	number   int // among all instances of the data
+	number   int                          // among all instances of the data
+	labels   func(states []int32) []int32 // as the data have them; nil: of no data
 }
 
 // networks are made one after another: with explicit tables they can be large.
@@ -69,8 +70,6 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return f.openData(a, args)
 	case len(args) != 1:
 		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
-	case args[0] != "-" && filepath.Ext(args[0]) != ".uai" && filepath.Ext(args[0]) != ".npz":
-		return nil, usagef("%s: %s is no .uai file and no .npz with potentials; for data, name the model with -m", verb, args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("--%s is used with a model only (-m)", name)
@@ -87,7 +86,7 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }, "", 1}, nil
+	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0, nil} }, "", 1}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -141,7 +140,9 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	n.make = func(i int) *namedNetwork {
 		number := numbers[i]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, data.instances[number]).Network(), map[int]int{}, number}
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, data.instances[number]).Network(), map[int]int{}, number, func(states []int32) []int32 {
+			return data.set.Labels(data.instances[number], states)
+		}}
 		if data.held != nil {
 			made.evidence = labelled(data.held[number])
 		}

@@ -3,6 +3,7 @@ package uai
 import (
 	"io"
 	"math"
+	"path/filepath"
 	"strings"
 
 	"github.com/blockbp/blockbp/mrf"
@@ -22,8 +23,13 @@ const (
 // longer lists grow as their entries arrive.
 const firstAllocation = 1 << 10
 
-// ReadFile reads the network in a .uai file. See Read.
-func ReadFile(path string) (*mrf.Network, error) { return fromFile(path, Read) }
+// ReadFile reads the network in a file: a .bif, .fg or .wcsp, or else in the UAI format. See Read.
+func ReadFile(path string) (*mrf.Network, error) {
+	if read := readers[strings.ToLower(filepath.Ext(path))]; read != nil {
+		return fromFile(path, read)
+	}
+	return fromFile(path, Read)
+}
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind
 // of factors, and conditional tables are not checked to sum to 1. name stands
