@@ -72,11 +72,8 @@ func isEdgeList(path string) bool {
 	return f != nil && f.what == edgeList
 }
 
-// edgeTableOf returns a table of edges with a header for the content of a list of them; other content as it is.
+// edgeTableOf returns a table of edges with a header for the content of a list of them.
 func edgeTableOf(path string, data []byte) []byte {
-	if !isEdgeList(path) {
-		return data
-	}
 	extension := strings.ToLower(filepath.Ext(path))
 	var rows [][]string
 	for line := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {

@@ -52,7 +52,10 @@ func readInterchange(r io.Reader, name string) (*mrf.Network, error) {
 		}
 		switch what := string(b.token); what {
 		case "network":
-			b.until("}")
+			b.until("{")
+		case "property":
+			b.until(";")
+		case "}": // of the network, which may be around all
 		case "variable":
 			b.readVariable()
 		case "probability":

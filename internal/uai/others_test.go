@@ -55,6 +55,10 @@ func TestOtherNetworks(t *testing.T) {
 			{Scope: []int{0}, LogTable: log(.25, .75)},
 			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
 		}}},
+		{"around.bif", strings.Replace(family, "version 1; }", "version 1;", 1) + "}\n", mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
+			{Scope: []int{0}, LogTable: log(.25, .75)},
+			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
+		}}},
 		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;", "table 0 .7 .5 .2 .5 .1;", 1), mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
 			{Scope: []int{0}, LogTable: log(.25, .75)},
 			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
