@@ -279,7 +279,7 @@ func (p *peek) listScore() int {
 	case ".list":
 		return p.points(byLines, named || p.text == nil || p.text.most < 2)
 	case ".txt":
-		return max(p.points(byExtension, named), p.points(byChance, p.text == nil || p.text.most < 2))
+		return max(p.points(byExtension, named), p.points(byChance, len(p.lines) == 0 || p.text.most < 2))
 	}
 	return 0
 }

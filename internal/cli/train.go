@@ -342,9 +342,13 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	}
 	of, named := strings.CutPrefix(err.Error(), optionFlags["Untied"])
 	var at *dataset.Error
+	matrix := slices.IndexFunc(data, isMatrix)
+	if errors.As(err, &at) && strings.Contains(at.Problem, "rows of numbers") {
+		matrix = max(matrix, 0)
+	}
 	switch {
-	case slices.ContainsFunc(data, isMatrix):
-		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, data[slices.IndexFunc(data, isMatrix)], spinsAsArrays)
+	case matrix >= 0:
+		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, data[matrix], spinsAsArrays)
 	case named && !f.data.untied:
 		return usagef("--model %s%s; %s", f.options.Physics, of, spinsAsArrays)
 	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):

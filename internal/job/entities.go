@@ -147,7 +147,9 @@ func (e *Entities) score() *EntityScore {
 	}
 	all, counts := e.total().score(""), map[string]entityCount{}
 	for of, name := range e.types {
-		counts[name] = e.count[of]
+		if e.count[of] != (entityCount{}) {
+			counts[name] = e.count[of]
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		all.Types = append(all.Types, counts[name].score(name))
