@@ -23,7 +23,8 @@ var edgeAttribute = regexp.MustCompile(`['"](\w+)['"]: *['"]?([^,'"}]*)`)
 
 // isEdge reports whether a line may be an edge: two ends, and perhaps a number or attributes.
 func isEdge(fields []string) bool {
-	return len(fields) == 2 || len(fields) > 2 && (len(fields) == 3 && isNumber(fields[2]) || strings.HasPrefix(fields[2], "{"))
+	n := len(fields)
+	return n == 2 || n == 3 && isNumber(fields[2]) || n > 2 && strings.HasPrefix(fields[2], "{")
 }
 
 // edgeListScore knows lists of edges by their name, or by lines of which the first two fields are numbers of nodes, or

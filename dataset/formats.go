@@ -55,11 +55,12 @@ var formats = []format{
 	{"a compressed file", "", (*peek).packedScore, (*peek).unpack},
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a network", kindNetwork, (*peek).networkScore, func(p *peek) string {
-		return fmt.Sprintf("it has neither labels nor features; ask for its marginals with blockbp infer %s --task MAR", shellWord(p.path))
+		return "it has neither labels nor features; ask for its marginals with blockbp infer " + shellWord(p.path) + " --task MAR"
 	}},
 	{"a table of tokens", "", (*peek).tokenTableScore, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).tableScore, nil},
-	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
+	{"a Parquet file", "", extensions(".parquet", ".pq"), python(`import pandas; ` +
+		`pandas.read_parquet(%q).to_csv("nodes.csv", index=False)`)},
 	{"a workbook", "", extensions(".xls", ".xlsx", ".ods"), say("save its sheets as CSV, one of nodes and one of edges")},
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
@@ -67,7 +68,8 @@ var formats = []format{
 	{"a Pajek file", "", extensions(".net", ".paj"), networkxToTables("read_pajek")},
 	{"a Matrix Market file", "", extensions(".mtx"), python(`import numpy, scipy.io, scipy.sparse; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(scipy.sparse.triu(scipy.io.mmread(%q), 1).nonzero()), ` + edgeHeader)},
-	{"a file of JSON lines", "", extensions(".jsonl"), say("write tables of nodes and edges; or, of sentences, " + asTaggedText)},
+	{"a file of JSON lines", "", extensions(".jsonl"), say("write tables of nodes and edges; or, of sentences, " +
+		asTaggedText)},
 	{"a JSON file", "", extensions(".json"), python(`import json, pandas; d = json.load(open(%q)); ` +
 		`pandas.json_normalize(d["nodes"]).to_csv("nodes.csv", index=False); ` +
 		`pandas.json_normalize(d.get("links") or d["edges"]).to_csv("edges.csv", index=False)`)},
@@ -75,12 +77,13 @@ var formats = []format{
 		`in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`)},
 	{"a MATLAB file", "", extensions(".mat"), say(`write its arrays as npz, in Python ` +
 		`numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`)},
-	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; d = torch.load(%q, weights_only=False); ` +
-		`d = d[0] if isinstance(d, tuple) else d; numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
+	{"a PyTorch file", "", extensions(".pt", ".pth"), python(`import numpy, torch; ` +
+		`d = torch.load(%q, weights_only=False); d = d[0] if isinstance(d, tuple) else d; ` +
+		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
 	{edgeList, KindGraph, (*peek).edgeListScore, nil},
 	{"text of words with tags behind them", "", (*peek).wordTagScore, (*peek).fromWordTags},
-	{"rows of numbers", "", (*peek).numbersScore, say("write a header and commas for a table of nodes or edges; of samples, in Python " +
-		`numpy.savez("data.npz", labels=samples, edges=[[0, 1], …])`)},
+	{"rows of numbers", "", (*peek).numbersScore, say("write a header and commas for a table of nodes or edges; " +
+		`of samples, in Python numpy.savez("data.npz", labels=samples, edges=[[0, 1], …])`)},
 	{"text as MALLET's SimpleTagger reads it", "", (*peek).malletScore, (*peek).fromMallet},
 	{"tagged text", KindText, (*peek).textScore, say("give it to train")},
 }
@@ -89,11 +92,12 @@ var formats = []format{
 const (
 	fromGeometric = `import glob, numpy, os; os.makedirs("converted", exist_ok=True); ` +
 		`[numpy.savez("converted/" + os.path.basename(f), edges=d["edge_index"].T, ` +
-		`**{k: d[v] for k, v in [("labels", "y"), ("node_features", "x")] if v in d}) for f in glob.glob(%q) for d in [numpy.load(f)]]`
+		`**{k: d[v] for k, v in [("labels", "y"), ("node_features", "x")] if v in d}) ` +
+		`for f in glob.glob(%q) for d in [numpy.load(f)]]`
 	fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pickle=True); ` +
 		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
-		`numpy.savez("converted.npz", edges=numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()), labels=d["labels"], ` +
-		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
+		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
+		`numpy.savez("converted.npz", edges=e, labels=d["labels"], **({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
 	fromTokens = `import csv; h, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
 		`s = [i for i, c in enumerate(h) if "sent" in c.lower()]; k = [i for i, c in enumerate(h) if c and i not in s]; ` +
 		`b = [bool(n and s and r[s[0]] not in ("", q[s[0]])) for n, (q, r) in enumerate(zip(t[:1] + t, t))]; ` +
@@ -103,7 +107,7 @@ const (
 // holding knows archives that have an array of a name.
 func holding(names ...string) func(*peek) int {
 	return func(p *peek) int {
-		return p.points(byContent, slices.ContainsFunc(names, func(name string) bool { return slices.Contains(p.arrays, name) }))
+		return p.points(byContent, slices.ContainsFunc(p.arrays, func(name string) bool { return slices.Contains(names, name) }))
 	}
 }
 
@@ -117,7 +121,7 @@ func say(text string) func(*peek) string { return func(*peek) string { return te
 
 // python is a line of a shell that runs a program, in which %q is the path.
 func python(program string) func(*peek) string {
-	return func(p *peek) string { return fmt.Sprintf("python3 -c '"+program+"'", p.path) }
+	return func(p *peek) string { return "python3 -c " + shellWord(fmt.Sprintf(program, p.path)) }
 }
 
 func networkxToTables(read string) func(*peek) string {
@@ -263,8 +267,9 @@ func latin1(data []byte) []byte {
 // notUTF8 is what is said of text in another encoding.
 func notUTF8(path string, data []byte) (problem, remedy string) {
 	extension := filepath.Ext(path)
+	data = data[max(0, invalidUTF8(data)):]
 	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, if it is as it looks by iconv -f %s -t UTF-8 %s > %s",
-		encodingOf(data), shellWord(path), shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
+		encodingOf(data[:min(len(data), 16*enoughToTell)]), shellWord(path), shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
 }
 
 // predictionScore knows what predict and sample write.
@@ -322,22 +327,24 @@ func (p *peek) networkScore() int {
 // tokenColumns are names of columns of a table of tokens, of which one of the first two is there.
 var tokenColumns = regexp.MustCompile(`^(word|token|sent|pos|tag|ner|label|chunk|lemma|doc|$)`)
 
-// tokenTableScore knows a table of words by its header: of columns that tables of tokens have, or with one of sentences.
+// tokenTableScore knows a table of words by its header: all columns are such, or one is of sentences.
 func (p *peek) tokenTableScore() int {
-	words, sentences, strange, columns := false, false, false, 0
-	for cell := range strings.FieldsFuncSeq(strings.ToLower(p.header()), func(c rune) bool { return strings.ContainsRune(separators, c) }) {
-		cell = strings.Trim(cell, " \"")
-		words = words || strings.HasPrefix(cell, "word") || strings.HasPrefix(cell, "token")
-		sentences = sentences || strings.HasPrefix(cell, "sent")
-		strange, columns = strange || !tokenColumns.MatchString(cell), columns+1
+	header := strings.ToLower(strings.NewReplacer(`"`, "", " ", "").Replace(p.header()))
+	cells := strings.FieldsFunc(header, func(c rune) bool { return strings.ContainsRune(separators, c) })
+	begins := func(with ...string) bool {
+		return slices.ContainsFunc(cells, func(cell string) bool {
+			return slices.ContainsFunc(with, func(name string) bool { return strings.HasPrefix(cell, name) })
+		})
 	}
-	return p.points(byExtension, slices.Contains(tableExtensions, p.extension) && words && (sentences || !strange && columns > 1))
+	strange := slices.ContainsFunc(cells, func(cell string) bool { return !tokenColumns.MatchString(cell) })
+	return p.points(byExtension, slices.Contains(tableExtensions, p.extension) && begins("word", "token") &&
+		(begins("sent") || !strange && len(cells) > 1))
 }
 
 // fromTokenTable writes such a table as text: an empty line where the column of sentences begins another.
 func (p *peek) fromTokenTable() string {
-	program := fmt.Sprintf(fromTokens, cmp.Or(encodingOf([]byte(p.start)), "UTF-8"), string(separatorOf(p.header(), separators)))
-	return asTaggedText + ", as by " + python(program)(p) + " > " + p.as(".conll")
+	encoding, comma := cmp.Or(encodingOf([]byte(p.start)), "UTF-8"), string(separatorOf(p.header(), separators))
+	return asTaggedText + ", as by " + python(fmt.Sprintf(fromTokens, encoding, comma))(p) + " > " + p.as(".conll")
 }
 
 // header is the first line.
@@ -394,8 +401,9 @@ func (p *peek) wordTagScore() int {
 
 func (p *peek) fromWordTags() string {
 	mark := string(p.tagMark())
-	return fmt.Sprintf(`write a word and its tag on each line: awk '{for (i = 1; i <= NF; i++) {n = match($i, /[%s][^%s]*$/); `+
-		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' %s > %s`, mark, mark, shellWord(p.path), p.as(".conll"))
+	return fmt.Sprintf("write a word and its tag on each line: "+
+		`awk '{for (i = 1; i <= NF; i++) {n = match($i, /[%[1]s][^%[1]s]*$/); `+
+		`print substr($i, 1, n - 1) "\t" substr($i, n + 1)}; print ""}' %s > %s`, mark, shellWord(p.path), p.as(".conll"))
 }
 
 // malletScore knows lines of features, as many as a token has, with the label last: of labels there are few.
@@ -434,7 +442,8 @@ func (p *peek) textScore() int {
 	case slices.Contains(plainExtensions, p.extension):
 		return p.points(byLines, len(p.lines) > 1 && (f.least > 1 && f.tabs || p.mostlyAlike()))
 	}
-	return p.points(byChance+10, f.ends > 1 && f.least > 1 && (f.tabs || f.least == f.most) && !slices.Contains(tableExtensions, p.extension))
+	alike := f.least > 1 && (f.tabs || f.least == f.most)
+	return p.points(byChance+10, f.ends > 1 && alike && !slices.Contains(tableExtensions, p.extension))
 }
 
 // words are those of the first lines of tagged text in columns, "" for fewer than some.

@@ -12,7 +12,7 @@ import (
 )
 
 // networkFiles are what a network can be read from.
-const networkFiles = ".uai, .bif, .fg, .wcsp, or .npz of log potentials"
+const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log potentials; of data a model makes networks (-m)"
 
 // IsNetwork reports whether a file is most probably a network with explicit tables.
 func IsNetwork(path string) bool {
@@ -44,13 +44,14 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 		}
 		return p.Network(), nil
 	}
+	other := ""
 	if isFolder(path) {
-		return nil, &Error{File: path, Problem: "it is a folder, where a network is wanted", Remedy: "give one file, " + networkFiles}
+		other = "a folder"
+	} else if f := newPeek(path).best(); f != nil && f.kind != kindNetwork && !atomicfile.IsOpen(path) {
+		other = f.what
 	}
-	if p := newPeek(path); !atomicfile.IsOpen(path) {
-		if f := p.best(); f != nil && f.kind != kindNetwork {
-			return nil, &Error{File: path, Problem: "it is " + f.what + ", where a network is wanted", Remedy: "give one file, " + networkFiles}
-		}
+	if other != "" {
+		return nil, &Error{File: path, Problem: "it is " + other + ", where a network is wanted", Remedy: networkFiles}
 	}
 	n, err := uai.ReadFile(path)
 	return n, networkError(err)

@@ -170,7 +170,7 @@ func detectFolder(folder, wanted string) (string, error) {
 		case name[0] == '.':
 			continue
 		case name == predictionsFile && wanted == "":
-			return "", &Error{File: folder, Problem: "it holds predictions, of " + name, Remedy: "give the data that they are of"}
+			return "", &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
 		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
 			kind = KindNPZ
 		case name == imagesFolder && isFolder(filepath.Join(folder, name)): // or a link to one
@@ -195,8 +195,8 @@ func detectFolder(folder, wanted string) (string, error) {
 			firstFew(firstOfEach(found, files)), Remedy: "say which to read with the option Kind"}
 	case len(found) == 0:
 		if looks := looksOf(files[""], ""); len(looks) > 0 {
-			return "", &Error{File: folder, Problem: "the names of its files tell no kind of data", Remedy: "name those to read, such as " +
-				firstFew(looks)}
+			return "", &Error{File: folder, Problem: "the names of its files tell no kind of data",
+				Remedy: "name those to read, such as " + firstFew(looks)}
 		}
 		return "", unknown(folder)
 	}
@@ -234,7 +234,7 @@ func ambiguous(folder, kind string, files map[string][]string) error {
 	}
 	const remedy = "name the files to read"
 	if others := looksOf(files[""], KindText); len(others) > 0 {
-		return &Error{File: folder, Problem: fmt.Sprintf("%s look like tagged text as %s do, by whose names the folder is text",
+		return &Error{File: folder, Problem: fmt.Sprintf("%s look like tagged text as %s do, by whose names it is text",
 			firstFew(others), firstFew(files[kind])), Remedy: remedy}
 	}
 	seen := map[string]*peek{}

@@ -170,8 +170,8 @@ func (f *textFile) usual() int {
 	return usual
 }
 
-// columnsOfCoNLLU is how many columns the format of Universal Dependencies has. Those of words, of their parts of speech
-// (UPOS) and of what else is known follow, counted from 0; nothing is an underscore.
+// columnsOfCoNLLU is how many columns the format of Universal Dependencies has. Those of words, of their parts of
+// speech (UPOS) and of what else is known follow, counted from 0; nothing is an underscore.
 const (
 	columnsOfCoNLLU = 10
 	conlluWord      = 1
@@ -226,9 +226,9 @@ func (f *textFile) sentences(use func(s *sentence)) {
 	})
 }
 
-// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]: in
-// a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else is
-// known; in text of attributes alone. All other lines stay as they are.
+// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
+// in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
+// is known; in text of attributes alone. All other lines stay as they are.
 func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
 	out, i, last := bufio.NewWriter(w), 0, ""
 	for _, f := range s.texts {

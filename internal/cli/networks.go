@@ -86,7 +86,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0, nil} }, "", 1}, nil
+	only := &namedNetwork{name: name, network: network, evidence: evidence}
+	return &networks{[]string{name}, func(int) *namedNetwork { return only }, "", 1}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -140,9 +141,9 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	n.make = func(i int) *namedNetwork {
 		number := numbers[i]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, data.instances[number]).Network(), map[int]int{}, number, func(states []int32) []int32 {
-			return data.set.Labels(data.instances[number], states)
-		}}
+		in := data.instances[number]
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}, number, nil}
+		made.labels = func(states []int32) []int32 { return data.set.Labels(in, states) }
 		if data.held != nil {
 			made.evidence = labelled(data.held[number])
 		}

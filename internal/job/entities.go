@@ -2,7 +2,6 @@ package job
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,16 +11,24 @@ import (
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the truth
-// has one of the same tokens and type, as conlleval and seqeval count. Tokens without a true label end entities.
+// Entities compare runs of tokens that tags such as B-PER, I-PER and O mark: a predicted entity is right where the
+// truth has one of the same tokens and type, as conlleval and seqeval count. Tokens without a true label end entities.
 type Entities struct {
-	tags  []tag // of states
-	types []string
-	count []entityCount // [type]
+	tags  []tag         // of states
+	count []EntityScore // of types
 }
 
-// entityCount counts entities of a type.
-type entityCount struct{ truth, predicted, right int }
+// EntityScore is what an evaluation says of the entities of a type, or of all, as JSON.
+type EntityScore struct {
+	Type      string          `json:"type,omitempty"`
+	Truth     int             `json:"truth"`
+	Predicted int             `json:"predicted"`
+	Right     int             `json:"right"`
+	Precision runfolder.Float `json:"precision"`
+	Recall    runfolder.Float `json:"recall"`
+	F1        runfolder.Float `json:"f1"`
+	Types     []EntityScore   `json:"types,omitempty"`
+}
 
 // tag is what a state says of a token: the type of its entity, −1 outside of any, and whether it must be the first of
 // it, or is the last.
@@ -33,8 +40,8 @@ type tag struct {
 // entity is a run of tokens.
 type entity struct{ from, to, of int }
 
-// Letters of tags: B begins an entity, I is inside, E ends it, S is a single one. Others write M for I, L for E, U and W
-// for S.
+// Letters of tags: B begins an entity, I is inside, E ends it, S is a single one. Others write M for I, L for E, U and
+// W for S.
 const tagLetters, firstLetters, finalLetters = "BIESMLUW", "BSUW", "ESLUW"
 
 // newEntities returns nil for states of text that are no such tags.
@@ -55,16 +62,16 @@ func newEntities(set *dataset.Set) *Entities {
 		}
 		kind = cmp.Or(strings.TrimLeft(kind, "-_"), "entity")
 		letters[letter] = true
-		of := slices.Index(e.types, kind)
+		of := slices.IndexFunc(e.count, func(c EntityScore) bool { return c.Type == kind })
 		if of < 0 {
-			of, e.types = len(e.types), append(e.types, kind)
+			of, e.count = len(e.count), append(e.count, EntityScore{Type: kind})
 		}
-		e.tags = append(e.tags, tag{of, strings.IndexByte(firstLetters, letter) >= 0, strings.IndexByte(finalLetters, letter) >= 0})
+		is := func(letters string) bool { return strings.IndexByte(letters, letter) >= 0 }
+		e.tags = append(e.tags, tag{of, is(firstLetters), is(finalLetters)})
 	}
-	if !letters['I'] && !letters['B'] || len(letters) < 2 && e.types[0] == "entity" {
+	if !letters['I'] && !letters['B'] || len(letters) < 2 && e.count[0].Type == "entity" {
 		return nil
 	}
-	e.count = make([]entityCount, len(e.types))
 	return e
 }
 
@@ -100,61 +107,36 @@ func (e *Entities) add(truth, predicted []int32) {
 	want := map[entity]bool{}
 	for _, x := range e.of(truth) {
 		want[x] = true
-		e.count[x.of].truth++
+		e.count[x.of].Truth++
 	}
 	for _, x := range e.of(known) {
-		if e.count[x.of].predicted++; want[x] {
-			e.count[x.of].right++
+		if e.count[x.of].Predicted++; want[x] {
+			e.count[x.of].Right++
 		}
 	}
 }
 
-// total counts entities of all types.
-func (e *Entities) total() (all entityCount) {
-	for _, c := range e.count {
-		all.truth, all.predicted, all.right = all.truth+c.truth, all.predicted+c.predicted, all.right+c.right
-	}
-	return all
-}
-
-// shareOf is 0 of nothing, as seqeval has it.
-func shareOf(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
-
-func (c entityCount) precision() float64 { return shareOf(c.right, c.predicted) }
-func (c entityCount) recall() float64    { return shareOf(c.right, c.truth) }
-func (c entityCount) f1() float64        { return shareOf(2*c.right, c.truth+c.predicted) }
-
-// EntityScore is what an evaluation says of the entities of a type, as JSON.
-type EntityScore struct {
-	Type      string          `json:"type,omitempty"`
-	Truth     int             `json:"truth"`
-	Predicted int             `json:"predicted"`
-	Right     int             `json:"right"`
-	Precision runfolder.Float `json:"precision"`
-	Recall    runfolder.Float `json:"recall"`
-	F1        runfolder.Float `json:"f1"`
-	Types     []EntityScore   `json:"types,omitempty"`
-}
-
-func (c entityCount) score(of string) EntityScore {
-	return EntityScore{of, c.truth, c.predicted, c.right, runfolder.Float(c.precision()), runfolder.Float(c.recall()), runfolder.Float(c.f1()), nil}
-}
-
-// score returns all counts, nil of no tags. Types stand in the order of the alphabet.
+// score sums up, nil of no tags. Types that there are stand in the order of the alphabet.
 func (e *Entities) score() *EntityScore {
 	if e == nil {
 		return nil
 	}
-	all, counts := e.total().score(""), map[string]entityCount{}
-	for of, name := range e.types {
-		if e.count[of] != (entityCount{}) {
-			counts[name] = e.count[of]
+	all := &EntityScore{}
+	for _, c := range e.count {
+		all.Truth, all.Predicted, all.Right = all.Truth+c.Truth, all.Predicted+c.Predicted, all.Right+c.Right
+		if c.share(); c.Truth+c.Predicted > 0 {
+			all.Types = append(all.Types, c)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		all.Types = append(all.Types, counts[name].score(name))
-	}
-	return &all
+	slices.SortFunc(all.Types, func(a, b EntityScore) int { return cmp.Compare(a.Type, b.Type) })
+	all.share()
+	return all
+}
+
+// share makes shares of counts, 0 of nothing, as seqeval has it.
+func (c *EntityScore) share() {
+	of := func(part, whole int) runfolder.Float { return runfolder.Float(float64(part) / float64(max(1, whole))) }
+	c.Precision, c.Recall, c.F1 = of(c.Right, c.Predicted), of(c.Right, c.Truth), of(2*c.Right, c.Truth+c.Predicted)
 }
 
 // EntityTable lists the measures of entities of every type, without rows of no tags.
@@ -163,8 +145,11 @@ func (s *Scored) EntityTable() report.Table {
 	if s.Entities != nil {
 		all := s.Entities.score()
 		for _, x := range append(all.Types, *all) {
-			t.Rows = append(t.Rows, []string{cmp.Or(x.Type, "all"), strconv.Itoa(x.Truth), strconv.Itoa(x.Predicted), strconv.Itoa(x.Right),
-				percent(float64(x.Precision)), percent(float64(x.Recall)), percent(float64(x.F1))})
+			row := []string{cmp.Or(x.Type, "all"), strconv.Itoa(x.Truth), strconv.Itoa(x.Predicted), strconv.Itoa(x.Right)}
+			for _, share := range []runfolder.Float{x.Precision, x.Recall, x.F1} {
+				row = append(row, percent(float64(share)))
+			}
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	return t

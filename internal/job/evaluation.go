@@ -17,6 +17,7 @@ import (
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/printable"
+	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -183,19 +184,32 @@ type metric struct {
 // metrics are those of all data, and entityMetrics those of tags of entities, in the order of tables.
 var metrics = []metric{
 	{"accuracy", "accuracy", percent, false, func(s *Scored) float64 { return s.Score.Accuracy() }},
-	{"class_accuracy", "mean class accuracy", percent, false, func(s *Scored) float64 { return s.meanOfClasses().Recall }},
-	{"f1", "mean F1", percent, false, func(s *Scored) float64 { return s.meanOfClasses().F1 }},
-	{"iou", "mean IoU", percent, false, func(s *Scored) float64 { return s.meanOfClasses().IoU }},
-	{"roc_auc", "mean ROC AUC", fourDigits, false, func(s *Scored) float64 { return s.meanOfClasses().ROCAUC }},
-	{"average_precision", "mean average precision", fourDigits, false, func(s *Scored) float64 { return s.meanOfClasses().AveragePrecision }},
+	{"class_accuracy", "mean class accuracy", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
+	{"f1", "mean F1", percent, false, ofClasses(classF1)},
+	{"iou", "mean IoU", percent, false, ofClasses(classIoU)},
+	{"roc_auc", "mean ROC AUC", fourDigits, false, ofClasses(func(c infer.ClassScore) float64 { return c.ROCAUC })},
+	{"average_precision", "mean average precision", fourDigits, false,
+		ofClasses(func(c infer.ClassScore) float64 { return c.AveragePrecision })},
 	{"log_loss", "mean log loss (nats)", fourDigits, true, func(s *Scored) float64 { return s.Score.MeanLogLoss() }},
 	{"calibration_error", "calibration error", percent, true, func(s *Scored) float64 { return s.Score.CalibrationError() }},
 }
 
 var entityMetrics = []metric{
-	{"entity_precision", "entity precision", percent, false, func(s *Scored) float64 { return s.Entities.total().precision() }},
-	{"entity_recall", "entity recall", percent, false, func(s *Scored) float64 { return s.Entities.total().recall() }},
-	{"entity_f1", "entity F1", percent, false, func(s *Scored) float64 { return s.Entities.total().f1() }},
+	{"entity_precision", "entity precision", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.Precision })},
+	{"entity_recall", "entity recall", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.Recall })},
+	{"entity_f1", "entity F1", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.F1 })},
+}
+
+// ofClasses is a mean over classes.
+func ofClasses(measure func(infer.ClassScore) float64) func(*Scored) float64 {
+	return func(s *Scored) float64 {
+		_, mean := s.Score.Classes()
+		return measure(mean)
+	}
+}
+
+func ofEntities(measure func(*EntityScore) runfolder.Float) func(*Scored) float64 {
+	return func(s *Scored) float64 { return float64(measure(s.Entities.score())) }
 }
 
 // metricsFor are those of data whose labels are tags of entities, or of others, for which e is nil.
@@ -204,11 +218,6 @@ func metricsFor(e *Entities) []metric {
 		return metrics
 	}
 	return slices.Concat(entityMetrics, metrics)
-}
-
-func (s *Scored) meanOfClasses() infer.ClassScore {
-	_, mean := s.Score.Classes()
-	return mean
 }
 
 // Metrics are the names of the values of a score, in the order of tables.
