@@ -180,7 +180,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a bound for couplings", nil, "train $GRID --model ising --method bbpl", 2, []string{"--model ising and --method bbpl do not go together"}},
 		{"a model misspelt", nil, "train $GRID --model isng", 2, []string{`--model "isng": want ising or potts (-m FILE writes the model to a file)`}},
 		{"a table as spins", headed(headedNodes, headedEdges), "train $DIR --model ising", 2, []string{"--model ising: it applies to npz data only", "numpy.savez"}},
-		{"samples as CSV", map[string]string{"spins.csv": "1,-1,1\n-1,-1,1\n"}, "train $DIR/spins.csv --model ising", 2, []string{"spins.csv is no .npz with samples and the bonds", `numpy.loadtxt("spins.csv", delimiter=",", dtype=int)`, `numpy.savez("spins.npz", labels=samples, edges=edges)`}},
+		{"samples as CSV", map[string]string{"spins.csv": "1,-1,1\n-1,-1,1\n"}, "train $DIR/spins.csv --model ising", 2, []string{"--model ising: it applies to npz data only", `numpy.loadtxt("spins.csv", delimiter=",", dtype=int)`, `numpy.savez("spins.npz", labels=samples, edges=edges)`}},
 		{"samples as columns of numbers", map[string]string{"spins.txt": "1 -1 1\n-1 -1 1\n"}, "train $DIR/spins.txt --model ising", 2, []string{"spins.txt is no .npz with samples and the bonds", "all pairs numpy.argwhere"}},
 		{"samples as an array", map[string]string{"spins.npy": "x"}, "train $DIR/spins.npy --model ising", 2, []string{`spins.npy is no .npz`, `numpy.load("spins.npy")`}},
 		{"samples without bonds", map[string]string{"spins.npz": npz(t, arrays{"labels": npy(t, []int{2, 3}, []int32{1, -1, 1, -1, -1, 1})})}, "train $DIR/spins.npz --model ising", 3, []string{"spins.npz:edges: the array is missing", "all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}},

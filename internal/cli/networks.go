@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
@@ -70,6 +71,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return f.openData(a, args)
 	case len(args) != 1:
 		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
+	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
+		return nil, usagef("%s: %s is no network with explicit tables; for data, name the model with -m", verb, args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("--%s is used with a model only (-m)", name)

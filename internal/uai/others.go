@@ -15,7 +15,7 @@ import (
 // of toulbar2 (.wcsp), whose costs are energies, beyond the upper bound infinite.
 
 // readers of networks by the extension of a file; all others are in the format of the UAI competitions.
-var readers = map[string]func(r io.Reader, name string) (*mrf.Network, error){
+var readers = map[string]func(text, name string) (*mrf.Network, error){
 	".bif": readInterchange, ".fg": readFactorGraph, ".wcsp": readConstraints,
 }
 
@@ -34,17 +34,14 @@ type interchange struct {
 	most   int              // entries of a table
 }
 
-func readInterchange(r io.Reader, name string) (*mrf.Network, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	text := comments.ReplaceAllStringFunc(string(data), func(comment string) string {
+func readInterchange(text, name string) (*mrf.Network, error) {
+	most := len(text) + firstAllocation
+	text = comments.ReplaceAllStringFunc(text, func(comment string) string {
 		return strings.Repeat("\n", strings.Count(comment, "\n"))
 	})
 	b := &interchange{
 		scanner: newScanner(strings.NewReader(signs.ReplaceAllString(unread.Replace(text), " $0 ")), name), n: &mrf.Network{},
-		number: map[string]int{}, most: len(data) + firstAllocation,
+		number: map[string]int{}, most: most,
 	}
 	for b.err == nil {
 		if b.err = b.next(); b.err != nil {
@@ -181,19 +178,15 @@ func (b *interchange) fill(table []float64, from, step int) {
 }
 
 // readFactorGraph reads factors by their entries that are not 0, the first variable fastest.
-func readFactorGraph(r io.Reader, name string) (*mrf.Network, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	text := regexp.MustCompile(`(?m)#.*`).ReplaceAllString(string(data), "")
+func readFactorGraph(text, name string) (*mrf.Network, error) {
+	text = regexp.MustCompile(`#.*`).ReplaceAllString(text, "")
 	s, n := newScanner(strings.NewReader(text), name), &mrf.Network{}
-	factors := s.integer("the number of factors", 0, len(data))
+	factors := s.integer("the number of factors", 0, len(text))
 	for f := 0; f < factors && s.err == nil; f++ {
 		s.index = f
-		scope := make([]int, s.integer("the number of variables of factor %d", 0, len(data)))
+		scope := make([]int, s.integer("the number of variables of factor %d", 0, len(text)))
 		for i := range scope {
-			scope[i] = s.integer("a variable of factor %d", 0, len(data)+firstAllocation)
+			scope[i] = s.integer("a variable of factor %d", 0, len(text)+firstAllocation)
 		}
 		for _, v := range scope {
 			card := s.integer("the number of states of a variable of factor %d", 1, MaxCardinality)
@@ -210,7 +203,8 @@ func readFactorGraph(r io.Reader, name string) (*mrf.Network, error) {
 		for range s.integer("the number of entries of factor %d", 0, len(table)) {
 			at := s.integer("the index of an entry of factor %d", 0, len(table)-1)
 			if s.word("an entry of factor %d") {
-				if table[at], err = parseLog(string(s.token)); err != nil {
+				x, err := parseLog(string(s.token))
+				if table[at] = x; err != nil {
 					s.err = s.fail("an entry of factor %d is %q, %v", f, s.token, err)
 				}
 			}
@@ -240,8 +234,8 @@ func (s *scanner) newTable(n *mrf.Network, scope []int, value float64) (table []
 }
 
 // readConstraints reads costs: a default for each constraint, and those of tuples that have others.
-func readConstraints(r io.Reader, name string) (*mrf.Network, error) {
-	s, n := newScanner(r, name), &mrf.Network{}
+func readConstraints(text, name string) (*mrf.Network, error) {
+	s, n := newScanner(strings.NewReader(text), name), &mrf.Network{}
 	s.word("the name of the network")
 	variables := s.integer("the number of variables", 0, MaxTotalStates)
 	s.integer("the largest number of states", 1, MaxCardinality)

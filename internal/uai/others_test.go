@@ -119,7 +119,7 @@ func FuzzOtherNetworks(f *testing.F) {
 		if read == nil {
 			return
 		}
-		n, err := read(strings.NewReader(text), "x")
+		n, err := read(text, "x")
 		if err != nil {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -25,10 +26,15 @@ const firstAllocation = 1 << 10
 
 // ReadFile reads the network in a file: a .bif, .fg or .wcsp, or else in the UAI format. See Read.
 func ReadFile(path string) (*mrf.Network, error) {
-	if read := readers[strings.ToLower(filepath.Ext(path))]; read != nil {
-		return fromFile(path, read)
+	read := readers[strings.ToLower(filepath.Ext(path))]
+	if read == nil {
+		return fromFile(path, Read)
 	}
-	return fromFile(path, Read)
+	text, err := infile.Read(path, "a network", infile.Text)
+	if err != nil {
+		return nil, err
+	}
+	return read(strings.TrimPrefix(string(infile.Lines(text)), byteOrderMark), filepath.ToSlash(path))
 }
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind
