@@ -274,8 +274,28 @@ func notUTF8(path string, data []byte) (problem, remedy string) {
 
 // predictionScore knows what predict and sample write.
 func predictionScore(p *peek) int {
-	return max(holding("beliefs", "log_score")(p), p.points(byContent, slices.Contains(tableExtensions, p.extension) &&
-		strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")))
+	table := slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
+	return max(holding("beliefs", "log_score")(p), p.points(byContent, table || p.predicted()))
+}
+
+// predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts, mostly
+// at once; or those of CoNLL-U have what WriteTags leaves there.
+func (p *peek) predicted() bool {
+	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
+	for _, fields := range p.fields {
+		n := len(fields)
+		if n < 3 || p.extension == ".crfsuite" || isNumber(fields[n-1]) {
+			return false
+		}
+		if labels[fields[n-2]], guesses[fields[n-1]] = true, true; fields[n-2] == fields[n-1] {
+			same++
+		}
+	}
+	alike, gold := len(guesses) > 1 && 2*same >= len(p.fields), false
+	for guess := range guesses {
+		alike, gold = alike && labels[guess], gold || strings.Contains(guess, goldMark)
+	}
+	return (p.plain() || slices.Contains(textExtensions, p.extension)) && (alike || gold && p.text.isCoNLLU())
 }
 
 func (p *peek) listScore() int {

@@ -68,6 +68,9 @@ func TestFormats(t *testing.T) {
 		{"asia.bif", "network unknown {\n}\n", "a network"},
 		{"a.fg", "0\n", "a network"},
 		{"a.wcsp", "x 0 1 0 1\n", "a network"},
+		{"pred.conll", "Ann B B\nsees O O\n\nBob B O\n", "a file of predictions"},
+		{"pred.conllu", strings.Replace(universal, "root\t_\t_", "root\t_\tGold=VERB", 1), "a file of predictions"},
+		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -156,9 +159,10 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		want  []string
 	}{
 		{map[string]string{"train.txt": text, "pred.conll": text}, []string{"train.txt (tagged text) look like tagged text as ", "pred.conll do"}},
-		{map[string]string{"test.conll": text, "pred.conll": strings.ReplaceAll(text, "B\n", "B O\n")}, []string{"have the same words, as text and predictions of it have"}},
+		{map[string]string{"test.conll": text, "pred.conll": strings.ReplaceAll(text, "B\n", "O\n")}, []string{"have the same words, as text and predictions of it have"}},
 		{map[string]string{"train.txt": text, "karate.txt": karate}, []string{"names of its files tell no kind", "karate.txt (a list of edges)", "train.txt (tagged text)"}},
 		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")}, []string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
+		{map[string]string{"pred.conll": "Ann B B\nsees O O\n\nBob B O\n"}, []string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, c.files)}, Options{})

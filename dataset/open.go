@@ -126,9 +126,14 @@ func detect(path, wanted string) (string, error) {
 	case best != nil && best.kind != "":
 		return "", &Error{File: path, Problem: "it is " + best.what + ", where data are wanted", Remedy: best.how(p)}
 	case best != nil:
-		return "", &Error{File: path, Problem: "it is " + best.what + ", which is not read", Remedy: best.how(p)}
+		return "", best.refuse(p)
 	}
 	return "", unknown(path)
+}
+
+// refuse is the error of a file that is not read.
+func (f *format) refuse(p *peek) error {
+	return &Error{File: p.path, Problem: "it is " + f.what + ", which is not read", Remedy: f.how(p)}
 }
 
 // asWanted is the one kind that was found, or the one of several that is wanted.
@@ -223,13 +228,11 @@ func looksOf(files []string, kind string) (looks []string) {
 // ambiguous says that a folder of one kind holds more that could be meant: text of other names, or text and
 // predictions of it, which have the same words. Arrays that are named otherwise are told, too.
 func ambiguous(folder, kind string, files map[string][]string) error {
-	if kind == KindNPZ && strings.HasSuffix(files[kind][0], ".npz") {
-		p := newPeek(files[kind][0])
-		if f := p.best(); f != nil && f.kind == "" {
-			return &Error{File: p.path, Problem: "it is " + f.what + ", which is not read", Remedy: f.how(p)}
-		}
-	}
 	if kind != KindText {
+		p := newPeek(files[kind][0])
+		if f := p.best(); f != nil && f.kind == "" && p.arrays != nil {
+			return f.refuse(p)
+		}
 		return nil
 	}
 	const remedy = "name the files to read"
@@ -240,6 +243,9 @@ func ambiguous(folder, kind string, files map[string][]string) error {
 	seen := map[string]*peek{}
 	for _, path := range files[kind] {
 		p := newPeek(path)
+		if f := p.best(); f.kind == "" {
+			return f.refuse(p)
+		}
 		words := p.words()
 		if before := seen[words]; before != nil && before.start != p.start && words != "" {
 			return &Error{File: folder, Problem: fmt.Sprintf("%s and %s have the same words, as text and predictions of it have",

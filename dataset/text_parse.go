@@ -178,6 +178,7 @@ const (
 	conlluTag       = 3
 	conlluMore      = 9
 	conlluNothing   = "_"
+	goldMark        = "Gold="
 )
 
 // isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
@@ -265,7 +266,7 @@ func (f *textFile) tagged(text string, fields []string, tag string) string {
 		return text + " " + tag
 	}
 	if gold := fields[conlluTag]; gold != conlluNothing {
-		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|Gold="+gold, conlluNothing+"|")
+		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|"+goldMark+gold, conlluNothing+"|")
 	}
 	fields[conlluTag] = tag
 	return strings.Join(fields, "\t")
