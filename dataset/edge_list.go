@@ -78,7 +78,8 @@ func edgeTableOf(path string, data []byte) []byte {
 	extension := strings.ToLower(filepath.Ext(path))
 	var rows [][]string
 	for line := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
-		if fields := strings.Fields(line); len(fields) > 0 && !strings.ContainsAny(fields[0][:1], "#%") {
+		fields := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
+		if len(fields) > 0 && !strings.ContainsAny(fields[0][:1], "#%") {
 			rows = append(rows, fields)
 		}
 	}
@@ -132,7 +133,7 @@ func edgeColumns(rows [][]string) (header []string, table [][]string) {
 			row = fields[:2:2]
 			found := map[string]string{}
 			for _, attribute := range edgeAttribute.FindAllStringSubmatch(strings.Join(fields[2:], " "), -1) {
-				if found[attribute[1]] = attribute[2]; i == 0 {
+				if found[attribute[1]] = strings.TrimSpace(attribute[2]); i == 0 {
 					header = append(header, attribute[1])
 				}
 			}

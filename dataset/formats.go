@@ -82,6 +82,7 @@ var formats = []format{
 		`numpy.savez("data.npz", edges=d.edge_index.T, labels=d.y, node_features=d.x)`)},
 	{edgeList, KindGraph, (*peek).edgeListScore, nil},
 	{"text of words with tags behind them", "", (*peek).wordTagScore, (*peek).fromWordTags},
+	{"a table of another name", "", (*peek).commaScore, say("call it .csv, and give it a header")},
 	{"rows of numbers", "", (*peek).numbersScore, say("write a header and commas for a table of nodes or edges; " +
 		`of samples, in Python numpy.savez("data.npz", labels=samples, edges=[[0, 1], …])`)},
 	{"text as MALLET's SimpleTagger reads it", "", (*peek).malletScore, (*peek).fromMallet},
@@ -378,6 +379,13 @@ func (p *peek) header() string {
 func (p *peek) tableScore() int {
 	return max(p.points(byName, isNodesTable(p.name) || isEdgesTable(p.name)),
 		p.points(byExtension-10, slices.Contains(tableExtensions, p.extension)))
+}
+
+// commaScore knows lines with as many commas each.
+func (p *peek) commaScore() int {
+	commas := strings.Count(p.header(), ",")
+	return p.points(byChance+5, p.plain() && commas > 0 && len(p.lines) > 1 &&
+		!slices.ContainsFunc(p.lines, func(line string) bool { return strings.Count(line, ",") != commas }))
 }
 
 func isNumber(text string) bool {

@@ -71,6 +71,7 @@ func TestFormats(t *testing.T) {
 		{"pred.conll", "Ann B B\nsees O O\n\nBob B O\n", "a file of predictions"},
 		{"pred.conllu", strings.Replace(universal, "root\t_\t_", "root\t_\tGold=VERB", 1), "a file of predictions"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
+		{"table.txt", "id,label\nann,A\nbob,B\n", "a table of another name"},
 		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
@@ -131,6 +132,8 @@ func TestEdgeList(t *testing.T) {
 	for name, text := range map[string]string{
 		"karate.txt":      karate,
 		"karate.edgelist": "0 1 {'weight': 4}\n0 2 {'weight': 5}\n0 3 {'weight': 3}\n1 2 {'weight': 6}\n1 3 {'weight': 3}\n2 3 {'weight': 3}\n",
+		"musae.edges":     "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
+		"two.edgelist":    "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
 		"karate.adjlist":  "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
 		"karate.gal":      "4\n0 3\n1 2 3\n1 3\n0 2 3\n2 3\n0 1 3\n3 3\n0 1 2\n",
 	} {
