@@ -73,11 +73,14 @@ func isEdgeList(path string) bool {
 	return f != nil && f.what == edgeList
 }
 
-// edgeTableOf returns a table of edges with a header for the content of a list of them.
+// edgeTableOf returns a table of edges with a header for the content of a list of them; other content as it is.
 func edgeTableOf(path string, data []byte) []byte {
+	if !isEdgeList(path) {
+		return data
+	}
 	extension := strings.ToLower(filepath.Ext(path))
 	var rows [][]string
-	for line := range strings.Lines(string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+	for line := range strings.Lines(string(data)) {
 		fields := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
 		if len(fields) > 0 && !strings.ContainsAny(fields[0][:1], "#%") {
 			rows = append(rows, fields)

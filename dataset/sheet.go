@@ -49,9 +49,9 @@ func invalidUTF8(data []byte) int {
 	return -1 // lines end between characters
 }
 
-// newSheet reads the header of a table.
+// newSheet reads the header of a table, which a list of edges gets.
 func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = edgeTableOf(path, bytes.TrimPrefix(data, []byte("\ufeff")))
 	fail := func(line int, remedy, format string, arguments ...any) (*sheet, error) {
 		return nil, &Error{File: path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
 	}

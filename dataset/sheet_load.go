@@ -86,10 +86,6 @@ func (l *sheetLoader) open(pair tablePair) {
 		if data == nil {
 			return
 		}
-		if isEdgeList(table.path) {
-			data = edgeTableOf(table.path, data)
-			l.warn("%s is read as %s", table.path, edgeList)
-		}
 		s, err := newSheet(l.ctx, table.path, data)
 		if err != nil {
 			l.fail(err)
