@@ -73,6 +73,16 @@ func isEdgeList(path string) bool {
 	return f != nil && f.what == edgeList
 }
 
+// edgeListNotes say which of some files are read as such.
+func edgeListNotes(paths []string) (notes []string) {
+	for _, path := range paths {
+		if isEdgeList(path) {
+			notes = append(notes, path+" is read as "+edgeList)
+		}
+	}
+	return notes
+}
+
 // edgeTableOf returns a table of edges with a header for the content of a list of them; other content as it is.
 func edgeTableOf(path string, data []byte) []byte {
 	if !isEdgeList(path) {

@@ -91,11 +91,6 @@ func isTable(path string) bool {
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
 // folders of them, and two tables by any other names.
 func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
-	for _, path := range paths {
-		if isEdgeList(path) {
-			notes = append(notes, path+" is read as "+edgeList)
-		}
-	}
 	if len(paths) == 2 && isTable(paths[0]) && isTable(paths[1]) { // named, wherever they lie
 		a, b := paths[0], paths[1]
 		switch first, second := filepath.Base(a), filepath.Base(b); {
@@ -104,7 +99,7 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 		case isEdgesTable(first) && isNodesTable(second):
 			return []tablePair{{nodes: b, edges: a, name: pairOf(b).name}}, nil, nil
 		case isNodesTable(first) != isNodesTable(second), isEdgesTable(first) != isEdgesTable(second):
-			return []tablePair{{nodes: a, edges: b, loose: true}}, notes, nil
+			return []tablePair{{nodes: a, edges: b, loose: true}}, nil, nil
 		}
 	}
 	var loose []string
@@ -223,7 +218,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 			return nil, []error{err}
 		}
 	}
-	o.tableNotes = notes
+	o.tableNotes = append(edgeListNotes(paths), notes...)
 	with := 0
 	for _, pair := range pairs {
 		header, err := o.hasHeader(pair)
