@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/blockbp/blockbp/internal/atomicfile"
@@ -12,8 +11,17 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
+// networkFiles are what a network can be read from.
+const networkFiles = "give one file, .uai, .bif, .fg, .wcsp, or .npz of log potentials; of data a model makes networks (-m)"
+
+// IsNetwork reports whether a file is most probably a network with explicit tables.
+func IsNetwork(path string) bool {
+	f := newPeek(path).best()
+	return f != nil && f.kind == kindNetwork
+}
+
 // ReadNetwork reads a network with explicit tables: log potentials as arrays where
-// the name ends in .npz, else the UAI format, MARKOV or BAYES.
+// the name ends in .npz, a .bif, .fg or .wcsp, else the UAI format, MARKOV or BAYES.
 //
 // The arrays are, with n nodes, m edges and k the largest number of states,
 //
@@ -36,8 +44,14 @@ func ReadNetworkWithin(path string, allowed int64) (*mrf.Network, error) {
 		}
 		return p.Network(), nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, &Error{File: path, Problem: "it is a folder, where a network is wanted", Remedy: "give one file, .uai or .npz of log potentials"}
+	other := ""
+	if isFolder(path) {
+		other = "a folder"
+	} else if f := newPeek(path).best(); f != nil && f.kind != kindNetwork && !atomicfile.IsOpen(path) {
+		other = f.what
+	}
+	if other != "" {
+		return nil, &Error{File: path, Problem: "it is " + other + ", where a network is wanted", Remedy: networkFiles}
 	}
 	n, err := uai.ReadFile(path)
 	return n, networkError(err)

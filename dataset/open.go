@@ -104,112 +104,156 @@ func kindOf(paths []string, wanted string) (string, []error) {
 // detect says what kind of data a path is. If wanted is not "", it must be
 // among what the path can be.
 func detect(path, wanted string) (string, error) {
-	found, err := candidates(path)
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case wanted != "" && slices.Contains(found, wanted), wanted == KindText && !isFolder(path), wanted == KindGraph && isTable(path):
-		return wanted, nil
-	case wanted != "" && len(found) > 0:
-		return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return "", &Error{File: path, Problem: "it holds data of the kinds " + strings.Join(found, " and "), Remedy: "say which to read with the option Kind"}
-	}
-	extension := strings.ToLower(filepath.Ext(path))
-	if at := slices.IndexFunc(conversions, func(c conversion) bool { return slices.Contains(c.extensions, extension) }); at >= 0 && !isFolder(path) {
-		return "", &Error{File: path, Problem: "it is " + conversions[at].what + ", which is not read", Remedy: conversions[at].how}
-	}
-	if remedy := misplacedPictures(path); remedy != "" {
-		return "", &Error{File: path, Problem: "pictures are not read from here", Remedy: remedy}
-	}
-	if file := dataInside(path); file != "" {
-		return "", &Error{File: path, Problem: "the names of its files tell no kind of data", Remedy: "name those to read, such as " + file}
-	}
-	return "", &Error{
-		File:    path,
-		Problem: "it holds none of the known kinds of data",
-		Remedy:  "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
-	}
-}
-
-// dataInside returns the first file in a folder that could be data if it was named, or "".
-func dataInside(folder string) string {
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if path := filepath.Join(folder, e.Name()); !e.IsDir() && slices.Contains(fileCandidates(path), KindText) {
-			return path
-		}
-	}
-	return ""
-}
-
-// asTaggedText is how sentences are written.
-const asTaggedText = "write a token, a tab and its label on each line, and an empty line between sentences"
-
-// conversion is how to turn a format that is not read into one that is.
-type conversion struct {
-	what, how  string
-	extensions []string
-}
-
-// conversions are those of formats that networks and tables are often kept in.
-var conversions = []conversion{
-	{"a Parquet file", `write CSV, in Python pandas.read_parquet("nodes.parquet").to_csv("nodes.csv", index=False)`, []string{".parquet", ".pq"}},
-	{"a workbook", "save its sheets as CSV, one of nodes and one of edges", []string{".xls", ".xlsx", ".ods"}},
-	{"a GraphML file", networkxToTables("networkx.read_graphml"), []string{".graphml"}},
-	{"a GML file", networkxToTables("networkx.read_gml"), []string{".gml"}},
-	{"a GEXF file", networkxToTables("networkx.read_gexf"), []string{".gexf"}},
-	{"a compressed file", "unpack it", []string{".gz", ".bz2", ".xz", ".zst", ".zip"}},
-	{"a file of JSON lines", "write tables of nodes and edges; or, of sentences, " + asTaggedText, []string{".jsonl"}},
-	{"a JSON file", networkxToTables("networkx.node_link_graph of its content, if it is of networkx"), []string{".json"}},
-	{"an array without a name", `put it into npz with its name, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…)`, []string{".npy"}},
-	{"a MATLAB file", `write its arrays as npz, in Python numpy.savez("data.npz", labels=…, edges=…, node_features=…) of scipy.io.loadmat("data.mat")`, []string{".mat"}},
-	{"a PyTorch file", `write its arrays as npz, in Python numpy.savez("data.npz", edges=data.edge_index.T, labels=data.y, node_features=data.x)`, []string{".pt", ".pth"}},
-}
-
-func networkxToTables(read string) string {
-	return "write two tables, in Python with graph from " + read + `: pandas.DataFrame.from_dict(dict(graph.nodes), orient="index").to_csv("nodes.csv", index_label="id") and networkx.to_pandas_edgelist(graph).to_csv("edges.csv", index=False)`
-}
-
-// candidates lists the kinds of data that a path can be.
-func candidates(path string) ([]string, error) {
 	stat, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, tableErr := os.Stat(path + "." + nodesStem + extensionBehind(path)); tableErr == nil {
-			return []string{KindGraph}, nil
+			return asWanted(path, []string{KindGraph}, wanted)
 		}
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if !stat.IsDir() {
-		return fileCandidates(path), nil
+	if stat.IsDir() {
+		return detectFolder(path, wanted)
 	}
-	entries, err := os.ReadDir(path)
+	p := newPeek(path)
+	best := p.best()
+	switch {
+	case wanted == KindText, wanted == KindGraph && isTable(path), wanted != "" && p.couldBe(wanted):
+		return wanted, nil
+	case best != nil && slices.Contains(kinds, best.kind):
+		return asWanted(path, []string{best.kind}, wanted)
+	case best != nil && best.kind != "":
+		return "", &Error{File: path, Problem: "it is " + best.what + ", where data are wanted", Remedy: best.how(p)}
+	case best != nil:
+		return "", best.refuse(p)
+	}
+	return "", unknown(path)
+}
+
+// refuse is the error of a file that is not read.
+func (f *format) refuse(p *peek) error {
+	return &Error{File: p.path, Problem: "it is " + f.what + ", which is not read", Remedy: f.how(p)}
+}
+
+// asWanted is the one kind that was found, or the one of several that is wanted.
+func asWanted(path string, found []string, wanted string) (string, error) {
+	switch {
+	case wanted == "" && len(found) == 1:
+		return found[0], nil
+	case slices.Contains(found, wanted):
+		return wanted, nil
+	}
+	return "", optionError("Kind", "%s is %s data, not %s", path, strings.Join(found, " or "), wanted)
+}
+
+// unknown is the error of what nothing is known of.
+func unknown(path string) error {
+	if remedy := misplacedPictures(path); remedy != "" {
+		return &Error{File: path, Problem: "pictures are not read from here", Remedy: remedy}
+	}
+	return &Error{
+		File:    path,
+		Problem: "it holds none of the known kinds of data",
+		Remedy: "give *.npz files, a list of them (.txt, .list), a folder with images/ and labels/, " +
+			"tables of nodes and edges, .csv or .tsv, or tagged text, .conll or .crfsuite",
+	}
+}
+
+// detectFolder says what kind of data the files of a folder are, by their names. Where those leave open what is meant,
+// it is an error that says what each file looks like.
+func detectFolder(folder, wanted string) (string, error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var found []string
+	files := map[string][]string{} // [kind]; "": those whose names tell nothing
 	for _, e := range entries {
 		kind := ""
-		switch {
-		case strings.HasSuffix(e.Name(), ".npz"), e.Name() == edgesArray+".npy":
+		switch name := e.Name(); {
+		case name[0] == '.':
+			continue
+		case name == predictionsFile && wanted == "":
+			return "", &Error{File: folder, Problem: "it holds predictions", Remedy: "give the data that they are of"}
+		case strings.HasSuffix(name, ".npz"), name == edgesArray+".npy":
 			kind = KindNPZ
-		case e.Name() == imagesFolder && isFolder(filepath.Join(path, e.Name())): // or a link to one
+		case name == imagesFolder && isFolder(filepath.Join(folder, name)): // or a link to one
 			kind = KindImages
-		case isNodesTable(e.Name()):
+		case isNodesTable(name):
 			kind = KindGraph
-		case slices.Contains(textExtensions, filepath.Ext(e.Name())):
+		case slices.Contains(textExtensions, filepath.Ext(name)):
 			kind = KindText
+		case e.IsDir(), !slices.Contains(plainExtensions, filepath.Ext(name)):
+			continue
 		}
 		if kind != "" && !slices.Contains(found, kind) {
 			found = append(found, kind)
 		}
+		files[kind] = append(files[kind], filepath.Join(folder, e.Name()))
 	}
-	return found, nil
+	switch {
+	case wanted != "" && len(found) > 0:
+		return asWanted(folder, found, wanted)
+	case len(found) > 1:
+		return "", &Error{File: folder, Problem: "it holds data of the kinds " + strings.Join(found, " and ") + ", such as " +
+			firstFew(firstOfEach(found, files)), Remedy: "say which to read with the option Kind"}
+	case len(found) == 0:
+		if looks := looksOf(files[""], ""); len(looks) > 0 {
+			return "", &Error{File: folder, Problem: "the names of its files tell no kind of data",
+				Remedy: "name those to read, such as " + firstFew(looks)}
+		}
+		return "", unknown(folder)
+	}
+	return found[0], ambiguous(folder, found[0], files)
+}
+
+func firstOfEach(kinds []string, files map[string][]string) (first []string) {
+	for _, kind := range kinds {
+		first = append(first, files[kind][0])
+	}
+	return first
+}
+
+// looksOf says what files look like that are data of a kind, "" for any.
+func looksOf(files []string, kind string) (looks []string) {
+	for _, path := range files {
+		if f := newPeek(path).best(); f != nil && (kind == "" || f.kind == kind) {
+			looks = append(looks, fmt.Sprintf("%s (%s)", path, f.what))
+		}
+	}
+	return looks
+}
+
+// ambiguous says that a folder of one kind holds more that could be meant: text of other names, or text and
+// predictions of it, which have the same words. Arrays that are named otherwise are told, too.
+func ambiguous(folder, kind string, files map[string][]string) error {
+	if kind != KindText {
+		p := newPeek(files[kind][0])
+		if f := p.best(); f != nil && f.kind == "" && p.arrays != nil {
+			return f.refuse(p)
+		}
+		return nil
+	}
+	const remedy = "name the files to read"
+	if others := looksOf(files[""], KindText); len(others) > 0 {
+		return &Error{File: folder, Problem: fmt.Sprintf("%s look like tagged text as %s do, by whose names it is text",
+			firstFew(others), firstFew(files[kind])), Remedy: remedy}
+	}
+	seen := map[string]*peek{}
+	for _, path := range files[kind] {
+		p := newPeek(path)
+		if f := p.best(); f.kind == "" {
+			return f.refuse(p)
+		}
+		words := p.words()
+		if before := seen[words]; before != nil && before.start != p.start && words != "" {
+			return &Error{File: folder, Problem: fmt.Sprintf("%s and %s have the same words, as text and predictions of it have",
+				before.path, path), Remedy: remedy}
+		}
+		seen[words] = p
+	}
+	return nil
 }
 
 // isNoText reports whether the name of a file is that of arrays or of a table with commas.
@@ -220,21 +264,6 @@ func isNoText(path string) bool {
 func isFolder(path string) bool {
 	stat, err := os.Stat(path)
 	return err == nil && stat.IsDir()
-}
-
-func fileCandidates(path string) []string {
-	name, extension := filepath.Base(path), filepath.Ext(path)
-	switch {
-	case slices.Contains(textExtensions, extension), slices.Contains(plainExtensions, extension) && isText(path):
-		return []string{KindText}
-	case strings.HasSuffix(name, ".npz"), strings.HasSuffix(name, ".txt"), strings.HasSuffix(name, ".list"):
-		return []string{KindNPZ}
-	case isNodesTable(name), isEdgesTable(name), slices.Contains(tableExtensions, extension) && (extension != tabbedTextExtension || !isSentences(path, fewEnds)):
-		return []string{KindGraph}
-	case isSentences(path, 1):
-		return []string{KindText}
-	}
-	return nil
 }
 
 // Check reads data as Open does and returns all problems at once, up to 20 per

@@ -112,7 +112,7 @@ func (r *Recipe) String() string {
 // that the model was trained on do.
 func (r *Recipe) TableNames() (node, label string) {
 	switch {
-	case r.Text != nil && r.Text.Form == textColumns:
+	case r.Text != nil && r.Text.Form != textAttributes:
 		return "token", roleLabel
 	case r.Text != nil:
 		return "position", roleLabel

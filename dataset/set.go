@@ -42,6 +42,7 @@ type Set struct {
 	Warnings []string
 
 	origins origins
+	texts   []*textFile       // that sentences were read from
 	files   []*infile.Mapping // that features lie in
 }
 

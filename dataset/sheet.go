@@ -51,9 +51,9 @@ func invalidUTF8(data []byte) int {
 	return -1 // lines end between characters
 }
 
-// newSheet reads the header of a table.
+// newSheet reads the header of a table, which a list of edges gets.
 func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = edgeTableOf(path, bytes.TrimPrefix(data, []byte("\ufeff")))
 	fail := func(line int, remedy, format string, arguments ...any) (*sheet, error) {
 		return nil, &Error{File: path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
 	}
@@ -69,7 +69,8 @@ func newSheet(ctx context.Context, path string, data []byte) (*sheet, error) {
 	}
 	s := &sheet{ctx: ctx, path: path, data: data}
 	if at := invalidUTF8(data); at >= 0 {
-		return fail(1+bytes.Count(data[:at], []byte("\n")), "save it in UTF-8", "it is not text in UTF-8")
+		problem, remedy := notUTF8(path, data)
+		return fail(1+bytes.Count(data[:at], []byte("\n")), remedy, "%s", problem)
 	}
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	line := string(first)

@@ -64,7 +64,7 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	if err != nil {
 		return nil, []error{err}
 	}
-	l.set.Warnings = notes
+	l.set.Warnings = append(edgeListNotes(paths), notes...)
 	if o.Recipe != nil && o.Recipe.Sheets != nil {
 		l.rules = o.Recipe.Sheets
 	}

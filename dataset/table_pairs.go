@@ -78,10 +78,11 @@ func (p tablePair) incomplete() error {
 	return nil
 }
 
-// isTable reports whether a path is a file of a table's extension.
+// isTable reports whether a path is a file of a table's extension, or a list of edges.
 func isTable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && slices.Contains(tableExtensions, filepath.Ext(path))
+	regular := err == nil && info.Mode().IsRegular()
+	return regular && (slices.Contains(tableExtensions, filepath.Ext(path)) || isEdgeList(path))
 }
 
 // findPairs finds the tables behind paths: pairs of tables by name, prefixes of them,
@@ -128,7 +129,7 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 				notes = append(notes, fmt.Sprintf("%s holds %d graphs (%s), which share one model; name those to read if that is "+
 					"not meant", path, len(tables), firstFew(names)))
 			}
-		case slices.Contains(tableExtensions, filepath.Ext(path)):
+		case isTable(path):
 			loose = append(loose, path)
 		default:
 			add(pairOf(path + "." + nodesStem + extensionBehind(path)))
@@ -138,14 +139,22 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 	case 0:
 		return pairs, notes, nil
 	case 1:
-		return nil, nil, &Error{File: loose[0], Problem: "it is one table, and a table of nodes and one of edges are wanted",
-			Remedy: "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of sentences, " + asTaggedText}
+		return nil, nil, alone(loose[0])
 	case 2:
 		return append(pairs, tablePair{nodes: loose[0], edges: loose[1], loose: true}), notes, nil
 	}
 	return nil, nil, &Error{File: loose[2],
 		Problem: "more than two tables are named by names that do not tell which go together",
 		Remedy:  "call them NAME.nodes.csv and NAME.edges.csv"}
+}
+
+// alone is the error of a table, or a list of edges, without the other.
+func alone(path string) error {
+	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of sentences, "+asTaggedText
+	if isEdgeList(path) {
+		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
+	}
+	return &Error{File: path, Problem: "it is " + what + ", and a table of nodes and one of edges are wanted", Remedy: remedy}
 }
 
 // extensionBehind returns the extension of the table of nodes behind a prefix.

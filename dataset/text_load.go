@@ -1,11 +1,9 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
@@ -45,8 +42,8 @@ type textRecipe struct {
 
 func (r *textRecipe) problem() string {
 	switch {
-	case r.Form != textColumns && r.Form != textAttributes:
-		return fmt.Sprintf("text has the form %q, want %q or %q", r.Form, textColumns, textAttributes)
+	case !slices.Contains([]string{textColumns, textAttributes, textCoNLLU}, r.Form):
+		return fmt.Sprintf("text has the form %q, want %q, %q or %q", r.Form, textColumns, textAttributes, textCoNLLU)
 	case r.Form == textColumns && r.Columns < 2:
 		return fmt.Sprintf("text has %d columns, want at least 2", r.Columns)
 	case r.Form == textAttributes && r.SkipEdges:
@@ -63,8 +60,7 @@ func (r *textRecipe) edgeTypes() int {
 	return 1
 }
 
-// textExtensions are those of tagged text. Files with one of plainExtensions are looked
-// into.
+// textExtensions are those of tagged text. Names with one of plainExtensions tell nothing.
 var (
 	textExtensions  = []string{".conll", ".conllu", ".crfsuite", ".iob", ".bio"}
 	plainExtensions = []string{"", ".txt", ".data", ".train", ".dev", ".test"}
@@ -73,41 +69,8 @@ var (
 // tabbedTextExtension is of tables and of tagged text.
 const tabbedTextExtension = ".tsv"
 
-// isText reports whether a file begins like tagged text: with several fields on every
-// line, as many on each or separated by tabs, no comment as lists have, and no path of an
-// instance file.
-func isText(path string) bool { return beginning(path) != nil }
-
 // fewEnds is how often lines end before an empty one, or the end, where that may be by chance.
 const fewEnds = 2
-
-// isSentences reports whether a file of any name begins like tagged text, with more than so many
-// sentences between empty lines, as neither tables nor lines of other programs have.
-func isSentences(path string, sentences int) bool {
-	f := beginning(path)
-	return f != nil && f.ends > sentences
-}
-
-// beginning returns the first lines of what may be tagged text, or nil.
-func beginning(path string) *textFile {
-	const enough = 1 << 12 // bytes that have several lines
-	file, _, err := infile.Open(path, "tagged text")
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	start := make([]byte, enough)
-	n, _ := io.ReadFull(file, start)
-	start = infile.Lines(start[:n])
-	if n == enough {
-		n = bytes.LastIndexByte(start, '\n') + 1
-	}
-	f, err := newTextFile(context.Background(), path, start[:n])
-	if err != nil || f.least < 2 || !f.tabs && f.least != f.most || f.text[0] == '#' && !f.heads || strings.Contains(f.text, ".npz") {
-		return nil
-	}
-	return f
-}
 
 // textLoader turns files of tagged text into a set: an instance for each sentence.
 type textLoader struct {
@@ -194,6 +157,9 @@ func (l *textLoader) expand(paths []string) (files []string) {
 			}
 		}
 		slices.SortFunc(found, naturalCompare)
+		if len(found) > 1 {
+			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), firstFew(found))
+		}
 		files = append(files, found...)
 	}
 	return files
@@ -205,21 +171,13 @@ func (l *textLoader) chooseForm() {
 		l.rules = l.o.Recipe.Text
 	} else {
 		l.rules = &textRecipe{Form: l.files[0].form(), SkipEdges: l.o.SkipEdges}
-		if l.rules.Form == textColumns {
+		if l.rules.Form != textAttributes {
 			l.rules.Columns = l.files[0].usual()
 		}
 		if l.rules.Form == textColumns && l.rules.Columns < 2 {
 			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without", "lines have one column, and a label is wanted behind the token")
 			return
 		}
-	}
-	for _, f := range l.files {
-		if l.rules.Form == textColumns && (l.o.Recipe == nil || l.rules.Columns != columnsOfCoNLLU) && f.isCoNLLU() {
-			l.failAt(f.path, "", fmt.Sprintf(`write words and labels alone, as by awk -F'\t' '!NF {print} $1 ~ /^[0-9]+$/ {print $2 "\t" $4}' %s > tagged.conll`, f.path), "it is CoNLL-U, which numbers words in column 1 and has labels in column 4 (UPOS), and the word is wanted first, the label last")
-		}
-	}
-	if len(l.problems) > 0 {
-		return
 	}
 	if problem := l.rules.problem(); problem != "" {
 		l.failAt(l.files[0].path, "", "", "%s", problem)
@@ -232,12 +190,21 @@ func (l *textLoader) chooseForm() {
 			l.warn("%s: the number of columns is %d, not %d: there are no labels", f.path, f.most, l.rules.Columns)
 		}
 		f.each(func(line int, text string) {
-			if n := len(f.fields(text)); l.rules.Form == textColumns && n != l.rules.Columns && !bare {
+			if n := len(f.fields(text)); l.rules.Form != textAttributes && n != l.rules.Columns && !bare {
 				p.add(line, "", "separate columns alike on every line, and sentences by an empty line", "the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
 			}
 		}, nil)
 		l.fail(p.errors()...)
+		f.ten, f.attributes = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes
 	}
+}
+
+// tokenColumns is how many columns before that of the label tell of a token.
+func (r *textRecipe) tokenColumns() int {
+	if r.Form == textCoNLLU {
+		return 1
+	}
+	return r.Columns - 1
 }
 
 // unlabelled reports whether the lines of a file that a model is to predict lack the column
@@ -248,8 +215,8 @@ func (l *textLoader) unlabelled(f *textFile) bool {
 
 // emit gives the attributes of a token, and reports what is wrong with one.
 func (l *textLoader) emit(p *problems, s *sentence, i int, use func(name []byte, value float64)) {
-	if l.rules.Form == textColumns {
-		columnAttributes(s, i, l.rules.Columns-1, func(name []byte) { use(name, 1) })
+	if l.rules.Form != textAttributes {
+		columnAttributes(s, i, l.rules.tokenColumns(), func(name []byte) { use(name, 1) })
 		return
 	}
 	var buffer []byte
@@ -324,14 +291,12 @@ func (l *textLoader) chooseAttributes() {
 
 // label returns the label of a token, "" where its line has none.
 func (l *textLoader) label(fields []string) string {
-	at := 0
-	if l.rules.Form == textColumns {
-		if at = l.rules.Columns - 1; at >= len(fields) {
-			return ""
-		}
-	}
 	if l.rules.Form == textAttributes {
-		return fields[at]
+		return fields[0]
+	}
+	at := l.rules.tokenColumns()
+	if at >= len(fields) || l.rules.Form == textCoNLLU && fields[at] == conlluNothing {
+		return ""
 	}
 	return strings.Trim(fields[at], blanks)
 }
@@ -361,7 +326,7 @@ func (l *textLoader) read(f *textFile) {
 				t.column, t.value = append(t.column, int32(len(l.attributes))), append(t.value, 1)
 			}
 			t.start = append(t.start, len(t.column))
-			if l.rules.Form == textColumns {
+			if l.rules.Form != textAttributes {
 				t.words = append(t.words, strings.Clone(fields[0]))
 			}
 			text := int32(crf.Unobserved)
@@ -379,14 +344,16 @@ func (l *textLoader) read(f *textFile) {
 		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
 	})
-	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence && l.rules.Form == textColumns {
+	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence && l.rules.Form != textAttributes {
 		l.long = append(l.long, *last)
 	}
 	if attributes > 0 && known == 0 {
 		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it learned from?", f.path)
 	}
 	l.fail(p.errors()...)
-	f.text = "" // no longer needed
+	if l.o.Recipe == nil || l.o.Learning {
+		f.text = "" // no longer needed
+	}
 }
 
 // merge sorts the features of the last token and adds up those of one column: crfsuite
@@ -469,6 +436,7 @@ func (l *textLoader) warnOfHeader() {
 
 // finish makes schema, recipe and instances.
 func (l *textLoader) finish() {
+	l.set.texts = l.files
 	l.warnOfLong()
 	l.warnOfHeader()
 	states := l.statesOf(&l.labels, l.files[0].path)

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +19,7 @@ import (
 const (
 	textColumns    = "columns"    // token, further columns, label; attributes are made
 	textAttributes = "attributes" // label and attributes, as crfsuite reads them
+	textCoNLLU     = "conllu"     // of ten columns the second is the token, the fourth the label
 )
 
 // textFile is tagged text: a line for every token, and an empty one between sentences.
@@ -26,10 +29,13 @@ type textFile struct {
 	text  string
 	tabs  bool // they separate fields; else blanks do
 	heads bool // most sentences begin with comments
-	ends  int  // sentences
-	first int  // line of the first token
-	least int  // fields of a line, at least and at most
-	most  int
+	ten   bool // it is CoNLL-U, and read as such
+
+	attributes bool // it is read as these
+	ends       int  // sentences
+	first      int  // line of the first token
+	least      int  // fields of a line, at least and at most
+	most       int
 }
 
 // newTextFile looks at the lines of tagged text; without any, first is 0.
@@ -39,7 +45,8 @@ func newTextFile(ctx context.Context, path string, data []byte) (*textFile, erro
 		return nil, &Error{File: path, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
 	}
 	if !utf8.ValidString(f.text) || strings.IndexByte(f.text, 0) >= 0 {
-		return fail("save it in UTF-8", "it is not text in UTF-8")
+		problem, remedy := notUTF8(path, data)
+		return fail(remedy, "%s", problem)
 	}
 	lines, tabbed, commented, within := 0, 0, 0, false
 	f.each(func(line int, text string) {
@@ -78,6 +85,15 @@ func (f *textFile) isComment(text string, within bool) bool {
 
 // each goes through the lines of tokens, and calls end, if not nil, behind each sentence.
 func (f *textFile) each(use func(line int, text string), end func()) {
+	f.all(func(line int, text string, token bool) {
+		if token {
+			use(line, text)
+		}
+	}, end)
+}
+
+// all goes through all lines, which may be of tokens, and calls end, if not nil, behind each sentence.
+func (f *textFile) all(use func(line int, text string, token bool), end func()) {
 	line, within := 0, false
 	for text := range linesUntil(f.ctx, f.text) {
 		line++
@@ -88,10 +104,11 @@ func (f *textFile) each(use func(line int, text string), end func()) {
 				end()
 			}
 			within = false
-		case f.isComment(text, within):
+			use(line, text, false)
 		default:
-			use(line, text)
-			within = true
+			token := !f.isComment(text, within)
+			use(line, text, token)
+			within = within || token
 		}
 	}
 	if within && end != nil {
@@ -118,6 +135,8 @@ func (f *textFile) form() string {
 	switch {
 	case strings.HasPrefix(filepath.Ext(f.path), ".crfsuite"):
 		return textAttributes
+	case f.isCoNLLU():
+		return textCoNLLU
 	case !f.tabs, slices.Contains([]string{".conll", ".conllu", ".iob", ".bio"}, filepath.Ext(f.path)):
 		return textColumns
 	}
@@ -151,8 +170,16 @@ func (f *textFile) usual() int {
 	return usual
 }
 
-// columnsOfCoNLLU is how many columns the format of Universal Dependencies has.
-const columnsOfCoNLLU = 10
+// columnsOfCoNLLU is how many columns the format of Universal Dependencies has. Those of words, of their parts of
+// speech (UPOS) and of what else is known follow, counted from 0; nothing is an underscore.
+const (
+	columnsOfCoNLLU = 10
+	conlluWord      = 1
+	conlluTag       = 3
+	conlluMore      = 9
+	conlluNothing   = "_"
+	goldMark        = "Gold="
+)
 
 // isCoNLLU reports whether the text is CoNLL-U: most lines have its columns, separated by
 // tabs, and begin with the number of the word within the sentence. Lines of joined words,
@@ -180,17 +207,69 @@ type sentence struct {
 	tokens [][]string // [token][field]
 }
 
-// sentences goes through all of them; what use is given holds until the next.
+// sentences goes through all of them; what use is given holds until the next. Of CoNLL-U tokens are words and labels.
 func (f *textFile) sentences(use func(s *sentence)) {
 	var s sentence
 	f.each(func(line int, text string) {
-		s.lines, s.tokens = append(s.lines, int32(line)), append(s.tokens, f.fields(text))
+		fields := f.fields(text)
+		switch {
+		case f.ten && !isIndex(fields[0]): // words that are written as one, or left out
+			return
+		case f.ten:
+			fields = []string{fields[conlluWord], fields[conlluTag]}
+		}
+		s.lines, s.tokens = append(s.lines, int32(line)), append(s.tokens, fields)
 	}, func() {
 		if len(s.lines) > 0 {
 			use(&s)
 		}
 		s.lines, s.tokens = s.lines[:0], s.tokens[:0]
 	})
+}
+
+// WriteTags writes the tagged text that a set was read from for a model, with a tag for each token [sentence][token]:
+// in a column behind the others; in CoNLL-U in that of labels, with the one that it had as Gold=LABEL among what else
+// is known; in text of attributes alone. All other lines stay as they are.
+func (s *Set) WriteTags(w io.Writer, tags [][]string) error {
+	out, i, last := bufio.NewWriter(w), 0, ""
+	for _, f := range s.texts {
+		if strings.Trim(last, blanks) != "" {
+			_ = out.WriteByte('\n') // the writer keeps its error
+		}
+		done := 0
+		f.all(func(_ int, text string, token bool) {
+			fields := f.fields(text)
+			switch {
+			case token && !(f.ten && !isIndex(fields[0])):
+				text = f.tagged(text, fields, tags[i][done])
+				done++
+			case strings.HasPrefix(text, documentMark) && len(fields) > 1:
+				text = f.tagged(text, fields, fields[len(fields)-1])
+			}
+			_, _ = out.WriteString(text + "\n")
+			last = text
+		}, func() {
+			i, done = i+min(done, 1), 0
+		})
+	}
+	return out.Flush()
+}
+
+// tagged is the line of a token with a tag.
+func (f *textFile) tagged(text string, fields []string, tag string) string {
+	switch {
+	case f.attributes:
+		return tag
+	case !f.ten && f.tabs:
+		return text + "\t" + tag
+	case !f.ten:
+		return text + " " + tag
+	}
+	if gold := fields[conlluTag]; gold != conlluNothing {
+		fields[conlluMore] = strings.TrimPrefix(fields[conlluMore]+"|"+goldMark+gold, conlluNothing+"|")
+	}
+	fields[conlluTag] = tag
+	return strings.Join(fields, "\t")
 }
 
 // splitAttribute reads NAME, or NAME:VALUE, in which a colon and a backslash of the name

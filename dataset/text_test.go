@@ -179,7 +179,7 @@ func TestDetect(t *testing.T) {
 		{"x", "", KindGraph, ""},
 		{"", KindImages, KindImages, ""},
 		{"", KindGraph, KindGraph, ""},
-		{"", "", "", "kinds npz and images and graph"},
+		{"", "", "", "kinds npz and images and graph, such as "},
 		{"a.npz", KindGraph, "", "a.npz is npz data, not graph"},
 		{"empty", "", "", "none of the known kinds"},
 		{"none", "", "", "no such file"},

@@ -39,8 +39,13 @@ func newElimination(n *mrf.Network, evidence map[int]int, operations float64, by
 	if err != nil {
 		return nil, err
 	}
-	plan.Limit = cmp.Or(bytes, min(exact.DefaultLimit, memory.Allowed(0)))
+	plan.Limit = tableBytes(bytes)
 	return &elimination{plan, c}, nil
+}
+
+// tableBytes is what tables may take: what was asked for, or what package exact allows, and is available.
+func tableBytes(asked int64) int64 {
+	return cmp.Or(asked, min(exact.DefaultLimit, memory.Allowed(0)))
 }
 
 // tooWide says why a plan was not followed, where err says that it was too wide; else "".

@@ -75,7 +75,7 @@ func (o *Options) solve(ctx context.Context, problem *mpe.Problem, c *mrf.Condit
 	}
 	why := ""
 	r, err := problem.Solve(ctx, mpe.Settings{
-		Method: mpe.Method(o.Method), Memory: o.Memory, Operations: o.operations,
+		Method: mpe.Method(o.Method), Memory: tableBytes(o.Memory), Operations: o.operations,
 		Limits: mpe.Limits{Tolerance: o.Limits.Tolerance, MaxSweeps: o.Limits.MaxSweeps},
 		Planned: func(plan *exact.Plan) {
 			o.forecast(plan, plan.MaximumBytes)

@@ -52,11 +52,11 @@ func (a *app) check(f *checkFlags, args []string) error {
 		if err := a.interrupted(); err != nil {
 			return err
 		}
-		switch filepath.Ext(path) {
-		case ".safetensors":
+		switch {
+		case filepath.Ext(path) == ".safetensors":
 			said, list := checkModel(path)
 			notes, problems = append(notes, said...), append(problems, list...)
-		case ".uai":
+		case dataset.IsNetwork(path):
 			if _, err := dataset.ReadNetworkWithin(path, f.data.memory); err != nil {
 				problems = append(problems, err)
 			}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,11 +165,8 @@ func (r *renamed) Unwrap() error { return r.error }
 // otherThanData says what to do with a path that was given for data, could not be read as
 // such, and is something else that this program knows.
 func otherThanData(path string) string {
-	switch {
-	case path != "" && job.IsRunFolder(path):
+	if path != "" && job.IsRunFolder(path) {
 		return fmt.Sprintf("this is the folder of a training, where data are wanted; blockbp train %s --resume goes on with it, -m %s uses its model, and blockbp info %s shows it", path, path, path)
-	case filepath.Ext(path) == ".uai":
-		return fmt.Sprintf("this is a network without labels or features, where data are wanted; ask for its marginals with blockbp infer %s --task MAR", path)
 	}
 	return ""
 }

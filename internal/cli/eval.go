@@ -24,8 +24,9 @@ func (a *app) evalCommand() *cobra.Command {
 		Use:   "eval DATA... -m MODEL [-m OTHER] [flags]",
 		Short: "Compare a model's predictions with the labels of data",
 		Long: `Prints accuracy, mean class accuracy, F1, mean intersection over union, log loss,
-calibration, the likelihood of the labels and the figures of every class. Several
-models stand side by side.`,
+calibration, the likelihood of the labels and the figures of every class; of tags such
+as B-PER, I-PER and O also precision, recall and F1 of whole entities. Several models
+stand side by side.`,
 		Example: `  blockbp eval images/ --features features/ --list test.txt -m run
   blockbp eval images/ --list test.txt --features features/ -m run -m run-without-edges -o compared
   blockbp eval citation/cora -m run --observed train --split test
@@ -175,11 +176,12 @@ func modelName(path string) string {
 func evaluationText(scored []*job.Scored) string {
 	text := job.MeasuresTable(scored).Text() + "\n"
 	for _, s := range scored {
-		classes := s.ClassTable()
-		if len(scored) > 1 {
-			classes.Headers[0] = "class, by " + s.Name
+		for _, t := range s.Tables() {
+			if len(scored) > 1 {
+				t.Headers[0] += ", by " + s.Name
+			}
+			text += t.Text() + "\n"
 		}
-		text += classes.Text() + "\n"
 	}
 	return text
 }

@@ -65,7 +65,7 @@ marginals, or states.`,
 		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
-	readsArguments(cmd, "a network (.uai, or .npz of log potentials)")
+	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials)")
 	reads(fl, "an evidence file (.uai.evid)", "evidence")
 	reads(fl, "a file of counting numbers", "counting")
 	a.writes(cmd, "out", byExtension(true))
@@ -402,7 +402,7 @@ func networkError(err error, method string) error {
 	case errors.As(err, &option):
 		return usagef("--%s: %s", optionNames[option.Option], option.Reason)
 	case errors.Is(err, infer.ErrUnsuited) && method != "exact":
-		return dataf("%v: try --method exact", err)
+		return dataf("%v: leave --method out, which takes the best that fits", err)
 	case codeOf(err) == exitIO && !errors.As(err, &path):
 		return dataf("%v", err)
 	}

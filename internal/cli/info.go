@@ -23,7 +23,7 @@ func (a *app) infoCommand() *cobra.Command {
 	var f infoFlags
 	cmd := &cobra.Command{
 		Use:   "info MODEL|RUN|DATA|NETWORK [flags]",
-		Short: "Describe a model, a run, a data set or a UAI network",
+		Short: "Describe a model, a run, a data set or a network",
 		Long: `Describes what is behind a path. With --blocks, the partition of the first
 network of a data set: cut edges and balance.`,
 		Example: "  blockbp info run\n  blockbp info data/ --blocks 4x5\n  blockbp info grid.uai",
@@ -46,7 +46,7 @@ func (a *app) info(f *infoFlags, args []string) error {
 		return usagef("--weights %d: want a number that is not negative", f.weights)
 	}
 	path := args[0]
-	network := filepath.Ext(path) == ".uai"
+	network := dataset.IsNetwork(path)
 	model := filepath.Ext(path) == ".safetensors" || job.IsRunFolder(path)
 	if len(args) > 1 && (network || model) {
 		return usagef("info: it describes one model, run or network at a time, got %d paths", len(args))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/job"
@@ -29,7 +30,7 @@ type networkFlags struct {
 func (f *networkFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: networks are this model given the features of DATA")
-	readsArguments(cmd, "a network (.uai, or .npz of log potentials), or data for a model")
+	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials), or data for a model")
 	reads(fl, wantsModel, "model")
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
 	fl.BoolVar(&f.clamp, "clamp", false, "with -m: hold the labels that the data have")
@@ -44,7 +45,8 @@ type namedNetwork struct {
 	name     string
 	network  *mrf.Network
 	evidence map[int]int
-	number   int // among all instances of the data
+	number   int                          // among all instances of the data
+	labels   func(states []int32) []int32 // as the data have them; nil: of no data
 }
 
 // networks are made one after another: with explicit tables they can be large.
@@ -69,8 +71,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 		return f.openData(a, args)
 	case len(args) != 1:
 		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
-	case args[0] != "-" && filepath.Ext(args[0]) != ".uai" && filepath.Ext(args[0]) != ".npz":
-		return nil, usagef("%s: %s is no .uai file and no .npz with potentials; for data, name the model with -m", verb, args[0])
+	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
+		return nil, usagef("%s: %s is no network with explicit tables; for data, name the model with -m", verb, args[0])
 	}
 	if name := firstChanged(cmd, append(dataFlagNames(), "instance", "clamp")); name != "" {
 		return nil, usagef("--%s is used with a model only (-m)", name)
@@ -87,7 +89,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	if args[0] == "-" {
 		name = "network"
 	}
-	return &networks{[]string{name}, func(int) *namedNetwork { return &namedNetwork{name, network, evidence, 0} }, "", 1}, nil
+	only := &namedNetwork{name: name, network: network, evidence: evidence}
+	return &networks{[]string{name}, func(int) *namedNetwork { return only }, "", 1}, nil
 }
 
 // dataFlagNames are the options that say how data are read.
@@ -141,7 +144,9 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 	}
 	n.make = func(i int) *namedNetwork {
 		number := numbers[i]
-		made := &namedNetwork{n.names[i], ground.Condition(model.Model, data.instances[number]).Network(), map[int]int{}, number}
+		in := data.instances[number]
+		made := &namedNetwork{n.names[i], ground.Condition(model.Model, in).Network(), map[int]int{}, number, nil}
+		made.labels = func(states []int32) []int32 { return data.set.Labels(in, states) }
 		if data.held != nil {
 			made.evidence = labelled(data.held[number])
 		}

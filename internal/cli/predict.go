@@ -28,7 +28,7 @@ func (a *app) predictCommand() *cobra.Command {
 		Long: `Writes for every instance NAME.npz with labels [n] and beliefs [n, states], for
 images also NAME.png, an indexed picture of the labels, and a page of pictures. Or,
 to a name that ends in .csv or .tsv, one table with the label and the probabilities
-of every node; to .conll, tokens and labels.`,
+of every node; to .conll or .conllu, the text with a column of labels.`,
 		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"palette", "pictures"} {
@@ -41,7 +41,7 @@ of every node; to .conll, tokens and labels.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder")
-	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file to write: .csv, .tsv or .conll")
+	fl.StringVarP(&f.out, "out", "o", "", "folder to make, or file to write: .csv, .tsv, .conll or .conllu")
 	readsArguments(cmd, wantsData)
 	reads(fl, wantsModel, "model")
 	a.writes(cmd, "out", byExtension(false, job.TableExtensions...))
@@ -107,7 +107,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 }
 
 // otherFiles are endings of names that nobody gives a folder.
-var otherFiles = []string{".txt", ".conllu", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet", ".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
+var otherFiles = []string{".txt", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet", ".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
 
 // checkOut refuses to make a folder of the name of a file.
 func (f *predictFlags) checkOut() error {

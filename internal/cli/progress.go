@@ -150,7 +150,7 @@ func (p *progress) show(e learn.Event) {
 	if e.Eval != nil {
 		p.metrics = ""
 		for _, name := range slices.Sorted(maps.Keys(e.Eval)) {
-			if strings.HasPrefix(name, "accuracy@") || strings.HasPrefix(name, "log_loss@") {
+			if metric, _, _ := strings.Cut(name, "@"); slices.Contains([]string{"accuracy", "entity_f1", "log_loss"}, metric) {
 				p.metrics += fmt.Sprintf("  %s %.4g", name, e.Eval[name])
 			}
 		}

@@ -172,7 +172,7 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 	}
 	one := describe.NewSamples(n.name, len(n.network.Card), len(n.evidence), drawn, out.path(n.name))
 	return one, out.write(n.name, func(path string) error {
-		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.seed, drawn))
+		return dataset.WriteSamples(path, describe.Draws(n.network, n.evidence, f.seed, drawn, n.labels))
 	})
 }
 
@@ -187,7 +187,7 @@ func samplingError(err error) error {
 		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[option.Option]
 		return usagef("%s: %s", name, option.Reason)
 	case errors.Is(err, infer.ErrUnsuited):
-		return dataf("%v (blockbp infer --method exact)", err)
+		return dataf("%v: leave --sampler out, which takes the best that fits", err)
 	case codeOf(err) == exitIO:
 		return dataf("%v", err)
 	}

@@ -94,7 +94,8 @@ terms without inference.`,
 	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
 	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this folder, on a disk: for networks larger than memory")
 	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
-	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), potts:J or moments:S (by a rule), or auto (together; with hidden labels, as held-out ones decide)")
+	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), "+
+		"potts:J or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with hidden labels, as held-out ones decide)")
 	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
 	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none is known, such a gap of the inference (default 1e-3)")
 	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5; without --tol, --gap, --obj-tol and --errors also where 0.001 of what was gained is proved to be left at most)")
@@ -106,8 +107,8 @@ terms without inference.`,
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; may be repeated")
 	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
-	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3: stop when it no longer improves "+
-		"(5 evaluations if not given)")
+	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
+		"stop when it no longer improves (5 evaluations if not given)")
 	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
 	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
 	reads(fl, "NAME=PATH of labelled data", "eval")
@@ -344,20 +345,17 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 	}
 	of, named := strings.CutPrefix(err.Error(), optionFlags["Untied"])
 	var at *dataset.Error
+	whole := errors.As(err, &at) && at.Option == "" && at.Place == "" && at.Line == 0 // a file is not what is wanted
 	switch {
-	case slices.ContainsFunc(data, isMatrix):
-		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, data[slices.IndexFunc(data, isMatrix)], spinsAsArrays)
+	case whole && filepath.Ext(at.File) != ".npz":
+		return usagef("--model %s: %s is no .npz with samples and the bonds of a network; %s", f.options.Physics, at.File,
+			spinsAsArrays)
 	case named && !f.data.untied:
 		return usagef("--model %s%s; %s", f.options.Physics, of, spinsAsArrays)
 	case errors.As(err, &at) && at.Place == "edges" && strings.Contains(at.Problem, "missing"):
 		return fmt.Errorf("%w; %s", err, spinsAsArrays)
 	}
 	return err
-}
-
-// isMatrix reports whether a path is a file in which people keep samples without a network.
-func isMatrix(path string) bool {
-	return slices.Contains([]string{".csv", ".tsv", ".dat", ".npy"}, strings.ToLower(filepath.Ext(path)))
 }
 
 // spinsAsArrays is how samples of a physical system are given.
@@ -474,7 +472,7 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	}
 	rows = append(rows, couplingRows(n, result)...)
 	for _, scored := range result.Scores {
-		for _, metric := range job.Metrics() {
+		for _, metric := range scored.Metrics() {
 			name := metric + "@" + scored.Name
 			rows = append(rows, []string{name, job.Known("%.4f", n.Eval[name])})
 		}

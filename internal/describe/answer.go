@@ -150,7 +150,7 @@ func (a *Answer) About() string {
 	case a.Bound == counting.Exact:
 		return what + " exact, " + by
 	case a.Method == infer.Gibbs:
-		return what + " estimates by Gibbs sampling" + otherwise
+		return what + " estimates by Gibbs sampling; without --method they are exact where time and memory suffice"
 	case a.Task == TaskMarginals:
 		return what + " an approximation of unknown error, " + by + otherwise
 	case a.Bound == counting.Upper:

@@ -65,8 +65,9 @@ func NewSamples(name string, variables, held int, drawn *infer.Samples, file str
 	return s
 }
 
-// Draws are what a file keeps of draws from n, in the numbers of the whole network.
-func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples) *dataset.Samples {
+// Draws are what a file keeps of draws from n, in the numbers of the whole network; labels, if not nil, are what data
+// have for states.
+func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples, labels func([]int32) []int32) *dataset.Samples {
 	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
 	for v, card := range n.Card {
 		held := int32(crf.Unobserved)
@@ -82,6 +83,13 @@ func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Sampl
 			states[v] = int(state)
 		}
 		s.LogScore = append(s.LogScore, n.LogScore(states))
+	}
+	if labels != nil {
+		s.Held = labels(s.Held)
+		s.Draw = func(x []int32, i int) {
+			drawn.Draw(x, i)
+			copy(x, labels(x))
+		}
 	}
 	if d := drawn.Diagnosis; d != nil {
 		s.RHat, s.ESS = d.RHat, d.ESS

@@ -356,7 +356,7 @@ func TestWhatIsChosen(t *testing.T) {
 		t.Errorf("%d labels are divided into folds", leastLabels-1)
 	}
 	for edges, want := range map[string]string{
-		"pots:1": `--edges "pots:1": want auto, together, potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
+		"pots:1": `--edges "pots:1": want auto or together; or potts:J`, "potts": `--edges "potts": want`, "potts:x": "want", "moments:-1": "want", "potts:Inf": "want",
 	} {
 		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
 	}

@@ -38,6 +38,7 @@ type edgeRule struct {
 
 // parseEdges reads Options.Edges.
 func parseEdges(text string) (rule edgeRule, err error) {
+	asked := text
 	text, power, powered := strings.Cut(text, "^")
 	if powered {
 		if rule.power, err = strconv.ParseFloat(power, 64); err != nil || !(rule.power > 0 && rule.power < math.MaxFloat64) {
@@ -51,8 +52,8 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	rule.strength, err = strconv.ParseFloat(number, 64)
 	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
 	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
-		return edgeRule{}, usagef("--edges %q: want auto, together, potts:J with the weight of equal states, such as potts:0.5, "+
-			"or moments:S with how far weights are apart, such as moments:1; and ^P behind it for beliefs to the power P", text)
+		return edgeRule{}, usagef("--edges %q: want auto or together; or potts:J with the weight of equal states, such as potts:0.5, "+
+			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P", asked)
 	}
 	return rule, nil
 }

@@ -262,6 +262,7 @@ type Scored struct {
 	Score   *infer.Score
 	// Likelihood of the labels, nil where it was not asked for.
 	Likelihood *infer.Likelihood
+	Entities   *Entities         // nil of labels that are no tags of entities
 	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []figure.PanelRow // of images: the first few
 	Alone      *Scored           // of the same model without its edges; nil where it was not asked for
@@ -288,7 +289,7 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	// What the last evaluation, or training, took would lie beside what this one takes,
 	// which may be more than the learner has: whole networks are inferred.
 	runtime.GC()
-	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), MeanCost: math.NaN()}
+	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), Entities: newEntities(e.Set), MeanCost: math.NaN()}
 	s.Unsettled.convex = w.Convex
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}
@@ -298,6 +299,9 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 		samples, beliefs, node := e.compared(i, p.beliefs)
 		for _, truth := range samples {
 			s.Score.Add(beliefs, truth, e.counted(i))
+			if s.Entities != nil {
+				s.Entities.add(truth, beliefs.Labels)
+			}
 			if w.Costs != nil {
 				cost += w.Costs.sum(e.Instances[i], node, beliefs.Labels, truth, e.counted(i))
 			}

@@ -322,7 +322,7 @@ func earlyStop(spec string, sets []*Evaluation) (*learn.EarlyStop, error) {
 	}
 	var known []string
 	for _, e := range sets {
-		for _, m := range metrics {
+		for _, m := range metricsFor(newEntities(e.Set)) {
 			known = append(known, m.name+"@"+e.Name)
 		}
 	}

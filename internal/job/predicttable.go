@@ -1,8 +1,6 @@
 package job
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"encoding/csv"
 	"io"
@@ -18,22 +16,30 @@ import (
 )
 
 // TableExtensions are those of files that PredictTable writes.
-var TableExtensions = []string{".csv", ".tsv", ".conll"}
+var TableExtensions = []string{".csv", ".tsv", conll, conllu}
+
+// Extensions of text. In the second the data must be, too.
+const conll, conllu = ".conll", ".conllu"
 
 // PredictTable labels instances of a set and writes one table into a file: a row for each
 // node, with its name, or number, its label, and the probability of every state. Where
-// there are several instances, their names come first. In .conll are names and labels
-// alone. held is as in Inference.Each.
+// there are several instances, their names come first. In .conll and .conllu is the text, with
+// labels. held is as in Inference.Each.
 func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
 		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
 	}
-	if set.Recipe.Kind != dataset.KindText && filepath.Ext(file.Path) == TableExtensions[2] {
+	extension := filepath.Ext(file.Path)
+	asText := extension == conll || extension == conllu
+	if asText && set.Recipe.Kind != dataset.KindText {
 		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or .tsv, or a folder", file.Path)
+	}
+	if extension == conllu && set.Recipe.Text.Form != conllu[1:] {
+		return nil, usagef("--out %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
 	}
 	started, p := time.Now(), &Prediction{Out: file.Path, worst: Unsettled{convex: w.Convex}}
 	err := file.Write(func(out io.Writer) error {
-		if filepath.Ext(file.Path) == TableExtensions[2] {
+		if asText {
 			return w.predictText(ctx, out, p, set, instances, held)
 		}
 		t := newPredictionTable(out, file.Path, set, len(instances) > 1)
@@ -55,24 +61,20 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 	return p, err
 }
 
-// predictText writes, for each node, its name, if it has one, and its label, separated by
-// a tab, and an empty line behind every instance.
+// predictText writes text as it was read, with labels.
 func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction, set *dataset.Set, instances []*crf.Instance, held [][]int32) error {
-	lines := bufio.NewWriter(out)
+	tags := make([][]string, len(instances))
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
-		in := instances[i]
-		for r := range b.Labels {
-			s := NodeOfRow(set, i, r)
-			y := b.Labels[s]
-			if i < len(set.Names) && set.Names[i] != nil {
-				_, _ = lines.WriteString(set.Names[i][s] + "\t") // the writer keeps its error
-			}
-			_, _ = lines.WriteString(in.Schema().NodeTypes[in.NodeType(int32(s))].States[y] + "\n")
+		for _, y := range b.Labels {
+			tags[i] = append(tags[i], set.Schema.NodeTypes[0].States[y])
 		}
-		p.note(in.Name, p.Out, b)
-		return lines.WriteByte('\n')
+		p.note(instances[i].Name, p.Out, b)
+		return nil
 	})
-	return cmp.Or(err, lines.Flush())
+	if err != nil {
+		return err
+	}
+	return set.WriteTags(out, tags)
 }
 
 // predictionTable is a table of predictions in the making.

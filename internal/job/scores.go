@@ -23,17 +23,9 @@ import (
 
 // Measures lists the figures of a score for a table, each with its name.
 func (s *Scored) Measures() [][]string {
-	mean := meanOfClasses(s.Score)
-	rows := [][]string{
-		{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)},
-		{"accuracy", percent(s.Score.Accuracy())},
-		{"mean class accuracy", percent(mean.Recall)},
-		{"mean F1", percent(mean.F1)},
-		{"mean IoU", percent(mean.IoU)},
-		{"mean ROC AUC", rank(mean.ROCAUC)},
-		{"mean average precision", rank(mean.AveragePrecision)},
-		{"mean log loss (nats)", fmt.Sprintf("%.4f", s.Score.MeanLogLoss())},
-		{"calibration error", percent(s.Score.CalibrationError())},
+	rows := [][]string{{"nodes compared", strconv.FormatInt(s.Score.Count(), 10)}}
+	for _, m := range metricsFor(s.Entities) {
+		rows = append(rows, []string{m.title, m.text(m.of(s))})
 	}
 	if !math.IsNaN(s.MeanCost) {
 		rows = append(rows, []string{"mean cost", fmt.Sprintf("%.4g", s.MeanCost)})
@@ -58,8 +50,8 @@ func percent(x float64) string {
 	return fmt.Sprintf("%.2f %%", 100*x)
 }
 
-// rank writes a measure of a ranking.
-func rank(x float64) string {
+// fourDigits writes a measure that is no share.
+func fourDigits(x float64) string {
 	if math.IsNaN(x) {
 		return "n/a"
 	}
@@ -72,9 +64,17 @@ func (s *Scored) ClassTable() report.Table {
 	classes, _ := s.Score.Classes()
 	for i, name := range s.Classes {
 		c := &classes[i]
-		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU), rank(c.ROCAUC), rank(c.AveragePrecision)})
+		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU), fourDigits(c.ROCAUC), fourDigits(c.AveragePrecision)})
 	}
 	return t
+}
+
+// Tables list the measures of entities, if labels are tags of any, and of classes.
+func (s *Scored) Tables() []report.Table {
+	if entities := s.EntityTable(); len(entities.Rows) > 0 {
+		return []report.Table{entities, s.ClassTable()}
+	}
+	return []report.Table{s.ClassTable()}
 }
 
 // sideBySideTable sets the measures of a model beside those of its node potentials alone,
@@ -136,8 +136,9 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 	if !several || s.Alone != nil {
 		page.Table(sideBySideTable(s))
 	}
-	classes := s.ClassTable()
-	page.Table(classes.Headers, classes.Rows)
+	for _, t := range s.Tables() {
+		page.Table(t.Headers, t.Rows)
+	}
 	figures := []NamedFigure{
 		{"confusion-" + s.Name, "Rows are the truth, columns the prediction; shares of each row.",
 			figure.ConfusionMatrix{Title: "Confusion " + on, Names: s.Classes, Counts: s.Score.Confusion}},
@@ -249,6 +250,7 @@ type ModelScore struct {
 	NegativeLog      runfolder.Float  `json:"negative_log_likelihood"` // null where it was not asked for
 	Bound            *counting.Bound  `json:"negative_log_likelihood_bound"`
 	Pseudo           runfolder.Float  `json:"pseudo_log_likelihood"`
+	Entities         *EntityScore     `json:"entities,omitempty"`
 	Classes          []ClassScore     `json:"classes"`
 	Confusion        [][]int64        `json:"confusion"` // [truth][predicted]
 	Calibration      []CalibrationBin `json:"calibration"`
@@ -284,7 +286,7 @@ func (s *Scored) Of(model, decode string) ModelScore {
 		ClassAccuracy: runfolder.Float(mean.Recall), F1: runfolder.Float(mean.F1), IoU: runfolder.Float(mean.IoU),
 		ROCAUC: runfolder.Float(mean.ROCAUC), AveragePrecision: runfolder.Float(mean.AveragePrecision),
 		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
-		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
+		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Entities: s.Entities.score(), Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)

@@ -114,7 +114,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		if s.Eval == nil {
 			s.Eval = map[string]runfolder.Float{}
 		}
-		metricsOf(s.Eval, scored.Name, scored.Score)
+		metricsOf(s.Eval, scored.Name, scored)
 	}
 	return s
 }

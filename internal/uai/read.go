@@ -3,8 +3,10 @@ package uai
 import (
 	"io"
 	"math"
+	"path/filepath"
 	"strings"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/mrf"
 )
 
@@ -22,8 +24,18 @@ const (
 // longer lists grow as their entries arrive.
 const firstAllocation = 1 << 10
 
-// ReadFile reads the network in a .uai file. See Read.
-func ReadFile(path string) (*mrf.Network, error) { return fromFile(path, Read) }
+// ReadFile reads the network in a file: a .bif, .fg or .wcsp, or else in the UAI format. See Read.
+func ReadFile(path string) (*mrf.Network, error) {
+	read := readers[strings.ToLower(filepath.Ext(path))]
+	if read == nil {
+		return fromFile(path, Read)
+	}
+	text, err := infile.Read(path, "a network", infile.Text)
+	if err != nil {
+		return nil, err
+	}
+	return read(strings.TrimPrefix(string(infile.Lines(text)), byteOrderMark), filepath.ToSlash(path))
+}
 
 // Read reads a network with a MARKOV or BAYES preamble; both give the same kind
 // of factors, and conditional tables are not checked to sum to 1. name stands

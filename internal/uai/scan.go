@@ -38,6 +38,8 @@ type scanner struct {
 	token []byte
 	index int   // of the variable or factor that is read, for %d in what says what is read
 	err   error // the first, of word and what calls it
+
+	entries int // of tables that are larger than what the file holds
 }
 
 func newScanner(r io.Reader, name string) *scanner {
