@@ -2,6 +2,7 @@ package learn
 
 import (
 	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -90,10 +91,11 @@ func (l *learner) changeEdges(w *worker, s *jobResult, u *unit, block *partition
 	edges, places := block.Edges[lo:hi], w.placesOf(block, lo, hi)
 	t := u.in.EdgeType(edges[0])
 	span := &l.model.Layout.Edge[t]
+	w.scratch = numeric.Resize(w.scratch, span.States)
 	for i, e := range edges {
 		kept := u.keptBeliefs[int(places[i])*l.perCutEdge:][:l.perCutEdge]
 		belief, last := beliefs[i*span.States:][:span.States], kept[l.perCutEdge-2:]
-		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief)} {
+		for j, is := range [2]float64{w.logs[i], u.net.Counting.Edge[e] * simd.Entropy(belief, w.scratch)} {
 			s.cut[l.crossAt()+j] += w.scale * (is - last[j])
 			last[j] = is
 		}

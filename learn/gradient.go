@@ -181,11 +181,11 @@ func (w *worker) rescale(beliefs, sum []float64) {
 func (l *learner) edgeBeliefs(
 	w *worker, sum []float64, u *unit, block *partition.Block, lo, hi int,
 ) (free float64, err error) {
-	if w.visit.nearly && !w.visit.certify {
-		free, _, err = w.space.FeasibleEdges(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
-		return free, err
+	free, err = w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
+	if err == nil && w.visit.nearly && !w.visit.certify {
+		w.space.Feasible(w.belief, u.net, u.state, block, lo, hi, l.model.Layout.Masked)
 	}
-	return w.space.EdgeBeliefs(w.belief, sum, u.net, u.state, block, lo, hi)
+	return free, err
 }
 
 // edgeValues makes beliefs of edges consistent, where the visit asks for it, and returns what they add to the upper
@@ -203,14 +203,10 @@ func (l *learner) edgeValues(
 		cross = w.freeEnergies(u, block, lo, beliefs)
 	}
 	feasible := true
-	switch {
-	case v.certify && v.rough:
-		_, feasible, err = w.space.FeasibleEdges(beliefs, u.net, u.state, block, lo, hi, masked)
-		free = w.space.Entropy(beliefs, u.net, block, lo, hi)
-	case v.certify:
+	if v.certify {
 		free, feasible = w.space.Consistent(beliefs, u.net, u.state, block, lo, hi, masked, v.remainder)
 	}
-	s.infeasible = s.infeasible || !feasible && err == nil
+	s.infeasible = s.infeasible || !feasible
 	if w.bounds && u.byConsistent() {
 		cross = w.freeEnergies(u, block, lo, beliefs)
 	}

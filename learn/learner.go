@@ -272,7 +272,7 @@ func (l *learner) makeRoom() {
 // mostBeliefs returns how many numbers the beliefs are that are computed together.
 func (l *learner) mostBeliefs() int {
 	layout := &l.model.Layout
-	return max(l.edgesTogether*largestTable(allSpans(layout)), ground.RowsPerBatch*largestTable(layout.Node)) + bp.Padding
+	return max(l.edgesTogether*largestTable(allSpans(layout)), ground.RowsPerBatch*largestTable(layout.Node))
 }
 
 // measureWork finds what one sweep, and one gradient, over everything costs where it is

@@ -44,7 +44,7 @@ const (
 	lagging = 1.0
 	// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
 	// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
-	// (results/README.md). mostRemainder is that of an edge.
+	// (results/README.md). mostRemainder is that of an edge, and also where messages lag.
 	remainderShare, mostRemainder = 0.01, 0.01
 )
 
@@ -55,10 +55,13 @@ func (l *learner) visitInPass() (done bool, err error) {
 	set, settled := &l.whole[at.Next], check.Active && check.Exact
 	v := visit{
 		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.exact,
-		rough: check.Active && !(at.Residual <= lagging), until: l.stopped,
+		until: l.stopped,
 	}
-	if !check.Active {
+	switch {
+	case !check.Active:
 		v.remainder = l.remainder()
+	case !(at.Residual <= lagging):
+		v.remainder = mostRemainder
 	}
 	if !settled {
 		v.limits = l.wholeLimits()

@@ -18,6 +18,7 @@ type worker struct {
 	adjoint *ground.Adjoint
 	belief  []float64 // of nodes or edges computed together
 	logs    []float64 // beliefs of labels, then their logarithms
+	scratch []float64 // for an entropy
 	places  []int32   // of cut edges
 	pages   spill.Pages
 	visit   *visit  // at work
@@ -130,8 +131,6 @@ type visit struct {
 	contribute bool
 	// certify: contribute beliefs that are consistent, and so feasible in (2).
 	certify bool
-	// rough: messages lag by more than consistent beliefs could be near to those given.
-	rough bool
 	// remainder is the share of an edge's mass that consistent beliefs may leave to spread.
 	remainder float64
 	// nearly: contribute beliefs that are nearly so, for a gradient without noise.

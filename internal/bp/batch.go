@@ -124,37 +124,33 @@ func (w *Workspace) sendRun(
 // addMessages lists the messages lo ≤ i < hi of the batch's list, into a node of so many
 // states, as far as there is room, and returns the first that it did not.
 func (w *Workspace) addMessages(net *Net, lo, hi, sum, states int32) int32 {
-	b := &w.batch
-	for i := lo; i < hi; i++ {
-		n := len(b.messages)
-		if n == b.mostMessages {
-			return i
-		}
-		d, source, q := b.list.directed[i], b.list.source[i], b.list.edge[i]
-		if w.form(q).log || net.observed(source) {
-			b.special = append(b.special, [2]int32{i, sum})
-			continue
-		}
-		k := states
-		b.messages, b.in = b.messages[:n+1], b.in[:n+1]
-		m := &b.messages[n]
-		if net.uniform > 0 {
+	b, k := &w.batch, states
+	n, weight, out, plain := len(b.messages), b.weightsUsed, b.outUsed, net.uniform > 0 && len(w.forms) == 0
+	messages, in := b.messages[:b.mostMessages], b.in[:b.mostMessages]
+	for ; lo < hi && n < len(messages); lo++ {
+		d, source, q := b.list.directed[lo], b.list.source[lo], b.list.edge[lo]
+		m := &messages[n]
+		if plain {
 			m.Belief, m.Reverse, m.Old = int(source)*net.uniform, int(d^1)*net.uniform, int(d)*net.uniform
 		} else {
+			if w.form(q).log || net.observed(source) {
+				b.special = append(b.special, [2]int32{lo, sum})
+				continue
+			}
 			k = net.Card[source]
-			m.Belief, m.Reverse, m.Old = net.beliefAt[source], net.messageAt[d^1], net.messageAt[d]
+			m.Belief, m.Reverse, m.Old = net.BeliefAt(source), net.MessageAt(d^1), net.MessageAt(d)
 		}
-		m.Table, m.Backward = w.at[q], d&1
+		m.Table, m.Backward, m.Sum, m.Source, m.Target = w.at[q], d&1, sum, k, states
 		if m.Rho = net.same; m.Rho == 0 {
 			m.Rho = net.Counting.Edge[d>>1]
 		}
-		m.Source, m.Target, m.Sum = k, states, sum
-		m.Weight, m.Out = b.weightsUsed, b.outUsed
-		b.in[n] = i
-		b.weightsUsed += k
-		b.outUsed += states
+		m.Weight, m.Out, in[n] = weight, out, lo
+		n++
+		weight += k
+		out += states
 	}
-	return hi
+	b.messages, b.in, b.weightsUsed, b.outUsed = messages[:n], in[:n], weight, out
+	return lo
 }
 
 // absorb recomputes the listed messages and adds them to the sums of their nodes.

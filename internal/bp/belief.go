@@ -27,11 +27,8 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
 	t := w.form(int32(q))
-	if bu, bv := net.belief(st, u), net.belief(st, v); !t.log && bu != nil && bv != nil && max(ku, kv) <= kernelStates {
-		logZ, product, safe := simd.EdgeBelief(dst, bu, net.message(st, 2*e+1, u), bv, net.message(st, 2*e, v), w.values(int32(q), ku*kv))
-		if safe {
-			return logZ + t.shift, product, nil
-		}
+	if w.kernelEdges(dst, net, st, block, q, q+1, ku, kv) == 1 {
+		return w.logZ[0] + t.shift, w.product[0], nil
 	}
 	left, right := w.sum[:ku], w.second[:kv]
 	largestLeft := net.cavity(left, st, u, 2*e+1)
@@ -77,10 +74,19 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 // multiplicativePair computes the unnormalised belief from the exponentiated
 // table and returns its sum.
 func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64, values []float64) (total float64) {
-	rows, columns := w.out[:len(left)], w.weight[:len(right)]
-	simd.ExpShift(rows, left, largestLeft)
-	simd.ExpShift(columns, right, largestRight)
-	return simd.PairProduct(dst, rows, columns, values)
+	columns := w.weight[:len(right)]
+	for j, c := range right {
+		columns[j] = exp(c - largestRight)
+	}
+	for i, a := range left {
+		row := exp(a - largestLeft)
+		for j, c := range columns {
+			at := i*len(columns) + j
+			dst[at] = row * values[at] * c
+			total += dst[at]
+		}
+	}
+	return total
 }
 
 // logPair does the same with logarithms throughout, and returns what it
@@ -105,24 +111,33 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 	return total, shift
 }
 
-// Padding is how many entries more than those of beliefs computed together a slice
-// for them should have. Without, they are slower to come.
-const Padding = simd.Padding
-
 // EdgeBeliefs writes the beliefs of the edges lo ≤ q < hi of the block, all with
 // as many states at U and as many at V, into dst, one behind the other, adds them to
 // sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
-// dst may be longer by Padding; what is written there is of no use.
+// dst may be longer.
 func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	if freeEnergy, done := w.uniformEdges(dst, sum, net, st, block, lo, hi); done {
-		return freeEnergy, nil
-	}
 	dst = dst[:(hi-lo)*ku*kv]
-	freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, false)
+	rest := dst
+	for q := lo; q < hi; q++ {
+		n := w.kernelEdges(rest, net, st, block, q, hi, ku, kv)
+		for i := range n {
+			freeEnergy += net.Counting.Edge[block.Edges[q+i]] * (w.logZ[i] + w.form(int32(q+i)).shift - w.product[i])
+		}
+		rest, q = rest[n*ku*kv:], q+n
+		if q == hi {
+			break
+		}
+		value, err := w.EdgeBelief(rest[:ku*kv], net, st, block, q)
+		if err != nil {
+			return freeEnergy, err
+		}
+		freeEnergy += value
+		rest = rest[ku*kv:]
+	}
 	AddRows(sum, dst)
-	return freeEnergy, err
+	return freeEnergy, nil
 }
 
 // AddRows adds the rows of a matrix to sum, the length of which is theirs, unless it
@@ -137,55 +152,18 @@ func AddRows(sum, matrix []float64) {
 
 var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
-// listedEdges is EdgeBeliefs, or FeasibleEdges, with a list of the edges for a kernel, which takes
-// them up to one that needs logarithms.
-func (w *Workspace) listedEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, feasible bool) (freeEnergy float64, err error) {
-	first := block.Edges[lo]
-	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	for q := lo; q < hi; q++ {
-		w.gatherEdges(net, st, block, q, hi, max(ku, kv))
-		n := len(w.together)
-		w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
-		if feasible {
-			n = w.feasible.Edges(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv, rough)
-		} else {
-			n = simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
-		}
-		freeEnergy += w.sumFreeEnergies(net, block, q, n)
-		dst, q = dst[n*ku*kv:], q+n
-		if q == hi {
-			break
-		}
-		value, err := w.EdgeBelief(dst[:ku*kv], net, st, block, q)
-		if err != nil {
-			return freeEnergy, err
-		}
-		if feasible {
-			w.makeConsistent(dst[:ku*kv], nil, net, st, block.Edges[q:q+1], rough)
-		}
-		freeEnergy += value
-		dst = dst[ku*kv:]
-	}
-	return freeEnergy, nil
-}
-
-// sumFreeEnergies returns the shares of n edges from the lo-th on, whose log Z and
-// products the kernel has left.
-func (w *Workspace) sumFreeEnergies(net *Net, block *partition.Block, lo, n int) (sum float64) {
-	for i := range n {
-		sum += net.Counting.Edge[block.Edges[lo+i]] * (w.logZ[i] + w.form(int32(lo+i)).shift - w.product[i])
-	}
-	return sum
+// kernelEdges writes the beliefs of edges from the lo-th on up to one that needs logarithms, returns how many they are,
+// and leaves what they add to the free energy in w.logZ and w.product.
+func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (n int) {
+	w.gatherEdges(net, block, lo, hi, max(ku, kv))
+	n = len(w.together)
+	w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
+	return simd.EdgeBeliefs(dst, w.logZ, w.product, st.LogBelief, st.LogMessage, w.arena, w.together, ku, kv)
 }
 
 // gatherEdges lists the edges lo ≤ q < hi of the block for the kernel, up to the
 // first that it can't compute.
-func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo, hi, states int) {
-	if len(w.forms) == 0 && w.fitUniform(net, st, block) {
-		w.together = numeric.Resize(w.together, hi-lo)
-		w.uniform.parts.List(w.together, lo, hi)
-		return
-	}
+func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states int) {
 	u, v := net.Graph.Ends()
 	w.together = w.together[:0]
 	for q := lo; q < hi && states <= kernelStates; q++ {
@@ -194,34 +172,26 @@ func (w *Workspace) gatherEdges(net *Net, st *State, block *partition.Block, lo,
 		if w.form(int32(q)).log || net.observed(a) || net.observed(c) {
 			return
 		}
-		w.together = append(w.together, simd.Edge{BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c), MessageV: net.MessageAt(2 * e), Table: w.at[q]})
+		w.together = append(w.together, simd.Edge{
+			BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c), MessageV: net.MessageAt(2 * e), Table: w.at[q],
+		})
 	}
 }
 
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
 // many states, into dst, one behind the other, adds them to sum [states] unless that is
-// nil, and returns the sum of what NodeBelief returns. dst may be longer by Padding.
+// nil, and returns the sum of what NodeBelief returns. dst may be longer.
 func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
-	if freeEnergy, done := w.uniformNodes(dst, sum, net, st, block, lo, hi); done {
-		return freeEnergy
-	}
 	k := int(net.Card[block.Nodes[lo]])
 	dst = dst[:(hi-lo)*k]
-	freeEnergy = w.listedNodes(dst, net, st, block, lo, hi)
-	AddRows(sum, dst)
-	return freeEnergy
-}
-
-// listedNodes is NodeBeliefs one by one.
-func (w *Workspace) listedNodes(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
-	k := int(net.Card[block.Nodes[lo]])
 	for i, u := range block.Nodes[lo:hi] {
 		copy(dst[i*k:][:k], net.belief(st, u)) // nothing, if it is observed
 	}
-	simd.Exp(dst, dst[:(hi-lo)*k])
+	simd.Exp(dst, dst)
 	for i, u := range block.Nodes[lo:hi] {
 		freeEnergy += w.nodeFreeEnergy(dst[i*k:][:k], net, st, u, lo+i)
 	}
+	AddRows(sum, dst)
 	return freeEnergy
 }
 
@@ -261,18 +231,9 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// All beliefs that learning makes consistent are feasible. Large tables get 20 scalings.
-var (
-	// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which
-	// know nothing below what is left to spread (results/README.md): who asks for
-	// them says how much that is.
-	inPasses = simd.Scaling{Most: 20, Newton: 4}
-	// rough is where only a gradient is asked for, as at visits, and where messages lag, so that
-	// beliefs are farther from the final ones than from consistent ones. It matters that they are
-	// feasible, and not how near they are: a tenth of the mass may be left to spread
-	// (results/README.md).
-	rough = simd.Scaling{Most: 20, Newton: 1, Enough: 0.1}
-)
+// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which know nothing below what is
+// left to spread (results/README.md): who asks for them says how much that is. Large tables get 20 scalings.
+var inPasses = simd.Scaling{Most: 20, Newton: 4}
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
@@ -290,23 +251,16 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 	return entropy, !masked || w.forbid(beliefs, lo, hi)
 }
 
-// FeasibleEdges is EdgeBeliefs, and changes the beliefs so that their sums are the beliefs of the
-// nodes. They are feasible, but not as near to those given as those of Consistent: for the gradient,
-// above all. Forbidden states, which only masked tables have, get zero, and if one had more, they are not
-// feasible.
-func (w *Workspace) FeasibleEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (freeEnergy float64, feasible bool, err error) {
-	dst = dst[:(hi-lo)*net.pairStates(block.Edges[lo])]
-	freeEnergy, err = w.listedEdges(dst, net, st, block, lo, hi, true)
-	return freeEnergy, err == nil && (!masked || w.forbid(dst, lo, hi)), err
-}
-
-// Entropy returns the sum of ρ_uv H(τ_uv) of the edges lo ≤ q < hi of the block, at any beliefs.
-func (w *Workspace) Entropy(beliefs []float64, net *Net, block *partition.Block, lo, hi int) (entropy float64) {
-	size := len(beliefs) / (hi - lo)
-	for i, e := range block.Edges[lo:hi] {
-		entropy += net.Counting.Edge[e] * simd.Entropy(beliefs[i*size:][:size])
-	}
-	return entropy
+// Feasible changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
+// sums are the beliefs of the nodes. It is quicker than Consistent, and enough for a gradient: single entries may be
+// negative (simd.Feasible). Forbidden states, which only masked tables have, get zero, and if one had anything else, the
+// beliefs are not feasible.
+func (w *Workspace) Feasible(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (feasible bool) {
+	ku, kv := w.consistency.gather(net, st, block.Edges[lo:hi])
+	beliefs = beliefs[:(hi-lo)*ku*kv]
+	w.consistency.scratch = numeric.Resize(w.consistency.scratch, ku+simd.Padding)
+	simd.Feasible(beliefs, w.consistency.rows, w.consistency.columns, w.consistency.scratch, ku, kv)
+	return !masked || w.forbid(beliefs, lo, hi)
 }
 
 // forbid takes forbidden states out of beliefs, and reports whether there were none.
@@ -314,7 +268,7 @@ func (w *Workspace) forbid(beliefs []float64, lo, hi int) (none bool) {
 	none = true
 	n := len(beliefs) / (hi - lo)
 	for i, b := range beliefs {
-		if b > 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
+		if b != 0 && isForbidden(w.logAt(int32(lo+i/n), i%n)) {
 			beliefs[i], none = 0, false
 		}
 	}
@@ -327,15 +281,20 @@ type consistency struct{ rows, columns, entropy, scratch []float64 }
 // makeConsistent changes the beliefs of edges of one shape so that their sums are the beliefs
 // of the nodes, and leaves their entropies unless entropy is nil (simd.Consistent).
 func (w *Workspace) makeConsistent(beliefs, entropy []float64, net *Net, st *State, edges []int32, how simd.Scaling) {
-	ends := [2][]int32{}
-	ends[0], ends[1] = net.Graph.Ends()
-	ku, kv := int(net.Card[ends[0][edges[0]]]), int(net.Card[ends[1][edges[0]]])
 	c := &w.consistency
+	ku, kv := c.gather(net, st, edges)
 	c.scratch = numeric.Resize(c.scratch, simd.ConsistentRoom(ku, kv))
-	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
-	net.beliefsOf(c.rows, st, edges, ends[0], ku)
-	net.beliefsOf(c.columns, st, edges, ends[1], kv)
 	simd.Consistent(beliefs, entropy, c.rows, c.columns, c.scratch, ku, kv, how)
+}
+
+// gather fills in the beliefs of the ends of edges of one shape, which it returns.
+func (c *consistency) gather(net *Net, st *State, edges []int32) (ku, kv int) {
+	u, v := net.Graph.Ends()
+	ku, kv = int(net.Card[u[edges[0]]]), int(net.Card[v[edges[0]]])
+	c.rows, c.columns = numeric.Resize(c.rows, len(edges)*ku), numeric.Resize(c.columns, len(edges)*kv)
+	net.beliefsOf(c.rows, st, edges, u, ku)
+	net.beliefsOf(c.columns, st, edges, v, kv)
+	return ku, kv
 }
 
 // beliefsOf writes the beliefs of the nodes at one end of edges, of k states each.

@@ -25,14 +25,14 @@ import (
 // potentials, with messages that no longer belong to them and yet repeat
 // themselves. The error is a *NumericalError.
 func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping float64) (residual float64, err error) {
-	w.beginSweep(net, st, block, damping)
+	w.beginSweep(net, st, block)
 	defer w.endSweep(net)
 	for i := range len(block.Runs) - 1 {
 		r := i
 		if w.backward {
 			r = len(block.Runs) - 2 - i
 		}
-		change, err := w.sweepRun(net, st, block, r, damping)
+		change, err := w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		residual = larger(residual, change)
 		if err == nil && w.outward {
 			change, err = w.sendRun(net, st, block, block.OutStart[r], block.OutStart[r+1], damping)
@@ -45,21 +45,11 @@ func (w *Workspace) Sweep(net *Net, st *State, block *partition.Block, damping f
 	return residual, nil
 }
 
-func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block, damping float64) {
+func (w *Workspace) beginSweep(net *Net, st *State, block *partition.Block) {
 	w.batch.fit(net.maxCard)
 	if net.proximal != nil && !w.noProx {
 		w.addProx(net, st, block)
 	}
-	if w.uniform.on = w.fitUniform(net, st, block); w.uniform.on {
-		w.beginUniform(damping)
-	}
-}
-
-func (w *Workspace) sweepRun(net *Net, st *State, block *partition.Block, r int, damping float64) (residual float64, err error) {
-	if w.uniform.on {
-		return w.updateUniform(net, st, block, block.Runs[r], block.Runs[r+1], damping)
-	}
-	return w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 }
 
 func (w *Workspace) endSweep(net *Net) {
@@ -74,9 +64,9 @@ func (w *Workspace) endSweep(net *Net) {
 func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64, err error) {
 	if r == 0 {
 		w.noProx = limits.NoProx
-		w.beginSweep(net, st, block, limits.Damping)
+		w.beginSweep(net, st, block)
 	}
-	residual, err = w.sweepRun(net, st, block, r, limits.Damping)
+	residual, err = w.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], limits.Damping)
 	if r == len(block.Runs)-2 {
 		w.endSweep(net)
 	}

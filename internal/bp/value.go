@@ -27,7 +27,7 @@ type Values struct {
 func (w *Workspace) Evaluate(net *Net, st *State, block *partition.Block, primal bool) (Values, error) {
 	sum := Values{Primal: math.NaN()}
 	for _, p := range block.Order {
-		sum.FreeEnergy += w.listedNodes(w.out[:net.Card[block.Nodes[p]]], net, st, block, int(p), int(p)+1)
+		sum.FreeEnergy += w.NodeBeliefs(w.out[:net.Card[block.Nodes[p]]], nil, net, st, block, int(p), int(p)+1)
 	}
 	if primal {
 		sum.Primal = sum.FreeEnergy
@@ -126,15 +126,18 @@ func (w *Workspace) BeginSplit(net *Net, block *partition.Block) {
 func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int) error {
 	first, n := block.Edges[lo], hi-lo
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
-	for len(w.ones) < max(ku, kv) {
+	for len(w.ones) < max(ku, kv)+simd.Padding {
 		w.ones = append(w.ones, 1)
 	}
-	w.marginals = numeric.Resize(w.marginals, n*(ku+kv))
-	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
-	simd.TableVector(rows, w.ones[:kv], beliefs)
+	w.marginals = numeric.Resize(w.marginals, n*(ku+kv)+simd.Padding)
+	// Sums of rows are those of one message to all of them, and sums of columns of one message each.
+	w.sums = append(w.sums[:0], simd.Message{Source: int32(kv), Target: int32(n * ku), Backward: 1})
 	for i := range n {
-		simd.VectorTable(columns[i*kv:][:kv], w.ones[:ku], beliefs[i*ku*kv:])
+		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv, Out: int32(n*ku + i*kv)})
 	}
+	simd.Products(w.marginals, w.ones, beliefs, w.sums)
+	w.marginals = w.marginals[:n*(ku+kv)]
+	rows, columns := w.marginals[:n*ku], w.marginals[n*ku:]
 	simd.Log(w.marginals, w.marginals)
 	for i, e := range block.Edges[lo:hi] {
 		q, d := lo+i, 2*e
@@ -224,12 +227,11 @@ func (w *Workspace) SplitValue(net *Net, st *State, block *partition.Block, labe
 	for lo := 0; lo < len(block.Edges); {
 		states := net.pairStates(block.Edges[lo])
 		hi := net.edgeRun(block.Edges, lo, lo+min(max(1, splitEntries/states), ground.RowsPerBatch))
-		size := (hi - lo) * states
-		w.beliefs = numeric.Resize(w.beliefs, size+Padding)
+		w.beliefs = numeric.Resize(w.beliefs, (hi-lo)*states)
 		if _, err := w.EdgeBeliefs(w.beliefs, nil, net, st, block, lo, hi); err != nil {
 			return 0, err
 		}
-		if err := w.AddSplit(w.beliefs[:size], net, st, block, lo, hi); err != nil {
+		if err := w.AddSplit(w.beliefs, net, st, block, lo, hi); err != nil {
 			return 0, err
 		}
 		lo = hi

@@ -28,7 +28,7 @@ func BenchmarkBounds(b *testing.B) {
 			}
 		}
 		labels, size := make([]int32, g.NumNodes()), int(k*k)
-		beliefs := make([]float64, together*size+Padding)
+		beliefs := make([]float64, together*size)
 		edges := func(visit func(beliefs []float64, lo, hi int)) {
 			for lo := 0; lo < len(block.Edges); lo += together {
 				hi := min(len(block.Edges), lo+together)

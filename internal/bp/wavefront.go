@@ -111,12 +111,10 @@ func (w *Workspace) sweepTogether(
 			v.space = &Workspace{}
 		}
 		s := v.space
-		s.Potentials, s.arena, s.at, s.forms = w.Potentials, w.arena, w.at, w.forms
-		s.wide, s.logarithms, s.noProx, s.swept = w.wide, w.logarithms, w.noProx, w.swept
+		s.Potentials, s.arena, s.at, s.forms, s.wide, s.noProx = w.Potentials, w.arena, w.at, w.forms, w.wide, w.noProx
 		s.fit(net.maxCard, net.maxPair)
-		s.beginSweep(net, st, f.block, damping)
+		s.beginSweep(net, st, f.block)
 	}
-	w.swept = true
 	step := 0
 	advance := func(i int) {
 		if k := step - i*f.distance; k >= 0 && k < len(f.stretches) && f.waves[i].err == nil {
@@ -139,9 +137,10 @@ func (w *Workspace) sweepTogether(
 func (w *Workspace) advance(net *Net, st *State, v *wave, over stretch, damping float64) {
 	w.last.extrapolate(st, v.messages, over.messages, v.beliefs, over.beliefs, v.momentum)
 	v.messages, v.beliefs = over.messages, over.beliefs
+	block := w.wavefront.block
 	for r := over.first; r < over.end && v.err == nil; r++ {
 		var change float64
-		change, v.err = v.space.sweepRun(net, st, w.wavefront.block, r, damping)
+		change, v.err = v.space.updateRun(net, st, block, block.Runs[r], block.Runs[r+1], damping)
 		v.residual = larger(v.residual, change)
 	}
 }

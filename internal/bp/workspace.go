@@ -40,7 +40,6 @@ type Workspace struct {
 	// potential table and a counting number.
 	expansion     []float64
 	batch         batch       // nodes that are updated together
-	uniform       uniform     // and without lists
 	together      []simd.Edge // edges whose beliefs are computed in one call
 	logZ, product []float64   // of these
 	// wide: some table may have more than maxRange between two entries, or a
@@ -50,10 +49,6 @@ type Workspace struct {
 	wavefront wavefront
 	last      last
 	backward  bool // sweeps visit the nodes in reverse order
-	// swept: there was a sweep over the block already.
-	swept bool
-	// logarithms: some table is kept as logarithms.
-	logarithms bool
 
 	free    []float64 // potentials of nodes, while sums with κ log τ are in their place
 	noProx  bool      // in sweeps
@@ -66,10 +61,10 @@ type Workspace struct {
 	conditionalAt []int
 	marginals     []float64 // of edges computed together
 	ones          []float64
+	sums          []simd.Message // that AddSplit makes
 	beliefs       []float64
 	soft          softMaxima
 	consistency   consistency
-	feasible      simd.Feasible
 
 	sum, weight, out []float64 // [max card]
 	pair             []float64 // [most pairs of states of an edge]
@@ -101,7 +96,6 @@ func (w *Workspace) setForm(q, edges int, f form) {
 		clear(w.forms)
 	}
 	w.forms[q] = f
-	w.logarithms = w.logarithms || f.log
 }
 
 // NumericalError says where inference met a number it can't go on with.
@@ -172,7 +166,7 @@ func (w *Workspace) Prepare(net *Net, block *partition.Block) error {
 // begin forgets the block before.
 func (w *Workspace) begin(net *Net, block *partition.Block) error {
 	w.fit(net.maxCard, net.maxPair)
-	w.forms, w.wide, w.logarithms, w.swept = w.forms[:0], w.Potentials.Forbidding, false, false
+	w.forms, w.wide = w.forms[:0], w.Potentials.Forbidding
 	return w.checkNodes(block)
 }
 
@@ -315,16 +309,13 @@ func (n *Net) edgeRun(edges []int32, lo, hi int) int {
 // exponentiate writes exp(theta/rho − shift) to dst, which may be theta itself, or
 // its logarithm where the range is too large.
 func exponentiate(dst, theta []float64, rho float64) (shift float64, log bool, err error) {
-	largest, safe := simd.Exponentiate(dst, theta, 1/rho, -maxRange)
-	if !safe && !(math.Abs(largest) <= math.MaxFloat64) {
+	largest := simd.Max(theta)
+	if !(math.Abs(largest) <= math.MaxFloat64) {
 		return 0, false, tableTrouble(theta)
 	}
 	shift = largest / rho
 	if math.IsInf(shift, 0) {
 		return 0, false, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
-	}
-	if safe {
-		return shift, false, nil
 	}
 	for i, x := range theta {
 		y := (x - largest) * (1 / rho)
@@ -332,8 +323,12 @@ func exponentiate(dst, theta []float64, rho float64) (shift float64, log bool, e
 			return 0, false, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
 		}
 		dst[i] = y
+		log = log || !(y >= -maxRange || isForbidden(y))
 	}
-	return shift, true, nil
+	if !log {
+		simd.Exp(dst, dst)
+	}
+	return shift, log, nil
 }
 
 // tableTrouble says what is wrong with a table whose largest entry is not finite.

@@ -80,7 +80,7 @@ func (f *matrix) multiply(dst, w []float64, r int, s *scratch) {
 	k := len(dst)
 	switch {
 	case f.dense(), f.Computed != nil:
-		simd.MultiplyRows(dst, f.row(r, s), w)
+		simd.MultiplyMatrix(dst, f.row(r, s), w, 1, f.Dim, k)
 	case f.Book != nil:
 		clear(dst)
 		for j, v := range f.coded(r) {
@@ -108,7 +108,7 @@ func (f *matrix) scatter(w, t []float64, r int, s *scratch) {
 	k := len(t)
 	switch {
 	case f.dense(), f.Computed != nil:
-		simd.ScatterRows(w, f.row(r, s), t)
+		simd.ScatterMatrix(w, f.row(r, s), t, 1, f.Dim, k)
 	case f.Book != nil:
 		for j, v := range f.coded(r) {
 			if v != 0 {

@@ -2,72 +2,45 @@
 
 package simd
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
 
-var avx512 = implementation{
-	name:           "avx512",
-	exp:            exp512,
-	log:            log512,
-	expShift:       expShift512,
-	max:            max512,
-	vectorTable:    vectorTable512,
-	tableVector:    tableVector512,
-	dot:            dot512,
-	entropy:        entropy512,
-	addScaled:      addScaled512,
-	extrapolate:    extrapolate512,
-	scatterRows:    scatterRows512,
-	pairProduct:    pairProduct512,
-	exponentiate:   exponentiate512,
-	absorb:         absorb512,
-	edgeBelief:     anyEdgeBelief512,
-	multiplyMatrix: multiplyMatrix512,
-	scatterMatrix:  scatterMatrix512,
-	edgeBeliefs:    anyEdgeBeliefs512,
-	feasibleEdges:  anyFeasibleEdges256,
-	leastFeasible:  feasibleEntries512,
-	cavities:       anyCavities512,
-	products:       anyProducts512,
-	allSafe:        allSafe512,
-	absorbAll:      anyAbsorbAll512,
-	shift:          anyShift512,
-	totals:         anyTotals512,
-	settle:         anySettle512,
-	exponentials:   anyExponentials512,
-	panels:         &panels512,
-	uniform:        uniform512,
+	"golang.org/x/sys/cpu"
+)
+
+// vectorKernels are the kernels of one width, for which the generator writes the same code twice. It knows lists
+// by the address of their first item.
+type vectorKernels struct {
+	implementation
+	cavities     func(weights, beliefs, messages []float64, list *int, count int)
+	products     func(out, weights, tables []float64, list *int, count int)
+	absorbAll    func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)
+	shift        func(sums []float64, list *int, count int) (left int)
+	totals       func(totals, weights []float64, list *int, count int)
+	settle       func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)
+	exponentials func(tables []float64, size int, inverse []float64) (left int)
+	edgeBeliefs  func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, count, ku, kv int) (done int)
 }
 
-var avx2 = implementation{
-	name:           "avx2",
-	exp:            exp256,
-	log:            log256,
-	expShift:       expShift256,
-	max:            max256,
-	vectorTable:    vectorTable256,
-	tableVector:    tableVector256,
-	dot:            dot256,
-	entropy:        entropy256,
-	addScaled:      addScaled256,
-	extrapolate:    extrapolate256,
-	scatterRows:    scatterRows256,
-	pairProduct:    pairProduct256,
-	exponentiate:   exponentiate256,
-	absorb:         absorb256,
-	edgeBelief:     anyEdgeBelief256,
-	multiplyMatrix: multiplyMatrix256,
-	scatterMatrix:  scatterMatrix256,
-	edgeBeliefs:    anyEdgeBeliefs256,
-	feasibleEdges:  anyFeasibleEdges256,
-	cavities:       anyCavities256,
-	products:       anyProducts256,
-	allSafe:        allSafe256,
-	absorbAll:      anyAbsorbAll256,
-	shift:          anyShift256,
-	totals:         anyTotals256,
-	settle:         anySettle256,
-	exponentials:   anyExponentials256,
-	panels:         &panels256,
+// Where memory is the limit, or rows are written that are read soon, AVX-512 takes kernels of AVX2.
+var kernels512 = vectorKernels{
+	implementation: implementation{
+		name: "avx512", exp: exp512, log: log512, dot: dot512, addScaled: addScaled256, extrapolate: extrapolate256,
+		multiplyMatrix: multiplyMatrix512, scatterMatrix: scatterMatrix512, allSafe: allSafe512, feasible: feasible256,
+		panels: &panelKernels{8, interleave512, separate512, consistent512},
+	},
+	cavities: cavities512, products: products512, absorbAll: absorbAll512, shift: shiftAll512, totals: totals512,
+	settle: settle512, exponentials: exponentials512, edgeBeliefs: edgeBeliefs512,
+}
+
+var kernels256 = vectorKernels{
+	implementation: implementation{
+		name: "avx2", exp: exp256, log: log256, dot: dot256, addScaled: addScaled256, extrapolate: extrapolate256,
+		multiplyMatrix: multiplyMatrix256, scatterMatrix: scatterMatrix256, allSafe: allSafe256, feasible: feasible256,
+		panels: &panelKernels{4, interleave256, separate256, consistent256},
+	},
+	cavities: cavities256, products: products256, absorbAll: absorbAll256, shift: shiftAll256, totals: totals256,
+	settle: settle256, exponentials: exponentials256, edgeBeliefs: edgeBeliefs256,
 }
 
 // supported returns the implementations this machine can run, the best first.
@@ -77,27 +50,56 @@ func supported() []implementation {
 	var list []implementation
 	x86 := &cpu.X86
 	if x86.HasAVX512F && x86.HasAVX512DQ && x86.HasAVX512VL && x86.HasAVX512BW && x86.HasBMI2 {
-		list = append(list, avx512)
+		list = append(list, kernels512.onLists())
 	}
 	if x86.HasAVX2 && x86.HasFMA {
-		list = append(list, avx2)
+		list = append(list, kernels256.onLists())
 	}
 	return append(list, plain)
 }
 
-// anyEdgeBelief512 leaves edges with very many states to plain Go: their table is
-// large enough for the processor's memory to be the limit.
-func anyEdgeBelief512(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
-	if fused(len(beliefU), len(beliefV)) {
-		return edgeBelief512(dst, beliefU, messageU, beliefV, messageV, values)
+// pointer is the address of the first item of a list.
+func pointer[T any](list []T) *int { return (*int)(unsafe.Pointer(unsafe.SliceData(list))) }
+
+// onLists returns the kernels as functions of lists.
+func (k vectorKernels) onLists() implementation {
+	with := k.implementation
+	with.cavities = func(weights, beliefs, messages []float64, list []Message) {
+		k.cavities(weights, beliefs, messages, pointer(list), len(list))
 	}
-	return plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values)
+	with.products = func(out, weights, tables []float64, list []Message) {
+		k.products(out, weights, tables, pointer(list), len(list))
+	}
+	with.absorbAll = func(messages, sums, out []float64, list []Message, damping float64) float64 {
+		return k.absorbAll(messages, sums, out, pointer(list), len(list), damping)
+	}
+	with.shift = func(sums []float64, list []Node) int { return len(list) - k.shift(sums, pointer(list), len(list)) }
+	with.totals = func(totals, weights []float64, list []Node) { k.totals(totals, weights, pointer(list), len(list)) }
+	with.settle = func(beliefs, sums, logTotals []float64, list []Node) float64 {
+		return k.settle(beliefs, sums, logTotals, pointer(list), len(list))
+	}
+	with.exponentials = func(tables []float64, size int, inverse []float64) int {
+		return len(inverse) - k.exponentials(tables, size, inverse)
+	}
+	with.edgeBeliefs = func(dst, logZ, product, beliefs, messages, tables []float64, edges []Edge, ku, kv int) (done int) {
+		switch {
+		case uint(ku-1) >= kernelStates || uint(kv-1) >= kernelStates:
+			return plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables, edges, ku, kv)
+		case ku < few && kv < few: // many edges with half as long vectors are quicker
+			done = kernels256.edgeBeliefs(dst, logZ, product, beliefs, messages, tables, pointer(edges), len(edges), ku, kv)
+		default:
+			done = k.edgeBeliefs(dst, logZ, product, beliefs, messages, tables, pointer(edges), len(edges), ku, kv)
+		}
+		if done < len(edges) {
+			edges[done].slices(beliefs, messages, tables, ku, kv) // must be inside
+		}
+		return done
+	}
+	return with
 }
 
-// anyEdgeBelief256 is anyEdgeBelief512 for AVX2.
-func anyEdgeBelief256(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
-	if fused(len(beliefU), len(beliefV)) {
-		return edgeBelief256(dst, beliefU, messageU, beliefV, messageV, values)
-	}
-	return plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values)
-}
+// few states are less than this.
+const few = 8
+
+// kernelStates is the largest number of states that edgeBeliefs takes.
+const kernelStates = 64

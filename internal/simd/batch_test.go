@@ -216,7 +216,7 @@ func TestAbsorbAll(t *testing.T) {
 			if r.IntN(10) == 0 { // nothing changes
 				row := c.out[m.Out:][:m.Target]
 				row[r.IntN(len(row))] = 0
-				subtract(row, plainMax(row))
+				subtract(row, Max(row))
 				copy(c.messages[m.Old:], row)
 			}
 		}
@@ -409,8 +409,7 @@ func spoilTables(tables []float64, size int, inverse []float64, r *rand.Rand, tr
 	}
 }
 
-// TestExponentialsAccuracy compares with 240-bit arithmetic, as
-// TestExponentiateAccuracy does, at exponents of both signs.
+// TestExponentialsAccuracy compares with 240-bit arithmetic, at exponents of both signs.
 func TestExponentialsAccuracy(t *testing.T) {
 	r := rand.New(rand.NewPCG(68, 1))
 	theta := make([]float64, accuracyPoints()/2)
@@ -423,7 +422,7 @@ func TestExponentialsAccuracy(t *testing.T) {
 		exact[i] = exactExp(real(theta[i]))
 	}
 	each(t, func(t *testing.T, with implementation) {
-		limit := shortExpBound
+		limit := 1.1 // the exponent is rounded
 		if with.name == "plain" {
 			limit = bounds["plain"].exp
 		}

@@ -53,54 +53,6 @@ func BenchmarkLog(b *testing.B) {
 	})
 }
 
-func BenchmarkVectorTable(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		out, weight, values := make([]float64, k), uniformVector(k), uniformVector(k*k)
-		for b.Loop() {
-			with.vectorTable(out, weight, values)
-		}
-	})
-}
-
-func BenchmarkTableVector(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		out, weight, values := make([]float64, k), uniformVector(k), uniformVector(k*k)
-		for b.Loop() {
-			with.tableVector(out, weight, values)
-		}
-	})
-}
-
 // distinctMessages is how many messages the benchmarks go round, so that one
 // does not wait for the one before, as in a sweep.
 const distinctMessages = 16
-
-func BenchmarkPairProduct(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, left, right, values := make([]float64, k*k), uniformVector(k), uniformVector(k), uniformVector(k*k)
-		for b.Loop() {
-			with.pairProduct(dst, left, right, values)
-		}
-	})
-}
-
-// Ten features and the square of the number of states: the grounding of an edge.
-func BenchmarkMultiplyRows(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, f, w := make([]float64, k*k), uniformVector(10), uniformVector(10*k*k)
-		for b.Loop() {
-			with.vectorTable(dst, f, w)
-		}
-		b.ReportMetric(2*10*float64(k*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
-	})
-}
-
-func BenchmarkScatterRows(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		t, f, w := make([]float64, k*k), uniformVector(10), uniformVector(10*k*k)
-		for b.Loop() {
-			with.scatterRows(w, f, t)
-		}
-		b.ReportMetric(2*10*float64(k*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
-	})
-}

@@ -83,16 +83,19 @@ func (with *implementation) consistent(beliefs, entropy, rows, columns, scratch 
 	}
 	for i := range len(rows) / ku {
 		table := beliefs[i*ku*kv:][:ku*kv]
-		with.consistentTable(table, rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, how)
+		consistentTable(table, rows[i*ku:][:ku], columns[i*kv:][:kv], scratch, how)
 		if entropy != nil {
-			entropy[i] = with.entropy(table)
+			entropy[i] = plainEntropy(table)
 		}
 	}
 }
 
 // panelEntries is how many entries tables have at most for several edges to be done
-// together, each in one entry of vectors: what they take stays in the nearest cache.
-const panelEntries = 256
+// together, each in one entry of vectors: what they take stays in the second-level cache.
+const panelEntries = 64 * 64
+
+// newtonEntries is how many they have at most for Newton's method.
+const newtonEntries = 256
 
 // mostLanes is how many edges the largest panel has.
 const mostLanes = 8
@@ -110,25 +113,25 @@ func ConsistentRoom(ku, kv int) int {
 // newtonRoom returns how many numbers the system of Newton's method has: a matrix, steps, one
 // over its pivots, and a row; 0 where there is none. One column is right when its rows are.
 func newtonRoom(ku, kv int) int {
-	if kv == 1 || kv > newtonStates || ku*kv > panelEntries {
+	if kv == 1 || kv > newtonStates || ku*kv > newtonEntries {
 		return 0
 	}
 	return kv * (kv + 3)
 }
 
 // consistentTable is Consistent for one edge, row after row.
-func (with *implementation) consistentTable(table, row, column, scratch []float64, how Scaling) {
+func consistentTable(table, row, column, scratch []float64, how Scaling) {
 	ku, kv := len(row), len(column)
 	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
 		right[j] = 1
 	}
 	for scaling := 0; ; scaling++ {
-		with.tableVector(left, right, table)
+		plainTableVector(left, right, table)
 		for i, want := range row {
 			left[i] = ratio(want, left[i])
 		}
-		with.vectorTable(sums, left, table)
+		plainVectorTable(sums, left, table)
 		distance := 0.0
 		for j, want := range column {
 			distance += math.Abs(want - right[j]*sums[j])
@@ -148,11 +151,15 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 		right[j] *= min(1, ratio(want, sum))
 		sums[j] = max(0, want-sum) // what the column lacks
 	}
-	with.pairProduct(table, left, right, table)
+	for i, l := range left {
+		for j, r := range right {
+			table[i*kv+j] *= l * r
+		}
+	}
 	for j := range right {
 		right[j] = 1
 	}
-	with.tableVector(left, right, table)
+	plainTableVector(left, right, table)
 	missing := 0.0
 	for i, want := range row {
 		left[i] = max(0, want-left[i])
@@ -160,7 +167,7 @@ func (with *implementation) consistentTable(table, row, column, scratch []float6
 	}
 	if missing > negligibleMass { // to spread less could only hit forbidden states
 		for i, lack := range left {
-			with.addScaled(table[i*kv:][:kv], sums, lack/missing)
+			plainAddScaled(table[i*kv:][:kv], sums, lack/missing)
 		}
 	}
 }

@@ -128,3 +128,85 @@ func TestEdgeBeliefsOutside(t *testing.T) {
 		}
 	})
 }
+
+// longhandEdge computes what EdgeBeliefs says, by logarithms and entry by entry.
+func longhandEdge(beliefU, messageU, beliefV, messageV, values []float64) (dst []float64, logZ, product float64) {
+	left, right := plainCavity(nil, beliefU, messageU), plainCavity(nil, beliefV, messageV)
+	k := len(right)
+	dst = make([]float64, len(left)*k)
+	// Taken out first: next to a shift of 1e5 the rest would lose its last digits.
+	shiftLeft, shiftRight := Max(left), Max(right)
+	largest := negativeInfinity
+	for i, a := range left {
+		for j, c := range right {
+			dst[i*k+j] = (a - shiftLeft) + (c - shiftRight) + math.Log(values[i*k+j])
+			largest = max(largest, dst[i*k+j])
+		}
+	}
+	total := 0.0
+	for i, x := range dst {
+		dst[i] = math.Exp(x - largest)
+		total += dst[i]
+	}
+	for i, a := range left {
+		for j, c := range right {
+			dst[i*k+j] /= total
+			if dst[i*k+j] > 0 {
+				product += dst[i*k+j] * ((a - shiftLeft) + (c - shiftRight))
+			}
+		}
+	}
+	shift := shiftLeft + shiftRight
+	return dst, largest + math.Log(total) + shift, product + shift
+}
+
+// edgeCase is what an edge is computed from.
+type edgeCase struct{ slices [5][]float64 }
+
+// spoil makes the case special in the way of the trial.
+func (c edgeCase) spoil(r *rand.Rand, trial int) {
+	beliefU, messageU, beliefV, messageV, values := c.slices[0], c.slices[1], c.slices[2], c.slices[3], c.slices[4]
+	inf := math.Inf(-1)
+	i, j := r.IntN(len(beliefU)), r.IntN(len(beliefV))
+	switch trial {
+	case 1: // forbidden on one side and on both
+		beliefU[i] = inf
+		beliefV[j], messageV[j] = inf, inf
+		messageU[r.IntN(len(beliefU))] = inf
+	case 2: // zeros of the table
+		values[r.IntN(len(values))] = 0
+		values[r.IntN(len(values))] = 0
+	case 3: // next to impossible
+		beliefU[i], beliefV[j] = -2000, -1e300
+	case 4:
+		beliefU[i] = math.NaN()
+	case 5:
+		messageV[j] = math.NaN()
+	case 6:
+		values[r.IntN(len(values))] = math.NaN()
+	case 7:
+		values[r.IntN(len(values))] = -inf
+	case 8:
+		for i := range beliefU {
+			beliefU[i] = inf
+		}
+	case 9:
+		for i := range messageV {
+			messageV[i] = inf
+		}
+	case 10:
+		beliefV[j] = -inf
+	case 11: // all mass too small
+		for i := range values {
+			values[i] = 1e-295
+		}
+	case 12: // large shifts
+		for i := range beliefU {
+			beliefU[i] -= 1e5
+		}
+	case 13:
+		messageU[i] = -inf
+	}
+}
+
+const edgeTrials = 14

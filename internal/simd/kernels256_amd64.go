@@ -14,15 +14,10 @@ func exp256(dst []float64, x []float64)
 //go:noescape
 func log256(dst []float64, x []float64)
 
-// vectorTable256 is plainVectorTable.
+// dot256 is Dot.
 //
 //go:noescape
-func vectorTable256(out []float64, weight []float64, values []float64)
-
-// tableVector256 is plainTableVector.
-//
-//go:noescape
-func tableVector256(out []float64, weight []float64, values []float64)
+func dot256(x []float64, y []float64) float64
 
 // multiplyMatrix256 is MultiplyMatrix.
 //
@@ -39,10 +34,10 @@ func scatterMatrix256(w []float64, f []float64, t []float64, rows int, d int, k 
 //go:noescape
 func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
 
-// products256 is Products as far as rows of tables have up to 8 entries; left counts those that are not done.
+// products256 is Products.
 //
 //go:noescape
-func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+func products256(out []float64, weights []float64, tables []float64, list *int, count int)
 
 // allSafe256 is AllSafe.
 //
@@ -53,11 +48,6 @@ func allSafe256(x []float64) bool
 //
 //go:noescape
 func absorbAll256(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
-
-// exponentials256 is Exponentials; left counts the tables that are not done.
-//
-//go:noescape
-func exponentials256(tables []float64, size int, inverse []float64) (left int)
 
 // shiftAll256 is Shift; left counts the nodes that are not done.
 //
@@ -74,20 +64,30 @@ func totals256(totals []float64, weights []float64, list *int, count int)
 //go:noescape
 func settle256(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
 
-// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices
+// exponentials256 is Exponentials; left counts the tables that are not done.
+//
+//go:noescape
+func exponentials256(tables []float64, size int, inverse []float64) (left int)
+
+// edgeBeliefs256 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
 //
 //go:noescape
 func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
 
-// expShift256 is ExpShift.
+// interleave256 puts as many rows of n entries into a panel as a vector has.
 //
 //go:noescape
-func expShift256(dst []float64, x []float64, shift float64) (total float64)
+func interleave256(dst []float64, src []float64, n int)
 
-// max256 is Max.
+// separate256 takes as many rows of n entries out of a panel as a vector has.
 //
 //go:noescape
-func max256(x []float64) float64
+func separate256(dst []float64, src []float64, n int)
+
+// consistent256 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
+//
+//go:noescape
+func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 
 // addScaled256 is AddScaled.
 //
@@ -99,57 +99,7 @@ func addScaled256(dst []float64, x []float64, a float64)
 //go:noescape
 func extrapolate256(x []float64, old []float64, a float64)
 
-// dot256 is Dot.
+// feasible256 is Feasible for one edge and more.
 //
 //go:noescape
-func dot256(x []float64, y []float64) float64
-
-// entropy256 is Entropy.
-//
-//go:noescape
-func entropy256(x []float64) float64
-
-// scatterRows256 is ScatterRows.
-//
-//go:noescape
-func scatterRows256(w []float64, f []float64, t []float64)
-
-// pairProduct256 is PairProduct.
-//
-//go:noescape
-func pairProduct256(dst []float64, left []float64, right []float64, values []float64) (total float64)
-
-// exponentiate256 is Exponentiate.
-//
-//go:noescape
-func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
-
-// absorb256 is Absorb.
-//
-//go:noescape
-func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
-
-// edgeBelief256 is EdgeBelief for 1 to 64 states at both ends.
-//
-//go:noescape
-func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
-
-// feasibleEdges256 is feasibleEdges for 1 to 64 states, as far as edges are safe and inside the slices.
-//
-//go:noescape
-func feasibleEdges256(dst []float64, logZ []float64, product []float64, off []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int, enough float64) (done int)
-
-// interleave256 puts 4 rows of n entries into a panel.
-//
-//go:noescape
-func interleave256(dst []float64, src []float64, n int)
-
-// separate256 takes 4 rows of n entries out of a panel.
-//
-//go:noescape
-func separate256(dst []float64, src []float64, n int)
-
-// consistent256 makes the tables of a panel consistent, which has one edge in each entry of its vectors.
-//
-//go:noescape
-func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
+func feasible256(tables []float64, rows []float64, columns []float64, factors []float64, ku int, kv int)

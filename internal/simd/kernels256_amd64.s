@@ -7,205 +7,205 @@
 // func exp256(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·exp256(SB), $0-48
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    x_base+24(FP), CX
-	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+0(SB), Y0
-	VMOVUPD constants<>+32(SB), Y1
-	VMOVUPD constants<>+64(SB), Y2
-	VMOVUPD constants<>+96(SB), Y3
-	VMOVUPD constants<>+128(SB), Y4
-	VMOVUPD constants<>+160(SB), Y5
-	XORQ    BX, BX
-	CMPQ    DX, $0x00000008
-	JLT     rest2
+	VBROADCASTSD constants<>+0(SB), Y0
+	VBROADCASTSD constants<>+8(SB), Y1
+	VBROADCASTSD constants<>+16(SB), Y2
+	VBROADCASTSD constants<>+24(SB), Y3
+	VBROADCASTSD constants<>+32(SB), Y4
+	VBROADCASTSD constants<>+40(SB), Y5
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_base+0(FP), DX
+	XORQ         BX, BX
+	CMPQ         AX, $0x00000008
+	JLT          rest2
 
 whole1:
 	VMOVUPD      (CX)(BX*8), Y6
-	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+192(SB), Y7, Y7
-	VMOVMSKPD    Y7, SI
+	VMOVUPD      32(CX)(BX*8), Y7
+	VANDPD       Y5, Y6, Y8
+	VCMPPD       $0x06, constants<>+64(SB), Y8, Y8
+	VMOVMSKPD    Y8, SI
 	TESTL        SI, SI
 	JNZ          slow3
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
+	VMOVAPD      Y0, Y8
+	VFMADD231PD  Y1, Y6, Y8
+	VSUBPD       Y0, Y8, Y9
+	VFNMADD231PD Y2, Y9, Y6
+	VFNMADD231PD Y3, Y9, Y6
+	VMULPD       Y6, Y6, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+96(SB), Y11
+	VFMADD231PD  constants<>+128(SB), Y6, Y11
+	VBROADCASTSD constants<>+160(SB), Y12
+	VFMADD231PD  constants<>+192(SB), Y6, Y12
+	VBROADCASTSD constants<>+224(SB), Y13
+	VFMADD231PD  constants<>+256(SB), Y6, Y13
+	VBROADCASTSD constants<>+288(SB), Y14
+	VFMADD231PD  constants<>+320(SB), Y6, Y14
+	VBROADCASTSD constants<>+352(SB), Y15
+	VFMADD231PD  constants<>+384(SB), Y6, Y15
+	VFMADD231PD  Y12, Y9, Y11
+	VFMADD231PD  Y14, Y9, Y13
+	VFMADD231PD  Y15, Y10, Y13
+	VFMADD231PD  Y13, Y10, Y11
+	VFMADD231PD  Y11, Y9, Y6
 	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
+	VPSLLQ       $0x34, Y8, Y8
+	VPADDQ       Y8, Y6, Y6
 	VMOVUPD      Y6, Y6
 	JMP          done4
 
 slow3:
-	VMOVUPD      constants<>+544(SB), Y7
-	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+576(SB), Y7
-	VMINPD       Y6, Y7, Y6
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y7
-	VFNMADD231PD Y2, Y7, Y6
-	VFNMADD231PD Y3, Y7, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
+	VBROADCASTSD constants<>+416(SB), Y8
+	VMAXPD       Y6, Y8, Y6
+	VMOVUPD      constants<>+448(SB), Y8
+	VMINPD       Y6, Y8, Y6
+	VMOVAPD      Y0, Y8
+	VFMADD231PD  Y1, Y6, Y8
+	VSUBPD       Y0, Y8, Y8
+	VFNMADD231PD Y2, Y8, Y6
+	VFNMADD231PD Y3, Y8, Y6
+	VMULPD       Y6, Y6, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+96(SB), Y11
+	VFMADD231PD  constants<>+128(SB), Y6, Y11
+	VBROADCASTSD constants<>+160(SB), Y12
+	VFMADD231PD  constants<>+192(SB), Y6, Y12
+	VBROADCASTSD constants<>+224(SB), Y13
+	VFMADD231PD  constants<>+256(SB), Y6, Y13
+	VBROADCASTSD constants<>+288(SB), Y14
+	VFMADD231PD  constants<>+320(SB), Y6, Y14
+	VBROADCASTSD constants<>+352(SB), Y15
+	VFMADD231PD  constants<>+384(SB), Y6, Y15
+	VFMADD231PD  Y12, Y9, Y11
+	VFMADD231PD  Y14, Y9, Y13
+	VFMADD231PD  Y15, Y10, Y13
+	VFMADD231PD  Y13, Y10, Y11
+	VFMADD231PD  Y11, Y9, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+608(SB), Y7, Y8
-	VROUNDPD     $0x01, Y8, Y8
-	VSUBPD       Y8, Y7, Y7
+	VMULPD       constants<>+480(SB), Y8, Y9
+	VROUNDPD     $0x01, Y9, Y9
+	VSUBPD       Y9, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VPSLLQ       $0x34, Y9, Y9
+	VPADDQ       Y4, Y9, Y9
 	VADDPD       Y0, Y8, Y8
 	VPSLLQ       $0x34, Y8, Y8
 	VPADDQ       Y4, Y8, Y8
-	VADDPD       Y0, Y7, Y7
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y4, Y7, Y7
+	VMULPD       Y9, Y6, Y6
 	VMULPD       Y8, Y6, Y6
-	VMULPD       Y7, Y6, Y6
 
 done4:
-	VMOVUPD      Y6, (AX)(BX*8)
-	VMOVUPD      32(CX)(BX*8), Y6
-	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+192(SB), Y7, Y7
-	VMOVMSKPD    Y7, SI
+	VANDPD       Y5, Y7, Y8
+	VCMPPD       $0x06, constants<>+64(SB), Y8, Y8
+	VMOVMSKPD    Y8, SI
 	TESTL        SI, SI
 	JNZ          slow5
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y8
-	VFNMADD231PD Y2, Y8, Y6
-	VFNMADD231PD Y3, Y8, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y7, Y6, Y6
-	VMOVUPD      Y6, Y6
+	VMOVAPD      Y0, Y8
+	VFMADD231PD  Y1, Y7, Y8
+	VSUBPD       Y0, Y8, Y9
+	VFNMADD231PD Y2, Y9, Y7
+	VFNMADD231PD Y3, Y9, Y7
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+96(SB), Y11
+	VFMADD231PD  constants<>+128(SB), Y7, Y11
+	VBROADCASTSD constants<>+160(SB), Y12
+	VFMADD231PD  constants<>+192(SB), Y7, Y12
+	VBROADCASTSD constants<>+224(SB), Y13
+	VFMADD231PD  constants<>+256(SB), Y7, Y13
+	VBROADCASTSD constants<>+288(SB), Y14
+	VFMADD231PD  constants<>+320(SB), Y7, Y14
+	VBROADCASTSD constants<>+352(SB), Y15
+	VFMADD231PD  constants<>+384(SB), Y7, Y15
+	VFMADD231PD  Y12, Y9, Y11
+	VFMADD231PD  Y14, Y9, Y13
+	VFMADD231PD  Y15, Y10, Y13
+	VFMADD231PD  Y13, Y10, Y11
+	VFMADD231PD  Y11, Y9, Y7
+	VADDPD       Y4, Y7, Y7
+	VPSLLQ       $0x34, Y8, Y8
+	VPADDQ       Y8, Y7, Y7
+	VMOVUPD      Y7, Y7
 	JMP          done6
 
 slow5:
-	VMOVUPD      constants<>+544(SB), Y7
-	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+576(SB), Y7
-	VMINPD       Y6, Y7, Y6
-	VMOVUPD      Y0, Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VSUBPD       Y0, Y7, Y7
-	VFNMADD231PD Y2, Y7, Y6
-	VFNMADD231PD Y3, Y7, Y6
-	VMULPD       Y6, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
-	VFMADD231PD  Y11, Y8, Y10
-	VFMADD231PD  Y13, Y8, Y12
-	VFMADD231PD  Y14, Y9, Y12
-	VFMADD231PD  Y12, Y9, Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+608(SB), Y7, Y8
-	VROUNDPD     $0x01, Y8, Y8
-	VSUBPD       Y8, Y7, Y7
+	VBROADCASTSD constants<>+416(SB), Y8
+	VMAXPD       Y7, Y8, Y7
+	VMOVUPD      constants<>+448(SB), Y8
+	VMINPD       Y7, Y8, Y7
+	VMOVAPD      Y0, Y8
+	VFMADD231PD  Y1, Y7, Y8
+	VSUBPD       Y0, Y8, Y8
+	VFNMADD231PD Y2, Y8, Y7
+	VFNMADD231PD Y3, Y8, Y7
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+96(SB), Y11
+	VFMADD231PD  constants<>+128(SB), Y7, Y11
+	VBROADCASTSD constants<>+160(SB), Y12
+	VFMADD231PD  constants<>+192(SB), Y7, Y12
+	VBROADCASTSD constants<>+224(SB), Y13
+	VFMADD231PD  constants<>+256(SB), Y7, Y13
+	VBROADCASTSD constants<>+288(SB), Y14
+	VFMADD231PD  constants<>+320(SB), Y7, Y14
+	VBROADCASTSD constants<>+352(SB), Y15
+	VFMADD231PD  constants<>+384(SB), Y7, Y15
+	VFMADD231PD  Y12, Y9, Y11
+	VFMADD231PD  Y14, Y9, Y13
+	VFMADD231PD  Y15, Y10, Y13
+	VFMADD231PD  Y13, Y10, Y11
+	VFMADD231PD  Y11, Y9, Y7
+	VADDPD       Y4, Y7, Y7
+	VMULPD       constants<>+480(SB), Y8, Y9
+	VROUNDPD     $0x01, Y9, Y9
+	VSUBPD       Y9, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VPSLLQ       $0x34, Y9, Y9
+	VPADDQ       Y4, Y9, Y9
 	VADDPD       Y0, Y8, Y8
 	VPSLLQ       $0x34, Y8, Y8
 	VPADDQ       Y4, Y8, Y8
-	VADDPD       Y0, Y7, Y7
-	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       Y4, Y7, Y7
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y7, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y8, Y7, Y7
 
 done6:
-	VMOVUPD Y6, 32(AX)(BX*8)
+	VMOVUPD Y6, (DX)(BX*8)
+	VMOVUPD Y7, 32(DX)(BX*8)
 	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
+	SUBQ    $0x00000008, AX
+	CMPQ    AX, $0x00000008
 	JGE     whole1
 
 rest2:
-	CMPQ DX, $0x00000004
+	CMPQ AX, $0x00000004
 	JLT  rest8
 
 whole7:
 	VMOVUPD      (CX)(BX*8), Y6
 	VANDPD       Y5, Y6, Y7
-	VCMPPD       $0x06, constants<>+192(SB), Y7, Y7
+	VCMPPD       $0x06, constants<>+64(SB), Y7, Y7
 	VMOVMSKPD    Y7, SI
 	TESTL        SI, SI
 	JNZ          slow9
-	VMOVUPD      Y0, Y7
+	VMOVAPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y8
 	VFNMADD231PD Y2, Y8, Y6
 	VFNMADD231PD Y3, Y8, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
+	VBROADCASTSD constants<>+96(SB), Y10
+	VFMADD231PD  constants<>+128(SB), Y6, Y10
+	VBROADCASTSD constants<>+160(SB), Y11
+	VFMADD231PD  constants<>+192(SB), Y6, Y11
+	VBROADCASTSD constants<>+224(SB), Y12
+	VFMADD231PD  constants<>+256(SB), Y6, Y12
+	VBROADCASTSD constants<>+288(SB), Y13
+	VFMADD231PD  constants<>+320(SB), Y6, Y13
+	VBROADCASTSD constants<>+352(SB), Y14
+	VFMADD231PD  constants<>+384(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
@@ -218,34 +218,34 @@ whole7:
 	JMP          done10
 
 slow9:
-	VMOVUPD      constants<>+544(SB), Y7
+	VBROADCASTSD constants<>+416(SB), Y7
 	VMAXPD       Y6, Y7, Y6
-	VMOVUPD      constants<>+576(SB), Y7
+	VMOVUPD      constants<>+448(SB), Y7
 	VMINPD       Y6, Y7, Y6
-	VMOVUPD      Y0, Y7
+	VMOVAPD      Y0, Y7
 	VFMADD231PD  Y1, Y6, Y7
 	VSUBPD       Y0, Y7, Y7
 	VFNMADD231PD Y2, Y7, Y6
 	VFNMADD231PD Y3, Y7, Y6
 	VMULPD       Y6, Y6, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+224(SB), Y10
-	VFMADD231PD  constants<>+256(SB), Y6, Y10
-	VMOVUPD      constants<>+288(SB), Y11
-	VFMADD231PD  constants<>+320(SB), Y6, Y11
-	VMOVUPD      constants<>+352(SB), Y12
-	VFMADD231PD  constants<>+384(SB), Y6, Y12
-	VMOVUPD      constants<>+416(SB), Y13
-	VFMADD231PD  constants<>+448(SB), Y6, Y13
-	VMOVUPD      constants<>+480(SB), Y14
-	VFMADD231PD  constants<>+512(SB), Y6, Y14
+	VBROADCASTSD constants<>+96(SB), Y10
+	VFMADD231PD  constants<>+128(SB), Y6, Y10
+	VBROADCASTSD constants<>+160(SB), Y11
+	VFMADD231PD  constants<>+192(SB), Y6, Y11
+	VBROADCASTSD constants<>+224(SB), Y12
+	VFMADD231PD  constants<>+256(SB), Y6, Y12
+	VBROADCASTSD constants<>+288(SB), Y13
+	VFMADD231PD  constants<>+320(SB), Y6, Y13
+	VBROADCASTSD constants<>+352(SB), Y14
+	VFMADD231PD  constants<>+384(SB), Y6, Y14
 	VFMADD231PD  Y11, Y8, Y10
 	VFMADD231PD  Y13, Y8, Y12
 	VFMADD231PD  Y14, Y9, Y12
 	VFMADD231PD  Y12, Y9, Y10
 	VFMADD231PD  Y10, Y8, Y6
 	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+608(SB), Y7, Y8
+	VMULPD       constants<>+480(SB), Y7, Y8
 	VROUNDPD     $0x01, Y8, Y8
 	VSUBPD       Y8, Y7, Y7
 	VADDPD       Y0, Y8, Y8
@@ -258,82 +258,84 @@ slow9:
 	VMULPD       Y7, Y6, Y6
 
 done10:
-	VMOVUPD Y6, (AX)(BX*8)
+	VMOVUPD Y6, (DX)(BX*8)
 	ADDQ    $0x00000004, BX
-	SUBQ    $0x00000004, DX
-	CMPQ    DX, $0x00000004
+	SUBQ    $0x00000004, AX
+	CMPQ    AX, $0x00000004
 	JGE     whole7
 
 rest8:
-	TESTQ        DX, DX
+	TESTQ        AX, AX
 	JZ           done11
-	LEAQ         constants<>+672(SB), SI
-	MOVQ         DX, DI
+	LEAQ         constants<>+544(SB), SI
+	MOVQ         AX, DI
 	NEGQ         DI
 	VMOVUPD      (SI)(DI*8), Y6
-	VMASKMOVPD   (CX)(BX*8), Y6, Y6
-	VANDPD       Y5, Y6, Y5
-	VCMPPD       $0x06, constants<>+192(SB), Y5, Y5
+	VMASKMOVPD   (CX)(BX*8), Y6, Y7
+	VMOVAPD      Y4, Y8
+	VBLENDVPD    Y6, Y7, Y8, Y8
+	VANDPD       Y5, Y8, Y5
+	VCMPPD       $0x06, constants<>+64(SB), Y5, Y5
 	VMOVMSKPD    Y5, CX
 	TESTL        CX, CX
 	JNZ          slow12
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  Y1, Y6, Y5
+	VMOVAPD      Y0, Y5
+	VFMADD231PD  Y1, Y8, Y5
 	VSUBPD       Y0, Y5, Y0
-	VFNMADD231PD Y2, Y0, Y6
-	VFNMADD231PD Y3, Y0, Y6
-	VMULPD       Y6, Y6, Y0
+	VFNMADD231PD Y2, Y0, Y8
+	VFNMADD231PD Y3, Y0, Y8
+	VMULPD       Y8, Y8, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPD      constants<>+224(SB), Y2
-	VFMADD231PD  constants<>+256(SB), Y6, Y2
-	VMOVUPD      constants<>+288(SB), Y3
-	VFMADD231PD  constants<>+320(SB), Y6, Y3
-	VMOVUPD      constants<>+352(SB), Y7
-	VFMADD231PD  constants<>+384(SB), Y6, Y7
-	VMOVUPD      constants<>+416(SB), Y8
-	VFMADD231PD  constants<>+448(SB), Y6, Y8
-	VMOVUPD      constants<>+480(SB), Y9
-	VFMADD231PD  constants<>+512(SB), Y6, Y9
+	VBROADCASTSD constants<>+96(SB), Y2
+	VFMADD231PD  constants<>+128(SB), Y8, Y2
+	VBROADCASTSD constants<>+160(SB), Y3
+	VFMADD231PD  constants<>+192(SB), Y8, Y3
+	VBROADCASTSD constants<>+224(SB), Y6
+	VFMADD231PD  constants<>+256(SB), Y8, Y6
+	VBROADCASTSD constants<>+288(SB), Y7
+	VFMADD231PD  constants<>+320(SB), Y8, Y7
+	VBROADCASTSD constants<>+352(SB), Y9
+	VFMADD231PD  constants<>+384(SB), Y8, Y9
 	VFMADD231PD  Y3, Y0, Y2
-	VFMADD231PD  Y8, Y0, Y7
-	VFMADD231PD  Y9, Y1, Y7
-	VFMADD231PD  Y7, Y1, Y2
-	VFMADD231PD  Y2, Y0, Y6
-	VADDPD       Y4, Y6, Y6
+	VFMADD231PD  Y7, Y0, Y6
+	VFMADD231PD  Y9, Y1, Y6
+	VFMADD231PD  Y6, Y1, Y2
+	VFMADD231PD  Y2, Y0, Y8
+	VADDPD       Y4, Y8, Y8
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y6, Y6
-	VMOVUPD      Y6, Y0
+	VPADDQ       Y5, Y8, Y8
+	VMOVUPD      Y8, Y0
 	JMP          done13
 
 slow12:
-	VMOVUPD      constants<>+544(SB), Y5
-	VMAXPD       Y6, Y5, Y6
-	VMOVUPD      constants<>+576(SB), Y5
-	VMINPD       Y6, Y5, Y6
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  Y1, Y6, Y5
+	VBROADCASTSD constants<>+416(SB), Y5
+	VMAXPD       Y8, Y5, Y8
+	VMOVUPD      constants<>+448(SB), Y5
+	VMINPD       Y8, Y5, Y8
+	VMOVAPD      Y0, Y5
+	VFMADD231PD  Y1, Y8, Y5
 	VSUBPD       Y0, Y5, Y1
-	VFNMADD231PD Y2, Y1, Y6
-	VFNMADD231PD Y3, Y1, Y6
-	VMULPD       Y6, Y6, Y2
+	VFNMADD231PD Y2, Y1, Y8
+	VFNMADD231PD Y3, Y1, Y8
+	VMULPD       Y8, Y8, Y2
 	VMULPD       Y2, Y2, Y3
-	VMOVUPD      constants<>+224(SB), Y5
-	VFMADD231PD  constants<>+256(SB), Y6, Y5
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y6, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y6, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y6, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y6, Y10
-	VFMADD231PD  Y7, Y2, Y5
-	VFMADD231PD  Y9, Y2, Y8
-	VFMADD231PD  Y10, Y3, Y8
-	VFMADD231PD  Y8, Y3, Y5
-	VFMADD231PD  Y5, Y2, Y6
-	VADDPD       Y4, Y6, Y6
-	VMULPD       constants<>+608(SB), Y1, Y2
+	VBROADCASTSD constants<>+96(SB), Y5
+	VFMADD231PD  constants<>+128(SB), Y8, Y5
+	VBROADCASTSD constants<>+160(SB), Y6
+	VFMADD231PD  constants<>+192(SB), Y8, Y6
+	VBROADCASTSD constants<>+224(SB), Y7
+	VFMADD231PD  constants<>+256(SB), Y8, Y7
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y8, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y8, Y10
+	VFMADD231PD  Y6, Y2, Y5
+	VFMADD231PD  Y9, Y2, Y7
+	VFMADD231PD  Y10, Y3, Y7
+	VFMADD231PD  Y7, Y3, Y5
+	VFMADD231PD  Y5, Y2, Y8
+	VADDPD       Y4, Y8, Y8
+	VMULPD       constants<>+480(SB), Y1, Y2
 	VROUNDPD     $0x01, Y2, Y2
 	VSUBPD       Y2, Y1, Y1
 	VADDPD       Y0, Y2, Y2
@@ -342,28 +344,30 @@ slow12:
 	VADDPD       Y0, Y1, Y1
 	VPSLLQ       $0x34, Y1, Y1
 	VPADDQ       Y4, Y1, Y1
-	VMULPD       Y2, Y6, Y6
-	VMULPD       Y1, Y6, Y0
+	VMULPD       Y2, Y8, Y8
+	VMULPD       Y1, Y8, Y0
 
 done13:
-	CMPQ    DX, $0x04
+	CMPQ    AX, $0x04
 	JLT     partial14
-	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored16
+	VMOVUPD Y0, (DX)(BX*8)
+	JMP     stored17
 
 partial14:
-	CMPQ         DX, $0x02
-	JLT          single15
-	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored16
+	LEAQ         (DX)(BX*8), CX
+	VMOVAPD      Y0, Y0
+	TESTQ        $0x00000002, AX
+	JZ           noTwo16
+	VMOVUPD      X0, (CX)
 	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored16
+	ADDQ         $0x00000010, CX
 
-single15:
-	VMOVSD X0, (AX)(BX*8)
+noTwo16:
+	TESTQ  $0x00000001, AX
+	JZ     stored17
+	VMOVSD X0, (CX)
 
-stored16:
+stored17:
 done11:
 	VZEROUPPER
 	RET
@@ -371,1275 +375,465 @@ done11:
 // func log256(dst []float64, x []float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·log256(SB), $0-48
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    x_base+24(FP), CX
-	MOVQ    x_len+32(FP), DX
-	VMOVUPD constants<>+704(SB), Y0
-	VMOVUPD constants<>+736(SB), Y1
-	VMOVUPD constants<>+128(SB), Y2
-	VMOVUPD constants<>+608(SB), Y3
-	XORQ    BX, BX
-	CMPQ    DX, $0x00000008
-	JLT     rest18
+	VBROADCASTSD constants<>+576(SB), Y0
+	VBROADCASTSD constants<>+584(SB), Y1
+	VBROADCASTSD constants<>+32(SB), Y2
+	VBROADCASTSD constants<>+592(SB), Y3
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_base+0(FP), DX
+	XORQ         BX, BX
+	CMPQ         AX, $0x00000008
+	JLT          rest19
 
-whole17:
-	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+800(SB), Y4, Y6
-	VORPD       Y6, Y5, Y5
-	VMOVMSKPD   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow19
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+832(SB), Y5, Y5
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+960(SB), Y9
-	VFMADD213PD constants<>+992(SB), Y8, Y9
-	VFMADD213PD constants<>+1024(SB), Y8, Y9
-	VFMADD213PD constants<>+1056(SB), Y8, Y9
-	VMOVUPD     constants<>+1088(SB), Y10
-	VFMADD213PD constants<>+1120(SB), Y8, Y10
-	VFMADD213PD constants<>+1152(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVUPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+1184(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+1216(SB), Y11, Y5
-	VMOVUPD     Y5, Y4
-	JMP         done20
+whole18:
+	VMOVUPD      (CX)(BX*8), Y4
+	VMOVUPD      32(CX)(BX*8), Y5
+	VCMPPD       $0x19, constants<>+608(SB), Y4, Y6
+	VCMPPD       $0x1e, constants<>+640(SB), Y4, Y7
+	VORPD        Y7, Y6, Y6
+	VMOVMSKPD    Y6, SI
+	TESTL        SI, SI
+	JNZ          slow20
+	VPADDQ       Y0, Y4, Y4
+	VPSRLQ       $0x34, Y4, Y6
+	VORPD        Y1, Y6, Y6
+	VSUBPD       constants<>+672(SB), Y6, Y6
+	VANDPD       constants<>+704(SB), Y4, Y4
+	VPADDQ       constants<>+736(SB), Y4, Y4
+	VSUBPD       Y2, Y4, Y4
+	VADDPD       constants<>+768(SB), Y4, Y7
+	VDIVPD       Y7, Y4, Y7
+	VMULPD       Y7, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constants<>+800(SB), Y10
+	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VFMADD213PD  constants<>+864(SB), Y9, Y10
+	VFMADD213PD  constants<>+896(SB), Y9, Y10
+	VBROADCASTSD constants<>+928(SB), Y11
+	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+992(SB), Y9, Y11
+	VMULPD       Y3, Y4, Y12
+	VMULPD       Y4, Y12, Y12
+	VMOVUPD      Y12, Y13
+	VFMADD231PD  Y11, Y9, Y13
+	VFMADD231PD  Y10, Y8, Y13
+	VMULPD       constants<>+1024(SB), Y6, Y9
+	VFMADD231PD  Y13, Y7, Y9
+	VSUBPD       Y9, Y12, Y12
+	VSUBPD       Y4, Y12, Y12
+	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
+	VMOVUPD      Y6, Y4
+	JMP          done21
 
-slow19:
-	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y7
-	VMULPD      constants<>+1248(SB), Y4, Y6
-	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+1280(SB), Y7, Y6
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+832(SB), Y7, Y7
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VADDPD      Y6, Y7, Y7
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+960(SB), Y10
-	VFMADD213PD constants<>+992(SB), Y9, Y10
-	VFMADD213PD constants<>+1024(SB), Y9, Y10
-	VFMADD213PD constants<>+1056(SB), Y9, Y10
-	VMOVUPD     constants<>+1088(SB), Y11
-	VFMADD213PD constants<>+1120(SB), Y9, Y11
-	VFMADD213PD constants<>+1152(SB), Y9, Y11
-	VMULPD      Y3, Y4, Y12
-	VMULPD      Y4, Y12, Y12
-	VMOVUPD     Y12, Y13
-	VFMADD231PD Y11, Y9, Y13
-	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+1184(SB), Y7, Y9
-	VFMADD231PD Y13, Y6, Y9
-	VSUBPD      Y9, Y12, Y12
-	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+1216(SB), Y12, Y7
-	VMOVUPD     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1312(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1344(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1344(SB), Y4, Y4
-	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1376(SB), Y4, Y4
+slow20:
+	VMOVUPD      Y4, Y6
+	VCMPPD       $0x19, constants<>+608(SB), Y4, Y8
+	VMULPD       constants<>+1088(SB), Y4, Y7
+	VBLENDVPD    Y8, Y7, Y4, Y4
+	VANDPD       constants<>+1120(SB), Y8, Y7
+	VPADDQ       Y0, Y4, Y4
+	VPSRLQ       $0x34, Y4, Y8
+	VORPD        Y1, Y8, Y8
+	VSUBPD       constants<>+672(SB), Y8, Y8
+	VANDPD       constants<>+704(SB), Y4, Y4
+	VPADDQ       constants<>+736(SB), Y4, Y4
+	VADDPD       Y7, Y8, Y8
+	VSUBPD       Y2, Y4, Y4
+	VADDPD       constants<>+768(SB), Y4, Y7
+	VDIVPD       Y7, Y4, Y7
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+800(SB), Y11
+	VFMADD213PD  constants<>+832(SB), Y10, Y11
+	VFMADD213PD  constants<>+864(SB), Y10, Y11
+	VFMADD213PD  constants<>+896(SB), Y10, Y11
+	VBROADCASTSD constants<>+928(SB), Y12
+	VFMADD213PD  constants<>+960(SB), Y10, Y12
+	VFMADD213PD  constants<>+992(SB), Y10, Y12
+	VMULPD       Y3, Y4, Y13
+	VMULPD       Y4, Y13, Y13
+	VMOVUPD      Y13, Y14
+	VFMADD231PD  Y12, Y10, Y14
+	VFMADD231PD  Y11, Y9, Y14
+	VMULPD       constants<>+1024(SB), Y8, Y10
+	VFMADD231PD  Y14, Y7, Y10
+	VSUBPD       Y10, Y13, Y13
+	VSUBPD       Y4, Y13, Y13
+	VFMSUB132PD  constants<>+1056(SB), Y13, Y8
+	VMOVUPD      Y8, Y4
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x00, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1152(SB), Y4, Y4
+	VCMPPD       $0x00, constants<>+1184(SB), Y6, Y8
+	VBLENDVPD    Y8, constants<>+1184(SB), Y4, Y4
+	VCMPPD       $0x19, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1216(SB), Y4, Y4
 
-done20:
-	VMOVUPD     Y4, (AX)(BX*8)
-	VMOVUPD     32(CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+800(SB), Y4, Y6
-	VORPD       Y6, Y5, Y5
-	VMOVMSKPD   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow21
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+832(SB), Y5, Y5
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+960(SB), Y9
-	VFMADD213PD constants<>+992(SB), Y8, Y9
-	VFMADD213PD constants<>+1024(SB), Y8, Y9
-	VFMADD213PD constants<>+1056(SB), Y8, Y9
-	VMOVUPD     constants<>+1088(SB), Y10
-	VFMADD213PD constants<>+1120(SB), Y8, Y10
-	VFMADD213PD constants<>+1152(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVUPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+1184(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+1216(SB), Y11, Y5
-	VMOVUPD     Y5, Y4
-	JMP         done22
+done21:
+	VCMPPD       $0x19, constants<>+608(SB), Y5, Y6
+	VCMPPD       $0x1e, constants<>+640(SB), Y5, Y7
+	VORPD        Y7, Y6, Y6
+	VMOVMSKPD    Y6, SI
+	TESTL        SI, SI
+	JNZ          slow22
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y6
+	VORPD        Y1, Y6, Y6
+	VSUBPD       constants<>+672(SB), Y6, Y6
+	VANDPD       constants<>+704(SB), Y5, Y5
+	VPADDQ       constants<>+736(SB), Y5, Y5
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+768(SB), Y5, Y7
+	VDIVPD       Y7, Y5, Y7
+	VMULPD       Y7, Y7, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constants<>+800(SB), Y10
+	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VFMADD213PD  constants<>+864(SB), Y9, Y10
+	VFMADD213PD  constants<>+896(SB), Y9, Y10
+	VBROADCASTSD constants<>+928(SB), Y11
+	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+992(SB), Y9, Y11
+	VMULPD       Y3, Y5, Y12
+	VMULPD       Y5, Y12, Y12
+	VMOVUPD      Y12, Y13
+	VFMADD231PD  Y11, Y9, Y13
+	VFMADD231PD  Y10, Y8, Y13
+	VMULPD       constants<>+1024(SB), Y6, Y9
+	VFMADD231PD  Y13, Y7, Y9
+	VSUBPD       Y9, Y12, Y12
+	VSUBPD       Y5, Y12, Y12
+	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
+	VMOVUPD      Y6, Y5
+	JMP          done23
 
-slow21:
-	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y7
-	VMULPD      constants<>+1248(SB), Y4, Y6
-	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+1280(SB), Y7, Y6
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+832(SB), Y7, Y7
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VADDPD      Y6, Y7, Y7
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+960(SB), Y10
-	VFMADD213PD constants<>+992(SB), Y9, Y10
-	VFMADD213PD constants<>+1024(SB), Y9, Y10
-	VFMADD213PD constants<>+1056(SB), Y9, Y10
-	VMOVUPD     constants<>+1088(SB), Y11
-	VFMADD213PD constants<>+1120(SB), Y9, Y11
-	VFMADD213PD constants<>+1152(SB), Y9, Y11
-	VMULPD      Y3, Y4, Y12
-	VMULPD      Y4, Y12, Y12
-	VMOVUPD     Y12, Y13
-	VFMADD231PD Y11, Y9, Y13
-	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+1184(SB), Y7, Y9
-	VFMADD231PD Y13, Y6, Y9
-	VSUBPD      Y9, Y12, Y12
-	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+1216(SB), Y12, Y7
-	VMOVUPD     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1312(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1344(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1344(SB), Y4, Y4
-	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1376(SB), Y4, Y4
+slow22:
+	VMOVUPD      Y5, Y6
+	VCMPPD       $0x19, constants<>+608(SB), Y5, Y8
+	VMULPD       constants<>+1088(SB), Y5, Y7
+	VBLENDVPD    Y8, Y7, Y5, Y5
+	VANDPD       constants<>+1120(SB), Y8, Y7
+	VPADDQ       Y0, Y5, Y5
+	VPSRLQ       $0x34, Y5, Y8
+	VORPD        Y1, Y8, Y8
+	VSUBPD       constants<>+672(SB), Y8, Y8
+	VANDPD       constants<>+704(SB), Y5, Y5
+	VPADDQ       constants<>+736(SB), Y5, Y5
+	VADDPD       Y7, Y8, Y8
+	VSUBPD       Y2, Y5, Y5
+	VADDPD       constants<>+768(SB), Y5, Y7
+	VDIVPD       Y7, Y5, Y7
+	VMULPD       Y7, Y7, Y9
+	VMULPD       Y9, Y9, Y10
+	VBROADCASTSD constants<>+800(SB), Y11
+	VFMADD213PD  constants<>+832(SB), Y10, Y11
+	VFMADD213PD  constants<>+864(SB), Y10, Y11
+	VFMADD213PD  constants<>+896(SB), Y10, Y11
+	VBROADCASTSD constants<>+928(SB), Y12
+	VFMADD213PD  constants<>+960(SB), Y10, Y12
+	VFMADD213PD  constants<>+992(SB), Y10, Y12
+	VMULPD       Y3, Y5, Y13
+	VMULPD       Y5, Y13, Y13
+	VMOVUPD      Y13, Y14
+	VFMADD231PD  Y12, Y10, Y14
+	VFMADD231PD  Y11, Y9, Y14
+	VMULPD       constants<>+1024(SB), Y8, Y10
+	VFMADD231PD  Y14, Y7, Y10
+	VSUBPD       Y10, Y13, Y13
+	VSUBPD       Y5, Y13, Y13
+	VFMSUB132PD  constants<>+1056(SB), Y13, Y8
+	VMOVUPD      Y8, Y5
+	VXORPD       Y7, Y7, Y7
+	VCMPPD       $0x00, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1152(SB), Y5, Y5
+	VCMPPD       $0x00, constants<>+1184(SB), Y6, Y8
+	VBLENDVPD    Y8, constants<>+1184(SB), Y5, Y5
+	VCMPPD       $0x19, Y7, Y6, Y8
+	VBLENDVPD    Y8, constants<>+1216(SB), Y5, Y5
 
-done22:
-	VMOVUPD Y4, 32(AX)(BX*8)
+done23:
+	VMOVUPD Y4, (DX)(BX*8)
+	VMOVUPD Y5, 32(DX)(BX*8)
 	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	CMPQ    DX, $0x00000008
-	JGE     whole17
+	SUBQ    $0x00000008, AX
+	CMPQ    AX, $0x00000008
+	JGE     whole18
 
-rest18:
-	CMPQ DX, $0x00000004
-	JLT  rest24
+rest19:
+	CMPQ AX, $0x00000004
+	JLT  rest25
 
-whole23:
-	VMOVUPD     (CX)(BX*8), Y4
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y5
-	VCMPPD      $0x1e, constants<>+800(SB), Y4, Y6
-	VORPD       Y6, Y5, Y5
-	VMOVMSKPD   Y5, SI
-	TESTL       SI, SI
-	JNZ         slow25
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y5
-	VORPD       Y1, Y5, Y5
-	VSUBPD      constants<>+832(SB), Y5, Y5
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMULPD      Y7, Y7, Y8
-	VMOVUPD     constants<>+960(SB), Y9
-	VFMADD213PD constants<>+992(SB), Y8, Y9
-	VFMADD213PD constants<>+1024(SB), Y8, Y9
-	VFMADD213PD constants<>+1056(SB), Y8, Y9
-	VMOVUPD     constants<>+1088(SB), Y10
-	VFMADD213PD constants<>+1120(SB), Y8, Y10
-	VFMADD213PD constants<>+1152(SB), Y8, Y10
-	VMULPD      Y3, Y4, Y11
-	VMULPD      Y4, Y11, Y11
-	VMOVUPD     Y11, Y12
-	VFMADD231PD Y10, Y8, Y12
-	VFMADD231PD Y9, Y7, Y12
-	VMULPD      constants<>+1184(SB), Y5, Y8
-	VFMADD231PD Y12, Y6, Y8
-	VSUBPD      Y8, Y11, Y11
-	VSUBPD      Y4, Y11, Y11
-	VFMSUB132PD constants<>+1216(SB), Y11, Y5
-	VMOVUPD     Y5, Y4
-	JMP         done26
+whole24:
+	VMOVUPD      (CX)(BX*8), Y4
+	VCMPPD       $0x19, constants<>+608(SB), Y4, Y5
+	VCMPPD       $0x1e, constants<>+640(SB), Y4, Y6
+	VORPD        Y6, Y5, Y5
+	VMOVMSKPD    Y5, SI
+	TESTL        SI, SI
+	JNZ          slow26
+	VPADDQ       Y0, Y4, Y4
+	VPSRLQ       $0x34, Y4, Y5
+	VORPD        Y1, Y5, Y5
+	VSUBPD       constants<>+672(SB), Y5, Y5
+	VANDPD       constants<>+704(SB), Y4, Y4
+	VPADDQ       constants<>+736(SB), Y4, Y4
+	VSUBPD       Y2, Y4, Y4
+	VADDPD       constants<>+768(SB), Y4, Y6
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMULPD       Y7, Y7, Y8
+	VBROADCASTSD constants<>+800(SB), Y9
+	VFMADD213PD  constants<>+832(SB), Y8, Y9
+	VFMADD213PD  constants<>+864(SB), Y8, Y9
+	VFMADD213PD  constants<>+896(SB), Y8, Y9
+	VBROADCASTSD constants<>+928(SB), Y10
+	VFMADD213PD  constants<>+960(SB), Y8, Y10
+	VFMADD213PD  constants<>+992(SB), Y8, Y10
+	VMULPD       Y3, Y4, Y11
+	VMULPD       Y4, Y11, Y11
+	VMOVUPD      Y11, Y12
+	VFMADD231PD  Y10, Y8, Y12
+	VFMADD231PD  Y9, Y7, Y12
+	VMULPD       constants<>+1024(SB), Y5, Y8
+	VFMADD231PD  Y12, Y6, Y8
+	VSUBPD       Y8, Y11, Y11
+	VSUBPD       Y4, Y11, Y11
+	VFMSUB132PD  constants<>+1056(SB), Y11, Y5
+	VMOVUPD      Y5, Y4
+	JMP          done27
 
-slow25:
-	VMOVUPD     Y4, Y5
-	VCMPPD      $0x19, constants<>+768(SB), Y4, Y7
-	VMULPD      constants<>+1248(SB), Y4, Y6
-	VBLENDVPD   Y7, Y6, Y4, Y4
-	VANDPD      constants<>+1280(SB), Y7, Y6
-	VPADDQ      Y0, Y4, Y4
-	VPSRLQ      $0x34, Y4, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+832(SB), Y7, Y7
-	VANDPD      constants<>+864(SB), Y4, Y4
-	VPADDQ      constants<>+896(SB), Y4, Y4
-	VADDPD      Y6, Y7, Y7
-	VSUBPD      Y2, Y4, Y4
-	VADDPD      constants<>+928(SB), Y4, Y6
-	VDIVPD      Y6, Y4, Y6
-	VMULPD      Y6, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMOVUPD     constants<>+960(SB), Y10
-	VFMADD213PD constants<>+992(SB), Y9, Y10
-	VFMADD213PD constants<>+1024(SB), Y9, Y10
-	VFMADD213PD constants<>+1056(SB), Y9, Y10
-	VMOVUPD     constants<>+1088(SB), Y11
-	VFMADD213PD constants<>+1120(SB), Y9, Y11
-	VFMADD213PD constants<>+1152(SB), Y9, Y11
-	VMULPD      Y3, Y4, Y12
-	VMULPD      Y4, Y12, Y12
-	VMOVUPD     Y12, Y13
-	VFMADD231PD Y11, Y9, Y13
-	VFMADD231PD Y10, Y8, Y13
-	VMULPD      constants<>+1184(SB), Y7, Y9
-	VFMADD231PD Y13, Y6, Y9
-	VSUBPD      Y9, Y12, Y12
-	VSUBPD      Y4, Y12, Y12
-	VFMSUB132PD constants<>+1216(SB), Y12, Y7
-	VMOVUPD     Y7, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x00, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1312(SB), Y4, Y4
-	VCMPPD      $0x00, constants<>+1344(SB), Y5, Y7
-	VBLENDVPD   Y7, constants<>+1344(SB), Y4, Y4
-	VCMPPD      $0x19, Y6, Y5, Y7
-	VBLENDVPD   Y7, constants<>+1376(SB), Y4, Y4
+slow26:
+	VMOVUPD      Y4, Y5
+	VCMPPD       $0x19, constants<>+608(SB), Y4, Y7
+	VMULPD       constants<>+1088(SB), Y4, Y6
+	VBLENDVPD    Y7, Y6, Y4, Y4
+	VANDPD       constants<>+1120(SB), Y7, Y6
+	VPADDQ       Y0, Y4, Y4
+	VPSRLQ       $0x34, Y4, Y7
+	VORPD        Y1, Y7, Y7
+	VSUBPD       constants<>+672(SB), Y7, Y7
+	VANDPD       constants<>+704(SB), Y4, Y4
+	VPADDQ       constants<>+736(SB), Y4, Y4
+	VADDPD       Y6, Y7, Y7
+	VSUBPD       Y2, Y4, Y4
+	VADDPD       constants<>+768(SB), Y4, Y6
+	VDIVPD       Y6, Y4, Y6
+	VMULPD       Y6, Y6, Y8
+	VMULPD       Y8, Y8, Y9
+	VBROADCASTSD constants<>+800(SB), Y10
+	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VFMADD213PD  constants<>+864(SB), Y9, Y10
+	VFMADD213PD  constants<>+896(SB), Y9, Y10
+	VBROADCASTSD constants<>+928(SB), Y11
+	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+992(SB), Y9, Y11
+	VMULPD       Y3, Y4, Y12
+	VMULPD       Y4, Y12, Y12
+	VMOVUPD      Y12, Y13
+	VFMADD231PD  Y11, Y9, Y13
+	VFMADD231PD  Y10, Y8, Y13
+	VMULPD       constants<>+1024(SB), Y7, Y9
+	VFMADD231PD  Y13, Y6, Y9
+	VSUBPD       Y9, Y12, Y12
+	VSUBPD       Y4, Y12, Y12
+	VFMSUB132PD  constants<>+1056(SB), Y12, Y7
+	VMOVUPD      Y7, Y4
+	VXORPD       Y6, Y6, Y6
+	VCMPPD       $0x00, Y6, Y5, Y7
+	VBLENDVPD    Y7, constants<>+1152(SB), Y4, Y4
+	VCMPPD       $0x00, constants<>+1184(SB), Y5, Y7
+	VBLENDVPD    Y7, constants<>+1184(SB), Y4, Y4
+	VCMPPD       $0x19, Y6, Y5, Y7
+	VBLENDVPD    Y7, constants<>+1216(SB), Y4, Y4
 
-done26:
-	VMOVUPD Y4, (AX)(BX*8)
-	ADDQ    $0x00000004, BX
-	SUBQ    $0x00000004, DX
-	CMPQ    DX, $0x00000004
-	JGE     whole23
-
-rest24:
-	TESTQ       DX, DX
-	JZ          done27
-	LEAQ        constants<>+672(SB), SI
-	MOVQ        DX, DI
-	NEGQ        DI
-	VMOVUPD     (SI)(DI*8), Y4
-	VMASKMOVPD  (CX)(BX*8), Y4, Y5
-	VMOVUPD     Y2, Y6
-	VBLENDVPD   Y4, Y5, Y6, Y5
-	VCMPPD      $0x19, constants<>+768(SB), Y5, Y4
-	VCMPPD      $0x1e, constants<>+800(SB), Y5, Y6
-	VORPD       Y6, Y4, Y4
-	VMOVMSKPD   Y4, CX
-	TESTL       CX, CX
-	JNZ         slow28
-	VPADDQ      Y0, Y5, Y5
-	VPSRLQ      $0x34, Y5, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y5, Y5
-	VPADDQ      constants<>+896(SB), Y5, Y5
-	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+928(SB), Y5, Y1
-	VDIVPD      Y1, Y5, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y4
-	VMOVUPD     constants<>+960(SB), Y6
-	VFMADD213PD constants<>+992(SB), Y4, Y6
-	VFMADD213PD constants<>+1024(SB), Y4, Y6
-	VFMADD213PD constants<>+1056(SB), Y4, Y6
-	VMOVUPD     constants<>+1088(SB), Y7
-	VFMADD213PD constants<>+1120(SB), Y4, Y7
-	VFMADD213PD constants<>+1152(SB), Y4, Y7
-	VMULPD      Y3, Y5, Y3
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, Y8
-	VFMADD231PD Y7, Y4, Y8
-	VFMADD231PD Y6, Y2, Y8
-	VMULPD      constants<>+1184(SB), Y0, Y4
-	VFMADD231PD Y8, Y1, Y4
-	VSUBPD      Y4, Y3, Y3
-	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+1216(SB), Y3, Y0
-	VMOVUPD     Y0, Y0
-	JMP         done29
-
-slow28:
-	VMOVUPD     Y5, Y4
-	VCMPPD      $0x19, constants<>+768(SB), Y5, Y7
-	VMULPD      constants<>+1248(SB), Y5, Y6
-	VBLENDVPD   Y7, Y6, Y5, Y5
-	VANDPD      constants<>+1280(SB), Y7, Y6
-	VPADDQ      Y0, Y5, Y5
-	VPSRLQ      $0x34, Y5, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y5, Y5
-	VPADDQ      constants<>+896(SB), Y5, Y5
-	VADDPD      Y6, Y0, Y0
-	VSUBPD      Y2, Y5, Y5
-	VADDPD      constants<>+928(SB), Y5, Y1
-	VDIVPD      Y1, Y5, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y6
-	VMOVUPD     constants<>+960(SB), Y7
-	VFMADD213PD constants<>+992(SB), Y6, Y7
-	VFMADD213PD constants<>+1024(SB), Y6, Y7
-	VFMADD213PD constants<>+1056(SB), Y6, Y7
-	VMOVUPD     constants<>+1088(SB), Y8
-	VFMADD213PD constants<>+1120(SB), Y6, Y8
-	VFMADD213PD constants<>+1152(SB), Y6, Y8
-	VMULPD      Y3, Y5, Y3
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, Y9
-	VFMADD231PD Y8, Y6, Y9
-	VFMADD231PD Y7, Y2, Y9
-	VMULPD      constants<>+1184(SB), Y0, Y6
-	VFMADD231PD Y9, Y1, Y6
-	VSUBPD      Y6, Y3, Y3
-	VSUBPD      Y5, Y3, Y3
-	VFMSUB132PD constants<>+1216(SB), Y3, Y0
-	VMOVUPD     Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VCMPPD      $0x00, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1312(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1344(SB), Y4, Y7
-	VBLENDVPD   Y7, constants<>+1344(SB), Y0, Y0
-	VCMPPD      $0x19, Y1, Y4, Y7
-	VBLENDVPD   Y7, constants<>+1376(SB), Y0, Y0
-
-done29:
-	CMPQ    DX, $0x04
-	JLT     partial30
-	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored32
-
-partial30:
-	CMPQ         DX, $0x02
-	JLT          single31
-	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored32
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored32
-
-single31:
-	VMOVSD X0, (AX)(BX*8)
-
-stored32:
 done27:
-	VZEROUPPER
-	RET
-
-// func vectorTable256(out []float64, weight []float64, values []float64)
-// Requires: AVX, FMA3
-TEXT ·vectorTable256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ CX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	XORQ R9, R9
-	MOVQ CX, R11
-	CMPQ R11, $0x00000020
-	JLT  rest34
-
-panel33:
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   BX, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows37
-
-row36:
-	VBROADCASTSD (CX), Y8
-	VFMADD231PD  (R10), Y8, Y0
-	VFMADD231PD  32(R10), Y8, Y1
-	VFMADD231PD  64(R10), Y8, Y2
-	VFMADD231PD  96(R10), Y8, Y3
-	VFMADD231PD  128(R10), Y8, Y4
-	VFMADD231PD  160(R10), Y8, Y5
-	VFMADD231PD  192(R10), Y8, Y6
-	VFMADD231PD  224(R10), Y8, Y7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row36
-
-rows37:
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD Y1, 32(AX)(R9*1)
-	VMOVUPD Y2, 64(AX)(R9*1)
-	VMOVUPD Y3, 96(AX)(R9*1)
-	VMOVUPD Y4, 128(AX)(R9*1)
-	VMOVUPD Y5, 160(AX)(R9*1)
-	VMOVUPD Y6, 192(AX)(R9*1)
-	VMOVUPD Y7, 224(AX)(R9*1)
-	ADDQ    $0x00000100, R9
-	SUBQ    $0x00000020, R11
-	CMPQ    R11, $0x00000020
-	JGE     panel33
-
-rest34:
-	TESTQ   R11, R11
-	JZ      done35
-	CMPQ    R11, $0x00000004
-	JGT     wider38
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPD (CX)(R10*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows40
-
-row39:
-	VBROADCASTSD (CX), Y5
-	VMASKMOVPD   (R10), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 8(CX), Y5
-	VMASKMOVPD   (R10)(DI*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	VBROADCASTSD 16(CX), Y5
-	VMASKMOVPD   (R10)(DI*2), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y3
-	VBROADCASTSD 24(CX), Y5
-	VMASKMOVPD   (R10)(R8*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row39
-
-rows40:
-	CMPQ DX, $0x00000001
-	JLT  rows42
-
-row41:
-	VBROADCASTSD (CX), Y5
-	VMASKMOVPD   (R10), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y1
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row41
-
-rows42:
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y4, Y2, Y2
-	VADDPD  Y2, Y1, Y1
-	CMPQ    R11, $0x04
-	JLT     partial43
-	VMOVUPD Y1, (AX)(R9*1)
-	JMP     stored45
-
-partial43:
-	CMPQ         R11, $0x02
-	JLT          single44
-	VMOVUPD      X1, (AX)(R9*1)
-	JEQ          stored45
-	VEXTRACTF128 $0x01, Y1, X0
-	VMOVSD       X0, 16(AX)(R9*1)
-	JMP          stored45
-
-single44:
-	VMOVSD X1, (AX)(R9*1)
-
-stored45:
-	JMP done35
-
-wider38:
-	CMPQ    R11, $0x00000008
-	JGT     wider46
-	SUBQ    $0x00000004, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R10
-	NEGQ    R10
-	VMOVUPD (CX)(R10*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000004
-	JLT     rows48
-
-row47:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VMASKMOVPD   32(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y2
-	VBROADCASTSD 8(CX), Y9
-	VFMADD231PD  (R10)(DI*1), Y9, Y3
-	VMASKMOVPD   32(R10)(DI*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	VBROADCASTSD 16(CX), Y9
-	VFMADD231PD  (R10)(DI*2), Y9, Y5
-	VMASKMOVPD   32(R10)(DI*2), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y6
-	VBROADCASTSD 24(CX), Y9
-	VFMADD231PD  (R10)(R8*1), Y9, Y7
-	VMASKMOVPD   32(R10)(R8*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row47
-
-rows48:
-	CMPQ DX, $0x00000001
-	JLT  rows50
-
-row49:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VMASKMOVPD   32(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y2
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row49
-
-rows50:
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	VADDPD  Y8, Y4, Y4
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y4, Y2, Y2
-	VMOVUPD Y1, (AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial51
-	VMOVUPD Y2, 32(AX)(R9*1)
-	JMP     stored53
-
-partial51:
-	CMPQ         R11, $0x02
-	JLT          single52
-	VMOVUPD      X2, 32(AX)(R9*1)
-	JEQ          stored53
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 48(AX)(R9*1)
-	JMP          stored53
-
-single52:
-	VMOVSD X2, 32(AX)(R9*1)
-
-stored53:
-	JMP done35
-
-wider46:
-	CMPQ    R11, $0x0000000c
-	JGT     wider54
-	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows56
-
-row55:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VMASKMOVPD   64(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y3
-	VBROADCASTSD 8(CX), Y7
-	VFMADD231PD  (R10)(DI*1), Y7, Y4
-	VFMADD231PD  32(R10)(DI*1), Y7, Y5
-	VMASKMOVPD   64(R10)(DI*1), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row55
-
-rows56:
-	CMPQ DX, $0x00000001
-	JLT  rows58
-
-row57:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VMASKMOVPD   64(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y3
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row57
-
-rows58:
-	VADDPD  Y4, Y1, Y1
-	VADDPD  Y5, Y2, Y2
-	VADDPD  Y6, Y3, Y3
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial59
-	VMOVUPD Y3, 64(AX)(R9*1)
-	JMP     stored61
-
-partial59:
-	CMPQ         R11, $0x02
-	JLT          single60
-	VMOVUPD      X3, 64(AX)(R9*1)
-	JEQ          stored61
-	VEXTRACTF128 $0x01, Y3, X0
-	VMOVSD       X0, 80(AX)(R9*1)
-	JMP          stored61
-
-single60:
-	VMOVSD X3, 64(AX)(R9*1)
-
-stored61:
-	JMP done35
-
-wider54:
-	CMPQ    R11, $0x00000010
-	JGT     wider62
-	SUBQ    $0x0000000c, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000002
-	JLT     rows64
-
-row63:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VMASKMOVPD   96(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	VBROADCASTSD 8(CX), Y9
-	VFMADD231PD  (R10)(DI*1), Y9, Y5
-	VFMADD231PD  32(R10)(DI*1), Y9, Y6
-	VFMADD231PD  64(R10)(DI*1), Y9, Y7
-	VMASKMOVPD   96(R10)(DI*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row63
-
-rows64:
-	CMPQ DX, $0x00000001
-	JLT  rows66
-
-row65:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VMASKMOVPD   96(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y4
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row65
-
-rows66:
-	VADDPD  Y5, Y1, Y1
-	VADDPD  Y6, Y2, Y2
-	VADDPD  Y7, Y3, Y3
-	VADDPD  Y8, Y4, Y4
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial67
-	VMOVUPD Y4, 96(AX)(R9*1)
-	JMP     stored69
-
-partial67:
-	CMPQ         R11, $0x02
-	JLT          single68
-	VMOVUPD      X4, 96(AX)(R9*1)
-	JEQ          stored69
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 112(AX)(R9*1)
-	JMP          stored69
-
-single68:
-	VMOVSD X4, 96(AX)(R9*1)
-
-stored69:
-	JMP done35
-
-wider62:
-	CMPQ    R11, $0x00000014
-	JGT     wider70
-	SUBQ    $0x00000010, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows72
-
-row71:
-	VBROADCASTSD (CX), Y6
-	VFMADD231PD  (R10), Y6, Y1
-	VFMADD231PD  32(R10), Y6, Y2
-	VFMADD231PD  64(R10), Y6, Y3
-	VFMADD231PD  96(R10), Y6, Y4
-	VMASKMOVPD   128(R10), Y0, Y7
-	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row71
-
-rows72:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial73
-	VMOVUPD Y5, 128(AX)(R9*1)
-	JMP     stored75
-
-partial73:
-	CMPQ         R11, $0x02
-	JLT          single74
-	VMOVUPD      X5, 128(AX)(R9*1)
-	JEQ          stored75
-	VEXTRACTF128 $0x01, Y5, X0
-	VMOVSD       X0, 144(AX)(R9*1)
-	JMP          stored75
-
-single74:
-	VMOVSD X5, 128(AX)(R9*1)
-
-stored75:
-	JMP done35
-
-wider70:
-	CMPQ    R11, $0x00000018
-	JGT     wider76
-	SUBQ    $0x00000014, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows78
-
-row77:
-	VBROADCASTSD (CX), Y7
-	VFMADD231PD  (R10), Y7, Y1
-	VFMADD231PD  32(R10), Y7, Y2
-	VFMADD231PD  64(R10), Y7, Y3
-	VFMADD231PD  96(R10), Y7, Y4
-	VFMADD231PD  128(R10), Y7, Y5
-	VMASKMOVPD   160(R10), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row77
-
-rows78:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial79
-	VMOVUPD Y6, 160(AX)(R9*1)
-	JMP     stored81
-
-partial79:
-	CMPQ         R11, $0x02
-	JLT          single80
-	VMOVUPD      X6, 160(AX)(R9*1)
-	JEQ          stored81
-	VEXTRACTF128 $0x01, Y6, X0
-	VMOVSD       X0, 176(AX)(R9*1)
-	JMP          stored81
-
-single80:
-	VMOVSD X6, 160(AX)(R9*1)
-
-stored81:
-	JMP done35
-
-wider76:
-	CMPQ    R11, $0x0000001c
-	JGT     wider82
-	SUBQ    $0x00000018, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows84
-
-row83:
-	VBROADCASTSD (CX), Y8
-	VFMADD231PD  (R10), Y8, Y1
-	VFMADD231PD  32(R10), Y8, Y2
-	VFMADD231PD  64(R10), Y8, Y3
-	VFMADD231PD  96(R10), Y8, Y4
-	VFMADD231PD  128(R10), Y8, Y5
-	VFMADD231PD  160(R10), Y8, Y6
-	VMASKMOVPD   192(R10), Y0, Y9
-	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row83
-
-rows84:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	VMOVUPD Y6, 160(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial85
-	VMOVUPD Y7, 192(AX)(R9*1)
-	JMP     stored87
-
-partial85:
-	CMPQ         R11, $0x02
-	JLT          single86
-	VMOVUPD      X7, 192(AX)(R9*1)
-	JEQ          stored87
-	VEXTRACTF128 $0x01, Y7, X0
-	VMOVSD       X0, 208(AX)(R9*1)
-	JMP          stored87
-
-single86:
-	VMOVSD X7, 192(AX)(R9*1)
-
-stored87:
-	JMP done35
-
-wider82:
-	SUBQ    $0x0000001c, R11
-	LEAQ    constants<>+672(SB), CX
-	MOVQ    R11, R8
-	NEGQ    R8
-	VMOVUPD (CX)(R8*8), Y0
-	MOVQ    DX, CX
-	LEAQ    (SI)(R9*1), R10
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, DX
-	CMPQ    DX, $0x00000001
-	JLT     rows90
-
-row89:
-	VBROADCASTSD (CX), Y9
-	VFMADD231PD  (R10), Y9, Y1
-	VFMADD231PD  32(R10), Y9, Y2
-	VFMADD231PD  64(R10), Y9, Y3
-	VFMADD231PD  96(R10), Y9, Y4
-	VFMADD231PD  128(R10), Y9, Y5
-	VFMADD231PD  160(R10), Y9, Y6
-	VFMADD231PD  192(R10), Y9, Y7
-	VMASKMOVPD   224(R10), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row89
-
-rows90:
-	VMOVUPD Y1, (AX)(R9*1)
-	VMOVUPD Y2, 32(AX)(R9*1)
-	VMOVUPD Y3, 64(AX)(R9*1)
-	VMOVUPD Y4, 96(AX)(R9*1)
-	VMOVUPD Y5, 128(AX)(R9*1)
-	VMOVUPD Y6, 160(AX)(R9*1)
-	VMOVUPD Y7, 192(AX)(R9*1)
-	CMPQ    R11, $0x04
-	JLT     partial91
-	VMOVUPD Y8, 224(AX)(R9*1)
-	JMP     stored93
-
-partial91:
-	CMPQ         R11, $0x02
-	JLT          single92
-	VMOVUPD      X8, 224(AX)(R9*1)
-	JEQ          stored93
-	VEXTRACTF128 $0x01, Y8, X0
-	VMOVSD       X0, 240(AX)(R9*1)
-	JMP          stored93
-
-single92:
-	VMOVSD X8, 224(AX)(R9*1)
-
-stored93:
-done35:
-	VZEROUPPER
-	RET
-
-// func tableVector256(out []float64, weight []float64, values []float64)
-// Requires: AVX, FMA3
-TEXT ·tableVector256(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	LEAQ (R8)(DI*4), R10
-	CMPQ CX, $0x00000008
-	JLT  rest95
-
-block94:
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   R13, R13
-	MOVQ   BX, R14
-	CMPQ   R14, $0x00000004
-	JLT    rest98
-
-whole97:
-	VMOVUPD     (R11), Y8
-	VFMADD231PD (R12), Y8, Y0
-	VFMADD231PD (R12)(DI*1), Y8, Y1
-	VFMADD231PD (R12)(DI*2), Y8, Y2
-	VFMADD231PD (R12)(R8*1), Y8, Y3
-	VFMADD231PD (R12)(DI*4), Y8, Y4
-	VFMADD231PD (R12)(R9*1), Y8, Y5
-	VFMADD231PD (R12)(R8*2), Y8, Y6
-	VFMADD231PD (R12)(R10*1), Y8, Y7
-	ADDQ        $0x00000020, R11
-	ADDQ        $0x00000020, R12
-	ADDQ        $0x00000004, R13
-	SUBQ        $0x00000004, R14
-	CMPQ        R14, $0x00000004
-	JGE         whole97
-
-rest98:
-	TESTQ       R14, R14
-	JZ          done100
-	LEAQ        constants<>+672(SB), R13
-	NEGQ        R14
-	VMOVUPD     (R13)(R14*8), Y8
-	VMASKMOVPD  (R11), Y8, Y9
-	VMASKMOVPD  (R12), Y8, Y10
-	VFMADD231PD Y10, Y9, Y0
-	VMASKMOVPD  (R12)(DI*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y1
-	VMASKMOVPD  (R12)(DI*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (R12)(R8*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	VMASKMOVPD  (R12)(DI*4), Y8, Y10
-	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (R12)(R9*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y5
-	VMASKMOVPD  (R12)(R8*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y6
-	VMASKMOVPD  (R12)(R10*1), Y8, Y8
-	VFMADD231PD Y8, Y9, Y7
-
-done100:
-	VUNPCKHPD  Y1, Y0, Y8
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y8, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x31, Y2, Y0, Y1
-	VPERM2F128 $0x20, Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VUNPCKHPD  Y5, Y4, Y1
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VUNPCKHPD  Y7, Y6, Y1
-	VUNPCKLPD  Y7, Y6, Y6
-	VADDPD     Y1, Y6, Y6
-	VPERM2F128 $0x31, Y6, Y4, Y1
-	VPERM2F128 $0x20, Y6, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VMOVUPD    Y0, (AX)
-	VMOVUPD    Y4, 32(AX)
-	ADDQ       $0x00000040, AX
-	LEAQ       (SI)(DI*8), SI
-	SUBQ       $0x00000008, CX
-	CMPQ       CX, $0x00000008
-	JGE        block94
-
-rest95:
-	TESTQ  CX, CX
-	JZ     done96
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   DX, DX
-	CMPQ   BX, $0x00000004
-	JLT    rest103
-
-whole102:
-	VMOVUPD     (R11), Y8
-	VFMADD231PD (R12), Y8, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column104
-	VFMADD231PD (R12)(DI*1), Y8, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column104
-	VFMADD231PD (R12)(DI*2), Y8, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column104
-	VFMADD231PD (R12)(R8*1), Y8, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column104
-	VFMADD231PD (R12)(DI*4), Y8, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column104
-	VFMADD231PD (R12)(R9*1), Y8, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column104
-	VFMADD231PD (R12)(R8*2), Y8, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column104
-	VFMADD231PD (R12)(R10*1), Y8, Y7
-
-column104:
-	ADDQ $0x00000020, R11
-	ADDQ $0x00000020, R12
-	ADDQ $0x00000004, DX
-	SUBQ $0x00000004, BX
-	CMPQ BX, $0x00000004
-	JGE  whole102
-
-rest103:
-	TESTQ       BX, BX
-	JZ          done105
-	LEAQ        constants<>+672(SB), DX
-	NEGQ        BX
-	VMOVUPD     (DX)(BX*8), Y8
-	VMASKMOVPD  (R11), Y8, Y9
-	VMASKMOVPD  (R12), Y8, Y10
-	VFMADD231PD Y10, Y9, Y0
-	CMPQ        CX, $0x00000001
-	JLE         column106
-	VMASKMOVPD  (R12)(DI*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y1
-	CMPQ        CX, $0x00000002
-	JLE         column106
-	VMASKMOVPD  (R12)(DI*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y2
-	CMPQ        CX, $0x00000003
-	JLE         column106
-	VMASKMOVPD  (R12)(R8*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y3
-	CMPQ        CX, $0x00000004
-	JLE         column106
-	VMASKMOVPD  (R12)(DI*4), Y8, Y10
-	VFMADD231PD Y10, Y9, Y4
-	CMPQ        CX, $0x00000005
-	JLE         column106
-	VMASKMOVPD  (R12)(R9*1), Y8, Y10
-	VFMADD231PD Y10, Y9, Y5
-	CMPQ        CX, $0x00000006
-	JLE         column106
-	VMASKMOVPD  (R12)(R8*2), Y8, Y10
-	VFMADD231PD Y10, Y9, Y6
-	CMPQ        CX, $0x00000007
-	JLE         column106
-	VMASKMOVPD  (R12)(R10*1), Y8, Y8
-	VFMADD231PD Y8, Y9, Y7
-
-column106:
-done105:
-	VUNPCKHPD  Y1, Y0, Y8
-	VUNPCKLPD  Y1, Y0, Y0
-	VADDPD     Y8, Y0, Y0
-	VUNPCKHPD  Y3, Y2, Y1
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y1, Y2, Y2
-	VPERM2F128 $0x31, Y2, Y0, Y1
-	VPERM2F128 $0x20, Y2, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VUNPCKHPD  Y5, Y4, Y1
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VUNPCKHPD  Y7, Y6, Y1
-	VUNPCKLPD  Y7, Y6, Y6
-	VADDPD     Y1, Y6, Y6
-	VPERM2F128 $0x31, Y6, Y4, Y1
-	VPERM2F128 $0x20, Y6, Y4, Y4
-	VADDPD     Y1, Y4, Y4
-	VMOVUPD    Y0, Y0
-	CMPQ       CX, $0x00000004
-	JLE        few107
-	VMOVUPD    Y0, (AX)
-	VMOVUPD    Y4, Y0
-	ADDQ       $0x00000020, AX
-	SUBQ       $0x00000004, CX
-
-few107:
-	CMPQ    CX, $0x04
-	JLT     partial108
-	VMOVUPD Y0, (AX)
-	JMP     stored110
-
-partial108:
-	CMPQ         CX, $0x02
-	JLT          single109
-	VMOVUPD      X0, (AX)
-	JEQ          stored110
+	VMOVUPD Y4, (DX)(BX*8)
+	ADDQ    $0x00000004, BX
+	SUBQ    $0x00000004, AX
+	CMPQ    AX, $0x00000004
+	JGE     whole24
+
+rest25:
+	TESTQ        AX, AX
+	JZ           done28
+	LEAQ         constants<>+544(SB), SI
+	MOVQ         AX, DI
+	NEGQ         DI
+	VMOVUPD      (SI)(DI*8), Y4
+	VMASKMOVPD   (CX)(BX*8), Y4, Y5
+	VMOVAPD      Y2, Y6
+	VBLENDVPD    Y4, Y5, Y6, Y6
+	VCMPPD       $0x19, constants<>+608(SB), Y6, Y4
+	VCMPPD       $0x1e, constants<>+640(SB), Y6, Y5
+	VORPD        Y5, Y4, Y4
+	VMOVMSKPD    Y4, CX
+	TESTL        CX, CX
+	JNZ          slow29
+	VPADDQ       Y0, Y6, Y6
+	VPSRLQ       $0x34, Y6, Y0
+	VORPD        Y1, Y0, Y0
+	VSUBPD       constants<>+672(SB), Y0, Y0
+	VANDPD       constants<>+704(SB), Y6, Y6
+	VPADDQ       constants<>+736(SB), Y6, Y6
+	VSUBPD       Y2, Y6, Y6
+	VADDPD       constants<>+768(SB), Y6, Y1
+	VDIVPD       Y1, Y6, Y1
+	VMULPD       Y1, Y1, Y2
+	VMULPD       Y2, Y2, Y4
+	VBROADCASTSD constants<>+800(SB), Y5
+	VFMADD213PD  constants<>+832(SB), Y4, Y5
+	VFMADD213PD  constants<>+864(SB), Y4, Y5
+	VFMADD213PD  constants<>+896(SB), Y4, Y5
+	VBROADCASTSD constants<>+928(SB), Y7
+	VFMADD213PD  constants<>+960(SB), Y4, Y7
+	VFMADD213PD  constants<>+992(SB), Y4, Y7
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, Y8
+	VFMADD231PD  Y7, Y4, Y8
+	VFMADD231PD  Y5, Y2, Y8
+	VMULPD       constants<>+1024(SB), Y0, Y4
+	VFMADD231PD  Y8, Y1, Y4
+	VSUBPD       Y4, Y3, Y3
+	VSUBPD       Y6, Y3, Y3
+	VFMSUB132PD  constants<>+1056(SB), Y3, Y0
+	VMOVUPD      Y0, Y0
+	JMP          done30
+
+slow29:
+	VMOVUPD      Y6, Y4
+	VCMPPD       $0x19, constants<>+608(SB), Y6, Y7
+	VMULPD       constants<>+1088(SB), Y6, Y5
+	VBLENDVPD    Y7, Y5, Y6, Y6
+	VANDPD       constants<>+1120(SB), Y7, Y5
+	VPADDQ       Y0, Y6, Y6
+	VPSRLQ       $0x34, Y6, Y0
+	VORPD        Y1, Y0, Y0
+	VSUBPD       constants<>+672(SB), Y0, Y0
+	VANDPD       constants<>+704(SB), Y6, Y6
+	VPADDQ       constants<>+736(SB), Y6, Y6
+	VADDPD       Y5, Y0, Y0
+	VSUBPD       Y2, Y6, Y6
+	VADDPD       constants<>+768(SB), Y6, Y1
+	VDIVPD       Y1, Y6, Y1
+	VMULPD       Y1, Y1, Y2
+	VMULPD       Y2, Y2, Y5
+	VBROADCASTSD constants<>+800(SB), Y7
+	VFMADD213PD  constants<>+832(SB), Y5, Y7
+	VFMADD213PD  constants<>+864(SB), Y5, Y7
+	VFMADD213PD  constants<>+896(SB), Y5, Y7
+	VBROADCASTSD constants<>+928(SB), Y8
+	VFMADD213PD  constants<>+960(SB), Y5, Y8
+	VFMADD213PD  constants<>+992(SB), Y5, Y8
+	VMULPD       Y3, Y6, Y3
+	VMULPD       Y6, Y3, Y3
+	VMOVUPD      Y3, Y9
+	VFMADD231PD  Y8, Y5, Y9
+	VFMADD231PD  Y7, Y2, Y9
+	VMULPD       constants<>+1024(SB), Y0, Y5
+	VFMADD231PD  Y9, Y1, Y5
+	VSUBPD       Y5, Y3, Y3
+	VSUBPD       Y6, Y3, Y3
+	VFMSUB132PD  constants<>+1056(SB), Y3, Y0
+	VMOVUPD      Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VCMPPD       $0x00, Y1, Y4, Y7
+	VBLENDVPD    Y7, constants<>+1152(SB), Y0, Y0
+	VCMPPD       $0x00, constants<>+1184(SB), Y4, Y7
+	VBLENDVPD    Y7, constants<>+1184(SB), Y0, Y0
+	VCMPPD       $0x19, Y1, Y4, Y7
+	VBLENDVPD    Y7, constants<>+1216(SB), Y0, Y0
+
+done30:
+	CMPQ    AX, $0x04
+	JLT     partial31
+	VMOVUPD Y0, (DX)(BX*8)
+	JMP     stored34
+
+partial31:
+	LEAQ         (DX)(BX*8), CX
+	VMOVAPD      Y0, Y0
+	TESTQ        $0x00000002, AX
+	JZ           noTwo33
+	VMOVUPD      X0, (CX)
 	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(AX)
-	JMP          stored110
+	ADDQ         $0x00000010, CX
 
-single109:
-	VMOVSD X0, (AX)
+noTwo33:
+	TESTQ  $0x00000001, AX
+	JZ     stored34
+	VMOVSD X0, (CX)
 
-stored110:
-done96:
+stored34:
+done28:
+	VZEROUPPER
+	RET
+
+// func dot256(x []float64, y []float64) float64
+// Requires: AVX, FMA3, SSE2
+TEXT ·dot256(SB), $0-56
+	MOVQ   x_base+0(FP), AX
+	MOVQ   y_base+24(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   x_len+8(FP), DX
+	XORQ   BX, BX
+	CMPQ   DX, $0x00000010
+	JLT    rest36
+
+whole35:
+	VMOVUPD     (CX)(BX*8), Y4
+	VMOVUPD     (AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y0
+	VMOVUPD     32(CX)(BX*8), Y4
+	VMOVUPD     32(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y1
+	VMOVUPD     64(CX)(BX*8), Y4
+	VMOVUPD     64(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y2
+	VMOVUPD     96(CX)(BX*8), Y4
+	VMOVUPD     96(AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y3
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         whole35
+
+rest36:
+	CMPQ DX, $0x00000004
+	JLT  rest38
+
+whole37:
+	VMOVUPD     (CX)(BX*8), Y4
+	VMOVUPD     (AX)(BX*8), Y5
+	VFMADD231PD Y4, Y5, Y0
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         whole37
+
+rest38:
+	TESTQ       DX, DX
+	JZ          done39
+	LEAQ        constants<>+544(SB), SI
+	NEGQ        DX
+	VMOVUPD     (SI)(DX*8), Y4
+	VMASKMOVPD  (CX)(BX*8), Y4, Y5
+	VMASKMOVPD  (AX)(BX*8), Y4, Y4
+	VFMADD231PD Y5, Y4, Y0
+
+done39:
+	VADDPD     Y1, Y0, Y0
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y2, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	VPERMILPD  $0x55, Y0, Y1
+	VADDPD     Y1, Y0, Y0
+	MOVSD      X0, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -1654,17 +848,17 @@ TEXT ·multiplyMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest112
+	JLT  few41
 
-panel111:
+panel40:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
 	CMPQ R10, $0x00000006
-	JLT  tiles115
+	JLT  tiles44
 
-tile114:
+tile43:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1681,9 +875,9 @@ tile114:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done117
+	JLE    done46
 
-again116:
+again45:
 	VMOVUPD      (BX), Y12
 	VMOVUPD      32(BX), Y13
 	MOVQ         DX, SI
@@ -1713,9 +907,9 @@ again116:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again116
+	JNZ          again45
 
-done117:
+done46:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
@@ -1739,13 +933,13 @@ done117:
 	ADDQ    AX, DI
 	SUBQ    $0x00000006, R10
 	CMPQ    R10, $0x00000006
-	JGE     tile114
+	JGE     tile43
 
-tiles115:
+tiles44:
 	CMPQ R10, $0x00000002
-	JLT  tiles119
+	JLT  tiles48
 
-tile118:
+tile47:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -1754,9 +948,9 @@ tile118:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done121
+	JLE    done50
 
-again120:
+again49:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      32(BX), Y5
 	MOVQ         DX, SI
@@ -1770,9 +964,9 @@ again120:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again120
+	JNZ          again49
 
-done121:
+done50:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
@@ -1784,22 +978,22 @@ done121:
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile118
+	JGE     tile47
 
-tiles119:
+tiles48:
 	CMPQ R10, $0x00000001
-	JLT  tiles123
+	JLT  tiles52
 
-tile122:
+tile51:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done125
+	JLE    done54
 
-again124:
+again53:
 	VMOVUPD      (BX), Y2
 	VMOVUPD      32(BX), Y3
 	MOVQ         DX, SI
@@ -1809,28 +1003,28 @@ again124:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again124
+	JNZ          again53
 
-done125:
+done54:
 	VMOVUPD Y0, (DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile122
+	JGE     tile51
 
-tiles123:
+tiles52:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel111
+	JGE  panel40
 
-rest112:
+few41:
 	TESTQ   R9, R9
-	JZ      done113
+	JZ      done42
 	CMPQ    R9, $0x00000004
-	JGT     wider126
-	LEAQ    constants<>+672(SB), DX
+	JGT     wider55
+	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
 	VMOVUPD (DX)(BX*8), Y0
@@ -1839,9 +1033,9 @@ rest112:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles128
+	JLT     tiles57
 
-tile127:
+tile56:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -1852,9 +1046,9 @@ tile127:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done130
+	JLE    done59
 
-again129:
+again58:
 	VMASKMOVPD   (BX), Y0, Y7
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y8
@@ -1877,144 +1071,156 @@ again129:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again129
+	JNZ          again58
 
-done130:
+done59:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial131
+	JLT     partial60
 	VMOVUPD Y1, (DI)
-	JMP     stored133
+	JMP     stored63
 
-partial131:
-	CMPQ         R9, $0x02
-	JLT          single132
-	VMOVUPD      X1, (DI)
-	JEQ          stored133
+partial60:
+	LEAQ         (DI), BX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo62
+	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored133
+	ADDQ         $0x00000010, BX
 
-single132:
-	VMOVSD X1, (DI)
+noTwo62:
+	TESTQ  $0x00000001, R9
+	JZ     stored63
+	VMOVSD X1, (BX)
 
-stored133:
+stored63:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial134
+	JLT     partial64
 	VMOVUPD Y2, (DI)
-	JMP     stored136
+	JMP     stored67
 
-partial134:
-	CMPQ         R9, $0x02
-	JLT          single135
-	VMOVUPD      X2, (DI)
-	JEQ          stored136
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored136
+partial64:
+	LEAQ         (DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo66
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single135:
-	VMOVSD X2, (DI)
+noTwo66:
+	TESTQ  $0x00000001, R9
+	JZ     stored67
+	VMOVSD X1, (BX)
 
-stored136:
+stored67:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial137
+	JLT     partial68
 	VMOVUPD Y3, (DI)
-	JMP     stored139
+	JMP     stored71
 
-partial137:
-	CMPQ         R9, $0x02
-	JLT          single138
-	VMOVUPD      X3, (DI)
-	JEQ          stored139
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored139
+partial68:
+	LEAQ         (DI), BX
+	VMOVAPD      Y3, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo70
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single138:
-	VMOVSD X3, (DI)
+noTwo70:
+	TESTQ  $0x00000001, R9
+	JZ     stored71
+	VMOVSD X1, (BX)
 
-stored139:
+stored71:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial140
+	JLT     partial72
 	VMOVUPD Y4, (DI)
-	JMP     stored142
+	JMP     stored75
 
-partial140:
-	CMPQ         R9, $0x02
-	JLT          single141
-	VMOVUPD      X4, (DI)
-	JEQ          stored142
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored142
+partial72:
+	LEAQ         (DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo74
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single141:
-	VMOVSD X4, (DI)
+noTwo74:
+	TESTQ  $0x00000001, R9
+	JZ     stored75
+	VMOVSD X1, (BX)
 
-stored142:
+stored75:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial143
+	JLT     partial76
 	VMOVUPD Y5, (DI)
-	JMP     stored145
+	JMP     stored79
 
-partial143:
-	CMPQ         R9, $0x02
-	JLT          single144
-	VMOVUPD      X5, (DI)
-	JEQ          stored145
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored145
+partial76:
+	LEAQ         (DI), BX
+	VMOVAPD      Y5, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo78
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single144:
-	VMOVSD X5, (DI)
+noTwo78:
+	TESTQ  $0x00000001, R9
+	JZ     stored79
+	VMOVSD X1, (BX)
 
-stored145:
+stored79:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial146
+	JLT     partial80
 	VMOVUPD Y6, (DI)
-	JMP     stored148
+	JMP     stored83
 
-partial146:
-	CMPQ         R9, $0x02
-	JLT          single147
-	VMOVUPD      X6, (DI)
-	JEQ          stored148
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored148
+partial80:
+	LEAQ         (DI), BX
+	VMOVAPD      Y6, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo82
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single147:
-	VMOVSD X6, (DI)
+noTwo82:
+	TESTQ  $0x00000001, R9
+	JZ     stored83
+	VMOVSD X1, (BX)
 
-stored148:
+stored83:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile127
+	JGE  tile56
 
-tiles128:
+tiles57:
 	CMPQ R10, $0x00000002
-	JLT  tiles150
+	JLT  tiles85
 
-tile149:
+tile84:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done152
+	JLE    done87
 
-again151:
+again86:
 	VMASKMOVPD   (BX), Y0, Y3
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y4
@@ -2025,67 +1231,71 @@ again151:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again151
+	JNZ          again86
 
-done152:
+done87:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	CMPQ    R9, $0x04
-	JLT     partial153
+	JLT     partial88
 	VMOVUPD Y1, (DI)
-	JMP     stored155
+	JMP     stored91
 
-partial153:
-	CMPQ         R9, $0x02
-	JLT          single154
-	VMOVUPD      X1, (DI)
-	JEQ          stored155
+partial88:
+	LEAQ         (DI), BX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo90
+	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored155
+	ADDQ         $0x00000010, BX
 
-single154:
-	VMOVSD X1, (DI)
+noTwo90:
+	TESTQ  $0x00000001, R9
+	JZ     stored91
+	VMOVSD X1, (BX)
 
-stored155:
+stored91:
 	ADDQ    AX, DI
 	CMPQ    R9, $0x04
-	JLT     partial156
+	JLT     partial92
 	VMOVUPD Y2, (DI)
-	JMP     stored158
+	JMP     stored95
 
-partial156:
-	CMPQ         R9, $0x02
-	JLT          single157
-	VMOVUPD      X2, (DI)
-	JEQ          stored158
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored158
+partial92:
+	LEAQ         (DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo94
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single157:
-	VMOVSD X2, (DI)
+noTwo94:
+	TESTQ  $0x00000001, R9
+	JZ     stored95
+	VMOVSD X1, (BX)
 
-stored158:
+stored95:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile149
+	JGE  tile84
 
-tiles150:
+tiles85:
 	CMPQ R10, $0x00000001
-	JLT  tiles160
+	JLT  tiles97
 
-tile159:
+tile96:
 	VXORPD Y1, Y1, Y1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done162
+	JLE    done99
 
-again161:
+again98:
 	VMASKMOVPD   (BX), Y0, Y2
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Y3
@@ -2093,38 +1303,40 @@ again161:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again161
+	JNZ          again98
 
-done162:
+done99:
 	CMPQ    R9, $0x04
-	JLT     partial163
+	JLT     partial100
 	VMOVUPD Y1, (DI)
-	JMP     stored165
+	JMP     stored103
 
-partial163:
-	CMPQ         R9, $0x02
-	JLT          single164
-	VMOVUPD      X1, (DI)
-	JEQ          stored165
+partial100:
+	LEAQ         (DI), CX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo102
+	VMOVUPD      X1, (CX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored165
+	ADDQ         $0x00000010, CX
 
-single164:
-	VMOVSD X1, (DI)
+noTwo102:
+	TESTQ  $0x00000001, R9
+	JZ     stored103
+	VMOVSD X1, (CX)
 
-stored165:
+stored103:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile159
+	JGE  tile96
 
-tiles160:
-	JMP done113
+tiles97:
+	JMP done42
 
-wider126:
+wider55:
 	SUBQ    $0x00000004, R9
-	LEAQ    constants<>+672(SB), DX
+	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
 	VMOVUPD (DX)(BX*8), Y0
@@ -2133,9 +1345,9 @@ wider126:
 	ADDQ    R8, DI
 	MOVQ    rows+72(FP), R10
 	CMPQ    R10, $0x00000006
-	JLT     tiles168
+	JLT     tiles106
 
-tile167:
+tile105:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2152,9 +1364,9 @@ tile167:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done170
+	JLE    done108
 
-again169:
+again107:
 	VMOVUPD      (BX), Y13
 	VMASKMOVPD   32(BX), Y0, Y14
 	MOVQ         DX, SI
@@ -2184,141 +1396,153 @@ again169:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again169
+	JNZ          again107
 
-done170:
+done108:
 	MOVQ    CX, SI
 	IMUL3Q  $0x05, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial171
+	JLT     partial109
 	VMOVUPD Y2, 32(DI)
-	JMP     stored173
+	JMP     stored112
 
-partial171:
-	CMPQ         R9, $0x02
-	JLT          single172
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored173
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored173
+partial109:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo111
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single172:
-	VMOVSD X2, 32(DI)
+noTwo111:
+	TESTQ  $0x00000001, R9
+	JZ     stored112
+	VMOVSD X1, (BX)
 
-stored173:
+stored112:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial174
+	JLT     partial113
 	VMOVUPD Y4, 32(DI)
-	JMP     stored176
+	JMP     stored116
 
-partial174:
-	CMPQ         R9, $0x02
-	JLT          single175
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored176
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored176
+partial113:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo115
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single175:
-	VMOVSD X4, 32(DI)
+noTwo115:
+	TESTQ  $0x00000001, R9
+	JZ     stored116
+	VMOVSD X1, (BX)
 
-stored176:
+stored116:
 	ADDQ    AX, DI
 	VMOVUPD Y5, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial177
+	JLT     partial117
 	VMOVUPD Y6, 32(DI)
-	JMP     stored179
+	JMP     stored120
 
-partial177:
-	CMPQ         R9, $0x02
-	JLT          single178
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored179
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored179
+partial117:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y6, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo119
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single178:
-	VMOVSD X6, 32(DI)
+noTwo119:
+	TESTQ  $0x00000001, R9
+	JZ     stored120
+	VMOVSD X1, (BX)
 
-stored179:
+stored120:
 	ADDQ    AX, DI
 	VMOVUPD Y7, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial180
+	JLT     partial121
 	VMOVUPD Y8, 32(DI)
-	JMP     stored182
+	JMP     stored124
 
-partial180:
-	CMPQ         R9, $0x02
-	JLT          single181
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored182
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored182
+partial121:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y8, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo123
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single181:
-	VMOVSD X8, 32(DI)
+noTwo123:
+	TESTQ  $0x00000001, R9
+	JZ     stored124
+	VMOVSD X1, (BX)
 
-stored182:
+stored124:
 	ADDQ    AX, DI
 	VMOVUPD Y9, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial183
+	JLT     partial125
 	VMOVUPD Y10, 32(DI)
-	JMP     stored185
+	JMP     stored128
 
-partial183:
-	CMPQ         R9, $0x02
-	JLT          single184
-	VMOVUPD      X10, 32(DI)
-	JEQ          stored185
-	VEXTRACTF128 $0x01, Y10, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored185
+partial125:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y10, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo127
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single184:
-	VMOVSD X10, 32(DI)
+noTwo127:
+	TESTQ  $0x00000001, R9
+	JZ     stored128
+	VMOVSD X1, (BX)
 
-stored185:
+stored128:
 	ADDQ    AX, DI
 	VMOVUPD Y11, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial186
+	JLT     partial129
 	VMOVUPD Y12, 32(DI)
-	JMP     stored188
+	JMP     stored132
 
-partial186:
-	CMPQ         R9, $0x02
-	JLT          single187
-	VMOVUPD      X12, 32(DI)
-	JEQ          stored188
-	VEXTRACTF128 $0x01, Y12, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored188
+partial129:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y12, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo131
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single187:
-	VMOVSD X12, 32(DI)
+noTwo131:
+	TESTQ  $0x00000001, R9
+	JZ     stored132
+	VMOVSD X1, (BX)
 
-stored188:
+stored132:
 	ADDQ AX, DI
 	SUBQ $0x00000006, R10
 	CMPQ R10, $0x00000006
-	JGE  tile167
+	JGE  tile105
 
-tiles168:
+tiles106:
 	CMPQ R10, $0x00000002
-	JLT  tiles190
+	JLT  tiles134
 
-tile189:
+tile133:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2327,9 +1551,9 @@ tile189:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done192
+	JLE    done136
 
-again191:
+again135:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	MOVQ         DX, SI
@@ -2343,70 +1567,74 @@ again191:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again191
+	JNZ          again135
 
-done192:
+done136:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial193
+	JLT     partial137
 	VMOVUPD Y2, 32(DI)
-	JMP     stored195
+	JMP     stored140
 
-partial193:
-	CMPQ         R9, $0x02
-	JLT          single194
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored195
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored195
+partial137:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo139
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single194:
-	VMOVSD X2, 32(DI)
+noTwo139:
+	TESTQ  $0x00000001, R9
+	JZ     stored140
+	VMOVSD X1, (BX)
 
-stored195:
+stored140:
 	ADDQ    AX, DI
 	VMOVUPD Y3, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial196
+	JLT     partial141
 	VMOVUPD Y4, 32(DI)
-	JMP     stored198
+	JMP     stored144
 
-partial196:
-	CMPQ         R9, $0x02
-	JLT          single197
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored198
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored198
+partial141:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo143
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single197:
-	VMOVSD X4, 32(DI)
+noTwo143:
+	TESTQ  $0x00000001, R9
+	JZ     stored144
+	VMOVSD X1, (BX)
 
-stored198:
+stored144:
 	ADDQ AX, DI
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile189
+	JGE  tile133
 
-tiles190:
+tiles134:
 	CMPQ R10, $0x00000001
-	JLT  tiles200
+	JLT  tiles146
 
-tile199:
+tile145:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done202
+	JLE    done148
 
-again201:
+again147:
 	VMOVUPD      (BX), Y3
 	VMASKMOVPD   32(BX), Y0, Y4
 	MOVQ         DX, SI
@@ -2416,35 +1644,37 @@ again201:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again201
+	JNZ          again147
 
-done202:
+done148:
 	VMOVUPD Y1, (DI)
 	CMPQ    R9, $0x04
-	JLT     partial203
+	JLT     partial149
 	VMOVUPD Y2, 32(DI)
-	JMP     stored205
+	JMP     stored152
 
-partial203:
-	CMPQ         R9, $0x02
-	JLT          single204
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored205
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored205
+partial149:
+	LEAQ         32(DI), CX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo151
+	VMOVUPD      X1, (CX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, CX
 
-single204:
-	VMOVSD X2, 32(DI)
+noTwo151:
+	TESTQ  $0x00000001, R9
+	JZ     stored152
+	VMOVSD X1, (CX)
 
-stored205:
+stored152:
 	ADDQ AX, DI
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile199
+	JGE  tile145
 
-tiles200:
-done113:
+tiles146:
+done42:
 	VZEROUPPER
 	RET
 
@@ -2459,17 +1689,17 @@ TEXT ·scatterMatrix256(SB), $0-96
 	XORQ R8, R8
 	MOVQ DX, R9
 	CMPQ R9, $0x00000008
-	JLT  rest207
+	JLT  few154
 
-panel206:
+panel153:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles210
+	JLT  tiles157
 
-tile209:
+tile156:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2485,9 +1715,9 @@ tile209:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done212
+	JLE    done159
 
-again211:
+again158:
 	VMOVUPD      (SI), Y10
 	VMOVUPD      32(SI), Y11
 	VBROADCASTSD (BX), Y12
@@ -2508,9 +1738,9 @@ again211:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again211
+	JNZ          again158
 
-done212:
+done159:
 	VMOVUPD (DI), Y10
 	VADDPD  Y10, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -2549,13 +1779,13 @@ done212:
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile209
+	JGE     tile156
 
-tiles210:
+tiles157:
 	CMPQ R10, $0x00000002
-	JLT  tiles214
+	JLT  tiles161
 
-tile213:
+tile160:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
@@ -2565,9 +1795,9 @@ tile213:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done216
+	JLE    done163
 
-again215:
+again162:
 	VMOVUPD      (SI), Y4
 	VMOVUPD      32(SI), Y5
 	VBROADCASTSD (BX), Y6
@@ -2579,9 +1809,9 @@ again215:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again215
+	JNZ          again162
 
-done216:
+done163:
 	VMOVUPD (DI), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -2599,13 +1829,13 @@ done216:
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile213
+	JGE     tile160
 
-tiles214:
+tiles161:
 	CMPQ R10, $0x00000001
-	JLT  tiles218
+	JLT  tiles165
 
-tile217:
+tile164:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
@@ -2613,9 +1843,9 @@ tile217:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done220
+	JLE    done167
 
-again219:
+again166:
 	VMOVUPD      (SI), Y2
 	VMOVUPD      32(SI), Y3
 	VBROADCASTSD (BX), Y4
@@ -2624,9 +1854,9 @@ again219:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again219
+	JNZ          again166
 
-done220:
+done167:
 	VMOVUPD (DI), Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPD Y0, (DI)
@@ -2637,20 +1867,20 @@ done220:
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile217
+	JGE     tile164
 
-tiles218:
+tiles165:
 	ADDQ $0x00000040, R8
 	SUBQ $0x00000008, R9
 	CMPQ R9, $0x00000008
-	JGE  panel206
+	JGE  panel153
 
-rest207:
+few154:
 	TESTQ   R9, R9
-	JZ      done208
+	JZ      done155
 	CMPQ    R9, $0x00000004
-	JGT     wider221
-	LEAQ    constants<>+672(SB), DX
+	JGT     wider168
+	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
 	VMOVUPD (DX)(BX*8), Y0
@@ -2659,9 +1889,9 @@ rest207:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles223
+	JLT     tiles170
 
-tile222:
+tile169:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2672,9 +1902,9 @@ tile222:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done225
+	JLE    done172
 
-again224:
+again171:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -2689,124 +1919,134 @@ again224:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again224
+	JNZ          again171
 
-done225:
+done172:
 	VMASKMOVPD (DI), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial226
+	JLT        partial173
 	VMOVUPD    Y1, (DI)
-	JMP        stored228
+	JMP        stored176
 
-partial226:
-	CMPQ         R9, $0x02
-	JLT          single227
-	VMOVUPD      X1, (DI)
-	JEQ          stored228
+partial173:
+	LEAQ         (DI), BX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo175
+	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored228
+	ADDQ         $0x00000010, BX
 
-single227:
-	VMOVSD X1, (DI)
+noTwo175:
+	TESTQ  $0x00000001, R9
+	JZ     stored176
+	VMOVSD X1, (BX)
 
-stored228:
+stored176:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial229
+	JLT        partial177
 	VMOVUPD    Y2, (DI)
-	JMP        stored231
+	JMP        stored180
 
-partial229:
-	CMPQ         R9, $0x02
-	JLT          single230
-	VMOVUPD      X2, (DI)
-	JEQ          stored231
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored231
+partial177:
+	LEAQ         (DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo179
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single230:
-	VMOVSD X2, (DI)
+noTwo179:
+	TESTQ  $0x00000001, R9
+	JZ     stored180
+	VMOVSD X1, (BX)
 
-stored231:
+stored180:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y3, Y3
 	CMPQ       R9, $0x04
-	JLT        partial232
+	JLT        partial181
 	VMOVUPD    Y3, (DI)
-	JMP        stored234
+	JMP        stored184
 
-partial232:
-	CMPQ         R9, $0x02
-	JLT          single233
-	VMOVUPD      X3, (DI)
-	JEQ          stored234
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored234
+partial181:
+	LEAQ         (DI), BX
+	VMOVAPD      Y3, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo183
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single233:
-	VMOVSD X3, (DI)
+noTwo183:
+	TESTQ  $0x00000001, R9
+	JZ     stored184
+	VMOVSD X1, (BX)
 
-stored234:
+stored184:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial235
+	JLT        partial185
 	VMOVUPD    Y4, (DI)
-	JMP        stored237
+	JMP        stored188
 
-partial235:
-	CMPQ         R9, $0x02
-	JLT          single236
-	VMOVUPD      X4, (DI)
-	JEQ          stored237
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored237
+partial185:
+	LEAQ         (DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo187
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single236:
-	VMOVSD X4, (DI)
+noTwo187:
+	TESTQ  $0x00000001, R9
+	JZ     stored188
+	VMOVSD X1, (BX)
 
-stored237:
+stored188:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y5, Y5
 	CMPQ       R9, $0x04
-	JLT        partial238
+	JLT        partial189
 	VMOVUPD    Y5, (DI)
-	JMP        stored240
+	JMP        stored192
 
-partial238:
-	CMPQ         R9, $0x02
-	JLT          single239
-	VMOVUPD      X5, (DI)
-	JEQ          stored240
-	VEXTRACTF128 $0x01, Y5, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored240
+partial189:
+	LEAQ         (DI), BX
+	VMOVAPD      Y5, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo191
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single239:
-	VMOVSD X5, (DI)
+noTwo191:
+	TESTQ  $0x00000001, R9
+	JZ     stored192
+	VMOVSD X1, (BX)
 
-stored240:
+stored192:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile222
+	JGE  tile169
 
-tiles223:
+tiles170:
 	CMPQ R10, $0x00000002
-	JLT  tiles242
+	JLT  tiles194
 
-tile241:
+tile193:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -2814,9 +2054,9 @@ tile241:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done244
+	JLE    done196
 
-again243:
+again195:
 	VMASKMOVPD   (SI), Y0, Y3
 	VBROADCASTSD (BX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -2825,111 +2065,117 @@ again243:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again243
+	JNZ          again195
 
-done244:
+done196:
 	VMASKMOVPD (DI), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial245
+	JLT        partial197
 	VMOVUPD    Y1, (DI)
-	JMP        stored247
+	JMP        stored200
 
-partial245:
-	CMPQ         R9, $0x02
-	JLT          single246
-	VMOVUPD      X1, (DI)
-	JEQ          stored247
+partial197:
+	LEAQ         (DI), BX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo199
+	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored247
+	ADDQ         $0x00000010, BX
 
-single246:
-	VMOVSD X1, (DI)
+noTwo199:
+	TESTQ  $0x00000001, R9
+	JZ     stored200
+	VMOVSD X1, (BX)
 
-stored247:
+stored200:
 	ADDQ       AX, DI
 	VMASKMOVPD (DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial248
+	JLT        partial201
 	VMOVUPD    Y2, (DI)
-	JMP        stored250
+	JMP        stored204
 
-partial248:
-	CMPQ         R9, $0x02
-	JLT          single249
-	VMOVUPD      X2, (DI)
-	JEQ          stored250
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored250
+partial201:
+	LEAQ         (DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo203
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single249:
-	VMOVSD X2, (DI)
+noTwo203:
+	TESTQ  $0x00000001, R9
+	JZ     stored204
+	VMOVSD X1, (BX)
 
-stored250:
+stored204:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile241
+	JGE  tile193
 
-tiles242:
+tiles194:
 	CMPQ R10, $0x00000001
-	JLT  tiles252
+	JLT  tiles206
 
-tile251:
+tile205:
 	VXORPD Y1, Y1, Y1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done254
+	JLE    done208
 
-again253:
+again207:
 	VMASKMOVPD   (SI), Y0, Y2
 	VBROADCASTSD (BX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again253
+	JNZ          again207
 
-done254:
+done208:
 	VMASKMOVPD (DI), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	CMPQ       R9, $0x04
-	JLT        partial255
+	JLT        partial209
 	VMOVUPD    Y1, (DI)
-	JMP        stored257
+	JMP        stored212
 
-partial255:
-	CMPQ         R9, $0x02
-	JLT          single256
-	VMOVUPD      X1, (DI)
-	JEQ          stored257
+partial209:
+	LEAQ         (DI), BX
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo211
+	VMOVUPD      X1, (BX)
 	VEXTRACTF128 $0x01, Y1, X1
-	VMOVSD       X1, 16(DI)
-	JMP          stored257
+	ADDQ         $0x00000010, BX
 
-single256:
-	VMOVSD X1, (DI)
+noTwo211:
+	TESTQ  $0x00000001, R9
+	JZ     stored212
+	VMOVSD X1, (BX)
 
-stored257:
+stored212:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile251
+	JGE  tile205
 
-tiles252:
-	JMP done208
+tiles206:
+	JMP done155
 
-wider221:
+wider168:
 	SUBQ    $0x00000004, R9
-	LEAQ    constants<>+672(SB), DX
+	LEAQ    constants<>+544(SB), DX
 	MOVQ    R9, BX
 	NEGQ    BX
 	VMOVUPD (DX)(BX*8), Y0
@@ -2938,9 +2184,9 @@ wider221:
 	ADDQ    R8, DI
 	MOVQ    d+80(FP), R10
 	CMPQ    R10, $0x00000005
-	JLT     tiles260
+	JLT     tiles215
 
-tile259:
+tile214:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -2956,9 +2202,9 @@ tile259:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done262
+	JLE    done217
 
-again261:
+again216:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (BX), Y13
@@ -2979,32 +2225,34 @@ again261:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again261
+	JNZ          again216
 
-done262:
+done217:
 	VMOVUPD    (DI), Y11
 	VADDPD     Y11, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial263
+	JLT        partial218
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored265
+	JMP        stored221
 
-partial263:
-	CMPQ         R9, $0x02
-	JLT          single264
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored265
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored265
+partial218:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo220
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single264:
-	VMOVSD X2, 32(DI)
+noTwo220:
+	TESTQ  $0x00000001, R9
+	JZ     stored221
+	VMOVSD X1, (BX)
 
-stored265:
+stored221:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -3012,23 +2260,25 @@ stored265:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial266
+	JLT        partial222
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored268
+	JMP        stored225
 
-partial266:
-	CMPQ         R9, $0x02
-	JLT          single267
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored268
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored268
+partial222:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo224
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single267:
-	VMOVSD X4, 32(DI)
+noTwo224:
+	TESTQ  $0x00000001, R9
+	JZ     stored225
+	VMOVSD X1, (BX)
 
-stored268:
+stored225:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y5, Y5
@@ -3036,23 +2286,25 @@ stored268:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y6, Y6
 	CMPQ       R9, $0x04
-	JLT        partial269
+	JLT        partial226
 	VMOVUPD    Y6, 32(DI)
-	JMP        stored271
+	JMP        stored229
 
-partial269:
-	CMPQ         R9, $0x02
-	JLT          single270
-	VMOVUPD      X6, 32(DI)
-	JEQ          stored271
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored271
+partial226:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y6, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo228
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single270:
-	VMOVSD X6, 32(DI)
+noTwo228:
+	TESTQ  $0x00000001, R9
+	JZ     stored229
+	VMOVSD X1, (BX)
 
-stored271:
+stored229:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y7, Y7
@@ -3060,23 +2312,25 @@ stored271:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y8, Y8
 	CMPQ       R9, $0x04
-	JLT        partial272
+	JLT        partial230
 	VMOVUPD    Y8, 32(DI)
-	JMP        stored274
+	JMP        stored233
 
-partial272:
-	CMPQ         R9, $0x02
-	JLT          single273
-	VMOVUPD      X8, 32(DI)
-	JEQ          stored274
-	VEXTRACTF128 $0x01, Y8, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored274
+partial230:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y8, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo232
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single273:
-	VMOVSD X8, 32(DI)
+noTwo232:
+	TESTQ  $0x00000001, R9
+	JZ     stored233
+	VMOVSD X1, (BX)
 
-stored274:
+stored233:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y9, Y9
@@ -3084,34 +2338,36 @@ stored274:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y10, Y10
 	CMPQ       R9, $0x04
-	JLT        partial275
+	JLT        partial234
 	VMOVUPD    Y10, 32(DI)
-	JMP        stored277
+	JMP        stored237
 
-partial275:
-	CMPQ         R9, $0x02
-	JLT          single276
-	VMOVUPD      X10, 32(DI)
-	JEQ          stored277
-	VEXTRACTF128 $0x01, Y10, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored277
+partial234:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y10, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo236
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single276:
-	VMOVSD X10, 32(DI)
+noTwo236:
+	TESTQ  $0x00000001, R9
+	JZ     stored237
+	VMOVSD X1, (BX)
 
-stored277:
+stored237:
 	ADDQ AX, DI
 	ADDQ $0x00000028, DX
 	SUBQ $0x00000005, R10
 	CMPQ R10, $0x00000005
-	JGE  tile259
+	JGE  tile214
 
-tiles260:
+tiles215:
 	CMPQ R10, $0x00000002
-	JLT  tiles279
+	JLT  tiles239
 
-tile278:
+tile238:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -3121,9 +2377,9 @@ tile278:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done281
+	JLE    done241
 
-again280:
+again240:
 	VMOVUPD      (SI), Y5
 	VMASKMOVPD   32(SI), Y0, Y6
 	VBROADCASTSD (BX), Y7
@@ -3135,32 +2391,34 @@ again280:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again280
+	JNZ          again240
 
-done281:
+done241:
 	VMOVUPD    (DI), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial282
+	JLT        partial242
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored284
+	JMP        stored245
 
-partial282:
-	CMPQ         R9, $0x02
-	JLT          single283
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored284
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored284
+partial242:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo244
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single283:
-	VMOVSD X2, 32(DI)
+noTwo244:
+	TESTQ  $0x00000001, R9
+	JZ     stored245
+	VMOVSD X1, (BX)
 
-stored284:
+stored245:
 	ADDQ       AX, DI
 	VMOVUPD    (DI), Y1
 	VADDPD     Y1, Y3, Y3
@@ -3168,34 +2426,36 @@ stored284:
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y4, Y4
 	CMPQ       R9, $0x04
-	JLT        partial285
+	JLT        partial246
 	VMOVUPD    Y4, 32(DI)
-	JMP        stored287
+	JMP        stored249
 
-partial285:
-	CMPQ         R9, $0x02
-	JLT          single286
-	VMOVUPD      X4, 32(DI)
-	JEQ          stored287
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored287
+partial246:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo248
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single286:
-	VMOVSD X4, 32(DI)
+noTwo248:
+	TESTQ  $0x00000001, R9
+	JZ     stored249
+	VMOVSD X1, (BX)
 
-stored287:
+stored249:
 	ADDQ AX, DI
 	ADDQ $0x00000010, DX
 	SUBQ $0x00000002, R10
 	CMPQ R10, $0x00000002
-	JGE  tile278
+	JGE  tile238
 
-tiles279:
+tiles239:
 	CMPQ R10, $0x00000001
-	JLT  tiles289
+	JLT  tiles251
 
-tile288:
+tile250:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	MOVQ   t_base+48(FP), SI
@@ -3203,9 +2463,9 @@ tile288:
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done291
+	JLE    done253
 
-again290:
+again252:
 	VMOVUPD      (SI), Y3
 	VMASKMOVPD   32(SI), Y0, Y4
 	VBROADCASTSD (BX), Y5
@@ -3214,56 +2474,58 @@ again290:
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again290
+	JNZ          again252
 
-done291:
+done253:
 	VMOVUPD    (DI), Y3
 	VADDPD     Y3, Y1, Y1
 	VMOVUPD    Y1, (DI)
 	VMASKMOVPD 32(DI), Y0, Y1
 	VADDPD     Y1, Y2, Y2
 	CMPQ       R9, $0x04
-	JLT        partial292
+	JLT        partial254
 	VMOVUPD    Y2, 32(DI)
-	JMP        stored294
+	JMP        stored257
 
-partial292:
-	CMPQ         R9, $0x02
-	JLT          single293
-	VMOVUPD      X2, 32(DI)
-	JEQ          stored294
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 48(DI)
-	JMP          stored294
+partial254:
+	LEAQ         32(DI), BX
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo256
+	VMOVUPD      X1, (BX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, BX
 
-single293:
-	VMOVSD X2, 32(DI)
+noTwo256:
+	TESTQ  $0x00000001, R9
+	JZ     stored257
+	VMOVSD X1, (BX)
 
-stored294:
+stored257:
 	ADDQ AX, DI
 	ADDQ $0x00000008, DX
 	SUBQ $0x00000001, R10
 	CMPQ R10, $0x00000001
-	JGE  tile288
+	JGE  tile250
 
-tiles289:
-done208:
+tiles251:
+done155:
 	VZEROUPPER
 	RET
 
 // func cavities256(weights []float64, beliefs []float64, messages []float64, list *int, count int)
 // Requires: AVX
 TEXT ·cavities256(SB), $0-88
-	MOVQ    weights_base+0(FP), AX
-	MOVQ    beliefs_base+24(FP), CX
-	MOVQ    messages_base+48(FP), DX
-	VMOVUPD constants<>+1312(SB), Y0
-	MOVQ    list+72(FP), BX
-	MOVQ    count+80(FP), SI
-	TESTQ   SI, SI
-	JLE     done296
+	VBROADCASTSD constants<>+1248(SB), Y0
+	MOVQ         weights_base+0(FP), AX
+	MOVQ         beliefs_base+24(FP), CX
+	MOVQ         messages_base+48(FP), DX
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done259
 
-item295:
+item258:
 	MOVLQSX   40(BX), DI
 	LEAQ      (AX)(DI*8), DI
 	MOVQ      (BX), R8
@@ -3272,7 +2534,7 @@ item295:
 	LEAQ      (DX)(R9*8), R9
 	MOVLQSX   52(BX), R10
 	CMPQ      R10, $0x08
-	JNE       wide297
+	JNE       other260
 	XORQ      R10, R10
 	VMOVUPD   (R8)(R10*8), Y1
 	VMOVUPD   (R9)(R10*8), Y2
@@ -3286,14 +2548,14 @@ item295:
 	VSUBPD    Y2, Y1, Y1
 	VBLENDVPD Y3, Y0, Y1, Y1
 	VMOVUPD   Y1, 32(DI)(R10*8)
-	JMP       row298
+	JMP       row261
 
-wide297:
+other260:
 	XORQ R11, R11
 	CMPQ R10, $0x00000004
-	JLT  rest300
+	JLT  rest263
 
-whole299:
+whole262:
 	VMOVUPD   (R8)(R11*8), Y1
 	VMOVUPD   (R9)(R11*8), Y2
 	VCMPPD    $0x00, Y0, Y2, Y3
@@ -3303,595 +2565,176 @@ whole299:
 	ADDQ      $0x00000004, R11
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole299
+	JGE       whole262
 
-rest300:
+rest263:
 	TESTQ      R10, R10
-	JZ         done301
-	LEAQ       constants<>+672(SB), R12
+	JZ         done264
+	LEAQ       constants<>+544(SB), R12
 	NEGQ       R10
 	VMOVUPD    (R12)(R10*8), Y1
 	VMASKMOVPD (R8)(R11*8), Y1, Y2
-	VMASKMOVPD (R9)(R11*8), Y1, Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)(R11*8)
+	VMASKMOVPD (R9)(R11*8), Y1, Y3
+	VCMPPD     $0x00, Y0, Y3, Y4
+	VSUBPD     Y3, Y2, Y2
+	VBLENDVPD  Y4, Y0, Y2, Y2
+	VMOVAPD    Y0, Y3
+	VBLENDVPD  Y1, Y2, Y3, Y3
+	VMOVUPD    Y3, (DI)(R11*8)
 
-done301:
-row298:
+done264:
+row261:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item295
+	JNZ  item258
 
-done296:
+done259:
 	VZEROUPPER
 	RET
 
-// func products256(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
-// Requires: AVX, FMA3
-TEXT ·products256(SB), $0-96
-	MOVQ  out_base+0(FP), AX
-	MOVQ  weights_base+24(FP), CX
-	MOVQ  tables_base+48(FP), DX
-	MOVQ  list+72(FP), BX
-	MOVQ  count+80(FP), SI
-	TESTQ SI, SI
-	JLE   done304
+// func products256(out []float64, weights []float64, tables []float64, list *int, count int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·products256(SB), $0-88
+	MOVQ  list+72(FP), AX
+	MOVQ  count+80(FP), CX
+	TESTQ CX, CX
+	JLE   done266
 
-item302:
-	MOVLQSX 44(BX), DI
-	LEAQ    (AX)(DI*8), DI
-	MOVLQSX 40(BX), R8
-	LEAQ    (CX)(R8*8), R8
-	MOVQ    24(BX), R9
-	LEAQ    (DX)(R9*8), R9
-	MOVLQSX 52(BX), R10
-	MOVLQSX 56(BX), R11
-	MOVQ    $0x0000000200000002, R12
-	CMPQ    R12, 52(BX)
-	JEQ     these306
-	CMPL    60(BX), $0x00
-	JNE     backward305
-	CMPQ    R11, $0x00000008
-	JLT     part307
-	JG      done304
-	SHLQ    $0x03, R11
-	VXORPD  Y0, Y0, Y0
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows310
+item265:
+	CMPQ       CX, $0x08
+	JLE        last268
+	MOVQ       tables_base+48(FP), DX
+	MOVQ       536(AX), BX
+	LEAQ       (DX)(BX*8), BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	PREFETCHT0 128(BX)
+	PREFETCHT0 192(BX)
+	PREFETCHT0 256(BX)
+	PREFETCHT0 320(BX)
+	PREFETCHT0 384(BX)
+	PREFETCHT0 448(BX)
 
-row309:
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  (R9), Y4, Y0
-	VFMADD231PD  32(R9), Y4, Y1
-	VBROADCASTSD 8(R8), Y4
-	VFMADD231PD  (R9)(R11*1), Y4, Y2
-	VFMADD231PD  32(R9)(R11*1), Y4, Y3
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row309
+last268:
+	MOVQ         out_base+0(FP), DX
+	MOVLQSX      44(AX), BX
+	LEAQ         (DX)(BX*8), BX
+	MOVQ         weights_base+24(FP), DX
+	MOVLQSX      40(AX), SI
+	LEAQ         (DX)(SI*8), SI
+	MOVQ         tables_base+48(FP), DX
+	MOVQ         24(AX), DI
+	LEAQ         (DX)(DI*8), DI
+	MOVQ         $0x0000000800000008, DX
+	CMPQ         DX, 52(AX)
+	JNE          other269
+	CMPL         60(AX), $0x00
+	JNE          back270
+	VBROADCASTSD (SI), Y0
+	VMULPD       (DI), Y0, Y1
+	VMULPD       32(DI), Y0, Y0
+	VBROADCASTSD 8(SI), Y2
+	VMULPD       64(DI), Y2, Y3
+	VMULPD       96(DI), Y2, Y2
+	VBROADCASTSD 16(SI), Y4
+	VFMADD231PD  128(DI), Y4, Y1
+	VFMADD231PD  160(DI), Y4, Y0
+	VBROADCASTSD 24(SI), Y4
+	VFMADD231PD  192(DI), Y4, Y3
+	VFMADD231PD  224(DI), Y4, Y2
+	VBROADCASTSD 32(SI), Y4
+	VFMADD231PD  256(DI), Y4, Y1
+	VFMADD231PD  288(DI), Y4, Y0
+	VBROADCASTSD 40(SI), Y4
+	VFMADD231PD  320(DI), Y4, Y3
+	VFMADD231PD  352(DI), Y4, Y2
+	VBROADCASTSD 48(SI), Y4
+	VFMADD231PD  384(DI), Y4, Y1
+	VFMADD231PD  416(DI), Y4, Y0
+	VBROADCASTSD 56(SI), Y4
+	VFMADD231PD  448(DI), Y4, Y3
+	VFMADD231PD  480(DI), Y4, Y2
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y1, (BX)
+	VMOVUPD      Y0, 32(BX)
+	JMP          next267
 
-rows310:
-	CMPQ R10, $0x00000001
-	JLT  rows312
-
-row311:
-	VBROADCASTSD (R8), Y4
-	VFMADD231PD  (R9), Y4, Y0
-	VFMADD231PD  32(R9), Y4, Y1
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row311
-
-rows312:
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (DI)
-	VADDPD  Y3, Y1, Y1
-	VMOVUPD Y1, 32(DI)
-	JMP     next303
-
-part307:
-	MOVQ    R11, R12
-	SUBQ    $0x04, R12
-	JLE     fewer308
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPD (R13)(R12*8), Y0
-	SHLQ    $0x03, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows314
-
-row313:
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  (R9), Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	VBROADCASTSD 8(R8), Y5
-	VFMADD231PD  (R9)(R11*1), Y5, Y3
-	VMASKMOVPD   32(R9)(R11*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row313
-
-rows314:
-	CMPQ R10, $0x00000001
-	JLT  rows316
-
-row315:
-	VBROADCASTSD (R8), Y5
-	VFMADD231PD  (R9), Y5, Y1
-	VMASKMOVPD   32(R9), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y2
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row315
-
-rows316:
-	VADDPD  Y3, Y1, Y1
-	VMOVUPD Y1, (DI)
-	VADDPD  Y4, Y2, Y2
-	VMOVUPD Y2, 32(DI)
-	JMP     next303
-
-fewer308:
-	CMPQ   R11, $0x00000004
-	JLT    part317
-	SHLQ   $0x03, R11
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	MOVQ   R9, R9
-	CMPQ   R10, $0x00000002
-	JLT    rows320
-
-row319:
-	VBROADCASTSD (R8), Y2
-	VFMADD231PD  (R9), Y2, Y0
-	VBROADCASTSD 8(R8), Y2
-	VFMADD231PD  (R9)(R11*1), Y2, Y1
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row319
-
-rows320:
-	CMPQ R10, $0x00000001
-	JLT  rows322
-
-row321:
-	VBROADCASTSD (R8), Y2
-	VFMADD231PD  (R9), Y2, Y0
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row321
-
-rows322:
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, (DI)
-	JMP     next303
-
-part317:
-	MOVQ    R11, R12
-	LEAQ    constants<>+672(SB), R13
-	NEGQ    R12
-	VMOVUPD (R13)(R12*8), Y0
-	SHLQ    $0x03, R11
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    R9, R9
-	CMPQ    R10, $0x00000002
-	JLT     rows324
-
-row323:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y1
-	VBROADCASTSD 8(R8), Y3
-	VMASKMOVPD   (R9)(R11*1), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         $0x00000010, R8
-	LEAQ         (R9)(R11*2), R9
-	SUBQ         $0x00000002, R10
-	CMPQ         R10, $0x00000002
-	JGE          row323
-
-rows324:
-	CMPQ R10, $0x00000001
-	JLT  rows326
-
-row325:
-	VBROADCASTSD (R8), Y3
-	VMASKMOVPD   (R9), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         $0x00000008, R8
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R10
-	CMPQ         R10, $0x00000001
-	JGE          row325
-
-rows326:
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (DI)
-	JMP     next303
-
-backward305:
-	CMPQ    R10, $0x00000008
-	JLT     part327
-	JG      done304
-	SHLQ    $0x03, R10
-	LEAQ    (R10)(R10*2), R12
-	LEAQ    (R10)(R10*4), R13
-	LEAQ    (R12)(R10*4), R13
-	VMOVUPD (R8), Y0
-	VMOVUPD 32(R8), Y1
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x04
-	JLT     few330
-
-rows329:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMULPD      (R8), Y0, Y2
-	VFMADD231PD 32(R8), Y1, Y2
-	VMULPD      (R8)(R10*1), Y0, Y3
-	VFMADD231PD 32(R8)(R10*1), Y1, Y3
-	VMULPD      (R8)(R10*2), Y0, Y4
-	VFMADD231PD 32(R8)(R10*2), Y1, Y4
-	VMULPD      (R8)(R12*1), Y0, Y5
-	VFMADD231PD 32(R8)(R12*1), Y1, Y5
+back270:
+	VMOVUPD     (SI), Y0
+	VMOVUPD     32(SI), Y1
+	VMULPD      (DI), Y0, Y2
+	VFMADD231PD 32(DI), Y1, Y2
+	VMULPD      64(DI), Y0, Y3
+	VFMADD231PD 96(DI), Y1, Y3
+	VMULPD      128(DI), Y0, Y4
+	VFMADD231PD 160(DI), Y1, Y4
+	VMULPD      192(DI), Y0, Y5
+	VFMADD231PD 224(DI), Y1, Y5
 	VUNPCKHPD   Y3, Y2, Y6
 	VUNPCKLPD   Y3, Y2, Y2
 	VADDPD      Y6, Y2, Y2
 	VUNPCKHPD   Y5, Y4, Y3
 	VUNPCKLPD   Y5, Y4, Y4
 	VADDPD      Y3, Y4, Y4
-	VPERM2F128  $0x31, Y4, Y2, Y3
-	VPERM2F128  $0x20, Y4, Y2, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows329
-	TESTQ       R9, R9
-	JZ          products331
-
-few330:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMULPD      (R8), Y0, Y2
-	VFMADD231PD 32(R8), Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end333
-	VMULPD      (R8)(R10*1), Y0, Y3
-	VFMADD231PD 32(R8)(R10*1), Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end333
-	VMULPD      (R8)(R10*2), Y0, Y4
-	VFMADD231PD 32(R8)(R10*2), Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end333
-	VMULPD      (R8)(R12*1), Y0, Y5
-	VFMADD231PD 32(R8)(R12*1), Y1, Y5
-
-end333:
-	VUNPCKHPD  Y3, Y2, Y0
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VUNPCKHPD  Y5, Y4, Y0
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y0, Y4, Y4
-	VPERM2F128 $0x31, Y4, Y2, Y0
-	VPERM2F128 $0x20, Y4, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)
-
-products331:
-	JMP next303
-
-part327:
-	MOVQ       R10, R12
-	SUBQ       $0x04, R12
-	JLE        fewer328
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y0
-	SHLQ       $0x03, R10
-	LEAQ       (R10)(R10*2), R12
-	LEAQ       (R10)(R10*4), R13
-	LEAQ       (R12)(R10*4), R13
-	VMOVUPD    (R8), Y1
-	VMASKMOVPD 32(R8), Y0, Y2
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x04
-	JLT        few335
-
-rows334:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VMULPD      (R8), Y1, Y3
-	VMASKMOVPD  32(R8), Y0, Y4
-	VFMADD231PD Y4, Y2, Y3
-	VMULPD      (R8)(R10*1), Y1, Y4
-	VMASKMOVPD  32(R8)(R10*1), Y0, Y5
-	VFMADD231PD Y5, Y2, Y4
-	VMULPD      (R8)(R10*2), Y1, Y5
-	VMASKMOVPD  32(R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y2, Y5
-	VMULPD      (R8)(R12*1), Y1, Y6
-	VMASKMOVPD  32(R8)(R12*1), Y0, Y7
-	VFMADD231PD Y7, Y2, Y6
-	VUNPCKHPD   Y4, Y3, Y7
-	VUNPCKLPD   Y4, Y3, Y3
-	VADDPD      Y7, Y3, Y3
-	VUNPCKHPD   Y6, Y5, Y4
-	VUNPCKLPD   Y6, Y5, Y5
-	VADDPD      Y4, Y5, Y5
-	VPERM2F128  $0x31, Y5, Y3, Y4
-	VPERM2F128  $0x20, Y5, Y3, Y3
-	VADDPD      Y4, Y3, Y3
-	VMOVUPD     Y3, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows334
-	TESTQ       R9, R9
-	JZ          products336
-
-few335:
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VXORPD      Y6, Y6, Y6
-	VMULPD      (R8), Y1, Y3
-	VMASKMOVPD  32(R8), Y0, Y7
-	VFMADD231PD Y7, Y2, Y3
-	CMPQ        R9, $0x00000001
-	JLE         end338
-	VMULPD      (R8)(R10*1), Y1, Y4
-	VMASKMOVPD  32(R8)(R10*1), Y0, Y7
-	VFMADD231PD Y7, Y2, Y4
-	CMPQ        R9, $0x00000002
-	JLE         end338
-	VMULPD      (R8)(R10*2), Y1, Y5
-	VMASKMOVPD  32(R8)(R10*2), Y0, Y7
-	VFMADD231PD Y7, Y2, Y5
-	CMPQ        R9, $0x00000003
-	JLE         end338
-	VMULPD      (R8)(R12*1), Y1, Y6
-	VMASKMOVPD  32(R8)(R12*1), Y0, Y0
-	VFMADD231PD Y0, Y2, Y6
-
-end338:
-	VUNPCKHPD  Y4, Y3, Y0
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VUNPCKHPD  Y6, Y5, Y0
-	VUNPCKLPD  Y6, Y5, Y5
-	VADDPD     Y0, Y5, Y5
-	VPERM2F128 $0x31, Y5, Y3, Y0
-	VPERM2F128 $0x20, Y5, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VMOVUPD    Y3, (DI)
-
-products336:
-	JMP next303
-
-fewer328:
-	CMPQ    R10, $0x00000004
-	JLT     part339
-	SHLQ    $0x03, R10
-	LEAQ    (R10)(R10*2), R12
-	LEAQ    (R10)(R10*4), R13
-	LEAQ    (R12)(R10*4), R13
-	VMOVUPD (R8), Y0
-	MOVQ    R9, R8
-	MOVQ    R11, R9
-	CMPQ    R9, $0x04
-	JLT     few342
-
-rows341:
-	VXORPD     Y1, Y1, Y1
-	VXORPD     Y2, Y2, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VMULPD     (R8), Y0, Y1
-	VMULPD     (R8)(R10*1), Y0, Y2
-	VMULPD     (R8)(R10*2), Y0, Y3
-	VMULPD     (R8)(R12*1), Y0, Y4
-	VUNPCKHPD  Y2, Y1, Y5
-	VUNPCKLPD  Y2, Y1, Y1
-	VADDPD     Y5, Y1, Y1
-	VUNPCKHPD  Y4, Y3, Y2
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y2, Y3, Y3
-	VPERM2F128 $0x31, Y3, Y1, Y2
-	VPERM2F128 $0x20, Y3, Y1, Y1
-	VADDPD     Y2, Y1, Y1
-	VMOVUPD    Y1, (DI)
-	ADDQ       $0x20, DI
-	LEAQ       (R8)(R10*4), R8
-	SUBQ       $0x04, R9
-	CMPQ       R9, $0x04
-	JGE        rows341
-	TESTQ      R9, R9
-	JZ         products343
-
-few342:
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VMULPD (R8), Y0, Y1
-	CMPQ   R9, $0x00000001
-	JLE    end345
-	VMULPD (R8)(R10*1), Y0, Y2
-	CMPQ   R9, $0x00000002
-	JLE    end345
-	VMULPD (R8)(R10*2), Y0, Y3
-	CMPQ   R9, $0x00000003
-	JLE    end345
-	VMULPD (R8)(R12*1), Y0, Y4
-
-end345:
-	VUNPCKHPD  Y2, Y1, Y0
-	VUNPCKLPD  Y2, Y1, Y1
-	VADDPD     Y0, Y1, Y1
-	VUNPCKHPD  Y4, Y3, Y0
-	VUNPCKLPD  Y4, Y3, Y3
-	VADDPD     Y0, Y3, Y3
-	VPERM2F128 $0x31, Y3, Y1, Y0
-	VPERM2F128 $0x20, Y3, Y1, Y1
-	VADDPD     Y0, Y1, Y1
-	VMOVUPD    Y1, (DI)
-
-products343:
-	JMP next303
-
-part339:
-	MOVQ       R10, R12
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y0
-	SHLQ       $0x03, R10
-	LEAQ       (R10)(R10*2), R12
-	LEAQ       (R10)(R10*4), R13
-	LEAQ       (R12)(R10*4), R13
-	VMASKMOVPD (R8), Y0, Y1
-	MOVQ       R9, R8
-	MOVQ       R11, R9
-	CMPQ       R9, $0x04
-	JLT        few347
-
-rows346:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMASKMOVPD  (R8), Y0, Y6
-	VFMADD231PD Y6, Y1, Y2
-	VMASKMOVPD  (R8)(R10*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y3
-	VMASKMOVPD  (R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y1, Y4
-	VMASKMOVPD  (R8)(R12*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y5
-	VUNPCKHPD   Y3, Y2, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y3
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VADDPD      Y2, Y3, Y3
+	VMOVUPD     Y3, (BX)
+	VMULPD      256(DI), Y0, Y2
+	VFMADD231PD 288(DI), Y1, Y2
+	VMULPD      320(DI), Y0, Y3
+	VFMADD231PD 352(DI), Y1, Y3
+	VMULPD      384(DI), Y0, Y4
+	VFMADD231PD 416(DI), Y1, Y4
+	VMULPD      448(DI), Y0, Y0
+	VFMADD231PD 480(DI), Y1, Y0
+	VUNPCKHPD   Y3, Y2, Y1
 	VUNPCKLPD   Y3, Y2, Y2
-	VADDPD      Y6, Y2, Y2
-	VUNPCKHPD   Y5, Y4, Y3
-	VUNPCKLPD   Y5, Y4, Y4
-	VADDPD      Y3, Y4, Y4
-	VPERM2F128  $0x31, Y4, Y2, Y3
-	VPERM2F128  $0x20, Y4, Y2, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (DI)
-	ADDQ        $0x20, DI
-	LEAQ        (R8)(R10*4), R8
-	SUBQ        $0x04, R9
-	CMPQ        R9, $0x04
-	JGE         rows346
-	TESTQ       R9, R9
-	JZ          products348
+	VADDPD      Y1, Y2, Y2
+	VUNPCKHPD   Y0, Y4, Y1
+	VUNPCKLPD   Y0, Y4, Y4
+	VADDPD      Y1, Y4, Y4
+	VPERM2F128  $0x20, Y4, Y2, Y0
+	VPERM2F128  $0x31, Y4, Y2, Y1
+	VADDPD      Y1, Y0, Y0
+	VMOVUPD     Y0, 32(BX)
+	JMP         next267
 
-few347:
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VXORPD      Y5, Y5, Y5
-	VMASKMOVPD  (R8), Y0, Y6
-	VFMADD231PD Y6, Y1, Y2
-	CMPQ        R9, $0x00000001
-	JLE         end350
-	VMASKMOVPD  (R8)(R10*1), Y0, Y6
-	VFMADD231PD Y6, Y1, Y3
-	CMPQ        R9, $0x00000002
-	JLE         end350
-	VMASKMOVPD  (R8)(R10*2), Y0, Y6
-	VFMADD231PD Y6, Y1, Y4
-	CMPQ        R9, $0x00000003
-	JLE         end350
-	VMASKMOVPD  (R8)(R12*1), Y0, Y0
-	VFMADD231PD Y0, Y1, Y5
-
-end350:
-	VUNPCKHPD  Y3, Y2, Y0
-	VUNPCKLPD  Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VUNPCKHPD  Y5, Y4, Y0
-	VUNPCKLPD  Y5, Y4, Y4
-	VADDPD     Y0, Y4, Y4
-	VPERM2F128 $0x31, Y4, Y2, Y0
-	VPERM2F128 $0x20, Y4, Y2, Y2
-	VADDPD     Y0, Y2, Y2
-	VMOVUPD    Y2, (DI)
-
-products348:
-next303:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item302
-
-done304:
-	MOVQ SI, left+88(FP)
-	VZEROUPPER
-	RET
-
-these306:
-	CMPL           60(BX), $0x00
-	JNE            backward351
-	VBROADCASTF128 (R8), Y0
+other269:
+	MOVQ           $0x0000000200000002, DX
+	CMPQ           DX, 52(AX)
+	JNE            other271
+	CMPL           60(AX), $0x00
+	JNE            back272
+	VBROADCASTF128 (SI), Y0
 	VPERMILPD      $0x0c, Y0, Y0
-	VMULPD         (R9), Y0, Y0
+	VMULPD         (DI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VADDPD         X1, X0, X1
-	VMOVUPD        X1, (DI)
-	JMP            next303
+	VMOVUPD        X1, (BX)
+	JMP            next267
 
-backward351:
-	VBROADCASTF128 (R8), Y0
-	VMULPD         (R9), Y0, Y0
+back272:
+	VBROADCASTF128 (SI), Y0
+	VMULPD         (DI), Y0, Y0
 	VEXTRACTF128   $0x01, Y0, X1
 	VHADDPD        X1, X0, X1
-	VMOVUPD        X1, (DI)
-	JMP            next303
+	VMOVUPD        X1, (BX)
+	JMP            next267
 
-// func allSafe256(x []float64) bool
-// Requires: AVX
-TEXT ·allSafe256(SB), $0-25
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
+other271:
+	CMPL    60(AX), $0x00
+	JNE     backward273
+	MOVLQSX 56(AX), DX
+	SHLQ    $0x03, DX
+	MOVLQSX 56(AX), R8
+	XORQ    R10, R10
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000010
+	JLT     few275
+
+panel274:
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
@@ -3900,81 +2743,574 @@ TEXT ·allSafe256(SB), $0-25
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPD constants<>+1408(SB), Y8
-	XORQ    DX, DX
-	CMPQ    CX, $0x00000010
-	JLT     rest353
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), R12
+	CMPQ    R12, $0x00000002
+	JLT     rows278
 
-whole352:
-	VMOVUPD (AX)(DX*8), Y9
-	VMAXPD  Y9, Y0, Y0
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y4, Y4
-	VMOVUPD 32(AX)(DX*8), Y9
-	VMAXPD  Y9, Y1, Y1
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y5, Y5
-	VMOVUPD 64(AX)(DX*8), Y9
-	VMAXPD  Y9, Y2, Y2
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y6, Y6
-	VMOVUPD 96(AX)(DX*8), Y9
-	VMAXPD  Y9, Y3, Y3
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y7, Y7
+row277:
+	VBROADCASTSD (R8), Y8
+	VMOVUPD      (R9), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VMOVUPD      32(R9), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VMOVUPD      64(R9), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VMOVUPD      96(R9), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	VBROADCASTSD 8(R8), Y8
+	VMOVUPD      (R9)(DX*1), Y9
+	VFMADD231PD  Y9, Y8, Y4
+	VMOVUPD      32(R9)(DX*1), Y9
+	VFMADD231PD  Y9, Y8, Y5
+	VMOVUPD      64(R9)(DX*1), Y9
+	VFMADD231PD  Y9, Y8, Y6
+	VMOVUPD      96(R9)(DX*1), Y9
+	VFMADD231PD  Y9, Y8, Y7
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, R12
+	CMPQ         R12, $0x00000002
+	JGE          row277
+
+rows278:
+	CMPQ R12, $0x00000001
+	JLT  rows280
+
+row279:
+	VBROADCASTSD (R8), Y8
+	VMOVUPD      (R9), Y9
+	VFMADD231PD  Y9, Y8, Y0
+	VMOVUPD      32(R9), Y9
+	VFMADD231PD  Y9, Y8, Y1
+	VMOVUPD      64(R9), Y9
+	VFMADD231PD  Y9, Y8, Y2
+	VMOVUPD      96(R9), Y9
+	VFMADD231PD  Y9, Y8, Y3
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row279
+
+rows280:
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (BX)(R10*1)
+	VADDPD  Y5, Y1, Y1
+	VMOVUPD Y1, 32(BX)(R10*1)
+	VADDPD  Y6, Y2, Y2
+	VMOVUPD Y2, 64(BX)(R10*1)
+	VADDPD  Y7, Y3, Y3
+	VMOVUPD Y3, 96(BX)(R10*1)
+	ADDQ    $0x00000080, R10
+	SUBQ    $0x00000010, R11
+	CMPQ    R11, $0x00000010
+	JGE     panel274
+
+few275:
+	TESTQ   R11, R11
+	JZ      done276
+	CMPQ    R11, $0x00000004
+	JGT     wider281
+	LEAQ    constants<>+544(SB), R8
+	MOVQ    R11, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows283
+
+row282:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	VBROADCASTSD 8(R8), Y3
+	VMASKMOVPD   (R9)(DX*1), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row282
+
+rows283:
+	CMPQ SI, $0x00000001
+	JLT  rows285
+
+row284:
+	VBROADCASTSD (R8), Y3
+	VMASKMOVPD   (R9), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row284
+
+rows285:
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (BX)(R10*1)
+	JMP     done276
+
+wider281:
+	CMPQ    R11, $0x00000008
+	JGT     wider286
+	SUBQ    $0x00000004, R11
+	LEAQ    constants<>+544(SB), R8
+	MOVQ    R11, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows288
+
+row287:
+	VBROADCASTSD (R8), Y5
+	VMOVUPD      (R9), Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VBROADCASTSD 8(R8), Y5
+	VMOVUPD      (R9)(DX*1), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMASKMOVPD   32(R9)(DX*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row287
+
+rows288:
+	CMPQ SI, $0x00000001
+	JLT  rows290
+
+row289:
+	VBROADCASTSD (R8), Y5
+	VMOVUPD      (R9), Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VMASKMOVPD   32(R9), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y2
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row289
+
+rows290:
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (BX)(R10*1)
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD Y2, 32(BX)(R10*1)
+	JMP     done276
+
+wider286:
+	CMPQ    R11, $0x0000000c
+	JGT     wider291
+	SUBQ    $0x00000008, R11
+	LEAQ    constants<>+544(SB), R8
+	MOVQ    R11, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows293
+
+row292:
+	VBROADCASTSD (R8), Y7
+	VMOVUPD      (R9), Y8
+	VFMADD231PD  Y8, Y7, Y1
+	VMOVUPD      32(R9), Y8
+	VFMADD231PD  Y8, Y7, Y2
+	VMASKMOVPD   64(R9), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y3
+	VBROADCASTSD 8(R8), Y7
+	VMOVUPD      (R9)(DX*1), Y8
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      32(R9)(DX*1), Y8
+	VFMADD231PD  Y8, Y7, Y5
+	VMASKMOVPD   64(R9)(DX*1), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row292
+
+rows293:
+	CMPQ SI, $0x00000001
+	JLT  rows295
+
+row294:
+	VBROADCASTSD (R8), Y7
+	VMOVUPD      (R9), Y8
+	VFMADD231PD  Y8, Y7, Y1
+	VMOVUPD      32(R9), Y8
+	VFMADD231PD  Y8, Y7, Y2
+	VMASKMOVPD   64(R9), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y3
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row294
+
+rows295:
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD Y1, (BX)(R10*1)
+	VADDPD  Y5, Y2, Y2
+	VMOVUPD Y2, 32(BX)(R10*1)
+	VADDPD  Y6, Y3, Y3
+	VMOVUPD Y3, 64(BX)(R10*1)
+	JMP     done276
+
+wider291:
+	SUBQ    $0x0000000c, R11
+	LEAQ    constants<>+544(SB), R8
+	MOVQ    R11, R9
+	NEGQ    R9
+	VMOVUPD (R8)(R9*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows298
+
+row297:
+	VBROADCASTSD (R8), Y9
+	VMOVUPD      (R9), Y10
+	VFMADD231PD  Y10, Y9, Y1
+	VMOVUPD      32(R9), Y10
+	VFMADD231PD  Y10, Y9, Y2
+	VMOVUPD      64(R9), Y10
+	VFMADD231PD  Y10, Y9, Y3
+	VMASKMOVPD   96(R9), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	VBROADCASTSD 8(R8), Y9
+	VMOVUPD      (R9)(DX*1), Y10
+	VFMADD231PD  Y10, Y9, Y5
+	VMOVUPD      32(R9)(DX*1), Y10
+	VFMADD231PD  Y10, Y9, Y6
+	VMOVUPD      64(R9)(DX*1), Y10
+	VFMADD231PD  Y10, Y9, Y7
+	VMASKMOVPD   96(R9)(DX*1), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row297
+
+rows298:
+	CMPQ SI, $0x00000001
+	JLT  rows300
+
+row299:
+	VBROADCASTSD (R8), Y9
+	VMOVUPD      (R9), Y10
+	VFMADD231PD  Y10, Y9, Y1
+	VMOVUPD      32(R9), Y10
+	VFMADD231PD  Y10, Y9, Y2
+	VMOVUPD      64(R9), Y10
+	VFMADD231PD  Y10, Y9, Y3
+	VMASKMOVPD   96(R9), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row299
+
+rows300:
+	VADDPD  Y5, Y1, Y1
+	VMOVUPD Y1, (BX)(R10*1)
+	VADDPD  Y6, Y2, Y2
+	VMOVUPD Y2, 32(BX)(R10*1)
+	VADDPD  Y7, Y3, Y3
+	VMOVUPD Y3, 64(BX)(R10*1)
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD Y4, 96(BX)(R10*1)
+
+done276:
+	JMP next267
+
+backward273:
+	MOVLQSX 52(AX), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), SI
+	LEAQ    (DX)(DX*4), R8
+	LEAQ    (SI)(DX*4), R8
+	MOVLQSX 56(AX), R8
+	MOVQ    R8, R9
+	CMPQ    R9, $0x00000004
+	JLT     few302
+
+block301:
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    weights_base+24(FP), R8
+	MOVLQSX 40(AX), R10
+	LEAQ    (R8)(R10*8), R10
+	MOVQ    DI, R8
+	MOVLQSX 52(AX), R11
+	XORQ    R12, R12
+	CMPQ    R11, $0x00000004
+	JLT     rest305
+
+whole304:
+	VMOVUPD     (R10), Y4
+	VMOVUPD     (R8), Y5
+	VFMADD231PD Y5, Y4, Y0
+	VMOVUPD     (R8)(DX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	VMOVUPD     (R8)(DX*2), Y5
+	VFMADD231PD Y5, Y4, Y2
+	VMOVUPD     (R8)(SI*1), Y5
+	VFMADD231PD Y5, Y4, Y3
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000004, R12
+	SUBQ        $0x00000004, R11
+	CMPQ        R11, $0x00000004
+	JGE         whole304
+
+rest305:
+	TESTQ       R11, R11
+	JZ          done307
+	LEAQ        constants<>+544(SB), R12
+	NEGQ        R11
+	VMOVUPD     (R12)(R11*8), Y4
+	VMASKMOVPD  (R10), Y4, Y5
+	VMASKMOVPD  (R8), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	VMASKMOVPD  (R8)(DX*1), Y4, Y6
+	VFMADD231PD Y6, Y5, Y1
+	VMASKMOVPD  (R8)(DX*2), Y4, Y6
+	VFMADD231PD Y6, Y5, Y2
+	VMASKMOVPD  (R8)(SI*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y3
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R8
+
+done307:
+	VUNPCKHPD  Y1, Y0, Y4
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y4, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (BX)
+	ADDQ       $0x00000020, BX
+	LEAQ       (DI)(DX*4), DI
+	SUBQ       $0x00000004, R9
+	CMPQ       R9, $0x00000004
+	JGE        block301
+
+few302:
+	TESTQ   R9, R9
+	JZ      blocks303
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    weights_base+24(FP), R8
+	MOVLQSX 40(AX), R10
+	LEAQ    (R8)(R10*8), R10
+	MOVQ    DI, R8
+	MOVLQSX 52(AX), R11
+	XORQ    R12, R12
+	CMPQ    R11, $0x00000004
+	JLT     rest310
+
+whole309:
+	VMOVUPD     (R10), Y4
+	VMOVUPD     (R8), Y5
+	VFMADD231PD Y5, Y4, Y0
+	CMPQ        R9, $0x00000001
+	JLE         column311
+	VMOVUPD     (R8)(DX*1), Y5
+	VFMADD231PD Y5, Y4, Y1
+	CMPQ        R9, $0x00000002
+	JLE         column311
+	VMOVUPD     (R8)(DX*2), Y5
+	VFMADD231PD Y5, Y4, Y2
+	CMPQ        R9, $0x00000003
+	JLE         column311
+	VMOVUPD     (R8)(SI*1), Y5
+	VFMADD231PD Y5, Y4, Y3
+
+column311:
+	ADDQ $0x00000020, R10
+	ADDQ $0x00000020, R8
+	ADDQ $0x00000004, R12
+	SUBQ $0x00000004, R11
+	CMPQ R11, $0x00000004
+	JGE  whole309
+
+rest310:
+	TESTQ       R11, R11
+	JZ          done312
+	LEAQ        constants<>+544(SB), R12
+	NEGQ        R11
+	VMOVUPD     (R12)(R11*8), Y4
+	VMASKMOVPD  (R10), Y4, Y5
+	VMASKMOVPD  (R8), Y4, Y6
+	VFMADD231PD Y6, Y5, Y0
+	CMPQ        R9, $0x00000001
+	JLE         column313
+	VMASKMOVPD  (R8)(DX*1), Y4, Y6
+	VFMADD231PD Y6, Y5, Y1
+	CMPQ        R9, $0x00000002
+	JLE         column313
+	VMASKMOVPD  (R8)(DX*2), Y4, Y6
+	VFMADD231PD Y6, Y5, Y2
+	CMPQ        R9, $0x00000003
+	JLE         column313
+	VMASKMOVPD  (R8)(SI*1), Y4, Y4
+	VFMADD231PD Y4, Y5, Y3
+
+column313:
+	ADDQ $0x00000020, R10
+	ADDQ $0x00000020, R8
+
+done312:
+	VUNPCKHPD  Y1, Y0, Y4
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y4, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (BX)
+	ADDQ       $0x00000020, BX
+	LEAQ       (DI)(DX*4), DI
+
+blocks303:
+next267:
+	ADDQ $0x00000040, AX
+	DECQ CX
+	JNZ  item265
+
+done266:
+	VZEROUPPER
+	RET
+
+// func allSafe256(x []float64) bool
+// Requires: AVX
+TEXT ·allSafe256(SB), $0-25
+	MOVQ         x_base+0(FP), AX
+	VBROADCASTSD constants<>+1256(SB), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	MOVQ         x_len+8(FP), CX
+	XORQ         DX, DX
+	CMPQ         CX, $0x00000010
+	JLT          rest315
+
+whole314:
+	VMOVUPD (AX)(DX*8), Y6
+	VMAXPD  Y6, Y2, Y2
+	VCMPPD  $0x19, Y0, Y6, Y6
+	VORPD   Y6, Y1, Y1
+	VMOVUPD 32(AX)(DX*8), Y6
+	VMAXPD  Y6, Y3, Y3
+	VCMPPD  $0x19, Y0, Y6, Y6
+	VORPD   Y6, Y1, Y1
+	VMOVUPD 64(AX)(DX*8), Y6
+	VMAXPD  Y6, Y4, Y4
+	VCMPPD  $0x19, Y0, Y6, Y6
+	VORPD   Y6, Y1, Y1
+	VMOVUPD 96(AX)(DX*8), Y6
+	VMAXPD  Y6, Y5, Y5
+	VCMPPD  $0x19, Y0, Y6, Y6
+	VORPD   Y6, Y1, Y1
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000010, CX
 	CMPQ    CX, $0x00000010
-	JGE     whole352
+	JGE     whole314
 
-rest353:
+rest315:
 	CMPQ CX, $0x00000004
-	JLT  rest355
+	JLT  rest317
 
-whole354:
-	VMOVUPD (AX)(DX*8), Y9
-	VMAXPD  Y9, Y0, Y0
-	VCMPPD  $0x19, Y8, Y9, Y9
-	VORPD   Y9, Y4, Y4
+whole316:
+	VMOVUPD (AX)(DX*8), Y6
+	VMAXPD  Y6, Y2, Y2
+	VCMPPD  $0x19, Y0, Y6, Y6
+	VORPD   Y6, Y1, Y1
 	ADDQ    $0x00000004, DX
 	SUBQ    $0x00000004, CX
 	CMPQ    CX, $0x00000004
-	JGE     whole354
+	JGE     whole316
 
-rest355:
-	TESTQ      CX, CX
-	JZ         done356
-	LEAQ       constants<>+672(SB), BX
-	NEGQ       CX
-	VMOVUPD    (BX)(CX*8), Y9
-	VMASKMOVPD (AX)(DX*8), Y9, Y10
-	VBLENDVPD  Y9, Y10, Y8, Y10
-	VMAXPD     Y10, Y0, Y0
-	VCMPPD     $0x19, Y8, Y10, Y8
-	VORPD      Y8, Y4, Y4
+rest317:
+	TESTQ        CX, CX
+	JZ           done318
+	LEAQ         constants<>+544(SB), BX
+	NEGQ         CX
+	VMOVUPD      (BX)(CX*8), Y6
+	VMASKMOVPD   (AX)(DX*8), Y6, Y7
+	VBROADCASTSD constants<>+1256(SB), Y8
+	VBLENDVPD    Y6, Y7, Y8, Y8
+	VMAXPD       Y8, Y2, Y2
+	VCMPPD       $0x19, Y0, Y8, Y0
+	VORPD        Y0, Y1, Y1
 
-done356:
-	VCMPPD    $0x1e, constants<>+800(SB), Y0, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y4, Y4, Y4
-	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y5, Y4, Y4
-	VCMPPD    $0x1e, constants<>+800(SB), Y2, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y6, Y4, Y4
-	VCMPPD    $0x1e, constants<>+800(SB), Y3, Y0
-	VORPD     Y0, Y4, Y4
-	VORPD     Y7, Y4, Y4
-	VMOVMSKPD Y4, AX
+done318:
+	VCMPPD    $0x1e, constants<>+640(SB), Y2, Y0
+	VORPD     Y0, Y1, Y1
+	VCMPPD    $0x1e, constants<>+640(SB), Y3, Y0
+	VORPD     Y0, Y1, Y1
+	VCMPPD    $0x1e, constants<>+640(SB), Y4, Y0
+	VORPD     Y0, Y1, Y1
+	VCMPPD    $0x1e, constants<>+640(SB), Y5, Y0
+	VORPD     Y0, Y1, Y1
+	VMOVMSKPD Y1, AX
 	TESTL     AX, AX
-	JNZ       unsafe357
+	JNZ       unsafe319
 	MOVB      $0x01, AL
 	MOVB      AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-unsafe357:
+unsafe319:
 	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
@@ -3984,7 +3320,7 @@ unsafe357:
 // Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·absorbAll256(SB), $0-104
 	VBROADCASTSD damping+88(FP), Y0
-	VMOVUPD      constants<>+128(SB), Y1
+	VBROADCASTSD constants<>+32(SB), Y1
 	VXORPD       Y2, Y2, Y2
 	VXORPD       Y3, Y3, Y3
 	VXORPD       Y4, Y4, Y4
@@ -3994,9 +3330,9 @@ TEXT ·absorbAll256(SB), $0-104
 	MOVQ         list+72(FP), DX
 	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JLE          done359
+	JLE          done321
 
-item358:
+item320:
 	MOVQ         messages_base+0(FP), SI
 	MOVQ         16(DX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -4007,571 +3343,346 @@ item358:
 	MOVLQSX      44(DX), R9
 	LEAQ         (SI)(R9*8), R9
 	MOVLQSX      56(DX), SI
-	VMOVUPD      constants<>+1312(SB), Y5
-	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 32(DX), Y5
 	CMPQ         SI, $0x04
-	JG           long360
-	LEAQ         constants<>+672(SB), R10
+	JG           long322
+	LEAQ         constants<>+544(SB), R10
 	MOVQ         SI, R11
 	NEGQ         R11
-	VMOVUPD      (R10)(R11*8), Y7
+	VMOVUPD      (R10)(R11*8), Y6
 	CMPQ         R8, AX
-	JEQ          same361
+	JEQ          same323
 	TESTQ        AX, AX
-	JZ           none363
+	JZ           none325
 	CMPQ         CX, $0x04
-	JLT          partial364
+	JLT          partial326
 	VMOVUPD      Y4, (AX)
-	JMP          stored366
+	JMP          stored329
 
-partial364:
-	CMPQ         CX, $0x02
-	JLT          single365
+partial326:
+	LEAQ         (AX), AX
+	VMOVAPD      Y4, Y4
+	TESTQ        $0x00000002, CX
+	JZ           noTwo328
 	VMOVUPD      X4, (AX)
-	JEQ          stored366
 	VEXTRACTF128 $0x01, Y4, X4
-	VMOVSD       X4, 16(AX)
-	JMP          stored366
+	ADDQ         $0x00000010, AX
 
-single365:
+noTwo328:
+	TESTQ  $0x00000001, CX
+	JZ     stored329
 	VMOVSD X4, (AX)
 
-stored366:
-none363:
+stored329:
+none325:
 	MOVQ       R8, AX
 	MOVQ       SI, CX
-	VMASKMOVPD (R8), Y7, Y4
+	VMASKMOVPD (R8), Y6, Y4
+	VMOVAPD    Y4, Y4
 
-same361:
-	VMASKMOVPD (R9), Y7, Y8
-	VMOVAPD    Y8, Y5
-	VMOVUPD    constants<>+1312(SB), Y9
-	VBLENDVPD  Y7, Y5, Y9, Y5
-	VPERM2F128 $0x01, Y5, Y5, Y9
-	VMAXPD     Y9, Y5, Y5
-	VPERMILPD  $0x05, Y5, Y9
-	VMAXPD     Y9, Y5, Y5
-	VMASKMOVPD (DI), Y7, Y9
-	VSUBPD     Y5, Y8, Y8
-	VANDPD     Y7, Y8, Y8
-	VUCOMISD   X2, X0
-	JE         undamped367
-	VCMPPD     $0x04, Y9, Y8, Y10
-	VMULPD     Y0, Y9, Y5
-	VMULPD     Y1, Y8, Y7
-	VADDPD     Y5, Y7, Y7
-	VBLENDVPD  Y10, Y7, Y8, Y8
+same323:
+	VMASKMOVPD   (R9), Y6, Y7
+	VBROADCASTSD constants<>+1248(SB), Y8
+	VBLENDVPD    Y6, Y7, Y8, Y8
+	VPERM2F128   $0x01, Y8, Y8, Y9
+	VMAXPD       Y9, Y8, Y8
+	VPERMILPD    $0x55, Y8, Y9
+	VMAXPD       Y9, Y8, Y8
+	VMASKMOVPD   (DI), Y6, Y9
+	VSUBPD       Y8, Y7, Y7
+	VANDPD       Y6, Y7, Y7
+	VUCOMISD     X2, X0
+	JE           undamped330
+	VCMPPD       $0x04, Y9, Y7, Y10
+	VMULPD       Y0, Y9, Y6
+	VMULPD       Y1, Y7, Y8
+	VADDPD       Y6, Y8, Y8
+	VBLENDVPD    Y10, Y8, Y7, Y7
 
-undamped367:
-	VCMPPD    $0x04, Y9, Y8, Y5
-	VSUBPD    Y9, Y8, Y7
-	VANDPD    constants<>+160(SB), Y7, Y7
-	VANDPD    Y5, Y7, Y7
-	VPCMPGTQ  Y3, Y7, Y5
-	VBLENDVPD Y5, Y7, Y3, Y3
+undamped330:
+	VCMPPD    $0x04, Y9, Y7, Y6
+	VSUBPD    Y9, Y7, Y8
+	VANDPD    constants<>+1280(SB), Y8, Y8
+	VANDPD    Y6, Y8, Y8
+	VPCMPGTQ  Y3, Y8, Y6
+	VBLENDVPD Y6, Y8, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial368
-	VMOVUPD   Y8, (DI)
-	JMP       stored370
+	JLT       partial331
+	VMOVUPD   Y7, (DI)
+	JMP       stored334
 
-partial368:
-	CMPQ         SI, $0x02
-	JLT          single369
-	VMOVUPD      X8, (DI)
-	JEQ          stored370
-	VEXTRACTF128 $0x01, Y8, X5
-	VMOVSD       X5, 16(DI)
-	JMP          stored370
+partial331:
+	LEAQ         (DI), DI
+	VMOVAPD      Y7, Y6
+	TESTQ        $0x00000002, SI
+	JZ           noTwo333
+	VMOVUPD      X6, (DI)
+	VEXTRACTF128 $0x01, Y6, X6
+	ADDQ         $0x00000010, DI
 
-single369:
-	VMOVSD X8, (DI)
+noTwo333:
+	TESTQ  $0x00000001, SI
+	JZ     stored334
+	VMOVSD X6, (DI)
 
-stored370:
-	VFMADD231PD Y8, Y6, Y4
-	JMP         absorbed362
+stored334:
+	VFMADD231PD Y7, Y5, Y4
+	JMP         absorbed324
 
-long360:
+long322:
 	TESTQ   AX, AX
-	JZ      none371
+	JZ      none335
 	CMPQ    CX, $0x04
-	JLT     partial372
+	JLT     partial336
 	VMOVUPD Y4, (AX)
-	JMP     stored374
+	JMP     stored339
 
-partial372:
-	CMPQ         CX, $0x02
-	JLT          single373
-	VMOVUPD      X4, (AX)
-	JEQ          stored374
-	VEXTRACTF128 $0x01, Y4, X7
-	VMOVSD       X7, 16(AX)
-	JMP          stored374
+partial336:
+	LEAQ         (AX), AX
+	VMOVAPD      Y4, Y6
+	TESTQ        $0x00000002, CX
+	JZ           noTwo338
+	VMOVUPD      X6, (AX)
+	VEXTRACTF128 $0x01, Y6, X6
+	ADDQ         $0x00000010, AX
 
-single373:
-	VMOVSD X4, (AX)
+noTwo338:
+	TESTQ  $0x00000001, CX
+	JZ     stored339
+	VMOVSD X6, (AX)
 
-stored374:
-none371:
-	XORQ    AX, AX
-	CMPQ    SI, $0x08
-	JNE     wide375
-	XORQ    R10, R10
-	VMOVUPD (R9)(R10*8), Y7
-	VMAXPD  Y7, Y5, Y5
-	VMOVUPD 32(R9)(R10*8), Y7
-	VMAXPD  Y7, Y5, Y5
-	JMP     row376
+stored339:
+none335:
+	XORQ         AX, AX
+	VBROADCASTSD constants<>+1248(SB), Y6
+	CMPQ         SI, $0x08
+	JNE          other340
+	XORQ         R10, R10
+	VMOVUPD      (R9)(R10*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	VMOVUPD      32(R9)(R10*8), Y7
+	VMAXPD       Y7, Y6, Y6
+	JMP          row341
 
-wide375:
+other340:
 	XORQ R10, R10
 	MOVQ SI, R11
 	CMPQ R11, $0x00000004
-	JLT  rest378
+	JLT  rest343
 
-whole377:
+whole342:
 	VMOVUPD (R9)(R10*8), Y7
-	VMAXPD  Y7, Y5, Y5
+	VMAXPD  Y7, Y6, Y6
 	ADDQ    $0x00000004, R10
 	SUBQ    $0x00000004, R11
 	CMPQ    R11, $0x00000004
-	JGE     whole377
+	JGE     whole342
 
-rest378:
-	TESTQ      R11, R11
-	JZ         done379
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y7
-	VMASKMOVPD (R9)(R10*8), Y7, Y8
-	VMOVUPD    constants<>+1312(SB), Y9
-	VBLENDVPD  Y7, Y8, Y9, Y8
-	VMAXPD     Y8, Y5, Y5
+rest343:
+	TESTQ        R11, R11
+	JZ           done344
+	LEAQ         constants<>+544(SB), R12
+	NEGQ         R11
+	VMOVUPD      (R12)(R11*8), Y7
+	VMASKMOVPD   (R9)(R10*8), Y7, Y8
+	VBROADCASTSD constants<>+1248(SB), Y9
+	VBLENDVPD    Y7, Y8, Y9, Y9
+	VMAXPD       Y9, Y6, Y6
 
-done379:
-row376:
-	VPERM2F128 $0x01, Y5, Y5, Y7
-	VMAXPD     Y7, Y5, Y5
-	VPERMILPD  $0x05, Y5, Y7
-	VMAXPD     Y7, Y5, Y5
+done344:
+row341:
+	VPERM2F128 $0x01, Y6, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
+	VPERMILPD  $0x55, Y6, Y7
+	VMAXPD     Y7, Y6, Y6
 	CMPQ       SI, $0x08
-	JNE        wide380
+	JNE        other345
 	XORQ       SI, SI
 	VMOVUPD    (R9)(SI*8), Y7
 	VMOVUPD    (DI)(SI*8), Y8
-	VSUBPD     Y5, Y7, Y7
+	VSUBPD     Y6, Y7, Y7
 	VUCOMISD   X2, X0
-	JE         undamped382
+	JE         undamped347
 	VCMPPD     $0x04, Y8, Y7, Y11
 	VMULPD     Y0, Y8, Y9
 	VMULPD     Y1, Y7, Y10
 	VADDPD     Y9, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y7, Y7
 
-undamped382:
+undamped347:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
 	VMOVUPD     Y7, (DI)(SI*8)
 	VMOVUPD     (R8)(SI*8), Y8
-	VFMADD231PD Y7, Y6, Y8
+	VFMADD231PD Y7, Y5, Y8
 	VMOVUPD     Y8, (R8)(SI*8)
 	VMOVUPD     32(R9)(SI*8), Y7
 	VMOVUPD     32(DI)(SI*8), Y8
-	VSUBPD      Y5, Y7, Y7
+	VSUBPD      Y6, Y7, Y7
 	VUCOMISD    X2, X0
-	JE          undamped383
+	JE          undamped348
 	VCMPPD      $0x04, Y8, Y7, Y10
-	VMULPD      Y0, Y8, Y5
+	VMULPD      Y0, Y8, Y6
 	VMULPD      Y1, Y7, Y9
-	VADDPD      Y5, Y9, Y9
+	VADDPD      Y6, Y9, Y9
 	VBLENDVPD   Y10, Y9, Y7, Y7
 
-undamped383:
-	VCMPPD      $0x04, Y8, Y7, Y5
+undamped348:
+	VCMPPD      $0x04, Y8, Y7, Y6
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
-	VANDPD      Y5, Y8, Y8
-	VPCMPGTQ    Y3, Y8, Y5
-	VBLENDVPD   Y5, Y8, Y3, Y3
+	VANDPD      constants<>+1280(SB), Y8, Y8
+	VANDPD      Y6, Y8, Y8
+	VPCMPGTQ    Y3, Y8, Y6
+	VBLENDVPD   Y6, Y8, Y3, Y3
 	VMOVUPD     Y7, 32(DI)(SI*8)
-	VMOVUPD     32(R8)(SI*8), Y5
-	VFMADD231PD Y7, Y6, Y5
-	VMOVUPD     Y5, 32(R8)(SI*8)
-	JMP         row381
+	VMOVUPD     32(R8)(SI*8), Y6
+	VFMADD231PD Y7, Y5, Y6
+	VMOVUPD     Y6, 32(R8)(SI*8)
+	JMP         row346
 
-wide380:
+other345:
 	XORQ R10, R10
 	CMPQ SI, $0x00000004
-	JLT  rest385
+	JLT  rest350
 
-whole384:
+whole349:
 	VMOVUPD   (R9)(R10*8), Y7
 	VMOVUPD   (DI)(R10*8), Y8
-	VSUBPD    Y5, Y7, Y7
+	VSUBPD    Y6, Y7, Y7
 	VUCOMISD  X2, X0
-	JE        undamped386
+	JE        undamped351
 	VCMPPD    $0x04, Y8, Y7, Y11
 	VMULPD    Y0, Y8, Y9
 	VMULPD    Y1, Y7, Y10
 	VADDPD    Y9, Y10, Y10
 	VBLENDVPD Y11, Y10, Y7, Y7
 
-undamped386:
+undamped351:
 	VCMPPD      $0x04, Y8, Y7, Y9
 	VSUBPD      Y8, Y7, Y8
-	VANDPD      constants<>+160(SB), Y8, Y8
+	VANDPD      constants<>+1280(SB), Y8, Y8
 	VANDPD      Y9, Y8, Y8
 	VPCMPGTQ    Y3, Y8, Y9
 	VBLENDVPD   Y9, Y8, Y3, Y3
 	VMOVUPD     Y7, (DI)(R10*8)
 	VMOVUPD     (R8)(R10*8), Y8
-	VFMADD231PD Y7, Y6, Y8
+	VFMADD231PD Y7, Y5, Y8
 	VMOVUPD     Y8, (R8)(R10*8)
 	ADDQ        $0x00000004, R10
 	SUBQ        $0x00000004, SI
 	CMPQ        SI, $0x00000004
-	JGE         whole384
+	JGE         whole349
 
-rest385:
+rest350:
 	TESTQ      SI, SI
-	JZ         done387
-	LEAQ       constants<>+672(SB), R11
+	JZ         done352
+	LEAQ       constants<>+544(SB), R11
 	MOVQ       SI, R12
 	NEGQ       R12
 	VMOVUPD    (R11)(R12*8), Y7
 	VMASKMOVPD (R9)(R10*8), Y7, Y8
 	VMASKMOVPD (DI)(R10*8), Y7, Y9
-	VSUBPD     Y5, Y8, Y8
+	VSUBPD     Y6, Y8, Y8
 	VANDPD     Y7, Y8, Y8
 	VUCOMISD   X2, X0
-	JE         undamped388
+	JE         undamped353
 	VCMPPD     $0x04, Y9, Y8, Y11
-	VMULPD     Y0, Y9, Y5
+	VMULPD     Y0, Y9, Y6
 	VMULPD     Y1, Y8, Y10
-	VADDPD     Y5, Y10, Y10
+	VADDPD     Y6, Y10, Y10
 	VBLENDVPD  Y11, Y10, Y8, Y8
 
-undamped388:
-	VCMPPD    $0x04, Y9, Y8, Y5
+undamped353:
+	VCMPPD    $0x04, Y9, Y8, Y6
 	VSUBPD    Y9, Y8, Y9
-	VANDPD    constants<>+160(SB), Y9, Y9
-	VANDPD    Y5, Y9, Y9
-	VPCMPGTQ  Y3, Y9, Y5
-	VBLENDVPD Y5, Y9, Y3, Y3
+	VANDPD    constants<>+1280(SB), Y9, Y9
+	VANDPD    Y6, Y9, Y9
+	VPCMPGTQ  Y3, Y9, Y6
+	VBLENDVPD Y6, Y9, Y3, Y3
 	CMPQ      SI, $0x04
-	JLT       partial389
+	JLT       partial354
 	VMOVUPD   Y8, (DI)(R10*8)
-	JMP       stored391
+	JMP       stored357
 
-partial389:
-	CMPQ         SI, $0x02
-	JLT          single390
-	VMOVUPD      X8, (DI)(R10*8)
-	JEQ          stored391
-	VEXTRACTF128 $0x01, Y8, X5
-	VMOVSD       X5, 16(DI)(R10*8)
-	JMP          stored391
+partial354:
+	LEAQ         (DI)(R10*8), DI
+	VMOVAPD      Y8, Y6
+	TESTQ        $0x00000002, SI
+	JZ           noTwo356
+	VMOVUPD      X6, (DI)
+	VEXTRACTF128 $0x01, Y6, X6
+	ADDQ         $0x00000010, DI
 
-single390:
-	VMOVSD X8, (DI)(R10*8)
+noTwo356:
+	TESTQ  $0x00000001, SI
+	JZ     stored357
+	VMOVSD X6, (DI)
 
-stored391:
-	VMASKMOVPD  (R8)(R10*8), Y7, Y5
-	VFMADD231PD Y8, Y6, Y5
+stored357:
+	VMASKMOVPD  (R8)(R10*8), Y7, Y6
+	VFMADD231PD Y8, Y5, Y6
 	CMPQ        SI, $0x04
-	JLT         partial392
-	VMOVUPD     Y5, (R8)(R10*8)
-	JMP         stored394
+	JLT         partial358
+	VMOVUPD     Y6, (R8)(R10*8)
+	JMP         stored361
 
-partial392:
-	CMPQ         SI, $0x02
-	JLT          single393
-	VMOVUPD      X5, (R8)(R10*8)
-	JEQ          stored394
+partial358:
+	LEAQ         (R8)(R10*8), DI
+	VMOVAPD      Y6, Y5
+	TESTQ        $0x00000002, SI
+	JZ           noTwo360
+	VMOVUPD      X5, (DI)
 	VEXTRACTF128 $0x01, Y5, X5
-	VMOVSD       X5, 16(R8)(R10*8)
-	JMP          stored394
+	ADDQ         $0x00000010, DI
 
-single393:
-	VMOVSD X5, (R8)(R10*8)
+noTwo360:
+	TESTQ  $0x00000001, SI
+	JZ     stored361
+	VMOVSD X5, (DI)
 
-stored394:
-done387:
-row381:
-absorbed362:
+stored361:
+done352:
+row346:
+absorbed324:
 	ADDQ $0x00000040, DX
 	DECQ BX
-	JNZ  item358
+	JNZ  item320
 
-done359:
+done321:
 	TESTQ   AX, AX
-	JZ      none395
+	JZ      none362
 	CMPQ    CX, $0x04
-	JLT     partial396
+	JLT     partial363
 	VMOVUPD Y4, (AX)
-	JMP     stored398
+	JMP     stored366
 
-partial396:
-	CMPQ         CX, $0x02
-	JLT          single397
-	VMOVUPD      X4, (AX)
-	JEQ          stored398
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 16(AX)
-	JMP          stored398
+partial363:
+	LEAQ         (AX), AX
+	VMOVAPD      Y4, Y0
+	TESTQ        $0x00000002, CX
+	JZ           noTwo365
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
 
-single397:
-	VMOVSD X4, (AX)
+noTwo365:
+	TESTQ  $0x00000001, CX
+	JZ     stored366
+	VMOVSD X0, (AX)
 
-stored398:
-none395:
+stored366:
+none362:
 	VPERM2F128 $0x01, Y3, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
-	VPERMILPD  $0x05, Y3, Y0
+	VPERMILPD  $0x55, Y3, Y0
 	VPCMPGTQ   Y3, Y0, Y1
 	VBLENDVPD  Y1, Y0, Y3, Y3
 	MOVSD      X3, residual+96(FP)
-	VZEROUPPER
-	RET
-
-// func exponentials256(tables []float64, size int, inverse []float64) (left int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·exponentials256(SB), $0-64
-	MOVQ    tables_base+0(FP), AX
-	MOVQ    size+24(FP), CX
-	MOVQ    inverse_base+32(FP), DX
-	MOVQ    inverse_len+40(FP), BX
-	VMOVUPD constants<>+0(SB), Y0
-	VMOVUPD constants<>+128(SB), Y1
-	VMOVUPD constants<>+160(SB), Y2
-	TESTQ   BX, BX
-	JLE     done400
-
-table399:
-	VXORPD       Y4, Y4, Y4
-	VBROADCASTSD (DX), Y3
-	XORQ         SI, SI
-	MOVQ         CX, DI
-	CMPQ         DI, $0x00000008
-	JLT          rest402
-
-whole401:
-	VMOVUPD (AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1440(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	VMOVUPD 32(AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1440(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, DI
-	CMPQ    DI, $0x00000008
-	JGE     whole401
-
-rest402:
-	CMPQ DI, $0x00000004
-	JLT  rest404
-
-whole403:
-	VMOVUPD (AX)(SI*8), Y5
-	VMULPD  Y3, Y5, Y5
-	VANDPD  Y2, Y5, Y5
-	VCMPPD  $0x06, constants<>+1440(SB), Y5, Y5
-	VORPD   Y5, Y4, Y4
-	ADDQ    $0x00000004, SI
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole403
-
-rest404:
-	TESTQ      DI, DI
-	JZ         done405
-	LEAQ       constants<>+672(SB), R8
-	NEGQ       DI
-	VMOVUPD    (R8)(DI*8), Y5
-	VMASKMOVPD (AX)(SI*8), Y5, Y6
-	VMULPD     Y3, Y6, Y6
-	VANDPD     Y5, Y6, Y6
-	VANDPD     Y2, Y6, Y6
-	VCMPPD     $0x06, constants<>+1440(SB), Y6, Y6
-	VORPD      Y6, Y4, Y4
-
-done405:
-	VMOVMSKPD Y4, SI
-	TESTL     SI, SI
-	JNZ       done400
-	XORQ      SI, SI
-	MOVQ      CX, DI
-	CMPQ      DI, $0x00000008
-	JLT       rest407
-
-whole406:
-	VMOVUPD      (AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+64(SB), Y6, Y4
-	VFNMADD231PD constants<>+96(SB), Y6, Y4
-	VMULPD       Y4, Y4, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y4, Y8
-	VMOVUPD      constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y4, Y9
-	VMOVUPD      constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y4, Y10
-	VMOVUPD      constants<>+416(SB), Y11
-	VFMADD231PD  constants<>+448(SB), Y4, Y11
-	VMOVUPD      constants<>+480(SB), Y12
-	VFMADD231PD  constants<>+512(SB), Y4, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPD      Y4, (AX)(SI*8)
-	VMOVUPD      32(AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+64(SB), Y6, Y4
-	VFNMADD231PD constants<>+96(SB), Y6, Y4
-	VMULPD       Y4, Y4, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y4, Y8
-	VMOVUPD      constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y4, Y9
-	VMOVUPD      constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y4, Y10
-	VMOVUPD      constants<>+416(SB), Y11
-	VFMADD231PD  constants<>+448(SB), Y4, Y11
-	VMOVUPD      constants<>+480(SB), Y12
-	VFMADD231PD  constants<>+512(SB), Y4, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPD      Y4, 32(AX)(SI*8)
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole406
-
-rest407:
-	CMPQ DI, $0x00000004
-	JLT  rest409
-
-whole408:
-	VMOVUPD      (AX)(SI*8), Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y0, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y0, Y5, Y6
-	VFNMADD231PD constants<>+64(SB), Y6, Y4
-	VFNMADD231PD constants<>+96(SB), Y6, Y4
-	VMULPD       Y4, Y4, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y4, Y8
-	VMOVUPD      constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y4, Y9
-	VMOVUPD      constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y4, Y10
-	VMOVUPD      constants<>+416(SB), Y11
-	VFMADD231PD  constants<>+448(SB), Y4, Y11
-	VMOVUPD      constants<>+480(SB), Y12
-	VFMADD231PD  constants<>+512(SB), Y4, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y5, Y4, Y4
-	VMOVUPD      Y4, (AX)(SI*8)
-	ADDQ         $0x00000004, SI
-	SUBQ         $0x00000004, DI
-	CMPQ         DI, $0x00000004
-	JGE          whole408
-
-rest409:
-	TESTQ        DI, DI
-	JZ           done410
-	LEAQ         constants<>+672(SB), R8
-	MOVQ         DI, R9
-	NEGQ         R9
-	VMOVUPD      (R8)(R9*8), Y4
-	VMASKMOVPD   (AX)(SI*8), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y0, Y3
-	VFMADD231PD  constants<>+32(SB), Y4, Y3
-	VSUBPD       Y0, Y3, Y5
-	VFNMADD231PD constants<>+64(SB), Y5, Y4
-	VFNMADD231PD constants<>+96(SB), Y5, Y4
-	VMULPD       Y4, Y4, Y5
-	VMULPD       Y5, Y5, Y6
-	VMOVUPD      constants<>+224(SB), Y7
-	VFMADD231PD  constants<>+256(SB), Y4, Y7
-	VMOVUPD      constants<>+288(SB), Y8
-	VFMADD231PD  constants<>+320(SB), Y4, Y8
-	VMOVUPD      constants<>+352(SB), Y9
-	VFMADD231PD  constants<>+384(SB), Y4, Y9
-	VMOVUPD      constants<>+416(SB), Y10
-	VFMADD231PD  constants<>+448(SB), Y4, Y10
-	VMOVUPD      constants<>+480(SB), Y11
-	VFMADD231PD  constants<>+512(SB), Y4, Y11
-	VFMADD231PD  Y8, Y5, Y7
-	VFMADD231PD  Y10, Y5, Y9
-	VFMADD231PD  Y11, Y6, Y9
-	VFMADD231PD  Y9, Y6, Y7
-	VFMADD231PD  Y7, Y5, Y4
-	VADDPD       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       Y3, Y4, Y4
-	CMPQ         DI, $0x04
-	JLT          partial411
-	VMOVUPD      Y4, (AX)(SI*8)
-	JMP          stored413
-
-partial411:
-	CMPQ         DI, $0x02
-	JLT          single412
-	VMOVUPD      X4, (AX)(SI*8)
-	JEQ          stored413
-	VEXTRACTF128 $0x01, Y4, X3
-	VMOVSD       X3, 16(AX)(SI*8)
-	JMP          stored413
-
-single412:
-	VMOVSD X4, (AX)(SI*8)
-
-stored413:
-done410:
-	LEAQ (AX)(CX*8), AX
-	ADDQ $0x08, DX
-	DECQ BX
-	JNZ  table399
-
-done400:
-	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
@@ -4582,34 +3693,34 @@ TEXT ·shiftAll256(SB), $0-48
 	MOVQ  list+24(FP), CX
 	MOVQ  count+32(FP), DX
 	TESTQ DX, DX
-	JLE   done415
+	JLE   done368
 
-item414:
-	MOVLQSX 16(CX), BX
-	LEAQ    (AX)(BX*8), BX
-	MOVLQSX 20(CX), SI
-	VMOVUPD constants<>+1312(SB), Y0
-	VXORPD  Y1, Y1, Y1
-	CMPQ    SI, $0x08
-	JNE     wide416
-	XORQ    DI, DI
-	VMOVUPD (BX)(DI*8), Y2
-	VCMPPD  $0x03, Y2, Y2, Y3
-	VORPD   Y3, Y1, Y1
-	VMAXPD  Y2, Y0, Y0
-	VMOVUPD 32(BX)(DI*8), Y2
-	VCMPPD  $0x03, Y2, Y2, Y3
-	VORPD   Y3, Y1, Y1
-	VMAXPD  Y2, Y0, Y0
-	JMP     row417
+item367:
+	MOVLQSX      16(CX), BX
+	LEAQ         (AX)(BX*8), BX
+	MOVLQSX      20(CX), SI
+	VBROADCASTSD constants<>+1248(SB), Y0
+	VXORPD       Y1, Y1, Y1
+	CMPQ         SI, $0x08
+	JNE          other369
+	XORQ         DI, DI
+	VMOVUPD      (BX)(DI*8), Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VORPD        Y3, Y1, Y1
+	VMAXPD       Y2, Y0, Y0
+	VMOVUPD      32(BX)(DI*8), Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VORPD        Y3, Y1, Y1
+	VMAXPD       Y2, Y0, Y0
+	JMP          row370
 
-wide416:
+other369:
 	XORQ DI, DI
 	MOVQ SI, R8
 	CMPQ R8, $0x00000004
-	JLT  rest419
+	JLT  rest372
 
-whole418:
+whole371:
 	VMOVUPD (BX)(DI*8), Y2
 	VCMPPD  $0x03, Y2, Y2, Y3
 	VORPD   Y3, Y1, Y1
@@ -4617,36 +3728,36 @@ whole418:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, R8
 	CMPQ    R8, $0x00000004
-	JGE     whole418
+	JGE     whole371
 
-rest419:
-	TESTQ      R8, R8
-	JZ         done420
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       R8
-	VMOVUPD    (R9)(R8*8), Y2
-	VMASKMOVPD (BX)(DI*8), Y2, Y3
-	VCMPPD     $0x03, Y3, Y3, Y4
-	VORPD      Y4, Y1, Y1
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y0, Y0
+rest372:
+	TESTQ        R8, R8
+	JZ           done373
+	LEAQ         constants<>+544(SB), R9
+	NEGQ         R8
+	VMOVUPD      (R9)(R8*8), Y2
+	VMASKMOVPD   (BX)(DI*8), Y2, Y3
+	VCMPPD       $0x03, Y3, Y3, Y4
+	VORPD        Y4, Y1, Y1
+	VBROADCASTSD constants<>+1248(SB), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y4
+	VMAXPD       Y4, Y0, Y0
 
-done420:
-row417:
+done373:
+row370:
 	VPERM2F128   $0x01, Y0, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
-	VPERMILPD    $0x05, Y0, Y2
+	VPERMILPD    $0x55, Y0, Y2
 	VMAXPD       Y2, Y0, Y0
-	VANDPD       constants<>+160(SB), Y0, Y2
-	VCMPPD       $0x1e, constants<>+800(SB), Y2, Y2
+	VANDPD       constants<>+1280(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+640(SB), Y2, Y2
 	VORPD        Y2, Y1, Y1
 	VMOVMSKPD    Y1, DI
 	TESTL        DI, DI
-	JNZ          done415
+	JNZ          done368
 	VBROADCASTSD 8(CX), Y1
 	CMPQ         SI, $0x08
-	JNE          wide421
+	JNE          other374
 	XORQ         SI, SI
 	VMOVUPD      (BX)(SI*8), Y2
 	VSUBPD       Y0, Y2, Y2
@@ -4656,14 +3767,14 @@ row417:
 	VSUBPD       Y0, Y2, Y2
 	VMULPD       Y1, Y2, Y2
 	VMOVUPD      Y2, 32(BX)(SI*8)
-	JMP          row422
+	JMP          row375
 
-wide421:
+other374:
 	XORQ DI, DI
 	CMPQ SI, $0x00000004
-	JLT  rest424
+	JLT  rest377
 
-whole423:
+whole376:
 	VMOVUPD (BX)(DI*8), Y2
 	VSUBPD  Y0, Y2, Y2
 	VMULPD  Y1, Y2, Y2
@@ -4671,12 +3782,12 @@ whole423:
 	ADDQ    $0x00000004, DI
 	SUBQ    $0x00000004, SI
 	CMPQ    SI, $0x00000004
-	JGE     whole423
+	JGE     whole376
 
-rest424:
+rest377:
 	TESTQ      SI, SI
-	JZ         done425
-	LEAQ       constants<>+672(SB), R8
+	JZ         done378
+	LEAQ       constants<>+544(SB), R8
 	MOVQ       SI, R9
 	NEGQ       R9
 	VMOVUPD    (R8)(R9*8), Y2
@@ -4684,30 +3795,32 @@ rest424:
 	VSUBPD     Y0, Y2, Y2
 	VMULPD     Y1, Y2, Y2
 	CMPQ       SI, $0x04
-	JLT        partial426
+	JLT        partial379
 	VMOVUPD    Y2, (BX)(DI*8)
-	JMP        stored428
+	JMP        stored382
 
-partial426:
-	CMPQ         SI, $0x02
-	JLT          single427
-	VMOVUPD      X2, (BX)(DI*8)
-	JEQ          stored428
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 16(BX)(DI*8)
-	JMP          stored428
+partial379:
+	LEAQ         (BX)(DI*8), BX
+	VMOVAPD      Y2, Y0
+	TESTQ        $0x00000002, SI
+	JZ           noTwo381
+	VMOVUPD      X0, (BX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, BX
 
-single427:
-	VMOVSD X2, (BX)(DI*8)
+noTwo381:
+	TESTQ  $0x00000001, SI
+	JZ     stored382
+	VMOVSD X0, (BX)
 
-stored428:
-done425:
-row422:
+stored382:
+done378:
+row375:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item414
+	JNZ  item367
 
-done415:
+done368:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -4720,57 +3833,57 @@ TEXT ·totals256(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done430
+	JLE   done384
 
-item429:
+item383:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Y0, Y0, Y0
 	MOVLQSX 20(DX), DI
 	CMPQ    DI, $0x08
-	JNE     wide431
+	JNE     other385
 	XORQ    DI, DI
 	VMOVUPD (SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD 32(SI)(DI*8), Y1
 	VADDPD  Y1, Y0, Y0
-	JMP     row432
+	JMP     row386
 
-wide431:
+other385:
 	XORQ R8, R8
 	CMPQ DI, $0x00000004
-	JLT  rest434
+	JLT  rest388
 
-whole433:
+whole387:
 	VMOVUPD (SI)(R8*8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    $0x00000004, R8
 	SUBQ    $0x00000004, DI
 	CMPQ    DI, $0x00000004
-	JGE     whole433
+	JGE     whole387
 
-rest434:
+rest388:
 	TESTQ      DI, DI
-	JZ         done435
-	LEAQ       constants<>+672(SB), R9
+	JZ         done389
+	LEAQ       constants<>+544(SB), R9
 	NEGQ       DI
 	VMOVUPD    (R9)(DI*8), Y1
 	VMASKMOVPD (SI)(R8*8), Y1, Y1
 	VADDPD     Y1, Y0, Y0
 
-done435:
-row432:
+done389:
+row386:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VADDPD     Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
+	VPERMILPD  $0x55, Y0, Y1
 	VADDPD     Y1, Y0, Y0
 	VMOVSD     X0, (AX)
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item429
+	JNZ        item383
 
-done430:
+done384:
 	VZEROUPPER
 	RET
 
@@ -4784,9 +3897,9 @@ TEXT ·settle256(SB), $0-96
 	MOVQ   list+72(FP), BX
 	MOVQ   count+80(FP), SI
 	TESTQ  SI, SI
-	JLE    done437
+	JLE    done391
 
-item436:
+item390:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
@@ -4795,14 +3908,14 @@ item436:
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
 	CMPQ         R9, $0x08
-	JNE          wide438
+	JNE          other392
 	XORQ         R9, R9
 	VMOVUPD      (R8)(R9*8), Y2
 	VMOVUPD      (DI)(R9*8), Y3
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y4
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+160(SB), Y3, Y3
+	VANDPD       constants<>+1280(SB), Y3, Y3
 	VANDPD       Y4, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y4
 	VBLENDVPD    Y4, Y3, Y0, Y0
@@ -4812,25 +3925,25 @@ item436:
 	VSUBPD       Y1, Y2, Y2
 	VCMPPD       $0x04, Y3, Y2, Y1
 	VSUBPD       Y3, Y2, Y3
-	VANDPD       constants<>+160(SB), Y3, Y3
+	VANDPD       constants<>+1280(SB), Y3, Y3
 	VANDPD       Y1, Y3, Y3
 	VPCMPGTQ     Y0, Y3, Y1
 	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y2, 32(DI)(R9*8)
-	JMP          row439
+	JMP          row393
 
-wide438:
+other392:
 	XORQ R10, R10
 	CMPQ R9, $0x00000004
-	JLT  rest441
+	JLT  rest395
 
-whole440:
+whole394:
 	VMOVUPD   (R8)(R10*8), Y2
 	VMOVUPD   (DI)(R10*8), Y3
 	VSUBPD    Y1, Y2, Y2
 	VCMPPD    $0x04, Y3, Y2, Y4
 	VSUBPD    Y3, Y2, Y3
-	VANDPD    constants<>+160(SB), Y3, Y3
+	VANDPD    constants<>+1280(SB), Y3, Y3
 	VANDPD    Y4, Y3, Y3
 	VPCMPGTQ  Y0, Y3, Y4
 	VBLENDVPD Y4, Y3, Y0, Y0
@@ -4838,12 +3951,12 @@ whole440:
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R9
 	CMPQ      R9, $0x00000004
-	JGE       whole440
+	JGE       whole394
 
-rest441:
+rest395:
 	TESTQ      R9, R9
-	JZ         done442
-	LEAQ       constants<>+672(SB), R11
+	JZ         done396
+	LEAQ       constants<>+544(SB), R11
 	MOVQ       R9, R12
 	NEGQ       R12
 	VMOVUPD    (R11)(R12*8), Y2
@@ -4853,48 +3966,290 @@ rest441:
 	VANDPD     Y2, Y3, Y3
 	VCMPPD     $0x04, Y4, Y3, Y1
 	VSUBPD     Y4, Y3, Y2
-	VANDPD     constants<>+160(SB), Y2, Y2
+	VANDPD     constants<>+1280(SB), Y2, Y2
 	VANDPD     Y1, Y2, Y2
 	VPCMPGTQ   Y0, Y2, Y1
 	VBLENDVPD  Y1, Y2, Y0, Y0
 	CMPQ       R9, $0x04
-	JLT        partial443
+	JLT        partial397
 	VMOVUPD    Y3, (DI)(R10*8)
-	JMP        stored445
+	JMP        stored400
 
-partial443:
-	CMPQ         R9, $0x02
-	JLT          single444
-	VMOVUPD      X3, (DI)(R10*8)
-	JEQ          stored445
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(DI)(R10*8)
-	JMP          stored445
+partial397:
+	LEAQ         (DI)(R10*8), DI
+	VMOVAPD      Y3, Y1
+	TESTQ        $0x00000002, R9
+	JZ           noTwo399
+	VMOVUPD      X1, (DI)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, DI
 
-single444:
-	VMOVSD X3, (DI)(R10*8)
+noTwo399:
+	TESTQ  $0x00000001, R9
+	JZ     stored400
+	VMOVSD X1, (DI)
 
-stored445:
-done442:
-row439:
+stored400:
+done396:
+row393:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item436
+	JNZ  item390
 
-done437:
+done391:
 	VPERM2F128 $0x01, Y0, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
+	VPERMILPD  $0x55, Y0, Y1
 	VPCMPGTQ   Y0, Y1, Y2
 	VBLENDVPD  Y2, Y1, Y0, Y0
 	MOVSD      X0, residual+88(FP)
 	VZEROUPPER
 	RET
 
+// func exponentials256(tables []float64, size int, inverse []float64) (left int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·exponentials256(SB), $0-64
+	MOVQ         tables_base+0(FP), AX
+	MOVQ         size+24(FP), CX
+	MOVQ         inverse_base+32(FP), DX
+	MOVQ         inverse_len+40(FP), BX
+	VBROADCASTSD constants<>+0(SB), Y0
+	VBROADCASTSD constants<>+32(SB), Y1
+	TESTQ        BX, BX
+	JLE          done402
+
+table401:
+	VBROADCASTSD (DX), Y2
+	VXORPD       Y3, Y3, Y3
+	XORQ         SI, SI
+	MOVQ         CX, DI
+	CMPQ         DI, $0x00000008
+	JLT          rest404
+
+whole403:
+	VMOVUPD (AX)(SI*8), Y4
+	VMULPD  Y2, Y4, Y4
+	VANDPD  constants<>+1280(SB), Y4, Y4
+	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
+	VORPD   Y4, Y3, Y3
+	VMOVUPD 32(AX)(SI*8), Y4
+	VMULPD  Y2, Y4, Y4
+	VANDPD  constants<>+1280(SB), Y4, Y4
+	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
+	VORPD   Y4, Y3, Y3
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole403
+
+rest404:
+	CMPQ DI, $0x00000004
+	JLT  rest406
+
+whole405:
+	VMOVUPD (AX)(SI*8), Y4
+	VMULPD  Y2, Y4, Y4
+	VANDPD  constants<>+1280(SB), Y4, Y4
+	VCMPPD  $0x06, constants<>+1312(SB), Y4, Y4
+	VORPD   Y4, Y3, Y3
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, DI
+	CMPQ    DI, $0x00000004
+	JGE     whole405
+
+rest406:
+	TESTQ      DI, DI
+	JZ         done407
+	LEAQ       constants<>+544(SB), R8
+	NEGQ       DI
+	VMOVUPD    (R8)(DI*8), Y4
+	VMASKMOVPD (AX)(SI*8), Y4, Y5
+	VMULPD     Y2, Y5, Y5
+	VANDPD     Y4, Y5, Y5
+	VANDPD     constants<>+1280(SB), Y5, Y5
+	VCMPPD     $0x06, constants<>+1312(SB), Y5, Y4
+	VORPD      Y4, Y3, Y3
+
+done407:
+	VMOVMSKPD Y3, SI
+	TESTL     SI, SI
+	JNZ       done402
+	XORQ      SI, SI
+	MOVQ      CX, DI
+	CMPQ      DI, $0x00000008
+	JLT       rest409
+
+whole408:
+	VMOVUPD      (AX)(SI*8), Y3
+	VMULPD       Y2, Y3, Y3
+	VMOVUPD      32(AX)(SI*8), Y4
+	VMULPD       Y2, Y4, Y4
+	VMOVAPD      Y0, Y5
+	VFMADD231PD  constants<>+1344(SB), Y3, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+1376(SB), Y6, Y3
+	VFNMADD231PD constants<>+1408(SB), Y6, Y3
+	VMULPD       Y3, Y3, Y6
+	VMULPD       Y6, Y6, Y7
+	VBROADCASTSD constants<>+96(SB), Y8
+	VFMADD231PD  constants<>+128(SB), Y3, Y8
+	VBROADCASTSD constants<>+160(SB), Y9
+	VFMADD231PD  constants<>+192(SB), Y3, Y9
+	VBROADCASTSD constants<>+224(SB), Y10
+	VFMADD231PD  constants<>+256(SB), Y3, Y10
+	VBROADCASTSD constants<>+288(SB), Y11
+	VFMADD231PD  constants<>+320(SB), Y3, Y11
+	VBROADCASTSD constants<>+352(SB), Y12
+	VFMADD231PD  constants<>+384(SB), Y3, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VADDPD       Y1, Y3, Y3
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y3, Y3
+	VMOVAPD      Y0, Y5
+	VFMADD231PD  constants<>+1344(SB), Y4, Y5
+	VSUBPD       Y0, Y5, Y6
+	VFNMADD231PD constants<>+1376(SB), Y6, Y4
+	VFNMADD231PD constants<>+1408(SB), Y6, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VBROADCASTSD constants<>+96(SB), Y8
+	VFMADD231PD  constants<>+128(SB), Y4, Y8
+	VBROADCASTSD constants<>+160(SB), Y9
+	VFMADD231PD  constants<>+192(SB), Y4, Y9
+	VBROADCASTSD constants<>+224(SB), Y10
+	VFMADD231PD  constants<>+256(SB), Y4, Y10
+	VBROADCASTSD constants<>+288(SB), Y11
+	VFMADD231PD  constants<>+320(SB), Y4, Y11
+	VBROADCASTSD constants<>+352(SB), Y12
+	VFMADD231PD  constants<>+384(SB), Y4, Y12
+	VFMADD231PD  Y9, Y6, Y8
+	VFMADD231PD  Y11, Y6, Y10
+	VFMADD231PD  Y12, Y7, Y10
+	VFMADD231PD  Y10, Y7, Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VADDPD       Y1, Y4, Y4
+	VPSLLQ       $0x34, Y5, Y5
+	VPADDQ       Y5, Y4, Y4
+	VMOVUPD      Y3, (AX)(SI*8)
+	VMOVUPD      Y4, 32(AX)(SI*8)
+	ADDQ         $0x00000008, SI
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole408
+
+rest409:
+	CMPQ DI, $0x00000004
+	JLT  rest411
+
+whole410:
+	VMOVUPD      (AX)(SI*8), Y3
+	VMULPD       Y2, Y3, Y3
+	VMOVAPD      Y0, Y4
+	VFMADD231PD  constants<>+1344(SB), Y3, Y4
+	VSUBPD       Y0, Y4, Y5
+	VFNMADD231PD constants<>+1376(SB), Y5, Y3
+	VFNMADD231PD constants<>+1408(SB), Y5, Y3
+	VMULPD       Y3, Y3, Y5
+	VMULPD       Y5, Y5, Y6
+	VBROADCASTSD constants<>+96(SB), Y7
+	VFMADD231PD  constants<>+128(SB), Y3, Y7
+	VBROADCASTSD constants<>+160(SB), Y8
+	VFMADD231PD  constants<>+192(SB), Y3, Y8
+	VBROADCASTSD constants<>+224(SB), Y9
+	VFMADD231PD  constants<>+256(SB), Y3, Y9
+	VBROADCASTSD constants<>+288(SB), Y10
+	VFMADD231PD  constants<>+320(SB), Y3, Y10
+	VBROADCASTSD constants<>+352(SB), Y11
+	VFMADD231PD  constants<>+384(SB), Y3, Y11
+	VFMADD231PD  Y8, Y5, Y7
+	VFMADD231PD  Y10, Y5, Y9
+	VFMADD231PD  Y11, Y6, Y9
+	VFMADD231PD  Y9, Y6, Y7
+	VFMADD231PD  Y7, Y5, Y3
+	VADDPD       Y1, Y3, Y3
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       Y4, Y3, Y3
+	VMOVUPD      Y3, (AX)(SI*8)
+	ADDQ         $0x00000004, SI
+	SUBQ         $0x00000004, DI
+	CMPQ         DI, $0x00000004
+	JGE          whole410
+
+rest411:
+	TESTQ        DI, DI
+	JZ           done412
+	LEAQ         constants<>+544(SB), R8
+	MOVQ         DI, R9
+	NEGQ         R9
+	VMOVUPD      (R8)(R9*8), Y3
+	VMASKMOVPD   (AX)(SI*8), Y3, Y4
+	VMOVAPD      Y1, Y5
+	VBLENDVPD    Y3, Y4, Y5, Y5
+	VMULPD       Y2, Y5, Y5
+	VMOVAPD      Y0, Y2
+	VFMADD231PD  constants<>+1344(SB), Y5, Y2
+	VSUBPD       Y0, Y2, Y3
+	VFNMADD231PD constants<>+1376(SB), Y3, Y5
+	VFNMADD231PD constants<>+1408(SB), Y3, Y5
+	VMULPD       Y5, Y5, Y3
+	VMULPD       Y3, Y3, Y4
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y5, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y5, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y5, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y5, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y5, Y10
+	VFMADD231PD  Y7, Y3, Y6
+	VFMADD231PD  Y9, Y3, Y8
+	VFMADD231PD  Y10, Y4, Y8
+	VFMADD231PD  Y8, Y4, Y6
+	VFMADD231PD  Y6, Y3, Y5
+	VADDPD       Y1, Y5, Y5
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       Y2, Y5, Y5
+	CMPQ         DI, $0x04
+	JLT          partial413
+	VMOVUPD      Y5, (AX)(SI*8)
+	JMP          stored416
+
+partial413:
+	LEAQ         (AX)(SI*8), SI
+	VMOVAPD      Y5, Y2
+	TESTQ        $0x00000002, DI
+	JZ           noTwo415
+	VMOVUPD      X2, (SI)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x00000010, SI
+
+noTwo415:
+	TESTQ  $0x00000001, DI
+	JZ     stored416
+	VMOVSD X2, (SI)
+
+stored416:
+done412:
+	LEAQ (AX)(CX*8), AX
+	ADDQ $0x08, DX
+	DECQ BX
+	JNZ  table401
+
+done402:
+	MOVQ BX, left+56(FP)
+	VZEROUPPER
+	RET
+
 // func edgeBeliefs256(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·edgeBeliefs256(SB), $10080-184
+TEXT ·edgeBeliefs256(SB), $10240-184
 	LEAQ  63(SP), CX
 	ANDQ  $-64, CX
 	XORQ  AX, AX
@@ -4906,29 +4261,29 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done448
+	JLT   done419
 	MOVQ  AX, 80(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  ku+160(FP), DX
 	SUBQ  DX, AX
-	JLT   done448
+	JLT   done419
 	MOVQ  AX, 88(CX)
 	MOVQ  beliefs_len+80(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done448
+	JLT   done419
 	MOVQ  AX, 96(CX)
 	MOVQ  messages_len+104(FP), AX
 	MOVQ  kv+168(FP), DX
 	SUBQ  DX, AX
-	JLT   done448
+	JLT   done419
 	MOVQ  AX, 104(CX)
 	MOVQ  tables_len+128(FP), AX
 	MOVQ  ku+160(FP), DX
 	MOVQ  kv+168(FP), BX
 	IMULQ BX, DX
 	SUBQ  DX, AX
-	JLT   done448
+	JLT   done419
 	MOVQ  AX, 112(CX)
 	MOVQ  ku+160(FP), AX
 	SHLQ  $0x03, AX
@@ -4946,44 +4301,44 @@ TEXT ·edgeBeliefs256(SB), $10080-184
 	XORL  DX, DX
 	DIVL  BX
 	CMPQ  AX, $0x40
-	JLE   few449
+	JLE   few420
 	MOVQ  $0x00000040, AX
 
-few449:
+few420:
 	MOVQ AX, 32(CX)
 
-chunk446:
+chunk417:
 	MOVQ  8(CX), AX
 	TESTQ AX, AX
-	JLE   done448
+	JLE   done419
 	CMPQ  AX, 32(CX)
-	JLE   part447
+	JLE   part418
 	MOVQ  32(CX), AX
 
-part447:
+part418:
 	MOVQ AX, 16(CX)
 	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
+	LEAQ 1856(CX), DX
 	XORQ BX, BX
 
-pass450:
+pass421:
 	CMPQ       BX, 16(CX)
-	JGE        passed452
+	JGE        passed423
 	MOVQ       (AX), SI
 	CMPQ       SI, 80(CX)
-	JHI        stop451
+	JHI        stop422
 	MOVQ       8(AX), SI
 	CMPQ       SI, 88(CX)
-	JHI        stop451
+	JHI        stop422
 	MOVQ       16(AX), SI
 	CMPQ       SI, 96(CX)
-	JHI        stop451
+	JHI        stop422
 	MOVQ       24(AX), SI
 	CMPQ       SI, 104(CX)
-	JHI        stop451
+	JHI        stop422
 	MOVQ       32(AX), SI
 	CMPQ       SI, 112(CX)
-	JHI        stop451
+	JHI        stop422
 	MOVQ       beliefs_base+72(FP), SI
 	MOVQ       (AX), DI
 	LEAQ       (SI)(DI*8), DI
@@ -4991,127 +4346,126 @@ pass450:
 	MOVQ       8(AX), R8
 	LEAQ       (SI)(R8*8), R8
 	MOVQ       ku+160(FP), SI
-	VMOVUPD    constants<>+1312(SB), Y0
 	CMPQ       SI, $0x08
-	JNE        few453
-	VMOVUPD    (DI), Y2
-	VMOVUPD    (R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VMOVUPD    32(DI), Y3
-	VMOVUPD    32(R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y4
-	VSUBPD     Y1, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVAPD    Y2, Y1
-	VMAXPD     Y3, Y1, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (DX)
-	VSUBPD     Y1, Y3, Y3
-	VMOVUPD    Y3, 32(DX)
-	JMP        cavity455
+	JNE        other424
+	VMOVUPD    (DI), Y1
+	VMOVUPD    (R8), Y0
+	VCMPPD     $0x00, constants<>+1152(SB), Y0, Y2
+	VSUBPD     Y0, Y1, Y1
+	VBLENDVPD  Y2, constants<>+1152(SB), Y1, Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    32(R8), Y0
+	VCMPPD     $0x00, constants<>+1152(SB), Y0, Y3
+	VSUBPD     Y0, Y2, Y2
+	VBLENDVPD  Y3, constants<>+1152(SB), Y2, Y2
+	VMOVAPD    Y1, Y0
+	VMAXPD     Y2, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y3
+	VMAXPD     Y3, Y0, Y0
+	VPERMILPD  $0x55, Y0, Y3
+	VMAXPD     Y3, Y0, Y0
+	VSUBPD     Y0, Y1, Y1
+	VMOVUPD    Y1, (DX)
+	VSUBPD     Y0, Y2, Y2
+	VMOVUPD    Y2, 32(DX)
+	JMP        cavity426
 
-few453:
-	CMPQ       SI, $0x04
-	JG         many454
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       SI
-	VMOVUPD    (R9)(SI*8), Y1
-	VMASKMOVPD (DI), Y1, Y2
-	VMASKMOVPD (R8), Y1, Y3
-	VCMPPD     $0x00, Y0, Y3, Y4
-	VSUBPD     Y3, Y2, Y2
-	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y1, Y2, Y0, Y2
-	VMOVAPD    Y2, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (DX)
-	JMP        cavity455
+other424:
+	CMPQ         SI, $0x04
+	JG           many425
+	LEAQ         constants<>+544(SB), R9
+	NEGQ         SI
+	VMOVUPD      (R9)(SI*8), Y0
+	VMASKMOVPD   (DI), Y0, Y2
+	VMASKMOVPD   (R8), Y0, Y1
+	VCMPPD       $0x00, constants<>+1152(SB), Y1, Y3
+	VSUBPD       Y1, Y2, Y2
+	VBLENDVPD    Y3, constants<>+1152(SB), Y2, Y2
+	VBROADCASTSD constants<>+1248(SB), Y1
+	VBLENDVPD    Y0, Y2, Y1, Y1
+	VMOVAPD      Y1, Y0
+	VPERM2F128   $0x01, Y0, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VPERMILPD    $0x55, Y0, Y2
+	VMAXPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (DX)
+	JMP          cavity426
 
-many454:
-	VMOVAPD Y0, Y1
-	XORQ    R9, R9
-	MOVQ    SI, R10
-	CMPQ    R10, $0x00000004
-	JLT     rest457
+many425:
+	VBROADCASTSD constants<>+1248(SB), Y0
+	XORQ         R9, R9
+	MOVQ         SI, R10
+	CMPQ         R10, $0x00000004
+	JLT          rest428
 
-whole456:
-	VMOVUPD   (DI)(R9*8), Y2
-	VMOVUPD   (R8)(R9*8), Y3
-	VCMPPD    $0x00, Y0, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y0, Y2, Y2
-	VMAXPD    Y2, Y1, Y1
+whole427:
+	VMOVUPD   (DI)(R9*8), Y1
+	VMOVUPD   (R8)(R9*8), Y2
+	VCMPPD    $0x00, constants<>+1152(SB), Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, constants<>+1152(SB), Y1, Y1
+	VMAXPD    Y1, Y0, Y0
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, R10
 	CMPQ      R10, $0x00000004
-	JGE       whole456
+	JGE       whole427
 
-rest457:
-	TESTQ      R10, R10
-	JZ         done458
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y1, Y1
+rest428:
+	TESTQ        R10, R10
+	JZ           done429
+	LEAQ         constants<>+544(SB), R11
+	NEGQ         R10
+	VMOVUPD      (R11)(R10*8), Y1
+	VMASKMOVPD   (DI)(R9*8), Y1, Y2
+	VMASKMOVPD   (R8)(R9*8), Y1, Y3
+	VCMPPD       $0x00, constants<>+1152(SB), Y3, Y4
+	VSUBPD       Y3, Y2, Y2
+	VBLENDVPD    Y4, constants<>+1152(SB), Y2, Y2
+	VBROADCASTSD constants<>+1248(SB), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VMAXPD       Y3, Y0, Y0
 
-done458:
-	VPERM2F128 $0x01, Y1, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
+done429:
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
+	VPERMILPD  $0x55, Y0, Y1
+	VMAXPD     Y1, Y0, Y0
 	XORQ       R9, R9
 	CMPQ       SI, $0x00000004
-	JLT        rest460
+	JLT        rest431
 
-whole459:
-	VMOVUPD   (DI)(R9*8), Y2
-	VMOVUPD   (R8)(R9*8), Y3
-	VCMPPD    $0x00, Y0, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y0, Y2, Y2
-	VSUBPD    Y1, Y2, Y2
-	VMOVUPD   Y2, (DX)(R9*8)
+whole430:
+	VMOVUPD   (DI)(R9*8), Y1
+	VMOVUPD   (R8)(R9*8), Y2
+	VCMPPD    $0x00, constants<>+1152(SB), Y2, Y3
+	VSUBPD    Y2, Y1, Y1
+	VBLENDVPD Y3, constants<>+1152(SB), Y1, Y1
+	VSUBPD    Y0, Y1, Y1
+	VMOVUPD   Y1, (DX)(R9*8)
 	ADDQ      $0x00000004, R9
 	SUBQ      $0x00000004, SI
 	CMPQ      SI, $0x00000004
-	JGE       whole459
+	JGE       whole430
 
-rest460:
-	TESTQ      SI, SI
-	JZ         done461
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       SI
-	VMOVUPD    (R10)(SI*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y2, Y3, Y0, Y3
-	VSUBPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (DX)(R9*8)
+rest431:
+	TESTQ        SI, SI
+	JZ           done432
+	LEAQ         constants<>+544(SB), R10
+	NEGQ         SI
+	VMOVUPD      (R10)(SI*8), Y1
+	VMASKMOVPD   (DI)(R9*8), Y1, Y2
+	VMASKMOVPD   (R8)(R9*8), Y1, Y3
+	VCMPPD       $0x00, constants<>+1152(SB), Y3, Y4
+	VSUBPD       Y3, Y2, Y2
+	VBLENDVPD    Y4, constants<>+1152(SB), Y2, Y2
+	VBROADCASTSD constants<>+1248(SB), Y3
+	VBLENDVPD    Y1, Y2, Y3, Y3
+	VSUBPD       Y0, Y3, Y3
+	VMOVUPD      Y3, (DX)(R9*8)
 
-done461:
-cavity455:
+done432:
+cavity426:
 	MOVQ       40(CX), SI
 	ADDQ       DX, SI
 	MOVQ       beliefs_base+72(FP), DI
@@ -5121,282 +4475,289 @@ cavity455:
 	MOVQ       24(AX), R9
 	LEAQ       (DI)(R9*8), R9
 	MOVQ       kv+168(FP), DI
-	VMOVUPD    constants<>+1312(SB), Y0
 	CMPQ       DI, $0x08
-	JNE        few462
-	VMOVUPD    (R8), Y3
-	VMOVUPD    (R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y4
-	VSUBPD     Y2, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVUPD    32(R8), Y4
-	VMOVUPD    32(R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y5
-	VSUBPD     Y2, Y4, Y4
-	VBLENDVPD  Y5, Y0, Y4, Y4
-	VMOVAPD    Y3, Y2
-	VMAXPD     Y4, Y2, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VMOVUPD    Y3, (SI)
-	VSUBPD     Y2, Y4, Y4
-	VMOVUPD    Y4, 32(SI)
-	JMP        cavity464
+	JNE        other433
+	VMOVUPD    (R8), Y2
+	VMOVUPD    (R9), Y1
+	VCMPPD     $0x00, constants<>+1152(SB), Y1, Y3
+	VSUBPD     Y1, Y2, Y2
+	VBLENDVPD  Y3, constants<>+1152(SB), Y2, Y2
+	VMOVUPD    32(R8), Y3
+	VMOVUPD    32(R9), Y1
+	VCMPPD     $0x00, constants<>+1152(SB), Y1, Y4
+	VSUBPD     Y1, Y3, Y3
+	VBLENDVPD  Y4, constants<>+1152(SB), Y3, Y3
+	VMOVAPD    Y2, Y1
+	VMAXPD     Y3, Y1, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y4
+	VMAXPD     Y4, Y1, Y1
+	VPERMILPD  $0x55, Y1, Y4
+	VMAXPD     Y4, Y1, Y1
+	VSUBPD     Y1, Y2, Y2
+	VMOVUPD    Y2, (SI)
+	VSUBPD     Y1, Y3, Y3
+	VMOVUPD    Y3, 32(SI)
+	JMP        cavity435
 
-few462:
-	CMPQ       DI, $0x04
-	JG         many463
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       DI
-	VMOVUPD    (R10)(DI*8), Y2
-	VMASKMOVPD (R8), Y2, Y3
-	VMASKMOVPD (R9), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y2, Y3, Y0, Y3
-	VMOVAPD    Y3, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VMOVUPD    Y3, (SI)
-	JMP        cavity464
+other433:
+	CMPQ         DI, $0x04
+	JG           many434
+	LEAQ         constants<>+544(SB), R10
+	NEGQ         DI
+	VMOVUPD      (R10)(DI*8), Y1
+	VMASKMOVPD   (R8), Y1, Y3
+	VMASKMOVPD   (R9), Y1, Y2
+	VCMPPD       $0x00, constants<>+1152(SB), Y2, Y4
+	VSUBPD       Y2, Y3, Y3
+	VBLENDVPD    Y4, constants<>+1152(SB), Y3, Y3
+	VBROADCASTSD constants<>+1248(SB), Y2
+	VBLENDVPD    Y1, Y3, Y2, Y2
+	VMOVAPD      Y2, Y1
+	VPERM2F128   $0x01, Y1, Y1, Y3
+	VMAXPD       Y3, Y1, Y1
+	VPERMILPD    $0x55, Y1, Y3
+	VMAXPD       Y3, Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (SI)
+	JMP          cavity435
 
-many463:
-	VMOVAPD Y0, Y2
-	XORQ    R10, R10
-	MOVQ    DI, R11
-	CMPQ    R11, $0x00000004
-	JLT     rest466
+many434:
+	VBROADCASTSD constants<>+1248(SB), Y1
+	XORQ         R10, R10
+	MOVQ         DI, R11
+	CMPQ         R11, $0x00000004
+	JLT          rest437
 
-whole465:
-	VMOVUPD   (R8)(R10*8), Y3
-	VMOVUPD   (R9)(R10*8), Y4
-	VCMPPD    $0x00, Y0, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y0, Y3, Y3
-	VMAXPD    Y3, Y2, Y2
+whole436:
+	VMOVUPD   (R8)(R10*8), Y2
+	VMOVUPD   (R9)(R10*8), Y3
+	VCMPPD    $0x00, constants<>+1152(SB), Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, constants<>+1152(SB), Y2, Y2
+	VMAXPD    Y2, Y1, Y1
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, R11
 	CMPQ      R11, $0x00000004
-	JGE       whole465
+	JGE       whole436
 
-rest466:
-	TESTQ      R11, R11
-	JZ         done467
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y5
-	VBLENDVPD  Y3, Y4, Y5, Y4
-	VMAXPD     Y4, Y2, Y2
+rest437:
+	TESTQ        R11, R11
+	JZ           done438
+	LEAQ         constants<>+544(SB), R12
+	NEGQ         R11
+	VMOVUPD      (R12)(R11*8), Y2
+	VMASKMOVPD   (R8)(R10*8), Y2, Y3
+	VMASKMOVPD   (R9)(R10*8), Y2, Y4
+	VCMPPD       $0x00, constants<>+1152(SB), Y4, Y5
+	VSUBPD       Y4, Y3, Y3
+	VBLENDVPD    Y5, constants<>+1152(SB), Y3, Y3
+	VBROADCASTSD constants<>+1248(SB), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y4
+	VMAXPD       Y4, Y1, Y1
 
-done467:
-	VPERM2F128 $0x01, Y2, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
+done438:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
+	VPERMILPD  $0x55, Y1, Y2
+	VMAXPD     Y2, Y1, Y1
 	XORQ       R10, R10
 	CMPQ       DI, $0x00000004
-	JLT        rest469
+	JLT        rest440
 
-whole468:
-	VMOVUPD   (R8)(R10*8), Y3
-	VMOVUPD   (R9)(R10*8), Y4
-	VCMPPD    $0x00, Y0, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y0, Y3, Y3
-	VSUBPD    Y2, Y3, Y3
-	VMOVUPD   Y3, (SI)(R10*8)
+whole439:
+	VMOVUPD   (R8)(R10*8), Y2
+	VMOVUPD   (R9)(R10*8), Y3
+	VCMPPD    $0x00, constants<>+1152(SB), Y3, Y4
+	VSUBPD    Y3, Y2, Y2
+	VBLENDVPD Y4, constants<>+1152(SB), Y2, Y2
+	VSUBPD    Y1, Y2, Y2
+	VMOVUPD   Y2, (SI)(R10*8)
 	ADDQ      $0x00000004, R10
 	SUBQ      $0x00000004, DI
 	CMPQ      DI, $0x00000004
-	JGE       whole468
+	JGE       whole439
 
-rest469:
-	TESTQ      DI, DI
-	JZ         done470
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       DI
-	VMOVUPD    (R11)(DI*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y3, Y4, Y0, Y4
-	VSUBPD     Y2, Y4, Y4
-	VMOVUPD    Y4, (SI)(R10*8)
+rest440:
+	TESTQ        DI, DI
+	JZ           done441
+	LEAQ         constants<>+544(SB), R11
+	NEGQ         DI
+	VMOVUPD      (R11)(DI*8), Y2
+	VMASKMOVPD   (R8)(R10*8), Y2, Y3
+	VMASKMOVPD   (R9)(R10*8), Y2, Y4
+	VCMPPD       $0x00, constants<>+1152(SB), Y4, Y5
+	VSUBPD       Y4, Y3, Y3
+	VBLENDVPD    Y5, constants<>+1152(SB), Y3, Y3
+	VBROADCASTSD constants<>+1248(SB), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y4
+	VSUBPD       Y1, Y4, Y4
+	VMOVUPD      Y4, (SI)(R10*8)
 
-done470:
-cavity464:
-	VADDSD X2, X1, X1
-	VMOVSD X1, 128(CX)(BX*8)
+done441:
+cavity435:
+	VADDSD X1, X0, X0
+	VMOVSD X0, 128(CX)(BX*8)
 	ADDQ   $0x00000028, AX
 	ADDQ   48(CX), DX
 	INCQ   BX
-	JMP    pass450
+	JMP    pass421
 
-stop451:
+stop422:
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed452:
+passed423:
 	MOVQ  16(CX), DX
 	IMULQ 48(CX), DX
-	LEAQ  1760(CX), AX
+	LEAQ  1856(CX), AX
 	ADDQ  AX, DX
 	CMPQ  AX, DX
-	JGE   vectors472
+	JGE   vectors443
 
-vector471:
+vector442:
 	VMOVUPD      (AX), Y0
-	VMOVUPD      Y0, Y1
-	VMOVUPD      constants<>+1472(SB), Y2
+	VMOVAPD      Y0, Y1
+	VBROADCASTSD constants<>+1440(SB), Y2
 	VCMPPD       $0x05, Y2, Y0, Y3
 	VMAXPD       Y0, Y2, Y0
-	VMOVUPD      constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+32(SB), Y0, Y2
-	VSUBPD       constants<>+0(SB), Y2, Y4
-	VFNMADD231PD constants<>+64(SB), Y4, Y0
-	VFNMADD231PD constants<>+96(SB), Y4, Y0
+	VBROADCASTSD constants<>+0(SB), Y2
+	VFMADD231PD  constants<>+1344(SB), Y0, Y2
+	VSUBPD       constants<>+1472(SB), Y2, Y4
+	VFNMADD231PD constants<>+1376(SB), Y4, Y0
+	VFNMADD231PD constants<>+1408(SB), Y4, Y0
 	VMULPD       Y0, Y0, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y0, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y0, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y0, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y0, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y0, Y10
+	VBROADCASTSD constants<>+96(SB), Y6
+	VFMADD231PD  constants<>+128(SB), Y0, Y6
+	VBROADCASTSD constants<>+160(SB), Y7
+	VFMADD231PD  constants<>+192(SB), Y0, Y7
+	VBROADCASTSD constants<>+224(SB), Y8
+	VFMADD231PD  constants<>+256(SB), Y0, Y8
+	VBROADCASTSD constants<>+288(SB), Y9
+	VFMADD231PD  constants<>+320(SB), Y0, Y9
+	VBROADCASTSD constants<>+352(SB), Y10
+	VFMADD231PD  constants<>+384(SB), Y0, Y10
 	VFMADD231PD  Y7, Y4, Y6
 	VFMADD231PD  Y9, Y4, Y8
 	VFMADD231PD  Y10, Y5, Y8
 	VFMADD231PD  Y8, Y5, Y6
 	VFMADD231PD  Y6, Y4, Y0
-	VADDPD       constants<>+128(SB), Y0, Y0
+	VADDPD       constants<>+1504(SB), Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+128(SB), Y2, Y2
+	VPADDQ       constants<>+1504(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VANDPD       Y3, Y0, Y0
 	VANDPD       Y3, Y1, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 4128(AX)
+	VMOVUPD      Y1, 4160(AX)
 	ADDQ         $0x20, AX
 	CMPQ         AX, DX
-	JLT          vector471
+	JLT          vector442
 
-vectors472:
+vectors443:
 	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
+	LEAQ 1856(CX), DX
 	XORQ BX, BX
 
-pass473:
+pass444:
 	CMPQ         BX, 16(CX)
-	JGE          passed475
+	JGE          passed446
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general476
+	JNE          general447
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general476
+	JNE          general447
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 4128(DX), Y1
-	VMOVUPD      (DI), Y2
-	VMULPD       Y2, Y0, Y3
-	VMULPD       Y2, Y1, Y2
-	VMOVUPD      32(DI), Y4
-	VMULPD       Y4, Y0, Y0
-	VMULPD       Y4, Y1, Y1
-	VBROADCASTSD 8(DX), Y4
-	VBROADCASTSD 4136(DX), Y5
-	VMOVUPD      64(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      96(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 16(DX), Y4
-	VBROADCASTSD 4144(DX), Y5
-	VMOVUPD      128(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      160(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 24(DX), Y4
-	VBROADCASTSD 4152(DX), Y5
-	VMOVUPD      192(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      224(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 4160(DX), Y5
-	VMOVUPD      256(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      288(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 40(DX), Y4
-	VBROADCASTSD 4168(DX), Y5
-	VMOVUPD      320(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      352(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 48(DX), Y4
-	VBROADCASTSD 4176(DX), Y5
-	VMOVUPD      384(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      416(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD 56(DX), Y4
-	VBROADCASTSD 4184(DX), Y5
-	VMOVUPD      448(DI), Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      480(DI), Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VFMADD231PD  Y6, Y5, Y1
-	VMULPD       64(DX), Y3, Y4
-	VMULPD       64(DX), Y2, Y2
-	VFMADD231PD  4192(DX), Y3, Y2
-	VFMADD231PD  96(DX), Y0, Y4
-	VFMADD231PD  96(DX), Y1, Y2
-	VFMADD231PD  4224(DX), Y0, Y2
-	VHADDPD      Y2, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPD       X0, X4, X4
-	VMOVSD       X4, 672(CX)(BX*8)
-	VMOVHPD      X4, 1216(CX)(BX*8)
-	JMP          shaped477
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VBROADCASTSD (DX), Y6
+	VBROADCASTSD 4160(DX), Y7
+	VMOVUPD      (DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      32(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 8(DX), Y6
+	VBROADCASTSD 4168(DX), Y7
+	VMOVUPD      64(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      96(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 16(DX), Y6
+	VBROADCASTSD 4176(DX), Y7
+	VMOVUPD      128(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      160(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 24(DX), Y6
+	VBROADCASTSD 4184(DX), Y7
+	VMOVUPD      192(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      224(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 32(DX), Y6
+	VBROADCASTSD 4192(DX), Y7
+	VMOVUPD      256(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      288(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 40(DX), Y6
+	VBROADCASTSD 4200(DX), Y7
+	VMOVUPD      320(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      352(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 48(DX), Y6
+	VBROADCASTSD 4208(DX), Y7
+	VMOVUPD      384(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      416(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VBROADCASTSD 56(DX), Y6
+	VBROADCASTSD 4216(DX), Y7
+	VMOVUPD      448(DI), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      480(DI), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y5
+	VFMADD231PD  64(DX), Y2, Y0
+	VFMADD231PD  64(DX), Y4, Y1
+	VFMADD231PD  4224(DX), Y2, Y1
+	VFMADD231PD  96(DX), Y3, Y0
+	VFMADD231PD  96(DX), Y5, Y1
+	VFMADD231PD  4256(DX), Y3, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VMOVSD       X2, 704(CX)(BX*8)
+	VMOVHPD      X2, 1280(CX)(BX*8)
+	JMP          shaped448
 
-general476:
+general447:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	MOVQ   tables_base+120(FP), SI
@@ -5411,9 +4772,9 @@ general476:
 	XORQ   R11, R11
 	MOVQ   R8, R12
 	CMPQ   R12, $0x00000010
-	JLT    rest479
+	JLT    few450
 
-panel478:
+panel449:
 	MOVQ   DX, R9
 	LEAQ   (DI)(R11*1), R8
 	VXORPD Y2, Y2, Y2
@@ -5426,11 +4787,11 @@ panel478:
 	VXORPD Y9, Y9, Y9
 	MOVQ   ku+160(FP), R13
 	CMPQ   R13, $0x00000001
-	JLT    rows482
+	JLT    rows453
 
-row481:
+row452:
 	VBROADCASTSD (R9), Y10
-	VBROADCASTSD 4128(R9), Y11
+	VBROADCASTSD 4160(R9), Y11
 	VMOVUPD      (R8), Y12
 	VFMADD231PD  Y12, Y10, Y2
 	VFMADD231PD  Y12, Y11, Y6
@@ -5447,32 +4808,32 @@ row481:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row481
+	JGE          row452
 
-rows482:
+rows453:
 	VFMADD231PD (SI)(R11*1), Y2, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
-	VFMADD231PD 4128(SI)(R11*1), Y2, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y2, Y1
 	VFMADD231PD 32(SI)(R11*1), Y3, Y0
 	VFMADD231PD 32(SI)(R11*1), Y7, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y3, Y1
 	VFMADD231PD 64(SI)(R11*1), Y4, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
+	VFMADD231PD 4224(SI)(R11*1), Y4, Y1
 	VFMADD231PD 96(SI)(R11*1), Y5, Y0
 	VFMADD231PD 96(SI)(R11*1), Y9, Y1
-	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
+	VFMADD231PD 4256(SI)(R11*1), Y5, Y1
 	ADDQ        $0x00000080, R11
 	SUBQ        $0x00000010, R12
 	CMPQ        R12, $0x00000010
-	JGE         panel478
+	JGE         panel449
 
-rest479:
+few450:
 	TESTQ   R12, R12
-	JZ      done480
+	JZ      done451
 	CMPQ    R12, $0x00000004
-	JGT     wider483
-	LEAQ    constants<>+672(SB), R8
+	JGT     wider454
+	LEAQ    constants<>+544(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
 	VMOVUPD (R8)(R9*8), Y2
@@ -5484,16 +4845,16 @@ rest479:
 	VXORPD  Y6, Y6, Y6
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows485
+	JLT     rows456
 
-row484:
+row455:
 	VBROADCASTSD (R9), Y7
-	VBROADCASTSD 4128(R9), Y8
+	VBROADCASTSD 4160(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
 	VFMADD231PD  Y9, Y7, Y3
 	VFMADD231PD  Y9, Y8, Y5
 	VBROADCASTSD 8(R9), Y7
-	VBROADCASTSD 4136(R9), Y8
+	VBROADCASTSD 4168(R9), Y8
 	VMASKMOVPD   (R8)(R10*1), Y2, Y9
 	VFMADD231PD  Y9, Y7, Y4
 	VFMADD231PD  Y9, Y8, Y6
@@ -5501,15 +4862,15 @@ row484:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row484
+	JGE          row455
 
-rows485:
+rows456:
 	CMPQ DI, $0x00000001
-	JLT  rows487
+	JLT  rows458
 
-row486:
+row457:
 	VBROADCASTSD (R9), Y7
-	VBROADCASTSD 4128(R9), Y8
+	VBROADCASTSD 4160(R9), Y8
 	VMASKMOVPD   (R8), Y2, Y9
 	VFMADD231PD  Y9, Y7, Y3
 	VFMADD231PD  Y9, Y8, Y5
@@ -5517,21 +4878,21 @@ row486:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row486
+	JGE          row457
 
-rows487:
+rows458:
 	VADDPD      Y4, Y3, Y3
 	VADDPD      Y6, Y5, Y5
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y5, Y1
-	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
-	JMP         done480
+	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
+	JMP         done451
 
-wider483:
+wider454:
 	CMPQ    R12, $0x00000008
-	JGT     wider488
+	JGT     wider459
 	SUBQ    $0x00000004, R12
-	LEAQ    constants<>+672(SB), R8
+	LEAQ    constants<>+544(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
 	VMOVUPD (R8)(R9*8), Y2
@@ -5547,11 +4908,11 @@ wider483:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000002
-	JLT     rows490
+	JLT     rows461
 
-row489:
+row460:
 	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4128(R9), Y12
+	VBROADCASTSD 4160(R9), Y12
 	VMOVUPD      (R8), Y13
 	VFMADD231PD  Y13, Y11, Y3
 	VFMADD231PD  Y13, Y12, Y7
@@ -5559,7 +4920,7 @@ row489:
 	VFMADD231PD  Y13, Y11, Y4
 	VFMADD231PD  Y13, Y12, Y8
 	VBROADCASTSD 8(R9), Y11
-	VBROADCASTSD 4136(R9), Y12
+	VBROADCASTSD 4168(R9), Y12
 	VMOVUPD      (R8)(R10*1), Y13
 	VFMADD231PD  Y13, Y11, Y5
 	VFMADD231PD  Y13, Y12, Y9
@@ -5570,15 +4931,15 @@ row489:
 	LEAQ         (R8)(R10*2), R8
 	SUBQ         $0x00000002, DI
 	CMPQ         DI, $0x00000002
-	JGE          row489
+	JGE          row460
 
-rows490:
+rows461:
 	CMPQ DI, $0x00000001
-	JLT  rows492
+	JLT  rows463
 
-row491:
+row462:
 	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4128(R9), Y12
+	VBROADCASTSD 4160(R9), Y12
 	VMOVUPD      (R8), Y13
 	VFMADD231PD  Y13, Y11, Y3
 	VFMADD231PD  Y13, Y12, Y7
@@ -5589,26 +4950,26 @@ row491:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row491
+	JGE          row462
 
-rows492:
+rows463:
 	VADDPD      Y5, Y3, Y3
 	VADDPD      Y9, Y7, Y7
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
-	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
 	VADDPD      Y6, Y4, Y4
 	VADDPD      Y10, Y8, Y8
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
-	JMP         done480
+	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
+	JMP         done451
 
-wider488:
+wider459:
 	CMPQ    R12, $0x0000000c
-	JGT     wider493
+	JGT     wider464
 	SUBQ    $0x00000008, R12
-	LEAQ    constants<>+672(SB), R8
+	LEAQ    constants<>+544(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
 	VMOVUPD (R8)(R9*8), Y2
@@ -5622,11 +4983,11 @@ wider488:
 	VXORPD  Y8, Y8, Y8
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows495
+	JLT     rows466
 
-row494:
+row465:
 	VBROADCASTSD (R9), Y9
-	VBROADCASTSD 4128(R9), Y10
+	VBROADCASTSD 4160(R9), Y10
 	VMOVUPD      (R8), Y11
 	VFMADD231PD  Y11, Y9, Y3
 	VFMADD231PD  Y11, Y10, Y6
@@ -5640,23 +5001,23 @@ row494:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row494
+	JGE          row465
 
-rows495:
+rows466:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y6, Y1
-	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y7, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
-	JMP         done480
+	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
+	JMP         done451
 
-wider493:
+wider464:
 	SUBQ    $0x0000000c, R12
-	LEAQ    constants<>+672(SB), R8
+	LEAQ    constants<>+544(SB), R8
 	MOVQ    R12, R9
 	NEGQ    R9
 	VMOVUPD (R8)(R9*8), Y2
@@ -5672,11 +5033,11 @@ wider493:
 	VXORPD  Y10, Y10, Y10
 	MOVQ    ku+160(FP), DI
 	CMPQ    DI, $0x00000001
-	JLT     rows498
+	JLT     rows469
 
-row497:
+row468:
 	VBROADCASTSD (R9), Y11
-	VBROADCASTSD 4128(R9), Y12
+	VBROADCASTSD 4160(R9), Y12
 	VMOVUPD      (R8), Y13
 	VFMADD231PD  Y13, Y11, Y3
 	VFMADD231PD  Y13, Y12, Y7
@@ -5693,212 +5054,221 @@ row497:
 	ADDQ         R10, R8
 	SUBQ         $0x00000001, DI
 	CMPQ         DI, $0x00000001
-	JGE          row497
+	JGE          row468
 
-rows498:
+rows469:
 	VFMADD231PD (SI)(R11*1), Y3, Y0
 	VFMADD231PD (SI)(R11*1), Y7, Y1
-	VFMADD231PD 4128(SI)(R11*1), Y3, Y1
+	VFMADD231PD 4160(SI)(R11*1), Y3, Y1
 	VFMADD231PD 32(SI)(R11*1), Y4, Y0
 	VFMADD231PD 32(SI)(R11*1), Y8, Y1
-	VFMADD231PD 4160(SI)(R11*1), Y4, Y1
+	VFMADD231PD 4192(SI)(R11*1), Y4, Y1
 	VFMADD231PD 64(SI)(R11*1), Y5, Y0
 	VFMADD231PD 64(SI)(R11*1), Y9, Y1
-	VFMADD231PD 4192(SI)(R11*1), Y5, Y1
+	VFMADD231PD 4224(SI)(R11*1), Y5, Y1
 	VFMADD231PD 96(SI)(R11*1), Y6, Y0
 	VFMADD231PD 96(SI)(R11*1), Y10, Y1
-	VFMADD231PD 4224(SI)(R11*1), Y6, Y1
+	VFMADD231PD 4256(SI)(R11*1), Y6, Y1
 
-done480:
-	VHADDPD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VMOVSD       X0, 672(CX)(BX*8)
-	VMOVHPD      X0, 1216(CX)(BX*8)
+done451:
+	VUNPCKLPD    Y1, Y0, Y2
+	VUNPCKHPD    Y1, Y0, Y0
+	VADDPD       Y0, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VMOVSD       X2, 704(CX)(BX*8)
+	VMOVHPD      X2, 1280(CX)(BX*8)
 
-shaped477:
+shaped448:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass473
+	JMP  pass444
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed475:
-	MOVQ    16(CX), AX
-	VMOVUPD constants<>+128(SB), Y0
-	MOVQ    24(CX), DX
-	MOVQ    logZ_base+24(FP), BX
-	MOVQ    product_base+48(FP), SI
-	LEAQ    (BX)(DX*8), BX
-	LEAQ    (SI)(DX*8), SI
-	XORQ    DX, DX
-	CMPQ    AX, $0x00000004
-	JLT     rest500
+passed446:
+	MOVQ 16(CX), AX
+	MOVQ 24(CX), DX
+	MOVQ logZ_base+24(FP), BX
+	MOVQ product_base+48(FP), SI
+	LEAQ (BX)(DX*8), BX
+	LEAQ (SI)(DX*8), SI
+	XORQ DX, DX
+	CMPQ AX, $0x00000004
+	JLT  rest471
 
-whole499:
-	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
-	VORPD     Y3, Y2, Y2
-	VMOVMSKPD Y2, DI
-	TESTL     DI, DI
-	JZ        safe501
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe501
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
+whole470:
+	VMOVUPD      704(CX)(DX*8), Y0
+	VBROADCASTSD constants<>+32(SB), Y1
+	VCMPPD       $0x19, constants<>+1536(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+640(SB), Y0, Y3
+	VORPD        Y3, Y2, Y2
+	VMOVMSKPD    Y2, DI
+	TESTL        DI, DI
+	JZ           safe472
+	VMOVMSKPD    Y2, DI
+	BSFL         DI, DI
+	ADDQ         DX, DI
+	CMPQ         DI, 16(CX)
+	JGE          safe472
+	MOVQ         DI, 16(CX)
+	MOVQ         DI, 8(CX)
 
-safe501:
-	VDIVPD      Y1, Y0, Y2
-	VMOVUPD     Y2, 672(CX)(DX*8)
-	VMULPD      1216(CX)(DX*8), Y2, Y2
-	VMOVUPD     128(CX)(DX*8), Y3
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (SI)(DX*8)
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+736(SB), Y2, Y2
-	VSUBPD      constants<>+832(SB), Y2, Y2
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y5
-	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+960(SB), Y7
-	VFMADD213PD constants<>+992(SB), Y6, Y7
-	VFMADD213PD constants<>+1024(SB), Y6, Y7
-	VFMADD213PD constants<>+1056(SB), Y6, Y7
-	VMOVUPD     constants<>+1088(SB), Y8
-	VFMADD213PD constants<>+1120(SB), Y6, Y8
-	VFMADD213PD constants<>+1152(SB), Y6, Y8
-	VMULPD      constants<>+608(SB), Y1, Y9
-	VMULPD      Y1, Y9, Y9
-	VMOVUPD     Y9, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+1184(SB), Y2, Y6
-	VFMADD231PD Y10, Y4, Y6
-	VSUBPD      Y6, Y9, Y9
-	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+1216(SB), Y9, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (BX)(DX*8)
-	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000004, AX
-	CMPQ        AX, $0x00000004
-	JGE         whole499
+safe472:
+	VDIVPD       Y0, Y1, Y1
+	VMOVUPD      Y1, 704(CX)(DX*8)
+	VMULPD       1280(CX)(DX*8), Y1, Y1
+	VMOVUPD      128(CX)(DX*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (SI)(DX*8)
+	VPADDQ       constants<>+1568(SB), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y1
+	VORPD        constants<>+1600(SB), Y1, Y1
+	VSUBPD       constants<>+672(SB), Y1, Y1
+	VANDPD       constants<>+704(SB), Y0, Y0
+	VPADDQ       constants<>+736(SB), Y0, Y0
+	VSUBPD       constants<>+1504(SB), Y0, Y0
+	VADDPD       constants<>+768(SB), Y0, Y3
+	VDIVPD       Y3, Y0, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+800(SB), Y6
+	VFMADD213PD  constants<>+832(SB), Y5, Y6
+	VFMADD213PD  constants<>+864(SB), Y5, Y6
+	VFMADD213PD  constants<>+896(SB), Y5, Y6
+	VBROADCASTSD constants<>+928(SB), Y7
+	VFMADD213PD  constants<>+960(SB), Y5, Y7
+	VFMADD213PD  constants<>+992(SB), Y5, Y7
+	VMULPD       constants<>+480(SB), Y0, Y8
+	VMULPD       Y0, Y8, Y8
+	VMOVUPD      Y8, Y9
+	VFMADD231PD  Y7, Y5, Y9
+	VFMADD231PD  Y6, Y4, Y9
+	VMULPD       constants<>+1024(SB), Y1, Y5
+	VFMADD231PD  Y9, Y3, Y5
+	VSUBPD       Y5, Y8, Y8
+	VSUBPD       Y0, Y8, Y8
+	VFMSUB132PD  constants<>+1056(SB), Y8, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (BX)(DX*8)
+	ADDQ         $0x00000004, DX
+	SUBQ         $0x00000004, AX
+	CMPQ         AX, $0x00000004
+	JGE          whole470
 
-rest500:
-	TESTQ     AX, AX
-	JZ        done502
-	LEAQ      constants<>+672(SB), DI
-	MOVQ      AX, R8
-	NEGQ      R8
-	VMOVUPD   (DI)(R8*8), Y1
-	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
-	VORPD     Y3, Y2, Y2
-	VMOVMSKPD Y2, DI
-	TESTL     DI, DI
-	JZ        safe503
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe503
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
+rest471:
+	TESTQ        AX, AX
+	JZ           done473
+	LEAQ         constants<>+544(SB), DI
+	MOVQ         AX, R8
+	NEGQ         R8
+	VMOVUPD      (DI)(R8*8), Y0
+	VMOVUPD      704(CX)(DX*8), Y0
+	VBROADCASTSD constants<>+32(SB), Y1
+	VCMPPD       $0x19, constants<>+1536(SB), Y0, Y2
+	VCMPPD       $0x1e, constants<>+640(SB), Y0, Y3
+	VORPD        Y3, Y2, Y2
+	VMOVMSKPD    Y2, DI
+	TESTL        DI, DI
+	JZ           safe474
+	VMOVMSKPD    Y2, DI
+	BSFL         DI, DI
+	ADDQ         DX, DI
+	CMPQ         DI, 16(CX)
+	JGE          safe474
+	MOVQ         DI, 16(CX)
+	MOVQ         DI, 8(CX)
 
-safe503:
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, 672(CX)(DX*8)
-	VMULPD  1216(CX)(DX*8), Y0, Y0
+safe474:
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD Y1, 704(CX)(DX*8)
+	VMULPD  1280(CX)(DX*8), Y1, Y1
 	VMOVUPD 128(CX)(DX*8), Y2
-	VADDPD  Y2, Y0, Y0
+	VADDPD  Y2, Y1, Y1
 	CMPQ    AX, $0x04
-	JLT     partial504
-	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored506
+	JLT     partial475
+	VMOVUPD Y1, (SI)(DX*8)
+	JMP     stored478
 
-partial504:
-	CMPQ         AX, $0x02
-	JLT          single505
-	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored506
+partial475:
+	LEAQ         (SI)(DX*8), SI
+	VMOVAPD      Y1, Y1
+	TESTQ        $0x00000002, AX
+	JZ           noTwo477
+	VMOVUPD      X1, (SI)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, SI
+
+noTwo477:
+	TESTQ  $0x00000001, AX
+	JZ     stored478
+	VMOVSD X1, (SI)
+
+stored478:
+	VPADDQ       constants<>+1568(SB), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y1
+	VORPD        constants<>+1600(SB), Y1, Y1
+	VSUBPD       constants<>+672(SB), Y1, Y1
+	VANDPD       constants<>+704(SB), Y0, Y0
+	VPADDQ       constants<>+736(SB), Y0, Y0
+	VSUBPD       constants<>+1504(SB), Y0, Y0
+	VADDPD       constants<>+768(SB), Y0, Y3
+	VDIVPD       Y3, Y0, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VBROADCASTSD constants<>+800(SB), Y6
+	VFMADD213PD  constants<>+832(SB), Y5, Y6
+	VFMADD213PD  constants<>+864(SB), Y5, Y6
+	VFMADD213PD  constants<>+896(SB), Y5, Y6
+	VBROADCASTSD constants<>+928(SB), Y7
+	VFMADD213PD  constants<>+960(SB), Y5, Y7
+	VFMADD213PD  constants<>+992(SB), Y5, Y7
+	VMULPD       constants<>+480(SB), Y0, Y8
+	VMULPD       Y0, Y8, Y8
+	VMOVUPD      Y8, Y9
+	VFMADD231PD  Y7, Y5, Y9
+	VFMADD231PD  Y6, Y4, Y9
+	VMULPD       constants<>+1024(SB), Y1, Y5
+	VFMADD231PD  Y9, Y3, Y5
+	VSUBPD       Y5, Y8, Y8
+	VSUBPD       Y0, Y8, Y8
+	VFMSUB132PD  constants<>+1056(SB), Y8, Y1
+	VADDPD       Y2, Y1, Y1
+	CMPQ         AX, $0x04
+	JLT          partial479
+	VMOVUPD      Y1, (BX)(DX*8)
+	JMP          stored482
+
+partial479:
+	LEAQ         (BX)(DX*8), DX
+	VMOVAPD      Y1, Y0
+	TESTQ        $0x00000002, AX
+	JZ           noTwo481
+	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored506
+	ADDQ         $0x00000010, DX
 
-single505:
-	VMOVSD X0, (SI)(DX*8)
+noTwo481:
+	TESTQ  $0x00000001, AX
+	JZ     stored482
+	VMOVSD X0, (DX)
 
-stored506:
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y0
-	VORPD       constants<>+736(SB), Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y3
-	VDIVPD      Y3, Y1, Y3
-	VMULPD      Y3, Y3, Y4
-	VMULPD      Y4, Y4, Y5
-	VMOVUPD     constants<>+960(SB), Y6
-	VFMADD213PD constants<>+992(SB), Y5, Y6
-	VFMADD213PD constants<>+1024(SB), Y5, Y6
-	VFMADD213PD constants<>+1056(SB), Y5, Y6
-	VMOVUPD     constants<>+1088(SB), Y7
-	VFMADD213PD constants<>+1120(SB), Y5, Y7
-	VFMADD213PD constants<>+1152(SB), Y5, Y7
-	VMULPD      constants<>+608(SB), Y1, Y8
-	VMULPD      Y1, Y8, Y8
-	VMOVUPD     Y8, Y9
-	VFMADD231PD Y7, Y5, Y9
-	VFMADD231PD Y6, Y4, Y9
-	VMULPD      constants<>+1184(SB), Y0, Y5
-	VFMADD231PD Y9, Y3, Y5
-	VSUBPD      Y5, Y8, Y8
-	VSUBPD      Y1, Y8, Y8
-	VFMSUB132PD constants<>+1216(SB), Y8, Y0
-	VADDPD      Y2, Y0, Y0
-	CMPQ        AX, $0x04
-	JLT         partial507
-	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored509
-
-partial507:
-	CMPQ         AX, $0x02
-	JLT          single508
-	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored509
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored509
-
-single508:
-	VMOVSD X0, (BX)(DX*8)
-
-stored509:
-done502:
+stored482:
+done473:
 	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
+	LEAQ 1856(CX), DX
 	XORQ BX, BX
 
-pass510:
+pass483:
 	CMPQ         BX, 16(CX)
-	JGE          passed512
+	JGE          passed485
 	MOVQ         ku+160(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general513
+	JNE          general486
 	MOVQ         kv+168(FP), SI
 	CMPQ         SI, $0x08
-	JNE          general513
+	JNE          general486
 	MOVQ         tables_base+120(FP), SI
 	MOVQ         32(AX), DI
 	LEAQ         (SI)(DI*8), DI
@@ -5910,7 +5280,7 @@ pass510:
 	MOVQ         kv+168(FP), R9
 	IMULQ        R9, SI
 	LEAQ         (R8)(SI*8), SI
-	VBROADCASTSD 672(CX)(BX*8), Y0
+	VBROADCASTSD 704(CX)(BX*8), Y0
 	VMULPD       64(DX), Y0, Y1
 	VMULPD       96(DX), Y0, Y0
 	VBROADCASTSD (DX), Y2
@@ -5969,5413 +5339,183 @@ pass510:
 	VMULPD       480(DI), Y2, Y1
 	VMULPD       Y0, Y1, Y1
 	VMOVUPD      Y1, 480(SI)
-	JMP          shaped514
+	JMP          shaped487
 
-general513:
-	MOVQ         40(CX), SI
-	ADDQ         DX, SI
-	VBROADCASTSD 672(CX)(BX*8), Y0
+general486:
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), SI
+	LEAQ         -32(DI)(SI*8), SI
+	MOVQ         SI, 56(CX)
+	MOVQ         kv+168(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         SI, 64(CX)
+	MOVQ         ku+160(FP), SI
+	MOVQ         SI, 72(CX)
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x04
+	JLE          short488
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
 	MOVQ         dst_base+0(FP), R8
-	MOVQ         dst_len+8(FP), DI
-	LEAQ         -32(R8)(DI*8), DI
-	MOVQ         DI, 56(CX)
-	MOVQ         kv+168(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         DI, 64(CX)
-	MOVQ         ku+160(FP), DI
-	MOVQ         DI, 72(CX)
-	MOVQ         kv+168(FP), DI
-	CMPQ         DI, $0x04
-	JLE          short515
-	MOVQ         tables_base+120(FP), DI
-	MOVQ         32(AX), R8
-	LEAQ         (DI)(R8*8), R8
-	MOVQ         dst_base+0(FP), R9
-	MOVQ         24(CX), DI
-	ADDQ         BX, DI
-	MOVQ         ku+160(FP), R10
-	IMULQ        R10, DI
-	MOVQ         kv+168(FP), R10
-	IMULQ        R10, DI
-	LEAQ         (R9)(DI*8), DI
-	MOVQ         DX, R9
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	MOVQ         40(CX), R9
+	ADDQ         DX, R9
+	VBROADCASTSD 704(CX)(BX*8), Y0
+	MOVQ         DX, R8
 
-row517:
-	VBROADCASTSD (R9), Y1
+row490:
+	VBROADCASTSD (R8), Y1
 	VMULPD       Y0, Y1, Y1
 	MOVQ         kv+168(FP), R10
 	XORQ         R11, R11
 	CMPQ         R10, $0x00000004
-	JLT          rest519
+	JLT          rest492
 
-whole518:
-	VMOVUPD (R8)(R11*8), Y2
-	VMULPD  (SI)(R11*8), Y2, Y2
+whole491:
+	VMOVUPD (DI)(R11*8), Y2
+	VMULPD  (R9)(R11*8), Y2, Y2
 	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (DI)(R11*8)
+	VMOVUPD Y2, (SI)(R11*8)
 	ADDQ    $0x00000004, R11
 	SUBQ    $0x00000004, R10
 	CMPQ    R10, $0x00000004
-	JGE     whole518
+	JGE     whole491
 
-rest519:
+rest492:
 	TESTQ      R10, R10
-	JZ         done520
-	LEAQ       constants<>+672(SB), R12
+	JZ         done493
+	LEAQ       constants<>+544(SB), R12
 	MOVQ       R10, R13
 	NEGQ       R13
 	VMOVUPD    (R12)(R13*8), Y2
-	VMASKMOVPD (R8)(R11*8), Y2, Y2
-	VMULPD     (SI)(R11*8), Y2, Y2
+	VMASKMOVPD (DI)(R11*8), Y2, Y2
+	VMULPD     (R9)(R11*8), Y2, Y2
 	VMULPD     Y1, Y2, Y2
-	LEAQ       (DI)(R11*8), R11
+	LEAQ       (SI)(R11*8), R11
 	CMPQ       R11, 56(CX)
-	JGT        pieces521
+	JGT        pieces494
 	VMOVUPD    Y2, (R11)
-	JMP        written522
+	JMP        written495
 
-pieces521:
+pieces494:
 	CMPQ    R10, $0x04
-	JLT     partial523
+	JLT     partial496
 	VMOVUPD Y2, (R11)
-	JMP     stored525
+	JMP     stored499
 
-partial523:
-	CMPQ         R10, $0x02
-	JLT          single524
-	VMOVUPD      X2, (R11)
-	JEQ          stored525
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(R11)
-	JMP          stored525
+partial496:
+	LEAQ         (R11), R11
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, R10
+	JZ           noTwo498
+	VMOVUPD      X1, (R11)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, R11
 
-single524:
-	VMOVSD X2, (R11)
+noTwo498:
+	TESTQ  $0x00000001, R10
+	JZ     stored499
+	VMOVSD X1, (R11)
 
-stored525:
-written522:
-done520:
-	ADDQ $0x08, R9
-	ADDQ 64(CX), R8
+stored499:
+written495:
+done493:
+	ADDQ $0x08, R8
 	ADDQ 64(CX), DI
+	ADDQ 64(CX), SI
 	DECQ 72(CX)
-	JNZ  row517
-	JMP  done516
-
-short515:
-	MOVQ    kv+168(FP), DI
-	LEAQ    constants<>+672(SB), R8
-	MOVQ    DI, R9
-	NEGQ    R9
-	VMOVUPD (R8)(R9*8), Y2
-	XORQ    R8, R8
-	MOVQ    tables_base+120(FP), R9
-	MOVQ    32(AX), R10
-	LEAQ    (R9)(R10*8), R10
-	MOVQ    dst_base+0(FP), R11
-	MOVQ    24(CX), R9
-	ADDQ    BX, R9
-	MOVQ    ku+160(FP), R12
-	IMULQ   R12, R9
-	MOVQ    kv+168(FP), R12
-	IMULQ   R12, R9
-	LEAQ    (R11)(R9*8), R9
-	MOVQ    DX, R11
-
-row526:
-	VBROADCASTSD (R11), Y1
-	VMULPD       Y0, Y1, Y1
-	VMASKMOVPD   (R10)(R8*8), Y2, Y3
-	VMULPD       (SI)(R8*8), Y3, Y3
-	VMULPD       Y1, Y3, Y3
-	LEAQ         (R9)(R8*8), R12
-	CMPQ         R12, 56(CX)
-	JGT          pieces527
-	VMOVUPD      Y3, (R12)
-	JMP          written528
-
-pieces527:
-	CMPQ    DI, $0x04
-	JLT     partial529
-	VMOVUPD Y3, (R12)
-	JMP     stored531
-
-partial529:
-	CMPQ         DI, $0x02
-	JLT          single530
-	VMOVUPD      X3, (R12)
-	JEQ          stored531
-	VEXTRACTF128 $0x01, Y3, X1
-	VMOVSD       X1, 16(R12)
-	JMP          stored531
-
-single530:
-	VMOVSD X3, (R12)
-
-stored531:
-written528:
-	ADDQ $0x08, R11
-	ADDQ 64(CX), R10
-	ADDQ 64(CX), R9
-	DECQ 72(CX)
-	JNZ  row526
-
-done516:
-shaped514:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass510
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed512:
-	MOVQ AX, (CX)
-	MOVQ 16(CX), AX
-	ADDQ AX, 24(CX)
-	SUBQ AX, 8(CX)
-	JMP  chunk446
-
-done448:
-	MOVQ 24(CX), AX
-	MOVQ AX, done+176(FP)
-	VZEROUPPER
-	RET
-
-// func expShift256(dst []float64, x []float64, shift float64) (total float64)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·expShift256(SB), $0-64
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD shift+48(FP), Y0
-	VXORPD       Y1, Y1, Y1
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000004
-	JLT          rest533
-
-whole532:
-	VMOVUPD      (CX)(BX*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VANDPD       constants<>+160(SB), Y2, Y3
-	VCMPPD       $0x06, constants<>+192(SB), Y3, Y3
-	VMOVMSKPD    Y3, SI
-	TESTL        SI, SI
-	JNZ          slow534
-	VMOVUPD      constants<>+0(SB), Y3
-	VFMADD231PD  constants<>+32(SB), Y2, Y3
-	VSUBPD       constants<>+0(SB), Y3, Y4
-	VFNMADD231PD constants<>+64(SB), Y4, Y2
-	VFNMADD231PD constants<>+96(SB), Y4, Y2
-	VMULPD       Y2, Y2, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y2, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y2, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y2, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y2, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y2, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+128(SB), Y2, Y2
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       Y3, Y2, Y2
-	VMOVUPD      Y2, Y2
-	JMP          done535
-
-slow534:
-	VMOVUPD      constants<>+544(SB), Y3
-	VMAXPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+576(SB), Y3
-	VMINPD       Y2, Y3, Y2
-	VMOVUPD      constants<>+0(SB), Y3
-	VFMADD231PD  constants<>+32(SB), Y2, Y3
-	VSUBPD       constants<>+0(SB), Y3, Y3
-	VFNMADD231PD constants<>+64(SB), Y3, Y2
-	VFNMADD231PD constants<>+96(SB), Y3, Y2
-	VMULPD       Y2, Y2, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y2, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y2, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y2, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y2, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y2, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y2
-	VADDPD       constants<>+128(SB), Y2, Y2
-	VMULPD       constants<>+608(SB), Y3, Y4
-	VROUNDPD     $0x01, Y4, Y4
-	VSUBPD       Y4, Y3, Y3
-	VADDPD       constants<>+0(SB), Y4, Y4
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+128(SB), Y4, Y4
-	VADDPD       constants<>+0(SB), Y3, Y3
-	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constants<>+128(SB), Y3, Y3
-	VMULPD       Y4, Y2, Y2
-	VMULPD       Y3, Y2, Y2
-
-done535:
-	VMOVUPD Y2, (AX)(BX*8)
-	VADDPD  Y2, Y1, Y1
-	ADDQ    $0x00000004, BX
-	SUBQ    $0x00000004, DX
-	CMPQ    DX, $0x00000004
-	JGE     whole532
-
-rest533:
-	TESTQ        DX, DX
-	JZ           done536
-	LEAQ         constants<>+672(SB), SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	VMOVUPD      (SI)(DI*8), Y2
-	VMASKMOVPD   (CX)(BX*8), Y2, Y3
-	VSUBPD       Y0, Y3, Y3
-	VANDPD       Y2, Y3, Y3
-	VANDPD       constants<>+160(SB), Y3, Y0
-	VCMPPD       $0x06, constants<>+192(SB), Y0, Y0
-	VMOVMSKPD    Y0, CX
-	TESTL        CX, CX
-	JNZ          slow537
-	VMOVUPD      constants<>+0(SB), Y0
-	VFMADD231PD  constants<>+32(SB), Y3, Y0
-	VSUBPD       constants<>+0(SB), Y0, Y4
-	VFNMADD231PD constants<>+64(SB), Y4, Y3
-	VFNMADD231PD constants<>+96(SB), Y4, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y3, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y3, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y3, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y3, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y3, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+128(SB), Y3, Y3
-	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       Y0, Y3, Y3
-	VMOVUPD      Y3, Y0
-	JMP          done538
-
-slow537:
-	VMOVUPD      constants<>+544(SB), Y0
-	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+576(SB), Y0
-	VMINPD       Y3, Y0, Y3
-	VMOVUPD      constants<>+0(SB), Y0
-	VFMADD231PD  constants<>+32(SB), Y3, Y0
-	VSUBPD       constants<>+0(SB), Y0, Y0
-	VFNMADD231PD constants<>+64(SB), Y0, Y3
-	VFNMADD231PD constants<>+96(SB), Y0, Y3
-	VMULPD       Y3, Y3, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y3, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y3, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y3, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y3, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y3, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y3
-	VADDPD       constants<>+128(SB), Y3, Y3
-	VMULPD       constants<>+608(SB), Y0, Y4
-	VROUNDPD     $0x01, Y4, Y4
-	VSUBPD       Y4, Y0, Y0
-	VADDPD       constants<>+0(SB), Y4, Y4
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+128(SB), Y4, Y4
-	VADDPD       constants<>+0(SB), Y0, Y0
-	VPSLLQ       $0x34, Y0, Y0
-	VPADDQ       constants<>+128(SB), Y0, Y0
-	VMULPD       Y4, Y3, Y3
-	VMULPD       Y0, Y3, Y0
-
-done538:
-	CMPQ    DX, $0x04
-	JLT     partial539
-	VMOVUPD Y0, (AX)(BX*8)
-	JMP     stored541
-
-partial539:
-	CMPQ         DX, $0x02
-	JLT          single540
-	VMOVUPD      X0, (AX)(BX*8)
-	JEQ          stored541
-	VEXTRACTF128 $0x01, Y0, X3
-	VMOVSD       X3, 16(AX)(BX*8)
-	JMP          stored541
-
-single540:
-	VMOVSD X0, (AX)(BX*8)
-
-stored541:
-	VANDPD Y2, Y0, Y0
-	VADDPD Y0, Y1, Y1
-
-done536:
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VADDPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VADDPD     Y0, Y1, Y1
-	MOVSD      X1, total+56(FP)
-	VZEROUPPER
-	RET
-
-// func max256(x []float64) float64
-// Requires: AVX, SSE2
-TEXT ·max256(SB), $0-32
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+1312(SB), Y0
-	VXORPD  Y1, Y1, Y1
-	XORQ    DX, DX
-	CMPQ    CX, $0x00000004
-	JLT     rest543
-
-whole542:
-	VMOVUPD (AX)(DX*8), Y2
-	VMAXPD  Y2, Y0, Y0
-	VCMPPD  $0x03, Y2, Y2, Y2
-	VORPD   Y2, Y1, Y1
-	ADDQ    $0x00000004, DX
-	SUBQ    $0x00000004, CX
-	CMPQ    CX, $0x00000004
-	JGE     whole542
-
-rest543:
-	TESTQ      CX, CX
-	JZ         done544
-	LEAQ       constants<>+672(SB), BX
-	NEGQ       CX
-	VMOVUPD    (BX)(CX*8), Y2
-	VMASKMOVPD (AX)(DX*8), Y2, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y0, Y0
-	VCMPPD     $0x03, Y3, Y3, Y3
-	VORPD      Y3, Y1, Y1
-
-done544:
-	VPERM2F128 $0x01, Y0, Y0, Y2
-	VMAXPD     Y2, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y2
-	VMAXPD     Y2, Y0, Y0
-	VMOVMSKPD  Y1, AX
-	TESTL      AX, AX
-	JZ         numbers545
-	VMOVUPD    constants<>+1376(SB), Y0
-
-numbers545:
-	MOVSD X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func addScaled256(dst []float64, x []float64, a float64)
-// Requires: AVX, FMA3
-TEXT ·addScaled256(SB), $0-56
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD a+48(FP), Y0
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
-	JLT          rest547
-
-whole546:
-	VMOVUPD     (AX)(BX*8), Y1
-	VFMADD231PD (CX)(BX*8), Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	VMOVUPD     32(AX)(BX*8), Y1
-	VFMADD231PD 32(CX)(BX*8), Y0, Y1
-	VMOVUPD     Y1, 32(AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Y1
-	VFMADD231PD 64(CX)(BX*8), Y0, Y1
-	VMOVUPD     Y1, 64(AX)(BX*8)
-	VMOVUPD     96(AX)(BX*8), Y1
-	VFMADD231PD 96(CX)(BX*8), Y0, Y1
-	VMOVUPD     Y1, 96(AX)(BX*8)
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         whole546
-
-rest547:
-	CMPQ DX, $0x00000004
-	JLT  rest549
-
-whole548:
-	VMOVUPD     (AX)(BX*8), Y1
-	VFMADD231PD (CX)(BX*8), Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	ADDQ        $0x00000004, BX
-	SUBQ        $0x00000004, DX
-	CMPQ        DX, $0x00000004
-	JGE         whole548
-
-rest549:
-	TESTQ       DX, DX
-	JZ          done550
-	LEAQ        constants<>+672(SB), SI
-	MOVQ        DX, DI
-	NEGQ        DI
-	VMOVUPD     (SI)(DI*8), Y1
-	VMASKMOVPD  (AX)(BX*8), Y1, Y2
-	VMASKMOVPD  (CX)(BX*8), Y1, Y1
-	VFMADD231PD Y1, Y0, Y2
-	CMPQ        DX, $0x04
-	JLT         partial551
-	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored553
-
-partial551:
-	CMPQ         DX, $0x02
-	JLT          single552
-	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored553
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored553
-
-single552:
-	VMOVSD X2, (AX)(BX*8)
-
-stored553:
-done550:
-	VZEROUPPER
-	RET
-
-// func extrapolate256(x []float64, old []float64, a float64)
-// Requires: AVX, FMA3
-TEXT ·extrapolate256(SB), $0-56
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	MOVQ         old_base+24(FP), DX
-	VBROADCASTSD a+48(FP), Y0
-	XORQ         BX, BX
-	CMPQ         CX, $0x00000010
-	JLT          rest555
-
-whole554:
-	VMOVUPD     (AX)(BX*8), Y1
-	VMOVUPD     (DX)(BX*8), Y2
-	VSUBPD      Y2, Y1, Y2
-	VSUBPD      Y2, Y2, Y3
-	VCMPPD      $0x07, Y3, Y3, Y3
-	VANDPD      Y2, Y3, Y2
-	VMOVUPD     Y1, (DX)(BX*8)
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	VMOVUPD     32(AX)(BX*8), Y1
-	VMOVUPD     32(DX)(BX*8), Y2
-	VSUBPD      Y2, Y1, Y2
-	VSUBPD      Y2, Y2, Y3
-	VCMPPD      $0x07, Y3, Y3, Y3
-	VANDPD      Y2, Y3, Y2
-	VMOVUPD     Y1, 32(DX)(BX*8)
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 32(AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Y1
-	VMOVUPD     64(DX)(BX*8), Y2
-	VSUBPD      Y2, Y1, Y2
-	VSUBPD      Y2, Y2, Y3
-	VCMPPD      $0x07, Y3, Y3, Y3
-	VANDPD      Y2, Y3, Y2
-	VMOVUPD     Y1, 64(DX)(BX*8)
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 64(AX)(BX*8)
-	VMOVUPD     96(AX)(BX*8), Y1
-	VMOVUPD     96(DX)(BX*8), Y2
-	VSUBPD      Y2, Y1, Y2
-	VSUBPD      Y2, Y2, Y3
-	VCMPPD      $0x07, Y3, Y3, Y3
-	VANDPD      Y2, Y3, Y2
-	VMOVUPD     Y1, 96(DX)(BX*8)
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, 96(AX)(BX*8)
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, CX
-	CMPQ        CX, $0x00000010
-	JGE         whole554
-
-rest555:
-	CMPQ CX, $0x00000004
-	JLT  rest557
-
-whole556:
-	VMOVUPD     (AX)(BX*8), Y1
-	VMOVUPD     (DX)(BX*8), Y2
-	VSUBPD      Y2, Y1, Y2
-	VSUBPD      Y2, Y2, Y3
-	VCMPPD      $0x07, Y3, Y3, Y3
-	VANDPD      Y2, Y3, Y2
-	VMOVUPD     Y1, (DX)(BX*8)
-	VFMADD231PD Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(BX*8)
-	ADDQ        $0x00000004, BX
-	SUBQ        $0x00000004, CX
-	CMPQ        CX, $0x00000004
-	JGE         whole556
-
-rest557:
-	TESTQ      CX, CX
-	JZ         done558
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       CX, DI
-	NEGQ       DI
-	VMOVUPD    (SI)(DI*8), Y1
-	VMASKMOVPD (AX)(BX*8), Y1, Y2
-	VMASKMOVPD (DX)(BX*8), Y1, Y1
-	VSUBPD     Y1, Y2, Y1
-	VSUBPD     Y1, Y1, Y3
-	VCMPPD     $0x07, Y3, Y3, Y3
-	VANDPD     Y1, Y3, Y1
-	CMPQ       CX, $0x04
-	JLT        partial559
-	VMOVUPD    Y2, (DX)(BX*8)
-	JMP        stored561
-
-partial559:
-	CMPQ         CX, $0x02
-	JLT          single560
-	VMOVUPD      X2, (DX)(BX*8)
-	JEQ          stored561
-	VEXTRACTF128 $0x01, Y2, X3
-	VMOVSD       X3, 16(DX)(BX*8)
-	JMP          stored561
-
-single560:
-	VMOVSD X2, (DX)(BX*8)
-
-stored561:
-	VFMADD231PD Y1, Y0, Y2
-	CMPQ        CX, $0x04
-	JLT         partial562
-	VMOVUPD     Y2, (AX)(BX*8)
-	JMP         stored564
-
-partial562:
-	CMPQ         CX, $0x02
-	JLT          single563
-	VMOVUPD      X2, (AX)(BX*8)
-	JEQ          stored564
-	VEXTRACTF128 $0x01, Y2, X0
-	VMOVSD       X0, 16(AX)(BX*8)
-	JMP          stored564
-
-single563:
-	VMOVSD X2, (AX)(BX*8)
-
-stored564:
-done558:
-	VZEROUPPER
-	RET
-
-// func dot256(x []float64, y []float64) float64
-// Requires: AVX, FMA3, SSE2
-TEXT ·dot256(SB), $0-56
-	MOVQ   x_base+0(FP), AX
-	MOVQ   y_base+24(FP), CX
-	MOVQ   x_len+8(FP), DX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	XORQ   BX, BX
-	CMPQ   DX, $0x00000010
-	JLT    rest566
-
-whole565:
-	VMOVUPD     (CX)(BX*8), Y4
-	VMOVUPD     (AX)(BX*8), Y5
-	VFMADD231PD Y4, Y5, Y0
-	VMOVUPD     32(CX)(BX*8), Y4
-	VMOVUPD     32(AX)(BX*8), Y5
-	VFMADD231PD Y4, Y5, Y1
-	VMOVUPD     64(CX)(BX*8), Y4
-	VMOVUPD     64(AX)(BX*8), Y5
-	VFMADD231PD Y4, Y5, Y2
-	VMOVUPD     96(CX)(BX*8), Y4
-	VMOVUPD     96(AX)(BX*8), Y5
-	VFMADD231PD Y4, Y5, Y3
-	ADDQ        $0x00000010, BX
-	SUBQ        $0x00000010, DX
-	CMPQ        DX, $0x00000010
-	JGE         whole565
-
-rest566:
-	CMPQ DX, $0x00000004
-	JLT  rest568
-
-whole567:
-	VMOVUPD     (CX)(BX*8), Y4
-	VMOVUPD     (AX)(BX*8), Y5
-	VFMADD231PD Y4, Y5, Y0
-	ADDQ        $0x00000004, BX
-	SUBQ        $0x00000004, DX
-	CMPQ        DX, $0x00000004
-	JGE         whole567
-
-rest568:
-	TESTQ       DX, DX
-	JZ          done569
-	LEAQ        constants<>+672(SB), SI
-	NEGQ        DX
-	VMOVUPD     (SI)(DX*8), Y4
-	VMASKMOVPD  (CX)(BX*8), Y4, Y5
-	VMASKMOVPD  (AX)(BX*8), Y4, Y4
-	VFMADD231PD Y5, Y4, Y0
-
-done569:
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y3, Y2, Y2
-	VADDPD       Y2, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X1
-	VPERMILPD    $0x01, X1, X0
-	VADDSD       X0, X1, X1
-	MOVSD        X1, ret+48(FP)
-	VZEROUPPER
-	RET
-
-// func entropy256(x []float64) float64
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·entropy256(SB), $0-32
-	MOVQ    x_base+0(FP), AX
-	MOVQ    x_len+8(FP), CX
-	VMOVUPD constants<>+704(SB), Y0
-	VMOVUPD constants<>+736(SB), Y1
-	VMOVUPD constants<>+128(SB), Y2
-	VMOVUPD constants<>+608(SB), Y3
-	VXORPD  Y4, Y4, Y4
-	XORQ    DX, DX
-	CMPQ    CX, $0x00000008
-	JLT     rest571
-
-whole570:
-	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+768(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+800(SB), Y6, Y8
-	VORPD       Y8, Y7, Y7
-	VMOVMSKPD   Y7, BX
-	TESTL       BX, BX
-	JNZ         slow572
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+832(SB), Y7, Y7
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+960(SB), Y11
-	VFMADD213PD constants<>+992(SB), Y10, Y11
-	VFMADD213PD constants<>+1024(SB), Y10, Y11
-	VFMADD213PD constants<>+1056(SB), Y10, Y11
-	VMOVUPD     constants<>+1088(SB), Y12
-	VFMADD213PD constants<>+1120(SB), Y10, Y12
-	VFMADD213PD constants<>+1152(SB), Y10, Y12
-	VMULPD      Y3, Y6, Y13
-	VMULPD      Y6, Y13, Y13
-	VMOVUPD     Y13, Y14
-	VFMADD231PD Y12, Y10, Y14
-	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+1184(SB), Y7, Y10
-	VFMADD231PD Y14, Y8, Y10
-	VSUBPD      Y10, Y13, Y13
-	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+1216(SB), Y13, Y7
-	VMOVUPD     Y7, Y6
-	JMP         done573
-
-slow572:
-	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
-	VMULPD      constants<>+1248(SB), Y6, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+1280(SB), Y9, Y8
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y9
-	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+832(SB), Y9, Y9
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VADDPD      Y8, Y9, Y9
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y10
-	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+960(SB), Y12
-	VFMADD213PD constants<>+992(SB), Y11, Y12
-	VFMADD213PD constants<>+1024(SB), Y11, Y12
-	VFMADD213PD constants<>+1056(SB), Y11, Y12
-	VMOVUPD     constants<>+1088(SB), Y13
-	VFMADD213PD constants<>+1120(SB), Y11, Y13
-	VFMADD213PD constants<>+1152(SB), Y11, Y13
-	VMULPD      Y3, Y6, Y14
-	VMULPD      Y6, Y14, Y14
-	VMOVUPD     Y14, Y15
-	VFMADD231PD Y13, Y11, Y15
-	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+1184(SB), Y9, Y11
-	VFMADD231PD Y15, Y8, Y11
-	VSUBPD      Y11, Y14, Y14
-	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+1216(SB), Y14, Y9
-	VMOVUPD     Y9, Y6
-	VXORPD      Y8, Y8, Y8
-	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1312(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1344(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1344(SB), Y6, Y6
-	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
-
-done573:
-	VFNMADD231PD Y5, Y6, Y4
-	VMOVUPD      32(AX)(DX*8), Y5
-	VMAXPD       constants<>+768(SB), Y5, Y6
-	VCMPPD       $0x19, constants<>+768(SB), Y6, Y7
-	VCMPPD       $0x1e, constants<>+800(SB), Y6, Y8
-	VORPD        Y8, Y7, Y7
-	VMOVMSKPD    Y7, BX
-	TESTL        BX, BX
-	JNZ          slow574
-	VPADDQ       Y0, Y6, Y6
-	VPSRLQ       $0x34, Y6, Y7
-	VORPD        Y1, Y7, Y7
-	VSUBPD       constants<>+832(SB), Y7, Y7
-	VANDPD       constants<>+864(SB), Y6, Y6
-	VPADDQ       constants<>+896(SB), Y6, Y6
-	VSUBPD       Y2, Y6, Y6
-	VADDPD       constants<>+928(SB), Y6, Y8
-	VDIVPD       Y8, Y6, Y8
-	VMULPD       Y8, Y8, Y9
-	VMULPD       Y9, Y9, Y10
-	VMOVUPD      constants<>+960(SB), Y11
-	VFMADD213PD  constants<>+992(SB), Y10, Y11
-	VFMADD213PD  constants<>+1024(SB), Y10, Y11
-	VFMADD213PD  constants<>+1056(SB), Y10, Y11
-	VMOVUPD      constants<>+1088(SB), Y12
-	VFMADD213PD  constants<>+1120(SB), Y10, Y12
-	VFMADD213PD  constants<>+1152(SB), Y10, Y12
-	VMULPD       Y3, Y6, Y13
-	VMULPD       Y6, Y13, Y13
-	VMOVUPD      Y13, Y14
-	VFMADD231PD  Y12, Y10, Y14
-	VFMADD231PD  Y11, Y9, Y14
-	VMULPD       constants<>+1184(SB), Y7, Y10
-	VFMADD231PD  Y14, Y8, Y10
-	VSUBPD       Y10, Y13, Y13
-	VSUBPD       Y6, Y13, Y13
-	VFMSUB132PD  constants<>+1216(SB), Y13, Y7
-	VMOVUPD      Y7, Y6
-	JMP          done575
-
-slow574:
-	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
-	VMULPD      constants<>+1248(SB), Y6, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+1280(SB), Y9, Y8
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y9
-	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+832(SB), Y9, Y9
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VADDPD      Y8, Y9, Y9
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y10
-	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+960(SB), Y12
-	VFMADD213PD constants<>+992(SB), Y11, Y12
-	VFMADD213PD constants<>+1024(SB), Y11, Y12
-	VFMADD213PD constants<>+1056(SB), Y11, Y12
-	VMOVUPD     constants<>+1088(SB), Y13
-	VFMADD213PD constants<>+1120(SB), Y11, Y13
-	VFMADD213PD constants<>+1152(SB), Y11, Y13
-	VMULPD      Y3, Y6, Y14
-	VMULPD      Y6, Y14, Y14
-	VMOVUPD     Y14, Y15
-	VFMADD231PD Y13, Y11, Y15
-	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+1184(SB), Y9, Y11
-	VFMADD231PD Y15, Y8, Y11
-	VSUBPD      Y11, Y14, Y14
-	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+1216(SB), Y14, Y9
-	VMOVUPD     Y9, Y6
-	VXORPD      Y8, Y8, Y8
-	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1312(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1344(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1344(SB), Y6, Y6
-	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
-
-done575:
-	VFNMADD231PD Y5, Y6, Y4
-	ADDQ         $0x00000008, DX
-	SUBQ         $0x00000008, CX
-	CMPQ         CX, $0x00000008
-	JGE          whole570
-
-rest571:
-	CMPQ CX, $0x00000004
-	JLT  rest577
-
-whole576:
-	VMOVUPD     (AX)(DX*8), Y5
-	VMAXPD      constants<>+768(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+800(SB), Y6, Y8
-	VORPD       Y8, Y7, Y7
-	VMOVMSKPD   Y7, BX
-	TESTL       BX, BX
-	JNZ         slow578
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y7
-	VORPD       Y1, Y7, Y7
-	VSUBPD      constants<>+832(SB), Y7, Y7
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y9
-	VMULPD      Y9, Y9, Y10
-	VMOVUPD     constants<>+960(SB), Y11
-	VFMADD213PD constants<>+992(SB), Y10, Y11
-	VFMADD213PD constants<>+1024(SB), Y10, Y11
-	VFMADD213PD constants<>+1056(SB), Y10, Y11
-	VMOVUPD     constants<>+1088(SB), Y12
-	VFMADD213PD constants<>+1120(SB), Y10, Y12
-	VFMADD213PD constants<>+1152(SB), Y10, Y12
-	VMULPD      Y3, Y6, Y13
-	VMULPD      Y6, Y13, Y13
-	VMOVUPD     Y13, Y14
-	VFMADD231PD Y12, Y10, Y14
-	VFMADD231PD Y11, Y9, Y14
-	VMULPD      constants<>+1184(SB), Y7, Y10
-	VFMADD231PD Y14, Y8, Y10
-	VSUBPD      Y10, Y13, Y13
-	VSUBPD      Y6, Y13, Y13
-	VFMSUB132PD constants<>+1216(SB), Y13, Y7
-	VMOVUPD     Y7, Y6
-	JMP         done579
-
-slow578:
-	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
-	VMULPD      constants<>+1248(SB), Y6, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+1280(SB), Y9, Y8
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y9
-	VORPD       Y1, Y9, Y9
-	VSUBPD      constants<>+832(SB), Y9, Y9
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VADDPD      Y8, Y9, Y9
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y8
-	VDIVPD      Y8, Y6, Y8
-	VMULPD      Y8, Y8, Y10
-	VMULPD      Y10, Y10, Y11
-	VMOVUPD     constants<>+960(SB), Y12
-	VFMADD213PD constants<>+992(SB), Y11, Y12
-	VFMADD213PD constants<>+1024(SB), Y11, Y12
-	VFMADD213PD constants<>+1056(SB), Y11, Y12
-	VMOVUPD     constants<>+1088(SB), Y13
-	VFMADD213PD constants<>+1120(SB), Y11, Y13
-	VFMADD213PD constants<>+1152(SB), Y11, Y13
-	VMULPD      Y3, Y6, Y14
-	VMULPD      Y6, Y14, Y14
-	VMOVUPD     Y14, Y15
-	VFMADD231PD Y13, Y11, Y15
-	VFMADD231PD Y12, Y10, Y15
-	VMULPD      constants<>+1184(SB), Y9, Y11
-	VFMADD231PD Y15, Y8, Y11
-	VSUBPD      Y11, Y14, Y14
-	VSUBPD      Y6, Y14, Y14
-	VFMSUB132PD constants<>+1216(SB), Y14, Y9
-	VMOVUPD     Y9, Y6
-	VXORPD      Y8, Y8, Y8
-	VCMPPD      $0x00, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1312(SB), Y6, Y6
-	VCMPPD      $0x00, constants<>+1344(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1344(SB), Y6, Y6
-	VCMPPD      $0x19, Y8, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1376(SB), Y6, Y6
-
-done579:
-	VFNMADD231PD Y5, Y6, Y4
-	ADDQ         $0x00000004, DX
-	SUBQ         $0x00000004, CX
-	CMPQ         CX, $0x00000004
-	JGE          whole576
-
-rest577:
-	TESTQ       CX, CX
-	JZ          done580
-	LEAQ        constants<>+672(SB), BX
-	NEGQ        CX
-	VMOVUPD     (BX)(CX*8), Y5
-	VMASKMOVPD  (AX)(DX*8), Y5, Y5
-	VMAXPD      constants<>+768(SB), Y5, Y6
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y7
-	VCMPPD      $0x1e, constants<>+800(SB), Y6, Y8
-	VORPD       Y8, Y7, Y7
-	VMOVMSKPD   Y7, AX
-	TESTL       AX, AX
-	JNZ         slow581
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y1
-	VDIVPD      Y1, Y6, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y7
-	VMOVUPD     constants<>+960(SB), Y8
-	VFMADD213PD constants<>+992(SB), Y7, Y8
-	VFMADD213PD constants<>+1024(SB), Y7, Y8
-	VFMADD213PD constants<>+1056(SB), Y7, Y8
-	VMOVUPD     constants<>+1088(SB), Y9
-	VFMADD213PD constants<>+1120(SB), Y7, Y9
-	VFMADD213PD constants<>+1152(SB), Y7, Y9
-	VMULPD      Y3, Y6, Y3
-	VMULPD      Y6, Y3, Y3
-	VMOVUPD     Y3, Y10
-	VFMADD231PD Y9, Y7, Y10
-	VFMADD231PD Y8, Y2, Y10
-	VMULPD      constants<>+1184(SB), Y0, Y7
-	VFMADD231PD Y10, Y1, Y7
-	VSUBPD      Y7, Y3, Y3
-	VSUBPD      Y6, Y3, Y3
-	VFMSUB132PD constants<>+1216(SB), Y3, Y0
-	VMOVUPD     Y0, Y0
-	JMP         done582
-
-slow581:
-	VMOVUPD     Y6, Y7
-	VCMPPD      $0x19, constants<>+768(SB), Y6, Y9
-	VMULPD      constants<>+1248(SB), Y6, Y8
-	VBLENDVPD   Y9, Y8, Y6, Y6
-	VANDPD      constants<>+1280(SB), Y9, Y8
-	VPADDQ      Y0, Y6, Y6
-	VPSRLQ      $0x34, Y6, Y0
-	VORPD       Y1, Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y6, Y6
-	VPADDQ      constants<>+896(SB), Y6, Y6
-	VADDPD      Y8, Y0, Y0
-	VSUBPD      Y2, Y6, Y6
-	VADDPD      constants<>+928(SB), Y6, Y1
-	VDIVPD      Y1, Y6, Y1
-	VMULPD      Y1, Y1, Y2
-	VMULPD      Y2, Y2, Y8
-	VMOVUPD     constants<>+960(SB), Y9
-	VFMADD213PD constants<>+992(SB), Y8, Y9
-	VFMADD213PD constants<>+1024(SB), Y8, Y9
-	VFMADD213PD constants<>+1056(SB), Y8, Y9
-	VMOVUPD     constants<>+1088(SB), Y10
-	VFMADD213PD constants<>+1120(SB), Y8, Y10
-	VFMADD213PD constants<>+1152(SB), Y8, Y10
-	VMULPD      Y3, Y6, Y3
-	VMULPD      Y6, Y3, Y3
-	VMOVUPD     Y3, Y11
-	VFMADD231PD Y10, Y8, Y11
-	VFMADD231PD Y9, Y2, Y11
-	VMULPD      constants<>+1184(SB), Y0, Y8
-	VFMADD231PD Y11, Y1, Y8
-	VSUBPD      Y8, Y3, Y3
-	VSUBPD      Y6, Y3, Y3
-	VFMSUB132PD constants<>+1216(SB), Y3, Y0
-	VMOVUPD     Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VCMPPD      $0x00, Y1, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1312(SB), Y0, Y0
-	VCMPPD      $0x00, constants<>+1344(SB), Y7, Y9
-	VBLENDVPD   Y9, constants<>+1344(SB), Y0, Y0
-	VCMPPD      $0x19, Y1, Y7, Y9
-	VBLENDVPD   Y9, constants<>+1376(SB), Y0, Y0
-
-done582:
-	VFNMADD231PD Y5, Y0, Y4
-
-done580:
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPD       X0, X4, X0
-	VPERMILPD    $0x01, X0, X1
-	VADDSD       X1, X0, X0
-	MOVSD        X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func scatterRows256(w []float64, f []float64, t []float64)
-// Requires: AVX, FMA3
-TEXT ·scatterRows256(SB), $0-72
-	MOVQ w_base+0(FP), AX
-	MOVQ f_base+24(FP), CX
-	MOVQ f_len+32(FP), DX
-	MOVQ t_base+48(FP), BX
-	MOVQ t_len+56(FP), SI
-	MOVQ SI, DI
-	SHLQ $0x03, DI
-	XORQ R8, R8
-	MOVQ SI, R10
-	CMPQ R10, $0x00000020
-	JLT  rest584
-
-panel583:
-	MOVQ    CX, SI
-	LEAQ    (AX)(R8*1), R9
-	VMOVUPD (BX)(R8*1), Y0
-	VMOVUPD 32(BX)(R8*1), Y1
-	VMOVUPD 64(BX)(R8*1), Y2
-	VMOVUPD 96(BX)(R8*1), Y3
-	VMOVUPD 128(BX)(R8*1), Y4
-	VMOVUPD 160(BX)(R8*1), Y5
-	VMOVUPD 192(BX)(R8*1), Y6
-	VMOVUPD 224(BX)(R8*1), Y7
-	MOVQ    DX, R11
-	CMPQ    R11, $0x00000001
-	JLT     rows587
-
-row586:
-	VBROADCASTSD (SI), Y8
-	VMOVUPD      (R9), Y9
-	VFMADD231PD  Y0, Y8, Y9
-	VMOVUPD      Y9, (R9)
-	VMOVUPD      32(R9), Y9
-	VFMADD231PD  Y1, Y8, Y9
-	VMOVUPD      Y9, 32(R9)
-	VMOVUPD      64(R9), Y9
-	VFMADD231PD  Y2, Y8, Y9
-	VMOVUPD      Y9, 64(R9)
-	VMOVUPD      96(R9), Y9
-	VFMADD231PD  Y3, Y8, Y9
-	VMOVUPD      Y9, 96(R9)
-	VMOVUPD      128(R9), Y9
-	VFMADD231PD  Y4, Y8, Y9
-	VMOVUPD      Y9, 128(R9)
-	VMOVUPD      160(R9), Y9
-	VFMADD231PD  Y5, Y8, Y9
-	VMOVUPD      Y9, 160(R9)
-	VMOVUPD      192(R9), Y9
-	VFMADD231PD  Y6, Y8, Y9
-	VMOVUPD      Y9, 192(R9)
-	VMOVUPD      224(R9), Y9
-	VFMADD231PD  Y7, Y8, Y9
-	VMOVUPD      Y9, 224(R9)
-	ADDQ         $0x00000008, SI
-	ADDQ         DI, R9
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          row586
-
-rows587:
-	ADDQ $0x00000100, R8
-	SUBQ $0x00000020, R10
-	CMPQ R10, $0x00000020
-	JGE  panel583
-
-rest584:
-	TESTQ      R10, R10
-	JZ         done585
-	CMPQ       R10, $0x00000004
-	JGT        wider588
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMASKMOVPD (BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows590
-
-row589:
-	VBROADCASTSD (SI), Y1
-	CMPQ         R10, $0x04
-	JLT          partial591
-	VMOVUPD      (R9), Y2
-	VFMADD231PD  Y0, Y1, Y2
-	VMOVUPD      Y2, (R9)
-	JMP          added593
-
-partial591:
-	VMOVAPD      X0, X2
-	CMPQ         R10, $0x02
-	JLT          single592
-	VMOVUPD      (R9), X2
-	VFMADD231PD  X0, X1, X2
-	VMOVUPD      X2, (R9)
-	CMPQ         R10, $0x02
-	JEQ          added593
-	VEXTRACTF128 $0x01, Y0, X2
-	VMOVSD       16(R9), X3
-	VFMADD231SD  X2, X1, X3
-	VMOVSD       X3, 16(R9)
-	JMP          added593
-
-single592:
-	VMOVSD      (R9), X3
-	VFMADD231SD X2, X1, X3
-	VMOVSD      X3, (R9)
-
-added593:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row589
-
-rows590:
-	JMP done585
-
-wider588:
-	CMPQ       R10, $0x00000008
-	JGT        wider594
-	SUBQ       $0x00000004, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMASKMOVPD 32(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows596
-
-row595:
-	VBROADCASTSD (SI), Y2
-	VMOVUPD      (R9), Y3
-	VFMADD231PD  Y1, Y2, Y3
-	VMOVUPD      Y3, (R9)
-	CMPQ         R10, $0x04
-	JLT          partial597
-	VMOVUPD      32(R9), Y3
-	VFMADD231PD  Y0, Y2, Y3
-	VMOVUPD      Y3, 32(R9)
-	JMP          added599
-
-partial597:
-	VMOVAPD      X0, X3
-	CMPQ         R10, $0x02
-	JLT          single598
-	VMOVUPD      32(R9), X3
-	VFMADD231PD  X0, X2, X3
-	VMOVUPD      X3, 32(R9)
-	CMPQ         R10, $0x02
-	JEQ          added599
-	VEXTRACTF128 $0x01, Y0, X3
-	VMOVSD       48(R9), X4
-	VFMADD231SD  X3, X2, X4
-	VMOVSD       X4, 48(R9)
-	JMP          added599
-
-single598:
-	VMOVSD      32(R9), X4
-	VFMADD231SD X3, X2, X4
-	VMOVSD      X4, 32(R9)
-
-added599:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row595
-
-rows596:
-	JMP done585
-
-wider594:
-	CMPQ       R10, $0x0000000c
-	JGT        wider600
-	SUBQ       $0x00000008, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMASKMOVPD 64(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows602
-
-row601:
-	VBROADCASTSD (SI), Y3
-	VMOVUPD      (R9), Y4
-	VFMADD231PD  Y1, Y3, Y4
-	VMOVUPD      Y4, (R9)
-	VMOVUPD      32(R9), Y4
-	VFMADD231PD  Y2, Y3, Y4
-	VMOVUPD      Y4, 32(R9)
-	CMPQ         R10, $0x04
-	JLT          partial603
-	VMOVUPD      64(R9), Y4
-	VFMADD231PD  Y0, Y3, Y4
-	VMOVUPD      Y4, 64(R9)
-	JMP          added605
-
-partial603:
-	VMOVAPD      X0, X4
-	CMPQ         R10, $0x02
-	JLT          single604
-	VMOVUPD      64(R9), X4
-	VFMADD231PD  X0, X3, X4
-	VMOVUPD      X4, 64(R9)
-	CMPQ         R10, $0x02
-	JEQ          added605
-	VEXTRACTF128 $0x01, Y0, X4
-	VMOVSD       80(R9), X5
-	VFMADD231SD  X4, X3, X5
-	VMOVSD       X5, 80(R9)
-	JMP          added605
-
-single604:
-	VMOVSD      64(R9), X5
-	VFMADD231SD X4, X3, X5
-	VMOVSD      X5, 64(R9)
-
-added605:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row601
-
-rows602:
-	JMP done585
-
-wider600:
-	CMPQ       R10, $0x00000010
-	JGT        wider606
-	SUBQ       $0x0000000c, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMOVUPD    64(BX)(R8*1), Y3
-	VMASKMOVPD 96(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows608
-
-row607:
-	VBROADCASTSD (SI), Y4
-	VMOVUPD      (R9), Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VMOVUPD      Y5, (R9)
-	VMOVUPD      32(R9), Y5
-	VFMADD231PD  Y2, Y4, Y5
-	VMOVUPD      Y5, 32(R9)
-	VMOVUPD      64(R9), Y5
-	VFMADD231PD  Y3, Y4, Y5
-	VMOVUPD      Y5, 64(R9)
-	CMPQ         R10, $0x04
-	JLT          partial609
-	VMOVUPD      96(R9), Y5
-	VFMADD231PD  Y0, Y4, Y5
-	VMOVUPD      Y5, 96(R9)
-	JMP          added611
-
-partial609:
-	VMOVAPD      X0, X5
-	CMPQ         R10, $0x02
-	JLT          single610
-	VMOVUPD      96(R9), X5
-	VFMADD231PD  X0, X4, X5
-	VMOVUPD      X5, 96(R9)
-	CMPQ         R10, $0x02
-	JEQ          added611
-	VEXTRACTF128 $0x01, Y0, X5
-	VMOVSD       112(R9), X6
-	VFMADD231SD  X5, X4, X6
-	VMOVSD       X6, 112(R9)
-	JMP          added611
-
-single610:
-	VMOVSD      96(R9), X6
-	VFMADD231SD X5, X4, X6
-	VMOVSD      X6, 96(R9)
-
-added611:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row607
-
-rows608:
-	JMP done585
-
-wider606:
-	CMPQ       R10, $0x00000014
-	JGT        wider612
-	SUBQ       $0x00000010, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMOVUPD    64(BX)(R8*1), Y3
-	VMOVUPD    96(BX)(R8*1), Y4
-	VMASKMOVPD 128(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows614
-
-row613:
-	VBROADCASTSD (SI), Y5
-	VMOVUPD      (R9), Y6
-	VFMADD231PD  Y1, Y5, Y6
-	VMOVUPD      Y6, (R9)
-	VMOVUPD      32(R9), Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 32(R9)
-	VMOVUPD      64(R9), Y6
-	VFMADD231PD  Y3, Y5, Y6
-	VMOVUPD      Y6, 64(R9)
-	VMOVUPD      96(R9), Y6
-	VFMADD231PD  Y4, Y5, Y6
-	VMOVUPD      Y6, 96(R9)
-	CMPQ         R10, $0x04
-	JLT          partial615
-	VMOVUPD      128(R9), Y6
-	VFMADD231PD  Y0, Y5, Y6
-	VMOVUPD      Y6, 128(R9)
-	JMP          added617
-
-partial615:
-	VMOVAPD      X0, X6
-	CMPQ         R10, $0x02
-	JLT          single616
-	VMOVUPD      128(R9), X6
-	VFMADD231PD  X0, X5, X6
-	VMOVUPD      X6, 128(R9)
-	CMPQ         R10, $0x02
-	JEQ          added617
-	VEXTRACTF128 $0x01, Y0, X6
-	VMOVSD       144(R9), X7
-	VFMADD231SD  X6, X5, X7
-	VMOVSD       X7, 144(R9)
-	JMP          added617
-
-single616:
-	VMOVSD      128(R9), X7
-	VFMADD231SD X6, X5, X7
-	VMOVSD      X7, 128(R9)
-
-added617:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row613
-
-rows614:
-	JMP done585
-
-wider612:
-	CMPQ       R10, $0x00000018
-	JGT        wider618
-	SUBQ       $0x00000014, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMOVUPD    64(BX)(R8*1), Y3
-	VMOVUPD    96(BX)(R8*1), Y4
-	VMOVUPD    128(BX)(R8*1), Y5
-	VMASKMOVPD 160(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows620
-
-row619:
-	VBROADCASTSD (SI), Y6
-	VMOVUPD      (R9), Y7
-	VFMADD231PD  Y1, Y6, Y7
-	VMOVUPD      Y7, (R9)
-	VMOVUPD      32(R9), Y7
-	VFMADD231PD  Y2, Y6, Y7
-	VMOVUPD      Y7, 32(R9)
-	VMOVUPD      64(R9), Y7
-	VFMADD231PD  Y3, Y6, Y7
-	VMOVUPD      Y7, 64(R9)
-	VMOVUPD      96(R9), Y7
-	VFMADD231PD  Y4, Y6, Y7
-	VMOVUPD      Y7, 96(R9)
-	VMOVUPD      128(R9), Y7
-	VFMADD231PD  Y5, Y6, Y7
-	VMOVUPD      Y7, 128(R9)
-	CMPQ         R10, $0x04
-	JLT          partial621
-	VMOVUPD      160(R9), Y7
-	VFMADD231PD  Y0, Y6, Y7
-	VMOVUPD      Y7, 160(R9)
-	JMP          added623
-
-partial621:
-	VMOVAPD      X0, X7
-	CMPQ         R10, $0x02
-	JLT          single622
-	VMOVUPD      160(R9), X7
-	VFMADD231PD  X0, X6, X7
-	VMOVUPD      X7, 160(R9)
-	CMPQ         R10, $0x02
-	JEQ          added623
-	VEXTRACTF128 $0x01, Y0, X7
-	VMOVSD       176(R9), X8
-	VFMADD231SD  X7, X6, X8
-	VMOVSD       X8, 176(R9)
-	JMP          added623
-
-single622:
-	VMOVSD      160(R9), X8
-	VFMADD231SD X7, X6, X8
-	VMOVSD      X8, 160(R9)
-
-added623:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row619
-
-rows620:
-	JMP done585
-
-wider618:
-	CMPQ       R10, $0x0000001c
-	JGT        wider624
-	SUBQ       $0x00000018, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMOVUPD    64(BX)(R8*1), Y3
-	VMOVUPD    96(BX)(R8*1), Y4
-	VMOVUPD    128(BX)(R8*1), Y5
-	VMOVUPD    160(BX)(R8*1), Y6
-	VMASKMOVPD 192(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows626
-
-row625:
-	VBROADCASTSD (SI), Y7
-	VMOVUPD      (R9), Y8
-	VFMADD231PD  Y1, Y7, Y8
-	VMOVUPD      Y8, (R9)
-	VMOVUPD      32(R9), Y8
-	VFMADD231PD  Y2, Y7, Y8
-	VMOVUPD      Y8, 32(R9)
-	VMOVUPD      64(R9), Y8
-	VFMADD231PD  Y3, Y7, Y8
-	VMOVUPD      Y8, 64(R9)
-	VMOVUPD      96(R9), Y8
-	VFMADD231PD  Y4, Y7, Y8
-	VMOVUPD      Y8, 96(R9)
-	VMOVUPD      128(R9), Y8
-	VFMADD231PD  Y5, Y7, Y8
-	VMOVUPD      Y8, 128(R9)
-	VMOVUPD      160(R9), Y8
-	VFMADD231PD  Y6, Y7, Y8
-	VMOVUPD      Y8, 160(R9)
-	CMPQ         R10, $0x04
-	JLT          partial627
-	VMOVUPD      192(R9), Y8
-	VFMADD231PD  Y0, Y7, Y8
-	VMOVUPD      Y8, 192(R9)
-	JMP          added629
-
-partial627:
-	VMOVAPD      X0, X8
-	CMPQ         R10, $0x02
-	JLT          single628
-	VMOVUPD      192(R9), X8
-	VFMADD231PD  X0, X7, X8
-	VMOVUPD      X8, 192(R9)
-	CMPQ         R10, $0x02
-	JEQ          added629
-	VEXTRACTF128 $0x01, Y0, X8
-	VMOVSD       208(R9), X9
-	VFMADD231SD  X8, X7, X9
-	VMOVSD       X9, 208(R9)
-	JMP          added629
-
-single628:
-	VMOVSD      192(R9), X9
-	VFMADD231SD X8, X7, X9
-	VMOVSD      X9, 192(R9)
-
-added629:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row625
-
-rows626:
-	JMP done585
-
-wider624:
-	SUBQ       $0x0000001c, R10
-	LEAQ       constants<>+672(SB), SI
-	MOVQ       R10, R9
-	NEGQ       R9
-	VMOVUPD    (SI)(R9*8), Y0
-	MOVQ       CX, SI
-	LEAQ       (AX)(R8*1), R9
-	VMOVUPD    (BX)(R8*1), Y1
-	VMOVUPD    32(BX)(R8*1), Y2
-	VMOVUPD    64(BX)(R8*1), Y3
-	VMOVUPD    96(BX)(R8*1), Y4
-	VMOVUPD    128(BX)(R8*1), Y5
-	VMOVUPD    160(BX)(R8*1), Y6
-	VMOVUPD    192(BX)(R8*1), Y7
-	VMASKMOVPD 224(BX)(R8*1), Y0, Y0
-	MOVQ       DX, AX
-	CMPQ       AX, $0x00000001
-	JLT        rows632
-
-row631:
-	VBROADCASTSD (SI), Y8
-	VMOVUPD      (R9), Y9
-	VFMADD231PD  Y1, Y8, Y9
-	VMOVUPD      Y9, (R9)
-	VMOVUPD      32(R9), Y9
-	VFMADD231PD  Y2, Y8, Y9
-	VMOVUPD      Y9, 32(R9)
-	VMOVUPD      64(R9), Y9
-	VFMADD231PD  Y3, Y8, Y9
-	VMOVUPD      Y9, 64(R9)
-	VMOVUPD      96(R9), Y9
-	VFMADD231PD  Y4, Y8, Y9
-	VMOVUPD      Y9, 96(R9)
-	VMOVUPD      128(R9), Y9
-	VFMADD231PD  Y5, Y8, Y9
-	VMOVUPD      Y9, 128(R9)
-	VMOVUPD      160(R9), Y9
-	VFMADD231PD  Y6, Y8, Y9
-	VMOVUPD      Y9, 160(R9)
-	VMOVUPD      192(R9), Y9
-	VFMADD231PD  Y7, Y8, Y9
-	VMOVUPD      Y9, 192(R9)
-	CMPQ         R10, $0x04
-	JLT          partial633
-	VMOVUPD      224(R9), Y9
-	VFMADD231PD  Y0, Y8, Y9
-	VMOVUPD      Y9, 224(R9)
-	JMP          added635
-
-partial633:
-	VMOVAPD      X0, X9
-	CMPQ         R10, $0x02
-	JLT          single634
-	VMOVUPD      224(R9), X9
-	VFMADD231PD  X0, X8, X9
-	VMOVUPD      X9, 224(R9)
-	CMPQ         R10, $0x02
-	JEQ          added635
-	VEXTRACTF128 $0x01, Y0, X9
-	VMOVSD       240(R9), X10
-	VFMADD231SD  X9, X8, X10
-	VMOVSD       X10, 240(R9)
-	JMP          added635
-
-single634:
-	VMOVSD      224(R9), X10
-	VFMADD231SD X9, X8, X10
-	VMOVSD      X10, 224(R9)
-
-added635:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R9
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row631
-
-rows632:
-done585:
-	VZEROUPPER
-	RET
-
-// func pairProduct256(dst []float64, left []float64, right []float64, values []float64) (total float64)
-// Requires: AVX, SSE2
-TEXT ·pairProduct256(SB), $0-104
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   values_base+72(FP), CX
-	MOVQ   left_base+24(FP), DX
-	MOVQ   left_len+32(FP), BX
-	MOVQ   right_base+48(FP), SI
-	MOVQ   right_len+56(FP), DI
-	MOVQ   DI, R8
-	SHLQ   $0x03, R8
-	VXORPD Y0, Y0, Y0
-	XORQ   R9, R9
-	MOVQ   DI, R12
-	CMPQ   R12, $0x00000010
-	JLT    rest637
-
-panel636:
-	MOVQ    DX, DI
-	LEAQ    (CX)(R9*1), R10
-	LEAQ    (AX)(R9*1), R11
-	VMOVUPD (SI)(R9*1), Y1
-	VMOVUPD 32(SI)(R9*1), Y2
-	VMOVUPD 64(SI)(R9*1), Y3
-	VMOVUPD 96(SI)(R9*1), Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	MOVQ    BX, R13
-	CMPQ    R13, $0x00000002
-	JLT     rows640
-
-row639:
-	VBROADCASTSD (DI), Y9
-	VMULPD       (R10), Y9, Y10
-	VMULPD       Y1, Y10, Y10
-	VMOVUPD      Y10, (R11)
-	VADDPD       Y10, Y5, Y5
-	VMULPD       32(R10), Y9, Y10
-	VMULPD       Y2, Y10, Y10
-	VMOVUPD      Y10, 32(R11)
-	VADDPD       Y10, Y6, Y6
-	VMULPD       64(R10), Y9, Y10
-	VMULPD       Y3, Y10, Y10
-	VMOVUPD      Y10, 64(R11)
-	VADDPD       Y10, Y7, Y7
-	VMULPD       96(R10), Y9, Y9
-	VMULPD       Y4, Y9, Y9
-	VMOVUPD      Y9, 96(R11)
-	VADDPD       Y9, Y8, Y8
-	VBROADCASTSD 8(DI), Y9
-	VMULPD       (R10)(R8*1), Y9, Y10
-	VMULPD       Y1, Y10, Y10
-	VMOVUPD      Y10, (R11)(R8*1)
-	VADDPD       Y10, Y5, Y5
-	VMULPD       32(R10)(R8*1), Y9, Y10
-	VMULPD       Y2, Y10, Y10
-	VMOVUPD      Y10, 32(R11)(R8*1)
-	VADDPD       Y10, Y6, Y6
-	VMULPD       64(R10)(R8*1), Y9, Y10
-	VMULPD       Y3, Y10, Y10
-	VMOVUPD      Y10, 64(R11)(R8*1)
-	VADDPD       Y10, Y7, Y7
-	VMULPD       96(R10)(R8*1), Y9, Y9
-	VMULPD       Y4, Y9, Y9
-	VMOVUPD      Y9, 96(R11)(R8*1)
-	VADDPD       Y9, Y8, Y8
-	ADDQ         $0x00000010, DI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, R13
-	CMPQ         R13, $0x00000002
-	JGE          row639
-
-rows640:
-	CMPQ R13, $0x00000001
-	JLT  rows642
-
-row641:
-	VBROADCASTSD (DI), Y9
-	VMULPD       (R10), Y9, Y10
-	VMULPD       Y1, Y10, Y10
-	VMOVUPD      Y10, (R11)
-	VADDPD       Y10, Y5, Y5
-	VMULPD       32(R10), Y9, Y10
-	VMULPD       Y2, Y10, Y10
-	VMOVUPD      Y10, 32(R11)
-	VADDPD       Y10, Y6, Y6
-	VMULPD       64(R10), Y9, Y10
-	VMULPD       Y3, Y10, Y10
-	VMOVUPD      Y10, 64(R11)
-	VADDPD       Y10, Y7, Y7
-	VMULPD       96(R10), Y9, Y9
-	VMULPD       Y4, Y9, Y9
-	VMOVUPD      Y9, 96(R11)
-	VADDPD       Y9, Y8, Y8
-	ADDQ         $0x00000008, DI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row641
-
-rows642:
-	VADDPD Y5, Y0, Y0
-	VADDPD Y6, Y0, Y0
-	VADDPD Y7, Y0, Y0
-	VADDPD Y8, Y0, Y0
-	ADDQ   $0x00000080, R9
-	SUBQ   $0x00000010, R12
-	CMPQ   R12, $0x00000010
-	JGE    panel636
-
-rest637:
-	TESTQ      R12, R12
-	JZ         done638
-	CMPQ       R12, $0x00000004
-	JGT        wider643
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       R12, R10
-	NEGQ       R10
-	VMOVUPD    (DI)(R10*8), Y1
-	MOVQ       DX, DI
-	LEAQ       (CX)(R9*1), R10
-	LEAQ       (AX)(R9*1), R11
-	VMASKMOVPD (SI)(R9*1), Y1, Y2
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	MOVQ       BX, AX
-	CMPQ       AX, $0x00000002
-	JLT        rows645
-
-row644:
-	VBROADCASTSD (DI), Y5
-	VMASKMOVPD   (R10), Y1, Y6
-	VMULPD       Y6, Y5, Y5
-	VMULPD       Y2, Y5, Y5
-	CMPQ         R12, $0x04
-	JLT          partial646
-	VMOVUPD      Y5, (R11)
-	JMP          stored648
-
-partial646:
-	CMPQ         R12, $0x02
-	JLT          single647
-	VMOVUPD      X5, (R11)
-	JEQ          stored648
-	VEXTRACTF128 $0x01, Y5, X6
-	VMOVSD       X6, 16(R11)
-	JMP          stored648
-
-single647:
-	VMOVSD X5, (R11)
-
-stored648:
-	VANDPD       Y1, Y5, Y5
-	VADDPD       Y5, Y3, Y3
-	VBROADCASTSD 8(DI), Y5
-	VMASKMOVPD   (R10)(R8*1), Y1, Y6
-	VMULPD       Y6, Y5, Y5
-	VMULPD       Y2, Y5, Y5
-	CMPQ         R12, $0x04
-	JLT          partial649
-	VMOVUPD      Y5, (R11)(R8*1)
-	JMP          stored651
-
-partial649:
-	CMPQ         R12, $0x02
-	JLT          single650
-	VMOVUPD      X5, (R11)(R8*1)
-	JEQ          stored651
-	VEXTRACTF128 $0x01, Y5, X6
-	VMOVSD       X6, 16(R11)(R8*1)
-	JMP          stored651
-
-single650:
-	VMOVSD X5, (R11)(R8*1)
-
-stored651:
-	VANDPD Y1, Y5, Y5
-	VADDPD Y5, Y4, Y4
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row644
-
-rows645:
-	CMPQ AX, $0x00000001
-	JLT  rows653
-
-row652:
-	VBROADCASTSD (DI), Y5
-	VMASKMOVPD   (R10), Y1, Y6
-	VMULPD       Y6, Y5, Y5
-	VMULPD       Y2, Y5, Y5
-	CMPQ         R12, $0x04
-	JLT          partial654
-	VMOVUPD      Y5, (R11)
-	JMP          stored656
-
-partial654:
-	CMPQ         R12, $0x02
-	JLT          single655
-	VMOVUPD      X5, (R11)
-	JEQ          stored656
-	VEXTRACTF128 $0x01, Y5, X6
-	VMOVSD       X6, 16(R11)
-	JMP          stored656
-
-single655:
-	VMOVSD X5, (R11)
-
-stored656:
-	VANDPD Y1, Y5, Y5
-	VADDPD Y5, Y3, Y3
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row652
-
-rows653:
-	VADDPD Y3, Y0, Y0
-	VADDPD Y4, Y0, Y0
-	JMP    done638
-
-wider643:
-	CMPQ       R12, $0x00000008
-	JGT        wider657
-	SUBQ       $0x00000004, R12
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       R12, R10
-	NEGQ       R10
-	VMOVUPD    (DI)(R10*8), Y1
-	MOVQ       DX, DI
-	LEAQ       (CX)(R9*1), R10
-	LEAQ       (AX)(R9*1), R11
-	VMOVUPD    (SI)(R9*1), Y2
-	VMASKMOVPD 32(SI)(R9*1), Y1, Y3
-	VXORPD     Y4, Y4, Y4
-	VXORPD     Y5, Y5, Y5
-	MOVQ       BX, AX
-	CMPQ       AX, $0x00000002
-	JLT        rows659
-
-row658:
-	VBROADCASTSD (DI), Y6
-	VMULPD       (R10), Y6, Y7
-	VMULPD       Y2, Y7, Y7
-	VMOVUPD      Y7, (R11)
-	VADDPD       Y7, Y4, Y4
-	VMASKMOVPD   32(R10), Y1, Y7
-	VMULPD       Y7, Y6, Y6
-	VMULPD       Y3, Y6, Y6
-	CMPQ         R12, $0x04
-	JLT          partial660
-	VMOVUPD      Y6, 32(R11)
-	JMP          stored662
-
-partial660:
-	CMPQ         R12, $0x02
-	JLT          single661
-	VMOVUPD      X6, 32(R11)
-	JEQ          stored662
-	VEXTRACTF128 $0x01, Y6, X7
-	VMOVSD       X7, 48(R11)
-	JMP          stored662
-
-single661:
-	VMOVSD X6, 32(R11)
-
-stored662:
-	VANDPD       Y1, Y6, Y6
-	VADDPD       Y6, Y5, Y5
-	VBROADCASTSD 8(DI), Y6
-	VMULPD       (R10)(R8*1), Y6, Y7
-	VMULPD       Y2, Y7, Y7
-	VMOVUPD      Y7, (R11)(R8*1)
-	VADDPD       Y7, Y4, Y4
-	VMASKMOVPD   32(R10)(R8*1), Y1, Y7
-	VMULPD       Y7, Y6, Y6
-	VMULPD       Y3, Y6, Y6
-	CMPQ         R12, $0x04
-	JLT          partial663
-	VMOVUPD      Y6, 32(R11)(R8*1)
-	JMP          stored665
-
-partial663:
-	CMPQ         R12, $0x02
-	JLT          single664
-	VMOVUPD      X6, 32(R11)(R8*1)
-	JEQ          stored665
-	VEXTRACTF128 $0x01, Y6, X7
-	VMOVSD       X7, 48(R11)(R8*1)
-	JMP          stored665
-
-single664:
-	VMOVSD X6, 32(R11)(R8*1)
-
-stored665:
-	VANDPD Y1, Y6, Y6
-	VADDPD Y6, Y5, Y5
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row658
-
-rows659:
-	CMPQ AX, $0x00000001
-	JLT  rows667
-
-row666:
-	VBROADCASTSD (DI), Y6
-	VMULPD       (R10), Y6, Y7
-	VMULPD       Y2, Y7, Y7
-	VMOVUPD      Y7, (R11)
-	VADDPD       Y7, Y4, Y4
-	VMASKMOVPD   32(R10), Y1, Y7
-	VMULPD       Y7, Y6, Y6
-	VMULPD       Y3, Y6, Y6
-	CMPQ         R12, $0x04
-	JLT          partial668
-	VMOVUPD      Y6, 32(R11)
-	JMP          stored670
-
-partial668:
-	CMPQ         R12, $0x02
-	JLT          single669
-	VMOVUPD      X6, 32(R11)
-	JEQ          stored670
-	VEXTRACTF128 $0x01, Y6, X7
-	VMOVSD       X7, 48(R11)
-	JMP          stored670
-
-single669:
-	VMOVSD X6, 32(R11)
-
-stored670:
-	VANDPD Y1, Y6, Y6
-	VADDPD Y6, Y5, Y5
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row666
-
-rows667:
-	VADDPD Y4, Y0, Y0
-	VADDPD Y5, Y0, Y0
-	JMP    done638
-
-wider657:
-	CMPQ       R12, $0x0000000c
-	JGT        wider671
-	SUBQ       $0x00000008, R12
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       R12, R10
-	NEGQ       R10
-	VMOVUPD    (DI)(R10*8), Y1
-	MOVQ       DX, DI
-	LEAQ       (CX)(R9*1), R10
-	LEAQ       (AX)(R9*1), R11
-	VMOVUPD    (SI)(R9*1), Y2
-	VMOVUPD    32(SI)(R9*1), Y3
-	VMASKMOVPD 64(SI)(R9*1), Y1, Y4
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	MOVQ       BX, AX
-	CMPQ       AX, $0x00000002
-	JLT        rows673
-
-row672:
-	VBROADCASTSD (DI), Y8
-	VMULPD       (R10), Y8, Y9
-	VMULPD       Y2, Y9, Y9
-	VMOVUPD      Y9, (R11)
-	VADDPD       Y9, Y5, Y5
-	VMULPD       32(R10), Y8, Y9
-	VMULPD       Y3, Y9, Y9
-	VMOVUPD      Y9, 32(R11)
-	VADDPD       Y9, Y6, Y6
-	VMASKMOVPD   64(R10), Y1, Y9
-	VMULPD       Y9, Y8, Y8
-	VMULPD       Y4, Y8, Y8
-	CMPQ         R12, $0x04
-	JLT          partial674
-	VMOVUPD      Y8, 64(R11)
-	JMP          stored676
-
-partial674:
-	CMPQ         R12, $0x02
-	JLT          single675
-	VMOVUPD      X8, 64(R11)
-	JEQ          stored676
-	VEXTRACTF128 $0x01, Y8, X9
-	VMOVSD       X9, 80(R11)
-	JMP          stored676
-
-single675:
-	VMOVSD X8, 64(R11)
-
-stored676:
-	VANDPD       Y1, Y8, Y8
-	VADDPD       Y8, Y7, Y7
-	VBROADCASTSD 8(DI), Y8
-	VMULPD       (R10)(R8*1), Y8, Y9
-	VMULPD       Y2, Y9, Y9
-	VMOVUPD      Y9, (R11)(R8*1)
-	VADDPD       Y9, Y5, Y5
-	VMULPD       32(R10)(R8*1), Y8, Y9
-	VMULPD       Y3, Y9, Y9
-	VMOVUPD      Y9, 32(R11)(R8*1)
-	VADDPD       Y9, Y6, Y6
-	VMASKMOVPD   64(R10)(R8*1), Y1, Y9
-	VMULPD       Y9, Y8, Y8
-	VMULPD       Y4, Y8, Y8
-	CMPQ         R12, $0x04
-	JLT          partial677
-	VMOVUPD      Y8, 64(R11)(R8*1)
-	JMP          stored679
-
-partial677:
-	CMPQ         R12, $0x02
-	JLT          single678
-	VMOVUPD      X8, 64(R11)(R8*1)
-	JEQ          stored679
-	VEXTRACTF128 $0x01, Y8, X9
-	VMOVSD       X9, 80(R11)(R8*1)
-	JMP          stored679
-
-single678:
-	VMOVSD X8, 64(R11)(R8*1)
-
-stored679:
-	VANDPD Y1, Y8, Y8
-	VADDPD Y8, Y7, Y7
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row672
-
-rows673:
-	CMPQ AX, $0x00000001
-	JLT  rows681
-
-row680:
-	VBROADCASTSD (DI), Y8
-	VMULPD       (R10), Y8, Y9
-	VMULPD       Y2, Y9, Y9
-	VMOVUPD      Y9, (R11)
-	VADDPD       Y9, Y5, Y5
-	VMULPD       32(R10), Y8, Y9
-	VMULPD       Y3, Y9, Y9
-	VMOVUPD      Y9, 32(R11)
-	VADDPD       Y9, Y6, Y6
-	VMASKMOVPD   64(R10), Y1, Y9
-	VMULPD       Y9, Y8, Y8
-	VMULPD       Y4, Y8, Y8
-	CMPQ         R12, $0x04
-	JLT          partial682
-	VMOVUPD      Y8, 64(R11)
-	JMP          stored684
-
-partial682:
-	CMPQ         R12, $0x02
-	JLT          single683
-	VMOVUPD      X8, 64(R11)
-	JEQ          stored684
-	VEXTRACTF128 $0x01, Y8, X9
-	VMOVSD       X9, 80(R11)
-	JMP          stored684
-
-single683:
-	VMOVSD X8, 64(R11)
-
-stored684:
-	VANDPD Y1, Y8, Y8
-	VADDPD Y8, Y7, Y7
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row680
-
-rows681:
-	VADDPD Y5, Y0, Y0
-	VADDPD Y6, Y0, Y0
-	VADDPD Y7, Y0, Y0
-	JMP    done638
-
-wider671:
-	SUBQ       $0x0000000c, R12
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       R12, R10
-	NEGQ       R10
-	VMOVUPD    (DI)(R10*8), Y1
-	MOVQ       DX, DI
-	LEAQ       (CX)(R9*1), R10
-	LEAQ       (AX)(R9*1), R11
-	VMOVUPD    (SI)(R9*1), Y2
-	VMOVUPD    32(SI)(R9*1), Y3
-	VMOVUPD    64(SI)(R9*1), Y4
-	VMASKMOVPD 96(SI)(R9*1), Y1, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VXORPD     Y9, Y9, Y9
-	MOVQ       BX, AX
-	CMPQ       AX, $0x00000002
-	JLT        rows687
-
-row686:
-	VBROADCASTSD (DI), Y10
-	VMULPD       (R10), Y10, Y11
-	VMULPD       Y2, Y11, Y11
-	VMOVUPD      Y11, (R11)
-	VADDPD       Y11, Y6, Y6
-	VMULPD       32(R10), Y10, Y11
-	VMULPD       Y3, Y11, Y11
-	VMOVUPD      Y11, 32(R11)
-	VADDPD       Y11, Y7, Y7
-	VMULPD       64(R10), Y10, Y11
-	VMULPD       Y4, Y11, Y11
-	VMOVUPD      Y11, 64(R11)
-	VADDPD       Y11, Y8, Y8
-	VMASKMOVPD   96(R10), Y1, Y11
-	VMULPD       Y11, Y10, Y10
-	VMULPD       Y5, Y10, Y10
-	CMPQ         R12, $0x04
-	JLT          partial688
-	VMOVUPD      Y10, 96(R11)
-	JMP          stored690
-
-partial688:
-	CMPQ         R12, $0x02
-	JLT          single689
-	VMOVUPD      X10, 96(R11)
-	JEQ          stored690
-	VEXTRACTF128 $0x01, Y10, X11
-	VMOVSD       X11, 112(R11)
-	JMP          stored690
-
-single689:
-	VMOVSD X10, 96(R11)
-
-stored690:
-	VANDPD       Y1, Y10, Y10
-	VADDPD       Y10, Y9, Y9
-	VBROADCASTSD 8(DI), Y10
-	VMULPD       (R10)(R8*1), Y10, Y11
-	VMULPD       Y2, Y11, Y11
-	VMOVUPD      Y11, (R11)(R8*1)
-	VADDPD       Y11, Y6, Y6
-	VMULPD       32(R10)(R8*1), Y10, Y11
-	VMULPD       Y3, Y11, Y11
-	VMOVUPD      Y11, 32(R11)(R8*1)
-	VADDPD       Y11, Y7, Y7
-	VMULPD       64(R10)(R8*1), Y10, Y11
-	VMULPD       Y4, Y11, Y11
-	VMOVUPD      Y11, 64(R11)(R8*1)
-	VADDPD       Y11, Y8, Y8
-	VMASKMOVPD   96(R10)(R8*1), Y1, Y11
-	VMULPD       Y11, Y10, Y10
-	VMULPD       Y5, Y10, Y10
-	CMPQ         R12, $0x04
-	JLT          partial691
-	VMOVUPD      Y10, 96(R11)(R8*1)
-	JMP          stored693
-
-partial691:
-	CMPQ         R12, $0x02
-	JLT          single692
-	VMOVUPD      X10, 96(R11)(R8*1)
-	JEQ          stored693
-	VEXTRACTF128 $0x01, Y10, X11
-	VMOVSD       X11, 112(R11)(R8*1)
-	JMP          stored693
-
-single692:
-	VMOVSD X10, 96(R11)(R8*1)
-
-stored693:
-	VANDPD Y1, Y10, Y10
-	VADDPD Y10, Y9, Y9
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row686
-
-rows687:
-	CMPQ AX, $0x00000001
-	JLT  rows695
-
-row694:
-	VBROADCASTSD (DI), Y10
-	VMULPD       (R10), Y10, Y11
-	VMULPD       Y2, Y11, Y11
-	VMOVUPD      Y11, (R11)
-	VADDPD       Y11, Y6, Y6
-	VMULPD       32(R10), Y10, Y11
-	VMULPD       Y3, Y11, Y11
-	VMOVUPD      Y11, 32(R11)
-	VADDPD       Y11, Y7, Y7
-	VMULPD       64(R10), Y10, Y11
-	VMULPD       Y4, Y11, Y11
-	VMOVUPD      Y11, 64(R11)
-	VADDPD       Y11, Y8, Y8
-	VMASKMOVPD   96(R10), Y1, Y11
-	VMULPD       Y11, Y10, Y10
-	VMULPD       Y5, Y10, Y10
-	CMPQ         R12, $0x04
-	JLT          partial696
-	VMOVUPD      Y10, 96(R11)
-	JMP          stored698
-
-partial696:
-	CMPQ         R12, $0x02
-	JLT          single697
-	VMOVUPD      X10, 96(R11)
-	JEQ          stored698
-	VEXTRACTF128 $0x01, Y10, X11
-	VMOVSD       X11, 112(R11)
-	JMP          stored698
-
-single697:
-	VMOVSD X10, 96(R11)
-
-stored698:
-	VANDPD Y1, Y10, Y10
-	VADDPD Y10, Y9, Y9
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row694
-
-rows695:
-	VADDPD Y6, Y0, Y0
-	VADDPD Y7, Y0, Y0
-	VADDPD Y8, Y0, Y0
-	VADDPD Y9, Y0, Y0
-
-done638:
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VADDPD     Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
-	VADDPD     Y1, Y0, Y0
-	MOVSD      X0, total+96(FP)
-	VZEROUPPER
-	RET
-
-// func exponentiate256(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·exponentiate256(SB), $0-73
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    theta_base+24(FP), CX
-	MOVQ    theta_len+32(FP), DX
-	VMOVUPD constants<>+1312(SB), Y0
-	VMOVUPD constants<>+1344(SB), Y1
-	VXORPD  Y2, Y2, Y2
-	VMOVUPD constants<>+1312(SB), Y3
-	VMOVUPD constants<>+1344(SB), Y4
-	XORQ    BX, BX
-	MOVQ    DX, SI
-	CMPQ    SI, $0x00000004
-	JLT     rest700
-
-whole699:
-	VMOVUPD   (CX)(BX*8), Y5
-	VCMPPD    $0x00, Y3, Y5, Y6
-	VMAXPD    Y5, Y0, Y0
-	VCMPPD    $0x03, Y5, Y5, Y7
-	VORPD     Y7, Y2, Y2
-	VBLENDVPD Y6, Y4, Y5, Y5
-	VMINPD    Y5, Y1, Y1
-	ADDQ      $0x00000004, BX
-	SUBQ      $0x00000004, SI
-	CMPQ      SI, $0x00000004
-	JGE       whole699
-
-rest700:
-	TESTQ      SI, SI
-	JZ         done701
-	LEAQ       constants<>+672(SB), DI
-	NEGQ       SI
-	VMOVUPD    (DI)(SI*8), Y5
-	VMASKMOVPD (CX)(BX*8), Y5, Y6
-	VBLENDVPD  Y5, Y6, Y3, Y6
-	VCMPPD     $0x00, Y3, Y6, Y3
-	VMAXPD     Y6, Y0, Y0
-	VCMPPD     $0x03, Y6, Y6, Y5
-	VORPD      Y5, Y2, Y2
-	VBLENDVPD  Y3, Y4, Y6, Y6
-	VMINPD     Y6, Y1, Y1
-
-done701:
-	VPERM2F128   $0x01, Y0, Y0, Y3
-	VMAXPD       Y3, Y0, Y0
-	VPERMILPD    $0x05, Y0, Y3
-	VMAXPD       Y3, Y0, Y0
-	VPERM2F128   $0x01, Y1, Y1, Y3
-	VMINPD       Y3, Y1, Y1
-	VPERMILPD    $0x05, Y1, Y3
-	VMINPD       Y3, Y1, Y1
-	VMOVMSKPD    Y2, BX
-	TESTL        BX, BX
-	JNZ          nan703
-	VBROADCASTSD inverse+48(FP), Y2
-	VANDPD       constants<>+160(SB), Y0, Y3
-	VCMPPD       $0x1e, constants<>+800(SB), Y3, Y3
-	VSUBPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VBROADCASTSD lowest+56(FP), Y4
-	VCMPPD       $0x19, Y4, Y1, Y1
-	VORPD        Y3, Y1, Y1
-	VMOVMSKPD    Y1, BX
-	TESTL        BX, BX
-	JNZ          unsafe702
-	VMOVUPD      constants<>+0(SB), Y1
-	VMOVUPD      constants<>+128(SB), Y3
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000008
-	JLT          rest705
-
-whole704:
-	VMOVUPD      (CX)(BX*8), Y4
-	VSUBPD       Y0, Y4, Y4
-	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+1472(SB), Y5
-	VCMPPD       $0x05, Y5, Y4, Y6
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+64(SB), Y7, Y4
-	VFNMADD231PD constants<>+96(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+224(SB), Y9
-	VFMADD231PD  constants<>+256(SB), Y4, Y9
-	VMOVUPD      constants<>+288(SB), Y10
-	VFMADD231PD  constants<>+320(SB), Y4, Y10
-	VMOVUPD      constants<>+352(SB), Y11
-	VFMADD231PD  constants<>+384(SB), Y4, Y11
-	VMOVUPD      constants<>+416(SB), Y12
-	VFMADD231PD  constants<>+448(SB), Y4, Y12
-	VMOVUPD      constants<>+480(SB), Y13
-	VFMADD231PD  constants<>+512(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y3, Y5, Y5
-	VMULPD       Y5, Y4, Y4
-	VANDPD       Y6, Y4, Y4
-	VMOVUPD      Y4, (AX)(BX*8)
-	VMOVUPD      32(CX)(BX*8), Y4
-	VSUBPD       Y0, Y4, Y4
-	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+1472(SB), Y5
-	VCMPPD       $0x05, Y5, Y4, Y6
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+64(SB), Y7, Y4
-	VFNMADD231PD constants<>+96(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+224(SB), Y9
-	VFMADD231PD  constants<>+256(SB), Y4, Y9
-	VMOVUPD      constants<>+288(SB), Y10
-	VFMADD231PD  constants<>+320(SB), Y4, Y10
-	VMOVUPD      constants<>+352(SB), Y11
-	VFMADD231PD  constants<>+384(SB), Y4, Y11
-	VMOVUPD      constants<>+416(SB), Y12
-	VFMADD231PD  constants<>+448(SB), Y4, Y12
-	VMOVUPD      constants<>+480(SB), Y13
-	VFMADD231PD  constants<>+512(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y3, Y5, Y5
-	VMULPD       Y5, Y4, Y4
-	VANDPD       Y6, Y4, Y4
-	VMOVUPD      Y4, 32(AX)(BX*8)
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	CMPQ         DX, $0x00000008
-	JGE          whole704
-
-rest705:
-	CMPQ DX, $0x00000004
-	JLT  rest707
-
-whole706:
-	VMOVUPD      (CX)(BX*8), Y4
-	VSUBPD       Y0, Y4, Y4
-	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+1472(SB), Y5
-	VCMPPD       $0x05, Y5, Y4, Y6
-	VMAXPD       Y4, Y5, Y4
-	VMOVUPD      Y1, Y5
-	VFMADD231PD  constants<>+32(SB), Y4, Y5
-	VSUBPD       Y1, Y5, Y7
-	VFNMADD231PD constants<>+64(SB), Y7, Y4
-	VFNMADD231PD constants<>+96(SB), Y7, Y4
-	VMULPD       Y4, Y4, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      constants<>+224(SB), Y9
-	VFMADD231PD  constants<>+256(SB), Y4, Y9
-	VMOVUPD      constants<>+288(SB), Y10
-	VFMADD231PD  constants<>+320(SB), Y4, Y10
-	VMOVUPD      constants<>+352(SB), Y11
-	VFMADD231PD  constants<>+384(SB), Y4, Y11
-	VMOVUPD      constants<>+416(SB), Y12
-	VFMADD231PD  constants<>+448(SB), Y4, Y12
-	VMOVUPD      constants<>+480(SB), Y13
-	VFMADD231PD  constants<>+512(SB), Y4, Y13
-	VFMADD231PD  Y10, Y7, Y9
-	VFMADD231PD  Y12, Y7, Y11
-	VFMADD231PD  Y13, Y8, Y11
-	VFMADD231PD  Y11, Y8, Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       Y3, Y5, Y5
-	VMULPD       Y5, Y4, Y4
-	VANDPD       Y6, Y4, Y4
-	VMOVUPD      Y4, (AX)(BX*8)
-	ADDQ         $0x00000004, BX
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          whole706
-
-rest707:
-	TESTQ        DX, DX
-	JZ           done708
-	LEAQ         constants<>+672(SB), SI
-	MOVQ         DX, DI
-	NEGQ         DI
-	VMOVUPD      (SI)(DI*8), Y4
-	VMASKMOVPD   (CX)(BX*8), Y4, Y4
-	VSUBPD       Y0, Y4, Y4
-	VMULPD       Y2, Y4, Y4
-	VMOVUPD      constants<>+1472(SB), Y2
-	VCMPPD       $0x05, Y2, Y4, Y5
-	VMAXPD       Y4, Y2, Y4
-	VMOVUPD      Y1, Y2
-	VFMADD231PD  constants<>+32(SB), Y4, Y2
-	VSUBPD       Y1, Y2, Y1
-	VFNMADD231PD constants<>+64(SB), Y1, Y4
-	VFNMADD231PD constants<>+96(SB), Y1, Y4
-	VMULPD       Y4, Y4, Y1
-	VMULPD       Y1, Y1, Y6
-	VMOVUPD      constants<>+224(SB), Y7
-	VFMADD231PD  constants<>+256(SB), Y4, Y7
-	VMOVUPD      constants<>+288(SB), Y8
-	VFMADD231PD  constants<>+320(SB), Y4, Y8
-	VMOVUPD      constants<>+352(SB), Y9
-	VFMADD231PD  constants<>+384(SB), Y4, Y9
-	VMOVUPD      constants<>+416(SB), Y10
-	VFMADD231PD  constants<>+448(SB), Y4, Y10
-	VMOVUPD      constants<>+480(SB), Y11
-	VFMADD231PD  constants<>+512(SB), Y4, Y11
-	VFMADD231PD  Y8, Y1, Y7
-	VFMADD231PD  Y10, Y1, Y9
-	VFMADD231PD  Y11, Y6, Y9
-	VFMADD231PD  Y9, Y6, Y7
-	VFMADD231PD  Y7, Y1, Y4
-	VADDPD       Y3, Y4, Y4
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       Y3, Y2, Y2
-	VMULPD       Y2, Y4, Y4
-	VANDPD       Y5, Y4, Y4
-	CMPQ         DX, $0x04
-	JLT          partial709
-	VMOVUPD      Y4, (AX)(BX*8)
-	JMP          stored711
-
-partial709:
-	CMPQ         DX, $0x02
-	JLT          single710
-	VMOVUPD      X4, (AX)(BX*8)
-	JEQ          stored711
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(AX)(BX*8)
-	JMP          stored711
-
-single710:
-	VMOVSD X4, (AX)(BX*8)
-
-stored711:
-done708:
-	MOVSD X0, largest+64(FP)
-	MOVB  $0x01, AL
-	MOVB  AL, safe+72(FP)
-	VZEROUPPER
-	RET
-
-nan703:
-	VMOVUPD constants<>+1376(SB), Y0
-
-unsafe702:
-	MOVSD X0, largest+64(FP)
-	MOVB  $0x00, AL
-	MOVB  AL, safe+72(FP)
-	VZEROUPPER
-	RET
-
-// func absorb256(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·absorb256(SB), $0-96
-	MOVQ         old_base+0(FP), AX
-	MOVQ         message_base+24(FP), CX
-	MOVQ         sum_base+48(FP), DX
-	MOVQ         old_len+8(FP), BX
-	VBROADCASTSD rho+72(FP), Y0
-	VBROADCASTSD damping+80(FP), Y1
-	VMOVUPD      constants<>+128(SB), Y2
-	VSUBPD       Y1, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	XORQ         SI, SI
-	CMPQ         BX, $0x00000004
-	JLT          rest713
-
-whole712:
-	VMOVUPD   (AX)(SI*8), Y5
-	VMOVUPD   (CX)(SI*8), Y6
-	VUCOMISD  X4, X1
-	JE        undamped714
-	VCMPPD    $0x04, Y5, Y6, Y7
-	VMULPD    Y1, Y5, Y8
-	VMULPD    Y2, Y6, Y9
-	VADDPD    Y8, Y9, Y9
-	VBLENDVPD Y7, Y9, Y6, Y6
-
-undamped714:
-	VCMPPD      $0x04, Y5, Y6, Y7
-	VSUBPD      Y5, Y6, Y5
-	VANDPD      constants<>+160(SB), Y5, Y5
-	VANDPD      Y7, Y5, Y5
-	VPCMPGTQ    Y3, Y5, Y7
-	VBLENDVPD   Y7, Y5, Y3, Y3
-	VMOVUPD     Y6, (AX)(SI*8)
-	VMOVUPD     (DX)(SI*8), Y5
-	VFMADD231PD Y6, Y0, Y5
-	VMOVUPD     Y5, (DX)(SI*8)
-	ADDQ        $0x00000004, SI
-	SUBQ        $0x00000004, BX
-	CMPQ        BX, $0x00000004
-	JGE         whole712
-
-rest713:
-	TESTQ      BX, BX
-	JZ         done715
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       BX, R8
-	NEGQ       R8
-	VMOVUPD    (DI)(R8*8), Y5
-	VMASKMOVPD (AX)(SI*8), Y5, Y6
-	VMASKMOVPD (CX)(SI*8), Y5, Y7
-	VUCOMISD   X4, X1
-	JE         undamped716
-	VCMPPD     $0x04, Y6, Y7, Y4
-	VMULPD     Y1, Y6, Y1
-	VMULPD     Y2, Y7, Y2
-	VADDPD     Y1, Y2, Y2
-	VBLENDVPD  Y4, Y2, Y7, Y7
-
-undamped716:
-	VCMPPD    $0x04, Y6, Y7, Y1
-	VSUBPD    Y6, Y7, Y2
-	VANDPD    constants<>+160(SB), Y2, Y2
-	VANDPD    Y1, Y2, Y2
-	VPCMPGTQ  Y3, Y2, Y1
-	VBLENDVPD Y1, Y2, Y3, Y3
-	CMPQ      BX, $0x04
-	JLT       partial717
-	VMOVUPD   Y7, (AX)(SI*8)
-	JMP       stored719
-
-partial717:
-	CMPQ         BX, $0x02
-	JLT          single718
-	VMOVUPD      X7, (AX)(SI*8)
-	JEQ          stored719
-	VEXTRACTF128 $0x01, Y7, X1
-	VMOVSD       X1, 16(AX)(SI*8)
-	JMP          stored719
-
-single718:
-	VMOVSD X7, (AX)(SI*8)
-
-stored719:
-	VMASKMOVPD  (DX)(SI*8), Y5, Y1
-	VFMADD231PD Y7, Y0, Y1
-	CMPQ        BX, $0x04
-	JLT         partial720
-	VMOVUPD     Y1, (DX)(SI*8)
-	JMP         stored722
-
-partial720:
-	CMPQ         BX, $0x02
-	JLT          single721
-	VMOVUPD      X1, (DX)(SI*8)
-	JEQ          stored722
-	VEXTRACTF128 $0x01, Y1, X0
-	VMOVSD       X0, 16(DX)(SI*8)
-	JMP          stored722
-
-single721:
-	VMOVSD X1, (DX)(SI*8)
-
-stored722:
-done715:
-	VPERM2F128 $0x01, Y3, Y3, Y0
-	VPCMPGTQ   Y3, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y3, Y3
-	VPERMILPD  $0x05, Y3, Y0
-	VPCMPGTQ   Y3, Y0, Y1
-	VBLENDVPD  Y1, Y0, Y3, Y3
-	MOVSD      X3, residual+88(FP)
-	VZEROUPPER
-	RET
-
-// func edgeBelief256(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
-// Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·edgeBelief256(SB), $2112-161
-	MOVQ    dst_base+0(FP), AX
-	MOVQ    beliefU_base+24(FP), CX
-	MOVQ    messageU_base+48(FP), DX
-	MOVQ    beliefV_base+72(FP), BX
-	MOVQ    messageV_base+96(FP), SI
-	MOVQ    values_base+120(FP), DI
-	MOVQ    beliefU_len+32(FP), R8
-	MOVQ    beliefV_len+80(FP), R9
-	LEAQ    63(SP), R10
-	ANDQ    $-64, R10
-	VMOVUPD constants<>+1312(SB), Y0
-	VMOVUPD constants<>+1312(SB), Y1
-	XORQ    R11, R11
-	MOVQ    R8, R12
-	CMPQ    R12, $0x00000004
-	JLT     rest725
-
-whole724:
-	VMOVUPD   (CX)(R11*8), Y2
-	VMOVUPD   (DX)(R11*8), Y3
-	VCMPPD    $0x00, Y1, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y1, Y2, Y2
-	VMOVUPD   Y2, (R10)(R11*8)
-	VMAXPD    Y2, Y0, Y0
-	ADDQ      $0x00000004, R11
-	SUBQ      $0x00000004, R12
-	CMPQ      R12, $0x00000004
-	JGE       whole724
-
-rest725:
-	TESTQ      R12, R12
-	JZ         done726
-	LEAQ       constants<>+672(SB), R13
-	NEGQ       R12
-	VMOVUPD    (R13)(R12*8), Y2
-	VMASKMOVPD (CX)(R11*8), Y2, Y3
-	VMASKMOVPD (DX)(R11*8), Y2, Y4
-	VCMPPD     $0x00, Y1, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y1, Y3, Y3
-	VBLENDVPD  Y2, Y3, Y1, Y3
-	VMOVUPD    Y3, (R10)(R11*8)
-	VMAXPD     Y3, Y0, Y0
-
-done726:
-	VPERM2F128 $0x01, Y0, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	VPERMILPD  $0x05, Y0, Y1
-	VMAXPD     Y1, Y0, Y0
-	VMOVUPD    constants<>+1312(SB), Y1
-	VMOVUPD    constants<>+1312(SB), Y2
-	XORQ       CX, CX
-	MOVQ       R9, DX
-	CMPQ       DX, $0x00000004
-	JLT        rest728
-
-whole727:
-	VMOVUPD   (BX)(CX*8), Y3
-	VMOVUPD   (SI)(CX*8), Y4
-	VCMPPD    $0x00, Y2, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y2, Y3, Y3
-	VMOVUPD   Y3, 1024(R10)(CX*8)
-	VMAXPD    Y3, Y1, Y1
-	ADDQ      $0x00000004, CX
-	SUBQ      $0x00000004, DX
-	CMPQ      DX, $0x00000004
-	JGE       whole727
-
-rest728:
-	TESTQ      DX, DX
-	JZ         done729
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       DX
-	VMOVUPD    (R11)(DX*8), Y3
-	VMASKMOVPD (BX)(CX*8), Y3, Y4
-	VMASKMOVPD (SI)(CX*8), Y3, Y5
-	VCMPPD     $0x00, Y2, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y2, Y4, Y4
-	VBLENDVPD  Y3, Y4, Y2, Y4
-	VMOVUPD    Y4, 1024(R10)(CX*8)
-	VMAXPD     Y4, Y1, Y1
-
-done729:
-	VPERM2F128 $0x01, Y1, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	XORQ       CX, CX
-
-vector730:
-	VMOVUPD      (R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
-	VSUBPD       Y0, Y2, Y2
-	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+1472(SB), Y4
-	VCMPPD       $0x05, Y4, Y2, Y5
-	VMAXPD       Y2, Y4, Y2
-	VMOVUPD      constants<>+0(SB), Y4
-	VFMADD231PD  constants<>+32(SB), Y2, Y4
-	VSUBPD       constants<>+0(SB), Y4, Y6
-	VFNMADD231PD constants<>+64(SB), Y6, Y2
-	VFNMADD231PD constants<>+96(SB), Y6, Y2
-	VMULPD       Y2, Y2, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y2, Y8
-	VMOVUPD      constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y2, Y9
-	VMOVUPD      constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y2, Y10
-	VMOVUPD      constants<>+416(SB), Y11
-	VFMADD231PD  constants<>+448(SB), Y2, Y11
-	VMOVUPD      constants<>+480(SB), Y12
-	VFMADD231PD  constants<>+512(SB), Y2, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+128(SB), Y2, Y2
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+128(SB), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VANDPD       Y5, Y2, Y2
-	VMOVUPD      Y2, (R10)(CX*8)
-	VMULPD       Y3, Y2, Y2
-	VMOVUPD      Y2, 512(R10)(CX*8)
-	ADDQ         $0x04, CX
-	CMPQ         CX, R8
-	JLT          vector730
-	XORQ         CX, CX
-
-vector731:
-	VMOVUPD      1024(R10)(CX*8), Y2
-	VCMPPD       $0x04, constants<>+1312(SB), Y2, Y3
-	VSUBPD       Y1, Y2, Y2
-	VANDPD       Y2, Y3, Y3
-	VMOVUPD      constants<>+1472(SB), Y4
-	VCMPPD       $0x05, Y4, Y2, Y5
-	VMAXPD       Y2, Y4, Y2
-	VMOVUPD      constants<>+0(SB), Y4
-	VFMADD231PD  constants<>+32(SB), Y2, Y4
-	VSUBPD       constants<>+0(SB), Y4, Y6
-	VFNMADD231PD constants<>+64(SB), Y6, Y2
-	VFNMADD231PD constants<>+96(SB), Y6, Y2
-	VMULPD       Y2, Y2, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      constants<>+224(SB), Y8
-	VFMADD231PD  constants<>+256(SB), Y2, Y8
-	VMOVUPD      constants<>+288(SB), Y9
-	VFMADD231PD  constants<>+320(SB), Y2, Y9
-	VMOVUPD      constants<>+352(SB), Y10
-	VFMADD231PD  constants<>+384(SB), Y2, Y10
-	VMOVUPD      constants<>+416(SB), Y11
-	VFMADD231PD  constants<>+448(SB), Y2, Y11
-	VMOVUPD      constants<>+480(SB), Y12
-	VFMADD231PD  constants<>+512(SB), Y2, Y12
-	VFMADD231PD  Y9, Y6, Y8
-	VFMADD231PD  Y11, Y6, Y10
-	VFMADD231PD  Y12, Y7, Y10
-	VFMADD231PD  Y10, Y7, Y8
-	VFMADD231PD  Y8, Y6, Y2
-	VADDPD       constants<>+128(SB), Y2, Y2
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constants<>+128(SB), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VANDPD       Y5, Y2, Y2
-	VMOVUPD      Y2, 1024(R10)(CX*8)
-	VMULPD       Y3, Y2, Y2
-	VMOVUPD      Y2, 1536(R10)(CX*8)
-	ADDQ         $0x04, CX
-	CMPQ         CX, R9
-	JLT          vector731
-	VADDPD       Y1, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	MOVQ         R9, CX
-	SHLQ         $0x03, CX
-	XORQ         SI, SI
-	MOVQ         R9, R11
-	CMPQ         R11, $0x00000010
-	JLT          rest733
-
-panel732:
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows736
-
-row735:
-	VBROADCASTSD (DX), Y11
-	VBROADCASTSD 512(DX), Y12
-	VMOVUPD      (BX), Y13
-	VFMADD231PD  Y13, Y11, Y3
-	VFMADD231PD  Y13, Y12, Y7
-	VMOVUPD      32(BX), Y13
-	VFMADD231PD  Y13, Y11, Y4
-	VFMADD231PD  Y13, Y12, Y8
-	VMOVUPD      64(BX), Y13
-	VFMADD231PD  Y13, Y11, Y5
-	VFMADD231PD  Y13, Y12, Y9
-	VMOVUPD      96(BX), Y13
-	VFMADD231PD  Y13, Y11, Y6
-	VFMADD231PD  Y13, Y12, Y10
-	ADDQ         $0x00000008, DX
-	ADDQ         CX, BX
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row735
-
-rows736:
-	VFMADD231PD 1024(R10)(SI*1), Y3, Y1
-	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
-	VFMADD231PD 1536(R10)(SI*1), Y3, Y2
-	VFMADD231PD 1056(R10)(SI*1), Y4, Y1
-	VFMADD231PD 1056(R10)(SI*1), Y8, Y2
-	VFMADD231PD 1568(R10)(SI*1), Y4, Y2
-	VFMADD231PD 1088(R10)(SI*1), Y5, Y1
-	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
-	VFMADD231PD 1600(R10)(SI*1), Y5, Y2
-	VFMADD231PD 1120(R10)(SI*1), Y6, Y1
-	VFMADD231PD 1120(R10)(SI*1), Y10, Y2
-	VFMADD231PD 1632(R10)(SI*1), Y6, Y2
-	ADDQ        $0x00000080, SI
-	SUBQ        $0x00000010, R11
-	CMPQ        R11, $0x00000010
-	JGE         panel732
-
-rest733:
-	TESTQ   R11, R11
-	JZ      done734
-	CMPQ    R11, $0x00000004
-	JGT     wider737
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R11, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y3
-	MOVQ    R10, DX
-	LEAQ    (DI)(SI*1), BX
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000001
-	JLT     rows739
-
-row738:
-	VBROADCASTSD (DX), Y6
-	VBROADCASTSD 512(DX), Y7
-	VMASKMOVPD   (BX), Y3, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VFMADD231PD  Y8, Y7, Y5
-	ADDQ         $0x00000008, DX
-	ADDQ         CX, BX
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          row738
-
-rows739:
-	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
-	VFMADD231PD 1024(R10)(SI*1), Y5, Y2
-	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	JMP         done734
-
-wider737:
-	CMPQ    R11, $0x00000008
-	JGT     wider740
-	SUBQ    $0x00000004, R11
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R11, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y3
-	MOVQ    R10, DX
-	LEAQ    (DI)(SI*1), BX
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000001
-	JLT     rows742
-
-row741:
-	VBROADCASTSD (DX), Y8
-	VBROADCASTSD 512(DX), Y9
-	VMOVUPD      (BX), Y10
-	VFMADD231PD  Y10, Y8, Y4
-	VFMADD231PD  Y10, Y9, Y6
-	VMASKMOVPD   32(BX), Y3, Y10
-	VFMADD231PD  Y10, Y8, Y5
-	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         $0x00000008, DX
-	ADDQ         CX, BX
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          row741
-
-rows742:
-	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
-	VFMADD231PD 1024(R10)(SI*1), Y6, Y2
-	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
-	VFMADD231PD 1056(R10)(SI*1), Y7, Y2
-	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	JMP         done734
-
-wider740:
-	CMPQ    R11, $0x0000000c
-	JGT     wider743
-	SUBQ    $0x00000008, R11
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R11, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y3
-	MOVQ    R10, DX
-	LEAQ    (DI)(SI*1), BX
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000001
-	JLT     rows745
-
-row744:
-	VBROADCASTSD (DX), Y10
-	VBROADCASTSD 512(DX), Y11
-	VMOVUPD      (BX), Y12
-	VFMADD231PD  Y12, Y10, Y4
-	VFMADD231PD  Y12, Y11, Y7
-	VMOVUPD      32(BX), Y12
-	VFMADD231PD  Y12, Y10, Y5
-	VFMADD231PD  Y12, Y11, Y8
-	VMASKMOVPD   64(BX), Y3, Y12
-	VFMADD231PD  Y12, Y10, Y6
-	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         $0x00000008, DX
-	ADDQ         CX, BX
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          row744
-
-rows745:
-	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
-	VFMADD231PD 1024(R10)(SI*1), Y7, Y2
-	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
-	VFMADD231PD 1056(R10)(SI*1), Y8, Y2
-	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
-	VFMADD231PD 1088(R10)(SI*1), Y9, Y2
-	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	JMP         done734
-
-wider743:
-	SUBQ    $0x0000000c, R11
-	LEAQ    constants<>+672(SB), DX
-	MOVQ    R11, BX
-	NEGQ    BX
-	VMOVUPD (DX)(BX*8), Y3
-	MOVQ    R10, DX
-	LEAQ    (DI)(SI*1), BX
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
-	MOVQ    R8, R11
-	CMPQ    R11, $0x00000001
-	JLT     rows748
-
-row747:
-	VBROADCASTSD (DX), Y12
-	VBROADCASTSD 512(DX), Y13
-	VMOVUPD      (BX), Y14
-	VFMADD231PD  Y14, Y12, Y4
-	VFMADD231PD  Y14, Y13, Y8
-	VMOVUPD      32(BX), Y14
-	VFMADD231PD  Y14, Y12, Y5
-	VFMADD231PD  Y14, Y13, Y9
-	VMOVUPD      64(BX), Y14
-	VFMADD231PD  Y14, Y12, Y6
-	VFMADD231PD  Y14, Y13, Y10
-	VMASKMOVPD   96(BX), Y3, Y14
-	VFMADD231PD  Y14, Y12, Y7
-	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         $0x00000008, DX
-	ADDQ         CX, BX
-	SUBQ         $0x00000001, R11
-	CMPQ         R11, $0x00000001
-	JGE          row747
-
-rows748:
-	VFMADD231PD 1024(R10)(SI*1), Y4, Y1
-	VFMADD231PD 1024(R10)(SI*1), Y8, Y2
-	VFMADD231PD 1536(R10)(SI*1), Y4, Y2
-	VFMADD231PD 1056(R10)(SI*1), Y5, Y1
-	VFMADD231PD 1056(R10)(SI*1), Y9, Y2
-	VFMADD231PD 1568(R10)(SI*1), Y5, Y2
-	VFMADD231PD 1088(R10)(SI*1), Y6, Y1
-	VFMADD231PD 1088(R10)(SI*1), Y10, Y2
-	VFMADD231PD 1600(R10)(SI*1), Y6, Y2
-	VFMADD231PD 1120(R10)(SI*1), Y7, Y1
-	VFMADD231PD 1120(R10)(SI*1), Y11, Y2
-	VFMADD231PD 1632(R10)(SI*1), Y7, Y2
-
-done734:
-	VPERM2F128  $0x01, Y1, Y1, Y3
-	VADDPD      Y3, Y1, Y1
-	VPERMILPD   $0x05, Y1, Y3
-	VADDPD      Y3, Y1, Y1
-	VPERM2F128  $0x01, Y2, Y2, Y3
-	VADDPD      Y3, Y2, Y2
-	VPERMILPD   $0x05, Y2, Y3
-	VADDPD      Y3, Y2, Y2
-	VUCOMISD    constants<>+1504(SB), X1
-	JCS         unsafe723
-	VMOVUPD     constants<>+800(SB), Y3
-	VUCOMISD    X1, X3
-	JCS         unsafe723
-	VMOVUPD     constants<>+128(SB), Y3
-	VDIVPD      Y1, Y3, Y3
-	VFMADD213PD Y0, Y3, Y2
-	MOVSD       X2, product+152(FP)
-	VCMPPD      $0x19, constants<>+768(SB), Y1, Y2
-	VCMPPD      $0x1e, constants<>+800(SB), Y1, Y4
-	VORPD       Y4, Y2, Y2
-	VMOVMSKPD   Y2, DX
-	TESTL       DX, DX
-	JNZ         slow749
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+736(SB), Y2, Y2
-	VSUBPD      constants<>+832(SB), Y2, Y2
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y5
-	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+960(SB), Y7
-	VFMADD213PD constants<>+992(SB), Y6, Y7
-	VFMADD213PD constants<>+1024(SB), Y6, Y7
-	VFMADD213PD constants<>+1056(SB), Y6, Y7
-	VMOVUPD     constants<>+1088(SB), Y8
-	VFMADD213PD constants<>+1120(SB), Y6, Y8
-	VFMADD213PD constants<>+1152(SB), Y6, Y8
-	VMULPD      constants<>+608(SB), Y1, Y9
-	VMULPD      Y1, Y9, Y9
-	VMOVUPD     Y9, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+1184(SB), Y2, Y6
-	VFMADD231PD Y10, Y4, Y6
-	VSUBPD      Y6, Y9, Y9
-	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+1216(SB), Y9, Y2
-	VMOVUPD     Y2, Y1
-	JMP         done750
-
-slow749:
-	VMOVUPD     Y1, Y2
-	VCMPPD      $0x19, constants<>+768(SB), Y1, Y5
-	VMULPD      constants<>+1248(SB), Y1, Y4
-	VBLENDVPD   Y5, Y4, Y1, Y1
-	VANDPD      constants<>+1280(SB), Y5, Y4
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y5
-	VORPD       constants<>+736(SB), Y5, Y5
-	VSUBPD      constants<>+832(SB), Y5, Y5
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VADDPD      Y4, Y5, Y5
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y6
-	VMULPD      Y6, Y6, Y7
-	VMOVUPD     constants<>+960(SB), Y8
-	VFMADD213PD constants<>+992(SB), Y7, Y8
-	VFMADD213PD constants<>+1024(SB), Y7, Y8
-	VFMADD213PD constants<>+1056(SB), Y7, Y8
-	VMOVUPD     constants<>+1088(SB), Y9
-	VFMADD213PD constants<>+1120(SB), Y7, Y9
-	VFMADD213PD constants<>+1152(SB), Y7, Y9
-	VMULPD      constants<>+608(SB), Y1, Y10
-	VMULPD      Y1, Y10, Y10
-	VMOVUPD     Y10, Y11
-	VFMADD231PD Y9, Y7, Y11
-	VFMADD231PD Y8, Y6, Y11
-	VMULPD      constants<>+1184(SB), Y5, Y7
-	VFMADD231PD Y11, Y4, Y7
-	VSUBPD      Y7, Y10, Y10
-	VSUBPD      Y1, Y10, Y10
-	VFMSUB132PD constants<>+1216(SB), Y10, Y5
-	VMOVUPD     Y5, Y1
-	VXORPD      Y4, Y4, Y4
-	VCMPPD      $0x00, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1312(SB), Y1, Y1
-	VCMPPD      $0x00, constants<>+1344(SB), Y2, Y5
-	VBLENDVPD   Y5, constants<>+1344(SB), Y1, Y1
-	VCMPPD      $0x19, Y4, Y2, Y5
-	VBLENDVPD   Y5, constants<>+1376(SB), Y1, Y1
-
-done750:
-	VADDPD Y0, Y1, Y1
-	MOVSD  X1, logZ+144(FP)
-	MOVQ   R10, DX
-	MOVQ   R8, BX
-	MOVQ   R8, SI
-	IMULQ  CX, SI
-	LEAQ   -32(AX)(SI*1), SI
-
-row751:
-	VBROADCASTSD (DX), Y0
-	VMULPD       Y3, Y0, Y0
-	XORQ         R8, R8
-	MOVQ         R9, R11
-	CMPQ         R11, $0x00000004
-	JLT          rest753
-
-whole752:
-	VMOVUPD (DI)(R8*8), Y1
-	VMULPD  1024(R10)(R8*8), Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R8*8)
-	ADDQ    $0x00000004, R8
-	SUBQ    $0x00000004, R11
-	CMPQ    R11, $0x00000004
-	JGE     whole752
-
-rest753:
-	TESTQ      R11, R11
-	JZ         done754
-	LEAQ       constants<>+672(SB), R12
-	MOVQ       R11, R13
-	NEGQ       R13
-	VMOVUPD    (R12)(R13*8), Y1
-	VMASKMOVPD (DI)(R8*8), Y1, Y1
-	VMULPD     1024(R10)(R8*8), Y1, Y1
-	VMULPD     Y0, Y1, Y1
-	LEAQ       (AX)(R8*8), R8
-	CMPQ       R8, SI
-	JGT        pieces755
-	VMOVUPD    Y1, (R8)
-	JMP        written756
-
-pieces755:
-	CMPQ    R11, $0x04
-	JLT     partial757
-	VMOVUPD Y1, (R8)
-	JMP     stored759
-
-partial757:
-	CMPQ         R11, $0x02
-	JLT          single758
-	VMOVUPD      X1, (R8)
-	JEQ          stored759
-	VEXTRACTF128 $0x01, Y1, X0
-	VMOVSD       X0, 16(R8)
-	JMP          stored759
-
-single758:
-	VMOVSD X1, (R8)
-
-stored759:
-written756:
-done754:
-	ADDQ $0x08, DX
-	ADDQ CX, DI
-	ADDQ CX, AX
-	DECQ BX
-	JNZ  row751
-	MOVB $0x01, AL
-	MOVB AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
-unsafe723:
-	MOVB $0x00, AL
-	MOVB AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
-// func feasibleEdges256(dst []float64, logZ []float64, product []float64, off []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int, enough float64) (done int)
-// Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·feasibleEdges256(SB), $10592-216
-	LEAQ   63(SP), CX
-	ANDQ   $-64, CX
-	XORQ   AX, AX
-	MOVQ   AX, 24(CX)
-	MOVQ   count+176(FP), AX
-	MOVQ   AX, 8(CX)
-	MOVQ   edges+168(FP), AX
-	MOVQ   AX, (CX)
-	MOVQ   beliefs_len+104(FP), AX
-	MOVQ   ku+184(FP), DX
-	SUBQ   DX, AX
-	JLT    done762
-	MOVQ   AX, 80(CX)
-	MOVQ   messages_len+128(FP), AX
-	MOVQ   ku+184(FP), DX
-	SUBQ   DX, AX
-	JLT    done762
-	MOVQ   AX, 88(CX)
-	MOVQ   beliefs_len+104(FP), AX
-	MOVQ   kv+192(FP), DX
-	SUBQ   DX, AX
-	JLT    done762
-	MOVQ   AX, 96(CX)
-	MOVQ   messages_len+128(FP), AX
-	MOVQ   kv+192(FP), DX
-	SUBQ   DX, AX
-	JLT    done762
-	MOVQ   AX, 104(CX)
-	MOVQ   tables_len+152(FP), AX
-	MOVQ   ku+184(FP), DX
-	MOVQ   kv+192(FP), BX
-	IMULQ  BX, DX
-	SUBQ   DX, AX
-	JLT    done762
-	MOVQ   AX, 112(CX)
-	MOVQ   ku+184(FP), AX
-	SHLQ   $0x03, AX
-	ADDQ   $0x1f, AX
-	ANDQ   $-32, AX
-	MOVQ   kv+192(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   DX, BX
-	ADDQ   $0x1f, BX
-	ANDQ   $-32, BX
-	ADDQ   AX, BX
-	MOVQ   AX, 40(CX)
-	IMUL3Q $0x02, BX, BX
-	MOVQ   BX, 48(CX)
-	MOVL   $0x00001000, AX
-	XORL   DX, DX
-	DIVL   BX
-	CMPQ   AX, $0x40
-	JLE    few763
-	MOVQ   $0x00000040, AX
-
-few763:
-	MOVQ AX, 32(CX)
-
-chunk760:
-	MOVQ  8(CX), AX
-	TESTQ AX, AX
-	JLE   done762
-	CMPQ  AX, 32(CX)
-	JLE   part761
-	MOVQ  32(CX), AX
-
-part761:
-	MOVQ AX, 16(CX)
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass764:
-	CMPQ       BX, 16(CX)
-	JGE        passed766
-	MOVQ       (AX), SI
-	CMPQ       SI, 80(CX)
-	JHI        stop765
-	MOVQ       8(AX), SI
-	CMPQ       SI, 88(CX)
-	JHI        stop765
-	MOVQ       16(AX), SI
-	CMPQ       SI, 96(CX)
-	JHI        stop765
-	MOVQ       24(AX), SI
-	CMPQ       SI, 104(CX)
-	JHI        stop765
-	MOVQ       32(AX), SI
-	CMPQ       SI, 112(CX)
-	JHI        stop765
-	MOVQ       beliefs_base+96(FP), SI
-	MOVQ       (AX), DI
-	LEAQ       (SI)(DI*8), DI
-	MOVQ       messages_base+120(FP), SI
-	MOVQ       8(AX), R8
-	LEAQ       (SI)(R8*8), R8
-	MOVQ       ku+184(FP), SI
-	VMOVUPD    constants<>+1312(SB), Y0
-	CMPQ       SI, $0x08
-	JNE        few767
-	VMOVUPD    (DI), Y2
-	VMOVUPD    (R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y3
-	VSUBPD     Y1, Y2, Y2
-	VBLENDVPD  Y3, Y0, Y2, Y2
-	VMOVUPD    32(DI), Y3
-	VMOVUPD    32(R8), Y1
-	VCMPPD     $0x00, Y0, Y1, Y4
-	VSUBPD     Y1, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVAPD    Y2, Y1
-	VMAXPD     Y3, Y1, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (DX)
-	VSUBPD     Y1, Y3, Y3
-	VMOVUPD    Y3, 32(DX)
-	JMP        cavity769
-
-few767:
-	CMPQ       SI, $0x04
-	JG         many768
-	LEAQ       constants<>+672(SB), R9
-	NEGQ       SI
-	VMOVUPD    (R9)(SI*8), Y1
-	VMASKMOVPD (DI), Y1, Y2
-	VMASKMOVPD (R8), Y1, Y3
-	VCMPPD     $0x00, Y0, Y3, Y4
-	VSUBPD     Y3, Y2, Y2
-	VBLENDVPD  Y4, Y0, Y2, Y2
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y1, Y2, Y0, Y2
-	VMOVAPD    Y2, Y1
-	VPERM2F128 $0x01, Y1, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y0
-	VMAXPD     Y0, Y1, Y1
-	VSUBPD     Y1, Y2, Y2
-	VMOVUPD    Y2, (DX)
-	JMP        cavity769
-
-many768:
-	VMOVAPD Y0, Y1
-	XORQ    R9, R9
-	MOVQ    SI, R10
-	CMPQ    R10, $0x00000004
-	JLT     rest771
-
-whole770:
-	VMOVUPD   (DI)(R9*8), Y2
-	VMOVUPD   (R8)(R9*8), Y3
-	VCMPPD    $0x00, Y0, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y0, Y2, Y2
-	VMAXPD    Y2, Y1, Y1
-	ADDQ      $0x00000004, R9
-	SUBQ      $0x00000004, R10
-	CMPQ      R10, $0x00000004
-	JGE       whole770
-
-rest771:
-	TESTQ      R10, R10
-	JZ         done772
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       R10
-	VMOVUPD    (R11)(R10*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y3
-	VMAXPD     Y3, Y1, Y1
-
-done772:
-	VPERM2F128 $0x01, Y1, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	VPERMILPD  $0x05, Y1, Y2
-	VMAXPD     Y2, Y1, Y1
-	XORQ       R9, R9
-	CMPQ       SI, $0x00000004
-	JLT        rest774
-
-whole773:
-	VMOVUPD   (DI)(R9*8), Y2
-	VMOVUPD   (R8)(R9*8), Y3
-	VCMPPD    $0x00, Y0, Y3, Y4
-	VSUBPD    Y3, Y2, Y2
-	VBLENDVPD Y4, Y0, Y2, Y2
-	VSUBPD    Y1, Y2, Y2
-	VMOVUPD   Y2, (DX)(R9*8)
-	ADDQ      $0x00000004, R9
-	SUBQ      $0x00000004, SI
-	CMPQ      SI, $0x00000004
-	JGE       whole773
-
-rest774:
-	TESTQ      SI, SI
-	JZ         done775
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       SI
-	VMOVUPD    (R10)(SI*8), Y2
-	VMASKMOVPD (DI)(R9*8), Y2, Y3
-	VMASKMOVPD (R8)(R9*8), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y2, Y3, Y0, Y3
-	VSUBPD     Y1, Y3, Y3
-	VMOVUPD    Y3, (DX)(R9*8)
-
-done775:
-cavity769:
-	MOVQ       40(CX), SI
-	ADDQ       DX, SI
-	MOVQ       beliefs_base+96(FP), DI
-	MOVQ       16(AX), R8
-	LEAQ       (DI)(R8*8), R8
-	MOVQ       messages_base+120(FP), DI
-	MOVQ       24(AX), R9
-	LEAQ       (DI)(R9*8), R9
-	MOVQ       kv+192(FP), DI
-	VMOVUPD    constants<>+1312(SB), Y0
-	CMPQ       DI, $0x08
-	JNE        few776
-	VMOVUPD    (R8), Y3
-	VMOVUPD    (R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y4
-	VSUBPD     Y2, Y3, Y3
-	VBLENDVPD  Y4, Y0, Y3, Y3
-	VMOVUPD    32(R8), Y4
-	VMOVUPD    32(R9), Y2
-	VCMPPD     $0x00, Y0, Y2, Y5
-	VSUBPD     Y2, Y4, Y4
-	VBLENDVPD  Y5, Y0, Y4, Y4
-	VMOVAPD    Y3, Y2
-	VMAXPD     Y4, Y2, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VMOVUPD    Y3, (SI)
-	VSUBPD     Y2, Y4, Y4
-	VMOVUPD    Y4, 32(SI)
-	JMP        cavity778
-
-few776:
-	CMPQ       DI, $0x04
-	JG         many777
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       DI
-	VMOVUPD    (R10)(DI*8), Y2
-	VMASKMOVPD (R8), Y2, Y3
-	VMASKMOVPD (R9), Y2, Y4
-	VCMPPD     $0x00, Y0, Y4, Y5
-	VSUBPD     Y4, Y3, Y3
-	VBLENDVPD  Y5, Y0, Y3, Y3
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y2, Y3, Y0, Y3
-	VMOVAPD    Y3, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y0
-	VMAXPD     Y0, Y2, Y2
-	VSUBPD     Y2, Y3, Y3
-	VMOVUPD    Y3, (SI)
-	JMP        cavity778
-
-many777:
-	VMOVAPD Y0, Y2
-	XORQ    R10, R10
-	MOVQ    DI, R11
-	CMPQ    R11, $0x00000004
-	JLT     rest780
-
-whole779:
-	VMOVUPD   (R8)(R10*8), Y3
-	VMOVUPD   (R9)(R10*8), Y4
-	VCMPPD    $0x00, Y0, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y0, Y3, Y3
-	VMAXPD    Y3, Y2, Y2
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, R11
-	CMPQ      R11, $0x00000004
-	JGE       whole779
-
-rest780:
-	TESTQ      R11, R11
-	JZ         done781
-	LEAQ       constants<>+672(SB), R12
-	NEGQ       R11
-	VMOVUPD    (R12)(R11*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y5
-	VBLENDVPD  Y3, Y4, Y5, Y4
-	VMAXPD     Y4, Y2, Y2
-
-done781:
-	VPERM2F128 $0x01, Y2, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
-	VPERMILPD  $0x05, Y2, Y3
-	VMAXPD     Y3, Y2, Y2
-	XORQ       R10, R10
-	CMPQ       DI, $0x00000004
-	JLT        rest783
-
-whole782:
-	VMOVUPD   (R8)(R10*8), Y3
-	VMOVUPD   (R9)(R10*8), Y4
-	VCMPPD    $0x00, Y0, Y4, Y5
-	VSUBPD    Y4, Y3, Y3
-	VBLENDVPD Y5, Y0, Y3, Y3
-	VSUBPD    Y2, Y3, Y3
-	VMOVUPD   Y3, (SI)(R10*8)
-	ADDQ      $0x00000004, R10
-	SUBQ      $0x00000004, DI
-	CMPQ      DI, $0x00000004
-	JGE       whole782
-
-rest783:
-	TESTQ      DI, DI
-	JZ         done784
-	LEAQ       constants<>+672(SB), R11
-	NEGQ       DI
-	VMOVUPD    (R11)(DI*8), Y3
-	VMASKMOVPD (R8)(R10*8), Y3, Y4
-	VMASKMOVPD (R9)(R10*8), Y3, Y5
-	VCMPPD     $0x00, Y0, Y5, Y6
-	VSUBPD     Y5, Y4, Y4
-	VBLENDVPD  Y6, Y0, Y4, Y4
-	VMOVUPD    constants<>+1312(SB), Y0
-	VBLENDVPD  Y3, Y4, Y0, Y4
-	VSUBPD     Y2, Y4, Y4
-	VMOVUPD    Y4, (SI)(R10*8)
-
-done784:
-cavity778:
-	VADDSD  X2, X1, X1
-	VMOVSD  X1, 128(CX)(BX*8)
-	MOVQ    48(CX), SI
-	SHRQ    $0x01, SI
-	ADDQ    DX, SI
-	MOVQ    beliefs_base+96(FP), DI
-	MOVQ    (AX), R8
-	LEAQ    (DI)(R8*8), R8
-	MOVQ    ku+184(FP), DI
-	CMPQ    DI, $0x08
-	JNE     wide785
-	XORQ    DI, DI
-	VMOVUPD (R8)(DI*8), Y0
-	VMOVUPD Y0, (SI)(DI*8)
-	VMOVUPD 32(R8)(DI*8), Y0
-	VMOVUPD Y0, 32(SI)(DI*8)
-	JMP     row786
-
-wide785:
-	XORQ R9, R9
-	CMPQ DI, $0x00000004
-	JLT  rest788
-
-whole787:
-	VMOVUPD (R8)(R9*8), Y0
-	VMOVUPD Y0, (SI)(R9*8)
-	ADDQ    $0x00000004, R9
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole787
-
-rest788:
-	TESTQ      DI, DI
-	JZ         done789
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       DI
-	VMOVUPD    (R10)(DI*8), Y0
-	VMASKMOVPD (R8)(R9*8), Y0, Y1
-	VMOVUPD    constants<>+1312(SB), Y2
-	VBLENDVPD  Y0, Y1, Y2, Y1
-	VMOVUPD    Y1, (SI)(R9*8)
-
-done789:
-row786:
-	ADDQ    40(CX), SI
-	MOVQ    beliefs_base+96(FP), DI
-	MOVQ    16(AX), R8
-	LEAQ    (DI)(R8*8), R8
-	MOVQ    kv+192(FP), DI
-	CMPQ    DI, $0x08
-	JNE     wide790
-	XORQ    DI, DI
-	VMOVUPD (R8)(DI*8), Y0
-	VMOVUPD Y0, (SI)(DI*8)
-	VMOVUPD 32(R8)(DI*8), Y0
-	VMOVUPD Y0, 32(SI)(DI*8)
-	JMP     row791
-
-wide790:
-	XORQ R9, R9
-	CMPQ DI, $0x00000004
-	JLT  rest793
-
-whole792:
-	VMOVUPD (R8)(R9*8), Y0
-	VMOVUPD Y0, (SI)(R9*8)
-	ADDQ    $0x00000004, R9
-	SUBQ    $0x00000004, DI
-	CMPQ    DI, $0x00000004
-	JGE     whole792
-
-rest793:
-	TESTQ      DI, DI
-	JZ         done794
-	LEAQ       constants<>+672(SB), R10
-	NEGQ       DI
-	VMOVUPD    (R10)(DI*8), Y0
-	VMASKMOVPD (R8)(R9*8), Y0, Y1
-	VMOVUPD    constants<>+1312(SB), Y2
-	VBLENDVPD  Y0, Y1, Y2, Y1
-	VMOVUPD    Y1, (SI)(R9*8)
-
-done794:
-row791:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass764
-
-stop765:
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed766:
-	MOVQ  16(CX), DX
-	IMULQ 48(CX), DX
-	LEAQ  1760(CX), AX
-	ADDQ  AX, DX
-	CMPQ  AX, DX
-	JGE   vectors796
-
-vector795:
-	VMOVUPD      (AX), Y0
-	VMOVUPD      Y0, Y1
-	VMOVUPD      constants<>+1472(SB), Y2
-	VCMPPD       $0x05, Y2, Y0, Y3
-	VMAXPD       Y0, Y2, Y0
-	VMOVUPD      constants<>+0(SB), Y2
-	VFMADD231PD  constants<>+32(SB), Y0, Y2
-	VSUBPD       constants<>+0(SB), Y2, Y4
-	VFNMADD231PD constants<>+64(SB), Y4, Y0
-	VFNMADD231PD constants<>+96(SB), Y4, Y0
-	VMULPD       Y0, Y0, Y4
-	VMULPD       Y4, Y4, Y5
-	VMOVUPD      constants<>+224(SB), Y6
-	VFMADD231PD  constants<>+256(SB), Y0, Y6
-	VMOVUPD      constants<>+288(SB), Y7
-	VFMADD231PD  constants<>+320(SB), Y0, Y7
-	VMOVUPD      constants<>+352(SB), Y8
-	VFMADD231PD  constants<>+384(SB), Y0, Y8
-	VMOVUPD      constants<>+416(SB), Y9
-	VFMADD231PD  constants<>+448(SB), Y0, Y9
-	VMOVUPD      constants<>+480(SB), Y10
-	VFMADD231PD  constants<>+512(SB), Y0, Y10
-	VFMADD231PD  Y7, Y4, Y6
-	VFMADD231PD  Y9, Y4, Y8
-	VFMADD231PD  Y10, Y5, Y8
-	VFMADD231PD  Y8, Y5, Y6
-	VFMADD231PD  Y6, Y4, Y0
-	VADDPD       constants<>+128(SB), Y0, Y0
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constants<>+128(SB), Y2, Y2
-	VMULPD       Y2, Y0, Y0
-	VANDPD       Y3, Y0, Y0
-	VANDPD       Y3, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 4128(AX)
-	ADDQ         $0x20, AX
-	CMPQ         AX, DX
-	JLT          vector795
-
-vectors796:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass797:
-	CMPQ        BX, 16(CX)
-	JGE         passed799
-	MOVQ        ku+184(FP), SI
-	CMPQ        SI, $0x08
-	JNE         general800
-	MOVQ        kv+192(FP), SI
-	CMPQ        SI, $0x08
-	JNE         general800
-	VXORPD      Y0, Y0, Y0
-	MOVQ        tables_base+144(FP), SI
-	MOVQ        32(AX), DI
-	LEAQ        (SI)(DI*8), DI
-	VMOVUPD     64(DX), Y1
-	VMOVUPD     96(DX), Y2
-	VMULPD      (DI), Y1, Y3
-	VFMADD231PD 32(DI), Y2, Y3
-	VMULPD      64(DI), Y1, Y4
-	VFMADD231PD 96(DI), Y2, Y4
-	VMULPD      128(DI), Y1, Y5
-	VFMADD231PD 160(DI), Y2, Y5
-	VMULPD      192(DI), Y1, Y6
-	VFMADD231PD 224(DI), Y2, Y6
-	VUNPCKHPD   Y4, Y3, Y7
-	VUNPCKLPD   Y4, Y3, Y3
-	VADDPD      Y7, Y3, Y3
-	VUNPCKHPD   Y6, Y5, Y4
-	VUNPCKLPD   Y6, Y5, Y5
-	VADDPD      Y4, Y5, Y5
-	VPERM2F128  $0x31, Y5, Y3, Y4
-	VPERM2F128  $0x20, Y5, Y3, Y3
-	VADDPD      Y4, Y3, Y3
-	VMULPD      256(DI), Y1, Y4
-	VFMADD231PD 288(DI), Y2, Y4
-	VMULPD      320(DI), Y1, Y5
-	VFMADD231PD 352(DI), Y2, Y5
-	VMULPD      384(DI), Y1, Y6
-	VFMADD231PD 416(DI), Y2, Y6
-	VMULPD      448(DI), Y1, Y1
-	VFMADD231PD 480(DI), Y2, Y1
-	VUNPCKHPD   Y5, Y4, Y2
-	VUNPCKLPD   Y5, Y4, Y4
-	VADDPD      Y2, Y4, Y4
-	VUNPCKHPD   Y1, Y6, Y2
-	VUNPCKLPD   Y1, Y6, Y6
-	VADDPD      Y2, Y6, Y6
-	VPERM2F128  $0x31, Y6, Y4, Y1
-	VPERM2F128  $0x20, Y6, Y4, Y4
-	VADDPD      Y1, Y4, Y4
-	VMOVUPD     128(DX), Y1
-	VXORPD      Y2, Y2, Y2
-	VFMADD231PD 4128(DX), Y3, Y0
-	VCMPPD      $0x01, (DX), Y2, Y2
-	VXORPD      Y5, Y5, Y5
-	VCMPPD      $0x01, Y3, Y5, Y5
-	VDIVPD      Y3, Y1, Y1
-	VMINPD      constants<>+1536(SB), Y1, Y1
-	VANDPD      Y5, Y1, Y1
-	VANDPD      Y2, Y1, Y1
-	VMOVUPD     Y1, 4128(DX)
-	VMOVUPD     160(DX), Y1
-	VXORPD      Y2, Y2, Y2
-	VFMADD231PD 4160(DX), Y4, Y0
-	VCMPPD      $0x01, 32(DX), Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VCMPPD      $0x01, Y4, Y3, Y3
-	VDIVPD      Y4, Y1, Y1
-	VMINPD      constants<>+1536(SB), Y1, Y1
-	VANDPD      Y3, Y1, Y1
-	VANDPD      Y2, Y1, Y1
-	VMOVUPD     Y1, 4160(DX)
-	VMOVUPD     Y0, 4320(DX)
-	JMP         shaped801
-
-general800:
-	VXORPD Y0, Y0, Y0
-	MOVQ   48(CX), SI
-	SHRQ   $0x01, SI
-	ADDQ   DX, SI
-	MOVQ   40(CX), DI
-	ADDQ   DX, DI
-	MOVQ   tables_base+144(FP), R8
-	MOVQ   32(AX), R9
-	LEAQ   (R8)(R9*8), R9
-	XORQ   R12, R12
-	MOVQ   kv+192(FP), R8
-	SHLQ   $0x03, R8
-	MOVQ   R8, R10
-	MOVQ   R10, 64(CX)
-	MOVQ   ku+184(FP), R8
-	MOVQ   R8, 72(CX)
-	DECQ   R8
-	IMULQ  R10, R8
-	ADDQ   R9, R8
-	MOVQ   R8, 56(CX)
-
-rows802:
-	MOVQ        R9, R8
-	ADDQ        64(CX), R8
-	CMPQ        R8, 56(CX)
-	CMOVQHI     56(CX), R8
-	MOVQ        R8, R10
-	ADDQ        64(CX), R10
-	CMPQ        R10, 56(CX)
-	CMOVQHI     56(CX), R10
-	MOVQ        R10, R11
-	ADDQ        64(CX), R11
-	CMPQ        R11, 56(CX)
-	CMOVQHI     56(CX), R11
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	MOVQ        kv+192(FP), R13
-	CMPQ        R13, $0x08
-	JNE         wide803
-	XORQ        R13, R13
-	VMOVUPD     (DI)(R13*8), Y5
-	VFMADD231PD (R9)(R13*8), Y5, Y1
-	VFMADD231PD (R8)(R13*8), Y5, Y2
-	VFMADD231PD (R10)(R13*8), Y5, Y3
-	VFMADD231PD (R11)(R13*8), Y5, Y4
-	VMOVUPD     32(DI)(R13*8), Y5
-	VFMADD231PD 32(R9)(R13*8), Y5, Y1
-	VFMADD231PD 32(R8)(R13*8), Y5, Y2
-	VFMADD231PD 32(R10)(R13*8), Y5, Y3
-	VFMADD231PD 32(R11)(R13*8), Y5, Y4
-	JMP         row804
-
-wide803:
-	XORQ R14, R14
-	CMPQ R13, $0x00000004
-	JLT  rest806
-
-whole805:
-	VMOVUPD     (DI)(R14*8), Y5
-	VFMADD231PD (R9)(R14*8), Y5, Y1
-	VFMADD231PD (R8)(R14*8), Y5, Y2
-	VFMADD231PD (R10)(R14*8), Y5, Y3
-	VFMADD231PD (R11)(R14*8), Y5, Y4
-	ADDQ        $0x00000004, R14
-	SUBQ        $0x00000004, R13
-	CMPQ        R13, $0x00000004
-	JGE         whole805
-
-rest806:
-	TESTQ       R13, R13
-	JZ          done807
-	LEAQ        constants<>+672(SB), R15
-	NEGQ        R13
-	VMOVUPD     (R15)(R13*8), Y5
-	VMOVUPD     (DI)(R14*8), Y6
-	VMASKMOVPD  (R9)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y1
-	VMASKMOVPD  (R8)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y2
-	VMASKMOVPD  (R10)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y3
-	VMASKMOVPD  (R11)(R14*8), Y5, Y5
-	VFMADD231PD Y5, Y6, Y4
-
-done807:
-row804:
-	VUNPCKHPD   Y2, Y1, Y5
-	VUNPCKLPD   Y2, Y1, Y1
-	VADDPD      Y5, Y1, Y1
-	VUNPCKHPD   Y4, Y3, Y2
-	VUNPCKLPD   Y4, Y3, Y3
-	VADDPD      Y2, Y3, Y3
-	VPERM2F128  $0x31, Y3, Y1, Y2
-	VPERM2F128  $0x20, Y3, Y1, Y1
-	VADDPD      Y2, Y1, Y1
-	VMOVUPD     (SI)(R12*1), Y2
-	VXORPD      Y3, Y3, Y3
-	VFMADD231PD 4128(DX)(R12*1), Y1, Y0
-	VCMPPD      $0x01, (DX)(R12*1), Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	VCMPPD      $0x01, Y1, Y4, Y4
-	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1536(SB), Y2, Y2
-	VANDPD      Y4, Y2, Y2
-	VANDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, 4128(DX)(R12*1)
-	MOVQ        R11, R9
-	ADDQ        64(CX), R9
-	ADDQ        $0x20, R12
-	SUBQ        $0x04, 72(CX)
-	JG          rows802
-	ADDQ        40(CX), SI
-	VMOVUPD     Y0, 4128(SI)
-
-shaped801:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass797
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed799:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass808:
-	CMPQ         BX, 16(CX)
-	JGE          passed810
-	MOVQ         ku+184(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general811
-	MOVQ         kv+192(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general811
-	MOVQ         tables_base+144(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	VXORPD       Y0, Y0, Y0
-	VMOVUPD      4320(DX), Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VXORPD       Y5, Y5, Y5
-	VXORPD       Y6, Y6, Y6
-	VBROADCASTSD (DX), Y7
-	VBROADCASTSD 4128(DX), Y8
-	VMOVUPD      (DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      32(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 8(DX), Y7
-	VBROADCASTSD 4136(DX), Y8
-	VMOVUPD      64(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      96(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 16(DX), Y7
-	VBROADCASTSD 4144(DX), Y8
-	VMOVUPD      128(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      160(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 24(DX), Y7
-	VBROADCASTSD 4152(DX), Y8
-	VMOVUPD      192(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      224(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 32(DX), Y7
-	VBROADCASTSD 4160(DX), Y8
-	VMOVUPD      256(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      288(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 40(DX), Y7
-	VBROADCASTSD 4168(DX), Y8
-	VMOVUPD      320(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      352(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 48(DX), Y7
-	VBROADCASTSD 4176(DX), Y8
-	VMOVUPD      384(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      416(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VBROADCASTSD 56(DX), Y7
-	VBROADCASTSD 4184(DX), Y8
-	VMOVUPD      448(DI), Y9
-	VFMADD231PD  Y9, Y7, Y3
-	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      480(DI), Y9
-	VFMADD231PD  Y9, Y7, Y4
-	VFMADD231PD  Y9, Y8, Y6
-	VMOVUPD      64(DX), Y7
-	VMOVUPD      192(DX), Y8
-	VFMADD231PD  4192(DX), Y3, Y1
-	VFMADD231PD  Y7, Y3, Y0
-	VMULPD       Y7, Y5, Y5
-	VMOVUPD      Y8, Y3
-	VSUBPD       Y5, Y8, Y8
-	VXORPD       Y9, Y9, Y9
-	VCMPPD       $0x01, Y5, Y9, Y9
-	VDIVPD       Y5, Y3, Y3
-	VMINPD       constants<>+1536(SB), Y3, Y3
-	VANDPD       Y9, Y3, Y3
-	VMINPD       constants<>+128(SB), Y3, Y3
-	VMULPD       Y3, Y7, Y7
-	VMOVUPD      Y7, 4192(DX)
-	VANDPD       constants<>+160(SB), Y8, Y5
-	VADDPD       Y5, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMAXPD       Y3, Y8, Y8
-	VMOVUPD      Y8, 192(DX)
-	VMOVUPD      96(DX), Y3
-	VMOVUPD      224(DX), Y5
-	VFMADD231PD  4224(DX), Y4, Y1
-	VFMADD231PD  Y3, Y4, Y0
-	VMULPD       Y3, Y6, Y6
-	VMOVUPD      Y5, Y4
-	VSUBPD       Y6, Y5, Y5
-	VXORPD       Y7, Y7, Y7
-	VCMPPD       $0x01, Y6, Y7, Y7
-	VDIVPD       Y6, Y4, Y4
-	VMINPD       constants<>+1536(SB), Y4, Y4
-	VANDPD       Y7, Y4, Y4
-	VMINPD       constants<>+128(SB), Y4, Y4
-	VMULPD       Y4, Y3, Y3
-	VMOVUPD      Y3, 4224(DX)
-	VANDPD       constants<>+160(SB), Y5, Y6
-	VADDPD       Y6, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMAXPD       Y3, Y5, Y5
-	VMOVUPD      Y5, 224(DX)
-	VHADDPD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VMOVSD       X0, 672(CX)(BX*8)
-	VMOVHPD      X0, 1216(CX)(BX*8)
-	VPERM2F128   $0x01, Y2, Y2, Y0
-	VADDPD       Y0, Y2, Y2
-	VPERMILPD    $0x05, Y2, Y0
-	VADDPD       Y0, Y2, Y2
-	MOVQ         off_base+72(FP), DI
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	VMOVSD       X2, (DI)(SI*8)
-	JMP          shaped812
-
-general811:
-	MOVQ    tables_base+144(FP), SI
-	MOVQ    32(AX), DI
-	LEAQ    (SI)(DI*8), DI
-	MOVQ    40(CX), SI
-	ADDQ    DX, SI
-	MOVQ    48(CX), R8
-	SHRQ    $0x01, R8
-	ADDQ    DX, R8
-	ADDQ    40(CX), R8
-	VXORPD  Y0, Y0, Y0
-	VMOVUPD 4128(R8), Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    kv+192(FP), R9
-	MOVQ    R9, R11
-	SHLQ    $0x03, R11
-	MOVQ    kv+192(FP), R9
-	XORQ    R12, R12
-	MOVQ    R9, R13
-	CMPQ    R13, $0x00000010
-	JLT     rest814
-
-panel813:
-	MOVQ   DX, R10
-	LEAQ   (DI)(R12*1), R9
-	VXORPD Y3, Y3, Y3
-	VXORPD Y4, Y4, Y4
-	VXORPD Y5, Y5, Y5
-	VXORPD Y6, Y6, Y6
-	VXORPD Y7, Y7, Y7
-	VXORPD Y8, Y8, Y8
-	VXORPD Y9, Y9, Y9
-	VXORPD Y10, Y10, Y10
-	MOVQ   ku+184(FP), R14
-	CMPQ   R14, $0x00000001
-	JLT    rows817
-
-row816:
-	VBROADCASTSD (R10), Y11
-	VBROADCASTSD 4128(R10), Y12
-	VMOVUPD      (R9), Y13
-	VFMADD231PD  Y13, Y11, Y3
-	VFMADD231PD  Y13, Y12, Y7
-	VMOVUPD      32(R9), Y13
-	VFMADD231PD  Y13, Y11, Y4
-	VFMADD231PD  Y13, Y12, Y8
-	VMOVUPD      64(R9), Y13
-	VFMADD231PD  Y13, Y11, Y5
-	VFMADD231PD  Y13, Y12, Y9
-	VMOVUPD      96(R9), Y13
-	VFMADD231PD  Y13, Y11, Y6
-	VFMADD231PD  Y13, Y12, Y10
-	ADDQ         $0x00000008, R10
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, R14
-	CMPQ         R14, $0x00000001
-	JGE          row816
-
-rows817:
-	VMOVUPD     (SI)(R12*1), Y11
-	VMOVUPD     (R8)(R12*1), Y12
-	VFMADD231PD 4128(SI)(R12*1), Y3, Y1
-	VFMADD231PD Y11, Y3, Y0
-	VMULPD      Y11, Y7, Y7
-	VMOVUPD     Y12, Y3
-	VSUBPD      Y7, Y12, Y12
-	VXORPD      Y13, Y13, Y13
-	VCMPPD      $0x01, Y7, Y13, Y13
-	VDIVPD      Y7, Y3, Y3
-	VMINPD      constants<>+1536(SB), Y3, Y3
-	VANDPD      Y13, Y3, Y3
-	VMINPD      constants<>+128(SB), Y3, Y3
-	VMULPD      Y3, Y11, Y11
-	VMOVUPD     Y11, 4128(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y12, Y7
-	VADDPD      Y7, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y12, Y12
-	VMOVUPD     Y12, (R8)(R12*1)
-	VMOVUPD     32(SI)(R12*1), Y3
-	VMOVUPD     32(R8)(R12*1), Y7
-	VFMADD231PD 4160(SI)(R12*1), Y4, Y1
-	VFMADD231PD Y3, Y4, Y0
-	VMULPD      Y3, Y8, Y8
-	VMOVUPD     Y7, Y4
-	VSUBPD      Y8, Y7, Y7
-	VXORPD      Y11, Y11, Y11
-	VCMPPD      $0x01, Y8, Y11, Y11
-	VDIVPD      Y8, Y4, Y4
-	VMINPD      constants<>+1536(SB), Y4, Y4
-	VANDPD      Y11, Y4, Y4
-	VMINPD      constants<>+128(SB), Y4, Y4
-	VMULPD      Y4, Y3, Y3
-	VMOVUPD     Y3, 4160(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y7, Y8
-	VADDPD      Y8, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y7, Y7
-	VMOVUPD     Y7, 32(R8)(R12*1)
-	VMOVUPD     64(SI)(R12*1), Y3
-	VMOVUPD     64(R8)(R12*1), Y4
-	VFMADD231PD 4192(SI)(R12*1), Y5, Y1
-	VFMADD231PD Y3, Y5, Y0
-	VMULPD      Y3, Y9, Y9
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y9, Y4, Y4
-	VXORPD      Y7, Y7, Y7
-	VCMPPD      $0x01, Y9, Y7, Y7
-	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y7, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4192(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y9
-	VADDPD      Y9, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 64(R8)(R12*1)
-	VMOVUPD     96(SI)(R12*1), Y3
-	VMOVUPD     96(R8)(R12*1), Y4
-	VFMADD231PD 4224(SI)(R12*1), Y6, Y1
-	VFMADD231PD Y3, Y6, Y0
-	VMULPD      Y3, Y10, Y10
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y10, Y4, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x01, Y10, Y6, Y6
-	VDIVPD      Y10, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y6, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4224(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y10
-	VADDPD      Y10, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 96(R8)(R12*1)
-	ADDQ        $0x00000080, R12
-	SUBQ        $0x00000010, R13
-	CMPQ        R13, $0x00000010
-	JGE         panel813
-
-rest814:
-	TESTQ   R13, R13
-	JZ      done815
-	CMPQ    R13, $0x00000004
-	JGT     wider818
-	LEAQ    constants<>+672(SB), R9
-	MOVQ    R13, R10
-	NEGQ    R10
-	VMOVUPD (R9)(R10*8), Y3
-	MOVQ    DX, R10
-	LEAQ    (DI)(R12*1), R9
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	MOVQ    ku+184(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows820
-
-row819:
-	VBROADCASTSD (R10), Y6
-	VBROADCASTSD 4128(R10), Y7
-	VMASKMOVPD   (R9), Y3, Y8
-	VFMADD231PD  Y8, Y6, Y4
-	VFMADD231PD  Y8, Y7, Y5
-	ADDQ         $0x00000008, R10
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row819
-
-rows820:
-	VMOVUPD     (SI)(R12*1), Y3
-	VMOVUPD     (R8)(R12*1), Y6
-	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
-	VFMADD231PD Y3, Y4, Y0
-	VMULPD      Y3, Y5, Y5
-	VMOVUPD     Y6, Y4
-	VSUBPD      Y5, Y6, Y6
-	VXORPD      Y7, Y7, Y7
-	VCMPPD      $0x01, Y5, Y7, Y7
-	VDIVPD      Y5, Y4, Y4
-	VMINPD      constants<>+1536(SB), Y4, Y4
-	VANDPD      Y7, Y4, Y4
-	VMINPD      constants<>+128(SB), Y4, Y4
-	VMULPD      Y4, Y3, Y3
-	VMOVUPD     Y3, 4128(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y6, Y5
-	VADDPD      Y5, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y6, Y6
-	VMOVUPD     Y6, (R8)(R12*1)
-	JMP         done815
-
-wider818:
-	CMPQ    R13, $0x00000008
-	JGT     wider821
-	SUBQ    $0x00000004, R13
-	LEAQ    constants<>+672(SB), R9
-	MOVQ    R13, R10
-	NEGQ    R10
-	VMOVUPD (R9)(R10*8), Y3
-	MOVQ    DX, R10
-	LEAQ    (DI)(R12*1), R9
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	MOVQ    ku+184(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows823
-
-row822:
-	VBROADCASTSD (R10), Y8
-	VBROADCASTSD 4128(R10), Y9
-	VMOVUPD      (R9), Y10
-	VFMADD231PD  Y10, Y8, Y4
-	VFMADD231PD  Y10, Y9, Y6
-	VMASKMOVPD   32(R9), Y3, Y10
-	VFMADD231PD  Y10, Y8, Y5
-	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         $0x00000008, R10
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row822
-
-rows823:
-	VMOVUPD     (SI)(R12*1), Y3
-	VMOVUPD     (R8)(R12*1), Y8
-	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
-	VFMADD231PD Y3, Y4, Y0
-	VMULPD      Y3, Y6, Y6
-	VMOVUPD     Y8, Y4
-	VSUBPD      Y6, Y8, Y8
-	VXORPD      Y9, Y9, Y9
-	VCMPPD      $0x01, Y6, Y9, Y9
-	VDIVPD      Y6, Y4, Y4
-	VMINPD      constants<>+1536(SB), Y4, Y4
-	VANDPD      Y9, Y4, Y4
-	VMINPD      constants<>+128(SB), Y4, Y4
-	VMULPD      Y4, Y3, Y3
-	VMOVUPD     Y3, 4128(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y8, Y6
-	VADDPD      Y6, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y8, Y8
-	VMOVUPD     Y8, (R8)(R12*1)
-	VMOVUPD     32(SI)(R12*1), Y3
-	VMOVUPD     32(R8)(R12*1), Y4
-	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
-	VFMADD231PD Y3, Y5, Y0
-	VMULPD      Y3, Y7, Y7
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y7, Y4, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x01, Y7, Y6, Y6
-	VDIVPD      Y7, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y6, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4160(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y7
-	VADDPD      Y7, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 32(R8)(R12*1)
-	JMP         done815
-
-wider821:
-	CMPQ    R13, $0x0000000c
-	JGT     wider824
-	SUBQ    $0x00000008, R13
-	LEAQ    constants<>+672(SB), R9
-	MOVQ    R13, R10
-	NEGQ    R10
-	VMOVUPD (R9)(R10*8), Y3
-	MOVQ    DX, R10
-	LEAQ    (DI)(R12*1), R9
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	MOVQ    ku+184(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows826
-
-row825:
-	VBROADCASTSD (R10), Y10
-	VBROADCASTSD 4128(R10), Y11
-	VMOVUPD      (R9), Y12
-	VFMADD231PD  Y12, Y10, Y4
-	VFMADD231PD  Y12, Y11, Y7
-	VMOVUPD      32(R9), Y12
-	VFMADD231PD  Y12, Y10, Y5
-	VFMADD231PD  Y12, Y11, Y8
-	VMASKMOVPD   64(R9), Y3, Y12
-	VFMADD231PD  Y12, Y10, Y6
-	VFMADD231PD  Y12, Y11, Y9
-	ADDQ         $0x00000008, R10
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row825
-
-rows826:
-	VMOVUPD     (SI)(R12*1), Y3
-	VMOVUPD     (R8)(R12*1), Y10
-	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
-	VFMADD231PD Y3, Y4, Y0
-	VMULPD      Y3, Y7, Y7
-	VMOVUPD     Y10, Y4
-	VSUBPD      Y7, Y10, Y10
-	VXORPD      Y11, Y11, Y11
-	VCMPPD      $0x01, Y7, Y11, Y11
-	VDIVPD      Y7, Y4, Y4
-	VMINPD      constants<>+1536(SB), Y4, Y4
-	VANDPD      Y11, Y4, Y4
-	VMINPD      constants<>+128(SB), Y4, Y4
-	VMULPD      Y4, Y3, Y3
-	VMOVUPD     Y3, 4128(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y10, Y7
-	VADDPD      Y7, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y10, Y10
-	VMOVUPD     Y10, (R8)(R12*1)
-	VMOVUPD     32(SI)(R12*1), Y3
-	VMOVUPD     32(R8)(R12*1), Y4
-	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
-	VFMADD231PD Y3, Y5, Y0
-	VMULPD      Y3, Y8, Y8
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y8, Y4, Y4
-	VXORPD      Y7, Y7, Y7
-	VCMPPD      $0x01, Y8, Y7, Y7
-	VDIVPD      Y8, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y7, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4160(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y8
-	VADDPD      Y8, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 32(R8)(R12*1)
-	VMOVUPD     64(SI)(R12*1), Y3
-	VMOVUPD     64(R8)(R12*1), Y4
-	VFMADD231PD 4192(SI)(R12*1), Y6, Y1
-	VFMADD231PD Y3, Y6, Y0
-	VMULPD      Y3, Y9, Y9
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y9, Y4, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x01, Y9, Y6, Y6
-	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y6, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4192(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y9
-	VADDPD      Y9, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 64(R8)(R12*1)
-	JMP         done815
-
-wider824:
-	SUBQ    $0x0000000c, R13
-	LEAQ    constants<>+672(SB), R9
-	MOVQ    R13, R10
-	NEGQ    R10
-	VMOVUPD (R9)(R10*8), Y3
-	MOVQ    DX, R10
-	LEAQ    (DI)(R12*1), R9
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VXORPD  Y8, Y8, Y8
-	VXORPD  Y9, Y9, Y9
-	VXORPD  Y10, Y10, Y10
-	VXORPD  Y11, Y11, Y11
-	MOVQ    ku+184(FP), DI
-	CMPQ    DI, $0x00000001
-	JLT     rows829
-
-row828:
-	VBROADCASTSD (R10), Y12
-	VBROADCASTSD 4128(R10), Y13
-	VMOVUPD      (R9), Y14
-	VFMADD231PD  Y14, Y12, Y4
-	VFMADD231PD  Y14, Y13, Y8
-	VMOVUPD      32(R9), Y14
-	VFMADD231PD  Y14, Y12, Y5
-	VFMADD231PD  Y14, Y13, Y9
-	VMOVUPD      64(R9), Y14
-	VFMADD231PD  Y14, Y12, Y6
-	VFMADD231PD  Y14, Y13, Y10
-	VMASKMOVPD   96(R9), Y3, Y14
-	VFMADD231PD  Y14, Y12, Y7
-	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         $0x00000008, R10
-	ADDQ         R11, R9
-	SUBQ         $0x00000001, DI
-	CMPQ         DI, $0x00000001
-	JGE          row828
-
-rows829:
-	VMOVUPD     (SI)(R12*1), Y3
-	VMOVUPD     (R8)(R12*1), Y12
-	VFMADD231PD 4128(SI)(R12*1), Y4, Y1
-	VFMADD231PD Y3, Y4, Y0
-	VMULPD      Y3, Y8, Y8
-	VMOVUPD     Y12, Y4
-	VSUBPD      Y8, Y12, Y12
-	VXORPD      Y13, Y13, Y13
-	VCMPPD      $0x01, Y8, Y13, Y13
-	VDIVPD      Y8, Y4, Y4
-	VMINPD      constants<>+1536(SB), Y4, Y4
-	VANDPD      Y13, Y4, Y4
-	VMINPD      constants<>+128(SB), Y4, Y4
-	VMULPD      Y4, Y3, Y3
-	VMOVUPD     Y3, 4128(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y12, Y8
-	VADDPD      Y8, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y12, Y12
-	VMOVUPD     Y12, (R8)(R12*1)
-	VMOVUPD     32(SI)(R12*1), Y3
-	VMOVUPD     32(R8)(R12*1), Y4
-	VFMADD231PD 4160(SI)(R12*1), Y5, Y1
-	VFMADD231PD Y3, Y5, Y0
-	VMULPD      Y3, Y9, Y9
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y9, Y4, Y4
-	VXORPD      Y8, Y8, Y8
-	VCMPPD      $0x01, Y9, Y8, Y8
-	VDIVPD      Y9, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y8, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4160(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y9
-	VADDPD      Y9, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 32(R8)(R12*1)
-	VMOVUPD     64(SI)(R12*1), Y3
-	VMOVUPD     64(R8)(R12*1), Y4
-	VFMADD231PD 4192(SI)(R12*1), Y6, Y1
-	VFMADD231PD Y3, Y6, Y0
-	VMULPD      Y3, Y10, Y10
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y10, Y4, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x01, Y10, Y6, Y6
-	VDIVPD      Y10, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y6, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4192(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y10
-	VADDPD      Y10, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 64(R8)(R12*1)
-	VMOVUPD     96(SI)(R12*1), Y3
-	VMOVUPD     96(R8)(R12*1), Y4
-	VFMADD231PD 4224(SI)(R12*1), Y7, Y1
-	VFMADD231PD Y3, Y7, Y0
-	VMULPD      Y3, Y11, Y11
-	VMOVUPD     Y4, Y5
-	VSUBPD      Y11, Y4, Y4
-	VXORPD      Y6, Y6, Y6
-	VCMPPD      $0x01, Y11, Y6, Y6
-	VDIVPD      Y11, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
-	VANDPD      Y6, Y5, Y5
-	VMINPD      constants<>+128(SB), Y5, Y5
-	VMULPD      Y5, Y3, Y3
-	VMOVUPD     Y3, 4224(SI)(R12*1)
-	VANDPD      constants<>+160(SB), Y4, Y11
-	VADDPD      Y11, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VMAXPD      Y3, Y4, Y4
-	VMOVUPD     Y4, 96(R8)(R12*1)
-
-done815:
-	VHADDPD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X1, X0, X0
-	VMOVSD       X0, 672(CX)(BX*8)
-	VMOVHPD      X0, 1216(CX)(BX*8)
-	VPERM2F128   $0x01, Y2, Y2, Y0
-	VADDPD       Y0, Y2, Y2
-	VPERMILPD    $0x05, Y2, Y0
-	VADDPD       Y0, Y2, Y2
-	MOVQ         off_base+72(FP), DI
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	VMOVSD       X2, (DI)(SI*8)
-
-shaped812:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass808
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed810:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass830:
-	CMPQ         BX, 16(CX)
-	JGE          passed832
-	MOVQ         ku+184(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general833
-	MOVQ         kv+192(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general833
-	MOVQ         off_base+72(FP), DI
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	VMOVSD       (DI)(SI*8), X0
-	VBROADCASTSD enough+200(FP), Y1
-	VUCOMISD     X0, X1
-	JCS          far835
-	VXORPD       Y0, Y0, Y0
-	MOVQ         tables_base+144(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	VMOVUPD      4192(DX), Y1
-	VMOVUPD      4224(DX), Y2
-	VMULPD       (DI), Y1, Y3
-	VFMADD231PD  32(DI), Y2, Y3
-	VMULPD       64(DI), Y1, Y4
-	VFMADD231PD  96(DI), Y2, Y4
-	VMULPD       128(DI), Y1, Y5
-	VFMADD231PD  160(DI), Y2, Y5
-	VMULPD       192(DI), Y1, Y6
-	VFMADD231PD  224(DI), Y2, Y6
-	VUNPCKHPD    Y4, Y3, Y7
-	VUNPCKLPD    Y4, Y3, Y3
-	VADDPD       Y7, Y3, Y3
-	VUNPCKHPD    Y6, Y5, Y4
-	VUNPCKLPD    Y6, Y5, Y5
-	VADDPD       Y4, Y5, Y5
-	VPERM2F128   $0x31, Y5, Y3, Y4
-	VPERM2F128   $0x20, Y5, Y3, Y3
-	VADDPD       Y4, Y3, Y3
-	VMULPD       256(DI), Y1, Y4
-	VFMADD231PD  288(DI), Y2, Y4
-	VMULPD       320(DI), Y1, Y5
-	VFMADD231PD  352(DI), Y2, Y5
-	VMULPD       384(DI), Y1, Y6
-	VFMADD231PD  416(DI), Y2, Y6
-	VMULPD       448(DI), Y1, Y1
-	VFMADD231PD  480(DI), Y2, Y1
-	VUNPCKHPD    Y5, Y4, Y2
-	VUNPCKLPD    Y5, Y4, Y4
-	VADDPD       Y2, Y4, Y4
-	VUNPCKHPD    Y1, Y6, Y2
-	VUNPCKLPD    Y1, Y6, Y6
-	VADDPD       Y2, Y6, Y6
-	VPERM2F128   $0x31, Y6, Y4, Y1
-	VPERM2F128   $0x20, Y6, Y4, Y4
-	VADDPD       Y1, Y4, Y4
-	VMOVUPD      128(DX), Y1
-	VFNMADD231PD 4128(DX), Y3, Y1
-	VXORPD       Y2, Y2, Y2
-	VMAXPD       Y2, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y1, 128(DX)
-	VMOVUPD      160(DX), Y1
-	VFNMADD231PD 4160(DX), Y4, Y1
-	VXORPD       Y2, Y2, Y2
-	VMAXPD       Y2, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y1, 160(DX)
-	VPERM2F128   $0x01, Y0, Y0, Y1
-	VADDPD       Y1, Y0, Y0
-	VPERMILPD    $0x05, Y0, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVSD       constants<>+1568(SB), X1
-	VDIVSD       X0, X1, X1
-	VMOVUPD      constants<>+1600(SB), Y2
-	VCMPPD       $0x01, X0, X2, X0
-	VANDPD       X0, X1, X1
-	VMOVSD       X1, 10016(CX)(BX*8)
-	JMP          near836
-
-far835:
-	VMOVUPD 64(DX), Y0
-	VMOVUPD Y0, 4192(DX)
-	VMOVUPD 96(DX), Y0
-	VMOVUPD Y0, 4224(DX)
-	XORQ    SI, SI
-	MOVQ    SI, 10016(CX)(BX*8)
-
-near836:
-	JMP shaped834
-
-general833:
-	MOVQ         off_base+72(FP), DI
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	VMOVSD       (DI)(SI*8), X0
-	VBROADCASTSD enough+200(FP), Y1
-	VUCOMISD     X0, X1
-	JCS          far837
-	VXORPD       Y0, Y0, Y0
-	MOVQ         40(CX), SI
-	ADDQ         DX, SI
-	MOVQ         48(CX), DI
-	SHRQ         $0x01, DI
-	ADDQ         DX, DI
-	ADDQ         $0x00001020, SI
-	MOVQ         tables_base+144(FP), R8
+	JNZ  row490
+	JMP  done489
+
+short488:
+	MOVQ         kv+168(FP), SI
+	LEAQ         constants<>+544(SB), DI
+	MOVQ         SI, R8
+	NEGQ         R8
+	VMOVUPD      (DI)(R8*8), Y0
+	XORQ         DI, DI
+	MOVQ         tables_base+120(FP), R8
 	MOVQ         32(AX), R9
 	LEAQ         (R8)(R9*8), R9
-	XORQ         R12, R12
-	MOVQ         kv+192(FP), R8
-	SHLQ         $0x03, R8
-	MOVQ         R8, R10
-	MOVQ         R10, 64(CX)
-	MOVQ         ku+184(FP), R8
-	MOVQ         R8, 72(CX)
-	DECQ         R8
-	IMULQ        R10, R8
-	ADDQ         R9, R8
-	MOVQ         R8, 56(CX)
-
-rows839:
-	MOVQ        R9, R8
-	ADDQ        64(CX), R8
-	CMPQ        R8, 56(CX)
-	CMOVQHI     56(CX), R8
-	MOVQ        R8, R10
-	ADDQ        64(CX), R10
-	CMPQ        R10, 56(CX)
-	CMOVQHI     56(CX), R10
-	MOVQ        R10, R11
-	ADDQ        64(CX), R11
-	CMPQ        R11, 56(CX)
-	CMOVQHI     56(CX), R11
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	VXORPD      Y4, Y4, Y4
-	MOVQ        kv+192(FP), R13
-	CMPQ        R13, $0x08
-	JNE         wide840
-	XORQ        R13, R13
-	VMOVUPD     (SI)(R13*8), Y5
-	VFMADD231PD (R9)(R13*8), Y5, Y1
-	VFMADD231PD (R8)(R13*8), Y5, Y2
-	VFMADD231PD (R10)(R13*8), Y5, Y3
-	VFMADD231PD (R11)(R13*8), Y5, Y4
-	VMOVUPD     32(SI)(R13*8), Y5
-	VFMADD231PD 32(R9)(R13*8), Y5, Y1
-	VFMADD231PD 32(R8)(R13*8), Y5, Y2
-	VFMADD231PD 32(R10)(R13*8), Y5, Y3
-	VFMADD231PD 32(R11)(R13*8), Y5, Y4
-	JMP         row841
-
-wide840:
-	XORQ R14, R14
-	CMPQ R13, $0x00000004
-	JLT  rest843
-
-whole842:
-	VMOVUPD     (SI)(R14*8), Y5
-	VFMADD231PD (R9)(R14*8), Y5, Y1
-	VFMADD231PD (R8)(R14*8), Y5, Y2
-	VFMADD231PD (R10)(R14*8), Y5, Y3
-	VFMADD231PD (R11)(R14*8), Y5, Y4
-	ADDQ        $0x00000004, R14
-	SUBQ        $0x00000004, R13
-	CMPQ        R13, $0x00000004
-	JGE         whole842
-
-rest843:
-	TESTQ       R13, R13
-	JZ          done844
-	LEAQ        constants<>+672(SB), R15
-	NEGQ        R13
-	VMOVUPD     (R15)(R13*8), Y5
-	VMOVUPD     (SI)(R14*8), Y6
-	VMASKMOVPD  (R9)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y1
-	VMASKMOVPD  (R8)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y2
-	VMASKMOVPD  (R10)(R14*8), Y5, Y7
-	VFMADD231PD Y7, Y6, Y3
-	VMASKMOVPD  (R11)(R14*8), Y5, Y5
-	VFMADD231PD Y5, Y6, Y4
-
-done844:
-row841:
-	VUNPCKHPD    Y2, Y1, Y5
-	VUNPCKLPD    Y2, Y1, Y1
-	VADDPD       Y5, Y1, Y1
-	VUNPCKHPD    Y4, Y3, Y2
-	VUNPCKLPD    Y4, Y3, Y3
-	VADDPD       Y2, Y3, Y3
-	VPERM2F128   $0x31, Y3, Y1, Y2
-	VPERM2F128   $0x20, Y3, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      (DI)(R12*1), Y2
-	VFNMADD231PD 4128(DX)(R12*1), Y1, Y2
-	VXORPD       Y1, Y1, Y1
-	VMAXPD       Y1, Y2, Y2
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y2, (DI)(R12*1)
-	MOVQ         R11, R9
-	ADDQ         64(CX), R9
-	ADDQ         $0x20, R12
-	SUBQ         $0x04, 72(CX)
-	JG           rows839
-	VPERM2F128   $0x01, Y0, Y0, Y1
-	VADDPD       Y1, Y0, Y0
-	VPERMILPD    $0x05, Y0, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVSD       constants<>+1568(SB), X1
-	VDIVSD       X0, X1, X1
-	VMOVUPD      constants<>+1600(SB), Y2
-	VCMPPD       $0x01, X0, X2, X0
-	VANDPD       X0, X1, X1
-	VMOVSD       X1, 10016(CX)(BX*8)
-	JMP          near838
-
-far837:
-	MOVQ 40(CX), SI
-	ADDQ DX, SI
-	XORQ DI, DI
-
-keep845:
-	VMOVUPD (SI)(DI*8), Y0
-	VMOVUPD Y0, 4128(SI)(DI*8)
-	ADDQ    $0x04, DI
-	MOVQ    kv+192(FP), R8
-	CMPQ    DI, R8
-	JL      keep845
-	XORQ    SI, SI
-	MOVQ    SI, 10016(CX)(BX*8)
-
-near838:
-shaped834:
-	ADDQ $0x00000028, AX
-	ADDQ 48(CX), DX
-	INCQ BX
-	JMP  pass830
-	MOVQ BX, 16(CX)
-	MOVQ BX, 8(CX)
-
-passed832:
-	MOVQ    16(CX), AX
-	VMOVUPD constants<>+128(SB), Y0
-	MOVQ    24(CX), DX
-	MOVQ    logZ_base+24(FP), BX
-	MOVQ    product_base+48(FP), SI
-	LEAQ    (BX)(DX*8), BX
-	LEAQ    (SI)(DX*8), SI
-	XORQ    DX, DX
-	CMPQ    AX, $0x00000004
-	JLT     rest847
-
-whole846:
-	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
-	VORPD     Y3, Y2, Y2
-	VMOVMSKPD Y2, DI
-	TESTL     DI, DI
-	JZ        safe848
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe848
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
-
-safe848:
-	VDIVPD      Y1, Y0, Y2
-	VMOVUPD     Y2, 672(CX)(DX*8)
-	VMULPD      1216(CX)(DX*8), Y2, Y2
-	VMOVUPD     128(CX)(DX*8), Y3
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (SI)(DX*8)
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y2
-	VORPD       constants<>+736(SB), Y2, Y2
-	VSUBPD      constants<>+832(SB), Y2, Y2
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y4
-	VDIVPD      Y4, Y1, Y4
-	VMULPD      Y4, Y4, Y5
-	VMULPD      Y5, Y5, Y6
-	VMOVUPD     constants<>+960(SB), Y7
-	VFMADD213PD constants<>+992(SB), Y6, Y7
-	VFMADD213PD constants<>+1024(SB), Y6, Y7
-	VFMADD213PD constants<>+1056(SB), Y6, Y7
-	VMOVUPD     constants<>+1088(SB), Y8
-	VFMADD213PD constants<>+1120(SB), Y6, Y8
-	VFMADD213PD constants<>+1152(SB), Y6, Y8
-	VMULPD      constants<>+608(SB), Y1, Y9
-	VMULPD      Y1, Y9, Y9
-	VMOVUPD     Y9, Y10
-	VFMADD231PD Y8, Y6, Y10
-	VFMADD231PD Y7, Y5, Y10
-	VMULPD      constants<>+1184(SB), Y2, Y6
-	VFMADD231PD Y10, Y4, Y6
-	VSUBPD      Y6, Y9, Y9
-	VSUBPD      Y1, Y9, Y9
-	VFMSUB132PD constants<>+1216(SB), Y9, Y2
-	VADDPD      Y3, Y2, Y2
-	VMOVUPD     Y2, (BX)(DX*8)
-	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000004, AX
-	CMPQ        AX, $0x00000004
-	JGE         whole846
-
-rest847:
-	TESTQ     AX, AX
-	JZ        done849
-	LEAQ      constants<>+672(SB), DI
-	MOVQ      AX, R8
-	NEGQ      R8
-	VMOVUPD   (DI)(R8*8), Y1
-	VMOVUPD   672(CX)(DX*8), Y1
-	VCMPPD    $0x19, constants<>+1408(SB), Y1, Y2
-	VCMPPD    $0x1e, constants<>+800(SB), Y1, Y3
-	VORPD     Y3, Y2, Y2
-	VMOVMSKPD Y2, DI
-	TESTL     DI, DI
-	JZ        safe850
-	BSFL      DI, DI
-	ADDQ      DX, DI
-	CMPQ      DI, 16(CX)
-	JGE       safe850
-	MOVQ      DI, 16(CX)
-	MOVQ      DI, 8(CX)
-
-safe850:
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, 672(CX)(DX*8)
-	VMULPD  1216(CX)(DX*8), Y0, Y0
-	VMOVUPD 128(CX)(DX*8), Y2
-	VADDPD  Y2, Y0, Y0
-	CMPQ    AX, $0x04
-	JLT     partial851
-	VMOVUPD Y0, (SI)(DX*8)
-	JMP     stored853
-
-partial851:
-	CMPQ         AX, $0x02
-	JLT          single852
-	VMOVUPD      X0, (SI)(DX*8)
-	JEQ          stored853
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(SI)(DX*8)
-	JMP          stored853
-
-single852:
-	VMOVSD X0, (SI)(DX*8)
-
-stored853:
-	VPADDQ      constants<>+704(SB), Y1, Y1
-	VPSRLQ      $0x34, Y1, Y0
-	VORPD       constants<>+736(SB), Y0, Y0
-	VSUBPD      constants<>+832(SB), Y0, Y0
-	VANDPD      constants<>+864(SB), Y1, Y1
-	VPADDQ      constants<>+896(SB), Y1, Y1
-	VSUBPD      constants<>+128(SB), Y1, Y1
-	VADDPD      constants<>+928(SB), Y1, Y3
-	VDIVPD      Y3, Y1, Y3
-	VMULPD      Y3, Y3, Y4
-	VMULPD      Y4, Y4, Y5
-	VMOVUPD     constants<>+960(SB), Y6
-	VFMADD213PD constants<>+992(SB), Y5, Y6
-	VFMADD213PD constants<>+1024(SB), Y5, Y6
-	VFMADD213PD constants<>+1056(SB), Y5, Y6
-	VMOVUPD     constants<>+1088(SB), Y7
-	VFMADD213PD constants<>+1120(SB), Y5, Y7
-	VFMADD213PD constants<>+1152(SB), Y5, Y7
-	VMULPD      constants<>+608(SB), Y1, Y8
-	VMULPD      Y1, Y8, Y8
-	VMOVUPD     Y8, Y9
-	VFMADD231PD Y7, Y5, Y9
-	VFMADD231PD Y6, Y4, Y9
-	VMULPD      constants<>+1184(SB), Y0, Y5
-	VFMADD231PD Y9, Y3, Y5
-	VSUBPD      Y5, Y8, Y8
-	VSUBPD      Y1, Y8, Y8
-	VFMSUB132PD constants<>+1216(SB), Y8, Y0
-	VADDPD      Y2, Y0, Y0
-	CMPQ        AX, $0x04
-	JLT         partial854
-	VMOVUPD     Y0, (BX)(DX*8)
-	JMP         stored856
-
-partial854:
-	CMPQ         AX, $0x02
-	JLT          single855
-	VMOVUPD      X0, (BX)(DX*8)
-	JEQ          stored856
-	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(BX)(DX*8)
-	JMP          stored856
-
-single855:
-	VMOVSD X0, (BX)(DX*8)
-
-stored856:
-done849:
-	MOVQ (CX), AX
-	LEAQ 1760(CX), DX
-	XORQ BX, BX
-
-pass857:
-	CMPQ         BX, 16(CX)
-	JGE          passed859
-	MOVQ         ku+184(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general860
-	MOVQ         kv+192(FP), SI
-	CMPQ         SI, $0x08
-	JNE          general860
-	MOVQ         tables_base+144(FP), SI
-	MOVQ         32(AX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         dst_base+0(FP), R8
-	MOVQ         24(CX), SI
-	ADDQ         BX, SI
-	MOVQ         ku+184(FP), R9
-	IMULQ        R9, SI
-	MOVQ         kv+192(FP), R9
-	IMULQ        R9, SI
-	LEAQ         (R8)(SI*8), SI
-	VBROADCASTSD 10016(CX)(BX*8), Y0
-	VMOVUPD      4192(DX), Y1
-	VMULPD       192(DX), Y0, Y2
-	VMOVUPD      4224(DX), Y3
-	VMULPD       224(DX), Y0, Y0
-	VBROADCASTSD 4128(DX), Y4
-	VBROADCASTSD 128(DX), Y5
-	VMULPD       (DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, (SI)
-	VMULPD       32(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 32(SI)
-	VBROADCASTSD 4136(DX), Y4
-	VBROADCASTSD 136(DX), Y5
-	VMULPD       64(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 64(SI)
-	VMULPD       96(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 96(SI)
-	VBROADCASTSD 4144(DX), Y4
-	VBROADCASTSD 144(DX), Y5
-	VMULPD       128(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 128(SI)
-	VMULPD       160(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 160(SI)
-	VBROADCASTSD 4152(DX), Y4
-	VBROADCASTSD 152(DX), Y5
-	VMULPD       192(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 192(SI)
-	VMULPD       224(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 224(SI)
-	VBROADCASTSD 4160(DX), Y4
-	VBROADCASTSD 160(DX), Y5
-	VMULPD       256(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 256(SI)
-	VMULPD       288(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 288(SI)
-	VBROADCASTSD 4168(DX), Y4
-	VBROADCASTSD 168(DX), Y5
-	VMULPD       320(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 320(SI)
-	VMULPD       352(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 352(SI)
-	VBROADCASTSD 4176(DX), Y4
-	VBROADCASTSD 176(DX), Y5
-	VMULPD       384(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 384(SI)
-	VMULPD       416(DI), Y4, Y4
-	VMULPD       Y3, Y4, Y4
-	VFMADD231PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 416(SI)
-	VBROADCASTSD 4184(DX), Y4
-	VBROADCASTSD 184(DX), Y5
-	VMULPD       448(DI), Y4, Y6
-	VMULPD       Y1, Y6, Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, 448(SI)
-	VMULPD       480(DI), Y4, Y1
-	VMULPD       Y3, Y1, Y1
-	VFMADD231PD  Y0, Y5, Y1
-	VMOVUPD      Y1, 480(SI)
-	JMP          shaped861
-
-general860:
-	MOVQ         40(CX), SI
-	ADDQ         DX, SI
-	MOVQ         48(CX), R8
-	SHRQ         $0x01, R8
-	LEAQ         (SI)(R8*1), DI
-	VBROADCASTSD 10016(CX)(BX*8), Y2
 	MOVQ         dst_base+0(FP), R10
-	MOVQ         dst_len+8(FP), R9
-	LEAQ         -32(R10)(R9*8), R9
-	MOVQ         R9, 56(CX)
-	MOVQ         kv+192(FP), R9
-	SHLQ         $0x03, R9
-	MOVQ         R9, 64(CX)
-	MOVQ         ku+184(FP), R9
-	MOVQ         R9, 72(CX)
-	MOVQ         kv+192(FP), R9
-	CMPQ         R9, $0x04
-	JLE          short862
-	MOVQ         tables_base+144(FP), R9
-	MOVQ         32(AX), R10
-	LEAQ         (R9)(R10*8), R10
-	MOVQ         dst_base+0(FP), R11
-	MOVQ         24(CX), R9
-	ADDQ         BX, R9
-	MOVQ         ku+184(FP), R12
-	IMULQ        R12, R9
-	MOVQ         kv+192(FP), R12
-	IMULQ        R12, R9
-	LEAQ         (R11)(R9*8), R9
-	MOVQ         DX, R11
+	MOVQ         24(CX), R8
+	ADDQ         BX, R8
+	MOVQ         ku+160(FP), R11
+	IMULQ        R11, R8
+	MOVQ         kv+168(FP), R11
+	IMULQ        R11, R8
+	LEAQ         (R10)(R8*8), R8
+	MOVQ         40(CX), R11
+	ADDQ         DX, R11
+	VBROADCASTSD 704(CX)(BX*8), Y1
+	MOVQ         DX, R10
 
-row864:
-	VBROADCASTSD 4128(R11), Y0
-	VBROADCASTSD (R11)(R8*1), Y1
-	VMULPD       Y2, Y1, Y1
-	MOVQ         kv+192(FP), R12
-	XORQ         R13, R13
-	CMPQ         R12, $0x00000004
-	JLT          rest866
+row500:
+	VBROADCASTSD (R10), Y2
+	VMULPD       Y1, Y2, Y2
+	VMASKMOVPD   (R9)(DI*8), Y0, Y3
+	VMULPD       (R11)(DI*8), Y3, Y3
+	VMULPD       Y2, Y3, Y3
+	LEAQ         (R8)(DI*8), R12
+	CMPQ         R12, 56(CX)
+	JGT          pieces501
+	VMOVUPD      Y3, (R12)
+	JMP          written502
 
-whole865:
-	VMOVUPD     (R10)(R13*8), Y3
-	VMULPD      4128(SI)(R13*8), Y3, Y3
-	VMULPD      Y0, Y3, Y3
-	VFMADD231PD (DI)(R13*8), Y1, Y3
-	VMOVUPD     Y3, (R9)(R13*8)
-	ADDQ        $0x00000004, R13
-	SUBQ        $0x00000004, R12
-	CMPQ        R12, $0x00000004
-	JGE         whole865
+pieces501:
+	CMPQ    SI, $0x04
+	JLT     partial503
+	VMOVUPD Y3, (R12)
+	JMP     stored506
 
-rest866:
-	TESTQ       R12, R12
-	JZ          done867
-	LEAQ        constants<>+672(SB), R14
-	MOVQ        R12, R15
-	NEGQ        R15
-	VMOVUPD     (R14)(R15*8), Y3
-	VMASKMOVPD  (R10)(R13*8), Y3, Y3
-	VMULPD      4128(SI)(R13*8), Y3, Y3
-	VMULPD      Y0, Y3, Y3
-	VFMADD231PD (DI)(R13*8), Y1, Y3
-	LEAQ        (R9)(R13*8), R13
-	CMPQ        R13, 56(CX)
-	JGT         pieces868
-	VMOVUPD     Y3, (R13)
-	JMP         written869
+partial503:
+	LEAQ         (R12), R12
+	VMOVAPD      Y3, Y2
+	TESTQ        $0x00000002, SI
+	JZ           noTwo505
+	VMOVUPD      X2, (R12)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x00000010, R12
 
-pieces868:
-	CMPQ    R12, $0x04
-	JLT     partial870
-	VMOVUPD Y3, (R13)
-	JMP     stored872
+noTwo505:
+	TESTQ  $0x00000001, SI
+	JZ     stored506
+	VMOVSD X2, (R12)
 
-partial870:
-	CMPQ         R12, $0x02
-	JLT          single871
-	VMOVUPD      X3, (R13)
-	JEQ          stored872
-	VEXTRACTF128 $0x01, Y3, X0
-	VMOVSD       X0, 16(R13)
-	JMP          stored872
-
-single871:
-	VMOVSD X3, (R13)
-
-stored872:
-written869:
-done867:
-	ADDQ $0x08, R11
-	ADDQ 64(CX), R10
+stored506:
+written502:
+	ADDQ $0x08, R10
 	ADDQ 64(CX), R9
+	ADDQ 64(CX), R8
 	DECQ 72(CX)
-	JNZ  row864
-	JMP  done863
+	JNZ  row500
 
-short862:
-	MOVQ    kv+192(FP), R9
-	LEAQ    constants<>+672(SB), R10
-	MOVQ    R9, R11
-	NEGQ    R11
-	VMOVUPD (R10)(R11*8), Y3
-	XORQ    R10, R10
-	MOVQ    tables_base+144(FP), R11
-	MOVQ    32(AX), R12
-	LEAQ    (R11)(R12*8), R12
-	MOVQ    dst_base+0(FP), R13
-	MOVQ    24(CX), R11
-	ADDQ    BX, R11
-	MOVQ    ku+184(FP), R14
-	IMULQ   R14, R11
-	MOVQ    kv+192(FP), R14
-	IMULQ   R14, R11
-	LEAQ    (R13)(R11*8), R11
-	MOVQ    DX, R13
-
-row873:
-	VBROADCASTSD 4128(R13), Y0
-	VBROADCASTSD (R13)(R8*1), Y1
-	VMULPD       Y2, Y1, Y1
-	VMASKMOVPD   (R12)(R10*8), Y3, Y4
-	VMULPD       4128(SI)(R10*8), Y4, Y4
-	VMULPD       Y0, Y4, Y4
-	VFMADD231PD  (DI)(R10*8), Y1, Y4
-	LEAQ         (R11)(R10*8), R14
-	CMPQ         R14, 56(CX)
-	JGT          pieces874
-	VMOVUPD      Y4, (R14)
-	JMP          written875
-
-pieces874:
-	CMPQ    R9, $0x04
-	JLT     partial876
-	VMOVUPD Y4, (R14)
-	JMP     stored878
-
-partial876:
-	CMPQ         R9, $0x02
-	JLT          single877
-	VMOVUPD      X4, (R14)
-	JEQ          stored878
-	VEXTRACTF128 $0x01, Y4, X0
-	VMOVSD       X0, 16(R14)
-	JMP          stored878
-
-single877:
-	VMOVSD X4, (R14)
-
-stored878:
-written875:
-	ADDQ $0x08, R13
-	ADDQ 64(CX), R12
-	ADDQ 64(CX), R11
-	DECQ 72(CX)
-	JNZ  row873
-
-done863:
-shaped861:
+done489:
+shaped487:
 	ADDQ $0x00000028, AX
 	ADDQ 48(CX), DX
 	INCQ BX
-	JMP  pass857
+	JMP  pass483
 	MOVQ BX, 16(CX)
 	MOVQ BX, 8(CX)
 
-passed859:
+passed485:
 	MOVQ AX, (CX)
 	MOVQ 16(CX), AX
 	ADDQ AX, 24(CX)
 	SUBQ AX, 8(CX)
-	JMP  chunk760
+	JMP  chunk417
 
-done762:
+done419:
 	MOVQ 24(CX), AX
-	MOVQ AX, done+208(FP)
+	MOVQ AX, done+176(FP)
 	VZEROUPPER
 	RET
 
@@ -11385,17 +5525,19 @@ TEXT ·interleave256(SB), $0-56
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+24(FP), CX
 	MOVQ n+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	CMPQ DX, $0x04
-	JLT  blocks880
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	LEAQ (BX)(DX*4), SI
+	MOVQ n+48(FP), SI
+	CMPQ SI, $0x00000004
+	JLT  few508
 
-block879:
+block507:
 	VMOVUPD    (CX), Y0
-	VMOVUPD    (CX)(BX*1), Y1
-	VMOVUPD    (CX)(BX*2), Y2
-	VMOVUPD    (CX)(SI*1), Y3
+	VMOVUPD    (CX)(DX*1), Y1
+	VMOVUPD    (CX)(DX*2), Y2
+	VMOVUPD    (CX)(BX*1), Y3
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -11408,23 +5550,23 @@ block879:
 	VMOVUPD    Y2, 32(AX)
 	VMOVUPD    Y4, 64(AX)
 	VMOVUPD    Y0, 96(AX)
-	ADDQ       $0x20, CX
+	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000080, AX
-	SUBQ       $0x04, DX
-	CMPQ       DX, $0x04
-	JGE        block879
+	SUBQ       $0x00000004, SI
+	CMPQ       SI, $0x00000004
+	JGE        block507
 
-blocks880:
-	TESTQ      DX, DX
-	JZ         rest881
-	LEAQ       constants<>+672(SB), DI
-	MOVQ       DX, R8
+few508:
+	TESTQ      SI, SI
+	JZ         blocks509
+	LEAQ       constants<>+544(SB), DI
+	MOVQ       SI, R8
 	NEGQ       R8
 	VMOVUPD    (DI)(R8*8), Y0
 	VMASKMOVPD (CX), Y0, Y1
-	VMASKMOVPD (CX)(BX*1), Y0, Y2
-	VMASKMOVPD (CX)(BX*2), Y0, Y3
-	VMASKMOVPD (CX)(SI*1), Y0, Y0
+	VMASKMOVPD (CX)(DX*1), Y0, Y2
+	VMASKMOVPD (CX)(DX*2), Y0, Y3
+	VMASKMOVPD (CX)(BX*1), Y0, Y0
 	VUNPCKLPD  Y2, Y1, Y4
 	VUNPCKLPD  Y0, Y3, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -11434,18 +5576,21 @@ blocks880:
 	VPERM2F128 $0x20, Y0, Y1, Y2
 	VPERM2F128 $0x31, Y0, Y1, Y0
 	VMOVUPD    Y6, (AX)
-	CMPQ       DX, $0x01
-	JLE        end882
+	CMPQ       SI, $0x00000001
+	JLE        end511
 	VMOVUPD    Y2, 32(AX)
-	CMPQ       DX, $0x02
-	JLE        end882
+	CMPQ       SI, $0x00000002
+	JLE        end511
 	VMOVUPD    Y4, 64(AX)
-	CMPQ       DX, $0x03
-	JLE        end882
+	CMPQ       SI, $0x00000003
+	JLE        end511
 	VMOVUPD    Y0, 96(AX)
 
-end882:
-rest881:
+end511:
+	ADDQ $0x00000020, CX
+	ADDQ $0x00000080, AX
+
+blocks509:
 	VZEROUPPER
 	RET
 
@@ -11455,13 +5600,19 @@ TEXT ·separate256(SB), $0-56
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+24(FP), CX
 	MOVQ n+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	CMPQ DX, $0x04
-	JLT  blocks884
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	LEAQ (BX)(DX*4), SI
+	MOVQ n+48(FP), SI
+	CMPQ SI, $0x00000004
+	JLT  few513
 
-block883:
+block512:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
 	VMOVUPD    (CX), Y0
 	VMOVUPD    32(CX), Y1
 	VMOVUPD    64(CX), Y2
@@ -11475,34 +5626,38 @@ block883:
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
 	VMOVUPD    Y6, (AX)
-	VMOVUPD    Y2, (AX)(BX*1)
-	VMOVUPD    Y4, (AX)(BX*2)
-	VMOVUPD    Y0, (AX)(SI*1)
-	ADDQ       $0x20, AX
+	VMOVUPD    Y2, (AX)(DX*1)
+	VMOVUPD    Y4, (AX)(DX*2)
+	VMOVUPD    Y0, (AX)(BX*1)
+	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000080, CX
-	SUBQ       $0x04, DX
-	CMPQ       DX, $0x04
-	JGE        block883
+	SUBQ       $0x00000004, SI
+	CMPQ       SI, $0x00000004
+	JGE        block512
 
-blocks884:
-	TESTQ   DX, DX
-	JZ      rest885
+few513:
+	TESTQ   SI, SI
+	JZ      blocks514
 	VXORPD  Y0, Y0, Y0
 	VXORPD  Y1, Y1, Y1
 	VXORPD  Y2, Y2, Y2
 	VXORPD  Y3, Y3, Y3
+	LEAQ    constants<>+544(SB), DI
+	MOVQ    SI, R8
+	NEGQ    R8
+	VMOVUPD (DI)(R8*8), Y0
 	VMOVUPD (CX), Y0
-	CMPQ    DX, $0x01
-	JLE     end886
+	CMPQ    SI, $0x00000001
+	JLE     end516
 	VMOVUPD 32(CX), Y1
-	CMPQ    DX, $0x02
-	JLE     end886
+	CMPQ    SI, $0x00000002
+	JLE     end516
 	VMOVUPD 64(CX), Y2
-	CMPQ    DX, $0x03
-	JLE     end886
+	CMPQ    SI, $0x00000003
+	JLE     end516
 	VMOVUPD 96(CX), Y3
 
-end886:
+end516:
 	VUNPCKLPD  Y1, Y0, Y4
 	VUNPCKLPD  Y3, Y2, Y5
 	VPERM2F128 $0x20, Y5, Y4, Y6
@@ -11511,117 +5666,128 @@ end886:
 	VUNPCKHPD  Y3, Y2, Y1
 	VPERM2F128 $0x20, Y1, Y0, Y2
 	VPERM2F128 $0x31, Y1, Y0, Y0
-	CMPQ       DX, $0x04
-	JLT        partial887
+	CMPQ       SI, $0x04
+	JLT        partial517
 	VMOVUPD    Y6, (AX)
-	JMP        stored889
+	JMP        stored520
 
-partial887:
-	CMPQ         DX, $0x02
-	JLT          single888
-	VMOVUPD      X6, (AX)
-	JEQ          stored889
-	VEXTRACTF128 $0x01, Y6, X1
-	VMOVSD       X1, 16(AX)
-	JMP          stored889
+partial517:
+	LEAQ         (AX), DI
+	VMOVAPD      Y6, Y1
+	TESTQ        $0x00000002, SI
+	JZ           noTwo519
+	VMOVUPD      X1, (DI)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, DI
 
-single888:
-	VMOVSD X6, (AX)
+noTwo519:
+	TESTQ  $0x00000001, SI
+	JZ     stored520
+	VMOVSD X1, (DI)
 
-stored889:
-	CMPQ    DX, $0x04
-	JLT     partial890
-	VMOVUPD Y2, (AX)(BX*1)
-	JMP     stored892
+stored520:
+	CMPQ    SI, $0x04
+	JLT     partial521
+	VMOVUPD Y2, (AX)(DX*1)
+	JMP     stored524
 
-partial890:
-	CMPQ         DX, $0x02
-	JLT          single891
-	VMOVUPD      X2, (AX)(BX*1)
-	JEQ          stored892
-	VEXTRACTF128 $0x01, Y2, X1
-	VMOVSD       X1, 16(AX)(BX*1)
-	JMP          stored892
+partial521:
+	LEAQ         (AX)(DX*1), DI
+	VMOVAPD      Y2, Y1
+	TESTQ        $0x00000002, SI
+	JZ           noTwo523
+	VMOVUPD      X1, (DI)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, DI
 
-single891:
-	VMOVSD X2, (AX)(BX*1)
+noTwo523:
+	TESTQ  $0x00000001, SI
+	JZ     stored524
+	VMOVSD X1, (DI)
 
-stored892:
-	CMPQ    DX, $0x04
-	JLT     partial893
-	VMOVUPD Y4, (AX)(BX*2)
-	JMP     stored895
+stored524:
+	CMPQ    SI, $0x04
+	JLT     partial525
+	VMOVUPD Y4, (AX)(DX*2)
+	JMP     stored528
 
-partial893:
-	CMPQ         DX, $0x02
-	JLT          single894
-	VMOVUPD      X4, (AX)(BX*2)
-	JEQ          stored895
-	VEXTRACTF128 $0x01, Y4, X1
-	VMOVSD       X1, 16(AX)(BX*2)
-	JMP          stored895
+partial525:
+	LEAQ         (AX)(DX*2), DX
+	VMOVAPD      Y4, Y1
+	TESTQ        $0x00000002, SI
+	JZ           noTwo527
+	VMOVUPD      X1, (DX)
+	VEXTRACTF128 $0x01, Y1, X1
+	ADDQ         $0x00000010, DX
 
-single894:
-	VMOVSD X4, (AX)(BX*2)
+noTwo527:
+	TESTQ  $0x00000001, SI
+	JZ     stored528
+	VMOVSD X1, (DX)
 
-stored895:
-	CMPQ    DX, $0x04
-	JLT     partial896
-	VMOVUPD Y0, (AX)(SI*1)
-	JMP     stored898
+stored528:
+	CMPQ    SI, $0x04
+	JLT     partial529
+	VMOVUPD Y0, (AX)(BX*1)
+	JMP     stored532
 
-partial896:
-	CMPQ         DX, $0x02
-	JLT          single897
-	VMOVUPD      X0, (AX)(SI*1)
-	JEQ          stored898
+partial529:
+	LEAQ         (AX)(BX*1), DX
+	VMOVAPD      Y0, Y0
+	TESTQ        $0x00000002, SI
+	JZ           noTwo531
+	VMOVUPD      X0, (DX)
 	VEXTRACTF128 $0x01, Y0, X0
-	VMOVSD       X0, 16(AX)(SI*1)
-	JMP          stored898
+	ADDQ         $0x00000010, DX
 
-single897:
-	VMOVSD X0, (AX)(SI*1)
+noTwo531:
+	TESTQ  $0x00000001, SI
+	JZ     stored532
+	VMOVSD X0, (DX)
 
-stored898:
-rest885:
+stored532:
+	ADDQ $0x00000020, AX
+	ADDQ $0x00000080, CX
+
+blocks514:
 	VZEROUPPER
 	RET
 
 // func consistent256(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 // Requires: AVX, AVX2, FMA3
 TEXT ·consistent256(SB), $0-216
-	MOVQ    right_len+104(FP), AX
-	SHLQ    $0x03, AX
-	VMOVUPD constants<>+128(SB), Y0
-	MOVQ    right_base+96(FP), CX
-	XORQ    DX, DX
+	MOVQ         right_len+104(FP), AX
+	SHLQ         $0x03, AX
+	VBROADCASTSD constants<>+32(SB), Y0
+	MOVQ         right_base+96(FP), CX
+	XORQ         DX, DX
 
-vector899:
+vector533:
 	VMOVUPD Y0, (CX)(DX*1)
 	ADDQ    $0x20, DX
 	CMPQ    DX, AX
-	JL      vector899
+	JL      vector533
 	XORQ    CX, CX
 
-scaling900:
+scaling534:
 	VXORPD Y1, Y1, Y1
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector902:
+vector536:
 	VMOVUPD Y1, (DX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector902
+	JL      vector536
 	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
 	SHRQ    $0x02, SI
 	LEAQ    (AX)(AX*2), DI
 	CMPQ    SI, $0x04
-	JL      few904
+	JL      few538
 
-rows903:
+rows537:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -11630,7 +5796,7 @@ rows903:
 	MOVQ   BX, R9
 	XORQ   R10, R10
 
-vector905:
+vector539:
 	VMOVUPD     (R8)(R10*1), Y5
 	VFMADD231PD (R9), Y5, Y1
 	VFMADD231PD (R9)(AX*1), Y5, Y2
@@ -11639,41 +5805,41 @@ vector905:
 	ADDQ        $0x20, R9
 	ADDQ        $0x20, R10
 	CMPQ        R10, AX
-	JL          vector905
+	JL          vector539
 	MOVQ        rows_base+24(FP), R8
 	MOVQ        left_base+72(FP), R9
 	VMOVUPD     (R8)(DX*1), Y5
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y1, Y6
 	VDIVPD      Y1, Y5, Y5
-	VMINPD      constants<>+1536(SB), Y5, Y5
+	VMINPD      constants<>+1632(SB), Y5, Y5
 	VANDPD      Y6, Y5, Y5
 	VMOVUPD     Y5, (R9)(DX*1)
 	VMOVUPD     32(R8)(DX*1), Y1
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y2, Y6
 	VDIVPD      Y2, Y1, Y1
-	VMINPD      constants<>+1536(SB), Y1, Y1
+	VMINPD      constants<>+1632(SB), Y1, Y1
 	VANDPD      Y6, Y1, Y1
 	VMOVUPD     Y1, 32(R9)(DX*1)
 	VMOVUPD     64(R8)(DX*1), Y2
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y3, Y6
 	VDIVPD      Y3, Y2, Y2
-	VMINPD      constants<>+1536(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y6, Y2, Y2
 	VMOVUPD     Y2, 64(R9)(DX*1)
 	VMOVUPD     96(R8)(DX*1), Y3
 	VXORPD      Y6, Y6, Y6
 	VCMPPD      $0x1e, Y6, Y4, Y6
 	VDIVPD      Y4, Y3, Y3
-	VMINPD      constants<>+1536(SB), Y3, Y3
+	VMINPD      constants<>+1632(SB), Y3, Y3
 	VANDPD      Y6, Y3, Y3
 	VMOVUPD     Y3, 96(R9)(DX*1)
 	MOVQ        sums_base+120(FP), R8
 	XORQ        R9, R9
 
-vector906:
+vector540:
 	VMOVUPD     (R8)(R9*1), Y4
 	VFMADD231PD (BX), Y5, Y4
 	VFMADD231PD (BX)(AX*1), Y1, Y4
@@ -11683,93 +5849,93 @@ vector906:
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector906
+	JL          vector540
 	ADDQ        DI, BX
-	ADDQ        $0x80, DX
+	ADDQ        $0x00000080, DX
 	SUBQ        $0x04, SI
 	CMPQ        SI, $0x04
-	JGE         rows903
+	JGE         rows537
 
-few904:
+few538:
 	CMPQ SI, $0x01
-	JL   few908
+	JL   few542
 
-rows907:
+rows541:
 	VXORPD Y1, Y1, Y1
 	MOVQ   right_base+96(FP), DI
 	MOVQ   BX, R8
 	XORQ   R9, R9
 
-vector909:
+vector543:
 	VMOVUPD     (DI)(R9*1), Y2
 	VFMADD231PD (R8), Y2, Y1
 	ADDQ        $0x20, R8
 	ADDQ        $0x20, R9
 	CMPQ        R9, AX
-	JL          vector909
+	JL          vector543
 	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
 	VMOVUPD     (DI)(DX*1), Y2
 	VXORPD      Y3, Y3, Y3
 	VCMPPD      $0x1e, Y3, Y1, Y3
 	VDIVPD      Y1, Y2, Y2
-	VMINPD      constants<>+1536(SB), Y2, Y2
+	VMINPD      constants<>+1632(SB), Y2, Y2
 	VANDPD      Y3, Y2, Y2
 	VMOVUPD     Y2, (R8)(DX*1)
 	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector910:
+vector544:
 	VMOVUPD     (DI)(R8*1), Y1
 	VFMADD231PD (BX), Y2, Y1
 	VMOVUPD     Y1, (DI)(R8*1)
 	ADDQ        $0x20, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector910
-	ADDQ        $0x20, DX
+	JL          vector544
+	ADDQ        $0x00000020, DX
 	SUBQ        $0x01, SI
 	CMPQ        SI, $0x01
-	JGE         rows907
+	JGE         rows541
 
-few908:
-	VBROADCASTSD enough+208(FP), Y1
-	VXORPD       Y2, Y2, Y2
-	XORQ         DX, DX
+few542:
+	VXORPD Y1, Y1, Y1
+	XORQ   DX, DX
 
-vector911:
+vector545:
 	MOVQ         columns_base+48(FP), BX
-	VMOVUPD      (BX)(DX*1), Y3
+	VMOVUPD      (BX)(DX*1), Y2
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
-	VMOVUPD      (SI)(DX*1), Y4
-	VFNMADD231PD (BX)(DX*1), Y4, Y3
-	VANDPD       constants<>+160(SB), Y3, Y3
-	VADDPD       Y3, Y2, Y2
+	VMOVUPD      (SI)(DX*1), Y3
+	VFNMADD231PD (BX)(DX*1), Y3, Y2
+	VANDPD       constants<>+1280(SB), Y2, Y2
+	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, DX
 	CMPQ         DX, AX
-	JL           vector911
-	VCMPPD       $0x1e, Y1, Y2, Y1
+	JL           vector545
+	VBROADCASTSD enough+208(FP), Y2
+	VCMPPD       $0x1e, Y2, Y1, Y1
 	VMOVMSKPD    Y1, DX
 	TESTL        DX, DX
-	JZ           scaled901
+	JZ           scaled535
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled901
+	JGE          scaled535
 	VPCMPEQQ     Y2, Y2, Y2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain912
+	JLT          plain546
 	CMPQ         CX, $0x14
-	JGE          plain912
+	JGE          plain546
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain912
+	JZ           plain546
 	MOVQ         rows_len+32(FP), DX
 	SHLQ         $0x03, DX
 	XORQ         BX, BX
 
-vector914:
+vector548:
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD (SI)(BX*1), Y3
 	VMULPD  Y3, Y3, Y3
@@ -11778,21 +5944,21 @@ vector914:
 	VXORPD  Y5, Y5, Y5
 	VCMPPD  $0x1e, Y5, Y4, Y5
 	VDIVPD  Y4, Y3, Y3
-	VMINPD  constants<>+1536(SB), Y3, Y3
+	VMINPD  constants<>+1632(SB), Y3, Y3
 	VANDPD  Y5, Y3, Y3
 	MOVQ    left_base+72(FP), SI
 	VMOVUPD Y3, (SI)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JL      vector914
+	JL      vector548
 	XORQ    BX, BX
 	MOVQ    system_base+144(FP), SI
 
-tiles915:
+tiles549:
 	LEAQ 32(BX), DI
 	ANDQ $-128, DI
 
-tile916:
+tile550:
 	VXORPD Y3, Y3, Y3
 	VXORPD Y4, Y4, Y4
 	VXORPD Y5, Y5, Y5
@@ -11808,7 +5974,7 @@ tile916:
 	MOVQ   rows_len+32(FP), DX
 	SHLQ   $0x03, DX
 
-rows917:
+rows551:
 	VMOVUPD     (R10), Y11
 	VMULPD      (R8), Y11, Y12
 	VMULPD      32(R8), Y11, Y11
@@ -11828,7 +5994,7 @@ rows917:
 	ADDQ        AX, R9
 	ADDQ        $0x20, R10
 	SUBQ        $0x20, DX
-	JNZ         rows917
+	JNZ         rows551
 	LEAQ        (SI)(DI*1), DX
 	VMOVUPD     Y3, (DX)
 	VMOVUPD     Y4, 32(DX)
@@ -11841,11 +6007,11 @@ rows917:
 	VMOVUPD     Y10, 96(DX)
 	ADDQ        AX, DX
 	SUBQ        $0x00000080, DI
-	JGE         tile916
+	JGE         tile550
 	LEAQ        (SI)(AX*2), SI
-	ADDQ        $0x40, BX
+	ADDQ        $0x00000040, BX
 	CMPQ        BX, AX
-	JL          tiles915
+	JL          tiles549
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x00, DX
@@ -11857,7 +6023,7 @@ rows917:
 	MOVQ        right_base+96(FP), DI
 	XORQ        R8, R8
 
-vector918:
+vector552:
 	VMOVUPD (SI)(R8*1), Y3
 	VMOVUPD (DI)(R8*1), Y4
 	VMULPD  Y4, Y3, Y5
@@ -11868,7 +6034,7 @@ vector918:
 	LEAQ    32(R8), R9
 	XORQ    R10, R10
 
-vector919:
+vector553:
 	VMOVUPD     (SI)(R10*1), Y6
 	VFMSUB213PD (BX)(R10*1), Y3, Y6
 	VMULPD      (DI)(R10*1), Y6, Y6
@@ -11876,13 +6042,13 @@ vector919:
 	VMOVUPD     Y6, (BX)(R10*1)
 	ADDQ        $0x20, R10
 	CMPQ        R10, R9
-	JL          vector919
+	JL          vector553
 	VADDPD      (BX)(R8*1), Y5, Y5
 	VMOVUPD     Y5, (BX)(R8*1)
 	ADDQ        AX, BX
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector918
+	JL          vector552
 	MOVQ        AX, DX
 	SHRQ        $0x05, DX
 	ADDQ        $0x01, DX
@@ -11892,126 +6058,126 @@ vector919:
 	MOVQ        system_base+144(FP), BX
 	XORQ        SI, SI
 
-vector920:
+vector554:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before921
+	JZ    before555
 	XORQ  R8, R8
 
-vector922:
+vector556:
 	VMOVUPD (BX)(R8*1), Y3
 	TESTQ   R8, R8
-	JZ      before923
+	JZ      before557
 	XORQ    R9, R9
 
-vector924:
+vector558:
 	VMOVUPD      (BX)(R9*1), Y4
 	VFNMADD231PD (DI)(R9*1), Y4, Y3
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JL           vector924
+	JL           vector558
 
-before923:
+before557:
 	VMULPD  (DX)(R8*1), Y3, Y3
 	VMOVUPD Y3, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x20, R8
 	CMPQ    R8, SI
-	JL      vector922
+	JL      vector556
 
-before921:
+before555:
 	VMOVUPD (BX)(SI*1), Y3
 	TESTQ   SI, SI
-	JZ      before925
+	JZ      before559
 	XORQ    DI, DI
 
-vector926:
+vector560:
 	VMOVUPD      (BX)(DI*1), Y4
 	VFNMADD231PD (BX)(DI*1), Y4, Y3
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector926
+	JL           vector560
 
-before925:
-	MOVQ    sums_base+120(FP), DI
-	VMOVUPD (DI)(SI*1), Y4
-	MOVQ    right_base+96(FP), DI
-	VMULPD  (DI)(SI*1), Y4, Y4
-	VMULPD  constants<>+1632(SB), Y4, Y4
-	VCMPPD  $0x1e, Y4, Y3, Y4
-	VANDPD  Y4, Y2, Y2
-	VMOVUPD constants<>+128(SB), Y4
-	VSQRTPD Y3, Y3
-	VDIVPD  Y3, Y4, Y4
-	VMOVUPD Y4, (DX)(SI*1)
-	ADDQ    AX, BX
-	ADDQ    $0x20, SI
-	CMPQ    SI, AX
-	JL      vector920
-	MOVQ    AX, DX
-	SHRQ    $0x05, DX
-	ADDQ    $0x00, DX
-	IMULQ   AX, DX
-	MOVQ    system_base+144(FP), BX
-	ADDQ    BX, DX
-	MOVQ    AX, BX
-	SHRQ    $0x05, BX
-	ADDQ    $0x01, BX
-	IMULQ   AX, BX
-	MOVQ    system_base+144(FP), SI
-	ADDQ    SI, BX
-	MOVQ    system_base+144(FP), SI
-	XORQ    DI, DI
+before559:
+	MOVQ         sums_base+120(FP), DI
+	VMOVUPD      (DI)(SI*1), Y4
+	MOVQ         right_base+96(FP), DI
+	VMULPD       (DI)(SI*1), Y4, Y4
+	VMULPD       constants<>+1664(SB), Y4, Y4
+	VCMPPD       $0x1e, Y4, Y3, Y4
+	VANDPD       Y4, Y2, Y2
+	VBROADCASTSD constants<>+32(SB), Y4
+	VSQRTPD      Y3, Y3
+	VDIVPD       Y3, Y4, Y4
+	VMOVUPD      Y4, (DX)(SI*1)
+	ADDQ         AX, BX
+	ADDQ         $0x20, SI
+	CMPQ         SI, AX
+	JL           vector554
+	MOVQ         AX, DX
+	SHRQ         $0x05, DX
+	ADDQ         $0x00, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	MOVQ         AX, BX
+	SHRQ         $0x05, BX
+	ADDQ         $0x01, BX
+	IMULQ        AX, BX
+	MOVQ         system_base+144(FP), SI
+	ADDQ         SI, BX
+	MOVQ         system_base+144(FP), SI
+	XORQ         DI, DI
 
-vector927:
+vector561:
 	VMOVUPD (DX)(DI*1), Y3
 	TESTQ   DI, DI
-	JZ      before928
+	JZ      before562
 	XORQ    R8, R8
 
-vector929:
+vector563:
 	VMOVUPD      (SI)(R8*1), Y4
 	VFNMADD231PD (DX)(R8*1), Y4, Y3
 	ADDQ         $0x20, R8
 	CMPQ         R8, DI
-	JL           vector929
+	JL           vector563
 
-before928:
+before562:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x20, DI
 	CMPQ    DI, AX
-	JL      vector927
+	JL      vector561
 	MOVQ    AX, DI
 
-back930:
+back564:
 	SUBQ    $0x20, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Y3
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below931:
+below565:
 	ADDQ         $0x20, R9
 	CMPQ         R9, AX
-	JGE          solved932
+	JGE          solved566
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Y4
 	VFNMADD231PD (DX)(R9*1), Y4, Y3
-	JMP          below931
+	JMP          below565
 
-solved932:
+solved566:
 	VMULPD  (BX)(DI*1), Y3, Y3
 	VMOVUPD Y3, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back930
-	JMP     scale913
+	JNZ     back564
+	JMP     scale547
 
-plain912:
+plain546:
 	XORQ DX, DX
 
-vector933:
+vector567:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Y2
 	MOVQ      columns_base+48(FP), BX
@@ -12021,39 +6187,39 @@ vector933:
 	VXORPD    Y5, Y5, Y5
 	VCMPPD    $0x1e, Y5, Y4, Y5
 	VDIVPD    Y4, Y3, Y3
-	VMINPD    constants<>+1536(SB), Y3, Y3
+	VMINPD    constants<>+1632(SB), Y3, Y3
 	VANDPD    Y5, Y3, Y3
 	VBLENDVPD Y1, Y3, Y2, Y2
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Y2, (BX)(DX*1)
 	ADDQ      $0x20, DX
 	CMPQ      DX, AX
-	JL        vector933
+	JL        vector567
 	INCQ      CX
-	JMP       scaling900
+	JMP       scaling534
 
-scale913:
-	MOVQ    AX, DX
-	SHRQ    $0x05, DX
-	ADDQ    $0x00, DX
-	IMULQ   AX, DX
-	MOVQ    system_base+144(FP), BX
-	ADDQ    BX, DX
-	VMOVUPD constants<>+128(SB), Y3
-	XORQ    BX, BX
+scale547:
+	MOVQ         AX, DX
+	SHRQ         $0x05, DX
+	ADDQ         $0x00, DX
+	IMULQ        AX, DX
+	MOVQ         system_base+144(FP), BX
+	ADDQ         BX, DX
+	VBROADCASTSD constants<>+32(SB), Y3
+	XORQ         BX, BX
 
-vector934:
+vector568:
 	VMOVUPD (DX)(BX*1), Y4
-	VANDPD  constants<>+160(SB), Y4, Y4
+	VANDPD  constants<>+1280(SB), Y4, Y4
 	VMAXPD  Y4, Y3, Y3
 	ADDQ    $0x20, BX
 	CMPQ    BX, AX
-	JL      vector934
+	JL      vector568
 	VDIVPD  Y3, Y0, Y3
-	VMULPD  constants<>+608(SB), Y3, Y3
+	VMULPD  constants<>+480(SB), Y3, Y3
 	XORQ    BX, BX
 
-vector935:
+vector569:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Y4
 	MOVQ      columns_base+48(FP), SI
@@ -12063,7 +6229,7 @@ vector935:
 	VXORPD    Y7, Y7, Y7
 	VCMPPD    $0x1e, Y7, Y6, Y7
 	VDIVPD    Y6, Y5, Y5
-	VMINPD    constants<>+1536(SB), Y5, Y5
+	VMINPD    constants<>+1632(SB), Y5, Y5
 	VANDPD    Y7, Y5, Y5
 	VMULPD    (DX)(BX*1), Y3, Y6
 	VADDPD    Y6, Y0, Y7
@@ -12076,14 +6242,14 @@ vector935:
 	VMOVUPD   Y4, (SI)(BX*1)
 	ADDQ      $0x20, BX
 	CMPQ      BX, AX
-	JL        vector935
+	JL        vector569
 	INCQ      CX
-	JMP       scaling900
+	JMP       scaling534
 
-scaled901:
+scaled535:
 	XORQ CX, CX
 
-vector936:
+vector570:
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD (DX)(CX*1), Y0
 	MOVQ    columns_base+48(FP), DX
@@ -12099,22 +6265,22 @@ vector936:
 	VXORPD  Y2, Y2, Y2
 	VCMPPD  $0x1e, Y2, Y3, Y2
 	VDIVPD  Y3, Y1, Y1
-	VMINPD  constants<>+1536(SB), Y1, Y1
+	VMINPD  constants<>+1632(SB), Y1, Y1
 	VANDPD  Y2, Y1, Y1
-	VMINPD  constants<>+128(SB), Y1, Y1
+	VMINPD  constants<>+1504(SB), Y1, Y1
 	VMULPD  Y1, Y0, Y0
 	MOVQ    right_base+96(FP), DX
 	VMOVUPD Y0, (DX)(CX*1)
 	ADDQ    $0x20, CX
 	CMPQ    CX, AX
-	JL      vector936
+	JL      vector570
 	VXORPD  Y0, Y0, Y0
 	MOVQ    pairs_base+0(FP), CX
 	MOVQ    rows_len+32(FP), DX
 	SHLQ    $0x03, DX
 	XORQ    BX, BX
 
-vector937:
+vector571:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Y1
 	MOVQ    left_base+72(FP), SI
@@ -12122,12 +6288,12 @@ vector937:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector938:
+vector572:
 	VMOVUPD      (CX)(R8*1), Y3
 	VFMADD231PD  (DI)(R8*1), Y3, Y2
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector938
+	JL           vector572
 	VFNMADD231PD (SI)(BX*1), Y2, Y1
 	VXORPD       Y2, Y2, Y2
 	VMAXPD       Y2, Y1, Y1
@@ -12137,14 +6303,14 @@ vector938:
 	ADDQ         AX, CX
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JL           vector937
-	VCMPPD       $0x1e, constants<>+1600(SB), Y0, Y1
-	VMOVUPD      constants<>+128(SB), Y2
+	JL           vector571
+	VCMPPD       $0x1e, constants<>+1696(SB), Y0, Y1
+	VBROADCASTSD constants<>+32(SB), Y2
 	VDIVPD       Y0, Y2, Y2
 	VANDPD       Y1, Y2, Y2
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent939
+	JZ           silent573
 	VXORPD       Y0, Y0, Y0
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -12153,61 +6319,61 @@ vector938:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector941:
+vector575:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y1
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y3
 	XORQ    R8, R8
 
-vector942:
+vector576:
 	VMOVUPD      (BX)(R8*1), Y4
 	VMULPD       (CX)(R8*1), Y4, Y4
 	VMULPD       Y1, Y4, Y4
 	VFMADD231PD  (DX)(R8*1), Y3, Y4
 	VMOVUPD      Y4, (BX)(R8*1)
-	VMAXPD       constants<>+768(SB), Y4, Y5
-	VPADDQ       constants<>+704(SB), Y5, Y5
+	VMAXPD       constants<>+608(SB), Y4, Y5
+	VPADDQ       constants<>+1568(SB), Y5, Y5
 	VPSRLQ       $0x34, Y5, Y6
-	VORPD        constants<>+736(SB), Y6, Y6
-	VSUBPD       constants<>+832(SB), Y6, Y6
-	VANDPD       constants<>+864(SB), Y5, Y5
-	VPADDQ       constants<>+896(SB), Y5, Y5
-	VSUBPD       constants<>+128(SB), Y5, Y5
-	VADDPD       constants<>+928(SB), Y5, Y7
+	VORPD        constants<>+1600(SB), Y6, Y6
+	VSUBPD       constants<>+672(SB), Y6, Y6
+	VANDPD       constants<>+704(SB), Y5, Y5
+	VPADDQ       constants<>+736(SB), Y5, Y5
+	VSUBPD       constants<>+1504(SB), Y5, Y5
+	VADDPD       constants<>+768(SB), Y5, Y7
 	VDIVPD       Y7, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPD      constants<>+960(SB), Y10
-	VFMADD213PD  constants<>+992(SB), Y9, Y10
-	VFMADD213PD  constants<>+1024(SB), Y9, Y10
-	VFMADD213PD  constants<>+1056(SB), Y9, Y10
-	VMOVUPD      constants<>+1088(SB), Y11
-	VFMADD213PD  constants<>+1120(SB), Y9, Y11
-	VFMADD213PD  constants<>+1152(SB), Y9, Y11
-	VMULPD       constants<>+608(SB), Y5, Y12
+	VBROADCASTSD constants<>+800(SB), Y10
+	VFMADD213PD  constants<>+832(SB), Y9, Y10
+	VFMADD213PD  constants<>+864(SB), Y9, Y10
+	VFMADD213PD  constants<>+896(SB), Y9, Y10
+	VBROADCASTSD constants<>+928(SB), Y11
+	VFMADD213PD  constants<>+960(SB), Y9, Y11
+	VFMADD213PD  constants<>+992(SB), Y9, Y11
+	VMULPD       constants<>+480(SB), Y5, Y12
 	VMULPD       Y5, Y12, Y12
 	VMOVUPD      Y12, Y13
 	VFMADD231PD  Y11, Y9, Y13
 	VFMADD231PD  Y10, Y8, Y13
-	VMULPD       constants<>+1184(SB), Y6, Y9
+	VMULPD       constants<>+1024(SB), Y6, Y9
 	VFMADD231PD  Y13, Y7, Y9
 	VSUBPD       Y9, Y12, Y12
 	VSUBPD       Y5, Y12, Y12
-	VFMSUB132PD  constants<>+1216(SB), Y12, Y6
+	VFMSUB132PD  constants<>+1056(SB), Y12, Y6
 	VFNMADD231PD Y4, Y6, Y0
 	ADDQ         $0x20, R8
 	CMPQ         R8, AX
-	JL           vector942
+	JL           vector576
 	ADDQ         AX, BX
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JL           vector941
+	JL           vector575
 	MOVQ         entropy_base+168(FP), AX
 	VMOVUPD      Y0, (AX)
-	JMP          rounded940
+	JMP          rounded574
 
-silent939:
+silent573:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -12215,14 +6381,14 @@ silent939:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector943:
+vector577:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Y0
 	MOVQ    rows_base+24(FP), R8
 	VMULPD  (R8)(DI*1), Y2, Y1
 	XORQ    R8, R8
 
-vector944:
+vector578:
 	VMOVUPD     (BX)(R8*1), Y3
 	VMULPD      (CX)(R8*1), Y3, Y3
 	VMULPD      Y0, Y3, Y3
@@ -12230,216 +6396,974 @@ vector944:
 	VMOVUPD     Y3, (BX)(R8*1)
 	ADDQ        $0x20, R8
 	CMPQ        R8, AX
-	JL          vector944
+	JL          vector578
 	ADDQ        AX, BX
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JL          vector943
+	JL          vector577
 
-rounded940:
+rounded574:
+	VZEROUPPER
+	RET
+
+// func addScaled256(dst []float64, x []float64, a float64)
+// Requires: AVX, FMA3
+TEXT ·addScaled256(SB), $0-56
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	VBROADCASTSD a+48(FP), Y0
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000010
+	JLT          rest580
+
+whole579:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	VMOVUPD     32(AX)(BX*8), Y1
+	VMOVUPD     32(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	VMOVUPD     64(AX)(BX*8), Y1
+	VMOVUPD     64(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 64(AX)(BX*8)
+	VMOVUPD     96(AX)(BX*8), Y1
+	VMOVUPD     96(CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 96(AX)(BX*8)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	CMPQ        DX, $0x00000010
+	JGE         whole579
+
+rest580:
+	CMPQ DX, $0x00000004
+	JLT  rest582
+
+whole581:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         whole581
+
+rest582:
+	TESTQ       DX, DX
+	JZ          done583
+	LEAQ        constants<>+544(SB), SI
+	MOVQ        DX, DI
+	NEGQ        DI
+	VMOVUPD     (SI)(DI*8), Y1
+	VMASKMOVPD  (AX)(BX*8), Y1, Y2
+	VMASKMOVPD  (CX)(BX*8), Y1, Y1
+	VFMADD231PD Y1, Y0, Y2
+	CMPQ        DX, $0x04
+	JLT         partial584
+	VMOVUPD     Y2, (AX)(BX*8)
+	JMP         stored587
+
+partial584:
+	LEAQ         (AX)(BX*8), AX
+	VMOVAPD      Y2, Y0
+	TESTQ        $0x00000002, DX
+	JZ           noTwo586
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
+
+noTwo586:
+	TESTQ  $0x00000001, DX
+	JZ     stored587
+	VMOVSD X0, (AX)
+
+stored587:
+done583:
+	VZEROUPPER
+	RET
+
+// func extrapolate256(x []float64, old []float64, a float64)
+// Requires: AVX, FMA3
+TEXT ·extrapolate256(SB), $0-56
+	MOVQ         x_base+0(FP), AX
+	MOVQ         old_base+24(FP), CX
+	VBROADCASTSD a+48(FP), Y0
+	MOVQ         x_len+8(FP), DX
+	XORQ         BX, BX
+	CMPQ         DX, $0x00000008
+	JLT          rest589
+
+whole588:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y3, Y2, Y2
+	VMOVUPD     Y1, (CX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	VMOVUPD     32(AX)(BX*8), Y1
+	VMOVUPD     32(CX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y3, Y2, Y2
+	VMOVUPD     Y1, 32(CX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, 32(AX)(BX*8)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	CMPQ        DX, $0x00000008
+	JGE         whole588
+
+rest589:
+	CMPQ DX, $0x00000004
+	JLT  rest591
+
+whole590:
+	VMOVUPD     (AX)(BX*8), Y1
+	VMOVUPD     (CX)(BX*8), Y2
+	VSUBPD      Y2, Y1, Y2
+	VSUBPD      Y2, Y2, Y3
+	VCMPPD      $0x07, Y3, Y3, Y3
+	VANDPD      Y3, Y2, Y2
+	VMOVUPD     Y1, (CX)(BX*8)
+	VFMADD231PD Y2, Y0, Y1
+	VMOVUPD     Y1, (AX)(BX*8)
+	ADDQ        $0x00000004, BX
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         whole590
+
+rest591:
+	TESTQ      DX, DX
+	JZ         done592
+	LEAQ       constants<>+544(SB), SI
+	MOVQ       DX, DI
+	NEGQ       DI
+	VMOVUPD    (SI)(DI*8), Y1
+	VMASKMOVPD (AX)(BX*8), Y1, Y2
+	VMASKMOVPD (CX)(BX*8), Y1, Y1
+	VSUBPD     Y1, Y2, Y1
+	VSUBPD     Y1, Y1, Y3
+	VCMPPD     $0x07, Y3, Y3, Y3
+	VANDPD     Y3, Y1, Y1
+	CMPQ       DX, $0x04
+	JLT        partial593
+	VMOVUPD    Y2, (CX)(BX*8)
+	JMP        stored596
+
+partial593:
+	LEAQ         (CX)(BX*8), CX
+	VMOVAPD      Y2, Y3
+	TESTQ        $0x00000002, DX
+	JZ           noTwo595
+	VMOVUPD      X3, (CX)
+	VEXTRACTF128 $0x01, Y3, X3
+	ADDQ         $0x00000010, CX
+
+noTwo595:
+	TESTQ  $0x00000001, DX
+	JZ     stored596
+	VMOVSD X3, (CX)
+
+stored596:
+	VFMADD231PD Y1, Y0, Y2
+	CMPQ        DX, $0x04
+	JLT         partial597
+	VMOVUPD     Y2, (AX)(BX*8)
+	JMP         stored600
+
+partial597:
+	LEAQ         (AX)(BX*8), AX
+	VMOVAPD      Y2, Y0
+	TESTQ        $0x00000002, DX
+	JZ           noTwo599
+	VMOVUPD      X0, (AX)
+	VEXTRACTF128 $0x01, Y0, X0
+	ADDQ         $0x00000010, AX
+
+noTwo599:
+	TESTQ  $0x00000001, DX
+	JZ     stored600
+	VMOVSD X0, (AX)
+
+stored600:
+done592:
+	VZEROUPPER
+	RET
+
+// func feasible256(tables []float64, rows []float64, columns []float64, factors []float64, ku int, kv int)
+// Requires: AVX, FMA3
+TEXT ·feasible256(SB), $24-112
+	MOVQ rows_len+32(FP), AX
+	MOVQ tables_base+0(FP), CX
+	MOVQ CX, (SP)
+	MOVQ rows_base+24(FP), CX
+	MOVQ CX, 8(SP)
+	MOVQ columns_base+48(FP), CX
+	MOVQ CX, 16(SP)
+
+edge601:
+	MOVQ kv+104(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	LEAQ (DX)(CX*4), BX
+	MOVQ (SP), BX
+	XORQ SI, SI
+	MOVQ ku+96(FP), DI
+	MOVQ DI, R8
+	CMPQ R8, $0x00000004
+	JLT  few603
+
+block602:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   BX, DI
+	MOVQ   kv+104(FP), R9
+	XORQ   R10, R10
+	CMPQ   R9, $0x00000004
+	JLT    rest606
+
+whole605:
+	VMOVUPD (DI), Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD (DI)(CX*1), Y4
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD (DI)(CX*2), Y4
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD (DI)(DX*1), Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000004, R10
+	SUBQ    $0x00000004, R9
+	CMPQ    R9, $0x00000004
+	JGE     whole605
+
+rest606:
+	TESTQ      R9, R9
+	JZ         done608
+	LEAQ       constants<>+544(SB), R10
+	NEGQ       R9
+	VMOVUPD    (R10)(R9*8), Y4
+	VMASKMOVPD (DI), Y4, Y5
+	VADDPD     Y5, Y0, Y0
+	VMASKMOVPD (DI)(CX*1), Y4, Y5
+	VADDPD     Y5, Y1, Y1
+	VMASKMOVPD (DI)(CX*2), Y4, Y5
+	VADDPD     Y5, Y2, Y2
+	VMASKMOVPD (DI)(DX*1), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       $0x00000020, DI
+
+done608:
+	VUNPCKHPD  Y1, Y0, Y4
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y4, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	MOVQ       8(SP), DI
+	VMOVUPD    (DI)(SI*8), Y0
+	VMAXPD     constants<>+1536(SB), Y1, Y1
+	VDIVPD     Y1, Y0, Y0
+	MOVQ       factors_base+72(FP), DI
+	VMOVUPD    Y0, (DI)(SI*8)
+	LEAQ       (BX)(CX*4), BX
+	ADDQ       $0x04, SI
+	SUBQ       $0x00000004, R8
+	CMPQ       R8, $0x00000004
+	JGE        block602
+
+few603:
+	TESTQ  R8, R8
+	JZ     blocks604
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   BX, DI
+	MOVQ   kv+104(FP), R9
+	XORQ   R10, R10
+	CMPQ   R9, $0x00000004
+	JLT    rest611
+
+whole610:
+	VMOVUPD (DI), Y4
+	VADDPD  Y4, Y0, Y0
+	CMPQ    R8, $0x00000001
+	JLE     column612
+	VMOVUPD (DI)(CX*1), Y4
+	VADDPD  Y4, Y1, Y1
+	CMPQ    R8, $0x00000002
+	JLE     column612
+	VMOVUPD (DI)(CX*2), Y4
+	VADDPD  Y4, Y2, Y2
+	CMPQ    R8, $0x00000003
+	JLE     column612
+	VMOVUPD (DI)(DX*1), Y4
+	VADDPD  Y4, Y3, Y3
+
+column612:
+	ADDQ $0x00000020, DI
+	ADDQ $0x00000004, R10
+	SUBQ $0x00000004, R9
+	CMPQ R9, $0x00000004
+	JGE  whole610
+
+rest611:
+	TESTQ      R9, R9
+	JZ         done613
+	LEAQ       constants<>+544(SB), R10
+	NEGQ       R9
+	VMOVUPD    (R10)(R9*8), Y4
+	VMASKMOVPD (DI), Y4, Y5
+	VADDPD     Y5, Y0, Y0
+	CMPQ       R8, $0x00000001
+	JLE        column614
+	VMASKMOVPD (DI)(CX*1), Y4, Y5
+	VADDPD     Y5, Y1, Y1
+	CMPQ       R8, $0x00000002
+	JLE        column614
+	VMASKMOVPD (DI)(CX*2), Y4, Y5
+	VADDPD     Y5, Y2, Y2
+	CMPQ       R8, $0x00000003
+	JLE        column614
+	VMASKMOVPD (DI)(DX*1), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+
+column614:
+	ADDQ $0x00000020, DI
+
+done613:
+	LEAQ       constants<>+544(SB), DX
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPD    (DX)(DI*8), Y4
+	VUNPCKHPD  Y1, Y0, Y5
+	VUNPCKLPD  Y1, Y0, Y0
+	VADDPD     Y5, Y0, Y0
+	VUNPCKHPD  Y3, Y2, Y1
+	VUNPCKLPD  Y3, Y2, Y2
+	VADDPD     Y1, Y2, Y2
+	VPERM2F128 $0x20, Y2, Y0, Y1
+	VPERM2F128 $0x31, Y2, Y0, Y0
+	VADDPD     Y0, Y1, Y1
+	MOVQ       8(SP), DX
+	VMASKMOVPD (DX)(SI*8), Y4, Y0
+	VMAXPD     constants<>+1536(SB), Y1, Y1
+	VDIVPD     Y1, Y0, Y0
+	MOVQ       factors_base+72(FP), DX
+	VMOVUPD    Y0, (DX)(SI*8)
+	LEAQ       (BX)(CX*4), BX
+	ADDQ       $0x04, SI
+
+blocks604:
+	MOVQ kv+104(FP), CX
+	SHLQ $0x03, CX
+	MOVQ kv+104(FP), DX
+	XORQ SI, SI
+	MOVQ DX, DI
+	CMPQ DI, $0x00000010
+	JLT  few616
+
+panel615:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   (SP), DX
+	ADDQ   SI, DX
+	XORQ   BX, BX
+
+row618:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y4
+	VMOVUPD      (DX), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VMOVUPD      32(DX), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VMOVUPD      64(DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMOVUPD      96(DX), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row618
+	MOVQ         16(SP), DX
+	VMOVUPD      (DX)(SI*1), Y4
+	VSUBPD       Y0, Y4, Y0
+	MOVQ         16(SP), DX
+	VMOVUPD      32(DX)(SI*1), Y4
+	VSUBPD       Y1, Y4, Y1
+	MOVQ         16(SP), DX
+	VMOVUPD      64(DX)(SI*1), Y4
+	VSUBPD       Y2, Y4, Y2
+	MOVQ         16(SP), DX
+	VMOVUPD      96(DX)(SI*1), Y4
+	VSUBPD       Y3, Y4, Y3
+	MOVQ         (SP), DX
+	ADDQ         SI, DX
+	XORQ         BX, BX
+
+row619:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y4
+	MOVQ         8(SP), R8
+	VBROADCASTSD (R8)(BX*8), Y5
+	VMOVUPD      (DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y0, Y5, Y6
+	VMOVUPD      Y6, (DX)
+	VMOVUPD      32(DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y1, Y5, Y6
+	VMOVUPD      Y6, 32(DX)
+	VMOVUPD      64(DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 64(DX)
+	VMOVUPD      96(DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y3, Y5, Y6
+	VMOVUPD      Y6, 96(DX)
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row619
+	ADDQ         $0x00000080, SI
+	SUBQ         $0x00000010, DI
+	CMPQ         DI, $0x00000010
+	JGE          panel615
+
+few616:
+	TESTQ   DI, DI
+	JZ      done617
+	CMPQ    DI, $0x00000004
+	JGT     wider620
+	LEAQ    constants<>+544(SB), DX
+	MOVQ    DI, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	VXORPD  Y1, Y1, Y1
+	MOVQ    (SP), DX
+	ADDQ    SI, DX
+	XORQ    BX, BX
+
+row621:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y2
+	VMASKMOVPD   (DX), Y0, Y3
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row621
+	MOVQ         16(SP), DX
+	VMASKMOVPD   (DX)(SI*1), Y0, Y2
+	VSUBPD       Y1, Y2, Y1
+	MOVQ         (SP), DX
+	ADDQ         SI, DX
+	XORQ         BX, BX
+
+row622:
+	MOVQ         factors_base+72(FP), SI
+	VBROADCASTSD (SI)(BX*8), Y2
+	MOVQ         8(SP), SI
+	VBROADCASTSD (SI)(BX*8), Y3
+	VMASKMOVPD   (DX), Y0, Y4
+	VMULPD       Y2, Y4, Y4
+	VFMADD231PD  Y1, Y3, Y4
+	CMPQ         DI, $0x04
+	JLT          partial623
+	VMOVUPD      Y4, (DX)
+	JMP          stored626
+
+partial623:
+	LEAQ         (DX), SI
+	VMOVAPD      Y4, Y2
+	TESTQ        $0x00000002, DI
+	JZ           noTwo625
+	VMOVUPD      X2, (SI)
+	VEXTRACTF128 $0x01, Y2, X2
+	ADDQ         $0x00000010, SI
+
+noTwo625:
+	TESTQ  $0x00000001, DI
+	JZ     stored626
+	VMOVSD X2, (SI)
+
+stored626:
+	ADDQ CX, DX
+	INCQ BX
+	MOVQ ku+96(FP), SI
+	CMPQ BX, SI
+	JLT  row622
+	JMP  done617
+
+wider620:
+	CMPQ    DI, $0x00000008
+	JGT     wider627
+	SUBQ    $0x00000004, DI
+	LEAQ    constants<>+544(SB), DX
+	MOVQ    DI, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	MOVQ    (SP), DX
+	ADDQ    SI, DX
+	XORQ    BX, BX
+
+row628:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y3
+	VMOVUPD      (DX), Y4
+	VFMADD231PD  Y4, Y3, Y1
+	VMASKMOVPD   32(DX), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row628
+	MOVQ         16(SP), DX
+	VMOVUPD      (DX)(SI*1), Y3
+	VSUBPD       Y1, Y3, Y1
+	MOVQ         16(SP), DX
+	VMASKMOVPD   32(DX)(SI*1), Y0, Y3
+	VSUBPD       Y2, Y3, Y2
+	MOVQ         (SP), DX
+	ADDQ         SI, DX
+	XORQ         BX, BX
+
+row629:
+	MOVQ         factors_base+72(FP), SI
+	VBROADCASTSD (SI)(BX*8), Y3
+	MOVQ         8(SP), SI
+	VBROADCASTSD (SI)(BX*8), Y4
+	VMOVUPD      (DX), Y5
+	VMULPD       Y3, Y5, Y5
+	VFMADD231PD  Y1, Y4, Y5
+	VMOVUPD      Y5, (DX)
+	VMASKMOVPD   32(DX), Y0, Y5
+	VMULPD       Y3, Y5, Y5
+	VFMADD231PD  Y2, Y4, Y5
+	CMPQ         DI, $0x04
+	JLT          partial630
+	VMOVUPD      Y5, 32(DX)
+	JMP          stored633
+
+partial630:
+	LEAQ         32(DX), SI
+	VMOVAPD      Y5, Y3
+	TESTQ        $0x00000002, DI
+	JZ           noTwo632
+	VMOVUPD      X3, (SI)
+	VEXTRACTF128 $0x01, Y3, X3
+	ADDQ         $0x00000010, SI
+
+noTwo632:
+	TESTQ  $0x00000001, DI
+	JZ     stored633
+	VMOVSD X3, (SI)
+
+stored633:
+	ADDQ CX, DX
+	INCQ BX
+	MOVQ ku+96(FP), SI
+	CMPQ BX, SI
+	JLT  row629
+	JMP  done617
+
+wider627:
+	CMPQ    DI, $0x0000000c
+	JGT     wider634
+	SUBQ    $0x00000008, DI
+	LEAQ    constants<>+544(SB), DX
+	MOVQ    DI, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	MOVQ    (SP), DX
+	ADDQ    SI, DX
+	XORQ    BX, BX
+
+row635:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y4
+	VMOVUPD      (DX), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VMOVUPD      32(DX), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VMASKMOVPD   64(DX), Y0, Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row635
+	MOVQ         16(SP), DX
+	VMOVUPD      (DX)(SI*1), Y4
+	VSUBPD       Y1, Y4, Y1
+	MOVQ         16(SP), DX
+	VMOVUPD      32(DX)(SI*1), Y4
+	VSUBPD       Y2, Y4, Y2
+	MOVQ         16(SP), DX
+	VMASKMOVPD   64(DX)(SI*1), Y0, Y4
+	VSUBPD       Y3, Y4, Y3
+	MOVQ         (SP), DX
+	ADDQ         SI, DX
+	XORQ         BX, BX
+
+row636:
+	MOVQ         factors_base+72(FP), SI
+	VBROADCASTSD (SI)(BX*8), Y4
+	MOVQ         8(SP), SI
+	VBROADCASTSD (SI)(BX*8), Y5
+	VMOVUPD      (DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y1, Y5, Y6
+	VMOVUPD      Y6, (DX)
+	VMOVUPD      32(DX), Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y2, Y5, Y6
+	VMOVUPD      Y6, 32(DX)
+	VMASKMOVPD   64(DX), Y0, Y6
+	VMULPD       Y4, Y6, Y6
+	VFMADD231PD  Y3, Y5, Y6
+	CMPQ         DI, $0x04
+	JLT          partial637
+	VMOVUPD      Y6, 64(DX)
+	JMP          stored640
+
+partial637:
+	LEAQ         64(DX), SI
+	VMOVAPD      Y6, Y4
+	TESTQ        $0x00000002, DI
+	JZ           noTwo639
+	VMOVUPD      X4, (SI)
+	VEXTRACTF128 $0x01, Y4, X4
+	ADDQ         $0x00000010, SI
+
+noTwo639:
+	TESTQ  $0x00000001, DI
+	JZ     stored640
+	VMOVSD X4, (SI)
+
+stored640:
+	ADDQ CX, DX
+	INCQ BX
+	MOVQ ku+96(FP), SI
+	CMPQ BX, SI
+	JLT  row636
+	JMP  done617
+
+wider634:
+	SUBQ    $0x0000000c, DI
+	LEAQ    constants<>+544(SB), DX
+	MOVQ    DI, BX
+	NEGQ    BX
+	VMOVUPD (DX)(BX*8), Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	MOVQ    (SP), DX
+	ADDQ    SI, DX
+	XORQ    BX, BX
+
+row642:
+	MOVQ         factors_base+72(FP), R8
+	VBROADCASTSD (R8)(BX*8), Y5
+	VMOVUPD      (DX), Y6
+	VFMADD231PD  Y6, Y5, Y1
+	VMOVUPD      32(DX), Y6
+	VFMADD231PD  Y6, Y5, Y2
+	VMOVUPD      64(DX), Y6
+	VFMADD231PD  Y6, Y5, Y3
+	VMASKMOVPD   96(DX), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         CX, DX
+	INCQ         BX
+	MOVQ         ku+96(FP), R8
+	CMPQ         BX, R8
+	JLT          row642
+	MOVQ         16(SP), DX
+	VMOVUPD      (DX)(SI*1), Y5
+	VSUBPD       Y1, Y5, Y1
+	MOVQ         16(SP), DX
+	VMOVUPD      32(DX)(SI*1), Y5
+	VSUBPD       Y2, Y5, Y2
+	MOVQ         16(SP), DX
+	VMOVUPD      64(DX)(SI*1), Y5
+	VSUBPD       Y3, Y5, Y3
+	MOVQ         16(SP), DX
+	VMASKMOVPD   96(DX)(SI*1), Y0, Y5
+	VSUBPD       Y4, Y5, Y4
+	MOVQ         (SP), DX
+	ADDQ         SI, DX
+	XORQ         BX, BX
+
+row643:
+	MOVQ         factors_base+72(FP), SI
+	VBROADCASTSD (SI)(BX*8), Y5
+	MOVQ         8(SP), SI
+	VBROADCASTSD (SI)(BX*8), Y6
+	VMOVUPD      (DX), Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y1, Y6, Y7
+	VMOVUPD      Y7, (DX)
+	VMOVUPD      32(DX), Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y2, Y6, Y7
+	VMOVUPD      Y7, 32(DX)
+	VMOVUPD      64(DX), Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y3, Y6, Y7
+	VMOVUPD      Y7, 64(DX)
+	VMASKMOVPD   96(DX), Y0, Y7
+	VMULPD       Y5, Y7, Y7
+	VFMADD231PD  Y4, Y6, Y7
+	CMPQ         DI, $0x04
+	JLT          partial644
+	VMOVUPD      Y7, 96(DX)
+	JMP          stored647
+
+partial644:
+	LEAQ         96(DX), SI
+	VMOVAPD      Y7, Y5
+	TESTQ        $0x00000002, DI
+	JZ           noTwo646
+	VMOVUPD      X5, (SI)
+	VEXTRACTF128 $0x01, Y5, X5
+	ADDQ         $0x00000010, SI
+
+noTwo646:
+	TESTQ  $0x00000001, DI
+	JZ     stored647
+	VMOVSD X5, (SI)
+
+stored647:
+	ADDQ CX, DX
+	INCQ BX
+	MOVQ ku+96(FP), SI
+	CMPQ BX, SI
+	JLT  row643
+
+done617:
+	MOVQ  ku+96(FP), DX
+	SUBQ  DX, AX
+	ADDQ  CX, 16(SP)
+	IMULQ DX, CX
+	ADDQ  CX, (SP)
+	SHLQ  $0x03, DX
+	ADDQ  DX, 8(SP)
+	TESTQ AX, AX
+	JG    edge601
 	VZEROUPPER
 	RET
 
 DATA constants<>+0(SB)/8, $0x4338000000000000
-DATA constants<>+8(SB)/8, $0x4338000000000000
-DATA constants<>+16(SB)/8, $0x4338000000000000
-DATA constants<>+24(SB)/8, $0x4338000000000000
-DATA constants<>+32(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+40(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+48(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+56(SB)/8, $0x3ff71547652b82fe
-DATA constants<>+64(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+72(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+80(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+88(SB)/8, $0x3fe62e42fefa0000
-DATA constants<>+96(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+104(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+112(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+120(SB)/8, $0x3d7cf79abc9e3b3a
-DATA constants<>+128(SB)/8, $0x3ff0000000000000
-DATA constants<>+136(SB)/8, $0x3ff0000000000000
-DATA constants<>+144(SB)/8, $0x3ff0000000000000
-DATA constants<>+152(SB)/8, $0x3ff0000000000000
-DATA constants<>+160(SB)/8, $0x7fffffffffffffff
-DATA constants<>+168(SB)/8, $0x7fffffffffffffff
-DATA constants<>+176(SB)/8, $0x7fffffffffffffff
-DATA constants<>+184(SB)/8, $0x7fffffffffffffff
-DATA constants<>+192(SB)/8, $0x4086200000000000
-DATA constants<>+200(SB)/8, $0x4086200000000000
-DATA constants<>+208(SB)/8, $0x4086200000000000
-DATA constants<>+216(SB)/8, $0x4086200000000000
-DATA constants<>+224(SB)/8, $0x3fe0000000000009
-DATA constants<>+232(SB)/8, $0x3fe0000000000009
-DATA constants<>+240(SB)/8, $0x3fe0000000000009
-DATA constants<>+248(SB)/8, $0x3fe0000000000009
-DATA constants<>+256(SB)/8, $0x3fc5555555555558
-DATA constants<>+264(SB)/8, $0x3fc5555555555558
-DATA constants<>+272(SB)/8, $0x3fc5555555555558
-DATA constants<>+280(SB)/8, $0x3fc5555555555558
-DATA constants<>+288(SB)/8, $0x3fa55555555503f4
-DATA constants<>+296(SB)/8, $0x3fa55555555503f4
-DATA constants<>+304(SB)/8, $0x3fa55555555503f4
-DATA constants<>+312(SB)/8, $0x3fa55555555503f4
-DATA constants<>+320(SB)/8, $0x3f8111111110f808
-DATA constants<>+328(SB)/8, $0x3f8111111110f808
-DATA constants<>+336(SB)/8, $0x3f8111111110f808
-DATA constants<>+344(SB)/8, $0x3f8111111110f808
-DATA constants<>+352(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+360(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+368(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+376(SB)/8, $0x3f56c16c185fdf71
-DATA constants<>+384(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+392(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+400(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+408(SB)/8, $0x3f2a01a01b009bf4
-DATA constants<>+416(SB)/8, $0x3efa01993bea2625
-DATA constants<>+424(SB)/8, $0x3efa01993bea2625
-DATA constants<>+432(SB)/8, $0x3efa01993bea2625
-DATA constants<>+440(SB)/8, $0x3efa01993bea2625
-DATA constants<>+448(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+456(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+464(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+472(SB)/8, $0x3ec71ddf6bacdde1
-DATA constants<>+480(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+488(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+496(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+504(SB)/8, $0x3e928b40653e0bc5
-DATA constants<>+512(SB)/8, $0x3e5af631de754d99
-DATA constants<>+520(SB)/8, $0x3e5af631de754d99
-DATA constants<>+528(SB)/8, $0x3e5af631de754d99
-DATA constants<>+536(SB)/8, $0x3e5af631de754d99
-DATA constants<>+544(SB)/8, $0xc089000000000000
-DATA constants<>+552(SB)/8, $0xc089000000000000
-DATA constants<>+560(SB)/8, $0xc089000000000000
-DATA constants<>+568(SB)/8, $0xc089000000000000
-DATA constants<>+576(SB)/8, $0x4089000000000000
-DATA constants<>+584(SB)/8, $0x4089000000000000
-DATA constants<>+592(SB)/8, $0x4089000000000000
-DATA constants<>+600(SB)/8, $0x4089000000000000
-DATA constants<>+608(SB)/8, $0x3fe0000000000000
-DATA constants<>+616(SB)/8, $0x3fe0000000000000
-DATA constants<>+624(SB)/8, $0x3fe0000000000000
-DATA constants<>+632(SB)/8, $0x3fe0000000000000
-DATA constants<>+640(SB)/8, $0xffffffffffffffff
-DATA constants<>+648(SB)/8, $0xffffffffffffffff
-DATA constants<>+656(SB)/8, $0xffffffffffffffff
-DATA constants<>+664(SB)/8, $0xffffffffffffffff
-DATA constants<>+672(SB)/8, $0x0000000000000000
-DATA constants<>+680(SB)/8, $0x0000000000000000
-DATA constants<>+688(SB)/8, $0x0000000000000000
-DATA constants<>+696(SB)/8, $0x0000000000000000
-DATA constants<>+704(SB)/8, $0x00095f619980c433
-DATA constants<>+712(SB)/8, $0x00095f619980c433
-DATA constants<>+720(SB)/8, $0x00095f619980c433
-DATA constants<>+728(SB)/8, $0x00095f619980c433
-DATA constants<>+736(SB)/8, $0x4330000000000000
-DATA constants<>+744(SB)/8, $0x4330000000000000
-DATA constants<>+752(SB)/8, $0x4330000000000000
-DATA constants<>+760(SB)/8, $0x4330000000000000
-DATA constants<>+768(SB)/8, $0x0010000000000000
-DATA constants<>+776(SB)/8, $0x0010000000000000
-DATA constants<>+784(SB)/8, $0x0010000000000000
-DATA constants<>+792(SB)/8, $0x0010000000000000
-DATA constants<>+800(SB)/8, $0x7fefffffffffffff
-DATA constants<>+808(SB)/8, $0x7fefffffffffffff
-DATA constants<>+816(SB)/8, $0x7fefffffffffffff
-DATA constants<>+824(SB)/8, $0x7fefffffffffffff
-DATA constants<>+832(SB)/8, $0x43300000000003ff
-DATA constants<>+840(SB)/8, $0x43300000000003ff
-DATA constants<>+848(SB)/8, $0x43300000000003ff
-DATA constants<>+856(SB)/8, $0x43300000000003ff
-DATA constants<>+864(SB)/8, $0x000fffffffffffff
-DATA constants<>+872(SB)/8, $0x000fffffffffffff
-DATA constants<>+880(SB)/8, $0x000fffffffffffff
-DATA constants<>+888(SB)/8, $0x000fffffffffffff
-DATA constants<>+896(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+904(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+912(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+920(SB)/8, $0x3fe6a09e667f3bcd
-DATA constants<>+928(SB)/8, $0x4000000000000000
-DATA constants<>+936(SB)/8, $0x4000000000000000
-DATA constants<>+944(SB)/8, $0x4000000000000000
-DATA constants<>+952(SB)/8, $0x4000000000000000
-DATA constants<>+960(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+968(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+976(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+984(SB)/8, $0x3fc2f112df3e5244
-DATA constants<>+992(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1000(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1008(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1016(SB)/8, $0x3fc7466496cb03de
-DATA constants<>+1024(SB)/8, $0x3fd2492494229359
-DATA constants<>+1032(SB)/8, $0x3fd2492494229359
-DATA constants<>+1040(SB)/8, $0x3fd2492494229359
-DATA constants<>+1048(SB)/8, $0x3fd2492494229359
-DATA constants<>+1056(SB)/8, $0x3fe5555555555593
-DATA constants<>+1064(SB)/8, $0x3fe5555555555593
-DATA constants<>+1072(SB)/8, $0x3fe5555555555593
-DATA constants<>+1080(SB)/8, $0x3fe5555555555593
-DATA constants<>+1088(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1096(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1104(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1112(SB)/8, $0x3fc39a09d078c69f
-DATA constants<>+1120(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1128(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1136(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1144(SB)/8, $0x3fcc71c51d8e78af
-DATA constants<>+1152(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1160(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1168(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1176(SB)/8, $0x3fd999999997fa04
-DATA constants<>+1184(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1192(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1200(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1208(SB)/8, $0x3d2ef35793c76730
-DATA constants<>+1216(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1224(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1232(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1240(SB)/8, $0x3fe62e42fefa3800
-DATA constants<>+1248(SB)/8, $0x4350000000000000
-DATA constants<>+1256(SB)/8, $0x4350000000000000
-DATA constants<>+1264(SB)/8, $0x4350000000000000
-DATA constants<>+1272(SB)/8, $0x4350000000000000
-DATA constants<>+1280(SB)/8, $0xc04b000000000000
-DATA constants<>+1288(SB)/8, $0xc04b000000000000
-DATA constants<>+1296(SB)/8, $0xc04b000000000000
-DATA constants<>+1304(SB)/8, $0xc04b000000000000
-DATA constants<>+1312(SB)/8, $0xfff0000000000000
-DATA constants<>+1320(SB)/8, $0xfff0000000000000
-DATA constants<>+1328(SB)/8, $0xfff0000000000000
-DATA constants<>+1336(SB)/8, $0xfff0000000000000
-DATA constants<>+1344(SB)/8, $0x7ff0000000000000
-DATA constants<>+1352(SB)/8, $0x7ff0000000000000
-DATA constants<>+1360(SB)/8, $0x7ff0000000000000
-DATA constants<>+1368(SB)/8, $0x7ff0000000000000
-DATA constants<>+1376(SB)/8, $0x7ff8000000000001
-DATA constants<>+1384(SB)/8, $0x7ff8000000000001
-DATA constants<>+1392(SB)/8, $0x7ff8000000000001
-DATA constants<>+1400(SB)/8, $0x7ff8000000000001
-DATA constants<>+1408(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1416(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1424(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1432(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1440(SB)/8, $0x4072c00000000000
-DATA constants<>+1448(SB)/8, $0x4072c00000000000
-DATA constants<>+1456(SB)/8, $0x4072c00000000000
-DATA constants<>+1464(SB)/8, $0x4072c00000000000
-DATA constants<>+1472(SB)/8, $0xc086200000000000
-DATA constants<>+1480(SB)/8, $0xc086200000000000
-DATA constants<>+1488(SB)/8, $0xc086200000000000
-DATA constants<>+1496(SB)/8, $0xc086200000000000
-DATA constants<>+1504(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+1536(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1544(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1552(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1560(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1568(SB)/8, $0x3ff0000000000000
-DATA constants<>+1600(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1608(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1616(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1624(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1632(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1640(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1648(SB)/8, $0x3e112e0be826d695
-DATA constants<>+1656(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $1664
+DATA constants<>+8(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+16(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+24(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+32(SB)/8, $0x3ff0000000000000
+DATA constants<>+40(SB)/8, $0x7fffffffffffffff
+DATA constants<>+64(SB)/8, $0x4086200000000000
+DATA constants<>+72(SB)/8, $0x4086200000000000
+DATA constants<>+80(SB)/8, $0x4086200000000000
+DATA constants<>+88(SB)/8, $0x4086200000000000
+DATA constants<>+96(SB)/8, $0x3fe0000000000009
+DATA constants<>+128(SB)/8, $0x3fc5555555555558
+DATA constants<>+136(SB)/8, $0x3fc5555555555558
+DATA constants<>+144(SB)/8, $0x3fc5555555555558
+DATA constants<>+152(SB)/8, $0x3fc5555555555558
+DATA constants<>+160(SB)/8, $0x3fa55555555503f4
+DATA constants<>+192(SB)/8, $0x3f8111111110f808
+DATA constants<>+200(SB)/8, $0x3f8111111110f808
+DATA constants<>+208(SB)/8, $0x3f8111111110f808
+DATA constants<>+216(SB)/8, $0x3f8111111110f808
+DATA constants<>+224(SB)/8, $0x3f56c16c185fdf71
+DATA constants<>+256(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+264(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+272(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+280(SB)/8, $0x3f2a01a01b009bf4
+DATA constants<>+288(SB)/8, $0x3efa01993bea2625
+DATA constants<>+320(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+328(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+336(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+344(SB)/8, $0x3ec71ddf6bacdde1
+DATA constants<>+352(SB)/8, $0x3e928b40653e0bc5
+DATA constants<>+384(SB)/8, $0x3e5af631de754d99
+DATA constants<>+392(SB)/8, $0x3e5af631de754d99
+DATA constants<>+400(SB)/8, $0x3e5af631de754d99
+DATA constants<>+408(SB)/8, $0x3e5af631de754d99
+DATA constants<>+416(SB)/8, $0xc089000000000000
+DATA constants<>+448(SB)/8, $0x4089000000000000
+DATA constants<>+456(SB)/8, $0x4089000000000000
+DATA constants<>+464(SB)/8, $0x4089000000000000
+DATA constants<>+472(SB)/8, $0x4089000000000000
+DATA constants<>+480(SB)/8, $0x3fe0000000000000
+DATA constants<>+488(SB)/8, $0x3fe0000000000000
+DATA constants<>+496(SB)/8, $0x3fe0000000000000
+DATA constants<>+504(SB)/8, $0x3fe0000000000000
+DATA constants<>+512(SB)/8, $0xffffffffffffffff
+DATA constants<>+520(SB)/8, $0xffffffffffffffff
+DATA constants<>+528(SB)/8, $0xffffffffffffffff
+DATA constants<>+536(SB)/8, $0xffffffffffffffff
+DATA constants<>+544(SB)/8, $0x0000000000000000
+DATA constants<>+552(SB)/8, $0x0000000000000000
+DATA constants<>+560(SB)/8, $0x0000000000000000
+DATA constants<>+568(SB)/8, $0x0000000000000000
+DATA constants<>+576(SB)/8, $0x00095f619980c433
+DATA constants<>+584(SB)/8, $0x4330000000000000
+DATA constants<>+592(SB)/8, $0x3fe0000000000000
+DATA constants<>+608(SB)/8, $0x0010000000000000
+DATA constants<>+616(SB)/8, $0x0010000000000000
+DATA constants<>+624(SB)/8, $0x0010000000000000
+DATA constants<>+632(SB)/8, $0x0010000000000000
+DATA constants<>+640(SB)/8, $0x7fefffffffffffff
+DATA constants<>+648(SB)/8, $0x7fefffffffffffff
+DATA constants<>+656(SB)/8, $0x7fefffffffffffff
+DATA constants<>+664(SB)/8, $0x7fefffffffffffff
+DATA constants<>+672(SB)/8, $0x43300000000003ff
+DATA constants<>+680(SB)/8, $0x43300000000003ff
+DATA constants<>+688(SB)/8, $0x43300000000003ff
+DATA constants<>+696(SB)/8, $0x43300000000003ff
+DATA constants<>+704(SB)/8, $0x000fffffffffffff
+DATA constants<>+712(SB)/8, $0x000fffffffffffff
+DATA constants<>+720(SB)/8, $0x000fffffffffffff
+DATA constants<>+728(SB)/8, $0x000fffffffffffff
+DATA constants<>+736(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+744(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+752(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+760(SB)/8, $0x3fe6a09e667f3bcd
+DATA constants<>+768(SB)/8, $0x4000000000000000
+DATA constants<>+776(SB)/8, $0x4000000000000000
+DATA constants<>+784(SB)/8, $0x4000000000000000
+DATA constants<>+792(SB)/8, $0x4000000000000000
+DATA constants<>+800(SB)/8, $0x3fc2f112df3e5244
+DATA constants<>+832(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+840(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+848(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+856(SB)/8, $0x3fc7466496cb03de
+DATA constants<>+864(SB)/8, $0x3fd2492494229359
+DATA constants<>+872(SB)/8, $0x3fd2492494229359
+DATA constants<>+880(SB)/8, $0x3fd2492494229359
+DATA constants<>+888(SB)/8, $0x3fd2492494229359
+DATA constants<>+896(SB)/8, $0x3fe5555555555593
+DATA constants<>+904(SB)/8, $0x3fe5555555555593
+DATA constants<>+912(SB)/8, $0x3fe5555555555593
+DATA constants<>+920(SB)/8, $0x3fe5555555555593
+DATA constants<>+928(SB)/8, $0x3fc39a09d078c69f
+DATA constants<>+960(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+968(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+976(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+984(SB)/8, $0x3fcc71c51d8e78af
+DATA constants<>+992(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1000(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1008(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1016(SB)/8, $0x3fd999999997fa04
+DATA constants<>+1024(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1032(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1040(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1048(SB)/8, $0x3d2ef35793c76730
+DATA constants<>+1056(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1064(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1072(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1080(SB)/8, $0x3fe62e42fefa3800
+DATA constants<>+1088(SB)/8, $0x4350000000000000
+DATA constants<>+1096(SB)/8, $0x4350000000000000
+DATA constants<>+1104(SB)/8, $0x4350000000000000
+DATA constants<>+1112(SB)/8, $0x4350000000000000
+DATA constants<>+1120(SB)/8, $0xc04b000000000000
+DATA constants<>+1128(SB)/8, $0xc04b000000000000
+DATA constants<>+1136(SB)/8, $0xc04b000000000000
+DATA constants<>+1144(SB)/8, $0xc04b000000000000
+DATA constants<>+1152(SB)/8, $0xfff0000000000000
+DATA constants<>+1160(SB)/8, $0xfff0000000000000
+DATA constants<>+1168(SB)/8, $0xfff0000000000000
+DATA constants<>+1176(SB)/8, $0xfff0000000000000
+DATA constants<>+1184(SB)/8, $0x7ff0000000000000
+DATA constants<>+1192(SB)/8, $0x7ff0000000000000
+DATA constants<>+1200(SB)/8, $0x7ff0000000000000
+DATA constants<>+1208(SB)/8, $0x7ff0000000000000
+DATA constants<>+1216(SB)/8, $0x7ff8000000000001
+DATA constants<>+1224(SB)/8, $0x7ff8000000000001
+DATA constants<>+1232(SB)/8, $0x7ff8000000000001
+DATA constants<>+1240(SB)/8, $0x7ff8000000000001
+DATA constants<>+1248(SB)/8, $0xfff0000000000000
+DATA constants<>+1256(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1280(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1288(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1296(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1304(SB)/8, $0x7fffffffffffffff
+DATA constants<>+1312(SB)/8, $0x4072c00000000000
+DATA constants<>+1320(SB)/8, $0x4072c00000000000
+DATA constants<>+1328(SB)/8, $0x4072c00000000000
+DATA constants<>+1336(SB)/8, $0x4072c00000000000
+DATA constants<>+1344(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1352(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1360(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1368(SB)/8, $0x3ff71547652b82fe
+DATA constants<>+1376(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1384(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1392(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1400(SB)/8, $0x3fe62e42fefa0000
+DATA constants<>+1408(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1416(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1424(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1432(SB)/8, $0x3d7cf79abc9e3b3a
+DATA constants<>+1440(SB)/8, $0xc086200000000000
+DATA constants<>+1472(SB)/8, $0x4338000000000000
+DATA constants<>+1480(SB)/8, $0x4338000000000000
+DATA constants<>+1488(SB)/8, $0x4338000000000000
+DATA constants<>+1496(SB)/8, $0x4338000000000000
+DATA constants<>+1504(SB)/8, $0x3ff0000000000000
+DATA constants<>+1512(SB)/8, $0x3ff0000000000000
+DATA constants<>+1520(SB)/8, $0x3ff0000000000000
+DATA constants<>+1528(SB)/8, $0x3ff0000000000000
+DATA constants<>+1536(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1544(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1552(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1560(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+1568(SB)/8, $0x00095f619980c433
+DATA constants<>+1576(SB)/8, $0x00095f619980c433
+DATA constants<>+1584(SB)/8, $0x00095f619980c433
+DATA constants<>+1592(SB)/8, $0x00095f619980c433
+DATA constants<>+1600(SB)/8, $0x4330000000000000
+DATA constants<>+1608(SB)/8, $0x4330000000000000
+DATA constants<>+1616(SB)/8, $0x4330000000000000
+DATA constants<>+1624(SB)/8, $0x4330000000000000
+DATA constants<>+1632(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1640(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1648(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1656(SB)/8, $0x5f138d352e5096af
+DATA constants<>+1664(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1672(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1680(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1688(SB)/8, $0x3e112e0be826d695
+DATA constants<>+1696(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1704(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1712(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1720(SB)/8, $0x3d3c25c268497682
+GLOBL constants<>(SB), RODATA|NOPTR, $1728

@@ -14,70 +14,10 @@ func exp512(dst []float64, x []float64)
 //go:noescape
 func log512(dst []float64, x []float64)
 
-// expShift512 is ExpShift.
-//
-//go:noescape
-func expShift512(dst []float64, x []float64, shift float64) (total float64)
-
-// max512 is Max.
-//
-//go:noescape
-func max512(x []float64) float64
-
-// addScaled512 is AddScaled.
-//
-//go:noescape
-func addScaled512(dst []float64, x []float64, a float64)
-
-// extrapolate512 is Extrapolate.
-//
-//go:noescape
-func extrapolate512(x []float64, old []float64, a float64)
-
 // dot512 is Dot.
 //
 //go:noescape
 func dot512(x []float64, y []float64) float64
-
-// entropy512 is Entropy.
-//
-//go:noescape
-func entropy512(x []float64) float64
-
-// vectorTable512 is VectorTable.
-//
-//go:noescape
-func vectorTable512(out []float64, weight []float64, values []float64)
-
-// tableVector512 is TableVector.
-//
-//go:noescape
-func tableVector512(out []float64, weight []float64, values []float64)
-
-// scatterRows512 is ScatterRows.
-//
-//go:noescape
-func scatterRows512(w []float64, f []float64, t []float64)
-
-// pairProduct512 is PairProduct.
-//
-//go:noescape
-func pairProduct512(dst []float64, left []float64, right []float64, values []float64) (total float64)
-
-// exponentiate512 is Exponentiate.
-//
-//go:noescape
-func exponentiate512(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
-
-// absorb512 is Absorb.
-//
-//go:noescape
-func absorb512(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
-
-// edgeBelief512 is EdgeBelief for 1 to 64 states at both ends.
-//
-//go:noescape
-func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
 
 // multiplyMatrix512 is MultiplyMatrix.
 //
@@ -94,10 +34,10 @@ func scatterMatrix512(w []float64, f []float64, t []float64, rows int, d int, k 
 //go:noescape
 func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
 
-// products512 is Products as far as messages have up to 8 states at both ends; left counts those that are not done.
+// products512 is Products.
 //
 //go:noescape
-func products512(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+func products512(out []float64, weights []float64, tables []float64, list *int, count int)
 
 // allSafe512 is AllSafe.
 //
@@ -129,22 +69,17 @@ func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int
 //go:noescape
 func exponentials512(tables []float64, size int, inverse []float64) (left int)
 
-// edgeBeliefs512 is EdgeBeliefs for 8 states at both ends, as far as whole groups of four edges are safe and inside the slices.
+// edgeBeliefs512 is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.
 //
 //go:noescape
-func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
+func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
 
-// edgeGroups512 is EdgeBeliefs for 1 to 64 states at both ends, as far as whole groups of four edges are safe and inside the slices.
-//
-//go:noescape
-func edgeGroups512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
-
-// interleave512 puts 8 rows of n entries into a panel.
+// interleave512 puts as many rows of n entries into a panel as a vector has.
 //
 //go:noescape
 func interleave512(dst []float64, src []float64, n int)
 
-// separate512 takes 8 rows of n entries out of a panel.
+// separate512 takes as many rows of n entries out of a panel as a vector has.
 //
 //go:noescape
 func separate512(dst []float64, src []float64, n int)

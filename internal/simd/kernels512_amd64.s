@@ -5,11 +5,8 @@
 #include "textflag.h"
 
 // func exp512(dst []float64, x []float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·exp512(SB), $0-48
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
 	VBROADCASTSD constants<>+0(SB), Z0
 	VBROADCASTSD constants<>+8(SB), Z1
 	VBROADCASTSD constants<>+16(SB), Z2
@@ -18,14 +15,17 @@ TEXT ·exp512(SB), $0-48
 	VMOVUPD      constants<>+128(SB), Z5
 	VMOVUPD      constants<>+192(SB), Z6
 	VMOVUPD      constants<>+256(SB), Z7
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_base+0(FP), DX
 	XORQ         BX, BX
-	CMPQ         DX, $0x00000018
+	CMPQ         AX, $0x00000018
 	JLT          rest2
 
-panel1:
-	VMOVUPD           (CX)(BX*1), Z8
-	VMOVUPD           64(CX)(BX*1), Z9
-	VMOVUPD           128(CX)(BX*1), Z10
+whole1:
+	VMOVUPD           (CX)(BX*8), Z8
+	VMOVUPD           64(CX)(BX*8), Z9
+	VMOVUPD           128(CX)(BX*8), Z10
 	VMAXPD            Z8, Z0, Z8
 	VMAXPD            Z9, Z0, Z9
 	VMAXPD            Z10, Z0, Z10
@@ -95,278 +95,117 @@ panel1:
 	VSCALEFPD         Z11, Z23, Z23
 	VSCALEFPD         Z12, Z24, Z24
 	VSCALEFPD         Z13, Z25, Z25
-	VMOVUPD           Z23, (AX)(BX*1)
-	VMOVUPD           Z24, 64(AX)(BX*1)
-	VMOVUPD           Z25, 128(AX)(BX*1)
-	ADDQ              $0x000000c0, BX
-	SUBQ              $0x00000018, DX
-	CMPQ              DX, $0x00000018
-	JGE               panel1
+	VMOVUPD           Z23, (DX)(BX*8)
+	VMOVUPD           Z24, 64(DX)(BX*8)
+	VMOVUPD           Z25, 128(DX)(BX*8)
+	ADDQ              $0x00000018, BX
+	SUBQ              $0x00000018, AX
+	CMPQ              AX, $0x00000018
+	JGE               whole1
 
 rest2:
-	TESTQ             DX, DX
-	JZ                done3
-	CMPQ              DX, $0x00000008
-	JGT               wider4
-	MOVQ              $-1, SI
-	BZHIQ             DX, SI, SI
-	KMOVB             SI, K1
-	VMOVUPD.Z         (CX)(BX*1), K1, Z8
+	CMPQ AX, $0x00000008
+	JLT  rest4
+
+whole3:
+	VMOVUPD           (CX)(BX*8), Z8
 	VMAXPD            Z8, Z0, Z8
 	VMINPD            Z8, Z1, Z8
+	VMOVAPD           Z2, Z11
+	VFMADD231PD       Z3, Z8, Z11
+	VSUBPD            Z2, Z11, Z9
+	VFNMADD231PD.BCST constants<>+320(SB), Z9, Z8
+	VFNMADD231PD.BCST constants<>+328(SB), Z9, Z8
+	VMOVAPD           Z11, Z10
+	VPERMI2PD         Z5, Z4, Z10
+	VPERMI2PD         Z7, Z6, Z11
+	VMULPD            Z8, Z8, Z12
+	VBROADCASTSD      constants<>+336(SB), Z13
+	VFMADD231PD.BCST  constants<>+344(SB), Z8, Z13
+	VBROADCASTSD      constants<>+352(SB), Z14
+	VFMADD231PD.BCST  constants<>+360(SB), Z8, Z14
+	VFMADD213PD       Z14, Z12, Z13
+	VBROADCASTSD      constants<>+368(SB), Z14
+	VFMADD231PD.BCST  constants<>+376(SB), Z8, Z14
+	VADDPD            Z8, Z10, Z10
+	VFMADD213PD       Z14, Z12, Z13
+	VFMADD213PD       Z10, Z12, Z13
+	VFMADD213PD       Z11, Z11, Z13
+	VSCALEFPD         Z9, Z13, Z13
+	VMOVUPD           Z13, (DX)(BX*8)
+	ADDQ              $0x00000008, BX
+	SUBQ              $0x00000008, AX
+	CMPQ              AX, $0x00000008
+	JGE               whole3
+
+rest4:
+	TESTQ             AX, AX
+	JZ                done5
+	MOVQ              $-1, SI
+	BZHIQ             AX, SI, SI
+	KMOVB             SI, K1
+	VMOVUPD.Z         (CX)(BX*8), K1, Z8
+	VBROADCASTSD      constants<>+384(SB), Z9
+	VMOVUPD           Z8, K1, Z9
+	VMAXPD            Z9, Z0, Z9
+	VMINPD            Z9, Z1, Z9
 	VMOVAPD           Z2, Z0
-	VFMADD231PD       Z3, Z8, Z0
+	VFMADD231PD       Z3, Z9, Z0
 	VSUBPD            Z2, Z0, Z1
-	VFNMADD231PD.BCST constants<>+320(SB), Z1, Z8
-	VFNMADD231PD.BCST constants<>+328(SB), Z1, Z8
+	VFNMADD231PD.BCST constants<>+320(SB), Z1, Z9
+	VFNMADD231PD.BCST constants<>+328(SB), Z1, Z9
 	VMOVAPD           Z0, Z2
 	VPERMI2PD         Z5, Z4, Z2
 	VPERMI2PD         Z7, Z6, Z0
-	VMULPD            Z8, Z8, Z3
+	VMULPD            Z9, Z9, Z3
 	VBROADCASTSD      constants<>+336(SB), Z4
-	VFMADD231PD.BCST  constants<>+344(SB), Z8, Z4
+	VFMADD231PD.BCST  constants<>+344(SB), Z9, Z4
 	VBROADCASTSD      constants<>+352(SB), Z5
-	VFMADD231PD.BCST  constants<>+360(SB), Z8, Z5
+	VFMADD231PD.BCST  constants<>+360(SB), Z9, Z5
 	VFMADD213PD       Z5, Z3, Z4
 	VBROADCASTSD      constants<>+368(SB), Z5
-	VFMADD231PD.BCST  constants<>+376(SB), Z8, Z5
-	VADDPD            Z8, Z2, Z2
+	VFMADD231PD.BCST  constants<>+376(SB), Z9, Z5
+	VADDPD            Z9, Z2, Z2
 	VFMADD213PD       Z5, Z3, Z4
 	VFMADD213PD       Z2, Z3, Z4
 	VFMADD213PD       Z0, Z0, Z4
 	VSCALEFPD         Z1, Z4, Z4
-	TESTQ             $0x00000007, DX
-	JNZ               partial5
-	VMOVUPD           Z4, (AX)(BX*1)
-	JMP               stored8
+	CMPQ              AX, $0x08
+	JLT               partial6
+	VMOVUPD           Z4, (DX)(BX*8)
+	JMP               stored9
 
-partial5:
-	LEAQ       (AX)(BX*1), AX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour6
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+partial6:
+	LEAQ          (DX)(BX*8), CX
+	VMOVAPD       Y4, Y0
+	TESTQ         $0x00000004, AX
+	JZ            noFour7
+	VMOVUPD       Y0, (CX)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	ADDQ          $0x00000020, CX
 
-noFour6:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo7
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+noFour7:
+	TESTQ         $0x00000002, AX
+	JZ            noTwo8
+	VMOVUPD       X0, (CX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, CX
 
-noTwo7:
-	TESTQ  $0x00000001, DX
-	JZ     stored8
-	VMOVSD X0, (AX)
+noTwo8:
+	TESTQ  $0x00000001, AX
+	JZ     stored9
+	VMOVSD X0, (CX)
 
-stored8:
-	JMP done3
-
-wider4:
-	CMPQ              DX, $0x00000010
-	JGT               wider9
-	SUBQ              $0x00000008, DX
-	MOVQ              $-1, SI
-	BZHIQ             DX, SI, SI
-	KMOVB             SI, K1
-	VMOVUPD           (CX)(BX*1), Z8
-	VMOVUPD.Z         64(CX)(BX*1), K1, Z9
-	VMAXPD            Z8, Z0, Z8
-	VMAXPD            Z9, Z0, Z9
-	VMINPD            Z8, Z1, Z8
-	VMINPD            Z9, Z1, Z9
-	VMOVAPD           Z2, Z0
-	VMOVAPD           Z2, Z1
-	VFMADD231PD       Z3, Z8, Z0
-	VFMADD231PD       Z3, Z9, Z1
-	VSUBPD            Z2, Z0, Z3
-	VSUBPD            Z2, Z1, Z2
-	VFNMADD231PD.BCST constants<>+320(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z9
-	VFNMADD231PD.BCST constants<>+328(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z9
-	VMOVAPD           Z0, Z10
-	VPERMI2PD         Z5, Z4, Z10
-	VMOVAPD           Z1, Z11
-	VPERMI2PD         Z5, Z4, Z11
-	VPERMI2PD         Z7, Z6, Z0
-	VPERMI2PD         Z7, Z6, Z1
-	VMULPD            Z8, Z8, Z4
-	VMULPD            Z9, Z9, Z5
-	VBROADCASTSD      constants<>+336(SB), Z6
-	VFMADD231PD.BCST  constants<>+344(SB), Z8, Z6
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z9, Z7
-	VBROADCASTSD      constants<>+352(SB), Z12
-	VFMADD231PD.BCST  constants<>+360(SB), Z8, Z12
-	VBROADCASTSD      constants<>+352(SB), Z13
-	VFMADD231PD.BCST  constants<>+360(SB), Z9, Z13
-	VFMADD213PD       Z12, Z4, Z6
-	VFMADD213PD       Z13, Z5, Z7
-	VBROADCASTSD      constants<>+368(SB), Z12
-	VFMADD231PD.BCST  constants<>+376(SB), Z8, Z12
-	VBROADCASTSD      constants<>+368(SB), Z13
-	VFMADD231PD.BCST  constants<>+376(SB), Z9, Z13
-	VADDPD            Z8, Z10, Z10
-	VADDPD            Z9, Z11, Z11
-	VFMADD213PD       Z12, Z4, Z6
-	VFMADD213PD       Z13, Z5, Z7
-	VFMADD213PD       Z10, Z4, Z6
-	VFMADD213PD       Z11, Z5, Z7
-	VFMADD213PD       Z0, Z0, Z6
-	VFMADD213PD       Z1, Z1, Z7
-	VSCALEFPD         Z3, Z6, Z6
-	VSCALEFPD         Z2, Z7, Z7
-	VMOVUPD           Z6, (AX)(BX*1)
-	TESTQ             $0x00000007, DX
-	JNZ               partial10
-	VMOVUPD           Z7, 64(AX)(BX*1)
-	JMP               stored13
-
-partial10:
-	LEAQ       64(AX)(BX*1), AX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour11
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour11:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo12
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo12:
-	TESTQ  $0x00000001, DX
-	JZ     stored13
-	VMOVSD X0, (AX)
-
-stored13:
-	JMP done3
-
-wider9:
-	SUBQ              $0x00000010, DX
-	MOVQ              $-1, SI
-	BZHIQ             DX, SI, SI
-	KMOVB             SI, K1
-	VMOVUPD           (CX)(BX*1), Z8
-	VMOVUPD           64(CX)(BX*1), Z9
-	VMOVUPD.Z         128(CX)(BX*1), K1, Z10
-	VMAXPD            Z8, Z0, Z8
-	VMAXPD            Z9, Z0, Z9
-	VMAXPD            Z10, Z0, Z10
-	VMINPD            Z8, Z1, Z8
-	VMINPD            Z9, Z1, Z9
-	VMINPD            Z10, Z1, Z10
-	VMOVAPD           Z2, Z0
-	VMOVAPD           Z2, Z1
-	VMOVAPD           Z2, Z11
-	VFMADD231PD       Z3, Z8, Z0
-	VFMADD231PD       Z3, Z9, Z1
-	VFMADD231PD       Z3, Z10, Z11
-	VSUBPD            Z2, Z0, Z3
-	VSUBPD            Z2, Z1, Z12
-	VSUBPD            Z2, Z11, Z2
-	VFNMADD231PD.BCST constants<>+320(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+320(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+320(SB), Z2, Z10
-	VFNMADD231PD.BCST constants<>+328(SB), Z3, Z8
-	VFNMADD231PD.BCST constants<>+328(SB), Z12, Z9
-	VFNMADD231PD.BCST constants<>+328(SB), Z2, Z10
-	VMOVAPD           Z0, Z13
-	VPERMI2PD         Z5, Z4, Z13
-	VMOVAPD           Z1, Z14
-	VPERMI2PD         Z5, Z4, Z14
-	VMOVAPD           Z11, Z15
-	VPERMI2PD         Z5, Z4, Z15
-	VPERMI2PD         Z7, Z6, Z0
-	VPERMI2PD         Z7, Z6, Z1
-	VPERMI2PD         Z7, Z6, Z11
-	VMULPD            Z8, Z8, Z4
-	VMULPD            Z9, Z9, Z5
-	VMULPD            Z10, Z10, Z6
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z8, Z7
-	VBROADCASTSD      constants<>+336(SB), Z16
-	VFMADD231PD.BCST  constants<>+344(SB), Z9, Z16
-	VBROADCASTSD      constants<>+336(SB), Z17
-	VFMADD231PD.BCST  constants<>+344(SB), Z10, Z17
-	VBROADCASTSD      constants<>+352(SB), Z18
-	VFMADD231PD.BCST  constants<>+360(SB), Z8, Z18
-	VBROADCASTSD      constants<>+352(SB), Z19
-	VFMADD231PD.BCST  constants<>+360(SB), Z9, Z19
-	VBROADCASTSD      constants<>+352(SB), Z20
-	VFMADD231PD.BCST  constants<>+360(SB), Z10, Z20
-	VFMADD213PD       Z18, Z4, Z7
-	VFMADD213PD       Z19, Z5, Z16
-	VFMADD213PD       Z20, Z6, Z17
-	VBROADCASTSD      constants<>+368(SB), Z18
-	VFMADD231PD.BCST  constants<>+376(SB), Z8, Z18
-	VBROADCASTSD      constants<>+368(SB), Z19
-	VFMADD231PD.BCST  constants<>+376(SB), Z9, Z19
-	VBROADCASTSD      constants<>+368(SB), Z20
-	VFMADD231PD.BCST  constants<>+376(SB), Z10, Z20
-	VADDPD            Z8, Z13, Z13
-	VADDPD            Z9, Z14, Z14
-	VADDPD            Z10, Z15, Z15
-	VFMADD213PD       Z18, Z4, Z7
-	VFMADD213PD       Z19, Z5, Z16
-	VFMADD213PD       Z20, Z6, Z17
-	VFMADD213PD       Z13, Z4, Z7
-	VFMADD213PD       Z14, Z5, Z16
-	VFMADD213PD       Z15, Z6, Z17
-	VFMADD213PD       Z0, Z0, Z7
-	VFMADD213PD       Z1, Z1, Z16
-	VFMADD213PD       Z11, Z11, Z17
-	VSCALEFPD         Z3, Z7, Z7
-	VSCALEFPD         Z12, Z16, Z16
-	VSCALEFPD         Z2, Z17, Z17
-	VMOVUPD           Z7, (AX)(BX*1)
-	VMOVUPD           Z16, 64(AX)(BX*1)
-	TESTQ             $0x00000007, DX
-	JNZ               partial15
-	VMOVUPD           Z17, 128(AX)(BX*1)
-	JMP               stored18
-
-partial15:
-	LEAQ       128(AX)(BX*1), AX
-	VMOVAPD    Z17, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour16
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour16:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo17
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo17:
-	TESTQ  $0x00000001, DX
-	JZ     stored18
-	VMOVSD X0, (AX)
-
-stored18:
-done3:
+stored9:
+done5:
 	VZEROUPPER
 	RET
 
 // func log512(dst []float64, x []float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·log512(SB), $0-48
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD constants<>+384(SB), Z0
-	VBROADCASTSD constants<>+392(SB), Z1
+	VBROADCASTSD constants<>+392(SB), Z0
+	VBROADCASTSD constants<>+384(SB), Z1
 	VBROADCASTSD constants<>+400(SB), Z2
 	VBROADCASTSD constants<>+408(SB), Z3
 	VBROADCASTSD constants<>+416(SB), Z4
@@ -375,14 +214,17 @@ TEXT ·log512(SB), $0-48
 	VMOVUPD      constants<>+512(SB), Z7
 	VMOVUPD      constants<>+576(SB), Z8
 	VMOVUPD      constants<>+640(SB), Z9
+	MOVQ         dst_len+8(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_base+0(FP), DX
 	XORQ         BX, BX
-	CMPQ         DX, $0x00000018
-	JLT          rest20
+	CMPQ         AX, $0x00000018
+	JLT          rest11
 
-panel19:
-	VMOVUPD          (CX)(BX*1), Z10
-	VMOVUPD          64(CX)(BX*1), Z11
-	VMOVUPD          128(CX)(BX*1), Z12
+whole10:
+	VMOVUPD          (CX)(BX*8), Z10
+	VMOVUPD          64(CX)(BX*8), Z11
+	VMOVUPD          128(CX)(BX*8), Z12
 	VGETMANTPD       $0x0b, Z10, Z13
 	VGETMANTPD       $0x0b, Z11, Z14
 	VGETMANTPD       $0x0b, Z12, Z15
@@ -464,23 +306,20 @@ panel19:
 	VFIXUPIMMPD      $0x00, Z0, Z10, Z25
 	VFIXUPIMMPD      $0x00, Z0, Z11, Z26
 	VFIXUPIMMPD      $0x00, Z0, Z12, Z27
-	VMOVUPD          Z25, (AX)(BX*1)
-	VMOVUPD          Z26, 64(AX)(BX*1)
-	VMOVUPD          Z27, 128(AX)(BX*1)
-	ADDQ             $0x000000c0, BX
-	SUBQ             $0x00000018, DX
-	CMPQ             DX, $0x00000018
-	JGE              panel19
+	VMOVUPD          Z25, (DX)(BX*8)
+	VMOVUPD          Z26, 64(DX)(BX*8)
+	VMOVUPD          Z27, 128(DX)(BX*8)
+	ADDQ             $0x00000018, BX
+	SUBQ             $0x00000018, AX
+	CMPQ             AX, $0x00000018
+	JGE              whole10
 
-rest20:
-	TESTQ            DX, DX
-	JZ               done21
-	CMPQ             DX, $0x00000008
-	JGT              wider22
-	MOVQ             $-1, SI
-	BZHIQ            DX, SI, SI
-	KMOVB            SI, K1
-	VMOVUPD.Z        (CX)(BX*1), K1, Z10
+rest11:
+	CMPQ AX, $0x00000008
+	JLT  rest13
+
+whole12:
+	VMOVUPD          (CX)(BX*8), Z10
 	VGETMANTPD       $0x0b, Z10, Z11
 	VGETEXPPD        Z10, Z12
 	VPSRLQ           $0x30, Z11, Z14
@@ -491,654 +330,93 @@ rest20:
 	VPERMI2PD        Z9, Z8, Z14
 	VFMSUB213PD      Z1, Z13, Z11
 	VFMADD231PD      Z2, Z12, Z14
-	VMULPD           Z11, Z11, Z1
+	VMULPD           Z11, Z11, Z13
+	VBROADCASTSD     constants<>+704(SB), Z15
+	VFMADD231PD      Z5, Z11, Z15
+	VFMADD231PD      Z4, Z13, Z15
+	VBROADCASTSD     constants<>+712(SB), Z16
+	VFMADD231PD.BCST constants<>+720(SB), Z11, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+728(SB), Z16
+	VFMADD231PD.BCST constants<>+736(SB), Z11, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VBROADCASTSD     constants<>+744(SB), Z16
+	VFMADD231PD.BCST constants<>+752(SB), Z11, Z16
+	VFMADD213PD      Z16, Z13, Z15
+	VFMADD213PD      Z11, Z13, Z15
+	VFMADD231PD      Z3, Z12, Z15
+	VADDPD           Z14, Z15, Z15
+	VFIXUPIMMPD      $0x00, Z0, Z10, Z15
+	VMOVUPD          Z15, (DX)(BX*8)
+	ADDQ             $0x00000008, BX
+	SUBQ             $0x00000008, AX
+	CMPQ             AX, $0x00000008
+	JGE              whole12
+
+rest13:
+	TESTQ            AX, AX
+	JZ               done14
+	MOVQ             $-1, SI
+	BZHIQ            AX, SI, SI
+	KMOVB            SI, K1
+	VMOVUPD.Z        (CX)(BX*8), K1, Z10
+	VMOVAPD          Z1, Z11
+	VMOVUPD          Z10, K1, Z11
+	VGETMANTPD       $0x0b, Z11, Z10
+	VGETEXPPD        Z11, Z12
+	VPSRLQ           $0x30, Z10, Z14
+	VGETEXPPD        Z10, Z13
+	VSUBPD           Z13, Z12, Z12
+	VMOVAPD          Z14, Z13
+	VPERMI2PD        Z7, Z6, Z13
+	VPERMI2PD        Z9, Z8, Z14
+	VFMSUB213PD      Z1, Z13, Z10
+	VFMADD231PD      Z2, Z12, Z14
+	VMULPD           Z10, Z10, Z1
 	VBROADCASTSD     constants<>+704(SB), Z2
-	VFMADD231PD      Z5, Z11, Z2
+	VFMADD231PD      Z5, Z10, Z2
 	VFMADD231PD      Z4, Z1, Z2
 	VBROADCASTSD     constants<>+712(SB), Z4
-	VFMADD231PD.BCST constants<>+720(SB), Z11, Z4
+	VFMADD231PD.BCST constants<>+720(SB), Z10, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VBROADCASTSD     constants<>+728(SB), Z4
-	VFMADD231PD.BCST constants<>+736(SB), Z11, Z4
+	VFMADD231PD.BCST constants<>+736(SB), Z10, Z4
 	VFMADD213PD      Z4, Z1, Z2
 	VBROADCASTSD     constants<>+744(SB), Z4
-	VFMADD231PD.BCST constants<>+752(SB), Z11, Z4
+	VFMADD231PD.BCST constants<>+752(SB), Z10, Z4
 	VFMADD213PD      Z4, Z1, Z2
-	VFMADD213PD      Z11, Z1, Z2
+	VFMADD213PD      Z10, Z1, Z2
 	VFMADD231PD      Z3, Z12, Z2
 	VADDPD           Z14, Z2, Z2
-	VFIXUPIMMPD      $0x00, Z0, Z10, Z2
-	TESTQ            $0x00000007, DX
-	JNZ              partial23
-	VMOVUPD          Z2, (AX)(BX*1)
-	JMP              stored26
+	VFIXUPIMMPD      $0x00, Z0, Z11, Z2
+	CMPQ             AX, $0x08
+	JLT              partial15
+	VMOVUPD          Z2, (DX)(BX*8)
+	JMP              stored18
 
-partial23:
-	LEAQ       (AX)(BX*1), AX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour24
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+partial15:
+	LEAQ          (DX)(BX*8), CX
+	VMOVAPD       Y2, Y0
+	TESTQ         $0x00000004, AX
+	JZ            noFour16
+	VMOVUPD       Y0, (CX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	ADDQ          $0x00000020, CX
 
-noFour24:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo25
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
+noFour16:
+	TESTQ         $0x00000002, AX
+	JZ            noTwo17
+	VMOVUPD       X0, (CX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, CX
 
-noTwo25:
-	TESTQ  $0x00000001, DX
-	JZ     stored26
-	VMOVSD X0, (AX)
+noTwo17:
+	TESTQ  $0x00000001, AX
+	JZ     stored18
+	VMOVSD X0, (CX)
 
-stored26:
-	JMP done21
-
-wider22:
-	CMPQ             DX, $0x00000010
-	JGT              wider27
-	SUBQ             $0x00000008, DX
-	MOVQ             $-1, SI
-	BZHIQ            DX, SI, SI
-	KMOVB            SI, K1
-	VMOVUPD          (CX)(BX*1), Z10
-	VMOVUPD.Z        64(CX)(BX*1), K1, Z11
-	VGETMANTPD       $0x0b, Z10, Z12
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETEXPPD        Z10, Z14
-	VGETEXPPD        Z11, Z15
-	VPSRLQ           $0x30, Z12, Z18
-	VPSRLQ           $0x30, Z13, Z19
-	VGETEXPPD        Z12, Z16
-	VGETEXPPD        Z13, Z17
-	VSUBPD           Z16, Z14, Z14
-	VSUBPD           Z17, Z15, Z15
-	VMOVAPD          Z18, Z16
-	VPERMI2PD        Z7, Z6, Z16
-	VMOVAPD          Z19, Z17
-	VPERMI2PD        Z7, Z6, Z17
-	VPERMI2PD        Z9, Z8, Z18
-	VPERMI2PD        Z9, Z8, Z19
-	VFMSUB213PD      Z1, Z16, Z12
-	VFMSUB213PD      Z1, Z17, Z13
-	VFMADD231PD      Z2, Z14, Z18
-	VFMADD231PD      Z2, Z15, Z19
-	VMULPD           Z12, Z12, Z1
-	VMULPD           Z13, Z13, Z2
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VFMADD231PD      Z5, Z12, Z6
-	VBROADCASTSD     constants<>+704(SB), Z7
-	VFMADD231PD      Z5, Z13, Z7
-	VFMADD231PD      Z4, Z1, Z6
-	VFMADD231PD      Z4, Z2, Z7
-	VBROADCASTSD     constants<>+712(SB), Z4
-	VFMADD231PD.BCST constants<>+720(SB), Z12, Z4
-	VBROADCASTSD     constants<>+712(SB), Z5
-	VFMADD231PD.BCST constants<>+720(SB), Z13, Z5
-	VFMADD213PD      Z4, Z1, Z6
-	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+728(SB), Z4
-	VFMADD231PD.BCST constants<>+736(SB), Z12, Z4
-	VBROADCASTSD     constants<>+728(SB), Z5
-	VFMADD231PD.BCST constants<>+736(SB), Z13, Z5
-	VFMADD213PD      Z4, Z1, Z6
-	VFMADD213PD      Z5, Z2, Z7
-	VBROADCASTSD     constants<>+744(SB), Z4
-	VFMADD231PD.BCST constants<>+752(SB), Z12, Z4
-	VBROADCASTSD     constants<>+744(SB), Z5
-	VFMADD231PD.BCST constants<>+752(SB), Z13, Z5
-	VFMADD213PD      Z4, Z1, Z6
-	VFMADD213PD      Z5, Z2, Z7
-	VFMADD213PD      Z12, Z1, Z6
-	VFMADD213PD      Z13, Z2, Z7
-	VFMADD231PD      Z3, Z14, Z6
-	VFMADD231PD      Z3, Z15, Z7
-	VADDPD           Z18, Z6, Z6
-	VADDPD           Z19, Z7, Z7
-	VFIXUPIMMPD      $0x00, Z0, Z10, Z6
-	VFIXUPIMMPD      $0x00, Z0, Z11, Z7
-	VMOVUPD          Z6, (AX)(BX*1)
-	TESTQ            $0x00000007, DX
-	JNZ              partial28
-	VMOVUPD          Z7, 64(AX)(BX*1)
-	JMP              stored31
-
-partial28:
-	LEAQ       64(AX)(BX*1), AX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour29
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour29:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo30
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo30:
-	TESTQ  $0x00000001, DX
-	JZ     stored31
-	VMOVSD X0, (AX)
-
-stored31:
-	JMP done21
-
-wider27:
-	SUBQ             $0x00000010, DX
-	MOVQ             $-1, SI
-	BZHIQ            DX, SI, SI
-	KMOVB            SI, K1
-	VMOVUPD          (CX)(BX*1), Z10
-	VMOVUPD          64(CX)(BX*1), Z11
-	VMOVUPD.Z        128(CX)(BX*1), K1, Z12
-	VGETMANTPD       $0x0b, Z10, Z13
-	VGETMANTPD       $0x0b, Z11, Z14
-	VGETMANTPD       $0x0b, Z12, Z15
-	VGETEXPPD        Z10, Z16
-	VGETEXPPD        Z11, Z17
-	VGETEXPPD        Z12, Z18
-	VPSRLQ           $0x30, Z13, Z22
-	VPSRLQ           $0x30, Z14, Z23
-	VPSRLQ           $0x30, Z15, Z24
-	VGETEXPPD        Z13, Z19
-	VGETEXPPD        Z14, Z20
-	VGETEXPPD        Z15, Z21
-	VSUBPD           Z19, Z16, Z16
-	VSUBPD           Z20, Z17, Z17
-	VSUBPD           Z21, Z18, Z18
-	VMOVAPD          Z22, Z19
-	VPERMI2PD        Z7, Z6, Z19
-	VMOVAPD          Z23, Z20
-	VPERMI2PD        Z7, Z6, Z20
-	VMOVAPD          Z24, Z21
-	VPERMI2PD        Z7, Z6, Z21
-	VPERMI2PD        Z9, Z8, Z22
-	VPERMI2PD        Z9, Z8, Z23
-	VPERMI2PD        Z9, Z8, Z24
-	VFMSUB213PD      Z1, Z19, Z13
-	VFMSUB213PD      Z1, Z20, Z14
-	VFMSUB213PD      Z1, Z21, Z15
-	VFMADD231PD      Z2, Z16, Z22
-	VFMADD231PD      Z2, Z17, Z23
-	VFMADD231PD      Z2, Z18, Z24
-	VMULPD           Z13, Z13, Z1
-	VMULPD           Z14, Z14, Z2
-	VMULPD           Z15, Z15, Z6
-	VBROADCASTSD     constants<>+704(SB), Z7
-	VFMADD231PD      Z5, Z13, Z7
-	VBROADCASTSD     constants<>+704(SB), Z8
-	VFMADD231PD      Z5, Z14, Z8
-	VBROADCASTSD     constants<>+704(SB), Z9
-	VFMADD231PD      Z5, Z15, Z9
-	VFMADD231PD      Z4, Z1, Z7
-	VFMADD231PD      Z4, Z2, Z8
-	VFMADD231PD      Z4, Z6, Z9
-	VBROADCASTSD     constants<>+712(SB), Z4
-	VFMADD231PD.BCST constants<>+720(SB), Z13, Z4
-	VBROADCASTSD     constants<>+712(SB), Z5
-	VFMADD231PD.BCST constants<>+720(SB), Z14, Z5
-	VBROADCASTSD     constants<>+712(SB), Z19
-	VFMADD231PD.BCST constants<>+720(SB), Z15, Z19
-	VFMADD213PD      Z4, Z1, Z7
-	VFMADD213PD      Z5, Z2, Z8
-	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+728(SB), Z4
-	VFMADD231PD.BCST constants<>+736(SB), Z13, Z4
-	VBROADCASTSD     constants<>+728(SB), Z5
-	VFMADD231PD.BCST constants<>+736(SB), Z14, Z5
-	VBROADCASTSD     constants<>+728(SB), Z19
-	VFMADD231PD.BCST constants<>+736(SB), Z15, Z19
-	VFMADD213PD      Z4, Z1, Z7
-	VFMADD213PD      Z5, Z2, Z8
-	VFMADD213PD      Z19, Z6, Z9
-	VBROADCASTSD     constants<>+744(SB), Z4
-	VFMADD231PD.BCST constants<>+752(SB), Z13, Z4
-	VBROADCASTSD     constants<>+744(SB), Z5
-	VFMADD231PD.BCST constants<>+752(SB), Z14, Z5
-	VBROADCASTSD     constants<>+744(SB), Z19
-	VFMADD231PD.BCST constants<>+752(SB), Z15, Z19
-	VFMADD213PD      Z4, Z1, Z7
-	VFMADD213PD      Z5, Z2, Z8
-	VFMADD213PD      Z19, Z6, Z9
-	VFMADD213PD      Z13, Z1, Z7
-	VFMADD213PD      Z14, Z2, Z8
-	VFMADD213PD      Z15, Z6, Z9
-	VFMADD231PD      Z3, Z16, Z7
-	VFMADD231PD      Z3, Z17, Z8
-	VFMADD231PD      Z3, Z18, Z9
-	VADDPD           Z22, Z7, Z7
-	VADDPD           Z23, Z8, Z8
-	VADDPD           Z24, Z9, Z9
-	VFIXUPIMMPD      $0x00, Z0, Z10, Z7
-	VFIXUPIMMPD      $0x00, Z0, Z11, Z8
-	VFIXUPIMMPD      $0x00, Z0, Z12, Z9
-	VMOVUPD          Z7, (AX)(BX*1)
-	VMOVUPD          Z8, 64(AX)(BX*1)
-	TESTQ            $0x00000007, DX
-	JNZ              partial33
-	VMOVUPD          Z9, 128(AX)(BX*1)
-	JMP              stored36
-
-partial33:
-	LEAQ       128(AX)(BX*1), AX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour34
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour34:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo35
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo35:
-	TESTQ  $0x00000001, DX
-	JZ     stored36
-	VMOVSD X0, (AX)
-
-stored36:
-done21:
-	VZEROUPPER
-	RET
-
-// func expShift512(dst []float64, x []float64, shift float64) (total float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·expShift512(SB), $0-64
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VXORPD       Z1, Z1, Z1
-	VBROADCASTSD shift+48(FP), Z0
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000008
-	JLT          rest38
-
-whole37:
-	VMOVUPD           (CX)(BX*8), Z2
-	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+0(SB), Z3
-	VMAXPD            Z2, Z3, Z2
-	VBROADCASTSD      constants<>+8(SB), Z3
-	VMINPD            Z2, Z3, Z2
-	VBROADCASTSD      constants<>+16(SB), Z5
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z5
-	VSUBPD.BCST       constants<>+16(SB), Z5, Z3
-	VFNMADD231PD.BCST constants<>+320(SB), Z3, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z3, Z2
-	VMOVAPD           Z5, Z4
-	VMOVUPD           constants<>+64(SB), Z6
-	VPERMI2PD         constants<>+128(SB), Z6, Z4
-	VMOVUPD           constants<>+192(SB), Z6
-	VPERMI2PD         constants<>+256(SB), Z6, Z5
-	VMULPD            Z2, Z2, Z6
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
-	VBROADCASTSD      constants<>+352(SB), Z8
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z8
-	VFMADD213PD       Z8, Z6, Z7
-	VBROADCASTSD      constants<>+368(SB), Z8
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z8
-	VADDPD            Z2, Z4, Z4
-	VFMADD213PD       Z8, Z6, Z7
-	VFMADD213PD       Z4, Z6, Z7
-	VFMADD213PD       Z5, Z5, Z7
-	VSCALEFPD         Z3, Z7, Z7
-	VMOVUPD           Z7, (AX)(BX*8)
-	VADDPD            Z7, Z1, Z1
-	ADDQ              $0x00000008, BX
-	SUBQ              $0x00000008, DX
-	CMPQ              DX, $0x00000008
-	JGE               whole37
-
-rest38:
-	TESTQ             DX, DX
-	JZ                done39
-	MOVQ              $-1, SI
-	BZHIQ             DX, SI, SI
-	KMOVB             SI, K1
-	VMOVUPD.Z         (CX)(BX*8), K1, Z2
-	VSUBPD            Z0, Z2, Z2
-	VBROADCASTSD      constants<>+0(SB), Z0
-	VMAXPD            Z2, Z0, Z2
-	VBROADCASTSD      constants<>+8(SB), Z0
-	VMINPD            Z2, Z0, Z2
-	VBROADCASTSD      constants<>+16(SB), Z4
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+16(SB), Z4, Z0
-	VFNMADD231PD.BCST constants<>+320(SB), Z0, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z0, Z2
-	VMOVAPD           Z4, Z3
-	VMOVUPD           constants<>+64(SB), Z5
-	VPERMI2PD         constants<>+128(SB), Z5, Z3
-	VMOVUPD           constants<>+192(SB), Z5
-	VPERMI2PD         constants<>+256(SB), Z5, Z4
-	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+336(SB), Z6
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z6
-	VBROADCASTSD      constants<>+352(SB), Z7
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z7
-	VFMADD213PD       Z7, Z5, Z6
-	VBROADCASTSD      constants<>+368(SB), Z7
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z7
-	VADDPD            Z2, Z3, Z3
-	VFMADD213PD       Z7, Z5, Z6
-	VFMADD213PD       Z3, Z5, Z6
-	VFMADD213PD       Z4, Z4, Z6
-	VSCALEFPD         Z0, Z6, Z6
-	TESTQ             $0x00000007, DX
-	JNZ               partial40
-	VMOVUPD           Z6, (AX)(BX*8)
-	JMP               stored43
-
-partial40:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour41
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour41:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo42
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo42:
-	TESTQ  $0x00000001, DX
-	JZ     stored43
-	VMOVSD X0, (AX)
-
-stored43:
-	VADDPD Z6, Z1, K1, Z1
-
-done39:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z0
-	VADDPD     Z0, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z0
-	VADDPD     Z0, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z0
-	VADDPD     Z0, Z1, Z1
-	MOVSD      X1, total+56(FP)
-	VZEROUPPER
-	RET
-
-// func max512(x []float64) float64
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·max512(SB), $0-32
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD constants<>+760(SB), Z0
-	KXORB        K1, K1, K1
-	XORQ         DX, DX
-	CMPQ         CX, $0x00000008
-	JLT          rest45
-
-whole44:
-	VMOVUPD (AX)(DX*8), Z1
-	VMAXPD  Z1, Z0, Z0
-	VCMPPD  $0x03, Z1, Z1, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000008, DX
-	SUBQ    $0x00000008, CX
-	CMPQ    CX, $0x00000008
-	JGE     whole44
-
-rest45:
-	TESTQ     CX, CX
-	JZ        done46
-	MOVQ      $-1, BX
-	BZHIQ     CX, BX, BX
-	KMOVB     BX, K2
-	VMOVUPD.Z (AX)(DX*8), K2, Z1
-	VMAXPD    Z1, Z0, K2, Z0
-	VCMPPD    $0x03, Z1, Z1, K2
-	KORB      K2, K1, K1
-
-done46:
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	KTESTB       K1, K1
-	JZ           numbers47
-	VBROADCASTSD constants<>+768(SB), Z0
-
-numbers47:
-	MOVSD X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func addScaled512(dst []float64, x []float64, a float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·addScaled512(SB), $0-56
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         x_len+32(FP), DX
-	VBROADCASTSD a+48(FP), Z0
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000020
-	JLT          rest49
-
-whole48:
-	VMOVUPD     (AX)(BX*8), Z1
-	VFMADD231PD (CX)(BX*8), Z0, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Z1
-	VFMADD231PD 64(CX)(BX*8), Z0, Z1
-	VMOVUPD     Z1, 64(AX)(BX*8)
-	VMOVUPD     128(AX)(BX*8), Z1
-	VFMADD231PD 128(CX)(BX*8), Z0, Z1
-	VMOVUPD     Z1, 128(AX)(BX*8)
-	VMOVUPD     192(AX)(BX*8), Z1
-	VFMADD231PD 192(CX)(BX*8), Z0, Z1
-	VMOVUPD     Z1, 192(AX)(BX*8)
-	ADDQ        $0x00000020, BX
-	SUBQ        $0x00000020, DX
-	CMPQ        DX, $0x00000020
-	JGE         whole48
-
-rest49:
-	CMPQ DX, $0x00000008
-	JLT  rest51
-
-whole50:
-	VMOVUPD     (AX)(BX*8), Z1
-	VFMADD231PD (CX)(BX*8), Z0, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	ADDQ        $0x00000008, BX
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         whole50
-
-rest51:
-	TESTQ       DX, DX
-	JZ          done52
-	MOVQ        $-1, SI
-	BZHIQ       DX, SI, SI
-	KMOVB       SI, K1
-	VMOVUPD.Z   (AX)(BX*8), K1, Z1
-	VFMADD231PD (CX)(BX*8), Z0, K1, Z1
-	TESTQ       $0x00000007, DX
-	JNZ         partial53
-	VMOVUPD     Z1, (AX)(BX*8)
-	JMP         stored56
-
-partial53:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour54
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour54:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo55
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo55:
-	TESTQ  $0x00000001, DX
-	JZ     stored56
-	VMOVSD X0, (AX)
-
-stored56:
-done52:
-	VZEROUPPER
-	RET
-
-// func extrapolate512(x []float64, old []float64, a float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·extrapolate512(SB), $0-56
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	MOVQ         old_base+24(FP), DX
-	VBROADCASTSD a+48(FP), Z0
-	XORQ         BX, BX
-	CMPQ         CX, $0x00000020
-	JLT          rest58
-
-whole57:
-	VMOVUPD     (AX)(BX*8), Z1
-	VMOVUPD     (DX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVUPD     Z1, (DX)(BX*8)
-	VFMADD231PD Z2, Z0, K1, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	VMOVUPD     64(AX)(BX*8), Z1
-	VMOVUPD     64(DX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVUPD     Z1, 64(DX)(BX*8)
-	VFMADD231PD Z2, Z0, K1, Z1
-	VMOVUPD     Z1, 64(AX)(BX*8)
-	VMOVUPD     128(AX)(BX*8), Z1
-	VMOVUPD     128(DX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVUPD     Z1, 128(DX)(BX*8)
-	VFMADD231PD Z2, Z0, K1, Z1
-	VMOVUPD     Z1, 128(AX)(BX*8)
-	VMOVUPD     192(AX)(BX*8), Z1
-	VMOVUPD     192(DX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVUPD     Z1, 192(DX)(BX*8)
-	VFMADD231PD Z2, Z0, K1, Z1
-	VMOVUPD     Z1, 192(AX)(BX*8)
-	ADDQ        $0x00000020, BX
-	SUBQ        $0x00000020, CX
-	CMPQ        CX, $0x00000020
-	JGE         whole57
-
-rest58:
-	CMPQ CX, $0x00000008
-	JLT  rest60
-
-whole59:
-	VMOVUPD     (AX)(BX*8), Z1
-	VMOVUPD     (DX)(BX*8), Z2
-	VSUBPD      Z2, Z1, Z2
-	VSUBPD      Z2, Z2, Z3
-	VCMPPD      $0x07, Z3, Z3, K1
-	VMOVUPD     Z1, (DX)(BX*8)
-	VFMADD231PD Z2, Z0, K1, Z1
-	VMOVUPD     Z1, (AX)(BX*8)
-	ADDQ        $0x00000008, BX
-	SUBQ        $0x00000008, CX
-	CMPQ        CX, $0x00000008
-	JGE         whole59
-
-rest60:
-	TESTQ     CX, CX
-	JZ        done61
-	MOVQ      $-1, SI
-	BZHIQ     CX, SI, SI
-	KMOVB     SI, K1
-	VMOVUPD.Z (AX)(BX*8), K1, Z1
-	VMOVUPD.Z (DX)(BX*8), K1, Z2
-	VSUBPD    Z2, Z1, Z2
-	VSUBPD    Z2, Z2, Z3
-	VCMPPD    $0x07, Z3, Z3, K1
-	TESTQ     $0x00000007, CX
-	JNZ       partial62
-	VMOVUPD   Z1, (DX)(BX*8)
-	JMP       stored65
-
-partial62:
-	LEAQ       (DX)(BX*8), DX
-	VMOVAPD    Z1, Z3
-	TESTQ      $0x00000004, CX
-	JZ         noFour63
-	VMOVUPD    Y3, (DX)
-	VSHUFF64X2 $0x4e, Z3, Z3, Z3
-	ADDQ       $0x00000020, DX
-
-noFour63:
-	TESTQ      $0x00000002, CX
-	JZ         noTwo64
-	VMOVUPD    X3, (DX)
-	VSHUFF64X2 $0xb1, Z3, Z3, Z3
-	ADDQ       $0x00000010, DX
-
-noTwo64:
-	TESTQ  $0x00000001, CX
-	JZ     stored65
-	VMOVSD X3, (DX)
-
-stored65:
-	VFMADD231PD Z2, Z0, K1, Z1
-	TESTQ       $0x00000007, CX
-	JNZ         partial66
-	VMOVUPD     Z1, (AX)(BX*8)
-	JMP         stored69
-
-partial66:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, CX
-	JZ         noFour67
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour67:
-	TESTQ      $0x00000002, CX
-	JZ         noTwo68
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo68:
-	TESTQ  $0x00000001, CX
-	JZ     stored69
-	VMOVSD X0, (AX)
-
-stored69:
-done61:
+stored18:
+done14:
 	VZEROUPPER
 	RET
 
@@ -1147,16 +425,16 @@ done61:
 TEXT ·dot512(SB), $0-56
 	MOVQ   x_base+0(FP), AX
 	MOVQ   y_base+24(FP), CX
-	MOVQ   x_len+8(FP), DX
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
+	MOVQ   x_len+8(FP), DX
 	XORQ   BX, BX
 	CMPQ   DX, $0x00000020
-	JLT    rest71
+	JLT    rest20
 
-whole70:
+whole19:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -1172,24 +450,24 @@ whole70:
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000020, DX
 	CMPQ        DX, $0x00000020
-	JGE         whole70
+	JGE         whole19
 
-rest71:
+rest20:
 	CMPQ DX, $0x00000008
-	JLT  rest73
+	JLT  rest22
 
-whole72:
+whole21:
 	VMOVUPD     (CX)(BX*8), Z4
 	VMOVUPD     (AX)(BX*8), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000008, BX
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
-	JGE         whole72
+	JGE         whole21
 
-rest73:
+rest22:
 	TESTQ       DX, DX
-	JZ          done74
+	JZ          done23
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVB       SI, K1
@@ -1197,7 +475,7 @@ rest73:
 	VMOVUPD.Z   (AX)(BX*8), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done74:
+done23:
 	VADDPD     Z1, Z0, Z0
 	VADDPD     Z3, Z2, Z2
 	VADDPD     Z2, Z0, Z0
@@ -1211,5259 +489,6 @@ done74:
 	VZEROUPPER
 	RET
 
-// func entropy512(x []float64) float64
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·entropy512(SB), $0-32
-	MOVQ         x_base+0(FP), AX
-	MOVQ         x_len+8(FP), CX
-	VBROADCASTSD constants<>+776(SB), Z0
-	VBROADCASTSD constants<>+392(SB), Z1
-	VBROADCASTSD constants<>+400(SB), Z2
-	VBROADCASTSD constants<>+408(SB), Z3
-	VMOVUPD      constants<>+448(SB), Z4
-	VMOVUPD      constants<>+512(SB), Z5
-	VMOVUPD      constants<>+576(SB), Z6
-	VMOVUPD      constants<>+640(SB), Z7
-	VXORPD       Z8, Z8, Z8
-	VXORPD       Z9, Z9, Z9
-	XORQ         DX, DX
-	CMPQ         CX, $0x00000010
-	JLT          rest76
-
-panel75:
-	VMOVUPD          (AX)(DX*1), Z10
-	VMAXPD           Z0, Z10, Z11
-	VMOVUPD          64(AX)(DX*1), Z12
-	VMAXPD           Z0, Z12, Z13
-	VGETMANTPD       $0x0b, Z11, Z14
-	VGETMANTPD       $0x0b, Z13, Z15
-	VGETEXPPD        Z11, Z11
-	VGETEXPPD        Z13, Z13
-	VPSRLQ           $0x30, Z14, Z18
-	VPSRLQ           $0x30, Z15, Z19
-	VGETEXPPD        Z14, Z16
-	VGETEXPPD        Z15, Z17
-	VSUBPD           Z16, Z11, Z11
-	VSUBPD           Z17, Z13, Z13
-	VMOVAPD          Z18, Z16
-	VPERMI2PD        Z5, Z4, Z16
-	VMOVAPD          Z19, Z17
-	VPERMI2PD        Z5, Z4, Z17
-	VPERMI2PD        Z7, Z6, Z18
-	VPERMI2PD        Z7, Z6, Z19
-	VFMSUB213PD      Z1, Z16, Z14
-	VFMSUB213PD      Z1, Z17, Z15
-	VFMADD231PD      Z2, Z11, Z18
-	VFMADD231PD      Z2, Z13, Z19
-	VMULPD           Z14, Z14, Z16
-	VMULPD           Z15, Z15, Z17
-	VBROADCASTSD     constants<>+704(SB), Z20
-	VFMADD231PD.BCST constants<>+424(SB), Z14, Z20
-	VBROADCASTSD     constants<>+704(SB), Z21
-	VFMADD231PD.BCST constants<>+424(SB), Z15, Z21
-	VFMADD231PD.BCST constants<>+416(SB), Z16, Z20
-	VFMADD231PD.BCST constants<>+416(SB), Z17, Z21
-	VBROADCASTSD     constants<>+712(SB), Z22
-	VFMADD231PD.BCST constants<>+720(SB), Z14, Z22
-	VBROADCASTSD     constants<>+712(SB), Z23
-	VFMADD231PD.BCST constants<>+720(SB), Z15, Z23
-	VFMADD213PD      Z22, Z16, Z20
-	VFMADD213PD      Z23, Z17, Z21
-	VBROADCASTSD     constants<>+728(SB), Z22
-	VFMADD231PD.BCST constants<>+736(SB), Z14, Z22
-	VBROADCASTSD     constants<>+728(SB), Z23
-	VFMADD231PD.BCST constants<>+736(SB), Z15, Z23
-	VFMADD213PD      Z22, Z16, Z20
-	VFMADD213PD      Z23, Z17, Z21
-	VBROADCASTSD     constants<>+744(SB), Z22
-	VFMADD231PD.BCST constants<>+752(SB), Z14, Z22
-	VBROADCASTSD     constants<>+744(SB), Z23
-	VFMADD231PD.BCST constants<>+752(SB), Z15, Z23
-	VFMADD213PD      Z22, Z16, Z20
-	VFMADD213PD      Z23, Z17, Z21
-	VFMADD213PD      Z14, Z16, Z20
-	VFMADD213PD      Z15, Z17, Z21
-	VFMADD231PD      Z3, Z11, Z20
-	VFMADD231PD      Z3, Z13, Z21
-	VADDPD           Z18, Z20, Z20
-	VADDPD           Z19, Z21, Z21
-	VFNMADD231PD     Z10, Z20, Z8
-	VFNMADD231PD     Z12, Z21, Z9
-	ADDQ             $0x00000080, DX
-	SUBQ             $0x00000010, CX
-	CMPQ             CX, $0x00000010
-	JGE              panel75
-
-rest76:
-	TESTQ            CX, CX
-	JZ               done77
-	CMPQ             CX, $0x00000008
-	JGT              wider78
-	MOVQ             $-1, BX
-	BZHIQ            CX, BX, BX
-	KMOVB            BX, K1
-	VMOVUPD.Z        (AX)(DX*1), K1, Z10
-	VMAXPD           Z0, Z10, Z0
-	VGETMANTPD       $0x0b, Z0, Z11
-	VGETEXPPD        Z0, Z0
-	VPSRLQ           $0x30, Z11, Z13
-	VGETEXPPD        Z11, Z12
-	VSUBPD           Z12, Z0, Z0
-	VMOVAPD          Z13, Z12
-	VPERMI2PD        Z5, Z4, Z12
-	VPERMI2PD        Z7, Z6, Z13
-	VFMSUB213PD      Z1, Z12, Z11
-	VFMADD231PD      Z2, Z0, Z13
-	VMULPD           Z11, Z11, Z1
-	VBROADCASTSD     constants<>+704(SB), Z2
-	VFMADD231PD.BCST constants<>+424(SB), Z11, Z2
-	VFMADD231PD.BCST constants<>+416(SB), Z1, Z2
-	VBROADCASTSD     constants<>+712(SB), Z4
-	VFMADD231PD.BCST constants<>+720(SB), Z11, Z4
-	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+728(SB), Z4
-	VFMADD231PD.BCST constants<>+736(SB), Z11, Z4
-	VFMADD213PD      Z4, Z1, Z2
-	VBROADCASTSD     constants<>+744(SB), Z4
-	VFMADD231PD.BCST constants<>+752(SB), Z11, Z4
-	VFMADD213PD      Z4, Z1, Z2
-	VFMADD213PD      Z11, Z1, Z2
-	VFMADD231PD      Z3, Z0, Z2
-	VADDPD           Z13, Z2, Z2
-	VFNMADD231PD     Z10, Z2, Z8
-	JMP              done77
-
-wider78:
-	SUBQ             $0x00000008, CX
-	MOVQ             $-1, BX
-	BZHIQ            CX, BX, BX
-	KMOVB            BX, K1
-	VMOVUPD          (AX)(DX*1), Z10
-	VMAXPD           Z0, Z10, Z11
-	VMOVUPD.Z        64(AX)(DX*1), K1, Z12
-	VMAXPD           Z0, Z12, Z0
-	VGETMANTPD       $0x0b, Z11, Z13
-	VGETMANTPD       $0x0b, Z0, Z14
-	VGETEXPPD        Z11, Z11
-	VGETEXPPD        Z0, Z0
-	VPSRLQ           $0x30, Z13, Z17
-	VPSRLQ           $0x30, Z14, Z18
-	VGETEXPPD        Z13, Z15
-	VGETEXPPD        Z14, Z16
-	VSUBPD           Z15, Z11, Z11
-	VSUBPD           Z16, Z0, Z0
-	VMOVAPD          Z17, Z15
-	VPERMI2PD        Z5, Z4, Z15
-	VMOVAPD          Z18, Z16
-	VPERMI2PD        Z5, Z4, Z16
-	VPERMI2PD        Z7, Z6, Z17
-	VPERMI2PD        Z7, Z6, Z18
-	VFMSUB213PD      Z1, Z15, Z13
-	VFMSUB213PD      Z1, Z16, Z14
-	VFMADD231PD      Z2, Z11, Z17
-	VFMADD231PD      Z2, Z0, Z18
-	VMULPD           Z13, Z13, Z1
-	VMULPD           Z14, Z14, Z2
-	VBROADCASTSD     constants<>+704(SB), Z4
-	VFMADD231PD.BCST constants<>+424(SB), Z13, Z4
-	VBROADCASTSD     constants<>+704(SB), Z5
-	VFMADD231PD.BCST constants<>+424(SB), Z14, Z5
-	VFMADD231PD.BCST constants<>+416(SB), Z1, Z4
-	VFMADD231PD.BCST constants<>+416(SB), Z2, Z5
-	VBROADCASTSD     constants<>+712(SB), Z6
-	VFMADD231PD.BCST constants<>+720(SB), Z13, Z6
-	VBROADCASTSD     constants<>+712(SB), Z7
-	VFMADD231PD.BCST constants<>+720(SB), Z14, Z7
-	VFMADD213PD      Z6, Z1, Z4
-	VFMADD213PD      Z7, Z2, Z5
-	VBROADCASTSD     constants<>+728(SB), Z6
-	VFMADD231PD.BCST constants<>+736(SB), Z13, Z6
-	VBROADCASTSD     constants<>+728(SB), Z7
-	VFMADD231PD.BCST constants<>+736(SB), Z14, Z7
-	VFMADD213PD      Z6, Z1, Z4
-	VFMADD213PD      Z7, Z2, Z5
-	VBROADCASTSD     constants<>+744(SB), Z6
-	VFMADD231PD.BCST constants<>+752(SB), Z13, Z6
-	VBROADCASTSD     constants<>+744(SB), Z7
-	VFMADD231PD.BCST constants<>+752(SB), Z14, Z7
-	VFMADD213PD      Z6, Z1, Z4
-	VFMADD213PD      Z7, Z2, Z5
-	VFMADD213PD      Z13, Z1, Z4
-	VFMADD213PD      Z14, Z2, Z5
-	VFMADD231PD      Z3, Z11, Z4
-	VFMADD231PD      Z3, Z0, Z5
-	VADDPD           Z17, Z4, Z4
-	VADDPD           Z18, Z5, Z5
-	VFNMADD231PD     Z10, Z4, Z8
-	VFNMADD231PD     Z12, Z5, Z9
-
-done77:
-	VADDPD     Z9, Z8, Z8
-	VSHUFF64X2 $0x4e, Z8, Z8, Z0
-	VADDPD     Z0, Z8, Z8
-	VSHUFF64X2 $0xb1, Z8, Z8, Z0
-	VADDPD     Z0, Z8, Z8
-	VPERMILPD  $0x55, Z8, Z0
-	VADDPD     Z0, Z8, Z8
-	MOVSD      X8, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func vectorTable512(out []float64, weight []float64, values []float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·vectorTable512(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ CX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	XORQ R9, R9
-	MOVQ CX, R11
-	CMPQ R11, $0x00000040
-	JLT  rest81
-
-panel80:
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   BX, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows84
-
-row83:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, Z3
-	VFMADD231PD  256(R10), Z8, Z4
-	VFMADD231PD  320(R10), Z8, Z5
-	VFMADD231PD  384(R10), Z8, Z6
-	VFMADD231PD  448(R10), Z8, Z7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row83
-
-rows84:
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	VMOVUPD Z3, 192(AX)(R9*1)
-	VMOVUPD Z4, 256(AX)(R9*1)
-	VMOVUPD Z5, 320(AX)(R9*1)
-	VMOVUPD Z6, 384(AX)(R9*1)
-	VMOVUPD Z7, 448(AX)(R9*1)
-	ADDQ    $0x00000200, R9
-	SUBQ    $0x00000040, R11
-	CMPQ    R11, $0x00000040
-	JGE     panel80
-
-rest81:
-	TESTQ  R11, R11
-	JZ     done82
-	CMPQ   R11, $0x00000008
-	JGT    wider85
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000004
-	JLT    rows87
-
-row86:
-	VBROADCASTSD (CX), Z4
-	VFMADD231PD  (R10), Z4, K1, Z0
-	VBROADCASTSD 8(CX), Z4
-	VFMADD231PD  (R10)(DI*1), Z4, K1, Z1
-	VBROADCASTSD 16(CX), Z4
-	VFMADD231PD  (R10)(DI*2), Z4, K1, Z2
-	VBROADCASTSD 24(CX), Z4
-	VFMADD231PD  (R10)(R8*1), Z4, K1, Z3
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row86
-
-rows87:
-	CMPQ DX, $0x00000001
-	JLT  rows89
-
-row88:
-	VBROADCASTSD (CX), Z4
-	VFMADD231PD  (R10), Z4, K1, Z0
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row88
-
-rows89:
-	VADDPD  Z2, Z0, Z0
-	VADDPD  Z3, Z1, Z1
-	VADDPD  Z1, Z0, Z0
-	TESTQ   $0x00000007, R11
-	JNZ     partial90
-	VMOVUPD Z0, (AX)(R9*1)
-	JMP     stored93
-
-partial90:
-	LEAQ       (AX)(R9*1), AX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour91
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour91:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo92
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo92:
-	TESTQ  $0x00000001, R11
-	JZ     stored93
-	VMOVSD X0, (AX)
-
-stored93:
-	JMP done82
-
-wider85:
-	CMPQ   R11, $0x00000010
-	JGT    wider94
-	SUBQ   $0x00000008, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000004
-	JLT    rows96
-
-row95:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, K1, Z1
-	VBROADCASTSD 8(CX), Z8
-	VFMADD231PD  (R10)(DI*1), Z8, Z2
-	VFMADD231PD  64(R10)(DI*1), Z8, K1, Z3
-	VBROADCASTSD 16(CX), Z8
-	VFMADD231PD  (R10)(DI*2), Z8, Z4
-	VFMADD231PD  64(R10)(DI*2), Z8, K1, Z5
-	VBROADCASTSD 24(CX), Z8
-	VFMADD231PD  (R10)(R8*1), Z8, Z6
-	VFMADD231PD  64(R10)(R8*1), Z8, K1, Z7
-	ADDQ         $0x00000020, CX
-	LEAQ         (R10)(DI*4), R10
-	SUBQ         $0x00000004, DX
-	CMPQ         DX, $0x00000004
-	JGE          row95
-
-rows96:
-	CMPQ DX, $0x00000001
-	JLT  rows98
-
-row97:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, K1, Z1
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row97
-
-rows98:
-	VADDPD  Z4, Z0, Z0
-	VADDPD  Z5, Z1, Z1
-	VADDPD  Z6, Z2, Z2
-	VADDPD  Z7, Z3, Z3
-	VADDPD  Z2, Z0, Z0
-	VADDPD  Z3, Z1, Z1
-	VMOVUPD Z0, (AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial99
-	VMOVUPD Z1, 64(AX)(R9*1)
-	JMP     stored102
-
-partial99:
-	LEAQ       64(AX)(R9*1), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour100
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour100:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo101
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo101:
-	TESTQ  $0x00000001, R11
-	JZ     stored102
-	VMOVSD X0, (AX)
-
-stored102:
-	JMP done82
-
-wider94:
-	CMPQ   R11, $0x00000018
-	JGT    wider103
-	SUBQ   $0x00000010, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000002
-	JLT    rows105
-
-row104:
-	VBROADCASTSD (CX), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, K1, Z2
-	VBROADCASTSD 8(CX), Z6
-	VFMADD231PD  (R10)(DI*1), Z6, Z3
-	VFMADD231PD  64(R10)(DI*1), Z6, Z4
-	VFMADD231PD  128(R10)(DI*1), Z6, K1, Z5
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row104
-
-rows105:
-	CMPQ DX, $0x00000001
-	JLT  rows107
-
-row106:
-	VBROADCASTSD (CX), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, K1, Z2
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row106
-
-rows107:
-	VADDPD  Z3, Z0, Z0
-	VADDPD  Z4, Z1, Z1
-	VADDPD  Z5, Z2, Z2
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial108
-	VMOVUPD Z2, 128(AX)(R9*1)
-	JMP     stored111
-
-partial108:
-	LEAQ       128(AX)(R9*1), AX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour109
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour109:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo110
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo110:
-	TESTQ  $0x00000001, R11
-	JZ     stored111
-	VMOVSD X0, (AX)
-
-stored111:
-	JMP done82
-
-wider103:
-	CMPQ   R11, $0x00000020
-	JGT    wider112
-	SUBQ   $0x00000018, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000002
-	JLT    rows114
-
-row113:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, K1, Z3
-	VBROADCASTSD 8(CX), Z8
-	VFMADD231PD  (R10)(DI*1), Z8, Z4
-	VFMADD231PD  64(R10)(DI*1), Z8, Z5
-	VFMADD231PD  128(R10)(DI*1), Z8, Z6
-	VFMADD231PD  192(R10)(DI*1), Z8, K1, Z7
-	ADDQ         $0x00000010, CX
-	LEAQ         (R10)(DI*2), R10
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row113
-
-rows114:
-	CMPQ DX, $0x00000001
-	JLT  rows116
-
-row115:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, K1, Z3
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row115
-
-rows116:
-	VADDPD  Z4, Z0, Z0
-	VADDPD  Z5, Z1, Z1
-	VADDPD  Z6, Z2, Z2
-	VADDPD  Z7, Z3, Z3
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial117
-	VMOVUPD Z3, 192(AX)(R9*1)
-	JMP     stored120
-
-partial117:
-	LEAQ       192(AX)(R9*1), AX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour118
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour118:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo119
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo119:
-	TESTQ  $0x00000001, R11
-	JZ     stored120
-	VMOVSD X0, (AX)
-
-stored120:
-	JMP done82
-
-wider112:
-	CMPQ   R11, $0x00000028
-	JGT    wider121
-	SUBQ   $0x00000020, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000001
-	JLT    rows123
-
-row122:
-	VBROADCASTSD (CX), Z5
-	VFMADD231PD  (R10), Z5, Z0
-	VFMADD231PD  64(R10), Z5, Z1
-	VFMADD231PD  128(R10), Z5, Z2
-	VFMADD231PD  192(R10), Z5, Z3
-	VFMADD231PD  256(R10), Z5, K1, Z4
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row122
-
-rows123:
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	VMOVUPD Z3, 192(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial124
-	VMOVUPD Z4, 256(AX)(R9*1)
-	JMP     stored127
-
-partial124:
-	LEAQ       256(AX)(R9*1), AX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour125
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour125:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo126
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo126:
-	TESTQ  $0x00000001, R11
-	JZ     stored127
-	VMOVSD X0, (AX)
-
-stored127:
-	JMP done82
-
-wider121:
-	CMPQ   R11, $0x00000030
-	JGT    wider128
-	SUBQ   $0x00000028, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000001
-	JLT    rows130
-
-row129:
-	VBROADCASTSD (CX), Z6
-	VFMADD231PD  (R10), Z6, Z0
-	VFMADD231PD  64(R10), Z6, Z1
-	VFMADD231PD  128(R10), Z6, Z2
-	VFMADD231PD  192(R10), Z6, Z3
-	VFMADD231PD  256(R10), Z6, Z4
-	VFMADD231PD  320(R10), Z6, K1, Z5
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row129
-
-rows130:
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	VMOVUPD Z3, 192(AX)(R9*1)
-	VMOVUPD Z4, 256(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial131
-	VMOVUPD Z5, 320(AX)(R9*1)
-	JMP     stored134
-
-partial131:
-	LEAQ       320(AX)(R9*1), AX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour132
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour132:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo133
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo133:
-	TESTQ  $0x00000001, R11
-	JZ     stored134
-	VMOVSD X0, (AX)
-
-stored134:
-	JMP done82
-
-wider128:
-	CMPQ   R11, $0x00000038
-	JGT    wider135
-	SUBQ   $0x00000030, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000001
-	JLT    rows137
-
-row136:
-	VBROADCASTSD (CX), Z7
-	VFMADD231PD  (R10), Z7, Z0
-	VFMADD231PD  64(R10), Z7, Z1
-	VFMADD231PD  128(R10), Z7, Z2
-	VFMADD231PD  192(R10), Z7, Z3
-	VFMADD231PD  256(R10), Z7, Z4
-	VFMADD231PD  320(R10), Z7, Z5
-	VFMADD231PD  384(R10), Z7, K1, Z6
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row136
-
-rows137:
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	VMOVUPD Z3, 192(AX)(R9*1)
-	VMOVUPD Z4, 256(AX)(R9*1)
-	VMOVUPD Z5, 320(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial138
-	VMOVUPD Z6, 384(AX)(R9*1)
-	JMP     stored141
-
-partial138:
-	LEAQ       384(AX)(R9*1), AX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour139
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour139:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo140
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo140:
-	TESTQ  $0x00000001, R11
-	JZ     stored141
-	VMOVSD X0, (AX)
-
-stored141:
-	JMP done82
-
-wider135:
-	SUBQ   $0x00000038, R11
-	MOVQ   $-1, CX
-	BZHIQ  R11, CX, CX
-	KMOVB  CX, K1
-	MOVQ   DX, CX
-	LEAQ   (SI)(R9*1), R10
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   BX, DX
-	CMPQ   DX, $0x00000001
-	JLT    rows144
-
-row143:
-	VBROADCASTSD (CX), Z8
-	VFMADD231PD  (R10), Z8, Z0
-	VFMADD231PD  64(R10), Z8, Z1
-	VFMADD231PD  128(R10), Z8, Z2
-	VFMADD231PD  192(R10), Z8, Z3
-	VFMADD231PD  256(R10), Z8, Z4
-	VFMADD231PD  320(R10), Z8, Z5
-	VFMADD231PD  384(R10), Z8, Z6
-	VFMADD231PD  448(R10), Z8, K1, Z7
-	ADDQ         $0x00000008, CX
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row143
-
-rows144:
-	VMOVUPD Z0, (AX)(R9*1)
-	VMOVUPD Z1, 64(AX)(R9*1)
-	VMOVUPD Z2, 128(AX)(R9*1)
-	VMOVUPD Z3, 192(AX)(R9*1)
-	VMOVUPD Z4, 256(AX)(R9*1)
-	VMOVUPD Z5, 320(AX)(R9*1)
-	VMOVUPD Z6, 384(AX)(R9*1)
-	TESTQ   $0x00000007, R11
-	JNZ     partial145
-	VMOVUPD Z7, 448(AX)(R9*1)
-	JMP     stored148
-
-partial145:
-	LEAQ       448(AX)(R9*1), AX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R11
-	JZ         noFour146
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour146:
-	TESTQ      $0x00000002, R11
-	JZ         noTwo147
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo147:
-	TESTQ  $0x00000001, R11
-	JZ     stored148
-	VMOVSD X0, (AX)
-
-stored148:
-done82:
-	VZEROUPPER
-	RET
-
-// func tableVector512(out []float64, weight []float64, values []float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·tableVector512(SB), $0-72
-	MOVQ out_base+0(FP), AX
-	MOVQ out_len+8(FP), CX
-	MOVQ weight_base+24(FP), DX
-	MOVQ weight_len+32(FP), BX
-	MOVQ values_base+48(FP), SI
-	MOVQ BX, DI
-	SHLQ $0x03, DI
-	LEAQ (DI)(DI*2), R8
-	LEAQ (DI)(DI*4), R9
-	LEAQ (R8)(DI*4), R10
-	CMPQ CX, $0x00000008
-	JLT  rest150
-
-block149:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   DX, R11
-	MOVQ   SI, R12
-	XORQ   R13, R13
-	MOVQ   BX, R14
-	CMPQ   R14, $0x00000008
-	JLT    rest153
-
-whole152:
-	VMOVUPD     (R11), Z8
-	VFMADD231PD (R12), Z8, Z0
-	VFMADD231PD (R12)(DI*1), Z8, Z1
-	VFMADD231PD (R12)(DI*2), Z8, Z2
-	VFMADD231PD (R12)(R8*1), Z8, Z3
-	VFMADD231PD (R12)(DI*4), Z8, Z4
-	VFMADD231PD (R12)(R9*1), Z8, Z5
-	VFMADD231PD (R12)(R8*2), Z8, Z6
-	VFMADD231PD (R12)(R10*1), Z8, Z7
-	ADDQ        $0x00000040, R11
-	ADDQ        $0x00000040, R12
-	ADDQ        $0x00000008, R13
-	SUBQ        $0x00000008, R14
-	CMPQ        R14, $0x00000008
-	JGE         whole152
-
-rest153:
-	TESTQ       R14, R14
-	JZ          done155
-	MOVQ        $-1, R13
-	BZHIQ       R14, R13, R13
-	KMOVB       R13, K1
-	VMOVUPD.Z   (R11), K1, Z8
-	VFMADD231PD (R12), Z8, K1, Z0
-	VFMADD231PD (R12)(DI*1), Z8, K1, Z1
-	VFMADD231PD (R12)(DI*2), Z8, K1, Z2
-	VFMADD231PD (R12)(R8*1), Z8, K1, Z3
-	VFMADD231PD (R12)(DI*4), Z8, K1, Z4
-	VFMADD231PD (R12)(R9*1), Z8, K1, Z5
-	VFMADD231PD (R12)(R8*2), Z8, K1, Z6
-	VFMADD231PD (R12)(R10*1), Z8, K1, Z7
-
-done155:
-	VUNPCKLPD  Z1, Z0, Z8
-	VUNPCKHPD  Z1, Z0, Z0
-	VADDPD     Z0, Z8, Z8
-	VUNPCKLPD  Z3, Z2, Z0
-	VUNPCKHPD  Z3, Z2, Z1
-	VADDPD     Z1, Z0, Z0
-	VUNPCKLPD  Z5, Z4, Z1
-	VUNPCKHPD  Z5, Z4, Z2
-	VADDPD     Z2, Z1, Z1
-	VUNPCKLPD  Z7, Z6, Z2
-	VUNPCKHPD  Z7, Z6, Z3
-	VADDPD     Z3, Z2, Z2
-	VSHUFF64X2 $0x88, Z0, Z8, Z3
-	VSHUFF64X2 $0xdd, Z0, Z8, Z0
-	VADDPD     Z0, Z3, Z3
-	VSHUFF64X2 $0x88, Z2, Z1, Z0
-	VSHUFF64X2 $0xdd, Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x88, Z0, Z3, Z1
-	VSHUFF64X2 $0xdd, Z0, Z3, Z0
-	VADDPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (AX)
-	ADDQ       $0x00000040, AX
-	LEAQ       (SI)(DI*8), SI
-	SUBQ       $0x00000008, CX
-	CMPQ       CX, $0x00000008
-	JGE        block149
-
-rest150:
-	TESTQ  CX, CX
-	JZ     done151
-	MOVQ   $-1, R11
-	BZHIQ  CX, R11, R11
-	KMOVB  R11, K1
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   SI, SI
-	XORQ   R11, R11
-	CMPQ   BX, $0x00000008
-	JLT    rest158
-
-whole157:
-	VMOVUPD     (DX), Z8
-	VFMADD231PD (SI), Z8, Z0
-	CMPQ        CX, $0x00000001
-	JLE         column159
-	VFMADD231PD (SI)(DI*1), Z8, Z1
-	CMPQ        CX, $0x00000002
-	JLE         column159
-	VFMADD231PD (SI)(DI*2), Z8, Z2
-	CMPQ        CX, $0x00000003
-	JLE         column159
-	VFMADD231PD (SI)(R8*1), Z8, Z3
-	CMPQ        CX, $0x00000004
-	JLE         column159
-	VFMADD231PD (SI)(DI*4), Z8, Z4
-	CMPQ        CX, $0x00000005
-	JLE         column159
-	VFMADD231PD (SI)(R9*1), Z8, Z5
-	CMPQ        CX, $0x00000006
-	JLE         column159
-	VFMADD231PD (SI)(R8*2), Z8, Z6
-	CMPQ        CX, $0x00000007
-	JLE         column159
-	VFMADD231PD (SI)(R10*1), Z8, Z7
-
-column159:
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, SI
-	ADDQ $0x00000008, R11
-	SUBQ $0x00000008, BX
-	CMPQ BX, $0x00000008
-	JGE  whole157
-
-rest158:
-	TESTQ       BX, BX
-	JZ          done160
-	MOVQ        $-1, R11
-	BZHIQ       BX, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (DX), K1, Z8
-	VFMADD231PD (SI), Z8, K1, Z0
-	CMPQ        CX, $0x00000001
-	JLE         column161
-	VFMADD231PD (SI)(DI*1), Z8, K1, Z1
-	CMPQ        CX, $0x00000002
-	JLE         column161
-	VFMADD231PD (SI)(DI*2), Z8, K1, Z2
-	CMPQ        CX, $0x00000003
-	JLE         column161
-	VFMADD231PD (SI)(R8*1), Z8, K1, Z3
-	CMPQ        CX, $0x00000004
-	JLE         column161
-	VFMADD231PD (SI)(DI*4), Z8, K1, Z4
-	CMPQ        CX, $0x00000005
-	JLE         column161
-	VFMADD231PD (SI)(R9*1), Z8, K1, Z5
-	CMPQ        CX, $0x00000006
-	JLE         column161
-	VFMADD231PD (SI)(R8*2), Z8, K1, Z6
-	CMPQ        CX, $0x00000007
-	JLE         column161
-	VFMADD231PD (SI)(R10*1), Z8, K1, Z7
-
-column161:
-done160:
-	VUNPCKLPD  Z1, Z0, Z8
-	VUNPCKHPD  Z1, Z0, Z0
-	VADDPD     Z0, Z8, Z8
-	VUNPCKLPD  Z3, Z2, Z0
-	VUNPCKHPD  Z3, Z2, Z1
-	VADDPD     Z1, Z0, Z0
-	VUNPCKLPD  Z5, Z4, Z1
-	VUNPCKHPD  Z5, Z4, Z2
-	VADDPD     Z2, Z1, Z1
-	VUNPCKLPD  Z7, Z6, Z2
-	VUNPCKHPD  Z7, Z6, Z3
-	VADDPD     Z3, Z2, Z2
-	VSHUFF64X2 $0x88, Z0, Z8, Z3
-	VSHUFF64X2 $0xdd, Z0, Z8, Z0
-	VADDPD     Z0, Z3, Z3
-	VSHUFF64X2 $0x88, Z2, Z1, Z0
-	VSHUFF64X2 $0xdd, Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x88, Z0, Z3, Z1
-	VSHUFF64X2 $0xdd, Z0, Z3, Z0
-	VADDPD     Z0, Z1, Z1
-	TESTQ      $0x00000007, CX
-	JNZ        partial162
-	VMOVUPD    Z1, (AX)
-	JMP        stored165
-
-partial162:
-	LEAQ       (AX), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, CX
-	JZ         noFour163
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour163:
-	TESTQ      $0x00000002, CX
-	JZ         noTwo164
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo164:
-	TESTQ  $0x00000001, CX
-	JZ     stored165
-	VMOVSD X0, (AX)
-
-stored165:
-done151:
-	VZEROUPPER
-	RET
-
-// func scatterRows512(w []float64, f []float64, t []float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3
-TEXT ·scatterRows512(SB), $0-72
-	MOVQ w_base+0(FP), AX
-	MOVQ f_base+24(FP), CX
-	MOVQ f_len+32(FP), DX
-	MOVQ t_base+48(FP), BX
-	MOVQ t_len+56(FP), SI
-	MOVQ SI, DI
-	SHLQ $0x03, DI
-	MOVQ SI, R8
-	ANDQ $+7, R8
-	XORQ R9, R9
-	MOVQ SI, R11
-	CMPQ R11, $0x00000040
-	JLT  rest167
-
-panel166:
-	MOVQ    CX, SI
-	LEAQ    (AX)(R9*1), R10
-	VMOVUPD (BX)(R9*1), Z0
-	VMOVUPD 64(BX)(R9*1), Z1
-	VMOVUPD 128(BX)(R9*1), Z2
-	VMOVUPD 192(BX)(R9*1), Z3
-	VMOVUPD 256(BX)(R9*1), Z4
-	VMOVUPD 320(BX)(R9*1), Z5
-	VMOVUPD 384(BX)(R9*1), Z6
-	VMOVUPD 448(BX)(R9*1), Z7
-	MOVQ    DX, R12
-	CMPQ    R12, $0x00000001
-	JLT     rows170
-
-row169:
-	VBROADCASTSD (SI), Z8
-	VMOVUPD      (R10), Z9
-	VFMADD231PD  Z0, Z8, Z9
-	VMOVUPD      Z9, (R10)
-	VMOVUPD      64(R10), Z9
-	VFMADD231PD  Z1, Z8, Z9
-	VMOVUPD      Z9, 64(R10)
-	VMOVUPD      128(R10), Z9
-	VFMADD231PD  Z2, Z8, Z9
-	VMOVUPD      Z9, 128(R10)
-	VMOVUPD      192(R10), Z9
-	VFMADD231PD  Z3, Z8, Z9
-	VMOVUPD      Z9, 192(R10)
-	VMOVUPD      256(R10), Z9
-	VFMADD231PD  Z4, Z8, Z9
-	VMOVUPD      Z9, 256(R10)
-	VMOVUPD      320(R10), Z9
-	VFMADD231PD  Z5, Z8, Z9
-	VMOVUPD      Z9, 320(R10)
-	VMOVUPD      384(R10), Z9
-	VFMADD231PD  Z6, Z8, Z9
-	VMOVUPD      Z9, 384(R10)
-	VMOVUPD      448(R10), Z9
-	VFMADD231PD  Z7, Z8, Z9
-	VMOVUPD      Z9, 448(R10)
-	ADDQ         $0x00000008, SI
-	ADDQ         DI, R10
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row169
-
-rows170:
-	ADDQ $0x00000200, R9
-	SUBQ $0x00000040, R11
-	CMPQ R11, $0x00000040
-	JGE  panel166
-
-rest167:
-	TESTQ      R11, R11
-	JZ         done168
-	CMPQ       R11, $0x00000008
-	JGT        wider171
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD.Z  (BX)(R9*1), K1, Z0
-	VMOVAPD    Z0, Z1
-	TESTQ      $0x00000004, R8
-	JZ         noFour172
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-
-noFour172:
-	VMOVAPD    Z1, Z2
-	TESTQ      $0x00000002, R8
-	JZ         noTwo173
-	VSHUFF64X2 $0xb1, Z1, Z1, Z2
-
-noTwo173:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows175
-
-row174:
-	VBROADCASTSD (SI), Z3
-	TESTQ        R8, R8
-	JZ           whole176
-	LEAQ         (R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour177
-	VMOVUPD      (CX), Y4
-	VFMADD231PD  Y0, Y3, Y4
-	VMOVUPD      Y4, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour177:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo178
-	VMOVUPD     (CX), X4
-	VFMADD231PD X1, X3, X4
-	VMOVUPD     X4, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo178:
-	TESTQ       $0x00000001, R8
-	JZ          noOne179
-	VMOVSD      (CX), X4
-	VFMADD231SD X2, X3, X4
-	VMOVSD      X4, (CX)
-	JMP         noOne179
-
-whole176:
-	VMOVUPD     (R10), Z4
-	VFMADD231PD Z0, Z3, Z4
-	VMOVUPD     Z4, (R10)
-
-noOne179:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row174
-
-rows175:
-	JMP done168
-
-wider171:
-	CMPQ       R11, $0x00000010
-	JGT        wider180
-	SUBQ       $0x00000008, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD.Z  64(BX)(R9*1), K1, Z1
-	VMOVAPD    Z1, Z2
-	TESTQ      $0x00000004, R8
-	JZ         noFour181
-	VSHUFF64X2 $0x4e, Z1, Z1, Z2
-
-noFour181:
-	VMOVAPD    Z2, Z3
-	TESTQ      $0x00000002, R8
-	JZ         noTwo182
-	VSHUFF64X2 $0xb1, Z2, Z2, Z3
-
-noTwo182:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows184
-
-row183:
-	VBROADCASTSD (SI), Z4
-	VMOVUPD      (R10), Z5
-	VFMADD231PD  Z0, Z4, Z5
-	VMOVUPD      Z5, (R10)
-	TESTQ        R8, R8
-	JZ           whole185
-	LEAQ         64(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour186
-	VMOVUPD      (CX), Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VMOVUPD      Y5, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour186:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo187
-	VMOVUPD     (CX), X5
-	VFMADD231PD X2, X4, X5
-	VMOVUPD     X5, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo187:
-	TESTQ       $0x00000001, R8
-	JZ          noOne188
-	VMOVSD      (CX), X5
-	VFMADD231SD X3, X4, X5
-	VMOVSD      X5, (CX)
-	JMP         noOne188
-
-whole185:
-	VMOVUPD     64(R10), Z5
-	VFMADD231PD Z1, Z4, Z5
-	VMOVUPD     Z5, 64(R10)
-
-noOne188:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row183
-
-rows184:
-	JMP done168
-
-wider180:
-	CMPQ       R11, $0x00000018
-	JGT        wider189
-	SUBQ       $0x00000010, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD.Z  128(BX)(R9*1), K1, Z2
-	VMOVAPD    Z2, Z3
-	TESTQ      $0x00000004, R8
-	JZ         noFour190
-	VSHUFF64X2 $0x4e, Z2, Z2, Z3
-
-noFour190:
-	VMOVAPD    Z3, Z4
-	TESTQ      $0x00000002, R8
-	JZ         noTwo191
-	VSHUFF64X2 $0xb1, Z3, Z3, Z4
-
-noTwo191:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows193
-
-row192:
-	VBROADCASTSD (SI), Z5
-	VMOVUPD      (R10), Z6
-	VFMADD231PD  Z0, Z5, Z6
-	VMOVUPD      Z6, (R10)
-	VMOVUPD      64(R10), Z6
-	VFMADD231PD  Z1, Z5, Z6
-	VMOVUPD      Z6, 64(R10)
-	TESTQ        R8, R8
-	JZ           whole194
-	LEAQ         128(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour195
-	VMOVUPD      (CX), Y6
-	VFMADD231PD  Y2, Y5, Y6
-	VMOVUPD      Y6, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour195:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo196
-	VMOVUPD     (CX), X6
-	VFMADD231PD X3, X5, X6
-	VMOVUPD     X6, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo196:
-	TESTQ       $0x00000001, R8
-	JZ          noOne197
-	VMOVSD      (CX), X6
-	VFMADD231SD X4, X5, X6
-	VMOVSD      X6, (CX)
-	JMP         noOne197
-
-whole194:
-	VMOVUPD     128(R10), Z6
-	VFMADD231PD Z2, Z5, Z6
-	VMOVUPD     Z6, 128(R10)
-
-noOne197:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row192
-
-rows193:
-	JMP done168
-
-wider189:
-	CMPQ       R11, $0x00000020
-	JGT        wider198
-	SUBQ       $0x00000018, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD    128(BX)(R9*1), Z2
-	VMOVUPD.Z  192(BX)(R9*1), K1, Z3
-	VMOVAPD    Z3, Z4
-	TESTQ      $0x00000004, R8
-	JZ         noFour199
-	VSHUFF64X2 $0x4e, Z3, Z3, Z4
-
-noFour199:
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000002, R8
-	JZ         noTwo200
-	VSHUFF64X2 $0xb1, Z4, Z4, Z5
-
-noTwo200:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows202
-
-row201:
-	VBROADCASTSD (SI), Z6
-	VMOVUPD      (R10), Z7
-	VFMADD231PD  Z0, Z6, Z7
-	VMOVUPD      Z7, (R10)
-	VMOVUPD      64(R10), Z7
-	VFMADD231PD  Z1, Z6, Z7
-	VMOVUPD      Z7, 64(R10)
-	VMOVUPD      128(R10), Z7
-	VFMADD231PD  Z2, Z6, Z7
-	VMOVUPD      Z7, 128(R10)
-	TESTQ        R8, R8
-	JZ           whole203
-	LEAQ         192(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour204
-	VMOVUPD      (CX), Y7
-	VFMADD231PD  Y3, Y6, Y7
-	VMOVUPD      Y7, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour204:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo205
-	VMOVUPD     (CX), X7
-	VFMADD231PD X4, X6, X7
-	VMOVUPD     X7, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo205:
-	TESTQ       $0x00000001, R8
-	JZ          noOne206
-	VMOVSD      (CX), X7
-	VFMADD231SD X5, X6, X7
-	VMOVSD      X7, (CX)
-	JMP         noOne206
-
-whole203:
-	VMOVUPD     192(R10), Z7
-	VFMADD231PD Z3, Z6, Z7
-	VMOVUPD     Z7, 192(R10)
-
-noOne206:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row201
-
-rows202:
-	JMP done168
-
-wider198:
-	CMPQ       R11, $0x00000028
-	JGT        wider207
-	SUBQ       $0x00000020, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD    128(BX)(R9*1), Z2
-	VMOVUPD    192(BX)(R9*1), Z3
-	VMOVUPD.Z  256(BX)(R9*1), K1, Z4
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000004, R8
-	JZ         noFour208
-	VSHUFF64X2 $0x4e, Z4, Z4, Z5
-
-noFour208:
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000002, R8
-	JZ         noTwo209
-	VSHUFF64X2 $0xb1, Z5, Z5, Z6
-
-noTwo209:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows211
-
-row210:
-	VBROADCASTSD (SI), Z7
-	VMOVUPD      (R10), Z8
-	VFMADD231PD  Z0, Z7, Z8
-	VMOVUPD      Z8, (R10)
-	VMOVUPD      64(R10), Z8
-	VFMADD231PD  Z1, Z7, Z8
-	VMOVUPD      Z8, 64(R10)
-	VMOVUPD      128(R10), Z8
-	VFMADD231PD  Z2, Z7, Z8
-	VMOVUPD      Z8, 128(R10)
-	VMOVUPD      192(R10), Z8
-	VFMADD231PD  Z3, Z7, Z8
-	VMOVUPD      Z8, 192(R10)
-	TESTQ        R8, R8
-	JZ           whole212
-	LEAQ         256(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour213
-	VMOVUPD      (CX), Y8
-	VFMADD231PD  Y4, Y7, Y8
-	VMOVUPD      Y8, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour213:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo214
-	VMOVUPD     (CX), X8
-	VFMADD231PD X5, X7, X8
-	VMOVUPD     X8, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo214:
-	TESTQ       $0x00000001, R8
-	JZ          noOne215
-	VMOVSD      (CX), X8
-	VFMADD231SD X6, X7, X8
-	VMOVSD      X8, (CX)
-	JMP         noOne215
-
-whole212:
-	VMOVUPD     256(R10), Z8
-	VFMADD231PD Z4, Z7, Z8
-	VMOVUPD     Z8, 256(R10)
-
-noOne215:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row210
-
-rows211:
-	JMP done168
-
-wider207:
-	CMPQ       R11, $0x00000030
-	JGT        wider216
-	SUBQ       $0x00000028, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD    128(BX)(R9*1), Z2
-	VMOVUPD    192(BX)(R9*1), Z3
-	VMOVUPD    256(BX)(R9*1), Z4
-	VMOVUPD.Z  320(BX)(R9*1), K1, Z5
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000004, R8
-	JZ         noFour217
-	VSHUFF64X2 $0x4e, Z5, Z5, Z6
-
-noFour217:
-	VMOVAPD    Z6, Z7
-	TESTQ      $0x00000002, R8
-	JZ         noTwo218
-	VSHUFF64X2 $0xb1, Z6, Z6, Z7
-
-noTwo218:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows220
-
-row219:
-	VBROADCASTSD (SI), Z8
-	VMOVUPD      (R10), Z9
-	VFMADD231PD  Z0, Z8, Z9
-	VMOVUPD      Z9, (R10)
-	VMOVUPD      64(R10), Z9
-	VFMADD231PD  Z1, Z8, Z9
-	VMOVUPD      Z9, 64(R10)
-	VMOVUPD      128(R10), Z9
-	VFMADD231PD  Z2, Z8, Z9
-	VMOVUPD      Z9, 128(R10)
-	VMOVUPD      192(R10), Z9
-	VFMADD231PD  Z3, Z8, Z9
-	VMOVUPD      Z9, 192(R10)
-	VMOVUPD      256(R10), Z9
-	VFMADD231PD  Z4, Z8, Z9
-	VMOVUPD      Z9, 256(R10)
-	TESTQ        R8, R8
-	JZ           whole221
-	LEAQ         320(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour222
-	VMOVUPD      (CX), Y9
-	VFMADD231PD  Y5, Y8, Y9
-	VMOVUPD      Y9, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour222:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo223
-	VMOVUPD     (CX), X9
-	VFMADD231PD X6, X8, X9
-	VMOVUPD     X9, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo223:
-	TESTQ       $0x00000001, R8
-	JZ          noOne224
-	VMOVSD      (CX), X9
-	VFMADD231SD X7, X8, X9
-	VMOVSD      X9, (CX)
-	JMP         noOne224
-
-whole221:
-	VMOVUPD     320(R10), Z9
-	VFMADD231PD Z5, Z8, Z9
-	VMOVUPD     Z9, 320(R10)
-
-noOne224:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row219
-
-rows220:
-	JMP done168
-
-wider216:
-	CMPQ       R11, $0x00000038
-	JGT        wider225
-	SUBQ       $0x00000030, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD    128(BX)(R9*1), Z2
-	VMOVUPD    192(BX)(R9*1), Z3
-	VMOVUPD    256(BX)(R9*1), Z4
-	VMOVUPD    320(BX)(R9*1), Z5
-	VMOVUPD.Z  384(BX)(R9*1), K1, Z6
-	VMOVAPD    Z6, Z7
-	TESTQ      $0x00000004, R8
-	JZ         noFour226
-	VSHUFF64X2 $0x4e, Z6, Z6, Z7
-
-noFour226:
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000002, R8
-	JZ         noTwo227
-	VSHUFF64X2 $0xb1, Z7, Z7, Z8
-
-noTwo227:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows229
-
-row228:
-	VBROADCASTSD (SI), Z9
-	VMOVUPD      (R10), Z10
-	VFMADD231PD  Z0, Z9, Z10
-	VMOVUPD      Z10, (R10)
-	VMOVUPD      64(R10), Z10
-	VFMADD231PD  Z1, Z9, Z10
-	VMOVUPD      Z10, 64(R10)
-	VMOVUPD      128(R10), Z10
-	VFMADD231PD  Z2, Z9, Z10
-	VMOVUPD      Z10, 128(R10)
-	VMOVUPD      192(R10), Z10
-	VFMADD231PD  Z3, Z9, Z10
-	VMOVUPD      Z10, 192(R10)
-	VMOVUPD      256(R10), Z10
-	VFMADD231PD  Z4, Z9, Z10
-	VMOVUPD      Z10, 256(R10)
-	VMOVUPD      320(R10), Z10
-	VFMADD231PD  Z5, Z9, Z10
-	VMOVUPD      Z10, 320(R10)
-	TESTQ        R8, R8
-	JZ           whole230
-	LEAQ         384(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour231
-	VMOVUPD      (CX), Y10
-	VFMADD231PD  Y6, Y9, Y10
-	VMOVUPD      Y10, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour231:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo232
-	VMOVUPD     (CX), X10
-	VFMADD231PD X7, X9, X10
-	VMOVUPD     X10, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo232:
-	TESTQ       $0x00000001, R8
-	JZ          noOne233
-	VMOVSD      (CX), X10
-	VFMADD231SD X8, X9, X10
-	VMOVSD      X10, (CX)
-	JMP         noOne233
-
-whole230:
-	VMOVUPD     384(R10), Z10
-	VFMADD231PD Z6, Z9, Z10
-	VMOVUPD     Z10, 384(R10)
-
-noOne233:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row228
-
-rows229:
-	JMP done168
-
-wider225:
-	SUBQ       $0x00000038, R11
-	MOVQ       $-1, SI
-	BZHIQ      R11, SI, SI
-	KMOVB      SI, K1
-	MOVQ       CX, SI
-	LEAQ       (AX)(R9*1), R10
-	VMOVUPD    (BX)(R9*1), Z0
-	VMOVUPD    64(BX)(R9*1), Z1
-	VMOVUPD    128(BX)(R9*1), Z2
-	VMOVUPD    192(BX)(R9*1), Z3
-	VMOVUPD    256(BX)(R9*1), Z4
-	VMOVUPD    320(BX)(R9*1), Z5
-	VMOVUPD    384(BX)(R9*1), Z6
-	VMOVUPD.Z  448(BX)(R9*1), K1, Z7
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000004, R8
-	JZ         noFour235
-	VSHUFF64X2 $0x4e, Z7, Z7, Z8
-
-noFour235:
-	VMOVAPD    Z8, Z9
-	TESTQ      $0x00000002, R8
-	JZ         noTwo236
-	VSHUFF64X2 $0xb1, Z8, Z8, Z9
-
-noTwo236:
-	MOVQ DX, AX
-	CMPQ AX, $0x00000001
-	JLT  rows238
-
-row237:
-	VBROADCASTSD (SI), Z10
-	VMOVUPD      (R10), Z11
-	VFMADD231PD  Z0, Z10, Z11
-	VMOVUPD      Z11, (R10)
-	VMOVUPD      64(R10), Z11
-	VFMADD231PD  Z1, Z10, Z11
-	VMOVUPD      Z11, 64(R10)
-	VMOVUPD      128(R10), Z11
-	VFMADD231PD  Z2, Z10, Z11
-	VMOVUPD      Z11, 128(R10)
-	VMOVUPD      192(R10), Z11
-	VFMADD231PD  Z3, Z10, Z11
-	VMOVUPD      Z11, 192(R10)
-	VMOVUPD      256(R10), Z11
-	VFMADD231PD  Z4, Z10, Z11
-	VMOVUPD      Z11, 256(R10)
-	VMOVUPD      320(R10), Z11
-	VFMADD231PD  Z5, Z10, Z11
-	VMOVUPD      Z11, 320(R10)
-	VMOVUPD      384(R10), Z11
-	VFMADD231PD  Z6, Z10, Z11
-	VMOVUPD      Z11, 384(R10)
-	TESTQ        R8, R8
-	JZ           whole239
-	LEAQ         448(R10), CX
-	TESTQ        $0x00000004, R8
-	JZ           noFour240
-	VMOVUPD      (CX), Y11
-	VFMADD231PD  Y7, Y10, Y11
-	VMOVUPD      Y11, (CX)
-	ADDQ         $0x00000020, CX
-
-noFour240:
-	TESTQ       $0x00000002, R8
-	JZ          noTwo241
-	VMOVUPD     (CX), X11
-	VFMADD231PD X8, X10, X11
-	VMOVUPD     X11, (CX)
-	ADDQ        $0x00000010, CX
-
-noTwo241:
-	TESTQ       $0x00000001, R8
-	JZ          noOne242
-	VMOVSD      (CX), X11
-	VFMADD231SD X9, X10, X11
-	VMOVSD      X11, (CX)
-	JMP         noOne242
-
-whole239:
-	VMOVUPD     448(R10), Z11
-	VFMADD231PD Z7, Z10, Z11
-	VMOVUPD     Z11, 448(R10)
-
-noOne242:
-	ADDQ $0x00000008, SI
-	ADDQ DI, R10
-	SUBQ $0x00000001, AX
-	CMPQ AX, $0x00000001
-	JGE  row237
-
-rows238:
-done168:
-	VZEROUPPER
-	RET
-
-// func pairProduct512(dst []float64, left []float64, right []float64, values []float64) (total float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·pairProduct512(SB), $0-104
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   values_base+72(FP), CX
-	MOVQ   left_base+24(FP), DX
-	MOVQ   left_len+32(FP), BX
-	MOVQ   right_base+48(FP), SI
-	MOVQ   right_len+56(FP), DI
-	MOVQ   DI, R8
-	SHLQ   $0x03, R8
-	VXORPD Z0, Z0, Z0
-	XORQ   R9, R9
-	MOVQ   DI, R12
-	CMPQ   R12, $0x00000040
-	JLT    rest244
-
-panel243:
-	MOVQ    DX, DI
-	LEAQ    (CX)(R9*1), R10
-	LEAQ    (AX)(R9*1), R11
-	VMOVUPD (SI)(R9*1), Z1
-	VMOVUPD 64(SI)(R9*1), Z2
-	VMOVUPD 128(SI)(R9*1), Z3
-	VMOVUPD 192(SI)(R9*1), Z4
-	VMOVUPD 256(SI)(R9*1), Z5
-	VMOVUPD 320(SI)(R9*1), Z6
-	VMOVUPD 384(SI)(R9*1), Z7
-	VMOVUPD 448(SI)(R9*1), Z8
-	VXORPD  Z9, Z9, Z9
-	VXORPD  Z10, Z10, Z10
-	VXORPD  Z11, Z11, Z11
-	VXORPD  Z12, Z12, Z12
-	MOVQ    BX, R13
-	CMPQ    R13, $0x00000001
-	JLT     rows247
-
-row246:
-	VBROADCASTSD (DI), Z13
-	VMULPD       (R10), Z13, Z14
-	VMULPD       Z1, Z14, Z14
-	VMOVUPD      Z14, (R11)
-	VADDPD       Z14, Z9, Z9
-	VMULPD       64(R10), Z13, Z14
-	VMULPD       Z2, Z14, Z14
-	VMOVUPD      Z14, 64(R11)
-	VADDPD       Z14, Z10, Z10
-	VMULPD       128(R10), Z13, Z14
-	VMULPD       Z3, Z14, Z14
-	VMOVUPD      Z14, 128(R11)
-	VADDPD       Z14, Z11, Z11
-	VMULPD       192(R10), Z13, Z14
-	VMULPD       Z4, Z14, Z14
-	VMOVUPD      Z14, 192(R11)
-	VADDPD       Z14, Z12, Z12
-	VMULPD       256(R10), Z13, Z14
-	VMULPD       Z5, Z14, Z14
-	VMOVUPD      Z14, 256(R11)
-	VADDPD       Z14, Z9, Z9
-	VMULPD       320(R10), Z13, Z14
-	VMULPD       Z6, Z14, Z14
-	VMOVUPD      Z14, 320(R11)
-	VADDPD       Z14, Z10, Z10
-	VMULPD       384(R10), Z13, Z14
-	VMULPD       Z7, Z14, Z14
-	VMOVUPD      Z14, 384(R11)
-	VADDPD       Z14, Z11, Z11
-	VMULPD       448(R10), Z13, Z13
-	VMULPD       Z8, Z13, Z13
-	VMOVUPD      Z13, 448(R11)
-	VADDPD       Z13, Z12, Z12
-	ADDQ         $0x00000008, DI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, R13
-	CMPQ         R13, $0x00000001
-	JGE          row246
-
-rows247:
-	VADDPD Z9, Z0, Z0
-	VADDPD Z10, Z0, Z0
-	VADDPD Z11, Z0, Z0
-	VADDPD Z12, Z0, Z0
-	ADDQ   $0x00000200, R9
-	SUBQ   $0x00000040, R12
-	CMPQ   R12, $0x00000040
-	JGE    panel243
-
-rest244:
-	TESTQ     R12, R12
-	JZ        done245
-	CMPQ      R12, $0x00000008
-	JGT       wider248
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD.Z (SI)(R9*1), K1, Z1
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000002
-	JLT       rows250
-
-row249:
-	VBROADCASTSD (DI), Z4
-	VMULPD.Z     (R10), Z4, K1, Z4
-	VMULPD       Z1, Z4, Z4
-	TESTQ        $0x00000007, R12
-	JNZ          partial251
-	VMOVUPD      Z4, (R11)
-	JMP          stored254
-
-partial251:
-	LEAQ       (R11), CX
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000004, R12
-	JZ         noFour252
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
-	ADDQ       $0x00000020, CX
-
-noFour252:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo253
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
-	ADDQ       $0x00000010, CX
-
-noTwo253:
-	TESTQ  $0x00000001, R12
-	JZ     stored254
-	VMOVSD X5, (CX)
-
-stored254:
-	VADDPD       Z4, Z2, K1, Z2
-	VBROADCASTSD 8(DI), Z4
-	VMULPD.Z     (R10)(R8*1), Z4, K1, Z4
-	VMULPD       Z1, Z4, Z4
-	TESTQ        $0x00000007, R12
-	JNZ          partial255
-	VMOVUPD      Z4, (R11)(R8*1)
-	JMP          stored258
-
-partial255:
-	LEAQ       (R11)(R8*1), CX
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000004, R12
-	JZ         noFour256
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
-	ADDQ       $0x00000020, CX
-
-noFour256:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo257
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
-	ADDQ       $0x00000010, CX
-
-noTwo257:
-	TESTQ  $0x00000001, R12
-	JZ     stored258
-	VMOVSD X5, (CX)
-
-stored258:
-	VADDPD Z4, Z3, K1, Z3
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row249
-
-rows250:
-	CMPQ AX, $0x00000001
-	JLT  rows260
-
-row259:
-	VBROADCASTSD (DI), Z4
-	VMULPD.Z     (R10), Z4, K1, Z4
-	VMULPD       Z1, Z4, Z4
-	TESTQ        $0x00000007, R12
-	JNZ          partial261
-	VMOVUPD      Z4, (R11)
-	JMP          stored264
-
-partial261:
-	LEAQ       (R11), CX
-	VMOVAPD    Z4, Z5
-	TESTQ      $0x00000004, R12
-	JZ         noFour262
-	VMOVUPD    Y5, (CX)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
-	ADDQ       $0x00000020, CX
-
-noFour262:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo263
-	VMOVUPD    X5, (CX)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
-	ADDQ       $0x00000010, CX
-
-noTwo263:
-	TESTQ  $0x00000001, R12
-	JZ     stored264
-	VMOVSD X5, (CX)
-
-stored264:
-	VADDPD Z4, Z2, K1, Z2
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row259
-
-rows260:
-	VADDPD Z2, Z0, Z0
-	VADDPD Z3, Z0, Z0
-	JMP    done245
-
-wider248:
-	CMPQ      R12, $0x00000010
-	JGT       wider265
-	SUBQ      $0x00000008, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD.Z 64(SI)(R9*1), K1, Z2
-	VXORPD    Z3, Z3, Z3
-	VXORPD    Z4, Z4, Z4
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000002
-	JLT       rows267
-
-row266:
-	VBROADCASTSD (DI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VADDPD       Z6, Z3, Z3
-	VMULPD.Z     64(R10), Z5, K1, Z5
-	VMULPD       Z2, Z5, Z5
-	TESTQ        $0x00000007, R12
-	JNZ          partial268
-	VMOVUPD      Z5, 64(R11)
-	JMP          stored271
-
-partial268:
-	LEAQ       64(R11), CX
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour269
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, CX
-
-noFour269:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo270
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, CX
-
-noTwo270:
-	TESTQ  $0x00000001, R12
-	JZ     stored271
-	VMOVSD X6, (CX)
-
-stored271:
-	VADDPD       Z5, Z4, K1, Z4
-	VBROADCASTSD 8(DI), Z5
-	VMULPD       (R10)(R8*1), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)(R8*1)
-	VADDPD       Z6, Z3, Z3
-	VMULPD.Z     64(R10)(R8*1), Z5, K1, Z5
-	VMULPD       Z2, Z5, Z5
-	TESTQ        $0x00000007, R12
-	JNZ          partial272
-	VMOVUPD      Z5, 64(R11)(R8*1)
-	JMP          stored275
-
-partial272:
-	LEAQ       64(R11)(R8*1), CX
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour273
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, CX
-
-noFour273:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo274
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, CX
-
-noTwo274:
-	TESTQ  $0x00000001, R12
-	JZ     stored275
-	VMOVSD X6, (CX)
-
-stored275:
-	VADDPD Z5, Z4, K1, Z4
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row266
-
-rows267:
-	CMPQ AX, $0x00000001
-	JLT  rows277
-
-row276:
-	VBROADCASTSD (DI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VADDPD       Z6, Z3, Z3
-	VMULPD.Z     64(R10), Z5, K1, Z5
-	VMULPD       Z2, Z5, Z5
-	TESTQ        $0x00000007, R12
-	JNZ          partial278
-	VMOVUPD      Z5, 64(R11)
-	JMP          stored281
-
-partial278:
-	LEAQ       64(R11), CX
-	VMOVAPD    Z5, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour279
-	VMOVUPD    Y6, (CX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, CX
-
-noFour279:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo280
-	VMOVUPD    X6, (CX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, CX
-
-noTwo280:
-	TESTQ  $0x00000001, R12
-	JZ     stored281
-	VMOVSD X6, (CX)
-
-stored281:
-	VADDPD Z5, Z4, K1, Z4
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row276
-
-rows277:
-	VADDPD Z3, Z0, Z0
-	VADDPD Z4, Z0, Z0
-	JMP    done245
-
-wider265:
-	CMPQ      R12, $0x00000018
-	JGT       wider282
-	SUBQ      $0x00000010, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD.Z 128(SI)(R9*1), K1, Z3
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000002
-	JLT       rows284
-
-row283:
-	VBROADCASTSD (DI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VADDPD       Z8, Z4, Z4
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VADDPD       Z8, Z5, Z5
-	VMULPD.Z     128(R10), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	TESTQ        $0x00000007, R12
-	JNZ          partial285
-	VMOVUPD      Z7, 128(R11)
-	JMP          stored288
-
-partial285:
-	LEAQ       128(R11), CX
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000004, R12
-	JZ         noFour286
-	VMOVUPD    Y8, (CX)
-	VSHUFF64X2 $0x4e, Z8, Z8, Z8
-	ADDQ       $0x00000020, CX
-
-noFour286:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo287
-	VMOVUPD    X8, (CX)
-	VSHUFF64X2 $0xb1, Z8, Z8, Z8
-	ADDQ       $0x00000010, CX
-
-noTwo287:
-	TESTQ  $0x00000001, R12
-	JZ     stored288
-	VMOVSD X8, (CX)
-
-stored288:
-	VADDPD       Z7, Z6, K1, Z6
-	VBROADCASTSD 8(DI), Z7
-	VMULPD       (R10)(R8*1), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)(R8*1)
-	VADDPD       Z8, Z4, Z4
-	VMULPD       64(R10)(R8*1), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)(R8*1)
-	VADDPD       Z8, Z5, Z5
-	VMULPD.Z     128(R10)(R8*1), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	TESTQ        $0x00000007, R12
-	JNZ          partial289
-	VMOVUPD      Z7, 128(R11)(R8*1)
-	JMP          stored292
-
-partial289:
-	LEAQ       128(R11)(R8*1), CX
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000004, R12
-	JZ         noFour290
-	VMOVUPD    Y8, (CX)
-	VSHUFF64X2 $0x4e, Z8, Z8, Z8
-	ADDQ       $0x00000020, CX
-
-noFour290:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo291
-	VMOVUPD    X8, (CX)
-	VSHUFF64X2 $0xb1, Z8, Z8, Z8
-	ADDQ       $0x00000010, CX
-
-noTwo291:
-	TESTQ  $0x00000001, R12
-	JZ     stored292
-	VMOVSD X8, (CX)
-
-stored292:
-	VADDPD Z7, Z6, K1, Z6
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row283
-
-rows284:
-	CMPQ AX, $0x00000001
-	JLT  rows294
-
-row293:
-	VBROADCASTSD (DI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VADDPD       Z8, Z4, Z4
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VADDPD       Z8, Z5, Z5
-	VMULPD.Z     128(R10), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	TESTQ        $0x00000007, R12
-	JNZ          partial295
-	VMOVUPD      Z7, 128(R11)
-	JMP          stored298
-
-partial295:
-	LEAQ       128(R11), CX
-	VMOVAPD    Z7, Z8
-	TESTQ      $0x00000004, R12
-	JZ         noFour296
-	VMOVUPD    Y8, (CX)
-	VSHUFF64X2 $0x4e, Z8, Z8, Z8
-	ADDQ       $0x00000020, CX
-
-noFour296:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo297
-	VMOVUPD    X8, (CX)
-	VSHUFF64X2 $0xb1, Z8, Z8, Z8
-	ADDQ       $0x00000010, CX
-
-noTwo297:
-	TESTQ  $0x00000001, R12
-	JZ     stored298
-	VMOVSD X8, (CX)
-
-stored298:
-	VADDPD Z7, Z6, K1, Z6
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row293
-
-rows294:
-	VADDPD Z4, Z0, Z0
-	VADDPD Z5, Z0, Z0
-	VADDPD Z6, Z0, Z0
-	JMP    done245
-
-wider282:
-	CMPQ      R12, $0x00000020
-	JGT       wider299
-	SUBQ      $0x00000018, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD   128(SI)(R9*1), Z3
-	VMOVUPD.Z 192(SI)(R9*1), K1, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000002
-	JLT       rows301
-
-row300:
-	VBROADCASTSD (DI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VADDPD       Z10, Z5, Z5
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VADDPD       Z10, Z6, Z6
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VADDPD       Z10, Z7, Z7
-	VMULPD.Z     192(R10), Z9, K1, Z9
-	VMULPD       Z4, Z9, Z9
-	TESTQ        $0x00000007, R12
-	JNZ          partial302
-	VMOVUPD      Z9, 192(R11)
-	JMP          stored305
-
-partial302:
-	LEAQ       192(R11), CX
-	VMOVAPD    Z9, Z10
-	TESTQ      $0x00000004, R12
-	JZ         noFour303
-	VMOVUPD    Y10, (CX)
-	VSHUFF64X2 $0x4e, Z10, Z10, Z10
-	ADDQ       $0x00000020, CX
-
-noFour303:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo304
-	VMOVUPD    X10, (CX)
-	VSHUFF64X2 $0xb1, Z10, Z10, Z10
-	ADDQ       $0x00000010, CX
-
-noTwo304:
-	TESTQ  $0x00000001, R12
-	JZ     stored305
-	VMOVSD X10, (CX)
-
-stored305:
-	VADDPD       Z9, Z8, K1, Z8
-	VBROADCASTSD 8(DI), Z9
-	VMULPD       (R10)(R8*1), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)(R8*1)
-	VADDPD       Z10, Z5, Z5
-	VMULPD       64(R10)(R8*1), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)(R8*1)
-	VADDPD       Z10, Z6, Z6
-	VMULPD       128(R10)(R8*1), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)(R8*1)
-	VADDPD       Z10, Z7, Z7
-	VMULPD.Z     192(R10)(R8*1), Z9, K1, Z9
-	VMULPD       Z4, Z9, Z9
-	TESTQ        $0x00000007, R12
-	JNZ          partial306
-	VMOVUPD      Z9, 192(R11)(R8*1)
-	JMP          stored309
-
-partial306:
-	LEAQ       192(R11)(R8*1), CX
-	VMOVAPD    Z9, Z10
-	TESTQ      $0x00000004, R12
-	JZ         noFour307
-	VMOVUPD    Y10, (CX)
-	VSHUFF64X2 $0x4e, Z10, Z10, Z10
-	ADDQ       $0x00000020, CX
-
-noFour307:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo308
-	VMOVUPD    X10, (CX)
-	VSHUFF64X2 $0xb1, Z10, Z10, Z10
-	ADDQ       $0x00000010, CX
-
-noTwo308:
-	TESTQ  $0x00000001, R12
-	JZ     stored309
-	VMOVSD X10, (CX)
-
-stored309:
-	VADDPD Z9, Z8, K1, Z8
-	ADDQ   $0x00000010, DI
-	LEAQ   (R10)(R8*2), R10
-	LEAQ   (R11)(R8*2), R11
-	SUBQ   $0x00000002, AX
-	CMPQ   AX, $0x00000002
-	JGE    row300
-
-rows301:
-	CMPQ AX, $0x00000001
-	JLT  rows311
-
-row310:
-	VBROADCASTSD (DI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VADDPD       Z10, Z5, Z5
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VADDPD       Z10, Z6, Z6
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VADDPD       Z10, Z7, Z7
-	VMULPD.Z     192(R10), Z9, K1, Z9
-	VMULPD       Z4, Z9, Z9
-	TESTQ        $0x00000007, R12
-	JNZ          partial312
-	VMOVUPD      Z9, 192(R11)
-	JMP          stored315
-
-partial312:
-	LEAQ       192(R11), CX
-	VMOVAPD    Z9, Z10
-	TESTQ      $0x00000004, R12
-	JZ         noFour313
-	VMOVUPD    Y10, (CX)
-	VSHUFF64X2 $0x4e, Z10, Z10, Z10
-	ADDQ       $0x00000020, CX
-
-noFour313:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo314
-	VMOVUPD    X10, (CX)
-	VSHUFF64X2 $0xb1, Z10, Z10, Z10
-	ADDQ       $0x00000010, CX
-
-noTwo314:
-	TESTQ  $0x00000001, R12
-	JZ     stored315
-	VMOVSD X10, (CX)
-
-stored315:
-	VADDPD Z9, Z8, K1, Z8
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row310
-
-rows311:
-	VADDPD Z5, Z0, Z0
-	VADDPD Z6, Z0, Z0
-	VADDPD Z7, Z0, Z0
-	VADDPD Z8, Z0, Z0
-	JMP    done245
-
-wider299:
-	CMPQ      R12, $0x00000028
-	JGT       wider316
-	SUBQ      $0x00000020, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD   128(SI)(R9*1), Z3
-	VMOVUPD   192(SI)(R9*1), Z4
-	VMOVUPD.Z 256(SI)(R9*1), K1, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000001
-	JLT       rows318
-
-row317:
-	VBROADCASTSD (DI), Z10
-	VMULPD       (R10), Z10, Z11
-	VMULPD       Z1, Z11, Z11
-	VMOVUPD      Z11, (R11)
-	VADDPD       Z11, Z6, Z6
-	VMULPD       64(R10), Z10, Z11
-	VMULPD       Z2, Z11, Z11
-	VMOVUPD      Z11, 64(R11)
-	VADDPD       Z11, Z7, Z7
-	VMULPD       128(R10), Z10, Z11
-	VMULPD       Z3, Z11, Z11
-	VMOVUPD      Z11, 128(R11)
-	VADDPD       Z11, Z8, Z8
-	VMULPD       192(R10), Z10, Z11
-	VMULPD       Z4, Z11, Z11
-	VMOVUPD      Z11, 192(R11)
-	VADDPD       Z11, Z9, Z9
-	VMULPD.Z     256(R10), Z10, K1, Z10
-	VMULPD       Z5, Z10, Z10
-	TESTQ        $0x00000007, R12
-	JNZ          partial319
-	VMOVUPD      Z10, 256(R11)
-	JMP          stored322
-
-partial319:
-	LEAQ       256(R11), CX
-	VMOVAPD    Z10, Z11
-	TESTQ      $0x00000004, R12
-	JZ         noFour320
-	VMOVUPD    Y11, (CX)
-	VSHUFF64X2 $0x4e, Z11, Z11, Z11
-	ADDQ       $0x00000020, CX
-
-noFour320:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo321
-	VMOVUPD    X11, (CX)
-	VSHUFF64X2 $0xb1, Z11, Z11, Z11
-	ADDQ       $0x00000010, CX
-
-noTwo321:
-	TESTQ  $0x00000001, R12
-	JZ     stored322
-	VMOVSD X11, (CX)
-
-stored322:
-	VADDPD Z10, Z6, K1, Z6
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row317
-
-rows318:
-	VADDPD Z6, Z0, Z0
-	VADDPD Z7, Z0, Z0
-	VADDPD Z8, Z0, Z0
-	VADDPD Z9, Z0, Z0
-	JMP    done245
-
-wider316:
-	CMPQ      R12, $0x00000030
-	JGT       wider323
-	SUBQ      $0x00000028, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD   128(SI)(R9*1), Z3
-	VMOVUPD   192(SI)(R9*1), Z4
-	VMOVUPD   256(SI)(R9*1), Z5
-	VMOVUPD.Z 320(SI)(R9*1), K1, Z6
-	VXORPD    Z7, Z7, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000001
-	JLT       rows325
-
-row324:
-	VBROADCASTSD (DI), Z11
-	VMULPD       (R10), Z11, Z12
-	VMULPD       Z1, Z12, Z12
-	VMOVUPD      Z12, (R11)
-	VADDPD       Z12, Z7, Z7
-	VMULPD       64(R10), Z11, Z12
-	VMULPD       Z2, Z12, Z12
-	VMOVUPD      Z12, 64(R11)
-	VADDPD       Z12, Z8, Z8
-	VMULPD       128(R10), Z11, Z12
-	VMULPD       Z3, Z12, Z12
-	VMOVUPD      Z12, 128(R11)
-	VADDPD       Z12, Z9, Z9
-	VMULPD       192(R10), Z11, Z12
-	VMULPD       Z4, Z12, Z12
-	VMOVUPD      Z12, 192(R11)
-	VADDPD       Z12, Z10, Z10
-	VMULPD       256(R10), Z11, Z12
-	VMULPD       Z5, Z12, Z12
-	VMOVUPD      Z12, 256(R11)
-	VADDPD       Z12, Z7, Z7
-	VMULPD.Z     320(R10), Z11, K1, Z11
-	VMULPD       Z6, Z11, Z11
-	TESTQ        $0x00000007, R12
-	JNZ          partial326
-	VMOVUPD      Z11, 320(R11)
-	JMP          stored329
-
-partial326:
-	LEAQ       320(R11), CX
-	VMOVAPD    Z11, Z12
-	TESTQ      $0x00000004, R12
-	JZ         noFour327
-	VMOVUPD    Y12, (CX)
-	VSHUFF64X2 $0x4e, Z12, Z12, Z12
-	ADDQ       $0x00000020, CX
-
-noFour327:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo328
-	VMOVUPD    X12, (CX)
-	VSHUFF64X2 $0xb1, Z12, Z12, Z12
-	ADDQ       $0x00000010, CX
-
-noTwo328:
-	TESTQ  $0x00000001, R12
-	JZ     stored329
-	VMOVSD X12, (CX)
-
-stored329:
-	VADDPD Z11, Z8, K1, Z8
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row324
-
-rows325:
-	VADDPD Z7, Z0, Z0
-	VADDPD Z8, Z0, Z0
-	VADDPD Z9, Z0, Z0
-	VADDPD Z10, Z0, Z0
-	JMP    done245
-
-wider323:
-	CMPQ      R12, $0x00000038
-	JGT       wider330
-	SUBQ      $0x00000030, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD   128(SI)(R9*1), Z3
-	VMOVUPD   192(SI)(R9*1), Z4
-	VMOVUPD   256(SI)(R9*1), Z5
-	VMOVUPD   320(SI)(R9*1), Z6
-	VMOVUPD.Z 384(SI)(R9*1), K1, Z7
-	VXORPD    Z8, Z8, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000001
-	JLT       rows332
-
-row331:
-	VBROADCASTSD (DI), Z12
-	VMULPD       (R10), Z12, Z13
-	VMULPD       Z1, Z13, Z13
-	VMOVUPD      Z13, (R11)
-	VADDPD       Z13, Z8, Z8
-	VMULPD       64(R10), Z12, Z13
-	VMULPD       Z2, Z13, Z13
-	VMOVUPD      Z13, 64(R11)
-	VADDPD       Z13, Z9, Z9
-	VMULPD       128(R10), Z12, Z13
-	VMULPD       Z3, Z13, Z13
-	VMOVUPD      Z13, 128(R11)
-	VADDPD       Z13, Z10, Z10
-	VMULPD       192(R10), Z12, Z13
-	VMULPD       Z4, Z13, Z13
-	VMOVUPD      Z13, 192(R11)
-	VADDPD       Z13, Z11, Z11
-	VMULPD       256(R10), Z12, Z13
-	VMULPD       Z5, Z13, Z13
-	VMOVUPD      Z13, 256(R11)
-	VADDPD       Z13, Z8, Z8
-	VMULPD       320(R10), Z12, Z13
-	VMULPD       Z6, Z13, Z13
-	VMOVUPD      Z13, 320(R11)
-	VADDPD       Z13, Z9, Z9
-	VMULPD.Z     384(R10), Z12, K1, Z12
-	VMULPD       Z7, Z12, Z12
-	TESTQ        $0x00000007, R12
-	JNZ          partial333
-	VMOVUPD      Z12, 384(R11)
-	JMP          stored336
-
-partial333:
-	LEAQ       384(R11), CX
-	VMOVAPD    Z12, Z13
-	TESTQ      $0x00000004, R12
-	JZ         noFour334
-	VMOVUPD    Y13, (CX)
-	VSHUFF64X2 $0x4e, Z13, Z13, Z13
-	ADDQ       $0x00000020, CX
-
-noFour334:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo335
-	VMOVUPD    X13, (CX)
-	VSHUFF64X2 $0xb1, Z13, Z13, Z13
-	ADDQ       $0x00000010, CX
-
-noTwo335:
-	TESTQ  $0x00000001, R12
-	JZ     stored336
-	VMOVSD X13, (CX)
-
-stored336:
-	VADDPD Z12, Z10, K1, Z10
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row331
-
-rows332:
-	VADDPD Z8, Z0, Z0
-	VADDPD Z9, Z0, Z0
-	VADDPD Z10, Z0, Z0
-	VADDPD Z11, Z0, Z0
-	JMP    done245
-
-wider330:
-	SUBQ      $0x00000038, R12
-	MOVQ      $-1, DI
-	BZHIQ     R12, DI, DI
-	KMOVB     DI, K1
-	MOVQ      DX, DI
-	LEAQ      (CX)(R9*1), R10
-	LEAQ      (AX)(R9*1), R11
-	VMOVUPD   (SI)(R9*1), Z1
-	VMOVUPD   64(SI)(R9*1), Z2
-	VMOVUPD   128(SI)(R9*1), Z3
-	VMOVUPD   192(SI)(R9*1), Z4
-	VMOVUPD   256(SI)(R9*1), Z5
-	VMOVUPD   320(SI)(R9*1), Z6
-	VMOVUPD   384(SI)(R9*1), Z7
-	VMOVUPD.Z 448(SI)(R9*1), K1, Z8
-	VXORPD    Z9, Z9, Z9
-	VXORPD    Z10, Z10, Z10
-	VXORPD    Z11, Z11, Z11
-	VXORPD    Z12, Z12, Z12
-	MOVQ      BX, AX
-	CMPQ      AX, $0x00000001
-	JLT       rows339
-
-row338:
-	VBROADCASTSD (DI), Z13
-	VMULPD       (R10), Z13, Z14
-	VMULPD       Z1, Z14, Z14
-	VMOVUPD      Z14, (R11)
-	VADDPD       Z14, Z9, Z9
-	VMULPD       64(R10), Z13, Z14
-	VMULPD       Z2, Z14, Z14
-	VMOVUPD      Z14, 64(R11)
-	VADDPD       Z14, Z10, Z10
-	VMULPD       128(R10), Z13, Z14
-	VMULPD       Z3, Z14, Z14
-	VMOVUPD      Z14, 128(R11)
-	VADDPD       Z14, Z11, Z11
-	VMULPD       192(R10), Z13, Z14
-	VMULPD       Z4, Z14, Z14
-	VMOVUPD      Z14, 192(R11)
-	VADDPD       Z14, Z12, Z12
-	VMULPD       256(R10), Z13, Z14
-	VMULPD       Z5, Z14, Z14
-	VMOVUPD      Z14, 256(R11)
-	VADDPD       Z14, Z9, Z9
-	VMULPD       320(R10), Z13, Z14
-	VMULPD       Z6, Z14, Z14
-	VMOVUPD      Z14, 320(R11)
-	VADDPD       Z14, Z10, Z10
-	VMULPD       384(R10), Z13, Z14
-	VMULPD       Z7, Z14, Z14
-	VMOVUPD      Z14, 384(R11)
-	VADDPD       Z14, Z11, Z11
-	VMULPD.Z     448(R10), Z13, K1, Z13
-	VMULPD       Z8, Z13, Z13
-	TESTQ        $0x00000007, R12
-	JNZ          partial340
-	VMOVUPD      Z13, 448(R11)
-	JMP          stored343
-
-partial340:
-	LEAQ       448(R11), CX
-	VMOVAPD    Z13, Z14
-	TESTQ      $0x00000004, R12
-	JZ         noFour341
-	VMOVUPD    Y14, (CX)
-	VSHUFF64X2 $0x4e, Z14, Z14, Z14
-	ADDQ       $0x00000020, CX
-
-noFour341:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo342
-	VMOVUPD    X14, (CX)
-	VSHUFF64X2 $0xb1, Z14, Z14, Z14
-	ADDQ       $0x00000010, CX
-
-noTwo342:
-	TESTQ  $0x00000001, R12
-	JZ     stored343
-	VMOVSD X14, (CX)
-
-stored343:
-	VADDPD Z13, Z12, K1, Z12
-	ADDQ   $0x00000008, DI
-	ADDQ   R8, R10
-	ADDQ   R8, R11
-	SUBQ   $0x00000001, AX
-	CMPQ   AX, $0x00000001
-	JGE    row338
-
-rows339:
-	VADDPD Z9, Z0, Z0
-	VADDPD Z10, Z0, Z0
-	VADDPD Z11, Z0, Z0
-	VADDPD Z12, Z0, Z0
-
-done245:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VADDPD     Z1, Z0, Z0
-	MOVSD      X0, total+96(FP)
-	VZEROUPPER
-	RET
-
-// func exponentiate512(dst []float64, theta []float64, inverse float64, lowest float64) (largest float64, safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·exponentiate512(SB), $0-73
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         theta_base+24(FP), CX
-	MOVQ         theta_len+32(FP), DX
-	VBROADCASTSD inverse+48(FP), Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	KXORB        K1, K1, K1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VBROADCASTSD constants<>+784(SB), Z3
-	VBROADCASTSD constants<>+760(SB), Z4
-	VBROADCASTSD constants<>+784(SB), Z5
-	XORQ         BX, BX
-	MOVQ         DX, SI
-	CMPQ         SI, $0x00000010
-	JLT          rest345
-
-whole344:
-	VMOVUPD (CX)(BX*8), Z6
-	VCMPPD  $0x04, Z1, Z6, K2
-	VMAXPD  Z6, Z2, K2, Z2
-	VMINPD  Z6, Z3, K2, Z3
-	VCMPPD  $0x03, Z6, Z6, K2
-	KORB    K2, K1, K1
-	VMOVUPD 64(CX)(BX*8), Z6
-	VCMPPD  $0x04, Z1, Z6, K2
-	VMAXPD  Z6, Z4, K2, Z4
-	VMINPD  Z6, Z5, K2, Z5
-	VCMPPD  $0x03, Z6, Z6, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000010, BX
-	SUBQ    $0x00000010, SI
-	CMPQ    SI, $0x00000010
-	JGE     whole344
-
-rest345:
-	CMPQ SI, $0x00000008
-	JLT  rest347
-
-whole346:
-	VMOVUPD (CX)(BX*8), Z6
-	VCMPPD  $0x04, Z1, Z6, K2
-	VMAXPD  Z6, Z2, K2, Z2
-	VMINPD  Z6, Z3, K2, Z3
-	VCMPPD  $0x03, Z6, Z6, K2
-	KORB    K2, K1, K1
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, SI
-	CMPQ    SI, $0x00000008
-	JGE     whole346
-
-rest347:
-	TESTQ     SI, SI
-	JZ        done348
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVB     DI, K2
-	VMOVUPD.Z (CX)(BX*8), K2, Z6
-	VCMPPD    $0x04, Z1, Z6, K2, K2
-	VMAXPD    Z6, Z2, K2, Z2
-	VMINPD    Z6, Z3, K2, Z3
-	VCMPPD    $0x03, Z6, Z6, K2
-	KORB      K2, K1, K1
-
-done348:
-	VMAXPD       Z4, Z2, Z2
-	VMINPD       Z5, Z3, Z3
-	VSHUFF64X2   $0x4e, Z2, Z2, Z1
-	VMAXPD       Z1, Z2, Z2
-	VSHUFF64X2   $0xb1, Z2, Z2, Z1
-	VMAXPD       Z1, Z2, Z2
-	VPERMILPD    $0x55, Z2, Z1
-	VMAXPD       Z1, Z2, Z2
-	VSHUFF64X2   $0x4e, Z3, Z3, Z1
-	VMINPD       Z1, Z3, Z3
-	VSHUFF64X2   $0xb1, Z3, Z3, Z1
-	VMINPD       Z1, Z3, Z3
-	VPERMILPD    $0x55, Z3, Z1
-	VMINPD       Z1, Z3, Z3
-	KTESTB       K1, K1
-	JNZ          nan351
-	VPANDQ.BCST  constants<>+792(SB), Z2, Z1
-	VCMPPD.BCST  $0x1e, constants<>+800(SB), Z1, K1
-	VSUBPD       Z2, Z3, Z3
-	VMULPD       Z0, Z3, Z3
-	VBROADCASTSD lowest+56(FP), Z1
-	VCMPPD       $0x19, Z1, Z3, K2
-	KORTESTB     K1, K2
-	JNZ          unsafe349
-	VBROADCASTSD constants<>+808(SB), Z1
-	VBROADCASTSD constants<>+24(SB), Z3
-	VBROADCASTSD constants<>+16(SB), Z4
-	VBROADCASTSD constants<>+320(SB), Z5
-	VBROADCASTSD constants<>+328(SB), Z6
-	VBROADCASTSD constants<>+392(SB), Z7
-	VBROADCASTSD constants<>+368(SB), Z8
-	VBROADCASTSD constants<>+376(SB), Z9
-	VBROADCASTSD constants<>+352(SB), Z10
-	VBROADCASTSD constants<>+360(SB), Z11
-	VBROADCASTSD constants<>+336(SB), Z12
-	VBROADCASTSD constants<>+344(SB), Z13
-	VMOVUPD      constants<>+832(SB), Z14
-	VMOVUPD      constants<>+896(SB), Z15
-	XORQ         BX, BX
-	CMPQ         DX, $0x00000010
-	JLT          rest353
-
-whole352:
-	VMOVUPD       (CX)(BX*8), Z16
-	VSUBPD        Z2, Z16, Z16
-	VMULPD        Z0, Z16, Z16
-	VCMPPD        $0x05, Z1, Z16, K1
-	VMOVAPD       Z4, Z17
-	VFMADD231PD   Z3, Z16, Z17
-	VSUBPD        Z4, Z17, Z18
-	VFNMADD231PD  Z5, Z18, Z16
-	VFNMADD231PD  Z6, Z18, Z16
-	VMOVAPD       Z13, Z19
-	VFMADD213PD   Z12, Z16, Z19
-	VFMADD213PD   Z11, Z16, Z19
-	VFMADD213PD   Z10, Z16, Z19
-	VFMADD213PD   Z9, Z16, Z19
-	VFMADD213PD   Z8, Z16, Z19
-	VFMADD213PD   Z7, Z16, Z19
-	VMULPD        Z16, Z19, Z19
-	VPSLLQ        $0x30, Z17, Z18
-	VPERMI2PD     Z15, Z14, Z17
-	VPADDQ        Z18, Z17, Z17
-	VFMADD213PD.Z Z17, Z17, K1, Z19
-	VMOVUPD       Z19, (AX)(BX*8)
-	VMOVUPD       64(CX)(BX*8), Z16
-	VSUBPD        Z2, Z16, Z16
-	VMULPD        Z0, Z16, Z16
-	VCMPPD        $0x05, Z1, Z16, K1
-	VMOVAPD       Z4, Z17
-	VFMADD231PD   Z3, Z16, Z17
-	VSUBPD        Z4, Z17, Z18
-	VFNMADD231PD  Z5, Z18, Z16
-	VFNMADD231PD  Z6, Z18, Z16
-	VMOVAPD       Z13, Z19
-	VFMADD213PD   Z12, Z16, Z19
-	VFMADD213PD   Z11, Z16, Z19
-	VFMADD213PD   Z10, Z16, Z19
-	VFMADD213PD   Z9, Z16, Z19
-	VFMADD213PD   Z8, Z16, Z19
-	VFMADD213PD   Z7, Z16, Z19
-	VMULPD        Z16, Z19, Z19
-	VPSLLQ        $0x30, Z17, Z18
-	VPERMI2PD     Z15, Z14, Z17
-	VPADDQ        Z18, Z17, Z17
-	VFMADD213PD.Z Z17, Z17, K1, Z19
-	VMOVUPD       Z19, 64(AX)(BX*8)
-	ADDQ          $0x00000010, BX
-	SUBQ          $0x00000010, DX
-	CMPQ          DX, $0x00000010
-	JGE           whole352
-
-rest353:
-	CMPQ DX, $0x00000008
-	JLT  rest355
-
-whole354:
-	VMOVUPD       (CX)(BX*8), Z16
-	VSUBPD        Z2, Z16, Z16
-	VMULPD        Z0, Z16, Z16
-	VCMPPD        $0x05, Z1, Z16, K1
-	VMOVAPD       Z4, Z17
-	VFMADD231PD   Z3, Z16, Z17
-	VSUBPD        Z4, Z17, Z18
-	VFNMADD231PD  Z5, Z18, Z16
-	VFNMADD231PD  Z6, Z18, Z16
-	VMOVAPD       Z13, Z19
-	VFMADD213PD   Z12, Z16, Z19
-	VFMADD213PD   Z11, Z16, Z19
-	VFMADD213PD   Z10, Z16, Z19
-	VFMADD213PD   Z9, Z16, Z19
-	VFMADD213PD   Z8, Z16, Z19
-	VFMADD213PD   Z7, Z16, Z19
-	VMULPD        Z16, Z19, Z19
-	VPSLLQ        $0x30, Z17, Z18
-	VPERMI2PD     Z15, Z14, Z17
-	VPADDQ        Z18, Z17, Z17
-	VFMADD213PD.Z Z17, Z17, K1, Z19
-	VMOVUPD       Z19, (AX)(BX*8)
-	ADDQ          $0x00000008, BX
-	SUBQ          $0x00000008, DX
-	CMPQ          DX, $0x00000008
-	JGE           whole354
-
-rest355:
-	TESTQ         DX, DX
-	JZ            done356
-	MOVQ          $-1, SI
-	BZHIQ         DX, SI, SI
-	KMOVB         SI, K1
-	VMOVUPD.Z     (CX)(BX*8), K1, Z16
-	VSUBPD        Z2, Z16, Z16
-	VMULPD        Z0, Z16, Z16
-	VCMPPD        $0x05, Z1, Z16, K1
-	VMOVAPD       Z4, Z0
-	VFMADD231PD   Z3, Z16, Z0
-	VSUBPD        Z4, Z0, Z1
-	VFNMADD231PD  Z5, Z1, Z16
-	VFNMADD231PD  Z6, Z1, Z16
-	VMOVAPD       Z13, Z3
-	VFMADD213PD   Z12, Z16, Z3
-	VFMADD213PD   Z11, Z16, Z3
-	VFMADD213PD   Z10, Z16, Z3
-	VFMADD213PD   Z9, Z16, Z3
-	VFMADD213PD   Z8, Z16, Z3
-	VFMADD213PD   Z7, Z16, Z3
-	VMULPD        Z16, Z3, Z3
-	VPSLLQ        $0x30, Z0, Z1
-	VPERMI2PD     Z15, Z14, Z0
-	VPADDQ        Z1, Z0, Z0
-	VFMADD213PD.Z Z0, Z0, K1, Z3
-	TESTQ         $0x00000007, DX
-	JNZ           partial357
-	VMOVUPD       Z3, (AX)(BX*8)
-	JMP           stored360
-
-partial357:
-	LEAQ       (AX)(BX*8), AX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, DX
-	JZ         noFour358
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour358:
-	TESTQ      $0x00000002, DX
-	JZ         noTwo359
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo359:
-	TESTQ  $0x00000001, DX
-	JZ     stored360
-	VMOVSD X0, (AX)
-
-stored360:
-done356:
-	MOVSD X2, largest+64(FP)
-	MOVB  $0x01, AL
-	MOVB  AL, safe+72(FP)
-	VZEROUPPER
-	RET
-
-nan351:
-	VBROADCASTSD constants<>+768(SB), Z2
-
-unsafe349:
-	MOVSD X2, largest+64(FP)
-	MOVB  $0x00, AL
-	MOVB  AL, safe+72(FP)
-	VZEROUPPER
-	RET
-
-// func absorb512(old []float64, message []float64, sum []float64, rho float64, damping float64) (residual float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·absorb512(SB), $0-96
-	MOVQ         old_base+0(FP), AX
-	MOVQ         message_base+24(FP), CX
-	MOVQ         sum_base+48(FP), DX
-	MOVQ         old_len+8(FP), BX
-	VBROADCASTSD constants<>+392(SB), Z2
-	VBROADCASTSD rho+72(FP), Z0
-	VBROADCASTSD damping+80(FP), Z1
-	VSUBPD       Z1, Z2, Z2
-	VXORPD       Z3, Z3, Z3
-	VXORPD       Z4, Z4, Z4
-	XORQ         SI, SI
-	CMPQ         BX, $0x00000008
-	JLT          rest362
-
-whole361:
-	VMOVUPD  (AX)(SI*8), Z5
-	VMOVUPD  (CX)(SI*8), Z6
-	VUCOMISD X4, X1
-	JE       undamped363
-	VCMPPD   $0x04, Z5, Z6, K1
-	VMULPD   Z1, Z5, Z7
-	VMULPD   Z2, Z6, Z8
-	VADDPD   Z7, Z8, K1, Z6
-
-undamped363:
-	VCMPPD      $0x04, Z5, Z6, K1
-	VSUBPD.Z    Z5, Z6, K1, Z5
-	VPANDQ.BCST constants<>+792(SB), Z5, Z5
-	VPMAXUQ     Z5, Z3, Z3
-	VMOVUPD     Z6, (AX)(SI*8)
-	VMOVUPD     (DX)(SI*8), Z5
-	VFMADD231PD Z6, Z0, Z5
-	VMOVUPD     Z5, (DX)(SI*8)
-	ADDQ        $0x00000008, SI
-	SUBQ        $0x00000008, BX
-	CMPQ        BX, $0x00000008
-	JGE         whole361
-
-rest362:
-	TESTQ     BX, BX
-	JZ        done364
-	MOVQ      $-1, DI
-	BZHIQ     BX, DI, DI
-	KMOVB     DI, K1
-	VMOVUPD.Z (AX)(SI*8), K1, Z5
-	VMOVUPD.Z (CX)(SI*8), K1, Z6
-	VUCOMISD  X4, X1
-	JE        undamped365
-	VCMPPD    $0x04, Z5, Z6, K2
-	VMULPD    Z1, Z5, Z1
-	VMULPD    Z2, Z6, Z2
-	VADDPD    Z1, Z2, K2, Z6
-
-undamped365:
-	VCMPPD      $0x04, Z5, Z6, K2
-	VSUBPD.Z    Z5, Z6, K2, Z1
-	VPANDQ.BCST constants<>+792(SB), Z1, Z1
-	VPMAXUQ     Z1, Z3, Z3
-	TESTQ       $0x00000007, BX
-	JNZ         partial366
-	VMOVUPD     Z6, (AX)(SI*8)
-	JMP         stored369
-
-partial366:
-	LEAQ       (AX)(SI*8), AX
-	VMOVAPD    Z6, Z1
-	TESTQ      $0x00000004, BX
-	JZ         noFour367
-	VMOVUPD    Y1, (AX)
-	VSHUFF64X2 $0x4e, Z1, Z1, Z1
-	ADDQ       $0x00000020, AX
-
-noFour367:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo368
-	VMOVUPD    X1, (AX)
-	VSHUFF64X2 $0xb1, Z1, Z1, Z1
-	ADDQ       $0x00000010, AX
-
-noTwo368:
-	TESTQ  $0x00000001, BX
-	JZ     stored369
-	VMOVSD X1, (AX)
-
-stored369:
-	VMOVUPD.Z   (DX)(SI*8), K1, Z1
-	VFMADD231PD Z6, Z0, Z1
-	TESTQ       $0x00000007, BX
-	JNZ         partial370
-	VMOVUPD     Z1, (DX)(SI*8)
-	JMP         stored373
-
-partial370:
-	LEAQ       (DX)(SI*8), AX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, BX
-	JZ         noFour371
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
-
-noFour371:
-	TESTQ      $0x00000002, BX
-	JZ         noTwo372
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo372:
-	TESTQ  $0x00000001, BX
-	JZ     stored373
-	VMOVSD X0, (AX)
-
-stored373:
-done364:
-	VSHUFF64X2 $0x4e, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VSHUFF64X2 $0xb1, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VPERMILPD  $0x55, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	MOVSD      X3, residual+88(FP)
-	VZEROUPPER
-	RET
-
-// func edgeBelief512(dst []float64, beliefU []float64, messageU []float64, beliefV []float64, messageV []float64, values []float64) (logZ float64, product float64, safe bool)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
-TEXT ·edgeBelief512(SB), $2112-161
-	MOVQ              dst_base+0(FP), AX
-	MOVQ              beliefU_base+24(FP), CX
-	MOVQ              messageU_base+48(FP), DX
-	MOVQ              beliefV_base+72(FP), BX
-	MOVQ              messageV_base+96(FP), SI
-	MOVQ              values_base+120(FP), DI
-	MOVQ              beliefU_len+32(FP), R8
-	MOVQ              beliefV_len+80(FP), R9
-	LEAQ              63(SP), R10
-	ANDQ              $-64, R10
-	CMPQ              R8, $0x08
-	JNE               general375
-	CMPQ              R9, $0x08
-	JNE               general375
-	VBROADCASTSD      constants<>+760(SB), Z0
-	VMOVUPD           (DX), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (CX), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	VBROADCASTSD      constants<>+760(SB), Z1
-	VMOVUPD           (SI), Z2
-	VCMPPD            $0x04, Z1, Z2, K1
-	VMOVUPD           (BX), Z3
-	VSUBPD            Z2, Z3, K1, Z1
-	VMOVAPD           Z0, Z2
-	VMOVAPD           Z1, Z3
-	VSHUFF64X2        $0x4e, Z2, Z2, Z4
-	VSHUFF64X2        $0x4e, Z3, Z3, Z5
-	VMAXPD            Z4, Z2, Z2
-	VMAXPD            Z5, Z3, Z3
-	VSHUFF64X2        $0xb1, Z2, Z2, Z4
-	VSHUFF64X2        $0xb1, Z3, Z3, Z5
-	VMAXPD            Z4, Z2, Z2
-	VMAXPD            Z5, Z3, Z3
-	VPERMILPD         $0x55, Z2, Z4
-	VPERMILPD         $0x55, Z3, Z5
-	VMAXPD            Z4, Z2, Z2
-	VMAXPD            Z5, Z3, Z3
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z0, K1
-	VSUBPD            Z2, Z0, Z0
-	VMOVAPD.Z         Z0, K1, Z4
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z1, K1
-	VSUBPD            Z3, Z1, Z1
-	VMOVAPD.Z         Z1, K1, Z5
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z1, K2
-	VBROADCASTSD      constants<>+16(SB), Z6
-	VFMADD231PD.BCST  constants<>+24(SB), Z0, Z6
-	VBROADCASTSD      constants<>+16(SB), Z7
-	VFMADD231PD.BCST  constants<>+24(SB), Z1, Z7
-	VSUBPD.BCST       constants<>+16(SB), Z6, Z8
-	VSUBPD.BCST       constants<>+16(SB), Z7, Z9
-	VFNMADD231PD.BCST constants<>+320(SB), Z8, Z0
-	VFNMADD231PD.BCST constants<>+320(SB), Z9, Z1
-	VFNMADD231PD.BCST constants<>+328(SB), Z8, Z0
-	VFNMADD231PD.BCST constants<>+328(SB), Z9, Z1
-	VMULPD            Z0, Z0, Z8
-	VBROADCASTSD      constants<>+336(SB), Z12
-	VFMADD231PD.BCST  constants<>+344(SB), Z0, Z12
-	VMULPD            Z1, Z1, Z9
-	VBROADCASTSD      constants<>+336(SB), Z13
-	VFMADD231PD.BCST  constants<>+344(SB), Z1, Z13
-	VBROADCASTSD      constants<>+352(SB), Z10
-	VFMADD231PD.BCST  constants<>+360(SB), Z0, Z10
-	VFMADD213PD       Z10, Z8, Z12
-	VBROADCASTSD      constants<>+368(SB), Z10
-	VFMADD231PD.BCST  constants<>+376(SB), Z0, Z10
-	VBROADCASTSD      constants<>+352(SB), Z11
-	VFMADD231PD.BCST  constants<>+360(SB), Z1, Z11
-	VFMADD213PD       Z11, Z9, Z13
-	VBROADCASTSD      constants<>+368(SB), Z11
-	VFMADD231PD.BCST  constants<>+376(SB), Z1, Z11
-	VFMADD231PD       Z12, Z8, Z10
-	VFMADD231PD       Z13, Z9, Z11
-	VFMADD213PD       Z0, Z8, Z10
-	VFMADD213PD       Z1, Z9, Z11
-	VPSLLQ            $0x30, Z6, Z8
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z6
-	VPSLLQ            $0x30, Z7, Z9
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z7
-	VPADDQ            Z8, Z6, Z6
-	VPADDQ            Z9, Z7, Z7
-	VFMADD213PD.Z     Z6, Z6, K1, Z10
-	VFMADD213PD.Z     Z7, Z7, K2, Z11
-	VMULPD            Z10, Z4, Z4
-	VMULPD            Z11, Z5, Z5
-	VADDPD            Z3, Z2, Z2
-	VMOVUPD           Z10, (R10)
-	VMOVUPD           Z4, 512(R10)
-	VMOVUPD           (DI), Z0
-	VMULPD.BCST       (R10), Z0, Z1
-	VMULPD.BCST       512(R10), Z0, Z3
-	VMOVUPD           64(DI), Z4
-	VMULPD.BCST       8(R10), Z4, Z6
-	VMULPD.BCST       520(R10), Z4, Z7
-	VMOVUPD           128(DI), Z8
-	VFMADD231PD.BCST  16(R10), Z8, Z1
-	VFMADD231PD.BCST  528(R10), Z8, Z3
-	VMOVUPD           192(DI), Z9
-	VFMADD231PD.BCST  24(R10), Z9, Z6
-	VFMADD231PD.BCST  536(R10), Z9, Z7
-	VMOVUPD           256(DI), Z10
-	VFMADD231PD.BCST  32(R10), Z10, Z1
-	VFMADD231PD.BCST  544(R10), Z10, Z3
-	VMOVUPD           320(DI), Z12
-	VFMADD231PD.BCST  40(R10), Z12, Z6
-	VFMADD231PD.BCST  552(R10), Z12, Z7
-	VMOVUPD           384(DI), Z13
-	VFMADD231PD.BCST  48(R10), Z13, Z1
-	VFMADD231PD.BCST  560(R10), Z13, Z3
-	VMOVUPD           448(DI), Z14
-	VFMADD231PD.BCST  56(R10), Z14, Z6
-	VFMADD231PD.BCST  568(R10), Z14, Z7
-	VADDPD            Z6, Z1, Z1
-	VADDPD            Z7, Z3, Z3
-	VMULPD            Z11, Z3, Z3
-	VFMADD231PD       Z5, Z1, Z3
-	VMULPD            Z11, Z1, Z1
-	VSHUFF64X2        $0x4e, Z1, Z1, Z5
-	VSHUFF64X2        $0x4e, Z3, Z3, Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z3, Z3
-	VSHUFF64X2        $0xb1, Z1, Z1, Z5
-	VSHUFF64X2        $0xb1, Z3, Z3, Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z3, Z3
-	VPERMILPD         $0x55, Z1, Z5
-	VPERMILPD         $0x55, Z3, Z6
-	VADDPD            Z5, Z1, Z1
-	VADDPD            Z6, Z3, Z3
-	VPSUBQ.BCST       constants<>+960(SB), Z1, Z5
-	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z5, K1
-	KORTESTB          K1, K1
-	JNZ               unsafe374
-	VMOVSD            constants<>+392(SB), X5
-	VDIVSD            X1, X5, X5
-	VBROADCASTSD      X5, Z5
-	VFMADD213PD       Z2, Z5, Z3
-	MOVSD             X3, product+152(FP)
-	VGETMANTPD        $0x0b, Z1, Z3
-	VGETEXPPD         Z1, Z1
-	VPSRLQ            $0x30, Z3, Z7
-	VGETEXPPD         Z3, Z6
-	VSUBPD            Z6, Z1, Z1
-	VMOVAPD           Z7, Z6
-	VMOVUPD           constants<>+448(SB), Z15
-	VPERMI2PD         constants<>+512(SB), Z15, Z6
-	VMOVUPD           constants<>+576(SB), Z15
-	VPERMI2PD         constants<>+640(SB), Z15, Z7
-	VFMSUB213PD.BCST  constants<>+392(SB), Z6, Z3
-	VFMADD231PD.BCST  constants<>+400(SB), Z1, Z7
-	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constants<>+704(SB), Z15
-	VFMADD231PD.BCST  constants<>+424(SB), Z3, Z15
-	VFMADD231PD.BCST  constants<>+416(SB), Z6, Z15
-	VBROADCASTSD      constants<>+712(SB), Z16
-	VFMADD231PD.BCST  constants<>+720(SB), Z3, Z16
-	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+728(SB), Z16
-	VFMADD231PD.BCST  constants<>+736(SB), Z3, Z16
-	VFMADD213PD       Z16, Z6, Z15
-	VBROADCASTSD      constants<>+744(SB), Z16
-	VFMADD231PD.BCST  constants<>+752(SB), Z3, Z16
-	VFMADD213PD       Z16, Z6, Z15
-	VFMADD213PD       Z3, Z6, Z15
-	VFMADD231PD.BCST  constants<>+408(SB), Z1, Z15
-	VADDPD            Z7, Z15, Z15
-	VADDPD            Z2, Z15, Z15
-	MOVSD             X15, logZ+144(FP)
-	VMULPD            Z5, Z11, Z11
-	VMULPD            Z11, Z0, Z0
-	VMULPD.BCST       (R10), Z0, Z0
-	VMOVUPD           Z0, (AX)
-	VMULPD            Z11, Z4, Z4
-	VMULPD.BCST       8(R10), Z4, Z4
-	VMOVUPD           Z4, 64(AX)
-	VMULPD            Z11, Z8, Z8
-	VMULPD.BCST       16(R10), Z8, Z8
-	VMOVUPD           Z8, 128(AX)
-	VMULPD            Z11, Z9, Z9
-	VMULPD.BCST       24(R10), Z9, Z9
-	VMOVUPD           Z9, 192(AX)
-	VMULPD            Z11, Z10, Z10
-	VMULPD.BCST       32(R10), Z10, Z10
-	VMOVUPD           Z10, 256(AX)
-	VMULPD            Z11, Z12, Z12
-	VMULPD.BCST       40(R10), Z12, Z12
-	VMOVUPD           Z12, 320(AX)
-	VMULPD            Z11, Z13, Z13
-	VMULPD.BCST       48(R10), Z13, Z13
-	VMOVUPD           Z13, 384(AX)
-	VMULPD            Z11, Z14, Z14
-	VMULPD.BCST       56(R10), Z14, Z14
-	VMOVUPD           Z14, 448(AX)
-	MOVB              $0x01, AL
-	MOVB              AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
-general375:
-	VBROADCASTSD constants<>+760(SB), Z0
-	XORQ         R11, R11
-	MOVQ         R8, R12
-	CMPQ         R12, $0x00000008
-	JLT          rest377
-
-whole376:
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD      (DX)(R11*8), Z2
-	VCMPPD       $0x04, Z1, Z2, K1
-	VMOVUPD      (CX)(R11*8), Z3
-	VSUBPD       Z2, Z3, K1, Z1
-	VMOVUPD      Z1, (R10)(R11*8)
-	VMAXPD       Z1, Z0, Z0
-	ADDQ         $0x00000008, R11
-	SUBQ         $0x00000008, R12
-	CMPQ         R12, $0x00000008
-	JGE          whole376
-
-rest377:
-	TESTQ        R12, R12
-	JZ           done378
-	MOVQ         $-1, R13
-	BZHIQ        R12, R13, R13
-	KMOVB        R13, K1
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD.Z    (DX)(R11*8), K1, Z2
-	VCMPPD       $0x04, Z1, Z2, K1, K2
-	VMOVUPD.Z    (CX)(R11*8), K1, Z3
-	VSUBPD       Z2, Z3, K2, Z1
-	VMOVUPD      Z1, (R10)(R11*8)
-	VMAXPD       Z1, Z0, Z0
-
-done378:
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	XORQ         CX, CX
-	MOVQ         R9, DX
-	CMPQ         DX, $0x00000008
-	JLT          rest380
-
-whole379:
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      (SI)(CX*8), Z3
-	VCMPPD       $0x04, Z2, Z3, K1
-	VMOVUPD      (BX)(CX*8), Z4
-	VSUBPD       Z3, Z4, K1, Z2
-	VMOVUPD      Z2, 1024(R10)(CX*8)
-	VMAXPD       Z2, Z1, Z1
-	ADDQ         $0x00000008, CX
-	SUBQ         $0x00000008, DX
-	CMPQ         DX, $0x00000008
-	JGE          whole379
-
-rest380:
-	TESTQ        DX, DX
-	JZ           done381
-	MOVQ         $-1, R11
-	BZHIQ        DX, R11, R11
-	KMOVB        R11, K1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD.Z    (SI)(CX*8), K1, Z3
-	VCMPPD       $0x04, Z2, Z3, K1, K2
-	VMOVUPD.Z    (BX)(CX*8), K1, Z4
-	VSUBPD       Z3, Z4, K2, Z2
-	VMOVUPD      Z2, 1024(R10)(CX*8)
-	VMAXPD       Z2, Z1, Z1
-
-done381:
-	VSHUFF64X2 $0x4e, Z1, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	VSHUFF64X2 $0xb1, Z1, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	VPERMILPD  $0x55, Z1, Z2
-	VMAXPD     Z2, Z1, Z1
-	XORQ       CX, CX
-
-vector382:
-	VMOVUPD           (R10)(CX*8), Z2
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z0, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
-	VBROADCASTSD      constants<>+16(SB), Z4
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
-	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
-	VBROADCASTSD      constants<>+352(SB), Z6
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
-	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+368(SB), Z6
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD213PD       Z2, Z5, Z6
-	VPSLLQ            $0x30, Z4, Z5
-	VMOVUPD           constants<>+832(SB), Z2
-	VPERMI2PD         constants<>+896(SB), Z2, Z4
-	VPADDQ            Z5, Z4, Z4
-	VFMADD213PD.Z     Z4, Z4, K1, Z6
-	VMULPD            Z6, Z3, Z3
-	VMOVUPD           Z6, (R10)(CX*8)
-	VMOVUPD           Z3, 512(R10)(CX*8)
-	ADDQ              $0x08, CX
-	CMPQ              CX, R8
-	JLT               vector382
-	XORQ              CX, CX
-
-vector383:
-	VMOVUPD           1024(R10)(CX*8), Z2
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z1, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
-	VBROADCASTSD      constants<>+16(SB), Z4
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
-	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
-	VBROADCASTSD      constants<>+352(SB), Z6
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
-	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+368(SB), Z6
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD213PD       Z2, Z5, Z6
-	VPSLLQ            $0x30, Z4, Z5
-	VMOVUPD           constants<>+832(SB), Z2
-	VPERMI2PD         constants<>+896(SB), Z2, Z4
-	VPADDQ            Z5, Z4, Z4
-	VFMADD213PD.Z     Z4, Z4, K1, Z6
-	VMULPD            Z6, Z3, Z3
-	VMOVUPD           Z6, 1024(R10)(CX*8)
-	VMOVUPD           Z3, 1536(R10)(CX*8)
-	ADDQ              $0x08, CX
-	CMPQ              CX, R9
-	JLT               vector383
-	VADDPD            Z1, Z0, Z0
-	MOVQ              R9, CX
-	SHLQ              $0x03, CX
-	VXORPD            Z1, Z1, Z1
-	VXORPD            Z2, Z2, Z2
-	XORQ              SI, SI
-	MOVQ              R9, R11
-	CMPQ              R11, $0x00000040
-	JLT               rest385
-
-panel384:
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000001
-	JLT    rows388
-
-row387:
-	VMOVUPD          (BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z3
-	VFMADD231PD.BCST 512(DX), Z19, Z11
-	VMOVUPD          64(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z4
-	VFMADD231PD.BCST 512(DX), Z19, Z12
-	VMOVUPD          128(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z5
-	VFMADD231PD.BCST 512(DX), Z19, Z13
-	VMOVUPD          192(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z6
-	VFMADD231PD.BCST 512(DX), Z19, Z14
-	VMOVUPD          256(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z7
-	VFMADD231PD.BCST 512(DX), Z19, Z15
-	VMOVUPD          320(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z8
-	VFMADD231PD.BCST 512(DX), Z19, Z16
-	VMOVUPD          384(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z9
-	VFMADD231PD.BCST 512(DX), Z19, Z17
-	VMOVUPD          448(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z10
-	VFMADD231PD.BCST 512(DX), Z19, Z18
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R12
-	CMPQ             R12, $0x00000001
-	JGE              row387
-
-rows388:
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
-	VFMADD231PD 1280(R10)(SI*1), Z15, Z2
-	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
-	VFMADD231PD 1344(R10)(SI*1), Z16, Z2
-	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
-	VFMADD231PD 1408(R10)(SI*1), Z17, Z2
-	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	VFMADD231PD 1472(R10)(SI*1), Z10, Z1
-	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
-	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
-	ADDQ        $0x00000200, SI
-	SUBQ        $0x00000040, R11
-	CMPQ        R11, $0x00000040
-	JGE         panel384
-
-rest385:
-	TESTQ  R11, R11
-	JZ     done386
-	CMPQ   R11, $0x00000008
-	JGT    wider389
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000002
-	JLT    rows391
-
-row390:
-	VMOVUPD.Z        (BX), K1, Z7
-	VFMADD231PD.BCST (DX), Z7, Z3
-	VFMADD231PD.BCST 512(DX), Z7, Z5
-	VMOVUPD.Z        (BX)(CX*1), K1, Z7
-	VFMADD231PD.BCST 8(DX), Z7, Z4
-	VFMADD231PD.BCST 520(DX), Z7, Z6
-	ADDQ             $0x00000010, DX
-	LEAQ             (BX)(CX*2), BX
-	SUBQ             $0x00000002, R11
-	CMPQ             R11, $0x00000002
-	JGE              row390
-
-rows391:
-	CMPQ R11, $0x00000001
-	JLT  rows393
-
-row392:
-	VMOVUPD.Z        (BX), K1, Z7
-	VFMADD231PD.BCST (DX), Z7, Z3
-	VFMADD231PD.BCST 512(DX), Z7, Z5
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row392
-
-rows393:
-	VADDPD      Z4, Z3, Z3
-	VADDPD      Z6, Z5, Z5
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	JMP         done386
-
-wider389:
-	CMPQ   R11, $0x00000010
-	JGT    wider394
-	SUBQ   $0x00000008, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000002
-	JLT    rows396
-
-row395:
-	VMOVUPD          (BX), Z11
-	VFMADD231PD.BCST (DX), Z11, Z3
-	VFMADD231PD.BCST 512(DX), Z11, Z7
-	VMOVUPD.Z        64(BX), K1, Z11
-	VFMADD231PD.BCST (DX), Z11, Z4
-	VFMADD231PD.BCST 512(DX), Z11, Z8
-	VMOVUPD          (BX)(CX*1), Z11
-	VFMADD231PD.BCST 8(DX), Z11, Z5
-	VFMADD231PD.BCST 520(DX), Z11, Z9
-	VMOVUPD.Z        64(BX)(CX*1), K1, Z11
-	VFMADD231PD.BCST 8(DX), Z11, Z6
-	VFMADD231PD.BCST 520(DX), Z11, Z10
-	ADDQ             $0x00000010, DX
-	LEAQ             (BX)(CX*2), BX
-	SUBQ             $0x00000002, R11
-	CMPQ             R11, $0x00000002
-	JGE              row395
-
-rows396:
-	CMPQ R11, $0x00000001
-	JLT  rows398
-
-row397:
-	VMOVUPD          (BX), Z11
-	VFMADD231PD.BCST (DX), Z11, Z3
-	VFMADD231PD.BCST 512(DX), Z11, Z7
-	VMOVUPD.Z        64(BX), K1, Z11
-	VFMADD231PD.BCST (DX), Z11, Z4
-	VFMADD231PD.BCST 512(DX), Z11, Z8
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row397
-
-rows398:
-	VADDPD      Z5, Z3, Z3
-	VADDPD      Z9, Z7, Z7
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z7, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VADDPD      Z6, Z4, Z4
-	VADDPD      Z10, Z8, Z8
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z8, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	JMP         done386
-
-wider394:
-	CMPQ   R11, $0x00000018
-	JGT    wider399
-	SUBQ   $0x00000010, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000002
-	JLT    rows401
-
-row400:
-	VMOVUPD          (BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z3
-	VFMADD231PD.BCST 512(DX), Z15, Z9
-	VMOVUPD          64(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z4
-	VFMADD231PD.BCST 512(DX), Z15, Z10
-	VMOVUPD.Z        128(BX), K1, Z15
-	VFMADD231PD.BCST (DX), Z15, Z5
-	VFMADD231PD.BCST 512(DX), Z15, Z11
-	VMOVUPD          (BX)(CX*1), Z15
-	VFMADD231PD.BCST 8(DX), Z15, Z6
-	VFMADD231PD.BCST 520(DX), Z15, Z12
-	VMOVUPD          64(BX)(CX*1), Z15
-	VFMADD231PD.BCST 8(DX), Z15, Z7
-	VFMADD231PD.BCST 520(DX), Z15, Z13
-	VMOVUPD.Z        128(BX)(CX*1), K1, Z15
-	VFMADD231PD.BCST 8(DX), Z15, Z8
-	VFMADD231PD.BCST 520(DX), Z15, Z14
-	ADDQ             $0x00000010, DX
-	LEAQ             (BX)(CX*2), BX
-	SUBQ             $0x00000002, R11
-	CMPQ             R11, $0x00000002
-	JGE              row400
-
-rows401:
-	CMPQ R11, $0x00000001
-	JLT  rows403
-
-row402:
-	VMOVUPD          (BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z3
-	VFMADD231PD.BCST 512(DX), Z15, Z9
-	VMOVUPD          64(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z4
-	VFMADD231PD.BCST 512(DX), Z15, Z10
-	VMOVUPD.Z        128(BX), K1, Z15
-	VFMADD231PD.BCST (DX), Z15, Z5
-	VFMADD231PD.BCST 512(DX), Z15, Z11
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row402
-
-rows403:
-	VADDPD      Z6, Z3, Z3
-	VADDPD      Z12, Z9, Z9
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VADDPD      Z7, Z4, Z4
-	VADDPD      Z13, Z10, Z10
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z10, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VADDPD      Z8, Z5, Z5
-	VADDPD      Z14, Z11, Z11
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	JMP         done386
-
-wider399:
-	CMPQ   R11, $0x00000020
-	JGT    wider404
-	SUBQ   $0x00000018, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000002
-	JLT    rows406
-
-row405:
-	VMOVUPD          (BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z3
-	VFMADD231PD.BCST 512(DX), Z19, Z11
-	VMOVUPD          64(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z4
-	VFMADD231PD.BCST 512(DX), Z19, Z12
-	VMOVUPD          128(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z5
-	VFMADD231PD.BCST 512(DX), Z19, Z13
-	VMOVUPD.Z        192(BX), K1, Z19
-	VFMADD231PD.BCST (DX), Z19, Z6
-	VFMADD231PD.BCST 512(DX), Z19, Z14
-	VMOVUPD          (BX)(CX*1), Z19
-	VFMADD231PD.BCST 8(DX), Z19, Z7
-	VFMADD231PD.BCST 520(DX), Z19, Z15
-	VMOVUPD          64(BX)(CX*1), Z19
-	VFMADD231PD.BCST 8(DX), Z19, Z8
-	VFMADD231PD.BCST 520(DX), Z19, Z16
-	VMOVUPD          128(BX)(CX*1), Z19
-	VFMADD231PD.BCST 8(DX), Z19, Z9
-	VFMADD231PD.BCST 520(DX), Z19, Z17
-	VMOVUPD.Z        192(BX)(CX*1), K1, Z19
-	VFMADD231PD.BCST 8(DX), Z19, Z10
-	VFMADD231PD.BCST 520(DX), Z19, Z18
-	ADDQ             $0x00000010, DX
-	LEAQ             (BX)(CX*2), BX
-	SUBQ             $0x00000002, R11
-	CMPQ             R11, $0x00000002
-	JGE              row405
-
-rows406:
-	CMPQ R11, $0x00000001
-	JLT  rows408
-
-row407:
-	VMOVUPD          (BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z3
-	VFMADD231PD.BCST 512(DX), Z19, Z11
-	VMOVUPD          64(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z4
-	VFMADD231PD.BCST 512(DX), Z19, Z12
-	VMOVUPD          128(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z5
-	VFMADD231PD.BCST 512(DX), Z19, Z13
-	VMOVUPD.Z        192(BX), K1, Z19
-	VFMADD231PD.BCST (DX), Z19, Z6
-	VFMADD231PD.BCST 512(DX), Z19, Z14
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row407
-
-rows408:
-	VADDPD      Z7, Z3, Z3
-	VADDPD      Z15, Z11, Z11
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VADDPD      Z8, Z4, Z4
-	VADDPD      Z16, Z12, Z12
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VADDPD      Z9, Z5, Z5
-	VADDPD      Z17, Z13, Z13
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VADDPD      Z10, Z6, Z6
-	VADDPD      Z18, Z14, Z14
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	JMP         done386
-
-wider404:
-	CMPQ   R11, $0x00000028
-	JGT    wider409
-	SUBQ   $0x00000020, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000001
-	JLT    rows411
-
-row410:
-	VMOVUPD          (BX), Z13
-	VFMADD231PD.BCST (DX), Z13, Z3
-	VFMADD231PD.BCST 512(DX), Z13, Z8
-	VMOVUPD          64(BX), Z13
-	VFMADD231PD.BCST (DX), Z13, Z4
-	VFMADD231PD.BCST 512(DX), Z13, Z9
-	VMOVUPD          128(BX), Z13
-	VFMADD231PD.BCST (DX), Z13, Z5
-	VFMADD231PD.BCST 512(DX), Z13, Z10
-	VMOVUPD          192(BX), Z13
-	VFMADD231PD.BCST (DX), Z13, Z6
-	VFMADD231PD.BCST 512(DX), Z13, Z11
-	VMOVUPD.Z        256(BX), K1, Z13
-	VFMADD231PD.BCST (DX), Z13, Z7
-	VFMADD231PD.BCST 512(DX), Z13, Z12
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row410
-
-rows411:
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z8, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z9, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z10, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
-	VFMADD231PD 1280(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	JMP         done386
-
-wider409:
-	CMPQ   R11, $0x00000030
-	JGT    wider412
-	SUBQ   $0x00000028, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000001
-	JLT    rows414
-
-row413:
-	VMOVUPD          (BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z3
-	VFMADD231PD.BCST 512(DX), Z15, Z9
-	VMOVUPD          64(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z4
-	VFMADD231PD.BCST 512(DX), Z15, Z10
-	VMOVUPD          128(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z5
-	VFMADD231PD.BCST 512(DX), Z15, Z11
-	VMOVUPD          192(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z6
-	VFMADD231PD.BCST 512(DX), Z15, Z12
-	VMOVUPD          256(BX), Z15
-	VFMADD231PD.BCST (DX), Z15, Z7
-	VFMADD231PD.BCST 512(DX), Z15, Z13
-	VMOVUPD.Z        320(BX), K1, Z15
-	VFMADD231PD.BCST (DX), Z15, Z8
-	VFMADD231PD.BCST 512(DX), Z15, Z14
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row413
-
-rows414:
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z9, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z10, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
-	VFMADD231PD 1280(R10)(SI*1), Z13, Z2
-	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
-	VFMADD231PD 1344(R10)(SI*1), Z14, Z2
-	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	JMP         done386
-
-wider412:
-	CMPQ   R11, $0x00000038
-	JGT    wider415
-	SUBQ   $0x00000030, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000001
-	JLT    rows417
-
-row416:
-	VMOVUPD          (BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z3
-	VFMADD231PD.BCST 512(DX), Z17, Z10
-	VMOVUPD          64(BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z4
-	VFMADD231PD.BCST 512(DX), Z17, Z11
-	VMOVUPD          128(BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z5
-	VFMADD231PD.BCST 512(DX), Z17, Z12
-	VMOVUPD          192(BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z6
-	VFMADD231PD.BCST 512(DX), Z17, Z13
-	VMOVUPD          256(BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z7
-	VFMADD231PD.BCST 512(DX), Z17, Z14
-	VMOVUPD          320(BX), Z17
-	VFMADD231PD.BCST (DX), Z17, Z8
-	VFMADD231PD.BCST 512(DX), Z17, Z15
-	VMOVUPD.Z        384(BX), K1, Z17
-	VFMADD231PD.BCST (DX), Z17, Z9
-	VFMADD231PD.BCST 512(DX), Z17, Z16
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row416
-
-rows417:
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z10, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z13, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
-	VFMADD231PD 1280(R10)(SI*1), Z14, Z2
-	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
-	VFMADD231PD 1344(R10)(SI*1), Z15, Z2
-	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
-	VFMADD231PD 1408(R10)(SI*1), Z16, Z2
-	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	JMP         done386
-
-wider415:
-	SUBQ   $0x00000038, R11
-	MOVQ   $-1, DX
-	BZHIQ  R11, DX, DX
-	KMOVB  DX, K1
-	MOVQ   R10, DX
-	LEAQ   (DI)(SI*1), BX
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	MOVQ   R8, R11
-	CMPQ   R11, $0x00000001
-	JLT    rows420
-
-row419:
-	VMOVUPD          (BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z3
-	VFMADD231PD.BCST 512(DX), Z19, Z11
-	VMOVUPD          64(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z4
-	VFMADD231PD.BCST 512(DX), Z19, Z12
-	VMOVUPD          128(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z5
-	VFMADD231PD.BCST 512(DX), Z19, Z13
-	VMOVUPD          192(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z6
-	VFMADD231PD.BCST 512(DX), Z19, Z14
-	VMOVUPD          256(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z7
-	VFMADD231PD.BCST 512(DX), Z19, Z15
-	VMOVUPD          320(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z8
-	VFMADD231PD.BCST 512(DX), Z19, Z16
-	VMOVUPD          384(BX), Z19
-	VFMADD231PD.BCST (DX), Z19, Z9
-	VFMADD231PD.BCST 512(DX), Z19, Z17
-	VMOVUPD.Z        448(BX), K1, Z19
-	VFMADD231PD.BCST (DX), Z19, Z10
-	VFMADD231PD.BCST 512(DX), Z19, Z18
-	ADDQ             $0x00000008, DX
-	ADDQ             CX, BX
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row419
-
-rows420:
-	VFMADD231PD 1024(R10)(SI*1), Z3, Z1
-	VFMADD231PD 1024(R10)(SI*1), Z11, Z2
-	VFMADD231PD 1536(R10)(SI*1), Z3, Z2
-	VFMADD231PD 1088(R10)(SI*1), Z4, Z1
-	VFMADD231PD 1088(R10)(SI*1), Z12, Z2
-	VFMADD231PD 1600(R10)(SI*1), Z4, Z2
-	VFMADD231PD 1152(R10)(SI*1), Z5, Z1
-	VFMADD231PD 1152(R10)(SI*1), Z13, Z2
-	VFMADD231PD 1664(R10)(SI*1), Z5, Z2
-	VFMADD231PD 1216(R10)(SI*1), Z6, Z1
-	VFMADD231PD 1216(R10)(SI*1), Z14, Z2
-	VFMADD231PD 1728(R10)(SI*1), Z6, Z2
-	VFMADD231PD 1280(R10)(SI*1), Z7, Z1
-	VFMADD231PD 1280(R10)(SI*1), Z15, Z2
-	VFMADD231PD 1792(R10)(SI*1), Z7, Z2
-	VFMADD231PD 1344(R10)(SI*1), Z8, Z1
-	VFMADD231PD 1344(R10)(SI*1), Z16, Z2
-	VFMADD231PD 1856(R10)(SI*1), Z8, Z2
-	VFMADD231PD 1408(R10)(SI*1), Z9, Z1
-	VFMADD231PD 1408(R10)(SI*1), Z17, Z2
-	VFMADD231PD 1920(R10)(SI*1), Z9, Z2
-	VFMADD231PD 1472(R10)(SI*1), Z10, Z1
-	VFMADD231PD 1472(R10)(SI*1), Z18, Z2
-	VFMADD231PD 1984(R10)(SI*1), Z10, Z2
-
-done386:
-	VSHUFF64X2       $0x4e, Z1, Z1, Z3
-	VSHUFF64X2       $0x4e, Z2, Z2, Z4
-	VADDPD           Z3, Z1, Z1
-	VADDPD           Z4, Z2, Z2
-	VSHUFF64X2       $0xb1, Z1, Z1, Z3
-	VSHUFF64X2       $0xb1, Z2, Z2, Z4
-	VADDPD           Z3, Z1, Z1
-	VADDPD           Z4, Z2, Z2
-	VPERMILPD        $0x55, Z1, Z3
-	VPERMILPD        $0x55, Z2, Z4
-	VADDPD           Z3, Z1, Z1
-	VADDPD           Z4, Z2, Z2
-	VPSUBQ.BCST      constants<>+960(SB), Z1, Z3
-	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z3, K1
-	KORTESTB         K1, K1
-	JNZ              unsafe374
-	VMOVSD           constants<>+392(SB), X3
-	VDIVSD           X1, X3, X3
-	VBROADCASTSD     X3, Z3
-	VFMADD213PD      Z0, Z3, Z2
-	MOVSD            X2, product+152(FP)
-	VGETMANTPD       $0x0b, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VPSRLQ           $0x30, Z2, Z5
-	VGETEXPPD        Z2, Z4
-	VSUBPD           Z4, Z1, Z1
-	VMOVAPD          Z5, Z4
-	VMOVUPD          constants<>+448(SB), Z6
-	VPERMI2PD        constants<>+512(SB), Z6, Z4
-	VMOVUPD          constants<>+576(SB), Z6
-	VPERMI2PD        constants<>+640(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+392(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+400(SB), Z1, Z5
-	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VFMADD231PD.BCST constants<>+424(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+416(SB), Z4, Z6
-	VBROADCASTSD     constants<>+712(SB), Z7
-	VFMADD231PD.BCST constants<>+720(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+728(SB), Z7
-	VFMADD231PD.BCST constants<>+736(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+744(SB), Z7
-	VFMADD231PD.BCST constants<>+752(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+408(SB), Z1, Z6
-	VADDPD           Z5, Z6, Z6
-	VADDPD           Z0, Z6, Z6
-	MOVSD            X6, logZ+144(FP)
-	MOVQ             R9, CX
-	SHLQ             $0x03, CX
-	XORQ             DX, DX
-	MOVQ             R9, R11
-	CMPQ             R11, $0x00000040
-	JLT              rest422
-
-panel421:
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z4
-	VMULPD 1280(R10)(DX*1), Z3, Z5
-	VMULPD 1344(R10)(DX*1), Z3, Z6
-	VMULPD 1408(R10)(DX*1), Z3, Z7
-	VMULPD 1472(R10)(DX*1), Z3, Z8
-	MOVQ   R8, R12
-	CMPQ   R12, $0x00000002
-	JLT    rows425
-
-row424:
-	VBROADCASTSD (BX), Z9
-	VMULPD       (SI), Z9, Z10
-	VMULPD       Z0, Z10, Z10
-	VMOVUPD      Z10, (R9)
-	VMULPD       64(SI), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, 64(R9)
-	VMULPD       128(SI), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 128(R9)
-	VMULPD       192(SI), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R9)
-	VMULPD       256(SI), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R9)
-	VMULPD       320(SI), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R9)
-	VMULPD       384(SI), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R9)
-	VMULPD       448(SI), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R9)
-	VBROADCASTSD 8(BX), Z9
-	VMULPD       (SI)(CX*1), Z9, Z10
-	VMULPD       Z0, Z10, Z10
-	VMOVUPD      Z10, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 128(R9)(CX*1)
-	VMULPD       192(SI)(CX*1), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R9)(CX*1)
-	VMULPD       256(SI)(CX*1), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R9)(CX*1)
-	VMULPD       320(SI)(CX*1), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R9)(CX*1)
-	VMULPD       384(SI)(CX*1), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R9)(CX*1)
-	VMULPD       448(SI)(CX*1), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, R12
-	CMPQ         R12, $0x00000002
-	JGE          row424
-
-rows425:
-	CMPQ R12, $0x00000001
-	JLT  rows427
-
-row426:
-	VBROADCASTSD (BX), Z9
-	VMULPD       (SI), Z9, Z10
-	VMULPD       Z0, Z10, Z10
-	VMOVUPD      Z10, (R9)
-	VMULPD       64(SI), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, 64(R9)
-	VMULPD       128(SI), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 128(R9)
-	VMULPD       192(SI), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R9)
-	VMULPD       256(SI), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R9)
-	VMULPD       320(SI), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R9)
-	VMULPD       384(SI), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R9)
-	VMULPD       448(SI), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, R12
-	CMPQ         R12, $0x00000001
-	JGE          row426
-
-rows427:
-	ADDQ $0x00000200, DX
-	SUBQ $0x00000040, R11
-	CMPQ R11, $0x00000040
-	JGE  panel421
-
-rest422:
-	TESTQ  R11, R11
-	JZ     done423
-	CMPQ   R11, $0x00000008
-	JGT    wider428
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows430
-
-row429:
-	VBROADCASTSD (BX), Z1
-	VMULPD.Z     (SI), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R9)
-	VBROADCASTSD 8(BX), Z1
-	VMULPD.Z     (SI)(CX*1), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row429
-
-rows430:
-	CMPQ AX, $0x00000001
-	JLT  rows432
-
-row431:
-	VBROADCASTSD (BX), Z1
-	VMULPD.Z     (SI), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row431
-
-rows432:
-	JMP done423
-
-wider428:
-	CMPQ   R11, $0x00000010
-	JGT    wider433
-	SUBQ   $0x00000008, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows435
-
-row434:
-	VBROADCASTSD (BX), Z2
-	VMULPD       (SI), Z2, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, (R9)
-	VMULPD.Z     64(SI), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R9)
-	VBROADCASTSD 8(BX), Z2
-	VMULPD       (SI)(CX*1), Z2, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, (R9)(CX*1)
-	VMULPD.Z     64(SI)(CX*1), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row434
-
-rows435:
-	CMPQ AX, $0x00000001
-	JLT  rows437
-
-row436:
-	VBROADCASTSD (BX), Z2
-	VMULPD       (SI), Z2, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, (R9)
-	VMULPD.Z     64(SI), Z2, K1, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row436
-
-rows437:
-	JMP done423
-
-wider433:
-	CMPQ   R11, $0x00000018
-	JGT    wider438
-	SUBQ   $0x00000010, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows440
-
-row439:
-	VBROADCASTSD (BX), Z3
-	VMULPD       (SI), Z3, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, (R9)
-	VMULPD       64(SI), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, 64(R9)
-	VMULPD.Z     128(SI), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R9)
-	VBROADCASTSD 8(BX), Z3
-	VMULPD       (SI)(CX*1), Z3, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, 64(R9)(CX*1)
-	VMULPD.Z     128(SI)(CX*1), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row439
-
-rows440:
-	CMPQ AX, $0x00000001
-	JLT  rows442
-
-row441:
-	VBROADCASTSD (BX), Z3
-	VMULPD       (SI), Z3, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, (R9)
-	VMULPD       64(SI), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, 64(R9)
-	VMULPD.Z     128(SI), Z3, K1, Z3
-	VMULPD       Z2, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row441
-
-rows442:
-	JMP done423
-
-wider438:
-	CMPQ   R11, $0x00000020
-	JGT    wider443
-	SUBQ   $0x00000018, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z3
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows445
-
-row444:
-	VBROADCASTSD (BX), Z4
-	VMULPD       (SI), Z4, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, (R9)
-	VMULPD       64(SI), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, 64(R9)
-	VMULPD       128(SI), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 128(R9)
-	VMULPD.Z     192(SI), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R9)
-	VBROADCASTSD 8(BX), Z4
-	VMULPD       (SI)(CX*1), Z4, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 128(R9)(CX*1)
-	VMULPD.Z     192(SI)(CX*1), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row444
-
-rows445:
-	CMPQ AX, $0x00000001
-	JLT  rows447
-
-row446:
-	VBROADCASTSD (BX), Z4
-	VMULPD       (SI), Z4, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, (R9)
-	VMULPD       64(SI), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, 64(R9)
-	VMULPD       128(SI), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 128(R9)
-	VMULPD.Z     192(SI), Z4, K1, Z4
-	VMULPD       Z3, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row446
-
-rows447:
-	JMP done423
-
-wider443:
-	CMPQ   R11, $0x00000028
-	JGT    wider448
-	SUBQ   $0x00000020, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z4
-	VMULPD 1280(R10)(DX*1), Z3, Z3
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows450
-
-row449:
-	VBROADCASTSD (BX), Z5
-	VMULPD       (SI), Z5, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, (R9)
-	VMULPD       64(SI), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, 64(R9)
-	VMULPD       128(SI), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 128(R9)
-	VMULPD       192(SI), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R9)
-	VMULPD.Z     256(SI), Z5, K1, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R9)
-	VBROADCASTSD 8(BX), Z5
-	VMULPD       (SI)(CX*1), Z5, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 128(R9)(CX*1)
-	VMULPD       192(SI)(CX*1), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R9)(CX*1)
-	VMULPD.Z     256(SI)(CX*1), Z5, K1, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row449
-
-rows450:
-	CMPQ AX, $0x00000001
-	JLT  rows452
-
-row451:
-	VBROADCASTSD (BX), Z5
-	VMULPD       (SI), Z5, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, (R9)
-	VMULPD       64(SI), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, 64(R9)
-	VMULPD       128(SI), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 128(R9)
-	VMULPD       192(SI), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R9)
-	VMULPD.Z     256(SI), Z5, K1, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row451
-
-rows452:
-	JMP done423
-
-wider448:
-	CMPQ   R11, $0x00000030
-	JGT    wider453
-	SUBQ   $0x00000028, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z4
-	VMULPD 1280(R10)(DX*1), Z3, Z5
-	VMULPD 1344(R10)(DX*1), Z3, Z3
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows455
-
-row454:
-	VBROADCASTSD (BX), Z6
-	VMULPD       (SI), Z6, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, (R9)
-	VMULPD       64(SI), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, 64(R9)
-	VMULPD       128(SI), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 128(R9)
-	VMULPD       192(SI), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R9)
-	VMULPD       256(SI), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R9)
-	VMULPD.Z     320(SI), Z6, K1, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R9)
-	VBROADCASTSD 8(BX), Z6
-	VMULPD       (SI)(CX*1), Z6, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 128(R9)(CX*1)
-	VMULPD       192(SI)(CX*1), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R9)(CX*1)
-	VMULPD       256(SI)(CX*1), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R9)(CX*1)
-	VMULPD.Z     320(SI)(CX*1), Z6, K1, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row454
-
-rows455:
-	CMPQ AX, $0x00000001
-	JLT  rows457
-
-row456:
-	VBROADCASTSD (BX), Z6
-	VMULPD       (SI), Z6, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, (R9)
-	VMULPD       64(SI), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, 64(R9)
-	VMULPD       128(SI), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 128(R9)
-	VMULPD       192(SI), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R9)
-	VMULPD       256(SI), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R9)
-	VMULPD.Z     320(SI), Z6, K1, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row456
-
-rows457:
-	JMP done423
-
-wider453:
-	CMPQ   R11, $0x00000038
-	JGT    wider458
-	SUBQ   $0x00000030, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z4
-	VMULPD 1280(R10)(DX*1), Z3, Z5
-	VMULPD 1344(R10)(DX*1), Z3, Z6
-	VMULPD 1408(R10)(DX*1), Z3, Z3
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows460
-
-row459:
-	VBROADCASTSD (BX), Z7
-	VMULPD       (SI), Z7, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, (R9)
-	VMULPD       64(SI), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, 64(R9)
-	VMULPD       128(SI), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 128(R9)
-	VMULPD       192(SI), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R9)
-	VMULPD       256(SI), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R9)
-	VMULPD       320(SI), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R9)
-	VMULPD.Z     384(SI), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R9)
-	VBROADCASTSD 8(BX), Z7
-	VMULPD       (SI)(CX*1), Z7, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 128(R9)(CX*1)
-	VMULPD       192(SI)(CX*1), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R9)(CX*1)
-	VMULPD       256(SI)(CX*1), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R9)(CX*1)
-	VMULPD       320(SI)(CX*1), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R9)(CX*1)
-	VMULPD.Z     384(SI)(CX*1), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row459
-
-rows460:
-	CMPQ AX, $0x00000001
-	JLT  rows462
-
-row461:
-	VBROADCASTSD (BX), Z7
-	VMULPD       (SI), Z7, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, (R9)
-	VMULPD       64(SI), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, 64(R9)
-	VMULPD       128(SI), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 128(R9)
-	VMULPD       192(SI), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R9)
-	VMULPD       256(SI), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R9)
-	VMULPD       320(SI), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R9)
-	VMULPD.Z     384(SI), Z7, K1, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row461
-
-rows462:
-	JMP done423
-
-wider458:
-	SUBQ   $0x00000038, R11
-	MOVQ   $-1, BX
-	BZHIQ  R11, BX, BX
-	KMOVB  BX, K1
-	MOVQ   R10, BX
-	LEAQ   (DI)(DX*1), SI
-	LEAQ   (AX)(DX*1), R9
-	VMULPD 1024(R10)(DX*1), Z3, Z0
-	VMULPD 1088(R10)(DX*1), Z3, Z1
-	VMULPD 1152(R10)(DX*1), Z3, Z2
-	VMULPD 1216(R10)(DX*1), Z3, Z4
-	VMULPD 1280(R10)(DX*1), Z3, Z5
-	VMULPD 1344(R10)(DX*1), Z3, Z6
-	VMULPD 1408(R10)(DX*1), Z3, Z7
-	VMULPD 1472(R10)(DX*1), Z3, Z3
-	MOVQ   R8, AX
-	CMPQ   AX, $0x00000002
-	JLT    rows465
-
-row464:
-	VBROADCASTSD (BX), Z8
-	VMULPD       (SI), Z8, Z9
-	VMULPD       Z0, Z9, Z9
-	VMOVUPD      Z9, (R9)
-	VMULPD       64(SI), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, 64(R9)
-	VMULPD       128(SI), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 128(R9)
-	VMULPD       192(SI), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R9)
-	VMULPD       256(SI), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R9)
-	VMULPD       320(SI), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R9)
-	VMULPD       384(SI), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R9)
-	VMULPD.Z     448(SI), Z8, K1, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R9)
-	VBROADCASTSD 8(BX), Z8
-	VMULPD       (SI)(CX*1), Z8, Z9
-	VMULPD       Z0, Z9, Z9
-	VMOVUPD      Z9, (R9)(CX*1)
-	VMULPD       64(SI)(CX*1), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, 64(R9)(CX*1)
-	VMULPD       128(SI)(CX*1), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 128(R9)(CX*1)
-	VMULPD       192(SI)(CX*1), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R9)(CX*1)
-	VMULPD       256(SI)(CX*1), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R9)(CX*1)
-	VMULPD       320(SI)(CX*1), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R9)(CX*1)
-	VMULPD       384(SI)(CX*1), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R9)(CX*1)
-	VMULPD.Z     448(SI)(CX*1), Z8, K1, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R9)(CX*1)
-	ADDQ         $0x00000010, BX
-	LEAQ         (SI)(CX*2), SI
-	LEAQ         (R9)(CX*2), R9
-	SUBQ         $0x00000002, AX
-	CMPQ         AX, $0x00000002
-	JGE          row464
-
-rows465:
-	CMPQ AX, $0x00000001
-	JLT  rows467
-
-row466:
-	VBROADCASTSD (BX), Z8
-	VMULPD       (SI), Z8, Z9
-	VMULPD       Z0, Z9, Z9
-	VMOVUPD      Z9, (R9)
-	VMULPD       64(SI), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, 64(R9)
-	VMULPD       128(SI), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 128(R9)
-	VMULPD       192(SI), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R9)
-	VMULPD       256(SI), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R9)
-	VMULPD       320(SI), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R9)
-	VMULPD       384(SI), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R9)
-	VMULPD.Z     448(SI), Z8, K1, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R9)
-	ADDQ         $0x00000008, BX
-	ADDQ         CX, SI
-	ADDQ         CX, R9
-	SUBQ         $0x00000001, AX
-	CMPQ         AX, $0x00000001
-	JGE          row466
-
-rows467:
-done423:
-	MOVB $0x01, AL
-	MOVB AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
-unsafe374:
-	MOVB $0x00, AL
-	MOVB AL, safe+160(FP)
-	VZEROUPPER
-	RET
-
 // func multiplyMatrix512(dst []float64, f []float64, w []float64, rows int, d int, k int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·multiplyMatrix512(SB), $0-96
@@ -6474,18 +499,18 @@ TEXT ·multiplyMatrix512(SB), $0-96
 	MOVQ k+88(FP), DX
 	XORQ R8, R8
 	MOVQ DX, R9
-	CMPQ R9, $0x00000020
-	JLT  rest469
+	CMPQ R9, $0x00000018
+	JLT  few25
 
-panel468:
+panel24:
 	MOVQ f_base+24(FP), DX
 	MOVQ dst_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ rows+72(FP), R10
-	CMPQ R10, $0x00000006
-	JLT  tiles472
+	CMPQ R10, $0x00000008
+	JLT  tiles28
 
-tile471:
+tile27:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6514,214 +539,208 @@ tile471:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done474
+	JLE    done30
 
-again473:
+again29:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD      128(BX), Z26
-	VMOVUPD      192(BX), Z27
 	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z0
-	VFMADD231PD  Z25, Z28, Z1
-	VFMADD231PD  Z26, Z28, Z2
-	VFMADD231PD  Z27, Z28, Z3
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z0
+	VFMADD231PD  Z25, Z27, Z1
+	VFMADD231PD  Z26, Z27, Z2
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z4
-	VFMADD231PD  Z25, Z28, Z5
-	VFMADD231PD  Z26, Z28, Z6
-	VFMADD231PD  Z27, Z28, Z7
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z3
+	VFMADD231PD  Z25, Z27, Z4
+	VFMADD231PD  Z26, Z27, Z5
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z8
-	VFMADD231PD  Z25, Z28, Z9
-	VFMADD231PD  Z26, Z28, Z10
-	VFMADD231PD  Z27, Z28, Z11
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z6
+	VFMADD231PD  Z25, Z27, Z7
+	VFMADD231PD  Z26, Z27, Z8
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z12
-	VFMADD231PD  Z25, Z28, Z13
-	VFMADD231PD  Z26, Z28, Z14
-	VFMADD231PD  Z27, Z28, Z15
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z9
+	VFMADD231PD  Z25, Z27, Z10
+	VFMADD231PD  Z26, Z27, Z11
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z16
-	VFMADD231PD  Z25, Z28, Z17
-	VFMADD231PD  Z26, Z28, Z18
-	VFMADD231PD  Z27, Z28, Z19
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z12
+	VFMADD231PD  Z25, Z27, Z13
+	VFMADD231PD  Z26, Z27, Z14
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z20
-	VFMADD231PD  Z25, Z28, Z21
-	VFMADD231PD  Z26, Z28, Z22
-	VFMADD231PD  Z27, Z28, Z23
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z15
+	VFMADD231PD  Z25, Z27, Z16
+	VFMADD231PD  Z26, Z27, Z17
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z18
+	VFMADD231PD  Z25, Z27, Z19
+	VFMADD231PD  Z26, Z27, Z20
+	ADDQ         CX, SI
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z21
+	VFMADD231PD  Z25, Z27, Z22
+	VFMADD231PD  Z26, Z27, Z23
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again473
+	JNZ          again29
 
-done474:
+done30:
 	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
+	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD Z7, 192(DI)
+	VMOVUPD Z3, (DI)
+	VMOVUPD Z4, 64(DI)
+	VMOVUPD Z5, 128(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	VMOVUPD Z9, 64(DI)
-	VMOVUPD Z10, 128(DI)
-	VMOVUPD Z11, 192(DI)
+	VMOVUPD Z6, (DI)
+	VMOVUPD Z7, 64(DI)
+	VMOVUPD Z8, 128(DI)
+	ADDQ    AX, DI
+	VMOVUPD Z9, (DI)
+	VMOVUPD Z10, 64(DI)
+	VMOVUPD Z11, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
 	VMOVUPD Z14, 128(DI)
-	VMOVUPD Z15, 192(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z16, (DI)
-	VMOVUPD Z17, 64(DI)
-	VMOVUPD Z18, 128(DI)
-	VMOVUPD Z19, 192(DI)
+	VMOVUPD Z15, (DI)
+	VMOVUPD Z16, 64(DI)
+	VMOVUPD Z17, 128(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z20, (DI)
-	VMOVUPD Z21, 64(DI)
-	VMOVUPD Z22, 128(DI)
-	VMOVUPD Z23, 192(DI)
+	VMOVUPD Z18, (DI)
+	VMOVUPD Z19, 64(DI)
+	VMOVUPD Z20, 128(DI)
 	ADDQ    AX, DI
-	SUBQ    $0x00000006, R10
-	CMPQ    R10, $0x00000006
-	JGE     tile471
+	VMOVUPD Z21, (DI)
+	VMOVUPD Z22, 64(DI)
+	VMOVUPD Z23, 128(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     tile27
 
-tiles472:
+tiles28:
 	CMPQ R10, $0x00000002
-	JLT  tiles476
+	JLT  tiles32
 
-tile475:
+tile31:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done478
+	JLE    done34
 
-again477:
-	VMOVUPD      (BX), Z8
-	VMOVUPD      64(BX), Z9
-	VMOVUPD      128(BX), Z10
-	VMOVUPD      192(BX), Z11
+again33:
+	VMOVUPD      (BX), Z6
+	VMOVUPD      64(BX), Z7
+	VMOVUPD      128(BX), Z8
 	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z12
-	VFMADD231PD  Z8, Z12, Z0
-	VFMADD231PD  Z9, Z12, Z1
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
 	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z12
-	VFMADD231PD  Z8, Z12, Z4
-	VFMADD231PD  Z9, Z12, Z5
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again477
+	JNZ          again33
 
-done478:
+done34:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD Z7, 192(DI)
+	VMOVUPD Z3, (DI)
+	VMOVUPD Z4, 64(DI)
+	VMOVUPD Z5, 128(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile475
+	JGE     tile31
 
-tiles476:
+tiles32:
 	CMPQ R10, $0x00000001
-	JLT  tiles480
+	JLT  tiles36
 
-tile479:
+tile35:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), R11
 	TESTQ  R11, R11
-	JLE    done482
+	JLE    done38
 
-again481:
-	VMOVUPD      (BX), Z4
-	VMOVUPD      64(BX), Z5
-	VMOVUPD      128(BX), Z6
-	VMOVUPD      192(BX), Z7
+again37:
+	VMOVUPD      (BX), Z3
+	VMOVUPD      64(BX), Z4
+	VMOVUPD      128(BX), Z5
 	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z8
-	VFMADD231PD  Z4, Z8, Z0
-	VFMADD231PD  Z5, Z8, Z1
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (SI), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         R11
-	JNZ          again481
+	JNZ          again37
 
-done482:
+done38:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
 	ADDQ    AX, DI
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile479
+	JGE     tile35
 
-tiles480:
-	ADDQ $0x00000100, R8
-	SUBQ $0x00000020, R9
-	CMPQ R9, $0x00000020
-	JGE  panel468
+tiles36:
+	ADDQ $0x000000c0, R8
+	SUBQ $0x00000018, R9
+	CMPQ R9, $0x00000018
+	JGE  panel24
 
-rest469:
+few25:
 	TESTQ R9, R9
-	JZ    done470
+	JZ    done26
 	CMPQ  R9, $0x00000008
-	JGT   wider483
+	JGT   wider39
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
 	MOVQ  f_base+24(FP), DX
 	MOVQ  dst_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  rows+72(FP), R10
-	CMPQ  R10, $0x0000000c
-	JLT   tiles485
+	MOVQ  rows+72(FP), R9
+	CMPQ  R9, $0x0000000c
+	JLT   tiles41
 
-tile484:
+tile40:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -6736,11 +755,11 @@ tile484:
 	VXORPD Z11, Z11, Z11
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done487
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done43
 
-again486:
+again42:
 	VMOVUPD.Z    (BX), K1, Z12
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z13
@@ -6780,369 +799,57 @@ again486:
 	VFMADD231PD  Z12, Z13, Z11
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again486
+	DECQ         R10
+	JNZ          again42
 
-done487:
+done43:
 	MOVQ    CX, SI
 	IMUL3Q  $0x0b, SI, SI
 	ADDQ    SI, DX
-	TESTQ   $0x00000007, R9
-	JNZ     partial488
-	VMOVUPD Z0, (DI)
-	JMP     stored491
-
-partial488:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour489
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour489:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo490
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo490:
-	TESTQ  $0x00000001, R9
-	JZ     stored491
-	VMOVSD X0, (BX)
-
-stored491:
+	VMOVUPD Z0, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial492
-	VMOVUPD Z1, (DI)
-	JMP     stored495
-
-partial492:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour493
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour493:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo494
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo494:
-	TESTQ  $0x00000001, R9
-	JZ     stored495
-	VMOVSD X0, (BX)
-
-stored495:
+	VMOVUPD Z1, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial496
-	VMOVUPD Z2, (DI)
-	JMP     stored499
-
-partial496:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour497
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour497:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo498
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo498:
-	TESTQ  $0x00000001, R9
-	JZ     stored499
-	VMOVSD X0, (BX)
-
-stored499:
+	VMOVUPD Z2, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial500
-	VMOVUPD Z3, (DI)
-	JMP     stored503
-
-partial500:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour501
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour501:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo502
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo502:
-	TESTQ  $0x00000001, R9
-	JZ     stored503
-	VMOVSD X0, (BX)
-
-stored503:
+	VMOVUPD Z3, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial504
-	VMOVUPD Z4, (DI)
-	JMP     stored507
-
-partial504:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour505
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour505:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo506
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo506:
-	TESTQ  $0x00000001, R9
-	JZ     stored507
-	VMOVSD X0, (BX)
-
-stored507:
+	VMOVUPD Z4, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial508
-	VMOVUPD Z5, (DI)
-	JMP     stored511
-
-partial508:
-	LEAQ       (DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour509
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour509:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo510
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo510:
-	TESTQ  $0x00000001, R9
-	JZ     stored511
-	VMOVSD X0, (BX)
-
-stored511:
+	VMOVUPD Z5, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial512
-	VMOVUPD Z6, (DI)
-	JMP     stored515
-
-partial512:
-	LEAQ       (DI), BX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour513
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour513:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo514
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo514:
-	TESTQ  $0x00000001, R9
-	JZ     stored515
-	VMOVSD X0, (BX)
-
-stored515:
+	VMOVUPD Z6, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial516
-	VMOVUPD Z7, (DI)
-	JMP     stored519
-
-partial516:
-	LEAQ       (DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour517
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour517:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo518
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo518:
-	TESTQ  $0x00000001, R9
-	JZ     stored519
-	VMOVSD X0, (BX)
-
-stored519:
+	VMOVUPD Z7, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial520
-	VMOVUPD Z8, (DI)
-	JMP     stored523
-
-partial520:
-	LEAQ       (DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour521
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour521:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo522
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo522:
-	TESTQ  $0x00000001, R9
-	JZ     stored523
-	VMOVSD X0, (BX)
-
-stored523:
+	VMOVUPD Z8, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial524
-	VMOVUPD Z9, (DI)
-	JMP     stored527
-
-partial524:
-	LEAQ       (DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour525
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour525:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo526
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo526:
-	TESTQ  $0x00000001, R9
-	JZ     stored527
-	VMOVSD X0, (BX)
-
-stored527:
+	VMOVUPD Z9, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial528
-	VMOVUPD Z10, (DI)
-	JMP     stored531
-
-partial528:
-	LEAQ       (DI), BX
-	VMOVAPD    Z10, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour529
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour529:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo530
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo530:
-	TESTQ  $0x00000001, R9
-	JZ     stored531
-	VMOVSD X0, (BX)
-
-stored531:
+	VMOVUPD Z10, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial532
-	VMOVUPD Z11, (DI)
-	JMP     stored535
+	VMOVUPD Z11, K1, (DI)
+	ADDQ    AX, DI
+	SUBQ    $0x0000000c, R9
+	CMPQ    R9, $0x0000000c
+	JGE     tile40
 
-partial532:
-	LEAQ       (DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour533
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles41:
+	CMPQ R9, $0x00000004
+	JLT  tiles45
 
-noFour533:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo534
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo534:
-	TESTQ  $0x00000001, R9
-	JZ     stored535
-	VMOVSD X0, (BX)
-
-stored535:
-	ADDQ AX, DI
-	SUBQ $0x0000000c, R10
-	CMPQ R10, $0x0000000c
-	JGE  tile484
-
-tiles485:
-	CMPQ R10, $0x00000004
-	JLT  tiles537
-
-tile536:
+tile44:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done539
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done47
 
-again538:
+again46:
 	VMOVUPD.Z    (BX), K1, Z4
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z5
@@ -7158,142 +865,38 @@ again538:
 	VFMADD231PD  Z4, Z5, Z3
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again538
+	DECQ         R10
+	JNZ          again46
 
-done539:
+done47:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
-	TESTQ   $0x00000007, R9
-	JNZ     partial540
-	VMOVUPD Z0, (DI)
-	JMP     stored543
-
-partial540:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour541
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour541:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo542
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo542:
-	TESTQ  $0x00000001, R9
-	JZ     stored543
-	VMOVSD X0, (BX)
-
-stored543:
+	VMOVUPD Z0, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial544
-	VMOVUPD Z1, (DI)
-	JMP     stored547
-
-partial544:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour545
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour545:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo546
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo546:
-	TESTQ  $0x00000001, R9
-	JZ     stored547
-	VMOVSD X0, (BX)
-
-stored547:
+	VMOVUPD Z1, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial548
-	VMOVUPD Z2, (DI)
-	JMP     stored551
-
-partial548:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour549
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour549:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo550
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo550:
-	TESTQ  $0x00000001, R9
-	JZ     stored551
-	VMOVSD X0, (BX)
-
-stored551:
+	VMOVUPD Z2, K1, (DI)
 	ADDQ    AX, DI
-	TESTQ   $0x00000007, R9
-	JNZ     partial552
-	VMOVUPD Z3, (DI)
-	JMP     stored555
+	VMOVUPD Z3, K1, (DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000004, R9
+	CMPQ    R9, $0x00000004
+	JGE     tile44
 
-partial552:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour553
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles45:
+	CMPQ R9, $0x00000001
+	JLT  tiles49
 
-noFour553:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo554
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo554:
-	TESTQ  $0x00000001, R9
-	JZ     stored555
-	VMOVSD X0, (BX)
-
-stored555:
-	ADDQ AX, DI
-	SUBQ $0x00000004, R10
-	CMPQ R10, $0x00000004
-	JGE  tile536
-
-tiles537:
-	CMPQ R10, $0x00000001
-	JLT  tiles557
-
-tile556:
+tile48:
 	VXORPD Z0, Z0, Z0
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done559
+	JLE    done51
 
-again558:
+again50:
 	VMOVUPD.Z    (BX), K1, Z1
 	MOVQ         DX, SI
 	VBROADCASTSD (SI), Z2
@@ -7301,47 +904,21 @@ again558:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again558
+	JNZ          again50
 
-done559:
-	TESTQ   $0x00000007, R9
-	JNZ     partial560
-	VMOVUPD Z0, (DI)
-	JMP     stored563
+done51:
+	VMOVUPD Z0, K1, (DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R9
+	CMPQ    R9, $0x00000001
+	JGE     tile48
 
-partial560:
-	LEAQ       (DI), CX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour561
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
+tiles49:
+	JMP done26
 
-noFour561:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo562
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo562:
-	TESTQ  $0x00000001, R9
-	JZ     stored563
-	VMOVSD X0, (CX)
-
-stored563:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile556
-
-tiles557:
-	JMP done470
-
-wider483:
+wider39:
 	CMPQ  R9, $0x00000010
-	JGT   wider564
+	JGT   wider52
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7349,11 +926,11 @@ wider483:
 	MOVQ  f_base+24(FP), DX
 	MOVQ  dst_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  rows+72(FP), R10
-	CMPQ  R10, $0x00000008
-	JLT   tiles566
+	MOVQ  rows+72(FP), R9
+	CMPQ  R9, $0x00000008
+	JLT   tiles54
 
-tile565:
+tile53:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7372,11 +949,11 @@ tile565:
 	VXORPD Z15, Z15, Z15
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done568
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done56
 
-again567:
+again55:
 	VMOVUPD      (BX), Z16
 	VMOVUPD.Z    64(BX), K1, Z17
 	MOVQ         DX, SI
@@ -7413,254 +990,46 @@ again567:
 	VFMADD231PD  Z17, Z18, Z15
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again567
+	DECQ         R10
+	JNZ          again55
 
-done568:
+done56:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial569
-	VMOVUPD Z1, 64(DI)
-	JMP     stored572
-
-partial569:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour570
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour570:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo571
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo571:
-	TESTQ  $0x00000001, R9
-	JZ     stored572
-	VMOVSD X0, (BX)
-
-stored572:
+	VMOVUPD Z1, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial573
-	VMOVUPD Z3, 64(DI)
-	JMP     stored576
-
-partial573:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour574
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour574:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo575
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo575:
-	TESTQ  $0x00000001, R9
-	JZ     stored576
-	VMOVSD X0, (BX)
-
-stored576:
+	VMOVUPD Z3, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial577
-	VMOVUPD Z5, 64(DI)
-	JMP     stored580
-
-partial577:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour578
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour578:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo579
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo579:
-	TESTQ  $0x00000001, R9
-	JZ     stored580
-	VMOVSD X0, (BX)
-
-stored580:
+	VMOVUPD Z5, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial581
-	VMOVUPD Z7, 64(DI)
-	JMP     stored584
-
-partial581:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour582
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour582:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo583
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo583:
-	TESTQ  $0x00000001, R9
-	JZ     stored584
-	VMOVSD X0, (BX)
-
-stored584:
+	VMOVUPD Z7, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z8, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial585
-	VMOVUPD Z9, 64(DI)
-	JMP     stored588
-
-partial585:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour586
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour586:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo587
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo587:
-	TESTQ  $0x00000001, R9
-	JZ     stored588
-	VMOVSD X0, (BX)
-
-stored588:
+	VMOVUPD Z9, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z10, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial589
-	VMOVUPD Z11, 64(DI)
-	JMP     stored592
-
-partial589:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour590
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour590:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo591
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo591:
-	TESTQ  $0x00000001, R9
-	JZ     stored592
-	VMOVSD X0, (BX)
-
-stored592:
+	VMOVUPD Z11, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial593
-	VMOVUPD Z13, 64(DI)
-	JMP     stored596
-
-partial593:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z13, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour594
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour594:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo595
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo595:
-	TESTQ  $0x00000001, R9
-	JZ     stored596
-	VMOVSD X0, (BX)
-
-stored596:
+	VMOVUPD Z13, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z14, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial597
-	VMOVUPD Z15, 64(DI)
-	JMP     stored600
+	VMOVUPD Z15, K1, 64(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000008, R9
+	CMPQ    R9, $0x00000008
+	JGE     tile53
 
-partial597:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z15, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour598
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles54:
+	CMPQ R9, $0x00000004
+	JLT  tiles58
 
-noFour598:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo599
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo599:
-	TESTQ  $0x00000001, R9
-	JZ     stored600
-	VMOVSD X0, (BX)
-
-stored600:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile565
-
-tiles566:
-	CMPQ R10, $0x00000004
-	JLT  tiles602
-
-tile601:
+tile57:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7671,11 +1040,11 @@ tile601:
 	VXORPD Z7, Z7, Z7
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done604
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done60
 
-again603:
+again59:
 	VMOVUPD      (BX), Z8
 	VMOVUPD.Z    64(BX), K1, Z9
 	MOVQ         DX, SI
@@ -7696,147 +1065,43 @@ again603:
 	VFMADD231PD  Z9, Z10, Z7
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again603
+	DECQ         R10
+	JNZ          again59
 
-done604:
+done60:
 	MOVQ    CX, SI
 	IMUL3Q  $0x03, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial605
-	VMOVUPD Z1, 64(DI)
-	JMP     stored608
-
-partial605:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour606
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour606:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo607
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo607:
-	TESTQ  $0x00000001, R9
-	JZ     stored608
-	VMOVSD X0, (BX)
-
-stored608:
+	VMOVUPD Z1, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z2, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial609
-	VMOVUPD Z3, 64(DI)
-	JMP     stored612
-
-partial609:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour610
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour610:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo611
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo611:
-	TESTQ  $0x00000001, R9
-	JZ     stored612
-	VMOVSD X0, (BX)
-
-stored612:
+	VMOVUPD Z3, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z4, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial613
-	VMOVUPD Z5, 64(DI)
-	JMP     stored616
-
-partial613:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour614
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour614:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo615
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo615:
-	TESTQ  $0x00000001, R9
-	JZ     stored616
-	VMOVSD X0, (BX)
-
-stored616:
+	VMOVUPD Z5, K1, 64(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial617
-	VMOVUPD Z7, 64(DI)
-	JMP     stored620
+	VMOVUPD Z7, K1, 64(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000004, R9
+	CMPQ    R9, $0x00000004
+	JGE     tile57
 
-partial617:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour618
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles58:
+	CMPQ R9, $0x00000001
+	JLT  tiles62
 
-noFour618:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo619
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo619:
-	TESTQ  $0x00000001, R9
-	JZ     stored620
-	VMOVSD X0, (BX)
-
-stored620:
-	ADDQ AX, DI
-	SUBQ $0x00000004, R10
-	CMPQ R10, $0x00000004
-	JGE  tile601
-
-tiles602:
-	CMPQ R10, $0x00000001
-	JLT  tiles622
-
-tile621:
+tile61:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done624
+	JLE    done64
 
-again623:
+again63:
 	VMOVUPD      (BX), Z2
 	VMOVUPD.Z    64(BX), K1, Z3
 	MOVQ         DX, SI
@@ -7846,48 +1111,20 @@ again623:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again623
+	JNZ          again63
 
-done624:
+done64:
 	VMOVUPD Z0, (DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial625
-	VMOVUPD Z1, 64(DI)
-	JMP     stored628
+	VMOVUPD Z1, K1, 64(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000001, R9
+	CMPQ    R9, $0x00000001
+	JGE     tile61
 
-partial625:
-	LEAQ       64(DI), CX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour626
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
+tiles62:
+	JMP done26
 
-noFour626:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo627
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo627:
-	TESTQ  $0x00000001, R9
-	JZ     stored628
-	VMOVSD X0, (CX)
-
-stored628:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile621
-
-tiles622:
-	JMP done470
-
-wider564:
-	CMPQ  R9, $0x00000018
-	JGT   wider629
+wider52:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -7895,11 +1132,11 @@ wider564:
 	MOVQ  f_base+24(FP), DX
 	MOVQ  dst_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  rows+72(FP), R10
-	CMPQ  R10, $0x00000008
-	JLT   tiles631
+	MOVQ  rows+72(FP), R9
+	CMPQ  R9, $0x00000008
+	JLT   tiles67
 
-tile630:
+tile66:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -7926,11 +1163,11 @@ tile630:
 	VXORPD Z23, Z23, Z23
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done633
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done69
 
-again632:
+again68:
 	VMOVUPD      (BX), Z24
 	VMOVUPD      64(BX), Z25
 	VMOVUPD.Z    128(BX), K1, Z26
@@ -7976,262 +1213,54 @@ again632:
 	VFMADD231PD  Z26, Z27, Z23
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again632
+	DECQ         R10
+	JNZ          again68
 
-done633:
+done69:
 	MOVQ    CX, SI
 	IMUL3Q  $0x07, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial634
-	VMOVUPD Z2, 128(DI)
-	JMP     stored637
-
-partial634:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour635
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour635:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo636
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo636:
-	TESTQ  $0x00000001, R9
-	JZ     stored637
-	VMOVSD X0, (BX)
-
-stored637:
+	VMOVUPD Z2, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial638
-	VMOVUPD Z5, 128(DI)
-	JMP     stored641
-
-partial638:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour639
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour639:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo640
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo640:
-	TESTQ  $0x00000001, R9
-	JZ     stored641
-	VMOVSD X0, (BX)
-
-stored641:
+	VMOVUPD Z5, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z6, (DI)
 	VMOVUPD Z7, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial642
-	VMOVUPD Z8, 128(DI)
-	JMP     stored645
-
-partial642:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour643
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour643:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo644
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo644:
-	TESTQ  $0x00000001, R9
-	JZ     stored645
-	VMOVSD X0, (BX)
-
-stored645:
+	VMOVUPD Z8, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z9, (DI)
 	VMOVUPD Z10, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial646
-	VMOVUPD Z11, 128(DI)
-	JMP     stored649
-
-partial646:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour647
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour647:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo648
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo648:
-	TESTQ  $0x00000001, R9
-	JZ     stored649
-	VMOVSD X0, (BX)
-
-stored649:
+	VMOVUPD Z11, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z12, (DI)
 	VMOVUPD Z13, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial650
-	VMOVUPD Z14, 128(DI)
-	JMP     stored653
-
-partial650:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z14, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour651
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour651:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo652
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo652:
-	TESTQ  $0x00000001, R9
-	JZ     stored653
-	VMOVSD X0, (BX)
-
-stored653:
+	VMOVUPD Z14, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z15, (DI)
 	VMOVUPD Z16, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial654
-	VMOVUPD Z17, 128(DI)
-	JMP     stored657
-
-partial654:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z17, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour655
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour655:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo656
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo656:
-	TESTQ  $0x00000001, R9
-	JZ     stored657
-	VMOVSD X0, (BX)
-
-stored657:
+	VMOVUPD Z17, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z18, (DI)
 	VMOVUPD Z19, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial658
-	VMOVUPD Z20, 128(DI)
-	JMP     stored661
-
-partial658:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z20, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour659
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour659:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo660
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo660:
-	TESTQ  $0x00000001, R9
-	JZ     stored661
-	VMOVSD X0, (BX)
-
-stored661:
+	VMOVUPD Z20, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z21, (DI)
 	VMOVUPD Z22, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial662
-	VMOVUPD Z23, 128(DI)
-	JMP     stored665
+	VMOVUPD Z23, K1, 128(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000008, R9
+	CMPQ    R9, $0x00000008
+	JGE     tile66
 
-partial662:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z23, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour663
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles67:
+	CMPQ R9, $0x00000002
+	JLT  tiles71
 
-noFour663:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo664
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo664:
-	TESTQ  $0x00000001, R9
-	JZ     stored665
-	VMOVSD X0, (BX)
-
-stored665:
-	ADDQ AX, DI
-	SUBQ $0x00000008, R10
-	CMPQ R10, $0x00000008
-	JGE  tile630
-
-tiles631:
-	CMPQ R10, $0x00000002
-	JLT  tiles667
-
-tile666:
+tile70:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8240,11 +1269,11 @@ tile666:
 	VXORPD Z5, Z5, Z5
 	MOVQ   w_base+48(FP), BX
 	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done669
+	MOVQ   d+80(FP), R10
+	TESTQ  R10, R10
+	JLE    done73
 
-again668:
+again72:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -8260,82 +1289,30 @@ again668:
 	VFMADD231PD  Z8, Z9, Z5
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again668
+	DECQ         R10
+	JNZ          again72
 
-done669:
+done73:
 	MOVQ    CX, SI
 	IMUL3Q  $0x01, SI, SI
 	ADDQ    SI, DX
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial670
-	VMOVUPD Z2, 128(DI)
-	JMP     stored673
-
-partial670:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour671
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour671:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo672
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo672:
-	TESTQ  $0x00000001, R9
-	JZ     stored673
-	VMOVSD X0, (BX)
-
-stored673:
+	VMOVUPD Z2, K1, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD Z3, (DI)
 	VMOVUPD Z4, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial674
-	VMOVUPD Z5, 128(DI)
-	JMP     stored677
+	VMOVUPD Z5, K1, 128(DI)
+	ADDQ    AX, DI
+	SUBQ    $0x00000002, R9
+	CMPQ    R9, $0x00000002
+	JGE     tile70
 
-partial674:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour675
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles71:
+	CMPQ R9, $0x00000001
+	JLT  tiles75
 
-noFour675:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo676
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo676:
-	TESTQ  $0x00000001, R9
-	JZ     stored677
-	VMOVSD X0, (BX)
-
-stored677:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile666
-
-tiles667:
-	CMPQ R10, $0x00000001
-	JLT  tiles679
-
-tile678:
+tile74:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8343,9 +1320,9 @@ tile678:
 	ADDQ   R8, BX
 	MOVQ   d+80(FP), CX
 	TESTQ  CX, CX
-	JLE    done681
+	JLE    done77
 
-again680:
+again76:
 	VMOVUPD      (BX), Z3
 	VMOVUPD      64(BX), Z4
 	VMOVUPD.Z    128(BX), K1, Z5
@@ -8357,509 +1334,19 @@ again680:
 	ADDQ         $0x08, DX
 	ADDQ         AX, BX
 	DECQ         CX
-	JNZ          again680
+	JNZ          again76
 
-done681:
+done77:
 	VMOVUPD Z0, (DI)
 	VMOVUPD Z1, 64(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial682
-	VMOVUPD Z2, 128(DI)
-	JMP     stored685
-
-partial682:
-	LEAQ       128(DI), CX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour683
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour683:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo684
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo684:
-	TESTQ  $0x00000001, R9
-	JZ     stored685
-	VMOVSD X0, (CX)
-
-stored685:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile678
-
-tiles679:
-	JMP done470
-
-wider629:
-	SUBQ  $0x00000018, R9
-	MOVQ  $-1, DX
-	BZHIQ R9, DX, DX
-	KMOVB DX, K1
-	MOVQ  f_base+24(FP), DX
-	MOVQ  dst_base+0(FP), DI
-	ADDQ  R8, DI
-	MOVQ  rows+72(FP), R10
-	CMPQ  R10, $0x00000006
-	JLT   tiles688
-
-tile687:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	VXORPD Z20, Z20, Z20
-	VXORPD Z21, Z21, Z21
-	VXORPD Z22, Z22, Z22
-	VXORPD Z23, Z23, Z23
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done690
-
-again689:
-	VMOVUPD      (BX), Z24
-	VMOVUPD      64(BX), Z25
-	VMOVUPD      128(BX), Z26
-	VMOVUPD.Z    192(BX), K1, Z27
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z0
-	VFMADD231PD  Z25, Z28, Z1
-	VFMADD231PD  Z26, Z28, Z2
-	VFMADD231PD  Z27, Z28, Z3
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z4
-	VFMADD231PD  Z25, Z28, Z5
-	VFMADD231PD  Z26, Z28, Z6
-	VFMADD231PD  Z27, Z28, Z7
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z8
-	VFMADD231PD  Z25, Z28, Z9
-	VFMADD231PD  Z26, Z28, Z10
-	VFMADD231PD  Z27, Z28, Z11
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z12
-	VFMADD231PD  Z25, Z28, Z13
-	VFMADD231PD  Z26, Z28, Z14
-	VFMADD231PD  Z27, Z28, Z15
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z16
-	VFMADD231PD  Z25, Z28, Z17
-	VFMADD231PD  Z26, Z28, Z18
-	VFMADD231PD  Z27, Z28, Z19
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z28
-	VFMADD231PD  Z24, Z28, Z20
-	VFMADD231PD  Z25, Z28, Z21
-	VFMADD231PD  Z26, Z28, Z22
-	VFMADD231PD  Z27, Z28, Z23
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again689
-
-done690:
-	MOVQ    CX, SI
-	IMUL3Q  $0x05, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial691
-	VMOVUPD Z3, 192(DI)
-	JMP     stored694
-
-partial691:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour692
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour692:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo693
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo693:
-	TESTQ  $0x00000001, R9
-	JZ     stored694
-	VMOVSD X0, (BX)
-
-stored694:
+	VMOVUPD Z2, K1, 128(DI)
 	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial695
-	VMOVUPD Z7, 192(DI)
-	JMP     stored698
+	SUBQ    $0x00000001, R9
+	CMPQ    R9, $0x00000001
+	JGE     tile74
 
-partial695:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour696
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour696:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo697
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo697:
-	TESTQ  $0x00000001, R9
-	JZ     stored698
-	VMOVSD X0, (BX)
-
-stored698:
-	ADDQ    AX, DI
-	VMOVUPD Z8, (DI)
-	VMOVUPD Z9, 64(DI)
-	VMOVUPD Z10, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial699
-	VMOVUPD Z11, 192(DI)
-	JMP     stored702
-
-partial699:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour700
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour700:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo701
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo701:
-	TESTQ  $0x00000001, R9
-	JZ     stored702
-	VMOVSD X0, (BX)
-
-stored702:
-	ADDQ    AX, DI
-	VMOVUPD Z12, (DI)
-	VMOVUPD Z13, 64(DI)
-	VMOVUPD Z14, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial703
-	VMOVUPD Z15, 192(DI)
-	JMP     stored706
-
-partial703:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z15, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour704
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour704:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo705
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo705:
-	TESTQ  $0x00000001, R9
-	JZ     stored706
-	VMOVSD X0, (BX)
-
-stored706:
-	ADDQ    AX, DI
-	VMOVUPD Z16, (DI)
-	VMOVUPD Z17, 64(DI)
-	VMOVUPD Z18, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial707
-	VMOVUPD Z19, 192(DI)
-	JMP     stored710
-
-partial707:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z19, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour708
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour708:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo709
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo709:
-	TESTQ  $0x00000001, R9
-	JZ     stored710
-	VMOVSD X0, (BX)
-
-stored710:
-	ADDQ    AX, DI
-	VMOVUPD Z20, (DI)
-	VMOVUPD Z21, 64(DI)
-	VMOVUPD Z22, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial711
-	VMOVUPD Z23, 192(DI)
-	JMP     stored714
-
-partial711:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z23, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour712
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour712:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo713
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo713:
-	TESTQ  $0x00000001, R9
-	JZ     stored714
-	VMOVSD X0, (BX)
-
-stored714:
-	ADDQ AX, DI
-	SUBQ $0x00000006, R10
-	CMPQ R10, $0x00000006
-	JGE  tile687
-
-tiles688:
-	CMPQ R10, $0x00000002
-	JLT  tiles716
-
-tile715:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), R11
-	TESTQ  R11, R11
-	JLE    done718
-
-again717:
-	VMOVUPD      (BX), Z8
-	VMOVUPD      64(BX), Z9
-	VMOVUPD      128(BX), Z10
-	VMOVUPD.Z    192(BX), K1, Z11
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z12
-	VFMADD231PD  Z8, Z12, Z0
-	VFMADD231PD  Z9, Z12, Z1
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	ADDQ         CX, SI
-	VBROADCASTSD (SI), Z12
-	VFMADD231PD  Z8, Z12, Z4
-	VFMADD231PD  Z9, Z12, Z5
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         R11
-	JNZ          again717
-
-done718:
-	MOVQ    CX, SI
-	IMUL3Q  $0x01, SI, SI
-	ADDQ    SI, DX
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial719
-	VMOVUPD Z3, 192(DI)
-	JMP     stored722
-
-partial719:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour720
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour720:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo721
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo721:
-	TESTQ  $0x00000001, R9
-	JZ     stored722
-	VMOVSD X0, (BX)
-
-stored722:
-	ADDQ    AX, DI
-	VMOVUPD Z4, (DI)
-	VMOVUPD Z5, 64(DI)
-	VMOVUPD Z6, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial723
-	VMOVUPD Z7, 192(DI)
-	JMP     stored726
-
-partial723:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour724
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour724:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo725
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo725:
-	TESTQ  $0x00000001, R9
-	JZ     stored726
-	VMOVSD X0, (BX)
-
-stored726:
-	ADDQ AX, DI
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile715
-
-tiles716:
-	CMPQ R10, $0x00000001
-	JLT  tiles728
-
-tile727:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   w_base+48(FP), BX
-	ADDQ   R8, BX
-	MOVQ   d+80(FP), CX
-	TESTQ  CX, CX
-	JLE    done730
-
-again729:
-	VMOVUPD      (BX), Z4
-	VMOVUPD      64(BX), Z5
-	VMOVUPD      128(BX), Z6
-	VMOVUPD.Z    192(BX), K1, Z7
-	MOVQ         DX, SI
-	VBROADCASTSD (SI), Z8
-	VFMADD231PD  Z4, Z8, Z0
-	VFMADD231PD  Z5, Z8, Z1
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	ADDQ         $0x08, DX
-	ADDQ         AX, BX
-	DECQ         CX
-	JNZ          again729
-
-done730:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	TESTQ   $0x00000007, R9
-	JNZ     partial731
-	VMOVUPD Z3, 192(DI)
-	JMP     stored734
-
-partial731:
-	LEAQ       192(DI), CX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour732
-	VMOVUPD    Y0, (CX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, CX
-
-noFour732:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo733
-	VMOVUPD    X0, (CX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, CX
-
-noTwo733:
-	TESTQ  $0x00000001, R9
-	JZ     stored734
-	VMOVSD X0, (CX)
-
-stored734:
-	ADDQ AX, DI
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile727
-
-tiles728:
-done470:
+tiles75:
+done26:
 	VZEROUPPER
 	RET
 
@@ -8873,18 +1360,18 @@ TEXT ·scatterMatrix512(SB), $0-96
 	MOVQ k+88(FP), DX
 	XORQ R8, R8
 	MOVQ DX, R9
-	CMPQ R9, $0x00000020
-	JLT  rest736
+	CMPQ R9, $0x00000018
+	JLT  few79
 
-panel735:
+panel78:
 	MOVQ f_base+24(FP), DX
 	MOVQ w_base+0(FP), DI
 	ADDQ R8, DI
 	MOVQ d+80(FP), R10
 	CMPQ R10, $0x00000005
-	JLT  tiles739
+	JLT  tiles82
 
-tile738:
+tile81:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -8900,56 +1387,45 @@ tile738:
 	VXORPD Z12, Z12, Z12
 	VXORPD Z13, Z13, Z13
 	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done741
+	JLE    done84
 
-again740:
-	VMOVUPD      (SI), Z20
-	VMOVUPD      64(SI), Z21
-	VMOVUPD      128(SI), Z22
-	VMOVUPD      192(SI), Z23
-	VBROADCASTSD (BX), Z24
-	VFMADD231PD  Z20, Z24, Z0
-	VFMADD231PD  Z21, Z24, Z1
-	VFMADD231PD  Z22, Z24, Z2
-	VFMADD231PD  Z23, Z24, Z3
-	VBROADCASTSD 8(BX), Z24
-	VFMADD231PD  Z20, Z24, Z4
-	VFMADD231PD  Z21, Z24, Z5
-	VFMADD231PD  Z22, Z24, Z6
-	VFMADD231PD  Z23, Z24, Z7
-	VBROADCASTSD 16(BX), Z24
-	VFMADD231PD  Z20, Z24, Z8
-	VFMADD231PD  Z21, Z24, Z9
-	VFMADD231PD  Z22, Z24, Z10
-	VFMADD231PD  Z23, Z24, Z11
-	VBROADCASTSD 24(BX), Z24
-	VFMADD231PD  Z20, Z24, Z12
-	VFMADD231PD  Z21, Z24, Z13
-	VFMADD231PD  Z22, Z24, Z14
-	VFMADD231PD  Z23, Z24, Z15
-	VBROADCASTSD 32(BX), Z24
-	VFMADD231PD  Z20, Z24, Z16
-	VFMADD231PD  Z21, Z24, Z17
-	VFMADD231PD  Z22, Z24, Z18
-	VFMADD231PD  Z23, Z24, Z19
+again83:
+	VMOVUPD      (SI), Z15
+	VMOVUPD      64(SI), Z16
+	VMOVUPD      128(SI), Z17
+	VBROADCASTSD (BX), Z18
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z18, Z1
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD 8(BX), Z18
+	VFMADD231PD  Z15, Z18, Z3
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD 16(BX), Z18
+	VFMADD231PD  Z15, Z18, Z6
+	VFMADD231PD  Z16, Z18, Z7
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD 24(BX), Z18
+	VFMADD231PD  Z15, Z18, Z9
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD 32(BX), Z18
+	VFMADD231PD  Z15, Z18, Z12
+	VFMADD231PD  Z16, Z18, Z13
+	VFMADD231PD  Z17, Z18, Z14
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again740
+	JNZ          again83
 
-done741:
-	VMOVUPD (DI), Z20
-	VADDPD  Z20, Z0, Z0
+done84:
+	VMOVUPD (DI), Z15
+	VADDPD  Z15, Z0, Z0
 	VMOVUPD Z0, (DI)
 	VMOVUPD 64(DI), Z0
 	VADDPD  Z0, Z1, Z1
@@ -8957,35 +1433,36 @@ done741:
 	VMOVUPD 128(DI), Z0
 	VADDPD  Z0, Z2, Z2
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD 192(DI), Z0
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
 	VADDPD  Z0, Z3, Z3
-	VMOVUPD Z3, 192(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Z0
+	VMOVUPD Z3, (DI)
+	VMOVUPD 64(DI), Z0
 	VADDPD  Z0, Z4, Z4
-	VMOVUPD Z4, (DI)
-	VMOVUPD 64(DI), Z0
-	VADDPD  Z0, Z5, Z5
-	VMOVUPD Z5, 64(DI)
+	VMOVUPD Z4, 64(DI)
 	VMOVUPD 128(DI), Z0
-	VADDPD  Z0, Z6, Z6
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z7, Z7
-	VMOVUPD Z7, 192(DI)
+	VADDPD  Z0, Z5, Z5
+	VMOVUPD Z5, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD (DI), Z0
-	VADDPD  Z0, Z8, Z8
-	VMOVUPD Z8, (DI)
+	VADDPD  Z0, Z6, Z6
+	VMOVUPD Z6, (DI)
 	VMOVUPD 64(DI), Z0
-	VADDPD  Z0, Z9, Z9
-	VMOVUPD Z9, 64(DI)
+	VADDPD  Z0, Z7, Z7
+	VMOVUPD Z7, 64(DI)
 	VMOVUPD 128(DI), Z0
+	VADDPD  Z0, Z8, Z8
+	VMOVUPD Z8, 128(DI)
+	ADDQ    AX, DI
+	VMOVUPD (DI), Z0
+	VADDPD  Z0, Z9, Z9
+	VMOVUPD Z9, (DI)
+	VMOVUPD 64(DI), Z0
 	VADDPD  Z0, Z10, Z10
-	VMOVUPD Z10, 128(DI)
-	VMOVUPD 192(DI), Z0
+	VMOVUPD Z10, 64(DI)
+	VMOVUPD 128(DI), Z0
 	VADDPD  Z0, Z11, Z11
-	VMOVUPD Z11, 192(DI)
+	VMOVUPD Z11, 128(DI)
 	ADDQ    AX, DI
 	VMOVUPD (DI), Z0
 	VADDPD  Z0, Z12, Z12
@@ -8996,71 +1473,50 @@ done741:
 	VMOVUPD 128(DI), Z0
 	VADDPD  Z0, Z14, Z14
 	VMOVUPD Z14, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z15, Z15
-	VMOVUPD Z15, 192(DI)
-	ADDQ    AX, DI
-	VMOVUPD (DI), Z0
-	VADDPD  Z0, Z16, Z16
-	VMOVUPD Z16, (DI)
-	VMOVUPD 64(DI), Z0
-	VADDPD  Z0, Z17, Z17
-	VMOVUPD Z17, 64(DI)
-	VMOVUPD 128(DI), Z0
-	VADDPD  Z0, Z18, Z18
-	VMOVUPD Z18, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z19, Z19
-	VMOVUPD Z19, 192(DI)
 	ADDQ    AX, DI
 	ADDQ    $0x00000028, DX
 	SUBQ    $0x00000005, R10
 	CMPQ    R10, $0x00000005
-	JGE     tile738
+	JGE     tile81
 
-tiles739:
+tiles82:
 	CMPQ R10, $0x00000002
-	JLT  tiles743
+	JLT  tiles86
 
-tile742:
+tile85:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
 	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done745
+	JLE    done88
 
-again744:
-	VMOVUPD      (SI), Z8
-	VMOVUPD      64(SI), Z9
-	VMOVUPD      128(SI), Z10
-	VMOVUPD      192(SI), Z11
-	VBROADCASTSD (BX), Z12
-	VFMADD231PD  Z8, Z12, Z0
-	VFMADD231PD  Z9, Z12, Z1
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD 8(BX), Z12
-	VFMADD231PD  Z8, Z12, Z4
-	VFMADD231PD  Z9, Z12, Z5
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
+again87:
+	VMOVUPD      (SI), Z6
+	VMOVUPD      64(SI), Z7
+	VMOVUPD      128(SI), Z8
+	VBROADCASTSD (BX), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD 8(BX), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again744
+	JNZ          again87
 
-done745:
-	VMOVUPD (DI), Z8
-	VADDPD  Z8, Z0, Z0
+done88:
+	VMOVUPD (DI), Z6
+	VADDPD  Z6, Z0, Z0
 	VMOVUPD Z0, (DI)
 	VMOVUPD 64(DI), Z0
 	VADDPD  Z0, Z1, Z1
@@ -9068,62 +1524,53 @@ done745:
 	VMOVUPD 128(DI), Z0
 	VADDPD  Z0, Z2, Z2
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z3, Z3
-	VMOVUPD Z3, 192(DI)
 	ADDQ    AX, DI
 	VMOVUPD (DI), Z0
-	VADDPD  Z0, Z4, Z4
-	VMOVUPD Z4, (DI)
+	VADDPD  Z0, Z3, Z3
+	VMOVUPD Z3, (DI)
 	VMOVUPD 64(DI), Z0
-	VADDPD  Z0, Z5, Z5
-	VMOVUPD Z5, 64(DI)
+	VADDPD  Z0, Z4, Z4
+	VMOVUPD Z4, 64(DI)
 	VMOVUPD 128(DI), Z0
-	VADDPD  Z0, Z6, Z6
-	VMOVUPD Z6, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z7, Z7
-	VMOVUPD Z7, 192(DI)
+	VADDPD  Z0, Z5, Z5
+	VMOVUPD Z5, 128(DI)
 	ADDQ    AX, DI
 	ADDQ    $0x00000010, DX
 	SUBQ    $0x00000002, R10
 	CMPQ    R10, $0x00000002
-	JGE     tile742
+	JGE     tile85
 
-tiles743:
+tiles86:
 	CMPQ R10, $0x00000001
-	JLT  tiles747
+	JLT  tiles90
 
-tile746:
+tile89:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
 	MOVQ   rows+72(FP), R11
 	TESTQ  R11, R11
-	JLE    done749
+	JLE    done92
 
-again748:
-	VMOVUPD      (SI), Z4
-	VMOVUPD      64(SI), Z5
-	VMOVUPD      128(SI), Z6
-	VMOVUPD      192(SI), Z7
-	VBROADCASTSD (BX), Z8
-	VFMADD231PD  Z4, Z8, Z0
-	VFMADD231PD  Z5, Z8, Z1
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
+again91:
+	VMOVUPD      (SI), Z3
+	VMOVUPD      64(SI), Z4
+	VMOVUPD      128(SI), Z5
+	VBROADCASTSD (BX), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
 	ADDQ         CX, BX
 	ADDQ         AX, SI
 	DECQ         R11
-	JNZ          again748
+	JNZ          again91
 
-done749:
-	VMOVUPD (DI), Z4
-	VADDPD  Z4, Z0, Z0
+done92:
+	VMOVUPD (DI), Z3
+	VADDPD  Z3, Z0, Z0
 	VMOVUPD Z0, (DI)
 	VMOVUPD 64(DI), Z0
 	VADDPD  Z0, Z1, Z1
@@ -9131,37 +1578,34 @@ done749:
 	VMOVUPD 128(DI), Z0
 	VADDPD  Z0, Z2, Z2
 	VMOVUPD Z2, 128(DI)
-	VMOVUPD 192(DI), Z0
-	VADDPD  Z0, Z3, Z3
-	VMOVUPD Z3, 192(DI)
 	ADDQ    AX, DI
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000001, R10
 	CMPQ    R10, $0x00000001
-	JGE     tile746
+	JGE     tile89
 
-tiles747:
-	ADDQ $0x00000100, R8
-	SUBQ $0x00000020, R9
-	CMPQ R9, $0x00000020
-	JGE  panel735
+tiles90:
+	ADDQ $0x000000c0, R8
+	SUBQ $0x00000018, R9
+	CMPQ R9, $0x00000018
+	JGE  panel78
 
-rest736:
+few79:
 	TESTQ R9, R9
-	JZ    done737
+	JZ    done80
 	CMPQ  R9, $0x00000008
-	JGT   wider750
+	JGT   wider93
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
 	KMOVB DX, K1
 	MOVQ  f_base+24(FP), DX
 	MOVQ  w_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x0000000a
-	JLT   tiles752
+	MOVQ  d+80(FP), R9
+	CMPQ  R9, $0x0000000a
+	JLT   tiles95
 
-tile751:
+tile94:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9175,11 +1619,11 @@ tile751:
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done754
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done97
 
-again753:
+again96:
 	VMOVUPD.Z    (SI), K1, Z10
 	VBROADCASTSD (BX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -9203,320 +1647,60 @@ again753:
 	VFMADD231PD  Z10, Z11, Z9
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again753
+	DECQ         R10
+	JNZ          again96
 
-done754:
+done97:
 	VMOVUPD.Z (DI), K1, Z10
 	VADDPD    Z10, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial755
-	VMOVUPD   Z0, (DI)
-	JMP       stored758
-
-partial755:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour756
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour756:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo757
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo757:
-	TESTQ  $0x00000001, R9
-	JZ     stored758
-	VMOVSD X0, (BX)
-
-stored758:
+	VMOVUPD   Z0, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial759
-	VMOVUPD   Z1, (DI)
-	JMP       stored762
-
-partial759:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour760
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour760:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo761
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo761:
-	TESTQ  $0x00000001, R9
-	JZ     stored762
-	VMOVSD X0, (BX)
-
-stored762:
+	VMOVUPD   Z1, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial763
-	VMOVUPD   Z2, (DI)
-	JMP       stored766
-
-partial763:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour764
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour764:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo765
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo765:
-	TESTQ  $0x00000001, R9
-	JZ     stored766
-	VMOVSD X0, (BX)
-
-stored766:
+	VMOVUPD   Z2, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial767
-	VMOVUPD   Z3, (DI)
-	JMP       stored770
-
-partial767:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour768
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour768:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo769
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo769:
-	TESTQ  $0x00000001, R9
-	JZ     stored770
-	VMOVSD X0, (BX)
-
-stored770:
+	VMOVUPD   Z3, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
-	TESTQ     $0x00000007, R9
-	JNZ       partial771
-	VMOVUPD   Z4, (DI)
-	JMP       stored774
-
-partial771:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour772
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour772:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo773
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo773:
-	TESTQ  $0x00000001, R9
-	JZ     stored774
-	VMOVSD X0, (BX)
-
-stored774:
+	VMOVUPD   Z4, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial775
-	VMOVUPD   Z5, (DI)
-	JMP       stored778
-
-partial775:
-	LEAQ       (DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour776
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour776:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo777
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo777:
-	TESTQ  $0x00000001, R9
-	JZ     stored778
-	VMOVSD X0, (BX)
-
-stored778:
+	VMOVUPD   Z5, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z6, Z6
-	TESTQ     $0x00000007, R9
-	JNZ       partial779
-	VMOVUPD   Z6, (DI)
-	JMP       stored782
-
-partial779:
-	LEAQ       (DI), BX
-	VMOVAPD    Z6, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour780
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour780:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo781
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo781:
-	TESTQ  $0x00000001, R9
-	JZ     stored782
-	VMOVSD X0, (BX)
-
-stored782:
+	VMOVUPD   Z6, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial783
-	VMOVUPD   Z7, (DI)
-	JMP       stored786
-
-partial783:
-	LEAQ       (DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour784
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour784:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo785
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo785:
-	TESTQ  $0x00000001, R9
-	JZ     stored786
-	VMOVSD X0, (BX)
-
-stored786:
+	VMOVUPD   Z7, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
-	TESTQ     $0x00000007, R9
-	JNZ       partial787
-	VMOVUPD   Z8, (DI)
-	JMP       stored790
-
-partial787:
-	LEAQ       (DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour788
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour788:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo789
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo789:
-	TESTQ  $0x00000001, R9
-	JZ     stored790
-	VMOVSD X0, (BX)
-
-stored790:
+	VMOVUPD   Z8, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
-	TESTQ     $0x00000007, R9
-	JNZ       partial791
-	VMOVUPD   Z9, (DI)
-	JMP       stored794
+	VMOVUPD   Z9, K1, (DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000050, DX
+	SUBQ      $0x0000000a, R9
+	CMPQ      R9, $0x0000000a
+	JGE       tile94
 
-partial791:
-	LEAQ       (DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour792
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles95:
+	CMPQ R9, $0x00000005
+	JLT  tiles99
 
-noFour792:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo793
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo793:
-	TESTQ  $0x00000001, R9
-	JZ     stored794
-	VMOVSD X0, (BX)
-
-stored794:
-	ADDQ AX, DI
-	ADDQ $0x00000050, DX
-	SUBQ $0x0000000a, R10
-	CMPQ R10, $0x0000000a
-	JGE  tile751
-
-tiles752:
-	CMPQ R10, $0x00000005
-	JLT  tiles796
-
-tile795:
+tile98:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9525,11 +1709,11 @@ tile795:
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done798
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done101
 
-again797:
+again100:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (BX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -9543,180 +1727,50 @@ again797:
 	VFMADD231PD  Z5, Z6, Z4
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again797
+	DECQ         R10
+	JNZ          again100
 
-done798:
+done101:
 	VMOVUPD.Z (DI), K1, Z5
 	VADDPD    Z5, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial799
-	VMOVUPD   Z0, (DI)
-	JMP       stored802
-
-partial799:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour800
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour800:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo801
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo801:
-	TESTQ  $0x00000001, R9
-	JZ     stored802
-	VMOVSD X0, (BX)
-
-stored802:
+	VMOVUPD   Z0, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial803
-	VMOVUPD   Z1, (DI)
-	JMP       stored806
-
-partial803:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour804
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour804:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo805
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo805:
-	TESTQ  $0x00000001, R9
-	JZ     stored806
-	VMOVSD X0, (BX)
-
-stored806:
+	VMOVUPD   Z1, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial807
-	VMOVUPD   Z2, (DI)
-	JMP       stored810
-
-partial807:
-	LEAQ       (DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour808
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour808:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo809
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo809:
-	TESTQ  $0x00000001, R9
-	JZ     stored810
-	VMOVSD X0, (BX)
-
-stored810:
+	VMOVUPD   Z2, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial811
-	VMOVUPD   Z3, (DI)
-	JMP       stored814
-
-partial811:
-	LEAQ       (DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour812
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour812:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo813
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo813:
-	TESTQ  $0x00000001, R9
-	JZ     stored814
-	VMOVSD X0, (BX)
-
-stored814:
+	VMOVUPD   Z3, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z4, Z4
-	TESTQ     $0x00000007, R9
-	JNZ       partial815
-	VMOVUPD   Z4, (DI)
-	JMP       stored818
+	VMOVUPD   Z4, K1, (DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000028, DX
+	SUBQ      $0x00000005, R9
+	CMPQ      R9, $0x00000005
+	JGE       tile98
 
-partial815:
-	LEAQ       (DI), BX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour816
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles99:
+	CMPQ R9, $0x00000002
+	JLT  tiles103
 
-noFour816:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo817
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo817:
-	TESTQ  $0x00000001, R9
-	JZ     stored818
-	VMOVSD X0, (BX)
-
-stored818:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile795
-
-tiles796:
-	CMPQ R10, $0x00000002
-	JLT  tiles820
-
-tile819:
+tile102:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done822
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done105
 
-again821:
+again104:
 	VMOVUPD.Z    (SI), K1, Z2
 	VBROADCASTSD (BX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -9724,139 +1778,61 @@ again821:
 	VFMADD231PD  Z2, Z3, Z1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again821
+	DECQ         R10
+	JNZ          again104
 
-done822:
+done105:
 	VMOVUPD.Z (DI), K1, Z2
 	VADDPD    Z2, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial823
-	VMOVUPD   Z0, (DI)
-	JMP       stored826
-
-partial823:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour824
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour824:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo825
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo825:
-	TESTQ  $0x00000001, R9
-	JZ     stored826
-	VMOVSD X0, (BX)
-
-stored826:
+	VMOVUPD   Z0, K1, (DI)
 	ADDQ      AX, DI
 	VMOVUPD.Z (DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial827
-	VMOVUPD   Z1, (DI)
-	JMP       stored830
+	VMOVUPD   Z1, K1, (DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000010, DX
+	SUBQ      $0x00000002, R9
+	CMPQ      R9, $0x00000002
+	JGE       tile102
 
-partial827:
-	LEAQ       (DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour828
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles103:
+	CMPQ R9, $0x00000001
+	JLT  tiles107
 
-noFour828:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo829
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo829:
-	TESTQ  $0x00000001, R9
-	JZ     stored830
-	VMOVSD X0, (BX)
-
-stored830:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile819
-
-tiles820:
-	CMPQ R10, $0x00000001
-	JLT  tiles832
-
-tile831:
+tile106:
 	VXORPD Z0, Z0, Z0
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done834
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done109
 
-again833:
+again108:
 	VMOVUPD.Z    (SI), K1, Z1
 	VBROADCASTSD (BX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again833
+	DECQ         R10
+	JNZ          again108
 
-done834:
+done109:
 	VMOVUPD.Z (DI), K1, Z1
 	VADDPD    Z1, Z0, Z0
-	TESTQ     $0x00000007, R9
-	JNZ       partial835
-	VMOVUPD   Z0, (DI)
-	JMP       stored838
+	VMOVUPD   Z0, K1, (DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000008, DX
+	SUBQ      $0x00000001, R9
+	CMPQ      R9, $0x00000001
+	JGE       tile106
 
-partial835:
-	LEAQ       (DI), BX
-	VMOVAPD    Z0, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour836
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles107:
+	JMP done80
 
-noFour836:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo837
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo837:
-	TESTQ  $0x00000001, R9
-	JZ     stored838
-	VMOVSD X0, (BX)
-
-stored838:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile831
-
-tiles832:
-	JMP done737
-
-wider750:
+wider93:
 	CMPQ  R9, $0x00000010
-	JGT   wider839
+	JGT   wider110
 	SUBQ  $0x00000008, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -9864,11 +1840,157 @@ wider750:
 	MOVQ  f_base+24(FP), DX
 	MOVQ  w_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x00000005
-	JLT   tiles841
+	MOVQ  d+80(FP), R9
+	CMPQ  R9, $0x0000000a
+	JLT   tiles112
 
-tile840:
+tile111:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	VXORPD Z16, Z16, Z16
+	VXORPD Z17, Z17, Z17
+	VXORPD Z18, Z18, Z18
+	VXORPD Z19, Z19, Z19
+	MOVQ   t_base+48(FP), SI
+	ADDQ   R8, SI
+	MOVQ   DX, BX
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done114
+
+again113:
+	VMOVUPD      (SI), Z20
+	VMOVUPD.Z    64(SI), K1, Z21
+	VBROADCASTSD (BX), Z22
+	VFMADD231PD  Z20, Z22, Z0
+	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD 8(BX), Z22
+	VFMADD231PD  Z20, Z22, Z2
+	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD 16(BX), Z22
+	VFMADD231PD  Z20, Z22, Z4
+	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD 24(BX), Z22
+	VFMADD231PD  Z20, Z22, Z6
+	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD 32(BX), Z22
+	VFMADD231PD  Z20, Z22, Z8
+	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD 40(BX), Z22
+	VFMADD231PD  Z20, Z22, Z10
+	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD 48(BX), Z22
+	VFMADD231PD  Z20, Z22, Z12
+	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD 56(BX), Z22
+	VFMADD231PD  Z20, Z22, Z14
+	VFMADD231PD  Z21, Z22, Z15
+	VBROADCASTSD 64(BX), Z22
+	VFMADD231PD  Z20, Z22, Z16
+	VFMADD231PD  Z21, Z22, Z17
+	VBROADCASTSD 72(BX), Z22
+	VFMADD231PD  Z20, Z22, Z18
+	VFMADD231PD  Z21, Z22, Z19
+	ADDQ         CX, BX
+	ADDQ         AX, SI
+	DECQ         R10
+	JNZ          again113
+
+done114:
+	VMOVUPD   (DI), Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z2, Z2
+	VMOVUPD   Z2, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z3, Z3
+	VMOVUPD   Z3, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD   Z4, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z5, Z5
+	VMOVUPD   Z5, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD   Z6, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z7, Z7
+	VMOVUPD   Z7, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD   Z8, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z9, Z9
+	VMOVUPD   Z9, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD   Z10, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z11, Z11
+	VMOVUPD   Z11, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD   Z12, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z13, Z13
+	VMOVUPD   Z13, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z14, Z14
+	VMOVUPD   Z14, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z15, Z15
+	VMOVUPD   Z15, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z16, Z16
+	VMOVUPD   Z16, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z17, Z17
+	VMOVUPD   Z17, K1, 64(DI)
+	ADDQ      AX, DI
+	VMOVUPD   (DI), Z0
+	VADDPD    Z0, Z18, Z18
+	VMOVUPD   Z18, (DI)
+	VMOVUPD.Z 64(DI), K1, Z0
+	VADDPD    Z0, Z19, Z19
+	VMOVUPD   Z19, K1, 64(DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000050, DX
+	SUBQ      $0x0000000a, R9
+	CMPQ      R9, $0x0000000a
+	JGE       tile111
+
+tiles112:
+	CMPQ R9, $0x00000005
+	JLT  tiles116
+
+tile115:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -9882,11 +2004,11 @@ tile840:
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done843
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done118
 
-again842:
+again117:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (BX), Z12
@@ -9906,297 +2028,65 @@ again842:
 	VFMADD231PD  Z11, Z12, Z9
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again842
+	DECQ         R10
+	JNZ          again117
 
-done843:
+done118:
 	VMOVUPD   (DI), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial844
-	VMOVUPD   Z1, 64(DI)
-	JMP       stored847
-
-partial844:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour845
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour845:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo846
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo846:
-	TESTQ  $0x00000001, R9
-	JZ     stored847
-	VMOVSD X0, (BX)
-
-stored847:
+	VMOVUPD   Z1, K1, 64(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z2, Z2
 	VMOVUPD   Z2, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial848
-	VMOVUPD   Z3, 64(DI)
-	JMP       stored851
-
-partial848:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour849
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour849:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo850
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo850:
-	TESTQ  $0x00000001, R9
-	JZ     stored851
-	VMOVSD X0, (BX)
-
-stored851:
+	VMOVUPD   Z3, K1, 64(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z4, Z4
 	VMOVUPD   Z4, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial852
-	VMOVUPD   Z5, 64(DI)
-	JMP       stored855
-
-partial852:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour853
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour853:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo854
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo854:
-	TESTQ  $0x00000001, R9
-	JZ     stored855
-	VMOVSD X0, (BX)
-
-stored855:
+	VMOVUPD   Z5, K1, 64(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
 	VMOVUPD   Z6, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial856
-	VMOVUPD   Z7, 64(DI)
-	JMP       stored859
-
-partial856:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour857
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour857:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo858
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo858:
-	TESTQ  $0x00000001, R9
-	JZ     stored859
-	VMOVSD X0, (BX)
-
-stored859:
+	VMOVUPD   Z7, K1, 64(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z8, Z8
 	VMOVUPD   Z8, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z9, Z9
-	TESTQ     $0x00000007, R9
-	JNZ       partial860
-	VMOVUPD   Z9, 64(DI)
-	JMP       stored863
-
-partial860:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z9, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour861
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour861:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo862
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo862:
-	TESTQ  $0x00000001, R9
-	JZ     stored863
-	VMOVSD X0, (BX)
-
-stored863:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile840
-
-tiles841:
-	CMPQ R10, $0x00000002
-	JLT  tiles865
-
-tile864:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done867
-
-again866:
-	VMOVUPD      (SI), Z4
-	VMOVUPD.Z    64(SI), K1, Z5
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  Z4, Z6, Z0
-	VFMADD231PD  Z5, Z6, Z1
-	VBROADCASTSD 8(BX), Z6
-	VFMADD231PD  Z4, Z6, Z2
-	VFMADD231PD  Z5, Z6, Z3
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again866
-
-done867:
-	VMOVUPD   (DI), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial868
-	VMOVUPD   Z1, 64(DI)
-	JMP       stored871
-
-partial868:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour869
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour869:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo870
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo870:
-	TESTQ  $0x00000001, R9
-	JZ     stored871
-	VMOVSD X0, (BX)
-
-stored871:
+	VMOVUPD   Z9, K1, 64(DI)
 	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, (DI)
-	VMOVUPD.Z 64(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial872
-	VMOVUPD   Z3, 64(DI)
-	JMP       stored875
+	ADDQ      $0x00000028, DX
+	SUBQ      $0x00000005, R9
+	CMPQ      R9, $0x00000005
+	JGE       tile115
 
-partial872:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour873
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles116:
+	CMPQ R9, $0x00000001
+	JLT  tiles120
 
-noFour873:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo874
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo874:
-	TESTQ  $0x00000001, R9
-	JZ     stored875
-	VMOVSD X0, (BX)
-
-stored875:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile864
-
-tiles865:
-	CMPQ R10, $0x00000001
-	JLT  tiles877
-
-tile876:
+tile119:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done879
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done122
 
-again878:
+again121:
 	VMOVUPD      (SI), Z2
 	VMOVUPD.Z    64(SI), K1, Z3
 	VBROADCASTSD (BX), Z4
@@ -10204,54 +2094,26 @@ again878:
 	VFMADD231PD  Z3, Z4, Z1
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again878
+	DECQ         R10
+	JNZ          again121
 
-done879:
+done122:
 	VMOVUPD   (DI), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD   Z0, (DI)
 	VMOVUPD.Z 64(DI), K1, Z0
 	VADDPD    Z0, Z1, Z1
-	TESTQ     $0x00000007, R9
-	JNZ       partial880
-	VMOVUPD   Z1, 64(DI)
-	JMP       stored883
+	VMOVUPD   Z1, K1, 64(DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000008, DX
+	SUBQ      $0x00000001, R9
+	CMPQ      R9, $0x00000001
+	JGE       tile119
 
-partial880:
-	LEAQ       64(DI), BX
-	VMOVAPD    Z1, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour881
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles120:
+	JMP done80
 
-noFour881:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo882
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo882:
-	TESTQ  $0x00000001, R9
-	JZ     stored883
-	VMOVSD X0, (BX)
-
-stored883:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile876
-
-tiles877:
-	JMP done737
-
-wider839:
-	CMPQ  R9, $0x00000018
-	JGT   wider884
+wider110:
 	SUBQ  $0x00000010, R9
 	MOVQ  $-1, DX
 	BZHIQ R9, DX, DX
@@ -10259,11 +2121,11 @@ wider839:
 	MOVQ  f_base+24(FP), DX
 	MOVQ  w_base+0(FP), DI
 	ADDQ  R8, DI
-	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x00000005
-	JLT   tiles886
+	MOVQ  d+80(FP), R9
+	CMPQ  R9, $0x00000005
+	JLT   tiles125
 
-tile885:
+tile124:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10282,11 +2144,11 @@ tile885:
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done888
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done127
 
-again887:
+again126:
 	VMOVUPD      (SI), Z15
 	VMOVUPD      64(SI), Z16
 	VMOVUPD.Z    128(SI), K1, Z17
@@ -10312,10 +2174,10 @@ again887:
 	VFMADD231PD  Z17, Z18, Z14
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again887
+	DECQ         R10
+	JNZ          again126
 
-done888:
+done127:
 	VMOVUPD   (DI), Z15
 	VADDPD    Z15, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10324,33 +2186,7 @@ done888:
 	VMOVUPD   Z1, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial889
-	VMOVUPD   Z2, 128(DI)
-	JMP       stored892
-
-partial889:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour890
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour890:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo891
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo891:
-	TESTQ  $0x00000001, R9
-	JZ     stored892
-	VMOVSD X0, (BX)
-
-stored892:
+	VMOVUPD   Z2, K1, 128(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -10360,33 +2196,7 @@ stored892:
 	VMOVUPD   Z4, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial893
-	VMOVUPD   Z5, 128(DI)
-	JMP       stored896
-
-partial893:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour894
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour894:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo895
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo895:
-	TESTQ  $0x00000001, R9
-	JZ     stored896
-	VMOVSD X0, (BX)
-
-stored896:
+	VMOVUPD   Z5, K1, 128(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z6, Z6
@@ -10396,33 +2206,7 @@ stored896:
 	VMOVUPD   Z7, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z8, Z8
-	TESTQ     $0x00000007, R9
-	JNZ       partial897
-	VMOVUPD   Z8, 128(DI)
-	JMP       stored900
-
-partial897:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z8, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour898
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour898:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo899
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo899:
-	TESTQ  $0x00000001, R9
-	JZ     stored900
-	VMOVSD X0, (BX)
-
-stored900:
+	VMOVUPD   Z8, K1, 128(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z9, Z9
@@ -10432,33 +2216,7 @@ stored900:
 	VMOVUPD   Z10, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z11, Z11
-	TESTQ     $0x00000007, R9
-	JNZ       partial901
-	VMOVUPD   Z11, 128(DI)
-	JMP       stored904
-
-partial901:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour902
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour902:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo903
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo903:
-	TESTQ  $0x00000001, R9
-	JZ     stored904
-	VMOVSD X0, (BX)
-
-stored904:
+	VMOVUPD   Z11, K1, 128(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z12, Z12
@@ -10468,44 +2226,18 @@ stored904:
 	VMOVUPD   Z13, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z14, Z14
-	TESTQ     $0x00000007, R9
-	JNZ       partial905
-	VMOVUPD   Z14, 128(DI)
-	JMP       stored908
+	VMOVUPD   Z14, K1, 128(DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000028, DX
+	SUBQ      $0x00000005, R9
+	CMPQ      R9, $0x00000005
+	JGE       tile124
 
-partial905:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z14, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour906
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles125:
+	CMPQ R9, $0x00000002
+	JLT  tiles129
 
-noFour906:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo907
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo907:
-	TESTQ  $0x00000001, R9
-	JZ     stored908
-	VMOVSD X0, (BX)
-
-stored908:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile885
-
-tiles886:
-	CMPQ R10, $0x00000002
-	JLT  tiles910
-
-tile909:
+tile128:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
@@ -10515,11 +2247,11 @@ tile909:
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done912
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done131
 
-again911:
+again130:
 	VMOVUPD      (SI), Z6
 	VMOVUPD      64(SI), Z7
 	VMOVUPD.Z    128(SI), K1, Z8
@@ -10533,10 +2265,10 @@ again911:
 	VFMADD231PD  Z8, Z9, Z5
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again911
+	DECQ         R10
+	JNZ          again130
 
-done912:
+done131:
 	VMOVUPD   (DI), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10545,33 +2277,7 @@ done912:
 	VMOVUPD   Z1, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial913
-	VMOVUPD   Z2, 128(DI)
-	JMP       stored916
-
-partial913:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour914
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour914:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo915
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo915:
-	TESTQ  $0x00000001, R9
-	JZ     stored916
-	VMOVSD X0, (BX)
-
-stored916:
+	VMOVUPD   Z2, K1, 128(DI)
 	ADDQ      AX, DI
 	VMOVUPD   (DI), Z0
 	VADDPD    Z0, Z3, Z3
@@ -10581,55 +2287,29 @@ stored916:
 	VMOVUPD   Z4, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z5, Z5
-	TESTQ     $0x00000007, R9
-	JNZ       partial917
-	VMOVUPD   Z5, 128(DI)
-	JMP       stored920
+	VMOVUPD   Z5, K1, 128(DI)
+	ADDQ      AX, DI
+	ADDQ      $0x00000010, DX
+	SUBQ      $0x00000002, R9
+	CMPQ      R9, $0x00000002
+	JGE       tile128
 
-partial917:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z5, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour918
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+tiles129:
+	CMPQ R9, $0x00000001
+	JLT  tiles133
 
-noFour918:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo919
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo919:
-	TESTQ  $0x00000001, R9
-	JZ     stored920
-	VMOVSD X0, (BX)
-
-stored920:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile909
-
-tiles910:
-	CMPQ R10, $0x00000001
-	JLT  tiles922
-
-tile921:
+tile132:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	MOVQ   t_base+48(FP), SI
 	ADDQ   R8, SI
 	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done924
+	MOVQ   rows+72(FP), R10
+	TESTQ  R10, R10
+	JLE    done135
 
-again923:
+again134:
 	VMOVUPD      (SI), Z3
 	VMOVUPD      64(SI), Z4
 	VMOVUPD.Z    128(SI), K1, Z5
@@ -10639,10 +2319,10 @@ again923:
 	VFMADD231PD  Z5, Z6, Z2
 	ADDQ         CX, BX
 	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again923
+	DECQ         R10
+	JNZ          again134
 
-done924:
+done135:
 	VMOVUPD   (DI), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   Z0, (DI)
@@ -10651,809 +2331,764 @@ done924:
 	VMOVUPD   Z1, 64(DI)
 	VMOVUPD.Z 128(DI), K1, Z0
 	VADDPD    Z0, Z2, Z2
-	TESTQ     $0x00000007, R9
-	JNZ       partial925
-	VMOVUPD   Z2, 128(DI)
-	JMP       stored928
-
-partial925:
-	LEAQ       128(DI), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour926
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour926:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo927
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo927:
-	TESTQ  $0x00000001, R9
-	JZ     stored928
-	VMOVSD X0, (BX)
-
-stored928:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile921
-
-tiles922:
-	JMP done737
-
-wider884:
-	SUBQ  $0x00000018, R9
-	MOVQ  $-1, DX
-	BZHIQ R9, DX, DX
-	KMOVB DX, K1
-	MOVQ  f_base+24(FP), DX
-	MOVQ  w_base+0(FP), DI
-	ADDQ  R8, DI
-	MOVQ  d+80(FP), R10
-	CMPQ  R10, $0x00000005
-	JLT   tiles931
-
-tile930:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	VXORPD Z18, Z18, Z18
-	VXORPD Z19, Z19, Z19
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done933
-
-again932:
-	VMOVUPD      (SI), Z20
-	VMOVUPD      64(SI), Z21
-	VMOVUPD      128(SI), Z22
-	VMOVUPD.Z    192(SI), K1, Z23
-	VBROADCASTSD (BX), Z24
-	VFMADD231PD  Z20, Z24, Z0
-	VFMADD231PD  Z21, Z24, Z1
-	VFMADD231PD  Z22, Z24, Z2
-	VFMADD231PD  Z23, Z24, Z3
-	VBROADCASTSD 8(BX), Z24
-	VFMADD231PD  Z20, Z24, Z4
-	VFMADD231PD  Z21, Z24, Z5
-	VFMADD231PD  Z22, Z24, Z6
-	VFMADD231PD  Z23, Z24, Z7
-	VBROADCASTSD 16(BX), Z24
-	VFMADD231PD  Z20, Z24, Z8
-	VFMADD231PD  Z21, Z24, Z9
-	VFMADD231PD  Z22, Z24, Z10
-	VFMADD231PD  Z23, Z24, Z11
-	VBROADCASTSD 24(BX), Z24
-	VFMADD231PD  Z20, Z24, Z12
-	VFMADD231PD  Z21, Z24, Z13
-	VFMADD231PD  Z22, Z24, Z14
-	VFMADD231PD  Z23, Z24, Z15
-	VBROADCASTSD 32(BX), Z24
-	VFMADD231PD  Z20, Z24, Z16
-	VFMADD231PD  Z21, Z24, Z17
-	VFMADD231PD  Z22, Z24, Z18
-	VFMADD231PD  Z23, Z24, Z19
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again932
-
-done933:
-	VMOVUPD   (DI), Z20
-	VADDPD    Z20, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial934
-	VMOVUPD   Z3, 192(DI)
-	JMP       stored937
-
-partial934:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour935
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour935:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo936
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo936:
-	TESTQ  $0x00000001, R9
-	JZ     stored937
-	VMOVSD X0, (BX)
-
-stored937:
+	VMOVUPD   Z2, K1, 128(DI)
 	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z5, Z5
-	VMOVUPD   Z5, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial938
-	VMOVUPD   Z7, 192(DI)
-	JMP       stored941
+	ADDQ      $0x00000008, DX
+	SUBQ      $0x00000001, R9
+	CMPQ      R9, $0x00000001
+	JGE       tile132
 
-partial938:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour939
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour939:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo940
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo940:
-	TESTQ  $0x00000001, R9
-	JZ     stored941
-	VMOVSD X0, (BX)
-
-stored941:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z8, Z8
-	VMOVUPD   Z8, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z9, Z9
-	VMOVUPD   Z9, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z10, Z10
-	VMOVUPD   Z10, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z11, Z11
-	TESTQ     $0x00000007, R9
-	JNZ       partial942
-	VMOVUPD   Z11, 192(DI)
-	JMP       stored945
-
-partial942:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z11, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour943
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour943:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo944
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo944:
-	TESTQ  $0x00000001, R9
-	JZ     stored945
-	VMOVSD X0, (BX)
-
-stored945:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z12, Z12
-	VMOVUPD   Z12, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z13, Z13
-	VMOVUPD   Z13, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z14, Z14
-	VMOVUPD   Z14, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z15, Z15
-	TESTQ     $0x00000007, R9
-	JNZ       partial946
-	VMOVUPD   Z15, 192(DI)
-	JMP       stored949
-
-partial946:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z15, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour947
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour947:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo948
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo948:
-	TESTQ  $0x00000001, R9
-	JZ     stored949
-	VMOVSD X0, (BX)
-
-stored949:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z16, Z16
-	VMOVUPD   Z16, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z17, Z17
-	VMOVUPD   Z17, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z18, Z18
-	VMOVUPD   Z18, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z19, Z19
-	TESTQ     $0x00000007, R9
-	JNZ       partial950
-	VMOVUPD   Z19, 192(DI)
-	JMP       stored953
-
-partial950:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z19, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour951
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour951:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo952
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo952:
-	TESTQ  $0x00000001, R9
-	JZ     stored953
-	VMOVSD X0, (BX)
-
-stored953:
-	ADDQ AX, DI
-	ADDQ $0x00000028, DX
-	SUBQ $0x00000005, R10
-	CMPQ R10, $0x00000005
-	JGE  tile930
-
-tiles931:
-	CMPQ R10, $0x00000002
-	JLT  tiles955
-
-tile954:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done957
-
-again956:
-	VMOVUPD      (SI), Z8
-	VMOVUPD      64(SI), Z9
-	VMOVUPD      128(SI), Z10
-	VMOVUPD.Z    192(SI), K1, Z11
-	VBROADCASTSD (BX), Z12
-	VFMADD231PD  Z8, Z12, Z0
-	VFMADD231PD  Z9, Z12, Z1
-	VFMADD231PD  Z10, Z12, Z2
-	VFMADD231PD  Z11, Z12, Z3
-	VBROADCASTSD 8(BX), Z12
-	VFMADD231PD  Z8, Z12, Z4
-	VFMADD231PD  Z9, Z12, Z5
-	VFMADD231PD  Z10, Z12, Z6
-	VFMADD231PD  Z11, Z12, Z7
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again956
-
-done957:
-	VMOVUPD   (DI), Z8
-	VADDPD    Z8, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial958
-	VMOVUPD   Z3, 192(DI)
-	JMP       stored961
-
-partial958:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour959
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour959:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo960
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo960:
-	TESTQ  $0x00000001, R9
-	JZ     stored961
-	VMOVSD X0, (BX)
-
-stored961:
-	ADDQ      AX, DI
-	VMOVUPD   (DI), Z0
-	VADDPD    Z0, Z4, Z4
-	VMOVUPD   Z4, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z5, Z5
-	VMOVUPD   Z5, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z6, Z6
-	VMOVUPD   Z6, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z7, Z7
-	TESTQ     $0x00000007, R9
-	JNZ       partial962
-	VMOVUPD   Z7, 192(DI)
-	JMP       stored965
-
-partial962:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z7, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour963
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour963:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo964
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo964:
-	TESTQ  $0x00000001, R9
-	JZ     stored965
-	VMOVSD X0, (BX)
-
-stored965:
-	ADDQ AX, DI
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000002, R10
-	CMPQ R10, $0x00000002
-	JGE  tile954
-
-tiles955:
-	CMPQ R10, $0x00000001
-	JLT  tiles967
-
-tile966:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   t_base+48(FP), SI
-	ADDQ   R8, SI
-	MOVQ   DX, BX
-	MOVQ   rows+72(FP), R11
-	TESTQ  R11, R11
-	JLE    done969
-
-again968:
-	VMOVUPD      (SI), Z4
-	VMOVUPD      64(SI), Z5
-	VMOVUPD      128(SI), Z6
-	VMOVUPD.Z    192(SI), K1, Z7
-	VBROADCASTSD (BX), Z8
-	VFMADD231PD  Z4, Z8, Z0
-	VFMADD231PD  Z5, Z8, Z1
-	VFMADD231PD  Z6, Z8, Z2
-	VFMADD231PD  Z7, Z8, Z3
-	ADDQ         CX, BX
-	ADDQ         AX, SI
-	DECQ         R11
-	JNZ          again968
-
-done969:
-	VMOVUPD   (DI), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD   Z0, (DI)
-	VMOVUPD   64(DI), Z0
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, 64(DI)
-	VMOVUPD   128(DI), Z0
-	VADDPD    Z0, Z2, Z2
-	VMOVUPD   Z2, 128(DI)
-	VMOVUPD.Z 192(DI), K1, Z0
-	VADDPD    Z0, Z3, Z3
-	TESTQ     $0x00000007, R9
-	JNZ       partial970
-	VMOVUPD   Z3, 192(DI)
-	JMP       stored973
-
-partial970:
-	LEAQ       192(DI), BX
-	VMOVAPD    Z3, Z0
-	TESTQ      $0x00000004, R9
-	JZ         noFour971
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
-
-noFour971:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo972
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
-
-noTwo972:
-	TESTQ  $0x00000001, R9
-	JZ     stored973
-	VMOVSD X0, (BX)
-
-stored973:
-	ADDQ AX, DI
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000001, R10
-	CMPQ R10, $0x00000001
-	JGE  tile966
-
-tiles967:
-done737:
+tiles133:
+done80:
 	VZEROUPPER
 	RET
 
 // func cavities512(weights []float64, beliefs []float64, messages []float64, list *int, count int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·cavities512(SB), $0-88
-	MOVQ  weights_base+0(FP), AX
-	MOVQ  beliefs_base+24(FP), CX
-	MOVQ  messages_base+48(FP), DX
-	MOVQ  list+72(FP), BX
-	MOVQ  count+80(FP), SI
-	TESTQ SI, SI
-	JLE   done975
-
-item974:
-	MOVLQSX      40(BX), DI
-	LEAQ         (AX)(DI*8), DI
-	MOVQ         (BX), R8
-	LEAQ         (CX)(R8*8), R8
-	MOVQ         8(BX), R9
-	LEAQ         (DX)(R9*8), R9
-	MOVLQSX      52(BX), R10
-	XORQ         R11, R11
-	CMPQ         R10, $0x08
-	JNE          wide976
 	VBROADCASTSD constants<>+760(SB), Z0
-	VMOVUPD      (R9)(R11*8), Z1
-	VCMPPD       $0x04, Z0, Z1, K1
-	VMOVUPD      (R8)(R11*8), Z2
-	VSUBPD       Z1, Z2, K1, Z0
-	VMOVUPD      Z0, (DI)(R11*8)
-	JMP          row979
+	MOVQ         weights_base+0(FP), AX
+	MOVQ         beliefs_base+24(FP), CX
+	MOVQ         messages_base+48(FP), DX
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done137
 
-wide976:
-	CMPQ R10, $0x08
-	JLE  rest978
+item136:
+	MOVLQSX 40(BX), DI
+	LEAQ    (AX)(DI*8), DI
+	MOVQ    (BX), R8
+	LEAQ    (CX)(R8*8), R8
+	MOVQ    8(BX), R9
+	LEAQ    (DX)(R9*8), R9
+	MOVLQSX 52(BX), R10
+	CMPQ    R10, $0x08
+	JNE     other138
+	XORQ    R10, R10
+	VMOVUPD (R8)(R10*8), Z1
+	VMOVUPD (R9)(R10*8), Z2
+	VCMPPD  $0x00, Z0, Z2, K1
+	VSUBPD  Z2, Z1, Z1
+	VMOVUPD Z0, K1, Z1
+	VMOVUPD Z1, (DI)(R10*8)
+	JMP     row139
 
-vector977:
-	VBROADCASTSD constants<>+760(SB), Z0
-	VMOVUPD      (R9)(R11*8), Z1
-	VCMPPD       $0x04, Z0, Z1, K1
-	VMOVUPD      (R8)(R11*8), Z2
-	VSUBPD       Z1, Z2, K1, Z0
-	VMOVUPD      Z0, (DI)(R11*8)
-	ADDQ         $0x08, R11
-	SUBQ         $0x08, R10
-	CMPQ         R10, $0x08
-	JG           vector977
+other138:
+	XORQ R11, R11
+	CMPQ R10, $0x00000008
+	JLT  rest141
 
-rest978:
-	MOVQ         $-1, R12
-	BZHIQ        R10, R12, R12
-	KMOVB        R12, K1
-	VBROADCASTSD constants<>+760(SB), Z0
-	VMOVUPD.Z    (R9)(R11*8), K1, Z1
-	VCMPPD       $0x04, Z0, Z1, K1, K2
-	VMOVUPD.Z    (R8)(R11*8), K1, Z2
-	VSUBPD       Z1, Z2, K2, Z0
-	VMOVUPD      Z0, (DI)(R11*8)
+whole140:
+	VMOVUPD (R8)(R11*8), Z1
+	VMOVUPD (R9)(R11*8), Z2
+	VCMPPD  $0x00, Z0, Z2, K1
+	VSUBPD  Z2, Z1, Z1
+	VMOVUPD Z0, K1, Z1
+	VMOVUPD Z1, (DI)(R11*8)
+	ADDQ    $0x00000008, R11
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     whole140
 
-row979:
+rest141:
+	TESTQ     R10, R10
+	JZ        done142
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (R8)(R11*8), K1, Z1
+	VMOVUPD.Z (R9)(R11*8), K1, Z2
+	VCMPPD    $0x00, Z0, Z2, K2
+	VSUBPD    Z2, Z1, Z1
+	VMOVUPD   Z0, K2, Z1
+	VMOVAPD   Z0, Z2
+	VMOVUPD   Z1, K1, Z2
+	VMOVUPD   Z2, (DI)(R11*8)
+
+done142:
+row139:
 	ADDQ $0x00000040, BX
 	DECQ SI
-	JNZ  item974
+	JNZ  item136
 
-done975:
+done137:
 	VZEROUPPER
 	RET
 
-// func products512(out []float64, weights []float64, tables []float64, list *int, count int) (left int)
+// func products512(out []float64, weights []float64, tables []float64, list *int, count int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
-TEXT ·products512(SB), $0-96
-	MOVQ  out_base+0(FP), AX
-	MOVQ  weights_base+24(FP), CX
-	MOVQ  tables_base+48(FP), DX
-	MOVQ  list+72(FP), BX
-	MOVQ  count+80(FP), SI
-	TESTQ SI, SI
-	JLE   done982
+TEXT ·products512(SB), $0-88
+	MOVQ  list+72(FP), AX
+	MOVQ  count+80(FP), CX
+	TESTQ CX, CX
+	JLE   done144
 
-item980:
-	CMPQ       SI, $0x08
-	JLE        last986
-	MOVQ       536(BX), DI
-	LEAQ       (DX)(DI*8), DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	PREFETCHT0 128(DI)
-	PREFETCHT0 192(DI)
-	PREFETCHT0 256(DI)
-	PREFETCHT0 320(DI)
-	PREFETCHT0 384(DI)
-	PREFETCHT0 448(DI)
+item143:
+	CMPQ       CX, $0x08
+	JLE        last146
+	MOVQ       tables_base+48(FP), DX
+	MOVQ       536(AX), BX
+	LEAQ       (DX)(BX*8), BX
+	PREFETCHT0 (BX)
+	PREFETCHT0 64(BX)
+	PREFETCHT0 128(BX)
+	PREFETCHT0 192(BX)
+	PREFETCHT0 256(BX)
+	PREFETCHT0 320(BX)
+	PREFETCHT0 384(BX)
+	PREFETCHT0 448(BX)
 
-last986:
-	MOVLQSX          44(BX), DI
-	LEAQ             (AX)(DI*8), DI
-	MOVLQSX          40(BX), R8
-	LEAQ             (CX)(R8*8), R8
-	MOVQ             24(BX), R9
-	LEAQ             (DX)(R9*8), R9
-	MOVLQSX          52(BX), R10
-	MOVLQSX          56(BX), R11
-	LEAQ             (R10)(R11*1), R12
-	CMPQ             R10, $0x08
-	JNE              some983
-	CMPQ             R11, $0x08
-	JNE              some983
-	CMPL             60(BX), $0x00
-	JNE              backward984
-	VMOVUPD          (R9), Z0
-	VMULPD.BCST      (R8), Z0, Z0
-	VMOVUPD          64(R9), Z1
-	VMULPD.BCST      8(R8), Z1, Z1
-	VMOVUPD          128(R9), Z2
-	VMULPD.BCST      16(R8), Z2, Z2
-	VMOVUPD          192(R9), Z3
-	VMULPD.BCST      24(R8), Z3, Z3
-	VMOVUPD          256(R9), Z4
-	VFMADD231PD.BCST 32(R8), Z4, Z0
-	VMOVUPD          320(R9), Z4
-	VFMADD231PD.BCST 40(R8), Z4, Z1
-	VMOVUPD          384(R9), Z4
-	VFMADD231PD.BCST 48(R8), Z4, Z2
-	VMOVUPD          448(R9), Z4
-	VFMADD231PD.BCST 56(R8), Z4, Z3
-	VADDPD           Z2, Z0, Z0
-	VADDPD           Z3, Z1, Z1
-	VADDPD           Z1, Z0, Z0
-	VMOVUPD          Z0, (DI)
-	JMP              next981
+last146:
+	MOVQ         out_base+0(FP), DX
+	MOVLQSX      44(AX), BX
+	LEAQ         (DX)(BX*8), BX
+	MOVQ         weights_base+24(FP), DX
+	MOVLQSX      40(AX), SI
+	LEAQ         (DX)(SI*8), SI
+	MOVQ         tables_base+48(FP), DX
+	MOVQ         24(AX), DI
+	LEAQ         (DX)(DI*8), DI
+	MOVQ         $0x0000000800000008, DX
+	CMPQ         DX, 52(AX)
+	JNE          other147
+	CMPL         60(AX), $0x00
+	JNE          back148
+	VBROADCASTSD (SI), Z0
+	VMULPD       (DI), Z0, Z0
+	VBROADCASTSD 8(SI), Z1
+	VMULPD       64(DI), Z1, Z1
+	VBROADCASTSD 16(SI), Z2
+	VMULPD       128(DI), Z2, Z2
+	VBROADCASTSD 24(SI), Z3
+	VMULPD       192(DI), Z3, Z3
+	VBROADCASTSD 32(SI), Z4
+	VFMADD231PD  256(DI), Z4, Z0
+	VBROADCASTSD 40(SI), Z4
+	VFMADD231PD  320(DI), Z4, Z1
+	VBROADCASTSD 48(SI), Z4
+	VFMADD231PD  384(DI), Z4, Z2
+	VBROADCASTSD 56(SI), Z4
+	VFMADD231PD  448(DI), Z4, Z3
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VADDPD       Z1, Z0, Z0
+	VMOVUPD      Z0, (BX)
+	JMP          next145
 
-backward984:
-	VMOVUPD    (R8), Z0
-	VMULPD     (R9), Z0, Z1
-	VMULPD     64(R9), Z0, Z2
-	VMULPD     128(R9), Z0, Z3
-	VMULPD     192(R9), Z0, Z4
-	VMULPD     256(R9), Z0, Z5
-	VMULPD     320(R9), Z0, Z6
-	VMULPD     384(R9), Z0, Z7
-	VMULPD     448(R9), Z0, Z0
-	VUNPCKLPD  Z2, Z1, Z8
-	VUNPCKHPD  Z2, Z1, Z1
-	VADDPD     Z1, Z8, Z8
-	VUNPCKLPD  Z4, Z3, Z1
+back148:
+	VMOVUPD    (SI), Z0
+	VMULPD     (DI), Z0, Z1
+	VMULPD     64(DI), Z0, Z2
+	VMULPD     128(DI), Z0, Z3
+	VMULPD     192(DI), Z0, Z4
+	VMULPD     256(DI), Z0, Z5
+	VMULPD     320(DI), Z0, Z6
+	VMULPD     384(DI), Z0, Z7
+	VMULPD     448(DI), Z0, Z0
+	VUNPCKHPD  Z2, Z1, Z8
+	VUNPCKLPD  Z2, Z1, Z1
+	VADDPD     Z8, Z1, Z1
 	VUNPCKHPD  Z4, Z3, Z2
-	VADDPD     Z2, Z1, Z1
-	VUNPCKLPD  Z6, Z5, Z2
-	VUNPCKHPD  Z6, Z5, Z3
-	VADDPD     Z3, Z2, Z2
-	VUNPCKLPD  Z0, Z7, Z3
-	VUNPCKHPD  Z0, Z7, Z0
-	VADDPD     Z0, Z3, Z3
-	VSHUFF64X2 $0x88, Z1, Z8, Z0
-	VSHUFF64X2 $0xdd, Z1, Z8, Z1
+	VUNPCKLPD  Z4, Z3, Z3
+	VADDPD     Z2, Z3, Z3
+	VUNPCKHPD  Z6, Z5, Z2
+	VUNPCKLPD  Z6, Z5, Z5
+	VADDPD     Z2, Z5, Z5
+	VUNPCKHPD  Z0, Z7, Z2
+	VUNPCKLPD  Z0, Z7, Z7
+	VADDPD     Z2, Z7, Z7
+	VSHUFF64X2 $0x88, Z3, Z1, Z0
+	VSHUFF64X2 $0xdd, Z3, Z1, Z1
 	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x88, Z3, Z2, Z1
-	VSHUFF64X2 $0xdd, Z3, Z2, Z2
+	VSHUFF64X2 $0x88, Z7, Z5, Z1
+	VSHUFF64X2 $0xdd, Z7, Z5, Z2
 	VADDPD     Z2, Z1, Z1
 	VSHUFF64X2 $0x88, Z1, Z0, Z2
 	VSHUFF64X2 $0xdd, Z1, Z0, Z0
 	VADDPD     Z0, Z2, Z2
-	VMOVUPD    Z2, (DI)
-	JMP        next981
+	VMOVUPD    Z2, (BX)
+	JMP        next145
 
-some983:
-	CMPQ         R10, $0x08
-	JG           done982
-	CMPQ         R11, $0x08
-	JG           done982
-	CMPL         60(BX), $0x00
-	JNE          fewBackward985
-	MOVQ         $-1, R12
-	BZHIQ        R11, R12, R12
-	KMOVB        R12, K1
-	SHLQ         $0x03, R11
-	LEAQ         (R11)(R11*2), R12
-	LEAQ         (R11)(R11*4), R13
-	LEAQ         (R12)(R11*4), R14
-	VXORPD       Z0, Z0, Z0
-	VXORPD       Z1, Z1, Z1
+other147:
+	CMPL    60(AX), $0x00
+	JNE     backward149
+	MOVLQSX 56(AX), DX
+	SHLQ    $0x03, DX
+	MOVLQSX 56(AX), R8
+	XORQ    R10, R10
+	MOVQ    R8, R11
+	CMPQ    R11, $0x00000020
+	JLT     few151
+
+panel150:
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), R12
+	CMPQ    R12, $0x00000002
+	JLT     rows154
+
+row153:
+	VBROADCASTSD (R8), Z8
+	VMOVUPD      (R9), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R9), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R9), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD      192(R9), Z9
+	VFMADD231PD  Z9, Z8, Z3
+	VBROADCASTSD 8(R8), Z8
+	VMOVUPD      (R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VMOVUPD      64(R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VMOVUPD      128(R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD      192(R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, R12
+	CMPQ         R12, $0x00000002
+	JGE          row153
+
+rows154:
+	CMPQ R12, $0x00000001
+	JLT  rows156
+
+row155:
+	VBROADCASTSD (R8), Z8
+	VMOVUPD      (R9), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R9), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R9), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD      192(R9), Z9
+	VFMADD231PD  Z9, Z8, Z3
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, R12
+	CMPQ         R12, $0x00000001
+	JGE          row155
+
+rows156:
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (BX)(R10*1)
+	VADDPD  Z5, Z1, Z1
+	VMOVUPD Z1, 64(BX)(R10*1)
+	VADDPD  Z6, Z2, Z2
+	VMOVUPD Z2, 128(BX)(R10*1)
+	VADDPD  Z7, Z3, Z3
+	VMOVUPD Z3, 192(BX)(R10*1)
+	ADDQ    $0x00000100, R10
+	SUBQ    $0x00000020, R11
+	CMPQ    R11, $0x00000020
+	JGE     panel150
+
+few151:
+	TESTQ   R11, R11
+	JZ      done152
+	CMPQ    R11, $0x00000008
+	JGT     wider157
+	MOVQ    $-1, R8
+	BZHIQ   R11, R8, R8
+	KMOVB   R8, K1
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows159
+
+row158:
 	VBROADCASTSD (R8), Z2
-	VFMADD231PD  (R9), Z2, K1, Z0
-	CMPQ         R10, $0x00000001
-	JLE          end987
+	VMOVUPD.Z    (R9), K1, Z3
+	VFMADD231PD  Z3, Z2, Z0
 	VBROADCASTSD 8(R8), Z2
-	VFMADD231PD  (R9)(R11*1), Z2, K1, Z1
-	CMPQ         R10, $0x00000002
-	JLE          end987
-	VBROADCASTSD 16(R8), Z2
-	VFMADD231PD  (R9)(R11*2), Z2, K1, Z0
-	CMPQ         R10, $0x00000003
-	JLE          end987
-	VBROADCASTSD 24(R8), Z2
-	VFMADD231PD  (R9)(R12*1), Z2, K1, Z1
-	CMPQ         R10, $0x00000004
-	JLE          end987
-	VBROADCASTSD 32(R8), Z2
-	VFMADD231PD  (R9)(R11*4), Z2, K1, Z0
-	CMPQ         R10, $0x00000005
-	JLE          end987
-	VBROADCASTSD 40(R8), Z2
-	VFMADD231PD  (R9)(R13*1), Z2, K1, Z1
-	CMPQ         R10, $0x00000006
-	JLE          end987
-	VBROADCASTSD 48(R8), Z2
-	VFMADD231PD  (R9)(R12*2), Z2, K1, Z0
-	CMPQ         R10, $0x00000007
-	JLE          end987
-	VBROADCASTSD 56(R8), Z2
-	VFMADD231PD  (R9)(R14*1), Z2, K1, Z1
+	VMOVUPD.Z    (R9)(DX*1), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row158
 
-end987:
+rows159:
+	CMPQ SI, $0x00000001
+	JLT  rows161
+
+row160:
+	VBROADCASTSD (R8), Z2
+	VMOVUPD.Z    (R9), K1, Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row160
+
+rows161:
 	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (DI)
-	JMP     next981
+	VMOVUPD Z0, (BX)(R10*1)
+	JMP     done152
 
-fewBackward985:
-	MOVQ     $-1, R12
-	BZHIQ    R10, R12, R12
-	KMOVB    R12, K1
-	SHLQ     $0x03, R10
-	LEAQ     (R10)(R10*2), R12
-	LEAQ     (R10)(R10*4), R13
-	LEAQ     (R12)(R10*4), R14
-	VMOVUPD  (R8), Z0
-	VXORPD   Z1, Z1, Z1
-	VXORPD   Z2, Z2, Z2
-	VXORPD   Z3, Z3, Z3
-	VXORPD   Z4, Z4, Z4
-	VXORPD   Z5, Z5, Z5
-	VXORPD   Z6, Z6, Z6
-	VXORPD   Z7, Z7, Z7
-	VXORPD   Z8, Z8, Z8
-	VMULPD.Z (R9), Z0, K1, Z1
-	CMPQ     R11, $0x00000001
-	JLE      end988
-	VMULPD.Z (R9)(R10*1), Z0, K1, Z2
-	CMPQ     R11, $0x00000002
-	JLE      end988
-	VMULPD.Z (R9)(R10*2), Z0, K1, Z3
-	CMPQ     R11, $0x00000003
-	JLE      end988
-	VMULPD.Z (R9)(R12*1), Z0, K1, Z4
-	CMPQ     R11, $0x00000004
-	JLE      end988
-	VMULPD.Z (R9)(R10*4), Z0, K1, Z5
-	CMPQ     R11, $0x00000005
-	JLE      end988
-	VMULPD.Z (R9)(R13*1), Z0, K1, Z6
-	CMPQ     R11, $0x00000006
-	JLE      end988
-	VMULPD.Z (R9)(R12*2), Z0, K1, Z7
-	CMPQ     R11, $0x00000007
-	JLE      end988
-	VMULPD.Z (R9)(R14*1), Z0, K1, Z8
+wider157:
+	CMPQ    R11, $0x00000010
+	JGT     wider162
+	SUBQ    $0x00000008, R11
+	MOVQ    $-1, R8
+	BZHIQ   R11, R8, R8
+	KMOVB   R8, K1
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows164
 
-end988:
-	VUNPCKLPD  Z2, Z1, Z0
-	VUNPCKHPD  Z2, Z1, Z1
-	VADDPD     Z1, Z0, Z0
-	VUNPCKLPD  Z4, Z3, Z1
-	VUNPCKHPD  Z4, Z3, Z2
-	VADDPD     Z2, Z1, Z1
-	VUNPCKLPD  Z6, Z5, Z2
-	VUNPCKHPD  Z6, Z5, Z3
-	VADDPD     Z3, Z2, Z2
-	VUNPCKLPD  Z8, Z7, Z3
-	VUNPCKHPD  Z8, Z7, Z4
-	VADDPD     Z4, Z3, Z3
-	VSHUFF64X2 $0x88, Z1, Z0, Z4
-	VSHUFF64X2 $0xdd, Z1, Z0, Z0
-	VADDPD     Z0, Z4, Z4
-	VSHUFF64X2 $0x88, Z3, Z2, Z0
-	VSHUFF64X2 $0xdd, Z3, Z2, Z1
-	VADDPD     Z1, Z0, Z0
-	VSHUFF64X2 $0x88, Z0, Z4, Z1
-	VSHUFF64X2 $0xdd, Z0, Z4, Z0
+row163:
+	VBROADCASTSD (R8), Z4
+	VMOVUPD      (R9), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VMOVUPD.Z    64(R9), K1, Z5
+	VFMADD231PD  Z5, Z4, Z1
+	VBROADCASTSD 8(R8), Z4
+	VMOVUPD      (R9)(DX*1), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD.Z    64(R9)(DX*1), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row163
+
+rows164:
+	CMPQ SI, $0x00000001
+	JLT  rows166
+
+row165:
+	VBROADCASTSD (R8), Z4
+	VMOVUPD      (R9), Z5
+	VFMADD231PD  Z5, Z4, Z0
+	VMOVUPD.Z    64(R9), K1, Z5
+	VFMADD231PD  Z5, Z4, Z1
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row165
+
+rows166:
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (BX)(R10*1)
+	VADDPD  Z3, Z1, Z1
+	VMOVUPD Z1, 64(BX)(R10*1)
+	JMP     done152
+
+wider162:
+	CMPQ    R11, $0x00000018
+	JGT     wider167
+	SUBQ    $0x00000010, R11
+	MOVQ    $-1, R8
+	BZHIQ   R11, R8, R8
+	KMOVB   R8, K1
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows169
+
+row168:
+	VBROADCASTSD (R8), Z6
+	VMOVUPD      (R9), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VMOVUPD      64(R9), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VMOVUPD.Z    128(R9), K1, Z7
+	VFMADD231PD  Z7, Z6, Z2
+	VBROADCASTSD 8(R8), Z6
+	VMOVUPD      (R9)(DX*1), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R9)(DX*1), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD.Z    128(R9)(DX*1), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row168
+
+rows169:
+	CMPQ SI, $0x00000001
+	JLT  rows171
+
+row170:
+	VBROADCASTSD (R8), Z6
+	VMOVUPD      (R9), Z7
+	VFMADD231PD  Z7, Z6, Z0
+	VMOVUPD      64(R9), Z7
+	VFMADD231PD  Z7, Z6, Z1
+	VMOVUPD.Z    128(R9), K1, Z7
+	VFMADD231PD  Z7, Z6, Z2
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row170
+
+rows171:
+	VADDPD  Z3, Z0, Z0
+	VMOVUPD Z0, (BX)(R10*1)
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD Z1, 64(BX)(R10*1)
+	VADDPD  Z5, Z2, Z2
+	VMOVUPD Z2, 128(BX)(R10*1)
+	JMP     done152
+
+wider167:
+	SUBQ    $0x00000018, R11
+	MOVQ    $-1, R8
+	BZHIQ   R11, R8, R8
+	KMOVB   R8, K1
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	MOVQ    SI, R8
+	LEAQ    (DI)(R10*1), R9
+	MOVLQSX 52(AX), SI
+	CMPQ    SI, $0x00000002
+	JLT     rows174
+
+row173:
+	VBROADCASTSD (R8), Z8
+	VMOVUPD      (R9), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R9), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R9), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD.Z    192(R9), K1, Z9
+	VFMADD231PD  Z9, Z8, Z3
+	VBROADCASTSD 8(R8), Z8
+	VMOVUPD      (R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VMOVUPD      64(R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VMOVUPD      128(R9)(DX*1), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VMOVUPD.Z    192(R9)(DX*1), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x00000010, R8
+	LEAQ         (R9)(DX*2), R9
+	SUBQ         $0x00000002, SI
+	CMPQ         SI, $0x00000002
+	JGE          row173
+
+rows174:
+	CMPQ SI, $0x00000001
+	JLT  rows176
+
+row175:
+	VBROADCASTSD (R8), Z8
+	VMOVUPD      (R9), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VMOVUPD      64(R9), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VMOVUPD      128(R9), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VMOVUPD.Z    192(R9), K1, Z9
+	VFMADD231PD  Z9, Z8, Z3
+	ADDQ         $0x00000008, R8
+	ADDQ         DX, R9
+	SUBQ         $0x00000001, SI
+	CMPQ         SI, $0x00000001
+	JGE          row175
+
+rows176:
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD Z0, (BX)(R10*1)
+	VADDPD  Z5, Z1, Z1
+	VMOVUPD Z1, 64(BX)(R10*1)
+	VADDPD  Z6, Z2, Z2
+	VMOVUPD Z2, 128(BX)(R10*1)
+	VADDPD  Z7, Z3, Z3
+	VMOVUPD Z3, 192(BX)(R10*1)
+
+done152:
+	JMP next145
+
+backward149:
+	MOVLQSX 52(AX), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), SI
+	LEAQ    (DX)(DX*4), R8
+	LEAQ    (SI)(DX*4), R9
+	MOVLQSX 56(AX), R10
+	MOVQ    R10, R11
+	CMPQ    R11, $0x00000008
+	JLT     few178
+
+block177:
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	MOVQ    weights_base+24(FP), R10
+	MOVLQSX 40(AX), R12
+	LEAQ    (R10)(R12*8), R12
+	MOVQ    DI, R10
+	MOVLQSX 52(AX), R13
+	XORQ    R14, R14
+	CMPQ    R13, $0x00000008
+	JLT     rest181
+
+whole180:
+	VMOVUPD     (R12), Z8
+	VMOVUPD     (R10), Z9
+	VFMADD231PD Z9, Z8, Z0
+	VMOVUPD     (R10)(DX*1), Z9
+	VFMADD231PD Z9, Z8, Z1
+	VMOVUPD     (R10)(DX*2), Z9
+	VFMADD231PD Z9, Z8, Z2
+	VMOVUPD     (R10)(SI*1), Z9
+	VFMADD231PD Z9, Z8, Z3
+	VMOVUPD     (R10)(DX*4), Z9
+	VFMADD231PD Z9, Z8, Z4
+	VMOVUPD     (R10)(R8*1), Z9
+	VFMADD231PD Z9, Z8, Z5
+	VMOVUPD     (R10)(SI*2), Z9
+	VFMADD231PD Z9, Z8, Z6
+	VMOVUPD     (R10)(R9*1), Z9
+	VFMADD231PD Z9, Z8, Z7
+	ADDQ        $0x00000040, R12
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000008, R14
+	SUBQ        $0x00000008, R13
+	CMPQ        R13, $0x00000008
+	JGE         whole180
+
+rest181:
+	TESTQ       R13, R13
+	JZ          done183
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVB       R14, K1
+	VMOVUPD.Z   (R12), K1, Z8
+	VMOVUPD.Z   (R10), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+	VMOVUPD.Z   (R10)(DX*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z1
+	VMOVUPD.Z   (R10)(DX*2), K1, Z9
+	VFMADD231PD Z9, Z8, Z2
+	VMOVUPD.Z   (R10)(SI*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z3
+	VMOVUPD.Z   (R10)(DX*4), K1, Z9
+	VFMADD231PD Z9, Z8, Z4
+	VMOVUPD.Z   (R10)(R8*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z5
+	VMOVUPD.Z   (R10)(SI*2), K1, Z9
+	VFMADD231PD Z9, Z8, Z6
+	VMOVUPD.Z   (R10)(R9*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z7
+	ADDQ        $0x00000040, R12
+	ADDQ        $0x00000040, R10
+
+done183:
+	VUNPCKHPD  Z1, Z0, Z8
+	VUNPCKLPD  Z1, Z0, Z0
+	VADDPD     Z8, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKLPD  Z3, Z2, Z2
+	VADDPD     Z1, Z2, Z2
+	VUNPCKHPD  Z5, Z4, Z1
+	VUNPCKLPD  Z5, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VUNPCKHPD  Z7, Z6, Z1
+	VUNPCKLPD  Z7, Z6, Z6
+	VADDPD     Z1, Z6, Z6
+	VSHUFF64X2 $0x88, Z2, Z0, Z1
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VADDPD     Z0, Z1, Z1
-	VMOVUPD    Z1, (DI)
+	VSHUFF64X2 $0x88, Z6, Z4, Z0
+	VSHUFF64X2 $0xdd, Z6, Z4, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0x88, Z0, Z1, Z2
+	VSHUFF64X2 $0xdd, Z0, Z1, Z0
+	VADDPD     Z0, Z2, Z2
+	VMOVUPD    Z2, (BX)
+	ADDQ       $0x00000040, BX
+	LEAQ       (DI)(DX*8), DI
+	SUBQ       $0x00000008, R11
+	CMPQ       R11, $0x00000008
+	JGE        block177
 
-next981:
-	ADDQ $0x00000040, BX
-	DECQ SI
-	JNZ  item980
+few178:
+	TESTQ   R11, R11
+	JZ      blocks179
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	MOVQ    weights_base+24(FP), R10
+	MOVLQSX 40(AX), R12
+	LEAQ    (R10)(R12*8), R12
+	MOVQ    DI, R10
+	MOVLQSX 52(AX), R13
+	XORQ    R14, R14
+	CMPQ    R13, $0x00000008
+	JLT     rest186
 
-done982:
-	MOVQ SI, left+88(FP)
+whole185:
+	VMOVUPD     (R12), Z8
+	VMOVUPD     (R10), Z9
+	VFMADD231PD Z9, Z8, Z0
+	CMPQ        R11, $0x00000001
+	JLE         column187
+	VMOVUPD     (R10)(DX*1), Z9
+	VFMADD231PD Z9, Z8, Z1
+	CMPQ        R11, $0x00000002
+	JLE         column187
+	VMOVUPD     (R10)(DX*2), Z9
+	VFMADD231PD Z9, Z8, Z2
+	CMPQ        R11, $0x00000003
+	JLE         column187
+	VMOVUPD     (R10)(SI*1), Z9
+	VFMADD231PD Z9, Z8, Z3
+	CMPQ        R11, $0x00000004
+	JLE         column187
+	VMOVUPD     (R10)(DX*4), Z9
+	VFMADD231PD Z9, Z8, Z4
+	CMPQ        R11, $0x00000005
+	JLE         column187
+	VMOVUPD     (R10)(R8*1), Z9
+	VFMADD231PD Z9, Z8, Z5
+	CMPQ        R11, $0x00000006
+	JLE         column187
+	VMOVUPD     (R10)(SI*2), Z9
+	VFMADD231PD Z9, Z8, Z6
+	CMPQ        R11, $0x00000007
+	JLE         column187
+	VMOVUPD     (R10)(R9*1), Z9
+	VFMADD231PD Z9, Z8, Z7
+
+column187:
+	ADDQ $0x00000040, R12
+	ADDQ $0x00000040, R10
+	ADDQ $0x00000008, R14
+	SUBQ $0x00000008, R13
+	CMPQ R13, $0x00000008
+	JGE  whole185
+
+rest186:
+	TESTQ       R13, R13
+	JZ          done188
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVB       R14, K1
+	VMOVUPD.Z   (R12), K1, Z8
+	VMOVUPD.Z   (R10), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+	CMPQ        R11, $0x00000001
+	JLE         column189
+	VMOVUPD.Z   (R10)(DX*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z1
+	CMPQ        R11, $0x00000002
+	JLE         column189
+	VMOVUPD.Z   (R10)(DX*2), K1, Z9
+	VFMADD231PD Z9, Z8, Z2
+	CMPQ        R11, $0x00000003
+	JLE         column189
+	VMOVUPD.Z   (R10)(SI*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z3
+	CMPQ        R11, $0x00000004
+	JLE         column189
+	VMOVUPD.Z   (R10)(DX*4), K1, Z9
+	VFMADD231PD Z9, Z8, Z4
+	CMPQ        R11, $0x00000005
+	JLE         column189
+	VMOVUPD.Z   (R10)(R8*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z5
+	CMPQ        R11, $0x00000006
+	JLE         column189
+	VMOVUPD.Z   (R10)(SI*2), K1, Z9
+	VFMADD231PD Z9, Z8, Z6
+	CMPQ        R11, $0x00000007
+	JLE         column189
+	VMOVUPD.Z   (R10)(R9*1), K1, Z9
+	VFMADD231PD Z9, Z8, Z7
+
+column189:
+	ADDQ $0x00000040, R12
+	ADDQ $0x00000040, R10
+
+done188:
+	VUNPCKHPD  Z1, Z0, Z8
+	VUNPCKLPD  Z1, Z0, Z0
+	VADDPD     Z8, Z0, Z0
+	VUNPCKHPD  Z3, Z2, Z1
+	VUNPCKLPD  Z3, Z2, Z2
+	VADDPD     Z1, Z2, Z2
+	VUNPCKHPD  Z5, Z4, Z1
+	VUNPCKLPD  Z5, Z4, Z4
+	VADDPD     Z1, Z4, Z4
+	VUNPCKHPD  Z7, Z6, Z1
+	VUNPCKLPD  Z7, Z6, Z6
+	VADDPD     Z1, Z6, Z6
+	VSHUFF64X2 $0x88, Z2, Z0, Z1
+	VSHUFF64X2 $0xdd, Z2, Z0, Z0
+	VADDPD     Z0, Z1, Z1
+	VSHUFF64X2 $0x88, Z6, Z4, Z0
+	VSHUFF64X2 $0xdd, Z6, Z4, Z2
+	VADDPD     Z2, Z0, Z0
+	VSHUFF64X2 $0x88, Z0, Z1, Z2
+	VSHUFF64X2 $0xdd, Z0, Z1, Z0
+	VADDPD     Z0, Z2, Z2
+	VMOVUPD    Z2, (BX)
+	ADDQ       $0x00000040, BX
+	LEAQ       (DI)(DX*8), DI
+
+blocks179:
+next145:
+	ADDQ $0x00000040, AX
+	DECQ CX
+	JNZ  item143
+
+done144:
 	VZEROUPPER
 	RET
 
@@ -11461,577 +3096,617 @@ done982:
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·allSafe512(SB), $0-25
 	MOVQ         x_base+0(FP), AX
+	VBROADCASTSD constants<>+768(SB), Z0
+	KXORB        K1, K1, K1
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VXORPD       Z3, Z3, Z3
+	VXORPD       Z4, Z4, Z4
 	MOVQ         x_len+8(FP), CX
-	VXORPD       Z0, Z0, Z0
-	VBROADCASTSD constants<>+960(SB), Z1
 	XORQ         DX, DX
 	CMPQ         CX, $0x00000020
-	JLT          rest990
+	JLT          rest191
 
-whole989:
-	VMOVUPD (AX)(DX*8), Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
-	VMOVUPD 64(AX)(DX*8), Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
-	VMOVUPD 128(AX)(DX*8), Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
-	VMOVUPD 192(AX)(DX*8), Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
+whole190:
+	VMOVUPD (AX)(DX*8), Z5
+	VMAXPD  Z5, Z1, Z1
+	VCMPPD  $0x19, Z0, Z5, K2
+	KORB    K2, K1, K1
+	VMOVUPD 64(AX)(DX*8), Z5
+	VMAXPD  Z5, Z2, Z2
+	VCMPPD  $0x19, Z0, Z5, K2
+	KORB    K2, K1, K1
+	VMOVUPD 128(AX)(DX*8), Z5
+	VMAXPD  Z5, Z3, Z3
+	VCMPPD  $0x19, Z0, Z5, K2
+	KORB    K2, K1, K1
+	VMOVUPD 192(AX)(DX*8), Z5
+	VMAXPD  Z5, Z4, Z4
+	VCMPPD  $0x19, Z0, Z5, K2
+	KORB    K2, K1, K1
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, CX
 	CMPQ    CX, $0x00000020
-	JGE     whole989
+	JGE     whole190
 
-rest990:
+rest191:
 	CMPQ CX, $0x00000008
-	JLT  rest992
+	JLT  rest193
 
-whole991:
-	VMOVUPD (AX)(DX*8), Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
+whole192:
+	VMOVUPD (AX)(DX*8), Z5
+	VMAXPD  Z5, Z1, Z1
+	VCMPPD  $0x19, Z0, Z5, K2
+	KORB    K2, K1, K1
 	ADDQ    $0x00000008, DX
 	SUBQ    $0x00000008, CX
 	CMPQ    CX, $0x00000008
-	JGE     whole991
+	JGE     whole192
 
-rest992:
-	TESTQ   CX, CX
-	JZ      done993
-	MOVQ    $-1, BX
-	BZHIQ   CX, BX, BX
-	KMOVB   BX, K1
-	VMOVAPD Z1, Z2
-	VMOVUPD (AX)(DX*8), K1, Z2
-	VPSUBQ  Z1, Z2, Z2
-	VPMAXUQ Z2, Z0, Z0
+rest193:
+	TESTQ        CX, CX
+	JZ           done194
+	MOVQ         $-1, BX
+	BZHIQ        CX, BX, BX
+	KMOVB        BX, K2
+	VMOVUPD.Z    (AX)(DX*8), K2, Z5
+	VBROADCASTSD constants<>+768(SB), Z6
+	VMOVUPD      Z5, K2, Z6
+	VMAXPD       Z6, Z1, Z1
+	VCMPPD       $0x19, Z0, Z6, K2
+	KORB         K2, K1, K1
 
-done993:
-	VPCMPUQ.BCST $0x06, constants<>+968(SB), Z0, K1
+done194:
+	VBROADCASTSD constants<>+776(SB), Z0
+	VCMPPD       $0x1e, Z0, Z1, K2
+	KORB         K2, K1, K1
+	VBROADCASTSD constants<>+776(SB), Z0
+	VCMPPD       $0x1e, Z0, Z2, K2
+	KORB         K2, K1, K1
+	VBROADCASTSD constants<>+776(SB), Z0
+	VCMPPD       $0x1e, Z0, Z3, K2
+	KORB         K2, K1, K1
+	VBROADCASTSD constants<>+776(SB), Z0
+	VCMPPD       $0x1e, Z0, Z4, K2
+	KORB         K2, K1, K1
 	KORTESTB     K1, K1
-	JZ           safe994
-	MOVB         $0x00, AL
+	JNZ          unsafe195
+	MOVB         $0x01, AL
 	MOVB         AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
-safe994:
-	MOVB $0x01, AL
+unsafe195:
+	MOVB $0x00, AL
 	MOVB AL, ret+24(FP)
 	VZEROUPPER
 	RET
 
 // func absorbAll512(messages []float64, sums []float64, out []float64, list *int, count int, damping float64) (residual float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
 TEXT ·absorbAll512(SB), $0-104
-	MOVQ         messages_base+0(FP), AX
-	MOVQ         sums_base+24(FP), CX
-	MOVQ         out_base+48(FP), DX
-	VBROADCASTSD constants<>+392(SB), Z1
-	VXORPD       Z2, Z2, Z2
-	VXORPD       Z3, Z3, Z3
+	VBROADCASTSD constants<>+784(SB), Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD damping+88(FP), Z2
+	VBROADCASTSD constants<>+384(SB), Z3
 	VXORPD       Z4, Z4, Z4
-	XORQ         BX, BX
-	XORQ         SI, SI
-	VBROADCASTSD damping+88(FP), Z0
-	VSUBPD       Z0, Z1, Z1
-	MOVQ         list+72(FP), DI
-	MOVQ         count+80(FP), R8
-	TESTQ        R8, R8
-	JLE          done996
-
-item995:
-	MOVQ         16(DI), R9
-	LEAQ         (AX)(R9*8), R9
-	MOVLQSX      48(DI), R10
-	LEAQ         (CX)(R10*8), R10
-	MOVLQSX      44(DI), R11
-	LEAQ         (DX)(R11*8), R11
-	MOVLQSX      56(DI), R12
-	VBROADCASTSD 32(DI), Z5
-	CMPQ         R12, $0x08
-	JG           long998
-	CMPQ         R10, BX
-	JEQ          same999
+	VXORPD       Z5, Z5, Z5
+	VXORPD       Z6, Z6, Z6
+	XORQ         AX, AX
+	XORQ         CX, CX
+	VSUBPD       Z2, Z3, Z3
+	MOVQ         list+72(FP), DX
+	MOVQ         count+80(FP), BX
 	TESTQ        BX, BX
-	JZ           none1001
-	MOVQ         $-1, R13
-	BZHIQ        SI, R13, R13
-	KMOVB        R13, K1
-	TESTQ        $0x00000007, SI
-	JNZ          partial1002
-	VMOVUPD      Z4, (BX)
-	JMP          stored1005
+	JLE          done197
 
-partial1002:
-	LEAQ       (BX), BX
-	VMOVAPD    Z4, Z4
-	TESTQ      $0x00000004, SI
-	JZ         noFour1003
-	VMOVUPD    Y4, (BX)
-	VSHUFF64X2 $0x4e, Z4, Z4, Z4
-	ADDQ       $0x00000020, BX
-
-noFour1003:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo1004
-	VMOVUPD    X4, (BX)
-	VSHUFF64X2 $0xb1, Z4, Z4, Z4
-	ADDQ       $0x00000010, BX
-
-noTwo1004:
-	TESTQ  $0x00000001, SI
-	JZ     stored1005
-	VMOVSD X4, (BX)
-
-stored1005:
-none1001:
-	MOVQ      R10, BX
-	MOVQ      R12, SI
-	MOVQ      $-1, R13
-	BZHIQ     R12, R13, R13
-	KMOVB     R13, K1
-	VMOVUPD.Z (R10), K1, Z4
-
-same999:
-	CMPQ       R12, $0x08
-	JNE        some997
-	VMOVUPD    (R11), Z6
-	VMOVAPD    Z6, Z7
-	VSHUFF64X2 $0x4e, Z7, Z7, Z8
-	VMAXPD     Z8, Z7, Z7
-	VSHUFF64X2 $0xb1, Z7, Z7, Z8
-	VMAXPD     Z8, Z7, Z7
-	VPERMILPD  $0x55, Z7, Z8
-	VMAXPD     Z8, Z7, Z7
-	VMOVUPD    (R9), Z8
-	VSUBPD     Z7, Z6, Z6
-	VUCOMISD   X2, X0
-	JE         undamped1006
-	VCMPPD     $0x04, Z8, Z6, K1
-	VMULPD     Z0, Z8, Z7
-	VMULPD     Z1, Z6, Z9
-	VADDPD     Z7, Z9, K1, Z6
-
-undamped1006:
-	VCMPPD      $0x04, Z8, Z6, K1
-	VSUBPD.Z    Z8, Z6, K1, Z7
-	VPANDQ.BCST constants<>+792(SB), Z7, Z7
-	VPMAXUQ     Z7, Z3, Z3
-	VMOVUPD     Z6, (R9)
-	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed1000
-
-some997:
+item196:
+	MOVQ         messages_base+0(FP), SI
+	MOVQ         16(DX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         sums_base+24(FP), SI
+	MOVLQSX      48(DX), R8
+	LEAQ         (SI)(R8*8), R8
+	MOVQ         out_base+48(FP), SI
+	MOVLQSX      44(DX), R9
+	LEAQ         (SI)(R9*8), R9
+	MOVLQSX      56(DX), SI
+	VBROADCASTSD 32(DX), Z7
+	CMPQ         SI, $0x08
+	JG           long198
 	MOVQ         $-1, R10
-	BZHIQ        R12, R10, R10
+	BZHIQ        SI, R10, R10
 	KMOVB        R10, K1
-	VMOVUPD.Z    (R11), K1, Z6
-	VBROADCASTSD constants<>+760(SB), Z7
-	VMOVAPD      Z6, K1, Z7
-	VMOVAPD      Z7, Z7
-	VSHUFF64X2   $0x4e, Z7, Z7, Z8
-	VMAXPD       Z8, Z7, Z7
-	VSHUFF64X2   $0xb1, Z7, Z7, Z8
-	VMAXPD       Z8, Z7, Z7
-	VPERMILPD    $0x55, Z7, Z8
-	VMAXPD       Z8, Z7, Z7
-	VMOVUPD.Z    (R9), K1, Z8
-	VSUBPD.Z     Z7, Z6, K1, Z6
-	VUCOMISD     X2, X0
-	JE           undamped1007
-	VCMPPD       $0x04, Z8, Z6, K1
-	VMULPD       Z0, Z8, Z7
-	VMULPD       Z1, Z6, Z9
-	VADDPD       Z7, Z9, K1, Z6
+	CMPQ         R8, AX
+	JEQ          same199
+	TESTQ        AX, AX
+	JZ           none201
+	CMPQ         CX, $0x08
+	JLT          partial202
+	VMOVUPD      Z6, (AX)
+	JMP          stored205
 
-undamped1007:
-	VCMPPD      $0x04, Z8, Z6, K1
-	VSUBPD.Z    Z8, Z6, K1, Z7
-	VPANDQ.BCST constants<>+792(SB), Z7, Z7
-	VPMAXUQ     Z7, Z3, Z3
-	TESTQ       $0x00000007, R12
-	JNZ         partial1008
-	VMOVUPD     Z6, (R9)
-	JMP         stored1011
+partial202:
+	LEAQ          (AX), AX
+	VMOVAPD       Y6, Y8
+	TESTQ         $0x00000004, CX
+	JZ            noFour203
+	VMOVUPD       Y8, (AX)
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	ADDQ          $0x00000020, AX
 
-partial1008:
-	LEAQ       (R9), R9
-	VMOVAPD    Z6, Z7
-	TESTQ      $0x00000004, R12
-	JZ         noFour1009
-	VMOVUPD    Y7, (R9)
-	VSHUFF64X2 $0x4e, Z7, Z7, Z7
-	ADDQ       $0x00000020, R9
+noFour203:
+	TESTQ         $0x00000002, CX
+	JZ            noTwo204
+	VMOVUPD       X8, (AX)
+	VEXTRACTF64X2 $0x01, Y8, X8
+	ADDQ          $0x00000010, AX
 
-noFour1009:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo1010
-	VMOVUPD    X7, (R9)
-	VSHUFF64X2 $0xb1, Z7, Z7, Z7
-	ADDQ       $0x00000010, R9
+noTwo204:
+	TESTQ  $0x00000001, CX
+	JZ     stored205
+	VMOVSD X8, (AX)
 
-noTwo1010:
-	TESTQ  $0x00000001, R12
-	JZ     stored1011
-	VMOVSD X7, (R9)
+stored205:
+none201:
+	MOVQ      R8, AX
+	MOVQ      SI, CX
+	VMOVUPD.Z (R8), K1, Z6
+	VMOVAPD   Z6, Z6
 
-stored1011:
-	VFMADD231PD Z6, Z5, Z4
-	JMP         absorbed1000
+same199:
+	VMOVUPD.Z  (R9), K1, Z8
+	VMOVAPD    Z1, Z9
+	VMOVUPD    Z8, K1, Z9
+	VSHUFF64X2 $0x4e, Z9, Z9, Z10
+	VMAXPD     Z10, Z9, Z9
+	VSHUFF64X2 $0xb1, Z9, Z9, Z10
+	VMAXPD     Z10, Z9, Z9
+	VPERMILPD  $0x55, Z9, Z10
+	VMAXPD     Z10, Z9, Z9
+	VMOVUPD.Z  (DI), K1, Z10
+	VSUBPD     Z9, Z8, Z8
+	VMOVAPD.Z  Z8, K1, Z8
+	VUCOMISD   X4, X2
+	JE         undamped206
+	VCMPPD     $0x04, Z10, Z8, K1
+	VMULPD     Z2, Z10, Z9
+	VMULPD     Z3, Z8, Z11
+	VADDPD     Z9, Z11, Z11
+	VMOVUPD    Z11, K1, Z8
 
-long998:
-	TESTQ   BX, BX
-	JZ      none1012
-	MOVQ    $-1, R13
-	BZHIQ   SI, R13, R13
-	KMOVB   R13, K1
-	TESTQ   $0x00000007, SI
-	JNZ     partial1013
-	VMOVUPD Z4, (BX)
-	JMP     stored1016
+undamped206:
+	VCMPPD    $0x04, Z10, Z8, K1
+	VSUBPD    Z10, Z8, Z9
+	VANDPD    Z0, Z9, Z9
+	VMOVAPD.Z Z9, K1, Z9
+	VPMAXUQ   Z9, Z5, Z5
+	CMPQ      SI, $0x08
+	JLT       partial207
+	VMOVUPD   Z8, (DI)
+	JMP       stored210
 
-partial1013:
-	LEAQ       (BX), BX
-	VMOVAPD    Z4, Z6
-	TESTQ      $0x00000004, SI
-	JZ         noFour1014
-	VMOVUPD    Y6, (BX)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, BX
+partial207:
+	LEAQ          (DI), DI
+	VMOVAPD       Y8, Y9
+	TESTQ         $0x00000004, SI
+	JZ            noFour208
+	VMOVUPD       Y9, (DI)
+	VEXTRACTF64X4 $0x01, Z8, Y9
+	ADDQ          $0x00000020, DI
 
-noFour1014:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo1015
-	VMOVUPD    X6, (BX)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, BX
+noFour208:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo209
+	VMOVUPD       X9, (DI)
+	VEXTRACTF64X2 $0x01, Y9, X9
+	ADDQ          $0x00000010, DI
 
-noTwo1015:
+noTwo209:
 	TESTQ  $0x00000001, SI
-	JZ     stored1016
-	VMOVSD X6, (BX)
+	JZ     stored210
+	VMOVSD X9, (DI)
 
-stored1016:
-none1012:
-	XORQ         BX, BX
-	VBROADCASTSD constants<>+760(SB), Z6
-	XORQ         R13, R13
-	MOVQ         R12, R14
-	CMPQ         R14, $0x00000008
-	JLT          rest1018
+stored210:
+	VFMADD231PD Z8, Z7, Z6
+	JMP         absorbed200
 
-whole1017:
-	VMOVUPD (R11)(R13*8), Z7
-	VMAXPD  Z7, Z6, Z6
-	ADDQ    $0x00000008, R13
-	SUBQ    $0x00000008, R14
-	CMPQ    R14, $0x00000008
-	JGE     whole1017
+long198:
+	TESTQ   AX, AX
+	JZ      none211
+	CMPQ    CX, $0x08
+	JLT     partial212
+	VMOVUPD Z6, (AX)
+	JMP     stored215
 
-rest1018:
-	TESTQ        R14, R14
-	JZ           done1019
-	MOVQ         $-1, R15
-	BZHIQ        R14, R15, R15
-	KMOVB        R15, K1
-	VMOVUPD.Z    (R11)(R13*8), K1, Z7
-	VBROADCASTSD constants<>+760(SB), Z8
-	VMOVAPD      Z7, K1, Z8
-	VMAXPD       Z8, Z6, Z6
+partial212:
+	LEAQ          (AX), AX
+	VMOVAPD       Y6, Y8
+	TESTQ         $0x00000004, CX
+	JZ            noFour213
+	VMOVUPD       Y8, (AX)
+	VEXTRACTF64X4 $0x01, Z6, Y8
+	ADDQ          $0x00000020, AX
 
-done1019:
-	VSHUFF64X2 $0x4e, Z6, Z6, Z7
-	VMAXPD     Z7, Z6, Z6
-	VSHUFF64X2 $0xb1, Z6, Z6, Z7
-	VMAXPD     Z7, Z6, Z6
-	VPERMILPD  $0x55, Z6, Z7
-	VMAXPD     Z7, Z6, Z6
-	XORQ       R13, R13
-	CMPQ       R12, $0x00000008
-	JLT        rest1021
+noFour213:
+	TESTQ         $0x00000002, CX
+	JZ            noTwo214
+	VMOVUPD       X8, (AX)
+	VEXTRACTF64X2 $0x01, Y8, X8
+	ADDQ          $0x00000010, AX
 
-whole1020:
-	VMOVUPD  (R11)(R13*8), Z7
-	VMOVUPD  (R9)(R13*8), Z8
-	VSUBPD   Z6, Z7, Z7
-	VUCOMISD X2, X0
-	JE       undamped1022
-	VCMPPD   $0x04, Z8, Z7, K1
-	VMULPD   Z0, Z8, Z9
-	VMULPD   Z1, Z7, Z10
-	VADDPD   Z9, Z10, K1, Z7
+noTwo214:
+	TESTQ  $0x00000001, CX
+	JZ     stored215
+	VMOVSD X8, (AX)
 
-undamped1022:
-	VCMPPD      $0x04, Z8, Z7, K1
-	VSUBPD.Z    Z8, Z7, K1, Z8
-	VPANDQ.BCST constants<>+792(SB), Z8, Z8
-	VPMAXUQ     Z8, Z3, Z3
-	VMOVUPD     Z7, (R9)(R13*8)
-	VMOVUPD     (R10)(R13*8), Z8
-	VFMADD231PD Z7, Z5, Z8
-	VMOVUPD     Z8, (R10)(R13*8)
-	ADDQ        $0x00000008, R13
-	SUBQ        $0x00000008, R12
-	CMPQ        R12, $0x00000008
-	JGE         whole1020
+stored215:
+none211:
+	XORQ    AX, AX
+	VMOVAPD Z1, Z8
+	CMPQ    SI, $0x08
+	JNE     other216
+	XORQ    R10, R10
+	VMOVUPD (R9)(R10*8), Z9
+	VMAXPD  Z9, Z8, Z8
+	JMP     row217
 
-rest1021:
-	TESTQ     R12, R12
-	JZ        done1023
-	MOVQ      $-1, R14
-	BZHIQ     R12, R14, R14
-	KMOVB     R14, K1
-	VMOVUPD.Z (R11)(R13*8), K1, Z7
-	VMOVUPD.Z (R9)(R13*8), K1, Z8
-	VSUBPD.Z  Z6, Z7, K1, Z7
-	VUCOMISD  X2, X0
-	JE        undamped1024
-	VCMPPD    $0x04, Z8, Z7, K2
-	VMULPD    Z0, Z8, Z6
-	VMULPD    Z1, Z7, Z9
-	VADDPD    Z6, Z9, K2, Z7
+other216:
+	XORQ R10, R10
+	MOVQ SI, R11
+	CMPQ R11, $0x00000008
+	JLT  rest219
 
-undamped1024:
-	VCMPPD      $0x04, Z8, Z7, K2
-	VSUBPD.Z    Z8, Z7, K2, Z6
-	VPANDQ.BCST constants<>+792(SB), Z6, Z6
-	VPMAXUQ     Z6, Z3, Z3
-	TESTQ       $0x00000007, R12
-	JNZ         partial1025
-	VMOVUPD     Z7, (R9)(R13*8)
-	JMP         stored1028
+whole218:
+	VMOVUPD (R9)(R10*8), Z9
+	VMAXPD  Z9, Z8, Z8
+	ADDQ    $0x00000008, R10
+	SUBQ    $0x00000008, R11
+	CMPQ    R11, $0x00000008
+	JGE     whole218
 
-partial1025:
-	LEAQ       (R9)(R13*8), R9
-	VMOVAPD    Z7, Z6
-	TESTQ      $0x00000004, R12
-	JZ         noFour1026
-	VMOVUPD    Y6, (R9)
-	VSHUFF64X2 $0x4e, Z6, Z6, Z6
-	ADDQ       $0x00000020, R9
+rest219:
+	TESTQ     R11, R11
+	JZ        done220
+	MOVQ      $-1, R12
+	BZHIQ     R11, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (R9)(R10*8), K1, Z9
+	VMOVAPD   Z1, Z10
+	VMOVUPD   Z9, K1, Z10
+	VMAXPD    Z10, Z8, Z8
 
-noFour1026:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo1027
-	VMOVUPD    X6, (R9)
-	VSHUFF64X2 $0xb1, Z6, Z6, Z6
-	ADDQ       $0x00000010, R9
+done220:
+row217:
+	VSHUFF64X2 $0x4e, Z8, Z8, Z9
+	VMAXPD     Z9, Z8, Z8
+	VSHUFF64X2 $0xb1, Z8, Z8, Z9
+	VMAXPD     Z9, Z8, Z8
+	VPERMILPD  $0x55, Z8, Z9
+	VMAXPD     Z9, Z8, Z8
+	CMPQ       SI, $0x08
+	JNE        other221
+	XORQ       SI, SI
+	VMOVUPD    (R9)(SI*8), Z9
+	VMOVUPD    (DI)(SI*8), Z10
+	VSUBPD     Z8, Z9, Z9
+	VUCOMISD   X4, X2
+	JE         undamped223
+	VCMPPD     $0x04, Z10, Z9, K1
+	VMULPD     Z2, Z10, Z8
+	VMULPD     Z3, Z9, Z11
+	VADDPD     Z8, Z11, Z11
+	VMOVUPD    Z11, K1, Z9
 
-noTwo1027:
-	TESTQ  $0x00000001, R12
-	JZ     stored1028
-	VMOVSD X6, (R9)
+undamped223:
+	VCMPPD      $0x04, Z10, Z9, K1
+	VSUBPD      Z10, Z9, Z8
+	VANDPD      Z0, Z8, Z8
+	VMOVAPD.Z   Z8, K1, Z8
+	VPMAXUQ     Z8, Z5, Z5
+	VMOVUPD     Z9, (DI)(SI*8)
+	VMOVUPD     (R8)(SI*8), Z8
+	VFMADD231PD Z9, Z7, Z8
+	VMOVUPD     Z8, (R8)(SI*8)
+	JMP         row222
 
-stored1028:
-	VMOVUPD.Z   (R10)(R13*8), K1, Z6
-	VFMADD231PD Z7, Z5, Z6
-	TESTQ       $0x00000007, R12
-	JNZ         partial1029
-	VMOVUPD     Z6, (R10)(R13*8)
-	JMP         stored1032
+other221:
+	XORQ R10, R10
+	CMPQ SI, $0x00000008
+	JLT  rest225
 
-partial1029:
-	LEAQ       (R10)(R13*8), R9
-	VMOVAPD    Z6, Z5
-	TESTQ      $0x00000004, R12
-	JZ         noFour1030
-	VMOVUPD    Y5, (R9)
-	VSHUFF64X2 $0x4e, Z5, Z5, Z5
-	ADDQ       $0x00000020, R9
+whole224:
+	VMOVUPD  (R9)(R10*8), Z9
+	VMOVUPD  (DI)(R10*8), Z10
+	VSUBPD   Z8, Z9, Z9
+	VUCOMISD X4, X2
+	JE       undamped226
+	VCMPPD   $0x04, Z10, Z9, K1
+	VMULPD   Z2, Z10, Z11
+	VMULPD   Z3, Z9, Z12
+	VADDPD   Z11, Z12, Z12
+	VMOVUPD  Z12, K1, Z9
 
-noFour1030:
-	TESTQ      $0x00000002, R12
-	JZ         noTwo1031
-	VMOVUPD    X5, (R9)
-	VSHUFF64X2 $0xb1, Z5, Z5, Z5
-	ADDQ       $0x00000010, R9
+undamped226:
+	VCMPPD      $0x04, Z10, Z9, K1
+	VSUBPD      Z10, Z9, Z10
+	VANDPD      Z0, Z10, Z10
+	VMOVAPD.Z   Z10, K1, Z10
+	VPMAXUQ     Z10, Z5, Z5
+	VMOVUPD     Z9, (DI)(R10*8)
+	VMOVUPD     (R8)(R10*8), Z10
+	VFMADD231PD Z9, Z7, Z10
+	VMOVUPD     Z10, (R8)(R10*8)
+	ADDQ        $0x00000008, R10
+	SUBQ        $0x00000008, SI
+	CMPQ        SI, $0x00000008
+	JGE         whole224
 
-noTwo1031:
-	TESTQ  $0x00000001, R12
-	JZ     stored1032
-	VMOVSD X5, (R9)
+rest225:
+	TESTQ     SI, SI
+	JZ        done227
+	MOVQ      $-1, R11
+	BZHIQ     SI, R11, R11
+	KMOVB     R11, K1
+	VMOVUPD.Z (R9)(R10*8), K1, Z9
+	VMOVUPD.Z (DI)(R10*8), K1, Z10
+	VSUBPD    Z8, Z9, Z9
+	VMOVAPD.Z Z9, K1, Z9
+	VUCOMISD  X4, X2
+	JE        undamped228
+	VCMPPD    $0x04, Z10, Z9, K2
+	VMULPD    Z2, Z10, Z8
+	VMULPD    Z3, Z9, Z11
+	VADDPD    Z8, Z11, Z11
+	VMOVUPD   Z11, K2, Z9
 
-stored1032:
-done1023:
-absorbed1000:
-	ADDQ $0x00000040, DI
-	DECQ R8
-	JNZ  item995
+undamped228:
+	VCMPPD    $0x04, Z10, Z9, K2
+	VSUBPD    Z10, Z9, Z8
+	VANDPD    Z0, Z8, Z8
+	VMOVAPD.Z Z8, K2, Z8
+	VPMAXUQ   Z8, Z5, Z5
+	CMPQ      SI, $0x08
+	JLT       partial229
+	VMOVUPD   Z9, (DI)(R10*8)
+	JMP       stored232
 
-done996:
-	TESTQ   BX, BX
-	JZ      none1033
-	MOVQ    $-1, AX
-	BZHIQ   SI, AX, AX
-	KMOVB   AX, K1
-	TESTQ   $0x00000007, SI
-	JNZ     partial1034
-	VMOVUPD Z4, (BX)
-	JMP     stored1037
+partial229:
+	LEAQ          (DI)(R10*8), DI
+	VMOVAPD       Y9, Y8
+	TESTQ         $0x00000004, SI
+	JZ            noFour230
+	VMOVUPD       Y8, (DI)
+	VEXTRACTF64X4 $0x01, Z9, Y8
+	ADDQ          $0x00000020, DI
 
-partial1034:
-	LEAQ       (BX), AX
-	VMOVAPD    Z4, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour1035
-	VMOVUPD    Y0, (AX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, AX
+noFour230:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo231
+	VMOVUPD       X8, (DI)
+	VEXTRACTF64X2 $0x01, Y8, X8
+	ADDQ          $0x00000010, DI
 
-noFour1035:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo1036
-	VMOVUPD    X0, (AX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, AX
-
-noTwo1036:
+noTwo231:
 	TESTQ  $0x00000001, SI
-	JZ     stored1037
+	JZ     stored232
+	VMOVSD X8, (DI)
+
+stored232:
+	VMOVUPD.Z   (R8)(R10*8), K1, Z8
+	VFMADD231PD Z9, Z7, Z8
+	CMPQ        SI, $0x08
+	JLT         partial233
+	VMOVUPD     Z8, (R8)(R10*8)
+	JMP         stored236
+
+partial233:
+	LEAQ          (R8)(R10*8), DI
+	VMOVAPD       Y8, Y7
+	TESTQ         $0x00000004, SI
+	JZ            noFour234
+	VMOVUPD       Y7, (DI)
+	VEXTRACTF64X4 $0x01, Z8, Y7
+	ADDQ          $0x00000020, DI
+
+noFour234:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo235
+	VMOVUPD       X7, (DI)
+	VEXTRACTF64X2 $0x01, Y7, X7
+	ADDQ          $0x00000010, DI
+
+noTwo235:
+	TESTQ  $0x00000001, SI
+	JZ     stored236
+	VMOVSD X7, (DI)
+
+stored236:
+done227:
+row222:
+absorbed200:
+	ADDQ $0x00000040, DX
+	DECQ BX
+	JNZ  item196
+
+done197:
+	TESTQ   AX, AX
+	JZ      none237
+	CMPQ    CX, $0x08
+	JLT     partial238
+	VMOVUPD Z6, (AX)
+	JMP     stored241
+
+partial238:
+	LEAQ          (AX), AX
+	VMOVAPD       Y6, Y0
+	TESTQ         $0x00000004, CX
+	JZ            noFour239
+	VMOVUPD       Y0, (AX)
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	ADDQ          $0x00000020, AX
+
+noFour239:
+	TESTQ         $0x00000002, CX
+	JZ            noTwo240
+	VMOVUPD       X0, (AX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, AX
+
+noTwo240:
+	TESTQ  $0x00000001, CX
+	JZ     stored241
 	VMOVSD X0, (AX)
 
-stored1037:
-none1033:
-	VSHUFF64X2 $0x4e, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VSHUFF64X2 $0xb1, Z3, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	VPERMILPD  $0x55, Z3, Z0
-	VPMAXUQ    Z0, Z3, Z3
-	MOVSD      X3, residual+96(FP)
+stored241:
+none237:
+	VSHUFF64X2 $0x4e, Z5, Z5, Z0
+	VPMAXUQ    Z0, Z5, Z5
+	VSHUFF64X2 $0xb1, Z5, Z5, Z0
+	VPMAXUQ    Z0, Z5, Z5
+	VPERMILPD  $0x55, Z5, Z0
+	VPMAXUQ    Z0, Z5, Z5
+	MOVSD      X5, residual+96(FP)
 	VZEROUPPER
 	RET
 
 // func shiftAll512(sums []float64, list *int, count int) (left int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·shiftAll512(SB), $0-48
-	MOVQ  sums_base+0(FP), AX
-	MOVQ  list+24(FP), CX
-	MOVQ  count+32(FP), DX
-	TESTQ DX, DX
-	JLE   done1039
+	VBROADCASTSD constants<>+784(SB), Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	VBROADCASTSD constants<>+776(SB), Z2
+	MOVQ         sums_base+0(FP), AX
+	MOVQ         list+24(FP), CX
+	MOVQ         count+32(FP), DX
+	TESTQ        DX, DX
+	JLE          done243
 
-item1038:
-	MOVLQSX      16(CX), BX
-	LEAQ         (AX)(BX*8), BX
-	MOVLQSX      20(CX), SI
-	VBROADCASTSD constants<>+760(SB), Z0
-	KXORB        K1, K1, K1
-	XORQ         DI, DI
-	CMPQ         SI, $0x08
-	JNE          wide1040
-	VMOVUPD      (BX)(DI*8), Z1
-	VCMPPD       $0x03, Z1, Z1, K2
-	KORB         K2, K1, K1
-	VMAXPD       Z1, Z0, Z0
-	JMP          row1043
-
-wide1040:
-	MOVQ SI, R8
-	CMPQ R8, $0x08
-	JLE  rest1042
-
-vector1041:
-	VMOVUPD (BX)(DI*8), Z1
-	VCMPPD  $0x03, Z1, Z1, K2
-	KORB    K2, K1, K1
-	VMAXPD  Z1, Z0, Z0
-	ADDQ    $0x08, DI
-	SUBQ    $0x08, R8
-	CMPQ    R8, $0x08
-	JG      vector1041
-
-rest1042:
-	MOVQ         $-1, R9
-	BZHIQ        R8, R9, R9
-	KMOVB        R9, K2
-	VMOVUPD.Z    (BX)(DI*8), K2, Z1
-	VCMPPD       $0x03, Z1, Z1, K3
-	KORB         K3, K1, K1
-	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVAPD      Z1, K2, Z2
-	VMAXPD       Z2, Z0, Z0
-
-row1043:
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VPANDQ.BCST  constants<>+792(SB), Z0, Z1
-	VCMPPD.BCST  $0x1e, constants<>+800(SB), Z1, K2
-	KORTESTB     K2, K1
-	JNZ          done1039
-	VBROADCASTSD 8(CX), Z1
-	XORQ         DI, DI
-	CMPQ         SI, $0x08
-	JNE          wide1044
-	VMOVUPD      (BX)(DI*8), Z2
-	VSUBPD       Z0, Z2, Z2
-	VMULPD       Z1, Z2, Z2
-	VMOVUPD      Z2, (BX)(DI*8)
-	JMP          row1047
-
-wide1044:
-	CMPQ SI, $0x08
-	JLE  rest1046
-
-vector1045:
-	VMOVUPD (BX)(DI*8), Z2
-	VSUBPD  Z0, Z2, Z2
-	VMULPD  Z1, Z2, Z2
-	VMOVUPD Z2, (BX)(DI*8)
-	ADDQ    $0x08, DI
-	SUBQ    $0x08, SI
+item242:
+	MOVLQSX 16(CX), BX
+	LEAQ    (AX)(BX*8), BX
+	MOVLQSX 20(CX), SI
+	VMOVAPD Z1, Z3
+	KXORB   K1, K1, K1
 	CMPQ    SI, $0x08
-	JG      vector1045
+	JNE     other244
+	XORQ    DI, DI
+	VMOVUPD (BX)(DI*8), Z4
+	VCMPPD  $0x03, Z4, Z4, K2
+	KORB    K2, K1, K1
+	VMAXPD  Z4, Z3, Z3
+	JMP     row245
 
-rest1046:
+other244:
+	XORQ DI, DI
+	MOVQ SI, R8
+	CMPQ R8, $0x00000008
+	JLT  rest247
+
+whole246:
+	VMOVUPD (BX)(DI*8), Z4
+	VCMPPD  $0x03, Z4, Z4, K2
+	KORB    K2, K1, K1
+	VMAXPD  Z4, Z3, Z3
+	ADDQ    $0x00000008, DI
+	SUBQ    $0x00000008, R8
+	CMPQ    R8, $0x00000008
+	JGE     whole246
+
+rest247:
+	TESTQ     R8, R8
+	JZ        done248
+	MOVQ      $-1, R9
+	BZHIQ     R8, R9, R9
+	KMOVB     R9, K2
+	VMOVUPD.Z (BX)(DI*8), K2, Z4
+	VCMPPD    $0x03, Z4, Z4, K3
+	KORB      K3, K1, K1
+	VMOVAPD   Z1, Z5
+	VMOVUPD   Z4, K2, Z5
+	VMAXPD    Z5, Z3, Z3
+
+done248:
+row245:
+	VSHUFF64X2   $0x4e, Z3, Z3, Z4
+	VMAXPD       Z4, Z3, Z3
+	VSHUFF64X2   $0xb1, Z3, Z3, Z4
+	VMAXPD       Z4, Z3, Z3
+	VPERMILPD    $0x55, Z3, Z4
+	VMAXPD       Z4, Z3, Z3
+	VANDPD       Z0, Z3, Z4
+	VCMPPD       $0x1e, Z2, Z4, K2
+	KORB         K2, K1, K1
+	KORTESTB     K1, K1
+	JNZ          done243
+	VBROADCASTSD 8(CX), Z4
+	CMPQ         SI, $0x08
+	JNE          other249
+	XORQ         SI, SI
+	VMOVUPD      (BX)(SI*8), Z5
+	VSUBPD       Z3, Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VMOVUPD      Z5, (BX)(SI*8)
+	JMP          row250
+
+other249:
+	XORQ DI, DI
+	CMPQ SI, $0x00000008
+	JLT  rest252
+
+whole251:
+	VMOVUPD (BX)(DI*8), Z5
+	VSUBPD  Z3, Z5, Z5
+	VMULPD  Z4, Z5, Z5
+	VMOVUPD Z5, (BX)(DI*8)
+	ADDQ    $0x00000008, DI
+	SUBQ    $0x00000008, SI
+	CMPQ    SI, $0x00000008
+	JGE     whole251
+
+rest252:
+	TESTQ     SI, SI
+	JZ        done253
 	MOVQ      $-1, R8
 	BZHIQ     SI, R8, R8
 	KMOVB     R8, K2
-	VMOVUPD.Z (BX)(DI*8), K2, Z2
-	VSUBPD    Z0, Z2, Z2
-	VMULPD    Z1, Z2, Z2
-	TESTQ     $0x00000007, SI
-	JNZ       partial1048
-	VMOVUPD   Z2, (BX)(DI*8)
-	JMP       stored1051
+	VMOVUPD.Z (BX)(DI*8), K2, Z5
+	VSUBPD    Z3, Z5, Z5
+	VMULPD    Z4, Z5, Z5
+	CMPQ      SI, $0x08
+	JLT       partial254
+	VMOVUPD   Z5, (BX)(DI*8)
+	JMP       stored257
 
-partial1048:
-	LEAQ       (BX)(DI*8), BX
-	VMOVAPD    Z2, Z0
-	TESTQ      $0x00000004, SI
-	JZ         noFour1049
-	VMOVUPD    Y0, (BX)
-	VSHUFF64X2 $0x4e, Z0, Z0, Z0
-	ADDQ       $0x00000020, BX
+partial254:
+	LEAQ          (BX)(DI*8), BX
+	VMOVAPD       Y5, Y3
+	TESTQ         $0x00000004, SI
+	JZ            noFour255
+	VMOVUPD       Y3, (BX)
+	VEXTRACTF64X4 $0x01, Z5, Y3
+	ADDQ          $0x00000020, BX
 
-noFour1049:
-	TESTQ      $0x00000002, SI
-	JZ         noTwo1050
-	VMOVUPD    X0, (BX)
-	VSHUFF64X2 $0xb1, Z0, Z0, Z0
-	ADDQ       $0x00000010, BX
+noFour255:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo256
+	VMOVUPD       X3, (BX)
+	VEXTRACTF64X2 $0x01, Y3, X3
+	ADDQ          $0x00000010, BX
 
-noTwo1050:
+noTwo256:
 	TESTQ  $0x00000001, SI
-	JZ     stored1051
-	VMOVSD X0, (BX)
+	JZ     stored257
+	VMOVSD X3, (BX)
 
-stored1051:
-row1047:
+stored257:
+done253:
+row250:
 	ADDQ $0x00000018, CX
 	DECQ DX
-	JNZ  item1038
+	JNZ  item242
 
-done1039:
+done243:
 	MOVQ DX, left+40(FP)
 	VZEROUPPER
 	RET
@@ -12044,40 +3719,44 @@ TEXT ·totals512(SB), $0-64
 	MOVQ  list+48(FP), DX
 	MOVQ  count+56(FP), BX
 	TESTQ BX, BX
-	JLE   done1053
+	JLE   done259
 
-item1052:
+item258:
 	MOVLQSX 16(DX), SI
 	LEAQ    (CX)(SI*8), SI
 	VXORPD  Z0, Z0, Z0
 	MOVLQSX 20(DX), DI
-	XORQ    R8, R8
 	CMPQ    DI, $0x08
-	JNE     wide1054
+	JNE     other260
+	XORQ    DI, DI
+	VMOVUPD (SI)(DI*8), Z1
+	VADDPD  Z1, Z0, Z0
+	JMP     row261
+
+other260:
+	XORQ R8, R8
+	CMPQ DI, $0x00000008
+	JLT  rest263
+
+whole262:
 	VMOVUPD (SI)(R8*8), Z1
 	VADDPD  Z1, Z0, Z0
-	JMP     row1057
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, DI
+	CMPQ    DI, $0x00000008
+	JGE     whole262
 
-wide1054:
-	CMPQ DI, $0x08
-	JLE  rest1056
-
-vector1055:
-	VMOVUPD (SI)(R8*8), Z1
-	VADDPD  Z1, Z0, Z0
-	ADDQ    $0x08, R8
-	SUBQ    $0x08, DI
-	CMPQ    DI, $0x08
-	JG      vector1055
-
-rest1056:
+rest263:
+	TESTQ     DI, DI
+	JZ        done264
 	MOVQ      $-1, R9
 	BZHIQ     DI, R9, R9
 	KMOVB     R9, K1
 	VMOVUPD.Z (SI)(R8*8), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-row1057:
+done264:
+row261:
 	VSHUFF64X2 $0x4e, Z0, Z0, Z1
 	VADDPD     Z1, Z0, Z0
 	VSHUFF64X2 $0xb1, Z0, Z0, Z1
@@ -12088,1436 +3767,881 @@ row1057:
 	ADDQ       $0x08, AX
 	ADDQ       $0x00000018, DX
 	DECQ       BX
-	JNZ        item1052
+	JNZ        item258
 
-done1053:
+done259:
 	VZEROUPPER
 	RET
 
 // func settle512(beliefs []float64, sums []float64, logTotals []float64, list *int, count int) (residual float64)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2, SSE2
 TEXT ·settle512(SB), $0-96
-	MOVQ   beliefs_base+0(FP), AX
-	MOVQ   sums_base+24(FP), CX
-	MOVQ   logTotals_base+48(FP), DX
-	VXORPD Z0, Z0, Z0
-	MOVQ   list+72(FP), BX
-	MOVQ   count+80(FP), SI
-	TESTQ  SI, SI
-	JLE    done1059
+	VBROADCASTSD constants<>+784(SB), Z0
+	MOVQ         beliefs_base+0(FP), AX
+	MOVQ         sums_base+24(FP), CX
+	MOVQ         logTotals_base+48(FP), DX
+	VXORPD       Z1, Z1, Z1
+	MOVQ         list+72(FP), BX
+	MOVQ         count+80(FP), SI
+	TESTQ        SI, SI
+	JLE          done266
 
-item1058:
+item265:
 	MOVQ         (BX), DI
 	LEAQ         (AX)(DI*8), DI
 	MOVLQSX      16(BX), R8
 	LEAQ         (CX)(R8*8), R8
-	VBROADCASTSD (DX), Z1
+	VBROADCASTSD (DX), Z2
 	ADDQ         $0x08, DX
 	MOVLQSX      20(BX), R9
-	XORQ         R10, R10
 	CMPQ         R9, $0x08
-	JNE          wide1060
-	VMOVUPD      (R8)(R10*8), Z2
-	VMOVUPD      (DI)(R10*8), Z3
-	VSUBPD       Z1, Z2, Z2
-	VCMPPD       $0x04, Z3, Z2, K1
-	VSUBPD.Z     Z3, Z2, K1, Z1
-	VPANDQ.BCST  constants<>+792(SB), Z1, Z1
-	VPMAXUQ      Z1, Z0, Z0
-	VMOVUPD      Z2, (DI)(R10*8)
-	JMP          row1063
+	JNE          other267
+	XORQ         R9, R9
+	VMOVUPD      (R8)(R9*8), Z3
+	VMOVUPD      (DI)(R9*8), Z4
+	VSUBPD       Z2, Z3, Z3
+	VCMPPD       $0x04, Z4, Z3, K1
+	VSUBPD       Z4, Z3, Z2
+	VANDPD       Z0, Z2, Z2
+	VMOVAPD.Z    Z2, K1, Z2
+	VPMAXUQ      Z2, Z1, Z1
+	VMOVUPD      Z3, (DI)(R9*8)
+	JMP          row268
 
-wide1060:
-	CMPQ R9, $0x08
-	JLE  rest1062
+other267:
+	XORQ R10, R10
+	CMPQ R9, $0x00000008
+	JLT  rest270
 
-vector1061:
-	VMOVUPD     (R8)(R10*8), Z2
-	VMOVUPD     (DI)(R10*8), Z3
-	VSUBPD      Z1, Z2, Z2
-	VCMPPD      $0x04, Z3, Z2, K1
-	VSUBPD.Z    Z3, Z2, K1, Z3
-	VPANDQ.BCST constants<>+792(SB), Z3, Z3
-	VPMAXUQ     Z3, Z0, Z0
-	VMOVUPD     Z2, (DI)(R10*8)
-	ADDQ        $0x08, R10
-	SUBQ        $0x08, R9
-	CMPQ        R9, $0x08
-	JG          vector1061
+whole269:
+	VMOVUPD   (R8)(R10*8), Z3
+	VMOVUPD   (DI)(R10*8), Z4
+	VSUBPD    Z2, Z3, Z3
+	VCMPPD    $0x04, Z4, Z3, K1
+	VSUBPD    Z4, Z3, Z4
+	VANDPD    Z0, Z4, Z4
+	VMOVAPD.Z Z4, K1, Z4
+	VPMAXUQ   Z4, Z1, Z1
+	VMOVUPD   Z3, (DI)(R10*8)
+	ADDQ      $0x00000008, R10
+	SUBQ      $0x00000008, R9
+	CMPQ      R9, $0x00000008
+	JGE       whole269
 
-rest1062:
-	MOVQ        $-1, R11
-	BZHIQ       R9, R11, R11
-	KMOVB       R11, K1
-	VMOVUPD.Z   (R8)(R10*8), K1, Z2
-	VMOVUPD.Z   (DI)(R10*8), K1, Z3
-	VSUBPD.Z    Z1, Z2, K1, Z2
-	VCMPPD      $0x04, Z3, Z2, K1
-	VSUBPD.Z    Z3, Z2, K1, Z1
-	VPANDQ.BCST constants<>+792(SB), Z1, Z1
-	VPMAXUQ     Z1, Z0, Z0
-	TESTQ       $0x00000007, R9
-	JNZ         partial1064
-	VMOVUPD     Z2, (DI)(R10*8)
-	JMP         stored1067
+rest270:
+	TESTQ     R9, R9
+	JZ        done271
+	MOVQ      $-1, R11
+	BZHIQ     R9, R11, R11
+	KMOVB     R11, K1
+	VMOVUPD.Z (R8)(R10*8), K1, Z3
+	VMOVUPD.Z (DI)(R10*8), K1, Z4
+	VSUBPD    Z2, Z3, Z3
+	VMOVAPD.Z Z3, K1, Z3
+	VCMPPD    $0x04, Z4, Z3, K1
+	VSUBPD    Z4, Z3, Z2
+	VANDPD    Z0, Z2, Z2
+	VMOVAPD.Z Z2, K1, Z2
+	VPMAXUQ   Z2, Z1, Z1
+	CMPQ      R9, $0x08
+	JLT       partial272
+	VMOVUPD   Z3, (DI)(R10*8)
+	JMP       stored275
 
-partial1064:
-	LEAQ       (DI)(R10*8), DI
-	VMOVAPD    Z2, Z1
-	TESTQ      $0x00000004, R9
-	JZ         noFour1065
-	VMOVUPD    Y1, (DI)
-	VSHUFF64X2 $0x4e, Z1, Z1, Z1
-	ADDQ       $0x00000020, DI
+partial272:
+	LEAQ          (DI)(R10*8), DI
+	VMOVAPD       Y3, Y2
+	TESTQ         $0x00000004, R9
+	JZ            noFour273
+	VMOVUPD       Y2, (DI)
+	VEXTRACTF64X4 $0x01, Z3, Y2
+	ADDQ          $0x00000020, DI
 
-noFour1065:
-	TESTQ      $0x00000002, R9
-	JZ         noTwo1066
-	VMOVUPD    X1, (DI)
-	VSHUFF64X2 $0xb1, Z1, Z1, Z1
-	ADDQ       $0x00000010, DI
+noFour273:
+	TESTQ         $0x00000002, R9
+	JZ            noTwo274
+	VMOVUPD       X2, (DI)
+	VEXTRACTF64X2 $0x01, Y2, X2
+	ADDQ          $0x00000010, DI
 
-noTwo1066:
+noTwo274:
 	TESTQ  $0x00000001, R9
-	JZ     stored1067
-	VMOVSD X1, (DI)
+	JZ     stored275
+	VMOVSD X2, (DI)
 
-stored1067:
-row1063:
+stored275:
+done271:
+row268:
 	ADDQ $0x00000018, BX
 	DECQ SI
-	JNZ  item1058
+	JNZ  item265
 
-done1059:
-	VSHUFF64X2 $0x4e, Z0, Z0, Z1
-	VPMAXUQ    Z1, Z0, Z0
-	VSHUFF64X2 $0xb1, Z0, Z0, Z1
-	VPMAXUQ    Z1, Z0, Z0
-	VPERMILPD  $0x55, Z0, Z1
-	VPMAXUQ    Z1, Z0, Z0
-	MOVSD      X0, residual+88(FP)
+done266:
+	VSHUFF64X2 $0x4e, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VSHUFF64X2 $0xb1, Z1, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	VPERMILPD  $0x55, Z1, Z0
+	VPMAXUQ    Z0, Z1, Z1
+	MOVSD      X1, residual+88(FP)
 	VZEROUPPER
 	RET
 
 // func exponentials512(tables []float64, size int, inverse []float64) (left int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·exponentials512(SB), $0-64
 	MOVQ         tables_base+0(FP), AX
 	MOVQ         size+24(FP), CX
 	MOVQ         inverse_base+32(FP), DX
 	MOVQ         inverse_len+40(FP), BX
-	VBROADCASTSD constants<>+976(SB), Z0
-	VBROADCASTSD constants<>+792(SB), Z1
-	VBROADCASTSD constants<>+24(SB), Z2
-	VBROADCASTSD constants<>+16(SB), Z3
-	VBROADCASTSD constants<>+320(SB), Z4
-	VBROADCASTSD constants<>+328(SB), Z5
-	VBROADCASTSD constants<>+392(SB), Z6
-	VMOVUPD      constants<>+832(SB), Z7
-	VMOVUPD      constants<>+896(SB), Z8
+	VBROADCASTSD constants<>+24(SB), Z0
+	VBROADCASTSD constants<>+16(SB), Z1
+	VBROADCASTSD constants<>+320(SB), Z2
+	VBROADCASTSD constants<>+328(SB), Z3
+	VBROADCASTSD constants<>+384(SB), Z4
+	VMOVUPD      constants<>+832(SB), Z5
+	VMOVUPD      constants<>+896(SB), Z6
+	VBROADCASTSD constants<>+784(SB), Z7
+	VBROADCASTSD constants<>+960(SB), Z8
 	TESTQ        BX, BX
-	JLE          done1069
+	JLE          done277
 
-table1068:
-	VXORPD       Z10, Z10, Z10
+table276:
 	VBROADCASTSD (DX), Z9
+	KXORB        K1, K1, K1
 	XORQ         SI, SI
 	MOVQ         CX, DI
 	CMPQ         DI, $0x00000010
-	JLT          rest1071
+	JLT          rest279
 
-whole1070:
-	VMULPD  (AX)(SI*8), Z9, Z11
-	VANDPD  Z1, Z11, Z11
-	VPMAXUQ Z11, Z10, Z10
-	VMULPD  64(AX)(SI*8), Z9, Z11
-	VANDPD  Z1, Z11, Z11
-	VPMAXUQ Z11, Z10, Z10
+whole278:
+	VMOVUPD (AX)(SI*8), Z10
+	VMULPD  Z9, Z10, Z10
+	VANDPD  Z7, Z10, Z10
+	VCMPPD  $0x06, Z8, Z10, K2
+	KORB    K2, K1, K1
+	VMOVUPD 64(AX)(SI*8), Z10
+	VMULPD  Z9, Z10, Z10
+	VANDPD  Z7, Z10, Z10
+	VCMPPD  $0x06, Z8, Z10, K2
+	KORB    K2, K1, K1
 	ADDQ    $0x00000010, SI
 	SUBQ    $0x00000010, DI
 	CMPQ    DI, $0x00000010
-	JGE     whole1070
+	JGE     whole278
 
-rest1071:
+rest279:
 	CMPQ DI, $0x00000008
-	JLT  rest1073
+	JLT  rest281
 
-whole1072:
-	VMULPD  (AX)(SI*8), Z9, Z11
-	VANDPD  Z1, Z11, Z11
-	VPMAXUQ Z11, Z10, Z10
+whole280:
+	VMOVUPD (AX)(SI*8), Z10
+	VMULPD  Z9, Z10, Z10
+	VANDPD  Z7, Z10, Z10
+	VCMPPD  $0x06, Z8, Z10, K2
+	KORB    K2, K1, K1
 	ADDQ    $0x00000008, SI
 	SUBQ    $0x00000008, DI
 	CMPQ    DI, $0x00000008
-	JGE     whole1072
+	JGE     whole280
 
-rest1073:
-	TESTQ    DI, DI
-	JZ       done1074
-	MOVQ     $-1, R8
-	BZHIQ    DI, R8, R8
-	KMOVB    R8, K1
-	VMULPD.Z (AX)(SI*8), Z9, K1, Z11
-	VANDPD   Z1, Z11, Z11
-	VPMAXUQ  Z11, Z10, Z10
+rest281:
+	TESTQ     DI, DI
+	JZ        done282
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVB     R8, K2
+	VMOVUPD.Z (AX)(SI*8), K2, Z10
+	VMULPD    Z9, Z10, Z10
+	VMOVAPD.Z Z10, K2, Z10
+	VANDPD    Z7, Z10, Z10
+	VCMPPD    $0x06, Z8, Z10, K2
+	KORB      K2, K1, K1
 
-done1074:
-	VCMPPD $0x06, Z0, Z10, K1
-	KTESTB K1, K1
-	JNZ    done1069
-	XORQ   SI, SI
-	MOVQ   CX, DI
-	CMPQ   DI, $0x00000010
-	JLT    rest1076
+done282:
+	KORTESTB K1, K1
+	JNZ      done277
+	XORQ     SI, SI
+	MOVQ     CX, DI
+	CMPQ     DI, $0x00000018
+	JLT      rest284
 
-panel1075:
-	VMOVUPD          (AX)(SI*1), Z10
-	VMOVUPD          64(AX)(SI*1), Z11
+whole283:
+	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
+	VMOVUPD          64(AX)(SI*8), Z11
 	VMULPD           Z9, Z11, Z11
-	VMOVAPD          Z3, Z12
-	VFMADD231PD      Z2, Z10, Z12
-	VMOVAPD          Z3, Z13
-	VFMADD231PD      Z2, Z11, Z13
-	VSUBPD           Z3, Z12, Z14
-	VSUBPD           Z3, Z13, Z15
-	VFNMADD231PD     Z4, Z14, Z10
-	VFNMADD231PD     Z4, Z15, Z11
-	VFNMADD231PD     Z5, Z14, Z10
-	VFNMADD231PD     Z5, Z15, Z11
-	VBROADCASTSD     constants<>+344(SB), Z16
-	VBROADCASTSD     constants<>+344(SB), Z17
-	VFMADD213PD.BCST constants<>+336(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+336(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+360(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+360(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+352(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+352(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+376(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+376(SB), Z11, Z17
-	VFMADD213PD.BCST constants<>+368(SB), Z10, Z16
-	VFMADD213PD.BCST constants<>+368(SB), Z11, Z17
-	VFMADD213PD      Z6, Z10, Z16
-	VFMADD213PD      Z6, Z11, Z17
-	VMULPD           Z10, Z16, Z16
-	VMULPD           Z11, Z17, Z17
-	VPSLLQ           $0x30, Z12, Z14
-	VPERMI2PD        Z8, Z7, Z12
-	VPSLLQ           $0x30, Z13, Z15
-	VPERMI2PD        Z8, Z7, Z13
-	VPADDQ           Z14, Z12, Z12
-	VPADDQ           Z15, Z13, Z13
-	VFMADD213PD      Z12, Z12, Z16
-	VFMADD213PD      Z13, Z13, Z17
-	VMOVUPD          Z16, (AX)(SI*1)
-	VMOVUPD          Z17, 64(AX)(SI*1)
-	ADDQ             $0x00000080, SI
-	SUBQ             $0x00000010, DI
-	CMPQ             DI, $0x00000010
-	JGE              panel1075
+	VMOVUPD          128(AX)(SI*8), Z12
+	VMULPD           Z9, Z12, Z12
+	VMOVAPD          Z1, Z13
+	VFMADD231PD      Z0, Z10, Z13
+	VMOVAPD          Z1, Z14
+	VFMADD231PD      Z0, Z11, Z14
+	VMOVAPD          Z1, Z15
+	VFMADD231PD      Z0, Z12, Z15
+	VSUBPD           Z1, Z13, Z16
+	VSUBPD           Z1, Z14, Z17
+	VSUBPD           Z1, Z15, Z18
+	VFNMADD231PD     Z2, Z16, Z10
+	VFNMADD231PD     Z2, Z17, Z11
+	VFNMADD231PD     Z2, Z18, Z12
+	VFNMADD231PD     Z3, Z16, Z10
+	VFNMADD231PD     Z3, Z17, Z11
+	VFNMADD231PD     Z3, Z18, Z12
+	VBROADCASTSD     constants<>+344(SB), Z19
+	VBROADCASTSD     constants<>+344(SB), Z20
+	VBROADCASTSD     constants<>+344(SB), Z21
+	VFMADD213PD.BCST constants<>+336(SB), Z10, Z19
+	VFMADD213PD.BCST constants<>+336(SB), Z11, Z20
+	VFMADD213PD.BCST constants<>+336(SB), Z12, Z21
+	VFMADD213PD.BCST constants<>+360(SB), Z10, Z19
+	VFMADD213PD.BCST constants<>+360(SB), Z11, Z20
+	VFMADD213PD.BCST constants<>+360(SB), Z12, Z21
+	VFMADD213PD.BCST constants<>+352(SB), Z10, Z19
+	VFMADD213PD.BCST constants<>+352(SB), Z11, Z20
+	VFMADD213PD.BCST constants<>+352(SB), Z12, Z21
+	VFMADD213PD.BCST constants<>+376(SB), Z10, Z19
+	VFMADD213PD.BCST constants<>+376(SB), Z11, Z20
+	VFMADD213PD.BCST constants<>+376(SB), Z12, Z21
+	VFMADD213PD.BCST constants<>+368(SB), Z10, Z19
+	VFMADD213PD.BCST constants<>+368(SB), Z11, Z20
+	VFMADD213PD.BCST constants<>+368(SB), Z12, Z21
+	VFMADD213PD      Z4, Z10, Z19
+	VFMADD213PD      Z4, Z11, Z20
+	VFMADD213PD      Z4, Z12, Z21
+	VMULPD           Z10, Z19, Z19
+	VMULPD           Z11, Z20, Z20
+	VMULPD           Z12, Z21, Z21
+	VPSLLQ           $0x30, Z13, Z16
+	VPERMI2PD        Z6, Z5, Z13
+	VPSLLQ           $0x30, Z14, Z17
+	VPERMI2PD        Z6, Z5, Z14
+	VPSLLQ           $0x30, Z15, Z18
+	VPERMI2PD        Z6, Z5, Z15
+	VPADDQ           Z16, Z13, Z13
+	VPADDQ           Z17, Z14, Z14
+	VPADDQ           Z18, Z15, Z15
+	VFMADD213PD      Z13, Z13, Z19
+	VFMADD213PD      Z14, Z14, Z20
+	VFMADD213PD      Z15, Z15, Z21
+	VMOVUPD          Z19, (AX)(SI*8)
+	VMOVUPD          Z20, 64(AX)(SI*8)
+	VMOVUPD          Z21, 128(AX)(SI*8)
+	ADDQ             $0x00000018, SI
+	SUBQ             $0x00000018, DI
+	CMPQ             DI, $0x00000018
+	JGE              whole283
 
-rest1076:
-	TESTQ            DI, DI
-	JZ               done1077
-	CMPQ             DI, $0x00000008
-	JGT              wider1078
-	MOVQ             $-1, R8
-	BZHIQ            DI, R8, R8
-	KMOVB            R8, K1
-	VMOVUPD.Z        (AX)(SI*1), K1, Z10
+rest284:
+	CMPQ DI, $0x00000008
+	JLT  rest286
+
+whole285:
+	VMOVUPD          (AX)(SI*8), Z10
 	VMULPD           Z9, Z10, Z10
-	VMOVAPD          Z3, Z9
-	VFMADD231PD      Z2, Z10, Z9
-	VSUBPD           Z3, Z9, Z11
-	VFNMADD231PD     Z4, Z11, Z10
-	VFNMADD231PD     Z5, Z11, Z10
-	VBROADCASTSD     constants<>+344(SB), Z12
-	VFMADD213PD.BCST constants<>+336(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+360(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+352(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+376(SB), Z10, Z12
-	VFMADD213PD.BCST constants<>+368(SB), Z10, Z12
-	VFMADD213PD      Z6, Z10, Z12
-	VMULPD           Z10, Z12, Z12
-	VPSLLQ           $0x30, Z9, Z11
-	VPERMI2PD        Z8, Z7, Z9
-	VPADDQ           Z11, Z9, Z9
-	VFMADD213PD      Z9, Z9, Z12
-	TESTQ            $0x00000007, DI
-	JNZ              partial1079
-	VMOVUPD          Z12, (AX)(SI*1)
-	JMP              stored1082
-
-partial1079:
-	LEAQ       (AX)(SI*1), SI
-	VMOVAPD    Z12, Z9
-	TESTQ      $0x00000004, DI
-	JZ         noFour1080
-	VMOVUPD    Y9, (SI)
-	VSHUFF64X2 $0x4e, Z9, Z9, Z9
-	ADDQ       $0x00000020, SI
-
-noFour1080:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1081
-	VMOVUPD    X9, (SI)
-	VSHUFF64X2 $0xb1, Z9, Z9, Z9
-	ADDQ       $0x00000010, SI
-
-noTwo1081:
-	TESTQ  $0x00000001, DI
-	JZ     stored1082
-	VMOVSD X9, (SI)
-
-stored1082:
-	JMP done1077
-
-wider1078:
+	VMOVAPD          Z1, Z11
+	VFMADD231PD      Z0, Z10, Z11
+	VSUBPD           Z1, Z11, Z12
+	VFNMADD231PD     Z2, Z12, Z10
+	VFNMADD231PD     Z3, Z12, Z10
+	VBROADCASTSD     constants<>+344(SB), Z13
+	VFMADD213PD.BCST constants<>+336(SB), Z10, Z13
+	VFMADD213PD.BCST constants<>+360(SB), Z10, Z13
+	VFMADD213PD.BCST constants<>+352(SB), Z10, Z13
+	VFMADD213PD.BCST constants<>+376(SB), Z10, Z13
+	VFMADD213PD.BCST constants<>+368(SB), Z10, Z13
+	VFMADD213PD      Z4, Z10, Z13
+	VMULPD           Z10, Z13, Z13
+	VPSLLQ           $0x30, Z11, Z12
+	VPERMI2PD        Z6, Z5, Z11
+	VPADDQ           Z12, Z11, Z11
+	VFMADD213PD      Z11, Z11, Z13
+	VMOVUPD          Z13, (AX)(SI*8)
+	ADDQ             $0x00000008, SI
 	SUBQ             $0x00000008, DI
+	CMPQ             DI, $0x00000008
+	JGE              whole285
+
+rest286:
+	TESTQ            DI, DI
+	JZ               done287
 	MOVQ             $-1, R8
 	BZHIQ            DI, R8, R8
-	KMOVB            R8, K1
-	VMOVUPD          (AX)(SI*1), Z10
-	VMOVUPD.Z        64(AX)(SI*1), K1, Z11
-	VMULPD           Z9, Z10, Z10
+	KMOVB            R8, K2
+	VMOVUPD.Z        (AX)(SI*8), K2, Z10
+	VMOVAPD          Z4, Z11
+	VMOVUPD          Z10, K2, Z11
 	VMULPD           Z9, Z11, Z11
-	VMOVAPD          Z3, Z9
-	VFMADD231PD      Z2, Z10, Z9
-	VMOVAPD          Z3, Z12
-	VFMADD231PD      Z2, Z11, Z12
-	VSUBPD           Z3, Z9, Z13
-	VSUBPD           Z3, Z12, Z14
-	VFNMADD231PD     Z4, Z13, Z10
-	VFNMADD231PD     Z4, Z14, Z11
-	VFNMADD231PD     Z5, Z13, Z10
-	VFNMADD231PD     Z5, Z14, Z11
-	VBROADCASTSD     constants<>+344(SB), Z15
-	VBROADCASTSD     constants<>+344(SB), Z16
-	VFMADD213PD.BCST constants<>+336(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+336(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+360(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+360(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+352(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+352(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+376(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+376(SB), Z11, Z16
-	VFMADD213PD.BCST constants<>+368(SB), Z10, Z15
-	VFMADD213PD.BCST constants<>+368(SB), Z11, Z16
-	VFMADD213PD      Z6, Z10, Z15
-	VFMADD213PD      Z6, Z11, Z16
-	VMULPD           Z10, Z15, Z15
-	VMULPD           Z11, Z16, Z16
-	VPSLLQ           $0x30, Z9, Z13
-	VPERMI2PD        Z8, Z7, Z9
-	VPSLLQ           $0x30, Z12, Z14
-	VPERMI2PD        Z8, Z7, Z12
-	VPADDQ           Z13, Z9, Z9
-	VPADDQ           Z14, Z12, Z12
-	VFMADD213PD      Z9, Z9, Z15
-	VFMADD213PD      Z12, Z12, Z16
-	VMOVUPD          Z15, (AX)(SI*1)
-	TESTQ            $0x00000007, DI
-	JNZ              partial1084
-	VMOVUPD          Z16, 64(AX)(SI*1)
-	JMP              stored1087
+	VMOVAPD          Z1, Z9
+	VFMADD231PD      Z0, Z11, Z9
+	VSUBPD           Z1, Z9, Z10
+	VFNMADD231PD     Z2, Z10, Z11
+	VFNMADD231PD     Z3, Z10, Z11
+	VBROADCASTSD     constants<>+344(SB), Z12
+	VFMADD213PD.BCST constants<>+336(SB), Z11, Z12
+	VFMADD213PD.BCST constants<>+360(SB), Z11, Z12
+	VFMADD213PD.BCST constants<>+352(SB), Z11, Z12
+	VFMADD213PD.BCST constants<>+376(SB), Z11, Z12
+	VFMADD213PD.BCST constants<>+368(SB), Z11, Z12
+	VFMADD213PD      Z4, Z11, Z12
+	VMULPD           Z11, Z12, Z12
+	VPSLLQ           $0x30, Z9, Z10
+	VPERMI2PD        Z6, Z5, Z9
+	VPADDQ           Z10, Z9, Z9
+	VFMADD213PD      Z9, Z9, Z12
+	CMPQ             DI, $0x08
+	JLT              partial288
+	VMOVUPD          Z12, (AX)(SI*8)
+	JMP              stored291
 
-partial1084:
-	LEAQ       64(AX)(SI*1), SI
-	VMOVAPD    Z16, Z9
-	TESTQ      $0x00000004, DI
-	JZ         noFour1085
-	VMOVUPD    Y9, (SI)
-	VSHUFF64X2 $0x4e, Z9, Z9, Z9
-	ADDQ       $0x00000020, SI
+partial288:
+	LEAQ          (AX)(SI*8), SI
+	VMOVAPD       Y12, Y9
+	TESTQ         $0x00000004, DI
+	JZ            noFour289
+	VMOVUPD       Y9, (SI)
+	VEXTRACTF64X4 $0x01, Z12, Y9
+	ADDQ          $0x00000020, SI
 
-noFour1085:
-	TESTQ      $0x00000002, DI
-	JZ         noTwo1086
-	VMOVUPD    X9, (SI)
-	VSHUFF64X2 $0xb1, Z9, Z9, Z9
-	ADDQ       $0x00000010, SI
+noFour289:
+	TESTQ         $0x00000002, DI
+	JZ            noTwo290
+	VMOVUPD       X9, (SI)
+	VEXTRACTF64X2 $0x01, Y9, X9
+	ADDQ          $0x00000010, SI
 
-noTwo1086:
+noTwo290:
 	TESTQ  $0x00000001, DI
-	JZ     stored1087
+	JZ     stored291
 	VMOVSD X9, (SI)
 
-stored1087:
-done1077:
+stored291:
+done287:
 	LEAQ (AX)(CX*8), AX
 	ADDQ $0x08, DX
 	DECQ BX
-	JNZ  table1068
+	JNZ  table276
 
-done1069:
+done277:
 	MOVQ BX, left+56(FP)
 	VZEROUPPER
 	RET
 
-// func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int) (done int)
-// Requires: AVX, AVX512DQ, AVX512F, FMA3
-TEXT ·edgeBeliefs512(SB), $1216-168
-	MOVQ edges+144(FP), AX
-	XORQ CX, CX
-	MOVQ count+152(FP), DX
-	LEAQ 63(SP), BX
-	ANDQ $-64, BX
+// func edgeBeliefs512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·edgeBeliefs512(SB), $10240-184
+	LEAQ  63(SP), CX
+	ANDQ  $-64, CX
+	XORQ  AX, AX
+	MOVQ  AX, 24(CX)
+	MOVQ  count+152(FP), AX
+	MOVQ  AX, 8(CX)
+	MOVQ  edges+144(FP), AX
+	MOVQ  AX, (CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done294
+	MOVQ  AX, 80(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  ku+160(FP), DX
+	SUBQ  DX, AX
+	JLT   done294
+	MOVQ  AX, 88(CX)
+	MOVQ  beliefs_len+80(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done294
+	MOVQ  AX, 96(CX)
+	MOVQ  messages_len+104(FP), AX
+	MOVQ  kv+168(FP), DX
+	SUBQ  DX, AX
+	JLT   done294
+	MOVQ  AX, 104(CX)
+	MOVQ  tables_len+128(FP), AX
+	MOVQ  ku+160(FP), DX
+	MOVQ  kv+168(FP), BX
+	IMULQ BX, DX
+	SUBQ  DX, AX
+	JLT   done294
+	MOVQ  AX, 112(CX)
+	MOVQ  ku+160(FP), AX
+	SHLQ  $0x03, AX
+	ADDQ  $0x3f, AX
+	ANDQ  $-64, AX
+	MOVQ  kv+168(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  DX, BX
+	ADDQ  $0x3f, BX
+	ANDQ  $-64, BX
+	ADDQ  AX, BX
+	MOVQ  AX, 40(CX)
+	MOVQ  BX, 48(CX)
+	MOVL  $0x00001000, AX
+	XORL  DX, DX
+	DIVL  BX
+	CMPQ  AX, $0x40
+	JLE   few295
+	MOVQ  $0x00000040, AX
 
-group1088:
-	CMPQ              DX, $0x04
-	JLT               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              (AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              8(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              16(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              24(AX), SI
-	JHI               done1089
-	MOVQ              tables_len+128(FP), SI
-	SUBQ              $0x40, SI
-	JLT               done1089
-	CMPQ              32(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              40(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              48(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              56(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              64(AX), SI
-	JHI               done1089
-	MOVQ              tables_len+128(FP), SI
-	SUBQ              $0x40, SI
-	JLT               done1089
-	CMPQ              72(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              80(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              88(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              96(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              104(AX), SI
-	JHI               done1089
-	MOVQ              tables_len+128(FP), SI
-	SUBQ              $0x40, SI
-	JLT               done1089
-	CMPQ              112(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              120(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              128(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_len+80(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              136(AX), SI
-	JHI               done1089
-	MOVQ              messages_len+104(FP), SI
-	SUBQ              $0x08, SI
-	JLT               done1089
-	CMPQ              144(AX), SI
-	JHI               done1089
-	MOVQ              tables_len+128(FP), SI
-	SUBQ              $0x40, SI
-	JLT               done1089
-	CMPQ              152(AX), SI
-	JHI               done1089
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              (AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              8(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z0
-	VMOVUPD           (R9)(R8*8), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (DI)(SI*8), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	VMOVAPD           Z0, Z1
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              16(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              24(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z2
-	VMOVUPD           (R9)(R8*8), Z3
-	VCMPPD            $0x04, Z2, Z3, K1
-	VMOVUPD           (DI)(SI*8), Z4
-	VSUBPD            Z3, Z4, K1, Z2
-	VMOVAPD           Z2, Z3
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              40(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              48(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z4
-	VMOVUPD           (R9)(R8*8), Z5
-	VCMPPD            $0x04, Z4, Z5, K1
-	VMOVUPD           (DI)(SI*8), Z6
-	VSUBPD            Z5, Z6, K1, Z4
-	VMOVAPD           Z4, Z5
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              56(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              64(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z6
-	VMOVUPD           (R9)(R8*8), Z7
-	VCMPPD            $0x04, Z6, Z7, K1
-	VMOVUPD           (DI)(SI*8), Z8
-	VSUBPD            Z7, Z8, K1, Z6
-	VMOVAPD           Z6, Z7
-	VSHUFF64X2        $0x4e, Z1, Z1, Z8
-	VSHUFF64X2        $0x4e, Z3, Z3, Z9
-	VSHUFF64X2        $0x4e, Z5, Z5, Z10
-	VSHUFF64X2        $0x4e, Z7, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VSHUFF64X2        $0xb1, Z1, Z1, Z8
-	VSHUFF64X2        $0xb1, Z3, Z3, Z9
-	VSHUFF64X2        $0xb1, Z5, Z5, Z10
-	VSHUFF64X2        $0xb1, Z7, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VPERMILPD         $0x55, Z1, Z8
-	VPERMILPD         $0x55, Z3, Z9
-	VPERMILPD         $0x55, Z5, Z10
-	VPERMILPD         $0x55, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z0, K1
-	VSUBPD            Z1, Z0, Z0
-	VMOVAPD.Z         Z0, K1, Z8
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z3, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z9
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z4, K1
-	VSUBPD            Z5, Z4, Z4
-	VMOVAPD.Z         Z4, K1, Z10
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z6, K1
-	VSUBPD            Z7, Z6, Z6
-	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z6, K4
-	VBROADCASTSD      constants<>+16(SB), Z12
-	VFMADD231PD.BCST  constants<>+24(SB), Z0, Z12
-	VBROADCASTSD      constants<>+16(SB), Z13
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z13
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VFMADD231PD.BCST  constants<>+24(SB), Z4, Z14
-	VBROADCASTSD      constants<>+16(SB), Z15
-	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+16(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+16(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+320(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+320(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+320(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+320(SB), Z19, Z6
-	VFNMADD231PD.BCST constants<>+328(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+328(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+328(SB), Z19, Z6
-	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+336(SB), Z24
-	VFMADD231PD.BCST  constants<>+344(SB), Z0, Z24
-	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+336(SB), Z25
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z25
-	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+336(SB), Z26
-	VFMADD231PD.BCST  constants<>+344(SB), Z4, Z26
-	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+336(SB), Z27
-	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z27
-	VBROADCASTSD      constants<>+352(SB), Z20
-	VFMADD231PD.BCST  constants<>+360(SB), Z0, Z20
-	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+368(SB), Z20
-	VFMADD231PD.BCST  constants<>+376(SB), Z0, Z20
-	VBROADCASTSD      constants<>+352(SB), Z21
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z21
-	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+368(SB), Z21
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z21
-	VBROADCASTSD      constants<>+352(SB), Z22
-	VFMADD231PD.BCST  constants<>+360(SB), Z4, Z22
-	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+368(SB), Z22
-	VFMADD231PD.BCST  constants<>+376(SB), Z4, Z22
-	VBROADCASTSD      constants<>+352(SB), Z23
-	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z23
-	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+368(SB), Z23
-	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z23
-	VFMADD231PD       Z24, Z16, Z20
-	VFMADD231PD       Z25, Z17, Z21
-	VFMADD231PD       Z26, Z18, Z22
-	VFMADD231PD       Z27, Z19, Z23
-	VFMADD213PD       Z0, Z16, Z20
-	VFMADD213PD       Z2, Z17, Z21
-	VFMADD213PD       Z4, Z18, Z22
-	VFMADD213PD       Z6, Z19, Z23
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z13
-	VPSLLQ            $0x30, Z14, Z18
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z14
-	VPSLLQ            $0x30, Z15, Z19
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z15
-	VPADDQ            Z16, Z12, Z12
-	VPADDQ            Z17, Z13, Z13
-	VPADDQ            Z18, Z14, Z14
-	VPADDQ            Z19, Z15, Z15
-	VFMADD213PD.Z     Z12, Z12, K1, Z20
-	VFMADD213PD.Z     Z13, Z13, K2, Z21
-	VFMADD213PD.Z     Z14, Z14, K3, Z22
-	VFMADD213PD.Z     Z15, Z15, K4, Z23
-	VMULPD            Z20, Z8, Z8
-	VMULPD            Z21, Z9, Z9
-	VMULPD            Z22, Z10, Z10
-	VMULPD            Z23, Z11, Z11
-	VMOVUPD           Z20, (BX)
-	VMOVUPD           Z8, 64(BX)
-	VMOVUPD           Z21, 128(BX)
-	VMOVUPD           Z9, 192(BX)
-	VADDSD            X3, X1, X1
-	VMOVSD            X1, 1024(BX)
-	VMOVUPD           Z22, 256(BX)
-	VMOVUPD           Z10, 320(BX)
-	VMOVUPD           Z23, 384(BX)
-	VMOVUPD           Z11, 448(BX)
-	VADDSD            X7, X5, X5
-	VMOVSD            X5, 1032(BX)
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              80(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              88(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z0
-	VMOVUPD           (R9)(R8*8), Z1
-	VCMPPD            $0x04, Z0, Z1, K1
-	VMOVUPD           (DI)(SI*8), Z2
-	VSUBPD            Z1, Z2, K1, Z0
-	VMOVAPD           Z0, Z1
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              96(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              104(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z2
-	VMOVUPD           (R9)(R8*8), Z3
-	VCMPPD            $0x04, Z2, Z3, K1
-	VMOVUPD           (DI)(SI*8), Z4
-	VSUBPD            Z3, Z4, K1, Z2
-	VMOVAPD           Z2, Z3
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              120(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              128(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z4
-	VMOVUPD           (R9)(R8*8), Z5
-	VCMPPD            $0x04, Z4, Z5, K1
-	VMOVUPD           (DI)(SI*8), Z6
-	VSUBPD            Z5, Z6, K1, Z4
-	VMOVAPD           Z4, Z5
-	MOVQ              beliefs_base+72(FP), DI
-	MOVQ              136(AX), SI
-	MOVQ              messages_base+96(FP), R9
-	MOVQ              144(AX), R8
-	VBROADCASTSD      constants<>+760(SB), Z6
-	VMOVUPD           (R9)(R8*8), Z7
-	VCMPPD            $0x04, Z6, Z7, K1
-	VMOVUPD           (DI)(SI*8), Z8
-	VSUBPD            Z7, Z8, K1, Z6
-	VMOVAPD           Z6, Z7
-	VSHUFF64X2        $0x4e, Z1, Z1, Z8
-	VSHUFF64X2        $0x4e, Z3, Z3, Z9
-	VSHUFF64X2        $0x4e, Z5, Z5, Z10
-	VSHUFF64X2        $0x4e, Z7, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VSHUFF64X2        $0xb1, Z1, Z1, Z8
-	VSHUFF64X2        $0xb1, Z3, Z3, Z9
-	VSHUFF64X2        $0xb1, Z5, Z5, Z10
-	VSHUFF64X2        $0xb1, Z7, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VPERMILPD         $0x55, Z1, Z8
-	VPERMILPD         $0x55, Z3, Z9
-	VPERMILPD         $0x55, Z5, Z10
-	VPERMILPD         $0x55, Z7, Z11
-	VMAXPD            Z8, Z1, Z1
-	VMAXPD            Z9, Z3, Z3
-	VMAXPD            Z10, Z5, Z5
-	VMAXPD            Z11, Z7, Z7
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z0, K1
-	VSUBPD            Z1, Z0, Z0
-	VMOVAPD.Z         Z0, K1, Z8
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z3, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z9
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z4, K1
-	VSUBPD            Z5, Z4, Z4
-	VMOVAPD.Z         Z4, K1, Z10
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z6, K1
-	VSUBPD            Z7, Z6, Z6
-	VMOVAPD.Z         Z6, K1, Z11
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z0, K1
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K2
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z4, K3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z6, K4
-	VBROADCASTSD      constants<>+16(SB), Z12
-	VFMADD231PD.BCST  constants<>+24(SB), Z0, Z12
-	VBROADCASTSD      constants<>+16(SB), Z13
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z13
-	VBROADCASTSD      constants<>+16(SB), Z14
-	VFMADD231PD.BCST  constants<>+24(SB), Z4, Z14
-	VBROADCASTSD      constants<>+16(SB), Z15
-	VFMADD231PD.BCST  constants<>+24(SB), Z6, Z15
-	VSUBPD.BCST       constants<>+16(SB), Z12, Z16
-	VSUBPD.BCST       constants<>+16(SB), Z13, Z17
-	VSUBPD.BCST       constants<>+16(SB), Z14, Z18
-	VSUBPD.BCST       constants<>+16(SB), Z15, Z19
-	VFNMADD231PD.BCST constants<>+320(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+320(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+320(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+320(SB), Z19, Z6
-	VFNMADD231PD.BCST constants<>+328(SB), Z16, Z0
-	VFNMADD231PD.BCST constants<>+328(SB), Z17, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z18, Z4
-	VFNMADD231PD.BCST constants<>+328(SB), Z19, Z6
-	VMULPD            Z0, Z0, Z16
-	VBROADCASTSD      constants<>+336(SB), Z24
-	VFMADD231PD.BCST  constants<>+344(SB), Z0, Z24
-	VMULPD            Z2, Z2, Z17
-	VBROADCASTSD      constants<>+336(SB), Z25
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z25
-	VMULPD            Z4, Z4, Z18
-	VBROADCASTSD      constants<>+336(SB), Z26
-	VFMADD231PD.BCST  constants<>+344(SB), Z4, Z26
-	VMULPD            Z6, Z6, Z19
-	VBROADCASTSD      constants<>+336(SB), Z27
-	VFMADD231PD.BCST  constants<>+344(SB), Z6, Z27
-	VBROADCASTSD      constants<>+352(SB), Z20
-	VFMADD231PD.BCST  constants<>+360(SB), Z0, Z20
-	VFMADD213PD       Z20, Z16, Z24
-	VBROADCASTSD      constants<>+368(SB), Z20
-	VFMADD231PD.BCST  constants<>+376(SB), Z0, Z20
-	VBROADCASTSD      constants<>+352(SB), Z21
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z21
-	VFMADD213PD       Z21, Z17, Z25
-	VBROADCASTSD      constants<>+368(SB), Z21
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z21
-	VBROADCASTSD      constants<>+352(SB), Z22
-	VFMADD231PD.BCST  constants<>+360(SB), Z4, Z22
-	VFMADD213PD       Z22, Z18, Z26
-	VBROADCASTSD      constants<>+368(SB), Z22
-	VFMADD231PD.BCST  constants<>+376(SB), Z4, Z22
-	VBROADCASTSD      constants<>+352(SB), Z23
-	VFMADD231PD.BCST  constants<>+360(SB), Z6, Z23
-	VFMADD213PD       Z23, Z19, Z27
-	VBROADCASTSD      constants<>+368(SB), Z23
-	VFMADD231PD.BCST  constants<>+376(SB), Z6, Z23
-	VFMADD231PD       Z24, Z16, Z20
-	VFMADD231PD       Z25, Z17, Z21
-	VFMADD231PD       Z26, Z18, Z22
-	VFMADD231PD       Z27, Z19, Z23
-	VFMADD213PD       Z0, Z16, Z20
-	VFMADD213PD       Z2, Z17, Z21
-	VFMADD213PD       Z4, Z18, Z22
-	VFMADD213PD       Z6, Z19, Z23
-	VPSLLQ            $0x30, Z12, Z16
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z12
-	VPSLLQ            $0x30, Z13, Z17
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z13
-	VPSLLQ            $0x30, Z14, Z18
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z14
-	VPSLLQ            $0x30, Z15, Z19
-	VMOVUPD           constants<>+832(SB), Z0
-	VPERMI2PD         constants<>+896(SB), Z0, Z15
-	VPADDQ            Z16, Z12, Z12
-	VPADDQ            Z17, Z13, Z13
-	VPADDQ            Z18, Z14, Z14
-	VPADDQ            Z19, Z15, Z15
-	VFMADD213PD.Z     Z12, Z12, K1, Z20
-	VFMADD213PD.Z     Z13, Z13, K2, Z21
-	VFMADD213PD.Z     Z14, Z14, K3, Z22
-	VFMADD213PD.Z     Z15, Z15, K4, Z23
-	VMULPD            Z20, Z8, Z8
-	VMULPD            Z21, Z9, Z9
-	VMULPD            Z22, Z10, Z10
-	VMULPD            Z23, Z11, Z11
-	VMOVUPD           Z20, 512(BX)
-	VMOVUPD           Z8, 576(BX)
-	VMOVUPD           Z21, 640(BX)
-	VMOVUPD           Z9, 704(BX)
-	VADDSD            X3, X1, X1
-	VMOVSD            X1, 1040(BX)
-	VMOVUPD           Z22, 768(BX)
-	VMOVUPD           Z10, 832(BX)
-	VMOVUPD           Z23, 896(BX)
-	VMOVUPD           Z11, 960(BX)
-	VADDSD            X7, X5, X5
-	VMOVSD            X5, 1048(BX)
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              32(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	VMOVUPD           (SI), Z1
-	VMULPD.BCST       (BX), Z1, Z0
-	VMULPD.BCST       64(BX), Z1, Z2
-	VMOVUPD           64(SI), Z3
-	VMULPD.BCST       8(BX), Z3, Z1
-	VMULPD.BCST       72(BX), Z3, Z3
-	VMOVUPD           128(SI), Z4
-	VFMADD231PD.BCST  16(BX), Z4, Z0
-	VFMADD231PD.BCST  80(BX), Z4, Z2
-	VMOVUPD           192(SI), Z4
-	VFMADD231PD.BCST  24(BX), Z4, Z1
-	VFMADD231PD.BCST  88(BX), Z4, Z3
-	VMOVUPD           256(SI), Z4
-	VFMADD231PD.BCST  32(BX), Z4, Z0
-	VFMADD231PD.BCST  96(BX), Z4, Z2
-	VMOVUPD           320(SI), Z4
-	VFMADD231PD.BCST  40(BX), Z4, Z1
-	VFMADD231PD.BCST  104(BX), Z4, Z3
-	VMOVUPD           384(SI), Z4
-	VFMADD231PD.BCST  48(BX), Z4, Z0
-	VFMADD231PD.BCST  112(BX), Z4, Z2
-	VMOVUPD           448(SI), Z4
-	VFMADD231PD.BCST  56(BX), Z4, Z1
-	VFMADD231PD.BCST  120(BX), Z4, Z3
-	VADDPD            Z1, Z0, Z0
-	VADDPD            Z3, Z2, Z2
-	VMOVUPD           128(BX), Z1
-	VMULPD            Z1, Z2, Z2
-	VFMADD231PD       192(BX), Z0, Z2
-	VMULPD            Z1, Z0, Z0
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              72(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	VMOVUPD           (SI), Z3
-	VMULPD.BCST       256(BX), Z3, Z1
-	VMULPD.BCST       320(BX), Z3, Z4
-	VMOVUPD           64(SI), Z5
-	VMULPD.BCST       264(BX), Z5, Z3
-	VMULPD.BCST       328(BX), Z5, Z5
-	VMOVUPD           128(SI), Z6
-	VFMADD231PD.BCST  272(BX), Z6, Z1
-	VFMADD231PD.BCST  336(BX), Z6, Z4
-	VMOVUPD           192(SI), Z6
-	VFMADD231PD.BCST  280(BX), Z6, Z3
-	VFMADD231PD.BCST  344(BX), Z6, Z5
-	VMOVUPD           256(SI), Z6
-	VFMADD231PD.BCST  288(BX), Z6, Z1
-	VFMADD231PD.BCST  352(BX), Z6, Z4
-	VMOVUPD           320(SI), Z6
-	VFMADD231PD.BCST  296(BX), Z6, Z3
-	VFMADD231PD.BCST  360(BX), Z6, Z5
-	VMOVUPD           384(SI), Z6
-	VFMADD231PD.BCST  304(BX), Z6, Z1
-	VFMADD231PD.BCST  368(BX), Z6, Z4
-	VMOVUPD           448(SI), Z6
-	VFMADD231PD.BCST  312(BX), Z6, Z3
-	VFMADD231PD.BCST  376(BX), Z6, Z5
-	VADDPD            Z3, Z1, Z1
-	VADDPD            Z5, Z4, Z4
-	VMOVUPD           384(BX), Z3
-	VMULPD            Z3, Z4, Z4
-	VFMADD231PD       448(BX), Z1, Z4
-	VMULPD            Z3, Z1, Z1
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              112(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	VMOVUPD           (SI), Z5
-	VMULPD.BCST       512(BX), Z5, Z3
-	VMULPD.BCST       576(BX), Z5, Z6
-	VMOVUPD           64(SI), Z7
-	VMULPD.BCST       520(BX), Z7, Z5
-	VMULPD.BCST       584(BX), Z7, Z7
-	VMOVUPD           128(SI), Z8
-	VFMADD231PD.BCST  528(BX), Z8, Z3
-	VFMADD231PD.BCST  592(BX), Z8, Z6
-	VMOVUPD           192(SI), Z8
-	VFMADD231PD.BCST  536(BX), Z8, Z5
-	VFMADD231PD.BCST  600(BX), Z8, Z7
-	VMOVUPD           256(SI), Z8
-	VFMADD231PD.BCST  544(BX), Z8, Z3
-	VFMADD231PD.BCST  608(BX), Z8, Z6
-	VMOVUPD           320(SI), Z8
-	VFMADD231PD.BCST  552(BX), Z8, Z5
-	VFMADD231PD.BCST  616(BX), Z8, Z7
-	VMOVUPD           384(SI), Z8
-	VFMADD231PD.BCST  560(BX), Z8, Z3
-	VFMADD231PD.BCST  624(BX), Z8, Z6
-	VMOVUPD           448(SI), Z8
-	VFMADD231PD.BCST  568(BX), Z8, Z5
-	VFMADD231PD.BCST  632(BX), Z8, Z7
-	VADDPD            Z5, Z3, Z3
-	VADDPD            Z7, Z6, Z6
-	VMOVUPD           640(BX), Z5
-	VMULPD            Z5, Z6, Z6
-	VFMADD231PD       704(BX), Z3, Z6
-	VMULPD            Z5, Z3, Z3
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              152(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	VMOVUPD           (SI), Z7
-	VMULPD.BCST       768(BX), Z7, Z5
-	VMULPD.BCST       832(BX), Z7, Z8
-	VMOVUPD           64(SI), Z9
-	VMULPD.BCST       776(BX), Z9, Z7
-	VMULPD.BCST       840(BX), Z9, Z9
-	VMOVUPD           128(SI), Z10
-	VFMADD231PD.BCST  784(BX), Z10, Z5
-	VFMADD231PD.BCST  848(BX), Z10, Z8
-	VMOVUPD           192(SI), Z10
-	VFMADD231PD.BCST  792(BX), Z10, Z7
-	VFMADD231PD.BCST  856(BX), Z10, Z9
-	VMOVUPD           256(SI), Z10
-	VFMADD231PD.BCST  800(BX), Z10, Z5
-	VFMADD231PD.BCST  864(BX), Z10, Z8
-	VMOVUPD           320(SI), Z10
-	VFMADD231PD.BCST  808(BX), Z10, Z7
-	VFMADD231PD.BCST  872(BX), Z10, Z9
-	VMOVUPD           384(SI), Z10
-	VFMADD231PD.BCST  816(BX), Z10, Z5
-	VFMADD231PD.BCST  880(BX), Z10, Z8
-	VMOVUPD           448(SI), Z10
-	VFMADD231PD.BCST  824(BX), Z10, Z7
-	VFMADD231PD.BCST  888(BX), Z10, Z9
-	VADDPD            Z7, Z5, Z5
-	VADDPD            Z9, Z8, Z8
-	VMOVUPD           896(BX), Z7
-	VMULPD            Z7, Z8, Z8
-	VFMADD231PD       960(BX), Z5, Z8
-	VMULPD            Z7, Z5, Z5
-	VUNPCKLPD         Z1, Z0, Z7
-	VUNPCKHPD         Z1, Z0, Z0
-	VADDPD            Z0, Z7, Z7
-	VUNPCKLPD         Z5, Z3, Z0
-	VUNPCKHPD         Z5, Z3, Z1
-	VADDPD            Z1, Z0, Z0
-	VUNPCKLPD         Z4, Z2, Z1
-	VUNPCKHPD         Z4, Z2, Z2
-	VADDPD            Z2, Z1, Z1
-	VUNPCKLPD         Z8, Z6, Z2
-	VUNPCKHPD         Z8, Z6, Z3
-	VADDPD            Z3, Z2, Z2
-	VSHUFF64X2        $0x88, Z0, Z7, Z3
-	VSHUFF64X2        $0xdd, Z0, Z7, Z0
-	VADDPD            Z0, Z3, Z3
-	VSHUFF64X2        $0x88, Z2, Z1, Z0
-	VSHUFF64X2        $0xdd, Z2, Z1, Z1
-	VADDPD            Z1, Z0, Z0
-	VSHUFF64X2        $0x88, Z0, Z3, Z1
-	VSHUFF64X2        $0xdd, Z0, Z3, Z0
-	VADDPD            Z0, Z1, Z1
-	VEXTRACTF64X4     $0x01, Z1, Y0
-	VSHUFF64X2        $0x44, Z1, Z1, Z1
-	VPSUBQ.BCST       constants<>+960(SB), Z1, Z2
-	VPCMPUQ.BCST      $0x06, constants<>+968(SB), Z2, K1
-	KORTESTB          K1, K1
-	JNZ               done1089
-	VMOVUPD           constants<>+992(SB), Y2
-	VDIVPD            Y1, Y2, Y2
-	VMOVUPD           Y2, 1088(BX)
-	VMOVUPD           1024(BX), Y3
-	VFMADD213PD       Y3, Y2, Y0
-	VGETMANTPD        $0x0b, Z1, Z2
-	VGETEXPPD         Z1, Z1
-	VPSRLQ            $0x30, Z2, Z5
-	VGETEXPPD         Z2, Z4
-	VSUBPD            Z4, Z1, Z1
-	VMOVAPD           Z5, Z4
-	VMOVUPD           constants<>+448(SB), Z6
-	VPERMI2PD         constants<>+512(SB), Z6, Z4
-	VMOVUPD           constants<>+576(SB), Z6
-	VPERMI2PD         constants<>+640(SB), Z6, Z5
-	VFMSUB213PD.BCST  constants<>+392(SB), Z4, Z2
-	VFMADD231PD.BCST  constants<>+400(SB), Z1, Z5
-	VMULPD            Z2, Z2, Z4
-	VBROADCASTSD      constants<>+704(SB), Z6
-	VFMADD231PD.BCST  constants<>+424(SB), Z2, Z6
-	VFMADD231PD.BCST  constants<>+416(SB), Z4, Z6
-	VBROADCASTSD      constants<>+712(SB), Z7
-	VFMADD231PD.BCST  constants<>+720(SB), Z2, Z7
-	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+728(SB), Z7
-	VFMADD231PD.BCST  constants<>+736(SB), Z2, Z7
-	VFMADD213PD       Z7, Z4, Z6
-	VBROADCASTSD      constants<>+744(SB), Z7
-	VFMADD231PD.BCST  constants<>+752(SB), Z2, Z7
-	VFMADD213PD       Z7, Z4, Z6
-	VFMADD213PD       Z2, Z4, Z6
-	VFMADD231PD.BCST  constants<>+408(SB), Z1, Z6
-	VADDPD            Z5, Z6, Z6
-	VADDPD            Y3, Y6, Y6
-	MOVQ              product_base+48(FP), SI
-	VMOVUPD           Y0, (SI)(CX*8)
-	MOVQ              logZ_base+24(FP), SI
-	VMOVUPD           Y6, (SI)(CX*8)
-	MOVQ              dst_base+0(FP), R8
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              32(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              CX, DI
-	SHLQ              $0x09, DI
-	ADDQ              R8, DI
-	VBROADCASTSD      1088(BX), Z0
-	VMULPD            128(BX), Z0, Z0
-	VMULPD            (SI), Z0, Z1
-	VMULPD.BCST       (BX), Z1, Z1
-	VMOVUPD           Z1, (DI)
-	VMULPD            64(SI), Z0, Z1
-	VMULPD.BCST       8(BX), Z1, Z1
-	VMOVUPD           Z1, 64(DI)
-	VMULPD            128(SI), Z0, Z1
-	VMULPD.BCST       16(BX), Z1, Z1
-	VMOVUPD           Z1, 128(DI)
-	VMULPD            192(SI), Z0, Z1
-	VMULPD.BCST       24(BX), Z1, Z1
-	VMOVUPD           Z1, 192(DI)
-	VMULPD            256(SI), Z0, Z1
-	VMULPD.BCST       32(BX), Z1, Z1
-	VMOVUPD           Z1, 256(DI)
-	VMULPD            320(SI), Z0, Z1
-	VMULPD.BCST       40(BX), Z1, Z1
-	VMOVUPD           Z1, 320(DI)
-	VMULPD            384(SI), Z0, Z1
-	VMULPD.BCST       48(BX), Z1, Z1
-	VMOVUPD           Z1, 384(DI)
-	VMULPD            448(SI), Z0, Z0
-	VMULPD.BCST       56(BX), Z0, Z0
-	VMOVUPD           Z0, 448(DI)
-	MOVQ              dst_base+0(FP), R8
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              72(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              CX, DI
-	SHLQ              $0x09, DI
-	ADDQ              R8, DI
-	VBROADCASTSD      1096(BX), Z0
-	VMULPD            384(BX), Z0, Z0
-	VMULPD            (SI), Z0, Z1
-	VMULPD.BCST       256(BX), Z1, Z1
-	VMOVUPD           Z1, 512(DI)
-	VMULPD            64(SI), Z0, Z1
-	VMULPD.BCST       264(BX), Z1, Z1
-	VMOVUPD           Z1, 576(DI)
-	VMULPD            128(SI), Z0, Z1
-	VMULPD.BCST       272(BX), Z1, Z1
-	VMOVUPD           Z1, 640(DI)
-	VMULPD            192(SI), Z0, Z1
-	VMULPD.BCST       280(BX), Z1, Z1
-	VMOVUPD           Z1, 704(DI)
-	VMULPD            256(SI), Z0, Z1
-	VMULPD.BCST       288(BX), Z1, Z1
-	VMOVUPD           Z1, 768(DI)
-	VMULPD            320(SI), Z0, Z1
-	VMULPD.BCST       296(BX), Z1, Z1
-	VMOVUPD           Z1, 832(DI)
-	VMULPD            384(SI), Z0, Z1
-	VMULPD.BCST       304(BX), Z1, Z1
-	VMOVUPD           Z1, 896(DI)
-	VMULPD            448(SI), Z0, Z0
-	VMULPD.BCST       312(BX), Z0, Z0
-	VMOVUPD           Z0, 960(DI)
-	MOVQ              dst_base+0(FP), R8
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              112(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              CX, DI
-	SHLQ              $0x09, DI
-	ADDQ              R8, DI
-	VBROADCASTSD      1104(BX), Z0
-	VMULPD            640(BX), Z0, Z0
-	VMULPD            (SI), Z0, Z1
-	VMULPD.BCST       512(BX), Z1, Z1
-	VMOVUPD           Z1, 1024(DI)
-	VMULPD            64(SI), Z0, Z1
-	VMULPD.BCST       520(BX), Z1, Z1
-	VMOVUPD           Z1, 1088(DI)
-	VMULPD            128(SI), Z0, Z1
-	VMULPD.BCST       528(BX), Z1, Z1
-	VMOVUPD           Z1, 1152(DI)
-	VMULPD            192(SI), Z0, Z1
-	VMULPD.BCST       536(BX), Z1, Z1
-	VMOVUPD           Z1, 1216(DI)
-	VMULPD            256(SI), Z0, Z1
-	VMULPD.BCST       544(BX), Z1, Z1
-	VMOVUPD           Z1, 1280(DI)
-	VMULPD            320(SI), Z0, Z1
-	VMULPD.BCST       552(BX), Z1, Z1
-	VMOVUPD           Z1, 1344(DI)
-	VMULPD            384(SI), Z0, Z1
-	VMULPD.BCST       560(BX), Z1, Z1
-	VMOVUPD           Z1, 1408(DI)
-	VMULPD            448(SI), Z0, Z0
-	VMULPD.BCST       568(BX), Z0, Z0
-	VMOVUPD           Z0, 1472(DI)
-	MOVQ              dst_base+0(FP), R8
-	MOVQ              tables_base+120(FP), DI
-	MOVQ              152(AX), SI
-	LEAQ              (DI)(SI*8), SI
-	MOVQ              CX, DI
-	SHLQ              $0x09, DI
-	ADDQ              R8, DI
-	VBROADCASTSD      1112(BX), Z0
-	VMULPD            896(BX), Z0, Z0
-	VMULPD            (SI), Z0, Z1
-	VMULPD.BCST       768(BX), Z1, Z1
-	VMOVUPD           Z1, 1536(DI)
-	VMULPD            64(SI), Z0, Z1
-	VMULPD.BCST       776(BX), Z1, Z1
-	VMOVUPD           Z1, 1600(DI)
-	VMULPD            128(SI), Z0, Z1
-	VMULPD.BCST       784(BX), Z1, Z1
-	VMOVUPD           Z1, 1664(DI)
-	VMULPD            192(SI), Z0, Z1
-	VMULPD.BCST       792(BX), Z1, Z1
-	VMOVUPD           Z1, 1728(DI)
-	VMULPD            256(SI), Z0, Z1
-	VMULPD.BCST       800(BX), Z1, Z1
-	VMOVUPD           Z1, 1792(DI)
-	VMULPD            320(SI), Z0, Z1
-	VMULPD.BCST       808(BX), Z1, Z1
-	VMOVUPD           Z1, 1856(DI)
-	VMULPD            384(SI), Z0, Z1
-	VMULPD.BCST       816(BX), Z1, Z1
-	VMOVUPD           Z1, 1920(DI)
-	VMULPD            448(SI), Z0, Z0
-	VMULPD.BCST       824(BX), Z0, Z0
-	VMOVUPD           Z0, 1984(DI)
-	ADDQ              $0x000000a0, AX
-	ADDQ              $0x04, CX
-	SUBQ              $0x04, DX
-	JMP               group1088
+few295:
+	MOVQ AX, 32(CX)
 
-done1089:
-	MOVQ CX, done+160(FP)
-	VZEROUPPER
-	RET
+chunk292:
+	MOVQ  8(CX), AX
+	TESTQ AX, AX
+	JLE   done294
+	CMPQ  AX, 32(CX)
+	JLE   part293
+	MOVQ  32(CX), AX
 
-// func edgeGroups512(dst []float64, logZ []float64, product []float64, beliefs []float64, messages []float64, tables []float64, edges *int, count int, ku int, kv int) (done int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, FMA3
-TEXT ·edgeGroups512(SB), $9216-184
-	LEAQ 63(SP), AX
-	ANDQ $-64, AX
-	MOVQ edges+144(FP), CX
-	MOVQ CX, (AX)
-	XORQ CX, CX
-	MOVQ CX, 8(AX)
-	MOVQ count+152(FP), CX
-	MOVQ CX, 16(AX)
+part293:
+	MOVQ AX, 16(CX)
+	MOVQ (CX), AX
+	LEAQ 1856(CX), DX
+	XORQ BX, BX
 
-group1090:
-	CMPQ 16(AX), $0x04
-	JLT  done1091
-	MOVQ (AX), CX
-	MOVQ CX, 24(AX)
-	LEAQ 192(AX), CX
-	XORQ DX, DX
-	MOVQ DX, 32(AX)
-
-edge1092:
-	MOVQ         24(AX), DX
-	MOVQ         32(DX), BX
-	MOVQ         tables_base+120(FP), SI
-	LEAQ         (SI)(BX*8), BX
-	MOVQ         beliefs_base+72(FP), BX
-	MOVQ         (DX), SI
-	LEAQ         (BX)(SI*8), SI
-	MOVQ         messages_base+96(FP), BX
-	MOVQ         8(DX), DI
-	LEAQ         (BX)(DI*8), DI
-	MOVQ         beliefs_base+72(FP), BX
-	MOVQ         16(DX), R8
-	LEAQ         (BX)(R8*8), R8
-	MOVQ         messages_base+96(FP), BX
-	MOVQ         24(DX), DX
-	LEAQ         (BX)(DX*8), DX
-	MOVQ         ku+160(FP), BX
-	MOVQ         kv+168(FP), R9
-	MOVQ         24(AX), R10
-	MOVQ         BX, R11
-	IMULQ        R9, R11
-	MOVQ         beliefs_len+80(FP), R12
-	SUBQ         BX, R12
-	JLT          done1091
-	CMPQ         (R10), R12
-	JHI          done1091
-	MOVQ         messages_len+104(FP), R12
-	SUBQ         BX, R12
-	JLT          done1091
-	CMPQ         8(R10), R12
-	JHI          done1091
-	MOVQ         beliefs_len+80(FP), R12
-	SUBQ         R9, R12
-	JLT          done1091
-	CMPQ         16(R10), R12
-	JHI          done1091
-	MOVQ         messages_len+104(FP), R12
-	SUBQ         R9, R12
-	JLT          done1091
-	CMPQ         24(R10), R12
-	JHI          done1091
-	MOVQ         tables_len+128(FP), R12
-	SUBQ         R11, R12
-	JLT          done1091
-	CMPQ         32(R10), R12
-	JHI          done1091
-	VBROADCASTSD constants<>+760(SB), Z0
-	XORQ         R10, R10
-	MOVQ         BX, R11
-	CMPQ         R11, $0x00000008
-	JLT          rest1094
-
-whole1093:
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD      (DI)(R10*8), Z2
-	VCMPPD       $0x04, Z1, Z2, K1
-	VMOVUPD      (SI)(R10*8), Z3
-	VSUBPD       Z2, Z3, K1, Z1
-	VMOVUPD      Z1, (CX)(R10*8)
-	VMAXPD       Z1, Z0, Z0
-	ADDQ         $0x00000008, R10
-	SUBQ         $0x00000008, R11
-	CMPQ         R11, $0x00000008
-	JGE          whole1093
-
-rest1094:
-	TESTQ        R11, R11
-	JZ           done1095
-	MOVQ         $-1, R12
-	BZHIQ        R11, R12, R12
-	KMOVB        R12, K1
-	VBROADCASTSD constants<>+760(SB), Z1
-	VMOVUPD.Z    (DI)(R10*8), K1, Z2
-	VCMPPD       $0x04, Z1, Z2, K1, K2
-	VMOVUPD.Z    (SI)(R10*8), K1, Z3
-	VSUBPD       Z2, Z3, K2, Z1
-	VMOVUPD      Z1, (CX)(R10*8)
-	VMAXPD       Z1, Z0, Z0
-
-done1095:
-	VSHUFF64X2   $0x4e, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VSHUFF64X2   $0xb1, Z0, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VPERMILPD    $0x55, Z0, Z1
-	VMAXPD       Z1, Z0, Z0
-	VBROADCASTSD constants<>+760(SB), Z1
-	XORQ         SI, SI
-	MOVQ         R9, DI
-	CMPQ         DI, $0x00000008
-	JLT          rest1097
-
-whole1096:
+pass296:
+	CMPQ         BX, 16(CX)
+	JGE          passed298
+	MOVQ         (AX), SI
+	CMPQ         SI, 80(CX)
+	JHI          stop297
+	MOVQ         8(AX), SI
+	CMPQ         SI, 88(CX)
+	JHI          stop297
+	MOVQ         16(AX), SI
+	CMPQ         SI, 96(CX)
+	JHI          stop297
+	MOVQ         24(AX), SI
+	CMPQ         SI, 104(CX)
+	JHI          stop297
+	MOVQ         32(AX), SI
+	CMPQ         SI, 112(CX)
+	JHI          stop297
+	MOVQ         beliefs_base+72(FP), SI
+	MOVQ         (AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         messages_base+96(FP), SI
+	MOVQ         8(AX), R8
+	LEAQ         (SI)(R8*8), R8
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          other299
+	VMOVUPD      (DI), Z1
+	VMOVUPD      (R8), Z0
 	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD      (DX)(SI*8), Z3
-	VCMPPD       $0x04, Z2, Z3, K1
-	VMOVUPD      (R8)(SI*8), Z4
-	VSUBPD       Z3, Z4, K1, Z2
-	VMOVUPD      Z2, 1024(CX)(SI*8)
-	VMAXPD       Z2, Z1, Z1
-	ADDQ         $0x00000008, SI
-	SUBQ         $0x00000008, DI
-	CMPQ         DI, $0x00000008
-	JGE          whole1096
+	VCMPPD       $0x00, Z2, Z0, K1
+	VSUBPD       Z0, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z0
+	VMOVUPD      Z0, K1, Z1
+	VMOVAPD      Z1, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (DX)
+	JMP          cavity301
 
-rest1097:
-	TESTQ        DI, DI
-	JZ           done1098
+other299:
+	CMPQ         SI, $0x08
+	JG           many300
+	MOVQ         $-1, R9
+	BZHIQ        SI, R9, R9
+	KMOVB        R9, K1
+	VMOVUPD.Z    (DI), K1, Z0
+	VMOVUPD.Z    (R8), K1, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VCMPPD       $0x00, Z2, Z1, K2
+	VSUBPD       Z1, Z0, Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	VMOVUPD      Z1, K2, Z0
+	VBROADCASTSD constants<>+760(SB), Z1
+	VMOVUPD      Z0, K1, Z1
+	VMOVAPD      Z1, Z0
+	VSHUFF64X2   $0x4e, Z0, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VSHUFF64X2   $0xb1, Z0, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VPERMILPD    $0x55, Z0, Z2
+	VMAXPD       Z2, Z0, Z0
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (DX)
+	JMP          cavity301
+
+many300:
+	VBROADCASTSD constants<>+760(SB), Z0
+	XORQ         R9, R9
+	MOVQ         SI, R10
+	CMPQ         R10, $0x00000008
+	JLT          rest303
+
+whole302:
+	VMOVUPD      (DI)(R9*8), Z1
+	VMOVUPD      (R8)(R9*8), Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z2, K1, Z1
+	VMAXPD       Z1, Z0, Z0
+	ADDQ         $0x00000008, R9
+	SUBQ         $0x00000008, R10
+	CMPQ         R10, $0x00000008
+	JGE          whole302
+
+rest303:
+	TESTQ        R10, R10
+	JZ           done304
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVB        R11, K1
+	VMOVUPD.Z    (DI)(R9*8), K1, Z1
+	VMOVUPD.Z    (R8)(R9*8), K1, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z2, K2
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z2, K2, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z1, K1, Z2
+	VMAXPD       Z2, Z0, Z0
+
+done304:
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VMAXPD     Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VMAXPD     Z1, Z0, Z0
+	VPERMILPD  $0x55, Z0, Z1
+	VMAXPD     Z1, Z0, Z0
+	XORQ       R9, R9
+	CMPQ       SI, $0x00000008
+	JLT        rest306
+
+whole305:
+	VMOVUPD      (DI)(R9*8), Z1
+	VMOVUPD      (R8)(R9*8), Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z2, K1
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z2, K1, Z1
+	VSUBPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (DX)(R9*8)
+	ADDQ         $0x00000008, R9
+	SUBQ         $0x00000008, SI
+	CMPQ         SI, $0x00000008
+	JGE          whole305
+
+rest306:
+	TESTQ        SI, SI
+	JZ           done307
+	MOVQ         $-1, R10
+	BZHIQ        SI, R10, R10
+	KMOVB        R10, K1
+	VMOVUPD.Z    (DI)(R9*8), K1, Z1
+	VMOVUPD.Z    (R8)(R9*8), K1, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z2, K2
+	VSUBPD       Z2, Z1, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z2, K2, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z1, K1, Z2
+	VSUBPD       Z0, Z2, Z2
+	VMOVUPD      Z2, (DX)(R9*8)
+
+done307:
+cavity301:
+	MOVQ         40(CX), SI
+	ADDQ         DX, SI
+	MOVQ         beliefs_base+72(FP), DI
+	MOVQ         16(AX), R8
+	LEAQ         (DI)(R8*8), R8
+	MOVQ         messages_base+96(FP), DI
+	MOVQ         24(AX), R9
+	LEAQ         (DI)(R9*8), R9
+	MOVQ         kv+168(FP), DI
+	CMPQ         DI, $0x08
+	JNE          other308
+	VMOVUPD      (R8), Z2
+	VMOVUPD      (R9), Z1
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z1, K1
+	VSUBPD       Z1, Z2, Z2
+	VBROADCASTSD constants<>+760(SB), Z1
+	VMOVUPD      Z1, K1, Z2
+	VMOVAPD      Z2, Z1
+	VSHUFF64X2   $0x4e, Z1, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VSHUFF64X2   $0xb1, Z1, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VSUBPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (SI)
+	JMP          cavity310
+
+other308:
+	CMPQ         DI, $0x08
+	JG           many309
 	MOVQ         $-1, R10
 	BZHIQ        DI, R10, R10
 	KMOVB        R10, K1
+	VMOVUPD.Z    (R8), K1, Z1
+	VMOVUPD.Z    (R9), K1, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VCMPPD       $0x00, Z3, Z2, K2
+	VSUBPD       Z2, Z1, Z1
 	VBROADCASTSD constants<>+760(SB), Z2
-	VMOVUPD.Z    (DX)(SI*8), K1, Z3
-	VCMPPD       $0x04, Z2, Z3, K1, K2
-	VMOVUPD.Z    (R8)(SI*8), K1, Z4
-	VSUBPD       Z3, Z4, K2, Z2
-	VMOVUPD      Z2, 1024(CX)(SI*8)
-	VMAXPD       Z2, Z1, Z1
+	VMOVUPD      Z2, K2, Z1
+	VBROADCASTSD constants<>+760(SB), Z2
+	VMOVUPD      Z1, K1, Z2
+	VMOVAPD      Z2, Z1
+	VSHUFF64X2   $0x4e, Z1, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VSHUFF64X2   $0xb1, Z1, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VPERMILPD    $0x55, Z1, Z3
+	VMAXPD       Z3, Z1, Z1
+	VSUBPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (SI)
+	JMP          cavity310
 
-done1098:
+many309:
+	VBROADCASTSD constants<>+760(SB), Z1
+	XORQ         R10, R10
+	MOVQ         DI, R11
+	CMPQ         R11, $0x00000008
+	JLT          rest312
+
+whole311:
+	VMOVUPD      (R8)(R10*8), Z2
+	VMOVUPD      (R9)(R10*8), Z3
+	VBROADCASTSD constants<>+760(SB), Z4
+	VCMPPD       $0x00, Z4, Z3, K1
+	VSUBPD       Z3, Z2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z3, K1, Z2
+	VMAXPD       Z2, Z1, Z1
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000008, R11
+	CMPQ         R11, $0x00000008
+	JGE          whole311
+
+rest312:
+	TESTQ        R11, R11
+	JZ           done313
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVB        R12, K1
+	VMOVUPD.Z    (R8)(R10*8), K1, Z2
+	VMOVUPD.Z    (R9)(R10*8), K1, Z3
+	VBROADCASTSD constants<>+760(SB), Z4
+	VCMPPD       $0x00, Z4, Z3, K2
+	VSUBPD       Z3, Z2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z3, K2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z2, K1, Z3
+	VMAXPD       Z3, Z1, Z1
+
+done313:
 	VSHUFF64X2 $0x4e, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VSHUFF64X2 $0xb1, Z1, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
 	VPERMILPD  $0x55, Z1, Z2
 	VMAXPD     Z2, Z1, Z1
-	XORQ       DX, DX
+	XORQ       R10, R10
+	CMPQ       DI, $0x00000008
+	JLT        rest315
 
-vector1099:
-	VMOVUPD           (CX)(DX*8), Z2
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z0, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
-	VBROADCASTSD      constants<>+16(SB), Z4
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
-	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
-	VBROADCASTSD      constants<>+352(SB), Z6
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
-	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+368(SB), Z6
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD213PD       Z2, Z5, Z6
-	VPSLLQ            $0x30, Z4, Z5
-	VMOVUPD           constants<>+832(SB), Z2
-	VPERMI2PD         constants<>+896(SB), Z2, Z4
-	VPADDQ            Z5, Z4, Z4
-	VFMADD213PD.Z     Z4, Z4, K1, Z6
-	VMULPD            Z6, Z3, Z3
-	VMOVUPD           Z6, (CX)(DX*8)
-	VMOVUPD           Z3, 512(CX)(DX*8)
-	ADDQ              $0x08, DX
-	CMPQ              DX, BX
-	JLT               vector1099
-	XORQ              DX, DX
+whole314:
+	VMOVUPD      (R8)(R10*8), Z2
+	VMOVUPD      (R9)(R10*8), Z3
+	VBROADCASTSD constants<>+760(SB), Z4
+	VCMPPD       $0x00, Z4, Z3, K1
+	VSUBPD       Z3, Z2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z3, K1, Z2
+	VSUBPD       Z1, Z2, Z2
+	VMOVUPD      Z2, (SI)(R10*8)
+	ADDQ         $0x00000008, R10
+	SUBQ         $0x00000008, DI
+	CMPQ         DI, $0x00000008
+	JGE          whole314
 
-vector1100:
-	VMOVUPD           1024(CX)(DX*8), Z2
-	VCMPPD.BCST       $0x04, constants<>+760(SB), Z2, K1
-	VSUBPD            Z1, Z2, Z2
-	VMOVAPD.Z         Z2, K1, Z3
-	VCMPPD.BCST       $0x05, constants<>+808(SB), Z2, K1
-	VBROADCASTSD      constants<>+16(SB), Z4
-	VFMADD231PD.BCST  constants<>+24(SB), Z2, Z4
-	VSUBPD.BCST       constants<>+16(SB), Z4, Z5
-	VFNMADD231PD.BCST constants<>+320(SB), Z5, Z2
-	VFNMADD231PD.BCST constants<>+328(SB), Z5, Z2
-	VMULPD            Z2, Z2, Z5
-	VBROADCASTSD      constants<>+336(SB), Z7
-	VFMADD231PD.BCST  constants<>+344(SB), Z2, Z7
-	VBROADCASTSD      constants<>+352(SB), Z6
-	VFMADD231PD.BCST  constants<>+360(SB), Z2, Z6
-	VFMADD213PD       Z6, Z5, Z7
-	VBROADCASTSD      constants<>+368(SB), Z6
-	VFMADD231PD.BCST  constants<>+376(SB), Z2, Z6
-	VFMADD231PD       Z7, Z5, Z6
-	VFMADD213PD       Z2, Z5, Z6
-	VPSLLQ            $0x30, Z4, Z5
-	VMOVUPD           constants<>+832(SB), Z2
-	VPERMI2PD         constants<>+896(SB), Z2, Z4
-	VPADDQ            Z5, Z4, Z4
-	VFMADD213PD.Z     Z4, Z4, K1, Z6
-	VMULPD            Z6, Z3, Z3
-	VMOVUPD           Z6, 1024(CX)(DX*8)
-	VMOVUPD           Z3, 1536(CX)(DX*8)
-	ADDQ              $0x08, DX
-	CMPQ              DX, R9
-	JLT               vector1100
-	VADDPD            Z1, Z0, Z0
-	MOVQ              32(AX), DX
-	VMOVSD            X0, 64(AX)(DX*8)
-	ADDQ              $0x28, 24(AX)
-	ADDQ              $0x000008c0, CX
-	INCQ              32(AX)
-	CMPQ              32(AX), $0x04
-	JLT               edge1092
-	MOVQ              (AX), CX
-	MOVQ              CX, 24(AX)
-	LEAQ              192(AX), CX
-	XORQ              DX, DX
-	MOVQ              DX, 32(AX)
+rest315:
+	TESTQ        DI, DI
+	JZ           done316
+	MOVQ         $-1, R11
+	BZHIQ        DI, R11, R11
+	KMOVB        R11, K1
+	VMOVUPD.Z    (R8)(R10*8), K1, Z2
+	VMOVUPD.Z    (R9)(R10*8), K1, Z3
+	VBROADCASTSD constants<>+760(SB), Z4
+	VCMPPD       $0x00, Z4, Z3, K2
+	VSUBPD       Z3, Z2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z3, K2, Z2
+	VBROADCASTSD constants<>+760(SB), Z3
+	VMOVUPD      Z2, K1, Z3
+	VSUBPD       Z1, Z3, Z3
+	VMOVUPD      Z3, (SI)(R10*8)
 
-edge1101:
-	MOVQ   24(AX), DX
-	MOVQ   32(DX), BX
-	MOVQ   tables_base+120(FP), SI
-	LEAQ   (SI)(BX*8), BX
-	MOVQ   beliefs_base+72(FP), SI
-	MOVQ   (DX), DI
-	LEAQ   (SI)(DI*8), DI
-	MOVQ   messages_base+96(FP), SI
-	MOVQ   8(DX), DI
-	LEAQ   (SI)(DI*8), DI
-	MOVQ   beliefs_base+72(FP), SI
-	MOVQ   16(DX), DI
-	LEAQ   (SI)(DI*8), DI
-	MOVQ   messages_base+96(FP), SI
-	MOVQ   24(DX), DX
-	LEAQ   (SI)(DX*8), DX
-	MOVQ   ku+160(FP), DX
-	MOVQ   kv+168(FP), SI
-	MOVQ   SI, DI
-	SHLQ   $0x03, DI
+done316:
+cavity310:
+	VADDSD X1, X0, X0
+	VMOVSD X0, 128(CX)(BX*8)
+	ADDQ   $0x00000028, AX
+	ADDQ   48(CX), DX
+	INCQ   BX
+	JMP    pass296
+
+stop297:
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed298:
+	MOVQ  16(CX), DX
+	IMULQ 48(CX), DX
+	LEAQ  1856(CX), AX
+	ADDQ  AX, DX
+	CMPQ  AX, DX
+	JGE   vectors318
+
+vector317:
+	VMOVUPD           (AX), Z0
+	VMOVAPD           Z0, Z1
+	VBROADCASTSD      constants<>+968(SB), Z2
+	VCMPPD            $0x05, Z2, Z0, K1
+	VBROADCASTSD      constants<>+16(SB), Z2
+	VFMADD231PD.BCST  constants<>+24(SB), Z0, Z2
+	VSUBPD.BCST       constants<>+16(SB), Z2, Z3
+	VFNMADD231PD.BCST constants<>+320(SB), Z3, Z0
+	VFNMADD231PD.BCST constants<>+328(SB), Z3, Z0
+	VBROADCASTSD      constants<>+344(SB), Z4
+	VFMADD213PD.BCST  constants<>+336(SB), Z0, Z4
+	VFMADD213PD.BCST  constants<>+360(SB), Z0, Z4
+	VFMADD213PD.BCST  constants<>+352(SB), Z0, Z4
+	VFMADD213PD.BCST  constants<>+376(SB), Z0, Z4
+	VFMADD213PD.BCST  constants<>+368(SB), Z0, Z4
+	VFMADD213PD.BCST  constants<>+384(SB), Z0, Z4
+	VMULPD            Z0, Z4, Z4
+	VPSLLQ            $0x30, Z2, Z3
+	VMOVUPD           constants<>+832(SB), Z0
+	VPERMI2PD         constants<>+896(SB), Z0, Z2
+	VPADDQ            Z3, Z2, Z2
+	VFMADD213PD.Z     Z2, Z2, K1, Z4
+	VMOVAPD.Z         Z1, K1, Z1
+	VMULPD            Z4, Z1, Z1
+	VMOVUPD           Z4, (AX)
+	VMOVUPD           Z1, 4160(AX)
+	ADDQ              $0x40, AX
+	CMPQ              AX, DX
+	JLT               vector317
+
+vectors318:
+	MOVQ (CX), AX
+	LEAQ 1856(CX), DX
+	XORQ BX, BX
+
+pass319:
+	CMPQ          BX, 16(CX)
+	JGE           passed321
+	MOVQ          ku+160(FP), SI
+	CMPQ          SI, $0x08
+	JNE           general322
+	MOVQ          kv+168(FP), SI
+	CMPQ          SI, $0x08
+	JNE           general322
+	MOVQ          tables_base+120(FP), SI
+	MOVQ          32(AX), DI
+	LEAQ          (SI)(DI*8), DI
+	VXORPD        Z0, Z0, Z0
+	VXORPD        Z1, Z1, Z1
+	VXORPD        Z2, Z2, Z2
+	VXORPD        Z3, Z3, Z3
+	VBROADCASTSD  (DX), Z4
+	VBROADCASTSD  4160(DX), Z5
+	VMOVUPD       (DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  8(DX), Z4
+	VBROADCASTSD  4168(DX), Z5
+	VMOVUPD       64(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  16(DX), Z4
+	VBROADCASTSD  4176(DX), Z5
+	VMOVUPD       128(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  24(DX), Z4
+	VBROADCASTSD  4184(DX), Z5
+	VMOVUPD       192(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  32(DX), Z4
+	VBROADCASTSD  4192(DX), Z5
+	VMOVUPD       256(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  40(DX), Z4
+	VBROADCASTSD  4200(DX), Z5
+	VMOVUPD       320(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  48(DX), Z4
+	VBROADCASTSD  4208(DX), Z5
+	VMOVUPD       384(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VBROADCASTSD  56(DX), Z4
+	VBROADCASTSD  4216(DX), Z5
+	VMOVUPD       448(DI), Z6
+	VFMADD231PD   Z6, Z4, Z2
+	VFMADD231PD   Z6, Z5, Z3
+	VFMADD231PD   64(DX), Z2, Z0
+	VFMADD231PD   64(DX), Z3, Z1
+	VFMADD231PD   4224(DX), Z2, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Y2, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPD        Y2, Y1, Y1
+	VUNPCKLPD     Y1, Y0, Y2
+	VUNPCKHPD     Y1, Y0, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, 704(CX)(BX*8)
+	VMOVHPD       X2, 1280(CX)(BX*8)
+	JMP           shaped323
+
+general322:
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
-	XORQ   R8, R8
-	MOVQ   SI, R10
-	CMPQ   R10, $0x00000040
-	JLT    rest1103
+	MOVQ   tables_base+120(FP), SI
+	MOVQ   32(AX), DI
+	LEAQ   (SI)(DI*8), DI
+	MOVQ   40(CX), SI
+	ADDQ   DX, SI
+	MOVQ   kv+168(FP), R8
+	MOVQ   R8, R10
+	SHLQ   $0x03, R10
+	MOVQ   kv+168(FP), R8
+	XORQ   R11, R11
+	MOVQ   R8, R12
+	CMPQ   R12, $0x00000020
+	JLT    few325
 
-panel1102:
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
+panel324:
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
 	VXORPD Z4, Z4, Z4
@@ -13526,1607 +4650,738 @@ panel1102:
 	VXORPD Z7, Z7, Z7
 	VXORPD Z8, Z8, Z8
 	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	MOVQ   DX, R11
-	CMPQ   R11, $0x00000001
-	JLT    rows1106
+	MOVQ   ku+160(FP), R13
+	CMPQ   R13, $0x00000001
+	JLT    rows328
 
-row1105:
-	VMOVUPD          (R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z2
-	VFMADD231PD.BCST 512(SI), Z18, Z10
-	VMOVUPD          64(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z3
-	VFMADD231PD.BCST 512(SI), Z18, Z11
-	VMOVUPD          128(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z4
-	VFMADD231PD.BCST 512(SI), Z18, Z12
-	VMOVUPD          192(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z5
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	VMOVUPD          256(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z6
-	VFMADD231PD.BCST 512(SI), Z18, Z14
-	VMOVUPD          320(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z7
-	VFMADD231PD.BCST 512(SI), Z18, Z15
-	VMOVUPD          384(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z8
-	VFMADD231PD.BCST 512(SI), Z18, Z16
-	VMOVUPD          448(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z9
-	VFMADD231PD.BCST 512(SI), Z18, Z17
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, R11
-	CMPQ             R11, $0x00000001
-	JGE              row1105
-
-rows1106:
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
-	VFMADD231PD 1280(CX)(R8*1), Z14, Z1
-	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
-	VFMADD231PD 1344(CX)(R8*1), Z15, Z1
-	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
-	VFMADD231PD 1408(CX)(R8*1), Z16, Z1
-	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	VFMADD231PD 1472(CX)(R8*1), Z9, Z0
-	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
-	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
-	ADDQ        $0x00000200, R8
-	SUBQ        $0x00000040, R10
-	CMPQ        R10, $0x00000040
-	JGE         panel1102
-
-rest1103:
-	TESTQ  R10, R10
-	JZ     done1104
-	CMPQ   R10, $0x00000008
-	JGT    wider1107
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	CMPQ   DX, $0x00000002
-	JLT    rows1109
-
-row1108:
-	VMOVUPD.Z        (R9), K1, Z6
-	VFMADD231PD.BCST (SI), Z6, Z2
-	VFMADD231PD.BCST 512(SI), Z6, Z4
-	VMOVUPD.Z        (R9)(DI*1), K1, Z6
-	VFMADD231PD.BCST 8(SI), Z6, Z3
-	VFMADD231PD.BCST 520(SI), Z6, Z5
-	ADDQ             $0x00000010, SI
-	LEAQ             (R9)(DI*2), R9
-	SUBQ             $0x00000002, DX
-	CMPQ             DX, $0x00000002
-	JGE              row1108
-
-rows1109:
-	CMPQ DX, $0x00000001
-	JLT  rows1111
-
-row1110:
-	VMOVUPD.Z        (R9), K1, Z6
-	VFMADD231PD.BCST (SI), Z6, Z2
-	VFMADD231PD.BCST 512(SI), Z6, Z4
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1110
-
-rows1111:
-	VADDPD      Z3, Z2, Z2
-	VADDPD      Z5, Z4, Z4
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	JMP         done1104
-
-wider1107:
-	CMPQ   R10, $0x00000010
-	JGT    wider1112
-	SUBQ   $0x00000008, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	CMPQ   DX, $0x00000002
-	JLT    rows1114
-
-row1113:
-	VMOVUPD          (R9), Z10
-	VFMADD231PD.BCST (SI), Z10, Z2
-	VFMADD231PD.BCST 512(SI), Z10, Z6
-	VMOVUPD.Z        64(R9), K1, Z10
-	VFMADD231PD.BCST (SI), Z10, Z3
-	VFMADD231PD.BCST 512(SI), Z10, Z7
-	VMOVUPD          (R9)(DI*1), Z10
-	VFMADD231PD.BCST 8(SI), Z10, Z4
-	VFMADD231PD.BCST 520(SI), Z10, Z8
-	VMOVUPD.Z        64(R9)(DI*1), K1, Z10
-	VFMADD231PD.BCST 8(SI), Z10, Z5
-	VFMADD231PD.BCST 520(SI), Z10, Z9
-	ADDQ             $0x00000010, SI
-	LEAQ             (R9)(DI*2), R9
-	SUBQ             $0x00000002, DX
-	CMPQ             DX, $0x00000002
-	JGE              row1113
-
-rows1114:
-	CMPQ DX, $0x00000001
-	JLT  rows1116
-
-row1115:
-	VMOVUPD          (R9), Z10
-	VFMADD231PD.BCST (SI), Z10, Z2
-	VFMADD231PD.BCST 512(SI), Z10, Z6
-	VMOVUPD.Z        64(R9), K1, Z10
-	VFMADD231PD.BCST (SI), Z10, Z3
-	VFMADD231PD.BCST 512(SI), Z10, Z7
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1115
-
-rows1116:
-	VADDPD      Z4, Z2, Z2
-	VADDPD      Z8, Z6, Z6
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z6, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VADDPD      Z5, Z3, Z3
-	VADDPD      Z9, Z7, Z7
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z7, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	JMP         done1104
-
-wider1112:
-	CMPQ   R10, $0x00000018
-	JGT    wider1117
-	SUBQ   $0x00000010, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	CMPQ   DX, $0x00000002
-	JLT    rows1119
-
-row1118:
-	VMOVUPD          (R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z2
-	VFMADD231PD.BCST 512(SI), Z14, Z8
-	VMOVUPD          64(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z3
-	VFMADD231PD.BCST 512(SI), Z14, Z9
-	VMOVUPD.Z        128(R9), K1, Z14
-	VFMADD231PD.BCST (SI), Z14, Z4
-	VFMADD231PD.BCST 512(SI), Z14, Z10
-	VMOVUPD          (R9)(DI*1), Z14
-	VFMADD231PD.BCST 8(SI), Z14, Z5
-	VFMADD231PD.BCST 520(SI), Z14, Z11
-	VMOVUPD          64(R9)(DI*1), Z14
-	VFMADD231PD.BCST 8(SI), Z14, Z6
-	VFMADD231PD.BCST 520(SI), Z14, Z12
-	VMOVUPD.Z        128(R9)(DI*1), K1, Z14
-	VFMADD231PD.BCST 8(SI), Z14, Z7
-	VFMADD231PD.BCST 520(SI), Z14, Z13
-	ADDQ             $0x00000010, SI
-	LEAQ             (R9)(DI*2), R9
-	SUBQ             $0x00000002, DX
-	CMPQ             DX, $0x00000002
-	JGE              row1118
-
-rows1119:
-	CMPQ DX, $0x00000001
-	JLT  rows1121
-
-row1120:
-	VMOVUPD          (R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z2
-	VFMADD231PD.BCST 512(SI), Z14, Z8
-	VMOVUPD          64(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z3
-	VFMADD231PD.BCST 512(SI), Z14, Z9
-	VMOVUPD.Z        128(R9), K1, Z14
-	VFMADD231PD.BCST (SI), Z14, Z4
-	VFMADD231PD.BCST 512(SI), Z14, Z10
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1120
-
-rows1121:
-	VADDPD      Z5, Z2, Z2
-	VADDPD      Z11, Z8, Z8
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VADDPD      Z6, Z3, Z3
-	VADDPD      Z12, Z9, Z9
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z9, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VADDPD      Z7, Z4, Z4
-	VADDPD      Z13, Z10, Z10
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	JMP         done1104
-
-wider1117:
-	CMPQ   R10, $0x00000020
-	JGT    wider1122
-	SUBQ   $0x00000018, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	CMPQ   DX, $0x00000002
-	JLT    rows1124
-
-row1123:
-	VMOVUPD          (R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z2
-	VFMADD231PD.BCST 512(SI), Z18, Z10
-	VMOVUPD          64(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z3
-	VFMADD231PD.BCST 512(SI), Z18, Z11
-	VMOVUPD          128(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z4
-	VFMADD231PD.BCST 512(SI), Z18, Z12
-	VMOVUPD.Z        192(R9), K1, Z18
-	VFMADD231PD.BCST (SI), Z18, Z5
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	VMOVUPD          (R9)(DI*1), Z18
-	VFMADD231PD.BCST 8(SI), Z18, Z6
-	VFMADD231PD.BCST 520(SI), Z18, Z14
-	VMOVUPD          64(R9)(DI*1), Z18
-	VFMADD231PD.BCST 8(SI), Z18, Z7
-	VFMADD231PD.BCST 520(SI), Z18, Z15
-	VMOVUPD          128(R9)(DI*1), Z18
-	VFMADD231PD.BCST 8(SI), Z18, Z8
-	VFMADD231PD.BCST 520(SI), Z18, Z16
-	VMOVUPD.Z        192(R9)(DI*1), K1, Z18
-	VFMADD231PD.BCST 8(SI), Z18, Z9
-	VFMADD231PD.BCST 520(SI), Z18, Z17
-	ADDQ             $0x00000010, SI
-	LEAQ             (R9)(DI*2), R9
-	SUBQ             $0x00000002, DX
-	CMPQ             DX, $0x00000002
-	JGE              row1123
-
-rows1124:
-	CMPQ DX, $0x00000001
-	JLT  rows1126
-
-row1125:
-	VMOVUPD          (R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z2
-	VFMADD231PD.BCST 512(SI), Z18, Z10
-	VMOVUPD          64(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z3
-	VFMADD231PD.BCST 512(SI), Z18, Z11
-	VMOVUPD          128(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z4
-	VFMADD231PD.BCST 512(SI), Z18, Z12
-	VMOVUPD.Z        192(R9), K1, Z18
-	VFMADD231PD.BCST (SI), Z18, Z5
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1125
-
-rows1126:
-	VADDPD      Z6, Z2, Z2
-	VADDPD      Z14, Z10, Z10
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VADDPD      Z7, Z3, Z3
-	VADDPD      Z15, Z11, Z11
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VADDPD      Z8, Z4, Z4
-	VADDPD      Z16, Z12, Z12
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VADDPD      Z9, Z5, Z5
-	VADDPD      Z17, Z13, Z13
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	JMP         done1104
-
-wider1122:
-	CMPQ   R10, $0x00000028
-	JGT    wider1127
-	SUBQ   $0x00000020, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	CMPQ   DX, $0x00000001
-	JLT    rows1129
-
-row1128:
-	VMOVUPD          (R9), Z12
-	VFMADD231PD.BCST (SI), Z12, Z2
-	VFMADD231PD.BCST 512(SI), Z12, Z7
-	VMOVUPD          64(R9), Z12
-	VFMADD231PD.BCST (SI), Z12, Z3
-	VFMADD231PD.BCST 512(SI), Z12, Z8
-	VMOVUPD          128(R9), Z12
-	VFMADD231PD.BCST (SI), Z12, Z4
-	VFMADD231PD.BCST 512(SI), Z12, Z9
-	VMOVUPD          192(R9), Z12
-	VFMADD231PD.BCST (SI), Z12, Z5
-	VFMADD231PD.BCST 512(SI), Z12, Z10
-	VMOVUPD.Z        256(R9), K1, Z12
-	VFMADD231PD.BCST (SI), Z12, Z6
-	VFMADD231PD.BCST 512(SI), Z12, Z11
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1128
-
-rows1129:
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z7, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z8, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z9, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
-	VFMADD231PD 1280(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	JMP         done1104
-
-wider1127:
-	CMPQ   R10, $0x00000030
-	JGT    wider1130
-	SUBQ   $0x00000028, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	CMPQ   DX, $0x00000001
-	JLT    rows1132
-
-row1131:
-	VMOVUPD          (R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z2
-	VFMADD231PD.BCST 512(SI), Z14, Z8
-	VMOVUPD          64(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z3
-	VFMADD231PD.BCST 512(SI), Z14, Z9
-	VMOVUPD          128(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z4
-	VFMADD231PD.BCST 512(SI), Z14, Z10
-	VMOVUPD          192(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z5
-	VFMADD231PD.BCST 512(SI), Z14, Z11
-	VMOVUPD          256(R9), Z14
-	VFMADD231PD.BCST (SI), Z14, Z6
-	VFMADD231PD.BCST 512(SI), Z14, Z12
-	VMOVUPD.Z        320(R9), K1, Z14
-	VFMADD231PD.BCST (SI), Z14, Z7
-	VFMADD231PD.BCST 512(SI), Z14, Z13
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1131
-
-rows1132:
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z8, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z9, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
-	VFMADD231PD 1280(CX)(R8*1), Z12, Z1
-	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
-	VFMADD231PD 1344(CX)(R8*1), Z13, Z1
-	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	JMP         done1104
-
-wider1130:
-	CMPQ   R10, $0x00000038
-	JGT    wider1133
-	SUBQ   $0x00000030, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	CMPQ   DX, $0x00000001
-	JLT    rows1135
-
-row1134:
-	VMOVUPD          (R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z2
-	VFMADD231PD.BCST 512(SI), Z16, Z9
-	VMOVUPD          64(R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z3
-	VFMADD231PD.BCST 512(SI), Z16, Z10
-	VMOVUPD          128(R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z4
-	VFMADD231PD.BCST 512(SI), Z16, Z11
-	VMOVUPD          192(R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z5
-	VFMADD231PD.BCST 512(SI), Z16, Z12
-	VMOVUPD          256(R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z6
-	VFMADD231PD.BCST 512(SI), Z16, Z13
-	VMOVUPD          320(R9), Z16
-	VFMADD231PD.BCST (SI), Z16, Z7
-	VFMADD231PD.BCST 512(SI), Z16, Z14
-	VMOVUPD.Z        384(R9), K1, Z16
-	VFMADD231PD.BCST (SI), Z16, Z8
-	VFMADD231PD.BCST 512(SI), Z16, Z15
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1134
-
-rows1135:
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z9, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z12, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
-	VFMADD231PD 1280(CX)(R8*1), Z13, Z1
-	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
-	VFMADD231PD 1344(CX)(R8*1), Z14, Z1
-	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
-	VFMADD231PD 1408(CX)(R8*1), Z15, Z1
-	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	JMP         done1104
-
-wider1133:
-	SUBQ   $0x00000038, R10
-	MOVQ   $-1, SI
-	BZHIQ  R10, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R8*1), R9
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	VXORPD Z4, Z4, Z4
-	VXORPD Z5, Z5, Z5
-	VXORPD Z6, Z6, Z6
-	VXORPD Z7, Z7, Z7
-	VXORPD Z8, Z8, Z8
-	VXORPD Z9, Z9, Z9
-	VXORPD Z10, Z10, Z10
-	VXORPD Z11, Z11, Z11
-	VXORPD Z12, Z12, Z12
-	VXORPD Z13, Z13, Z13
-	VXORPD Z14, Z14, Z14
-	VXORPD Z15, Z15, Z15
-	VXORPD Z16, Z16, Z16
-	VXORPD Z17, Z17, Z17
-	CMPQ   DX, $0x00000001
-	JLT    rows1138
-
-row1137:
-	VMOVUPD          (R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z2
-	VFMADD231PD.BCST 512(SI), Z18, Z10
-	VMOVUPD          64(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z3
-	VFMADD231PD.BCST 512(SI), Z18, Z11
-	VMOVUPD          128(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z4
-	VFMADD231PD.BCST 512(SI), Z18, Z12
-	VMOVUPD          192(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z5
-	VFMADD231PD.BCST 512(SI), Z18, Z13
-	VMOVUPD          256(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z6
-	VFMADD231PD.BCST 512(SI), Z18, Z14
-	VMOVUPD          320(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z7
-	VFMADD231PD.BCST 512(SI), Z18, Z15
-	VMOVUPD          384(R9), Z18
-	VFMADD231PD.BCST (SI), Z18, Z8
-	VFMADD231PD.BCST 512(SI), Z18, Z16
-	VMOVUPD.Z        448(R9), K1, Z18
-	VFMADD231PD.BCST (SI), Z18, Z9
-	VFMADD231PD.BCST 512(SI), Z18, Z17
-	ADDQ             $0x00000008, SI
-	ADDQ             DI, R9
-	SUBQ             $0x00000001, DX
-	CMPQ             DX, $0x00000001
-	JGE              row1137
-
-rows1138:
-	VFMADD231PD 1024(CX)(R8*1), Z2, Z0
-	VFMADD231PD 1024(CX)(R8*1), Z10, Z1
-	VFMADD231PD 1536(CX)(R8*1), Z2, Z1
-	VFMADD231PD 1088(CX)(R8*1), Z3, Z0
-	VFMADD231PD 1088(CX)(R8*1), Z11, Z1
-	VFMADD231PD 1600(CX)(R8*1), Z3, Z1
-	VFMADD231PD 1152(CX)(R8*1), Z4, Z0
-	VFMADD231PD 1152(CX)(R8*1), Z12, Z1
-	VFMADD231PD 1664(CX)(R8*1), Z4, Z1
-	VFMADD231PD 1216(CX)(R8*1), Z5, Z0
-	VFMADD231PD 1216(CX)(R8*1), Z13, Z1
-	VFMADD231PD 1728(CX)(R8*1), Z5, Z1
-	VFMADD231PD 1280(CX)(R8*1), Z6, Z0
-	VFMADD231PD 1280(CX)(R8*1), Z14, Z1
-	VFMADD231PD 1792(CX)(R8*1), Z6, Z1
-	VFMADD231PD 1344(CX)(R8*1), Z7, Z0
-	VFMADD231PD 1344(CX)(R8*1), Z15, Z1
-	VFMADD231PD 1856(CX)(R8*1), Z7, Z1
-	VFMADD231PD 1408(CX)(R8*1), Z8, Z0
-	VFMADD231PD 1408(CX)(R8*1), Z16, Z1
-	VFMADD231PD 1920(CX)(R8*1), Z8, Z1
-	VFMADD231PD 1472(CX)(R8*1), Z9, Z0
-	VFMADD231PD 1472(CX)(R8*1), Z17, Z1
-	VFMADD231PD 1984(CX)(R8*1), Z9, Z1
-
-done1104:
-	VMOVUPD          Z0, 2048(CX)
-	VMOVUPD          Z1, 2112(CX)
-	ADDQ             $0x28, 24(AX)
-	ADDQ             $0x000008c0, CX
-	INCQ             32(AX)
-	CMPQ             32(AX), $0x04
-	JLT              edge1101
-	VMOVUPD          2240(AX), Z0
-	VMOVUPD          2304(AX), Z1
-	VMOVUPD          4480(AX), Z2
-	VMOVUPD          4544(AX), Z3
-	VMOVUPD          6720(AX), Z4
-	VMOVUPD          6784(AX), Z5
-	VMOVUPD          8960(AX), Z6
-	VMOVUPD          9024(AX), Z7
-	MOVQ             8(AX), CX
-	VUNPCKLPD        Z2, Z0, Z8
-	VUNPCKHPD        Z2, Z0, Z0
-	VADDPD           Z0, Z8, Z8
-	VUNPCKLPD        Z6, Z4, Z0
-	VUNPCKHPD        Z6, Z4, Z2
-	VADDPD           Z2, Z0, Z0
-	VUNPCKLPD        Z3, Z1, Z2
-	VUNPCKHPD        Z3, Z1, Z1
-	VADDPD           Z1, Z2, Z2
-	VUNPCKLPD        Z7, Z5, Z1
-	VUNPCKHPD        Z7, Z5, Z3
-	VADDPD           Z3, Z1, Z1
-	VSHUFF64X2       $0x88, Z0, Z8, Z3
-	VSHUFF64X2       $0xdd, Z0, Z8, Z0
-	VADDPD           Z0, Z3, Z3
-	VSHUFF64X2       $0x88, Z1, Z2, Z0
-	VSHUFF64X2       $0xdd, Z1, Z2, Z1
-	VADDPD           Z1, Z0, Z0
-	VSHUFF64X2       $0x88, Z0, Z3, Z1
-	VSHUFF64X2       $0xdd, Z0, Z3, Z0
-	VADDPD           Z0, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z1, Y0
-	VSHUFF64X2       $0x44, Z1, Z1, Z1
-	VPSUBQ.BCST      constants<>+960(SB), Z1, Z2
-	VPCMPUQ.BCST     $0x06, constants<>+968(SB), Z2, K1
-	KORTESTB         K1, K1
-	JNZ              done1091
-	VMOVUPD          constants<>+992(SB), Y2
-	VDIVPD           Y1, Y2, Y2
-	VMOVUPD          Y2, 128(AX)
-	VMOVUPD          64(AX), Y3
-	VFMADD213PD      Y3, Y2, Y0
-	VGETMANTPD       $0x0b, Z1, Z2
-	VGETEXPPD        Z1, Z1
-	VPSRLQ           $0x30, Z2, Z5
-	VGETEXPPD        Z2, Z4
-	VSUBPD           Z4, Z1, Z1
-	VMOVAPD          Z5, Z4
-	VMOVUPD          constants<>+448(SB), Z6
-	VPERMI2PD        constants<>+512(SB), Z6, Z4
-	VMOVUPD          constants<>+576(SB), Z6
-	VPERMI2PD        constants<>+640(SB), Z6, Z5
-	VFMSUB213PD.BCST constants<>+392(SB), Z4, Z2
-	VFMADD231PD.BCST constants<>+400(SB), Z1, Z5
-	VMULPD           Z2, Z2, Z4
-	VBROADCASTSD     constants<>+704(SB), Z6
-	VFMADD231PD.BCST constants<>+424(SB), Z2, Z6
-	VFMADD231PD.BCST constants<>+416(SB), Z4, Z6
-	VBROADCASTSD     constants<>+712(SB), Z7
-	VFMADD231PD.BCST constants<>+720(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+728(SB), Z7
-	VFMADD231PD.BCST constants<>+736(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VBROADCASTSD     constants<>+744(SB), Z7
-	VFMADD231PD.BCST constants<>+752(SB), Z2, Z7
-	VFMADD213PD      Z7, Z4, Z6
-	VFMADD213PD      Z2, Z4, Z6
-	VFMADD231PD.BCST constants<>+408(SB), Z1, Z6
-	VADDPD           Z5, Z6, Z6
-	VADDPD           Y3, Y6, Y6
-	MOVQ             product_base+48(FP), DX
-	VMOVUPD          Y0, (DX)(CX*8)
-	MOVQ             logZ_base+24(FP), DX
-	VMOVUPD          Y6, (DX)(CX*8)
-	MOVQ             (AX), CX
-	MOVQ             CX, 24(AX)
-	LEAQ             192(AX), CX
-	XORQ             DX, DX
-	MOVQ             DX, 32(AX)
-
-edge1139:
-	MOVQ         24(AX), DX
-	MOVQ         32(DX), BX
-	MOVQ         tables_base+120(FP), SI
-	LEAQ         (SI)(BX*8), BX
-	MOVQ         beliefs_base+72(FP), SI
-	MOVQ         (DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         messages_base+96(FP), SI
-	MOVQ         8(DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         beliefs_base+72(FP), SI
-	MOVQ         16(DX), DI
-	LEAQ         (SI)(DI*8), DI
-	MOVQ         messages_base+96(FP), SI
-	MOVQ         24(DX), DX
-	LEAQ         (SI)(DX*8), DX
-	MOVQ         ku+160(FP), DX
-	MOVQ         kv+168(FP), SI
-	MOVQ         32(AX), DI
-	VBROADCASTSD 128(AX)(DI*8), Z0
-	MOVQ         8(AX), DI
-	ADDQ         32(AX), DI
-	IMULQ        DX, DI
-	IMULQ        SI, DI
-	SHLQ         $0x03, DI
-	MOVQ         dst_base+0(FP), R8
-	ADDQ         R8, DI
-	MOVQ         SI, R8
-	SHLQ         $0x03, R8
-	XORQ         R9, R9
-	MOVQ         SI, R12
-	CMPQ         R12, $0x00000040
-	JLT          rest1141
-
-panel1140:
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z4
-	VMULPD 1280(CX)(R9*1), Z0, Z5
-	VMULPD 1344(CX)(R9*1), Z0, Z6
-	VMULPD 1408(CX)(R9*1), Z0, Z7
-	VMULPD 1472(CX)(R9*1), Z0, Z8
-	MOVQ   DX, R13
-	CMPQ   R13, $0x00000002
-	JLT    rows1144
-
-row1143:
-	VBROADCASTSD (SI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VMULPD       192(R10), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R11)
-	VMULPD       256(R10), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R11)
-	VMULPD       320(R10), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R11)
-	VMULPD       384(R10), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R11)
-	VMULPD       448(R10), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R11)
-	VBROADCASTSD 8(SI), Z9
-	VMULPD       (R10)(R8*1), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)(R8*1)
-	VMULPD       192(R10)(R8*1), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R11)(R8*1)
-	VMULPD       256(R10)(R8*1), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R11)(R8*1)
-	VMULPD       320(R10)(R8*1), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R11)(R8*1)
-	VMULPD       384(R10)(R8*1), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R11)(R8*1)
-	VMULPD       448(R10)(R8*1), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, R13
-	CMPQ         R13, $0x00000002
-	JGE          row1143
-
-rows1144:
-	CMPQ R13, $0x00000001
-	JLT  rows1146
-
-row1145:
-	VBROADCASTSD (SI), Z9
-	VMULPD       (R10), Z9, Z10
-	VMULPD       Z1, Z10, Z10
-	VMOVUPD      Z10, (R11)
-	VMULPD       64(R10), Z9, Z10
-	VMULPD       Z2, Z10, Z10
-	VMOVUPD      Z10, 64(R11)
-	VMULPD       128(R10), Z9, Z10
-	VMULPD       Z3, Z10, Z10
-	VMOVUPD      Z10, 128(R11)
-	VMULPD       192(R10), Z9, Z10
-	VMULPD       Z4, Z10, Z10
-	VMOVUPD      Z10, 192(R11)
-	VMULPD       256(R10), Z9, Z10
-	VMULPD       Z5, Z10, Z10
-	VMOVUPD      Z10, 256(R11)
-	VMULPD       320(R10), Z9, Z10
-	VMULPD       Z6, Z10, Z10
-	VMOVUPD      Z10, 320(R11)
-	VMULPD       384(R10), Z9, Z10
-	VMULPD       Z7, Z10, Z10
-	VMOVUPD      Z10, 384(R11)
-	VMULPD       448(R10), Z9, Z9
-	VMULPD       Z8, Z9, Z9
-	VMOVUPD      Z9, 448(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
+row327:
+	VBROADCASTSD (R9), Z10
+	VBROADCASTSD 4160(R9), Z11
+	VMOVUPD      (R8), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z6
+	VMOVUPD      64(R8), Z12
+	VFMADD231PD  Z12, Z10, Z3
+	VFMADD231PD  Z12, Z11, Z7
+	VMOVUPD      128(R8), Z12
+	VFMADD231PD  Z12, Z10, Z4
+	VFMADD231PD  Z12, Z11, Z8
+	VMOVUPD      192(R8), Z12
+	VFMADD231PD  Z12, Z10, Z5
+	VFMADD231PD  Z12, Z11, Z9
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
 	SUBQ         $0x00000001, R13
 	CMPQ         R13, $0x00000001
-	JGE          row1145
+	JGE          row327
 
-rows1146:
-	ADDQ $0x00000200, R9
-	SUBQ $0x00000040, R12
-	CMPQ R12, $0x00000040
-	JGE  panel1140
+rows328:
+	VFMADD231PD (SI)(R11*1), Z2, Z0
+	VFMADD231PD (SI)(R11*1), Z6, Z1
+	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
+	VFMADD231PD 64(SI)(R11*1), Z3, Z0
+	VFMADD231PD 64(SI)(R11*1), Z7, Z1
+	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
+	VFMADD231PD 128(SI)(R11*1), Z4, Z0
+	VFMADD231PD 128(SI)(R11*1), Z8, Z1
+	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
+	VFMADD231PD 192(SI)(R11*1), Z5, Z0
+	VFMADD231PD 192(SI)(R11*1), Z9, Z1
+	VFMADD231PD 4352(SI)(R11*1), Z5, Z1
+	ADDQ        $0x00000100, R11
+	SUBQ        $0x00000020, R12
+	CMPQ        R12, $0x00000020
+	JGE         panel324
 
-rest1141:
+few325:
 	TESTQ  R12, R12
-	JZ     done1142
+	JZ     done326
 	CMPQ   R12, $0x00000008
-	JGT    wider1147
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1149
+	JGT    wider329
+	MOVQ   $-1, R8
+	BZHIQ  R12, R8, R8
+	KMOVB  R8, K1
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	MOVQ   ku+160(FP), DI
+	CMPQ   DI, $0x00000002
+	JLT    rows331
 
-row1148:
-	VBROADCASTSD (SI), Z1
-	VMULPD.Z     (R10), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R11)
-	VBROADCASTSD 8(SI), Z1
-	VMULPD.Z     (R10)(R8*1), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1148
+row330:
+	VBROADCASTSD (R9), Z6
+	VBROADCASTSD 4160(R9), Z7
+	VMOVUPD.Z    (R8), K1, Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z4
+	VBROADCASTSD 8(R9), Z6
+	VBROADCASTSD 4168(R9), Z7
+	VMOVUPD.Z    (R8)(R10*1), K1, Z8
+	VFMADD231PD  Z8, Z6, Z3
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         $0x00000010, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row330
 
-rows1149:
-	CMPQ DX, $0x00000001
-	JLT  rows1151
+rows331:
+	CMPQ DI, $0x00000001
+	JLT  rows333
 
-row1150:
-	VBROADCASTSD (SI), Z1
-	VMULPD.Z     (R10), Z1, K1, Z1
-	VMULPD       Z0, Z1, Z1
-	VMOVUPD      Z1, K1, (R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1150
+row332:
+	VBROADCASTSD (R9), Z6
+	VBROADCASTSD 4160(R9), Z7
+	VMOVUPD.Z    (R8), K1, Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z4
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row332
 
-rows1151:
-	JMP done1142
+rows333:
+	VADDPD      Z3, Z2, Z2
+	VADDPD      Z5, Z4, Z4
+	VFMADD231PD (SI)(R11*1), Z2, Z0
+	VFMADD231PD (SI)(R11*1), Z4, Z1
+	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
+	JMP         done326
 
-wider1147:
+wider329:
 	CMPQ   R12, $0x00000010
-	JGT    wider1152
+	JGT    wider334
 	SUBQ   $0x00000008, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1154
+	MOVQ   $-1, R8
+	BZHIQ  R12, R8, R8
+	KMOVB  R8, K1
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   ku+160(FP), DI
+	CMPQ   DI, $0x00000002
+	JLT    rows336
 
-row1153:
-	VBROADCASTSD (SI), Z2
-	VMULPD       (R10), Z2, Z3
-	VMULPD       Z1, Z3, Z3
-	VMOVUPD      Z3, (R11)
-	VMULPD.Z     64(R10), Z2, K1, Z2
-	VMULPD       Z0, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R11)
-	VBROADCASTSD 8(SI), Z2
-	VMULPD       (R10)(R8*1), Z2, Z3
-	VMULPD       Z1, Z3, Z3
-	VMOVUPD      Z3, (R11)(R8*1)
-	VMULPD.Z     64(R10)(R8*1), Z2, K1, Z2
-	VMULPD       Z0, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1153
+row335:
+	VBROADCASTSD (R9), Z10
+	VBROADCASTSD 4160(R9), Z11
+	VMOVUPD      (R8), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z6
+	VMOVUPD.Z    64(R8), K1, Z12
+	VFMADD231PD  Z12, Z10, Z3
+	VFMADD231PD  Z12, Z11, Z7
+	VBROADCASTSD 8(R9), Z10
+	VBROADCASTSD 4168(R9), Z11
+	VMOVUPD      (R8)(R10*1), Z12
+	VFMADD231PD  Z12, Z10, Z4
+	VFMADD231PD  Z12, Z11, Z8
+	VMOVUPD.Z    64(R8)(R10*1), K1, Z12
+	VFMADD231PD  Z12, Z10, Z5
+	VFMADD231PD  Z12, Z11, Z9
+	ADDQ         $0x00000010, R9
+	LEAQ         (R8)(R10*2), R8
+	SUBQ         $0x00000002, DI
+	CMPQ         DI, $0x00000002
+	JGE          row335
 
-rows1154:
-	CMPQ DX, $0x00000001
-	JLT  rows1156
+rows336:
+	CMPQ DI, $0x00000001
+	JLT  rows338
 
-row1155:
-	VBROADCASTSD (SI), Z2
-	VMULPD       (R10), Z2, Z3
-	VMULPD       Z1, Z3, Z3
-	VMOVUPD      Z3, (R11)
-	VMULPD.Z     64(R10), Z2, K1, Z2
-	VMULPD       Z0, Z2, Z2
-	VMOVUPD      Z2, K1, 64(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1155
+row337:
+	VBROADCASTSD (R9), Z10
+	VBROADCASTSD 4160(R9), Z11
+	VMOVUPD      (R8), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z6
+	VMOVUPD.Z    64(R8), K1, Z12
+	VFMADD231PD  Z12, Z10, Z3
+	VFMADD231PD  Z12, Z11, Z7
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row337
 
-rows1156:
-	JMP done1142
+rows338:
+	VADDPD      Z4, Z2, Z2
+	VADDPD      Z8, Z6, Z6
+	VFMADD231PD (SI)(R11*1), Z2, Z0
+	VFMADD231PD (SI)(R11*1), Z6, Z1
+	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
+	VADDPD      Z5, Z3, Z3
+	VADDPD      Z9, Z7, Z7
+	VFMADD231PD 64(SI)(R11*1), Z3, Z0
+	VFMADD231PD 64(SI)(R11*1), Z7, Z1
+	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
+	JMP         done326
 
-wider1152:
+wider334:
 	CMPQ   R12, $0x00000018
-	JGT    wider1157
+	JGT    wider339
 	SUBQ   $0x00000010, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1159
+	MOVQ   $-1, R8
+	BZHIQ  R12, R8, R8
+	KMOVB  R8, K1
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	MOVQ   ku+160(FP), DI
+	CMPQ   DI, $0x00000001
+	JLT    rows341
 
-row1158:
-	VBROADCASTSD (SI), Z3
-	VMULPD       (R10), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)
-	VMULPD       64(R10), Z3, Z4
-	VMULPD       Z2, Z4, Z4
-	VMOVUPD      Z4, 64(R11)
-	VMULPD.Z     128(R10), Z3, K1, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R11)
-	VBROADCASTSD 8(SI), Z3
-	VMULPD       (R10)(R8*1), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z3, Z4
-	VMULPD       Z2, Z4, Z4
-	VMOVUPD      Z4, 64(R11)(R8*1)
-	VMULPD.Z     128(R10)(R8*1), Z3, K1, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1158
+row340:
+	VBROADCASTSD (R9), Z8
+	VBROADCASTSD 4160(R9), Z9
+	VMOVUPD      (R8), Z10
+	VFMADD231PD  Z10, Z8, Z2
+	VFMADD231PD  Z10, Z9, Z5
+	VMOVUPD      64(R8), Z10
+	VFMADD231PD  Z10, Z8, Z3
+	VFMADD231PD  Z10, Z9, Z6
+	VMOVUPD.Z    128(R8), K1, Z10
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z10, Z9, Z7
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row340
 
-rows1159:
-	CMPQ DX, $0x00000001
-	JLT  rows1161
+rows341:
+	VFMADD231PD (SI)(R11*1), Z2, Z0
+	VFMADD231PD (SI)(R11*1), Z5, Z1
+	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
+	VFMADD231PD 64(SI)(R11*1), Z3, Z0
+	VFMADD231PD 64(SI)(R11*1), Z6, Z1
+	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
+	VFMADD231PD 128(SI)(R11*1), Z4, Z0
+	VFMADD231PD 128(SI)(R11*1), Z7, Z1
+	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
+	JMP         done326
 
-row1160:
-	VBROADCASTSD (SI), Z3
-	VMULPD       (R10), Z3, Z4
-	VMULPD       Z1, Z4, Z4
-	VMOVUPD      Z4, (R11)
-	VMULPD       64(R10), Z3, Z4
-	VMULPD       Z2, Z4, Z4
-	VMOVUPD      Z4, 64(R11)
-	VMULPD.Z     128(R10), Z3, K1, Z3
-	VMULPD       Z0, Z3, Z3
-	VMOVUPD      Z3, K1, 128(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1160
-
-rows1161:
-	JMP done1142
-
-wider1157:
-	CMPQ   R12, $0x00000020
-	JGT    wider1162
+wider339:
 	SUBQ   $0x00000018, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1164
+	MOVQ   $-1, R8
+	BZHIQ  R12, R8, R8
+	KMOVB  R8, K1
+	MOVQ   DX, R9
+	LEAQ   (DI)(R11*1), R8
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	MOVQ   ku+160(FP), DI
+	CMPQ   DI, $0x00000001
+	JLT    rows344
 
-row1163:
-	VBROADCASTSD (SI), Z4
-	VMULPD       (R10), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)
-	VMULPD       64(R10), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)
-	VMULPD       128(R10), Z4, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, 128(R11)
-	VMULPD.Z     192(R10), Z4, K1, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R11)
-	VBROADCASTSD 8(SI), Z4
-	VMULPD       (R10)(R8*1), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z4, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, 128(R11)(R8*1)
-	VMULPD.Z     192(R10)(R8*1), Z4, K1, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1163
+row343:
+	VBROADCASTSD (R9), Z10
+	VBROADCASTSD 4160(R9), Z11
+	VMOVUPD      (R8), Z12
+	VFMADD231PD  Z12, Z10, Z2
+	VFMADD231PD  Z12, Z11, Z6
+	VMOVUPD      64(R8), Z12
+	VFMADD231PD  Z12, Z10, Z3
+	VFMADD231PD  Z12, Z11, Z7
+	VMOVUPD      128(R8), Z12
+	VFMADD231PD  Z12, Z10, Z4
+	VFMADD231PD  Z12, Z11, Z8
+	VMOVUPD.Z    192(R8), K1, Z12
+	VFMADD231PD  Z12, Z10, Z5
+	VFMADD231PD  Z12, Z11, Z9
+	ADDQ         $0x00000008, R9
+	ADDQ         R10, R8
+	SUBQ         $0x00000001, DI
+	CMPQ         DI, $0x00000001
+	JGE          row343
 
-rows1164:
-	CMPQ DX, $0x00000001
-	JLT  rows1166
+rows344:
+	VFMADD231PD (SI)(R11*1), Z2, Z0
+	VFMADD231PD (SI)(R11*1), Z6, Z1
+	VFMADD231PD 4160(SI)(R11*1), Z2, Z1
+	VFMADD231PD 64(SI)(R11*1), Z3, Z0
+	VFMADD231PD 64(SI)(R11*1), Z7, Z1
+	VFMADD231PD 4224(SI)(R11*1), Z3, Z1
+	VFMADD231PD 128(SI)(R11*1), Z4, Z0
+	VFMADD231PD 128(SI)(R11*1), Z8, Z1
+	VFMADD231PD 4288(SI)(R11*1), Z4, Z1
+	VFMADD231PD 192(SI)(R11*1), Z5, Z0
+	VFMADD231PD 192(SI)(R11*1), Z9, Z1
+	VFMADD231PD 4352(SI)(R11*1), Z5, Z1
 
-row1165:
-	VBROADCASTSD (SI), Z4
-	VMULPD       (R10), Z4, Z5
-	VMULPD       Z1, Z5, Z5
-	VMOVUPD      Z5, (R11)
-	VMULPD       64(R10), Z4, Z5
-	VMULPD       Z2, Z5, Z5
-	VMOVUPD      Z5, 64(R11)
-	VMULPD       128(R10), Z4, Z5
-	VMULPD       Z3, Z5, Z5
-	VMOVUPD      Z5, 128(R11)
-	VMULPD.Z     192(R10), Z4, K1, Z4
-	VMULPD       Z0, Z4, Z4
-	VMOVUPD      Z4, K1, 192(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1165
+done326:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPD        Y2, Y0, Y0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPD        Y2, Y1, Y1
+	VUNPCKLPD     Y1, Y0, Y2
+	VUNPCKHPD     Y1, Y0, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF64X2 $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VMOVSD        X2, 704(CX)(BX*8)
+	VMOVHPD       X2, 1280(CX)(BX*8)
 
-rows1166:
-	JMP done1142
+shaped323:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass319
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
 
-wider1162:
-	CMPQ   R12, $0x00000028
-	JGT    wider1167
-	SUBQ   $0x00000020, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z4
-	VMULPD 1280(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1169
+passed321:
+	MOVQ 16(CX), AX
+	MOVQ 24(CX), DX
+	MOVQ logZ_base+24(FP), BX
+	MOVQ product_base+48(FP), SI
+	LEAQ (BX)(DX*8), BX
+	LEAQ (SI)(DX*8), SI
+	XORQ DX, DX
+	CMPQ AX, $0x00000008
+	JLT  rest346
 
-row1168:
-	VBROADCASTSD (SI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VMULPD       64(R10), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)
-	VMULPD       128(R10), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)
-	VMULPD       192(R10), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R11)
-	VMULPD.Z     256(R10), Z5, K1, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R11)
-	VBROADCASTSD 8(SI), Z5
-	VMULPD       (R10)(R8*1), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)(R8*1)
-	VMULPD       192(R10)(R8*1), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R11)(R8*1)
-	VMULPD.Z     256(R10)(R8*1), Z5, K1, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1168
+whole345:
+	VMOVUPD      704(CX)(DX*8), Z0
+	VBROADCASTSD constants<>+384(SB), Z1
+	VBROADCASTSD constants<>+768(SB), Z2
+	VCMPPD       $0x19, Z2, Z0, K1
+	VBROADCASTSD constants<>+776(SB), Z2
+	VCMPPD       $0x1e, Z2, Z0, K2
+	KORB         K2, K1, K1
+	KORTESTB     K1, K1
+	JZ           safe347
+	KMOVB        K1, DI
+	BSFL         DI, DI
+	ADDQ         DX, DI
+	CMPQ         DI, 16(CX)
+	JGE          safe347
+	MOVQ         DI, 16(CX)
+	MOVQ         DI, 8(CX)
 
-rows1169:
-	CMPQ DX, $0x00000001
-	JLT  rows1171
+safe347:
+	VDIVPD           Z0, Z1, Z1
+	VMOVUPD          Z1, 704(CX)(DX*8)
+	VMULPD           1280(CX)(DX*8), Z1, Z1
+	VMOVUPD          128(CX)(DX*8), Z2
+	VADDPD           Z2, Z1, Z1
+	VMOVUPD          Z1, (SI)(DX*8)
+	VGETMANTPD       $0x0b, Z0, Z1
+	VGETEXPPD        Z0, Z0
+	VPSRLQ           $0x30, Z1, Z4
+	VGETEXPPD        Z1, Z3
+	VSUBPD           Z3, Z0, Z0
+	VMOVAPD          Z4, Z3
+	VMOVUPD          constants<>+448(SB), Z5
+	VPERMI2PD        constants<>+512(SB), Z5, Z3
+	VMOVUPD          constants<>+576(SB), Z5
+	VPERMI2PD        constants<>+640(SB), Z5, Z4
+	VFMSUB213PD.BCST constants<>+384(SB), Z3, Z1
+	VFMADD231PD.BCST constants<>+400(SB), Z0, Z4
+	VMULPD           Z1, Z1, Z3
+	VBROADCASTSD     constants<>+704(SB), Z5
+	VFMADD231PD.BCST constants<>+424(SB), Z1, Z5
+	VFMADD231PD.BCST constants<>+416(SB), Z3, Z5
+	VBROADCASTSD     constants<>+712(SB), Z6
+	VFMADD231PD.BCST constants<>+720(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VBROADCASTSD     constants<>+728(SB), Z6
+	VFMADD231PD.BCST constants<>+736(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VBROADCASTSD     constants<>+744(SB), Z6
+	VFMADD231PD.BCST constants<>+752(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VFMADD213PD      Z1, Z3, Z5
+	VFMADD231PD.BCST constants<>+408(SB), Z0, Z5
+	VADDPD           Z4, Z5, Z5
+	VADDPD           Z2, Z5, Z5
+	VMOVUPD          Z5, (BX)(DX*8)
+	ADDQ             $0x00000008, DX
+	SUBQ             $0x00000008, AX
+	CMPQ             AX, $0x00000008
+	JGE              whole345
 
-row1170:
-	VBROADCASTSD (SI), Z5
-	VMULPD       (R10), Z5, Z6
-	VMULPD       Z1, Z6, Z6
-	VMOVUPD      Z6, (R11)
-	VMULPD       64(R10), Z5, Z6
-	VMULPD       Z2, Z6, Z6
-	VMOVUPD      Z6, 64(R11)
-	VMULPD       128(R10), Z5, Z6
-	VMULPD       Z3, Z6, Z6
-	VMOVUPD      Z6, 128(R11)
-	VMULPD       192(R10), Z5, Z6
-	VMULPD       Z4, Z6, Z6
-	VMOVUPD      Z6, 192(R11)
-	VMULPD.Z     256(R10), Z5, K1, Z5
-	VMULPD       Z0, Z5, Z5
-	VMOVUPD      Z5, K1, 256(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1170
+rest346:
+	TESTQ        AX, AX
+	JZ           done348
+	MOVQ         $-1, DI
+	BZHIQ        AX, DI, DI
+	KMOVB        DI, K1
+	VMOVUPD      704(CX)(DX*8), Z0
+	VBROADCASTSD constants<>+384(SB), Z1
+	VBROADCASTSD constants<>+768(SB), Z2
+	VCMPPD       $0x19, Z2, Z0, K1
+	VBROADCASTSD constants<>+776(SB), Z2
+	VCMPPD       $0x1e, Z2, Z0, K2
+	KORB         K2, K1, K1
+	KORTESTB     K1, K1
+	JZ           safe349
+	KMOVB        K1, DI
+	BSFL         DI, DI
+	ADDQ         DX, DI
+	CMPQ         DI, 16(CX)
+	JGE          safe349
+	MOVQ         DI, 16(CX)
+	MOVQ         DI, 8(CX)
 
-rows1171:
-	JMP done1142
+safe349:
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 704(CX)(DX*8)
+	VMULPD  1280(CX)(DX*8), Z1, Z1
+	VMOVUPD 128(CX)(DX*8), Z2
+	VADDPD  Z2, Z1, Z1
+	CMPQ    AX, $0x08
+	JLT     partial350
+	VMOVUPD Z1, (SI)(DX*8)
+	JMP     stored353
 
-wider1167:
-	CMPQ   R12, $0x00000030
-	JGT    wider1172
-	SUBQ   $0x00000028, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z4
-	VMULPD 1280(CX)(R9*1), Z0, Z5
-	VMULPD 1344(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1174
+partial350:
+	LEAQ          (SI)(DX*8), SI
+	VMOVAPD       Y1, Y3
+	TESTQ         $0x00000004, AX
+	JZ            noFour351
+	VMOVUPD       Y3, (SI)
+	VEXTRACTF64X4 $0x01, Z1, Y3
+	ADDQ          $0x00000020, SI
 
-row1173:
-	VBROADCASTSD (SI), Z6
-	VMULPD       (R10), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, (R11)
-	VMULPD       64(R10), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 64(R11)
-	VMULPD       128(R10), Z6, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, 128(R11)
-	VMULPD       192(R10), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R11)
-	VMULPD       256(R10), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R11)
-	VMULPD.Z     320(R10), Z6, K1, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R11)
-	VBROADCASTSD 8(SI), Z6
-	VMULPD       (R10)(R8*1), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z6, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, 128(R11)(R8*1)
-	VMULPD       192(R10)(R8*1), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R11)(R8*1)
-	VMULPD       256(R10)(R8*1), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R11)(R8*1)
-	VMULPD.Z     320(R10)(R8*1), Z6, K1, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1173
+noFour351:
+	TESTQ         $0x00000002, AX
+	JZ            noTwo352
+	VMOVUPD       X3, (SI)
+	VEXTRACTF64X2 $0x01, Y3, X3
+	ADDQ          $0x00000010, SI
 
-rows1174:
-	CMPQ DX, $0x00000001
-	JLT  rows1176
+noTwo352:
+	TESTQ  $0x00000001, AX
+	JZ     stored353
+	VMOVSD X3, (SI)
 
-row1175:
-	VBROADCASTSD (SI), Z6
-	VMULPD       (R10), Z6, Z7
-	VMULPD       Z1, Z7, Z7
-	VMOVUPD      Z7, (R11)
-	VMULPD       64(R10), Z6, Z7
-	VMULPD       Z2, Z7, Z7
-	VMOVUPD      Z7, 64(R11)
-	VMULPD       128(R10), Z6, Z7
-	VMULPD       Z3, Z7, Z7
-	VMOVUPD      Z7, 128(R11)
-	VMULPD       192(R10), Z6, Z7
-	VMULPD       Z4, Z7, Z7
-	VMOVUPD      Z7, 192(R11)
-	VMULPD       256(R10), Z6, Z7
-	VMULPD       Z5, Z7, Z7
-	VMOVUPD      Z7, 256(R11)
-	VMULPD.Z     320(R10), Z6, K1, Z6
-	VMULPD       Z0, Z6, Z6
-	VMOVUPD      Z6, K1, 320(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1175
+stored353:
+	VGETMANTPD       $0x0b, Z0, Z1
+	VGETEXPPD        Z0, Z0
+	VPSRLQ           $0x30, Z1, Z4
+	VGETEXPPD        Z1, Z3
+	VSUBPD           Z3, Z0, Z0
+	VMOVAPD          Z4, Z3
+	VMOVUPD          constants<>+448(SB), Z5
+	VPERMI2PD        constants<>+512(SB), Z5, Z3
+	VMOVUPD          constants<>+576(SB), Z5
+	VPERMI2PD        constants<>+640(SB), Z5, Z4
+	VFMSUB213PD.BCST constants<>+384(SB), Z3, Z1
+	VFMADD231PD.BCST constants<>+400(SB), Z0, Z4
+	VMULPD           Z1, Z1, Z3
+	VBROADCASTSD     constants<>+704(SB), Z5
+	VFMADD231PD.BCST constants<>+424(SB), Z1, Z5
+	VFMADD231PD.BCST constants<>+416(SB), Z3, Z5
+	VBROADCASTSD     constants<>+712(SB), Z6
+	VFMADD231PD.BCST constants<>+720(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VBROADCASTSD     constants<>+728(SB), Z6
+	VFMADD231PD.BCST constants<>+736(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VBROADCASTSD     constants<>+744(SB), Z6
+	VFMADD231PD.BCST constants<>+752(SB), Z1, Z6
+	VFMADD213PD      Z6, Z3, Z5
+	VFMADD213PD      Z1, Z3, Z5
+	VFMADD231PD.BCST constants<>+408(SB), Z0, Z5
+	VADDPD           Z4, Z5, Z5
+	VADDPD           Z2, Z5, Z5
+	CMPQ             AX, $0x08
+	JLT              partial354
+	VMOVUPD          Z5, (BX)(DX*8)
+	JMP              stored357
 
-rows1176:
-	JMP done1142
+partial354:
+	LEAQ          (BX)(DX*8), DX
+	VMOVAPD       Y5, Y0
+	TESTQ         $0x00000004, AX
+	JZ            noFour355
+	VMOVUPD       Y0, (DX)
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	ADDQ          $0x00000020, DX
 
-wider1172:
-	CMPQ   R12, $0x00000038
-	JGT    wider1177
-	SUBQ   $0x00000030, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z4
-	VMULPD 1280(CX)(R9*1), Z0, Z5
-	VMULPD 1344(CX)(R9*1), Z0, Z6
-	VMULPD 1408(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1179
+noFour355:
+	TESTQ         $0x00000002, AX
+	JZ            noTwo356
+	VMOVUPD       X0, (DX)
+	VEXTRACTF64X2 $0x01, Y0, X0
+	ADDQ          $0x00000010, DX
 
-row1178:
-	VBROADCASTSD (SI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VMULPD       128(R10), Z7, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, 128(R11)
-	VMULPD       192(R10), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R11)
-	VMULPD       256(R10), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R11)
-	VMULPD       320(R10), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R11)
-	VMULPD.Z     384(R10), Z7, K1, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R11)
-	VBROADCASTSD 8(SI), Z7
-	VMULPD       (R10)(R8*1), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z7, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, 128(R11)(R8*1)
-	VMULPD       192(R10)(R8*1), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R11)(R8*1)
-	VMULPD       256(R10)(R8*1), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R11)(R8*1)
-	VMULPD       320(R10)(R8*1), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R11)(R8*1)
-	VMULPD.Z     384(R10)(R8*1), Z7, K1, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1178
+noTwo356:
+	TESTQ  $0x00000001, AX
+	JZ     stored357
+	VMOVSD X0, (DX)
 
-rows1179:
-	CMPQ DX, $0x00000001
-	JLT  rows1181
+stored357:
+done348:
+	MOVQ (CX), AX
+	LEAQ 1856(CX), DX
+	XORQ BX, BX
 
-row1180:
-	VBROADCASTSD (SI), Z7
-	VMULPD       (R10), Z7, Z8
-	VMULPD       Z1, Z8, Z8
-	VMOVUPD      Z8, (R11)
-	VMULPD       64(R10), Z7, Z8
-	VMULPD       Z2, Z8, Z8
-	VMOVUPD      Z8, 64(R11)
-	VMULPD       128(R10), Z7, Z8
-	VMULPD       Z3, Z8, Z8
-	VMOVUPD      Z8, 128(R11)
-	VMULPD       192(R10), Z7, Z8
-	VMULPD       Z4, Z8, Z8
-	VMOVUPD      Z8, 192(R11)
-	VMULPD       256(R10), Z7, Z8
-	VMULPD       Z5, Z8, Z8
-	VMOVUPD      Z8, 256(R11)
-	VMULPD       320(R10), Z7, Z8
-	VMULPD       Z6, Z8, Z8
-	VMOVUPD      Z8, 320(R11)
-	VMULPD.Z     384(R10), Z7, K1, Z7
-	VMULPD       Z0, Z7, Z7
-	VMOVUPD      Z7, K1, 384(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1180
+pass358:
+	CMPQ         BX, 16(CX)
+	JGE          passed360
+	MOVQ         ku+160(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general361
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JNE          general361
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	VBROADCASTSD 704(CX)(BX*8), Z0
+	VMULPD       64(DX), Z0, Z0
+	VBROADCASTSD (DX), Z1
+	VMULPD       (DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, (SI)
+	VBROADCASTSD 8(DX), Z1
+	VMULPD       64(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 64(SI)
+	VBROADCASTSD 16(DX), Z1
+	VMULPD       128(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 128(SI)
+	VBROADCASTSD 24(DX), Z1
+	VMULPD       192(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 192(SI)
+	VBROADCASTSD 32(DX), Z1
+	VMULPD       256(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 256(SI)
+	VBROADCASTSD 40(DX), Z1
+	VMULPD       320(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 320(SI)
+	VBROADCASTSD 48(DX), Z1
+	VMULPD       384(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 384(SI)
+	VBROADCASTSD 56(DX), Z1
+	VMULPD       448(DI), Z1, Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD      Z1, 448(SI)
+	JMP          shaped362
 
-rows1181:
-	JMP done1142
+general361:
+	MOVQ         dst_base+0(FP), DI
+	MOVQ         dst_len+8(FP), SI
+	LEAQ         -64(DI)(SI*8), SI
+	MOVQ         SI, 56(CX)
+	MOVQ         kv+168(FP), SI
+	SHLQ         $0x03, SI
+	MOVQ         SI, 64(CX)
+	MOVQ         ku+160(FP), SI
+	MOVQ         SI, 72(CX)
+	MOVQ         kv+168(FP), SI
+	CMPQ         SI, $0x08
+	JLE          short363
+	MOVQ         tables_base+120(FP), SI
+	MOVQ         32(AX), DI
+	LEAQ         (SI)(DI*8), DI
+	MOVQ         dst_base+0(FP), R8
+	MOVQ         24(CX), SI
+	ADDQ         BX, SI
+	MOVQ         ku+160(FP), R9
+	IMULQ        R9, SI
+	MOVQ         kv+168(FP), R9
+	IMULQ        R9, SI
+	LEAQ         (R8)(SI*8), SI
+	MOVQ         40(CX), R9
+	ADDQ         DX, R9
+	VBROADCASTSD 704(CX)(BX*8), Z0
+	MOVQ         DX, R8
 
-wider1177:
-	SUBQ   $0x00000038, R12
-	MOVQ   $-1, SI
-	BZHIQ  R12, SI, SI
-	KMOVB  SI, K1
-	MOVQ   CX, SI
-	LEAQ   (BX)(R9*1), R10
-	LEAQ   (DI)(R9*1), R11
-	VMULPD 1024(CX)(R9*1), Z0, Z1
-	VMULPD 1088(CX)(R9*1), Z0, Z2
-	VMULPD 1152(CX)(R9*1), Z0, Z3
-	VMULPD 1216(CX)(R9*1), Z0, Z4
-	VMULPD 1280(CX)(R9*1), Z0, Z5
-	VMULPD 1344(CX)(R9*1), Z0, Z6
-	VMULPD 1408(CX)(R9*1), Z0, Z7
-	VMULPD 1472(CX)(R9*1), Z0, Z0
-	CMPQ   DX, $0x00000002
-	JLT    rows1184
+row365:
+	VBROADCASTSD (R8), Z1
+	VMULPD       Z0, Z1, Z1
+	MOVQ         kv+168(FP), R10
+	XORQ         R11, R11
+	CMPQ         R10, $0x00000008
+	JLT          rest367
 
-row1183:
-	VBROADCASTSD (SI), Z8
-	VMULPD       (R10), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, (R11)
-	VMULPD       64(R10), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 64(R11)
-	VMULPD       128(R10), Z8, Z9
-	VMULPD       Z3, Z9, Z9
-	VMOVUPD      Z9, 128(R11)
-	VMULPD       192(R10), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R11)
-	VMULPD       256(R10), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R11)
-	VMULPD       320(R10), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R11)
-	VMULPD       384(R10), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R11)
-	VMULPD.Z     448(R10), Z8, K1, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R11)
-	VBROADCASTSD 8(SI), Z8
-	VMULPD       (R10)(R8*1), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, (R11)(R8*1)
-	VMULPD       64(R10)(R8*1), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 64(R11)(R8*1)
-	VMULPD       128(R10)(R8*1), Z8, Z9
-	VMULPD       Z3, Z9, Z9
-	VMOVUPD      Z9, 128(R11)(R8*1)
-	VMULPD       192(R10)(R8*1), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R11)(R8*1)
-	VMULPD       256(R10)(R8*1), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R11)(R8*1)
-	VMULPD       320(R10)(R8*1), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R11)(R8*1)
-	VMULPD       384(R10)(R8*1), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R11)(R8*1)
-	VMULPD.Z     448(R10)(R8*1), Z8, K1, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R11)(R8*1)
-	ADDQ         $0x00000010, SI
-	LEAQ         (R10)(R8*2), R10
-	LEAQ         (R11)(R8*2), R11
-	SUBQ         $0x00000002, DX
-	CMPQ         DX, $0x00000002
-	JGE          row1183
+whole366:
+	VMOVUPD (DI)(R11*8), Z2
+	VMULPD  (R9)(R11*8), Z2, Z2
+	VMULPD  Z1, Z2, Z2
+	VMOVUPD Z2, (SI)(R11*8)
+	ADDQ    $0x00000008, R11
+	SUBQ    $0x00000008, R10
+	CMPQ    R10, $0x00000008
+	JGE     whole366
 
-rows1184:
-	CMPQ DX, $0x00000001
-	JLT  rows1186
+rest367:
+	TESTQ     R10, R10
+	JZ        done368
+	MOVQ      $-1, R12
+	BZHIQ     R10, R12, R12
+	KMOVB     R12, K1
+	VMOVUPD.Z (DI)(R11*8), K1, Z2
+	VMULPD    (R9)(R11*8), Z2, Z2
+	VMULPD    Z1, Z2, Z2
+	LEAQ      (SI)(R11*8), R11
+	CMPQ      R11, 56(CX)
+	JGT       pieces369
+	VMOVUPD   Z2, (R11)
+	JMP       written370
 
-row1185:
-	VBROADCASTSD (SI), Z8
-	VMULPD       (R10), Z8, Z9
-	VMULPD       Z1, Z9, Z9
-	VMOVUPD      Z9, (R11)
-	VMULPD       64(R10), Z8, Z9
-	VMULPD       Z2, Z9, Z9
-	VMOVUPD      Z9, 64(R11)
-	VMULPD       128(R10), Z8, Z9
-	VMULPD       Z3, Z9, Z9
-	VMOVUPD      Z9, 128(R11)
-	VMULPD       192(R10), Z8, Z9
-	VMULPD       Z4, Z9, Z9
-	VMOVUPD      Z9, 192(R11)
-	VMULPD       256(R10), Z8, Z9
-	VMULPD       Z5, Z9, Z9
-	VMOVUPD      Z9, 256(R11)
-	VMULPD       320(R10), Z8, Z9
-	VMULPD       Z6, Z9, Z9
-	VMOVUPD      Z9, 320(R11)
-	VMULPD       384(R10), Z8, Z9
-	VMULPD       Z7, Z9, Z9
-	VMOVUPD      Z9, 384(R11)
-	VMULPD.Z     448(R10), Z8, K1, Z8
-	VMULPD       Z0, Z8, Z8
-	VMOVUPD      Z8, K1, 448(R11)
-	ADDQ         $0x00000008, SI
-	ADDQ         R8, R10
-	ADDQ         R8, R11
-	SUBQ         $0x00000001, DX
-	CMPQ         DX, $0x00000001
-	JGE          row1185
+pieces369:
+	CMPQ    R10, $0x08
+	JLT     partial371
+	VMOVUPD Z2, (R11)
+	JMP     stored374
 
-rows1186:
-done1142:
-	ADDQ $0x28, 24(AX)
-	ADDQ $0x000008c0, CX
-	INCQ 32(AX)
-	CMPQ 32(AX), $0x04
-	JLT  edge1139
-	ADDQ $0x000000a0, (AX)
-	ADDQ $0x04, 8(AX)
-	SUBQ $0x04, 16(AX)
-	JMP  group1090
+partial371:
+	LEAQ          (R11), R11
+	VMOVAPD       Y2, Y1
+	TESTQ         $0x00000004, R10
+	JZ            noFour372
+	VMOVUPD       Y1, (R11)
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	ADDQ          $0x00000020, R11
 
-done1091:
-	MOVQ 8(AX), AX
+noFour372:
+	TESTQ         $0x00000002, R10
+	JZ            noTwo373
+	VMOVUPD       X1, (R11)
+	VEXTRACTF64X2 $0x01, Y1, X1
+	ADDQ          $0x00000010, R11
+
+noTwo373:
+	TESTQ  $0x00000001, R10
+	JZ     stored374
+	VMOVSD X1, (R11)
+
+stored374:
+written370:
+done368:
+	ADDQ $0x08, R8
+	ADDQ 64(CX), DI
+	ADDQ 64(CX), SI
+	DECQ 72(CX)
+	JNZ  row365
+	JMP  done364
+
+short363:
+	MOVQ         kv+168(FP), SI
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVB        DI, K1
+	XORQ         DI, DI
+	MOVQ         tables_base+120(FP), R8
+	MOVQ         32(AX), R9
+	LEAQ         (R8)(R9*8), R9
+	MOVQ         dst_base+0(FP), R10
+	MOVQ         24(CX), R8
+	ADDQ         BX, R8
+	MOVQ         ku+160(FP), R11
+	IMULQ        R11, R8
+	MOVQ         kv+168(FP), R11
+	IMULQ        R11, R8
+	LEAQ         (R10)(R8*8), R8
+	MOVQ         40(CX), R11
+	ADDQ         DX, R11
+	VBROADCASTSD 704(CX)(BX*8), Z0
+	MOVQ         DX, R10
+
+row375:
+	VBROADCASTSD (R10), Z1
+	VMULPD       Z0, Z1, Z1
+	VMOVUPD.Z    (R9)(DI*8), K1, Z2
+	VMULPD       (R11)(DI*8), Z2, Z2
+	VMULPD       Z1, Z2, Z2
+	LEAQ         (R8)(DI*8), R12
+	CMPQ         R12, 56(CX)
+	JGT          pieces376
+	VMOVUPD      Z2, (R12)
+	JMP          written377
+
+pieces376:
+	CMPQ    SI, $0x08
+	JLT     partial378
+	VMOVUPD Z2, (R12)
+	JMP     stored381
+
+partial378:
+	LEAQ          (R12), R12
+	VMOVAPD       Y2, Y1
+	TESTQ         $0x00000004, SI
+	JZ            noFour379
+	VMOVUPD       Y1, (R12)
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	ADDQ          $0x00000020, R12
+
+noFour379:
+	TESTQ         $0x00000002, SI
+	JZ            noTwo380
+	VMOVUPD       X1, (R12)
+	VEXTRACTF64X2 $0x01, Y1, X1
+	ADDQ          $0x00000010, R12
+
+noTwo380:
+	TESTQ  $0x00000001, SI
+	JZ     stored381
+	VMOVSD X1, (R12)
+
+stored381:
+written377:
+	ADDQ $0x08, R10
+	ADDQ 64(CX), R9
+	ADDQ 64(CX), R8
+	DECQ 72(CX)
+	JNZ  row375
+
+done364:
+shaped362:
+	ADDQ $0x00000028, AX
+	ADDQ 48(CX), DX
+	INCQ BX
+	JMP  pass358
+	MOVQ BX, 16(CX)
+	MOVQ BX, 8(CX)
+
+passed360:
+	MOVQ AX, (CX)
+	MOVQ 16(CX), AX
+	ADDQ AX, 24(CX)
+	SUBQ AX, 8(CX)
+	JMP  chunk292
+
+done294:
+	MOVQ 24(CX), AX
 	MOVQ AX, done+176(FP)
 	VZEROUPPER
 	RET
@@ -15137,23 +5392,23 @@ TEXT ·interleave512(SB), $0-56
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+24(FP), CX
 	MOVQ n+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	LEAQ (SI)(BX*4), R8
-	CMPQ DX, $0x08
-	JLT  blocks1188
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	LEAQ (BX)(DX*4), DI
+	MOVQ n+48(FP), R8
+	CMPQ R8, $0x00000008
+	JLT  few383
 
-block1187:
+block382:
 	VMOVUPD    (CX), Z0
-	VMOVUPD    (CX)(BX*1), Z1
-	VMOVUPD    (CX)(BX*2), Z2
-	VMOVUPD    (CX)(SI*1), Z3
-	VMOVUPD    (CX)(BX*4), Z4
-	VMOVUPD    (CX)(DI*1), Z5
-	VMOVUPD    (CX)(SI*2), Z6
-	VMOVUPD    (CX)(R8*1), Z7
+	VMOVUPD    (CX)(DX*1), Z1
+	VMOVUPD    (CX)(DX*2), Z2
+	VMOVUPD    (CX)(BX*1), Z3
+	VMOVUPD    (CX)(DX*4), Z4
+	VMOVUPD    (CX)(SI*1), Z5
+	VMOVUPD    (CX)(BX*2), Z6
+	VMOVUPD    (CX)(DI*1), Z7
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -15186,26 +5441,26 @@ block1187:
 	VMOVUPD    Z1, 320(AX)
 	VMOVUPD    Z8, 384(AX)
 	VMOVUPD    Z0, 448(AX)
-	ADDQ       $0x40, CX
+	ADDQ       $0x00000040, CX
 	ADDQ       $0x00000200, AX
-	SUBQ       $0x08, DX
-	CMPQ       DX, $0x08
-	JGE        block1187
+	SUBQ       $0x00000008, R8
+	CMPQ       R8, $0x00000008
+	JGE        block382
 
-blocks1188:
-	TESTQ      DX, DX
-	JZ         rest1189
+few383:
+	TESTQ      R8, R8
+	JZ         blocks384
 	MOVQ       $-1, R9
-	BZHIQ      DX, R9, R9
+	BZHIQ      R8, R9, R9
 	KMOVB      R9, K1
 	VMOVUPD.Z  (CX), K1, Z0
-	VMOVUPD.Z  (CX)(BX*1), K1, Z1
-	VMOVUPD.Z  (CX)(BX*2), K1, Z2
-	VMOVUPD.Z  (CX)(SI*1), K1, Z3
-	VMOVUPD.Z  (CX)(BX*4), K1, Z4
-	VMOVUPD.Z  (CX)(DI*1), K1, Z5
-	VMOVUPD.Z  (CX)(SI*2), K1, Z6
-	VMOVUPD.Z  (CX)(R8*1), K1, Z7
+	VMOVUPD.Z  (CX)(DX*1), K1, Z1
+	VMOVUPD.Z  (CX)(DX*2), K1, Z2
+	VMOVUPD.Z  (CX)(BX*1), K1, Z3
+	VMOVUPD.Z  (CX)(DX*4), K1, Z4
+	VMOVUPD.Z  (CX)(SI*1), K1, Z5
+	VMOVUPD.Z  (CX)(BX*2), K1, Z6
+	VMOVUPD.Z  (CX)(DI*1), K1, Z7
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -15231,30 +5486,33 @@ blocks1188:
 	VSHUFF64X2 $0x88, Z2, Z0, Z4
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
-	CMPQ       DX, $0x01
-	JLE        end1190
+	CMPQ       R8, $0x00000001
+	JLE        end386
 	VMOVUPD    Z3, 64(AX)
-	CMPQ       DX, $0x02
-	JLE        end1190
+	CMPQ       R8, $0x00000002
+	JLE        end386
 	VMOVUPD    Z12, 128(AX)
-	CMPQ       DX, $0x03
-	JLE        end1190
+	CMPQ       R8, $0x00000003
+	JLE        end386
 	VMOVUPD    Z4, 192(AX)
-	CMPQ       DX, $0x04
-	JLE        end1190
+	CMPQ       R8, $0x00000004
+	JLE        end386
 	VMOVUPD    Z9, 256(AX)
-	CMPQ       DX, $0x05
-	JLE        end1190
+	CMPQ       R8, $0x00000005
+	JLE        end386
 	VMOVUPD    Z1, 320(AX)
-	CMPQ       DX, $0x06
-	JLE        end1190
+	CMPQ       R8, $0x00000006
+	JLE        end386
 	VMOVUPD    Z8, 384(AX)
-	CMPQ       DX, $0x07
-	JLE        end1190
+	CMPQ       R8, $0x00000007
+	JLE        end386
 	VMOVUPD    Z0, 448(AX)
 
-end1190:
-rest1189:
+end386:
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000200, AX
+
+blocks384:
 	VZEROUPPER
 	RET
 
@@ -15264,15 +5522,23 @@ TEXT ·separate512(SB), $0-56
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+24(FP), CX
 	MOVQ n+48(FP), DX
-	MOVQ DX, BX
-	SHLQ $0x03, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	LEAQ (SI)(BX*4), R8
-	CMPQ DX, $0x08
-	JLT  blocks1192
+	SHLQ $0x03, DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (DX)(DX*4), SI
+	LEAQ (BX)(DX*4), DI
+	MOVQ n+48(FP), R8
+	CMPQ R8, $0x00000008
+	JLT  few388
 
-block1191:
+block387:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
 	VMOVUPD    (CX), Z0
 	VMOVUPD    64(CX), Z1
 	VMOVUPD    128(CX), Z2
@@ -15306,25 +5572,22 @@ block1191:
 	VSHUFF64X2 $0x88, Z2, Z0, Z4
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, (AX)
-	VMOVUPD    Z3, (AX)(BX*1)
-	VMOVUPD    Z12, (AX)(BX*2)
-	VMOVUPD    Z4, (AX)(SI*1)
-	VMOVUPD    Z9, (AX)(BX*4)
-	VMOVUPD    Z1, (AX)(DI*1)
-	VMOVUPD    Z8, (AX)(SI*2)
-	VMOVUPD    Z0, (AX)(R8*1)
-	ADDQ       $0x40, AX
+	VMOVUPD    Z3, (AX)(DX*1)
+	VMOVUPD    Z12, (AX)(DX*2)
+	VMOVUPD    Z4, (AX)(BX*1)
+	VMOVUPD    Z9, (AX)(DX*4)
+	VMOVUPD    Z1, (AX)(SI*1)
+	VMOVUPD    Z8, (AX)(BX*2)
+	VMOVUPD    Z0, (AX)(DI*1)
+	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000200, CX
-	SUBQ       $0x08, DX
-	CMPQ       DX, $0x08
-	JGE        block1191
+	SUBQ       $0x00000008, R8
+	CMPQ       R8, $0x00000008
+	JGE        block387
 
-blocks1192:
-	TESTQ   DX, DX
-	JZ      rest1193
-	MOVQ    $-1, R9
-	BZHIQ   DX, R9, R9
-	KMOVB   R9, K1
+few388:
+	TESTQ   R8, R8
+	JZ      blocks389
 	VXORPD  Z0, Z0, Z0
 	VXORPD  Z1, Z1, Z1
 	VXORPD  Z2, Z2, Z2
@@ -15333,30 +5596,33 @@ blocks1192:
 	VXORPD  Z5, Z5, Z5
 	VXORPD  Z6, Z6, Z6
 	VXORPD  Z7, Z7, Z7
+	MOVQ    $-1, R9
+	BZHIQ   R8, R9, R9
+	KMOVB   R9, K1
 	VMOVUPD (CX), Z0
-	CMPQ    DX, $0x01
-	JLE     end1194
+	CMPQ    R8, $0x00000001
+	JLE     end391
 	VMOVUPD 64(CX), Z1
-	CMPQ    DX, $0x02
-	JLE     end1194
+	CMPQ    R8, $0x00000002
+	JLE     end391
 	VMOVUPD 128(CX), Z2
-	CMPQ    DX, $0x03
-	JLE     end1194
+	CMPQ    R8, $0x00000003
+	JLE     end391
 	VMOVUPD 192(CX), Z3
-	CMPQ    DX, $0x04
-	JLE     end1194
+	CMPQ    R8, $0x00000004
+	JLE     end391
 	VMOVUPD 256(CX), Z4
-	CMPQ    DX, $0x05
-	JLE     end1194
+	CMPQ    R8, $0x00000005
+	JLE     end391
 	VMOVUPD 320(CX), Z5
-	CMPQ    DX, $0x06
-	JLE     end1194
+	CMPQ    R8, $0x00000006
+	JLE     end391
 	VMOVUPD 384(CX), Z6
-	CMPQ    DX, $0x07
-	JLE     end1194
+	CMPQ    R8, $0x00000007
+	JLE     end391
 	VMOVUPD 448(CX), Z7
 
-end1194:
+end391:
 	VUNPCKLPD  Z1, Z0, Z8
 	VUNPCKLPD  Z3, Z2, Z9
 	VUNPCKLPD  Z5, Z4, Z10
@@ -15382,262 +5648,372 @@ end1194:
 	VSHUFF64X2 $0x88, Z2, Z0, Z4
 	VSHUFF64X2 $0xdd, Z2, Z0, Z0
 	VMOVUPD    Z11, K1, (AX)
-	VMOVUPD    Z3, K1, (AX)(BX*1)
-	VMOVUPD    Z12, K1, (AX)(BX*2)
-	VMOVUPD    Z4, K1, (AX)(SI*1)
-	VMOVUPD    Z9, K1, (AX)(BX*4)
-	VMOVUPD    Z1, K1, (AX)(DI*1)
-	VMOVUPD    Z8, K1, (AX)(SI*2)
-	VMOVUPD    Z0, K1, (AX)(R8*1)
+	VMOVUPD    Z3, K1, (AX)(DX*1)
+	VMOVUPD    Z12, K1, (AX)(DX*2)
+	VMOVUPD    Z4, K1, (AX)(BX*1)
+	VMOVUPD    Z9, K1, (AX)(DX*4)
+	VMOVUPD    Z1, K1, (AX)(SI*1)
+	VMOVUPD    Z8, K1, (AX)(BX*2)
+	VMOVUPD    Z0, K1, (AX)(DI*1)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000200, CX
 
-rest1193:
+blocks389:
 	VZEROUPPER
 	RET
 
 // func consistent512(pairs []float64, rows []float64, columns []float64, left []float64, right []float64, sums []float64, system []float64, entropy []float64, first int, scalings int, enough float64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·consistent512(SB), $0-216
-	VBROADCASTSD constants<>+392(SB), Z0
-	VBROADCASTSD constants<>+1024(SB), Z1
-	VBROADCASTSD constants<>+1032(SB), Z2
-	VBROADCASTSD constants<>+792(SB), Z3
-	VBROADCASTSD constants<>+1040(SB), Z4
-	VBROADCASTSD constants<>+776(SB), Z5
-	VBROADCASTSD constants<>+1048(SB), Z6
+	VBROADCASTSD constants<>+384(SB), Z0
+	VBROADCASTSD constants<>+976(SB), Z1
+	VBROADCASTSD constants<>+984(SB), Z2
+	VBROADCASTSD constants<>+784(SB), Z3
+	VBROADCASTSD constants<>+992(SB), Z4
+	VBROADCASTSD constants<>+1000(SB), Z5
+	VBROADCASTSD constants<>+1008(SB), Z6
 	MOVQ         right_len+104(FP), AX
 	SHLQ         $0x03, AX
-	VMOVUPD      Z0, Z7
+	VMOVAPD      Z0, Z7
 	MOVQ         right_base+96(FP), CX
 	XORQ         DX, DX
 
-vector1195:
+vector392:
 	VMOVUPD Z7, (CX)(DX*1)
 	ADDQ    $0x40, DX
 	CMPQ    DX, AX
-	JL      vector1195
+	JL      vector392
 	XORQ    CX, CX
 
-scaling1196:
+scaling393:
 	VXORPD Z8, Z8, Z8
 	MOVQ   sums_base+120(FP), DX
 	XORQ   BX, BX
 
-vector1198:
+vector395:
 	VMOVUPD Z8, (DX)(BX*1)
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1198
+	JL      vector395
+	XORQ    DX, DX
 	MOVQ    pairs_base+0(FP), BX
 	MOVQ    rows_len+32(FP), SI
-	SHLQ    $0x03, SI
-	XORQ    DI, DI
+	SHRQ    $0x03, SI
+	LEAQ    (AX)(AX*2), DI
+	CMPQ    SI, $0x04
+	JL      few397
 
-vector1199:
-	MOVQ    rows_base+24(FP), R8
-	VMOVUPD (R8)(DI*1), Z8
-	VXORPD  Z9, Z9, Z9
-	MOVQ    right_base+96(FP), R8
-	XORQ    R9, R9
+rows396:
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	MOVQ   right_base+96(FP), R8
+	MOVQ   BX, R9
+	XORQ   R10, R10
 
-vector1200:
-	VMOVUPD     (BX)(R9*1), Z10
-	VFMADD231PD (R8)(R9*1), Z10, Z9
+vector398:
+	VMOVUPD     (R8)(R10*1), Z12
+	VFMADD231PD (R9), Z12, Z8
+	VFMADD231PD (R9)(AX*1), Z12, Z9
+	VFMADD231PD (R9)(AX*2), Z12, Z10
+	VFMADD231PD (R9)(DI*1), Z12, Z11
 	ADDQ        $0x40, R9
-	CMPQ        R9, AX
-	JL          vector1200
-	VXORPD      Z10, Z10, Z10
-	VCMPPD      $0x1e, Z10, Z9, K1
+	ADDQ        $0x40, R10
+	CMPQ        R10, AX
+	JL          vector398
+	MOVQ        rows_base+24(FP), R8
+	MOVQ        left_base+72(FP), R9
+	VMOVUPD     (R8)(DX*1), Z12
+	VXORPD      Z13, Z13, Z13
+	VCMPPD      $0x1e, Z13, Z8, K1
+	VDIVPD      Z8, Z12, Z12
+	VMINPD      Z2, Z12, Z12
+	VMOVAPD.Z   Z12, K1, Z12
+	VMOVUPD     Z12, (R9)(DX*1)
+	VMOVUPD     64(R8)(DX*1), Z8
+	VXORPD      Z13, Z13, Z13
+	VCMPPD      $0x1e, Z13, Z9, K1
 	VDIVPD      Z9, Z8, Z8
 	VMINPD      Z2, Z8, Z8
 	VMOVAPD.Z   Z8, K1, Z8
+	VMOVUPD     Z8, 64(R9)(DX*1)
+	VMOVUPD     128(R8)(DX*1), Z9
+	VXORPD      Z13, Z13, Z13
+	VCMPPD      $0x1e, Z13, Z10, K1
+	VDIVPD      Z10, Z9, Z9
+	VMINPD      Z2, Z9, Z9
+	VMOVAPD.Z   Z9, K1, Z9
+	VMOVUPD     Z9, 128(R9)(DX*1)
+	VMOVUPD     192(R8)(DX*1), Z10
+	VXORPD      Z13, Z13, Z13
+	VCMPPD      $0x1e, Z13, Z11, K1
+	VDIVPD      Z11, Z10, Z10
+	VMINPD      Z2, Z10, Z10
+	VMOVAPD.Z   Z10, K1, Z10
+	VMOVUPD     Z10, 192(R9)(DX*1)
+	MOVQ        sums_base+120(FP), R8
+	XORQ        R9, R9
+
+vector399:
+	VMOVUPD     (R8)(R9*1), Z11
+	VFMADD231PD (BX), Z12, Z11
+	VFMADD231PD (BX)(AX*1), Z8, Z11
+	VFMADD231PD (BX)(AX*2), Z9, Z11
+	VFMADD231PD (BX)(DI*1), Z10, Z11
+	VMOVUPD     Z11, (R8)(R9*1)
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, R9
+	CMPQ        R9, AX
+	JL          vector399
+	ADDQ        DI, BX
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x04, SI
+	CMPQ        SI, $0x04
+	JGE         rows396
+
+few397:
+	CMPQ SI, $0x01
+	JL   few401
+
+rows400:
+	VXORPD Z8, Z8, Z8
+	MOVQ   right_base+96(FP), DI
+	MOVQ   BX, R8
+	XORQ   R9, R9
+
+vector402:
+	VMOVUPD     (DI)(R9*1), Z9
+	VFMADD231PD (R8), Z9, Z8
+	ADDQ        $0x40, R8
+	ADDQ        $0x40, R9
+	CMPQ        R9, AX
+	JL          vector402
+	MOVQ        rows_base+24(FP), DI
 	MOVQ        left_base+72(FP), R8
-	VMOVUPD     Z8, (R8)(DI*1)
+	VMOVUPD     (DI)(DX*1), Z9
+	VXORPD      Z10, Z10, Z10
+	VCMPPD      $0x1e, Z10, Z8, K1
+	VDIVPD      Z8, Z9, Z9
+	VMINPD      Z2, Z9, Z9
+	VMOVAPD.Z   Z9, K1, Z9
+	VMOVUPD     Z9, (R8)(DX*1)
+	MOVQ        sums_base+120(FP), DI
 	XORQ        R8, R8
 
-vector1201:
-	VMOVUPD      (DX)(R8*1), Z9
-	VFMADD231PD  (BX)(R8*1), Z8, Z9
-	VMOVUPD      Z9, (DX)(R8*1)
-	ADDQ         $0x40, R8
-	CMPQ         R8, AX
-	JL           vector1201
-	ADDQ         AX, BX
-	ADDQ         $0x40, DI
-	CMPQ         DI, SI
-	JL           vector1199
-	VBROADCASTSD enough+208(FP), Z8
-	VXORPD       Z9, Z9, Z9
-	XORQ         DX, DX
+vector403:
+	VMOVUPD     (DI)(R8*1), Z8
+	VFMADD231PD (BX), Z9, Z8
+	VMOVUPD     Z8, (DI)(R8*1)
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, R8
+	CMPQ        R8, AX
+	JL          vector403
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x01, SI
+	CMPQ        SI, $0x01
+	JGE         rows400
 
-vector1202:
+few401:
+	VXORPD Z8, Z8, Z8
+	XORQ   DX, DX
+
+vector404:
 	MOVQ         columns_base+48(FP), BX
-	VMOVUPD      (BX)(DX*1), Z10
+	VMOVUPD      (BX)(DX*1), Z9
 	MOVQ         right_base+96(FP), BX
 	MOVQ         sums_base+120(FP), SI
-	VMOVUPD      (SI)(DX*1), Z11
-	VFNMADD231PD (BX)(DX*1), Z11, Z10
-	VANDPD       Z3, Z10, Z10
-	VADDPD       Z10, Z9, Z9
+	VMOVUPD      (SI)(DX*1), Z10
+	VFNMADD231PD (BX)(DX*1), Z10, Z9
+	VANDPD       Z3, Z9, Z9
+	VADDPD       Z9, Z8, Z8
 	ADDQ         $0x40, DX
 	CMPQ         DX, AX
-	JL           vector1202
-	VCMPPD       $0x1e, Z8, Z9, K1
+	JL           vector404
+	VBROADCASTSD enough+208(FP), Z9
+	VCMPPD       $0x1e, Z9, Z8, K1
 	KORTESTB     K1, K1
-	JZ           scaled1197
+	JZ           scaled394
 	MOVQ         scalings+200(FP), DX
 	CMPQ         CX, DX
-	JGE          scaled1197
+	JGE          scaled394
 	KXNORB       K2, K2, K2
 	MOVQ         first+192(FP), DX
 	CMPQ         CX, DX
-	JLT          plain1203
+	JLT          plain405
 	CMPQ         CX, $0x14
-	JGE          plain1203
+	JGE          plain405
 	MOVQ         system_len+152(FP), DX
 	TESTQ        DX, DX
-	JZ           plain1203
-	MOVQ         AX, DX
-	SHRQ         $0x06, DX
-	ADDQ         $0x00, DX
-	IMULQ        AX, DX
-	MOVQ         system_base+144(FP), BX
-	ADDQ         BX, DX
-	MOVQ         system_base+144(FP), BX
-	MOVQ         sums_base+120(FP), SI
-	MOVQ         right_base+96(FP), DI
-	XORQ         R8, R8
+	JZ           plain405
+	MOVQ         rows_len+32(FP), DX
+	SHLQ         $0x03, DX
+	XORQ         BX, BX
 
-vector1205:
-	VMOVUPD (SI)(R8*1), Z8
-	VMULPD  (DI)(R8*1), Z8, Z8
-	MOVQ    columns_base+48(FP), R9
-	VMOVUPD (R9)(R8*1), Z9
-	VSUBPD  Z8, Z9, Z9
-	VMOVUPD Z9, (DX)(R8*1)
-	TESTQ   R8, R8
-	JZ      before1206
-	XORQ    R9, R9
-
-vector1207:
-	VMULPD  (SI)(R9*1), Z8, Z9
-	VMULPD  (DI)(R9*1), Z9, Z9
-	VMOVUPD Z9, (BX)(R9*1)
-	ADDQ    $0x40, R9
-	CMPQ    R9, R8
-	JL      vector1207
-
-before1206:
-	VMOVAPD     Z8, Z9
-	VFMADD231PD Z8, Z8, Z9
-	VMOVUPD     Z9, (BX)(R8*1)
-	ADDQ        AX, BX
-	ADDQ        $0x40, R8
-	CMPQ        R8, AX
-	JL          vector1205
-	MOVQ        AX, DX
-	SHRQ        $0x06, DX
-	ADDQ        $0x02, DX
-	IMULQ       AX, DX
-	MOVQ        system_base+144(FP), BX
-	ADDQ        BX, DX
-	MOVQ        pairs_base+0(FP), BX
-	MOVQ        rows_len+32(FP), SI
-	SHLQ        $0x03, SI
-	XORQ        R8, R8
-
-vector1208:
-	MOVQ      left_base+72(FP), R9
-	VMOVUPD   (R9)(R8*1), Z8
+vector407:
+	MOVQ      left_base+72(FP), SI
+	VMOVUPD   (SI)(BX*1), Z8
 	VMULPD    Z8, Z8, Z8
-	MOVQ      rows_base+24(FP), R9
-	VMOVUPD   (R9)(R8*1), Z9
+	MOVQ      rows_base+24(FP), SI
+	VMOVUPD   (SI)(BX*1), Z9
 	VXORPD    Z10, Z10, Z10
 	VCMPPD    $0x1e, Z10, Z9, K3
 	VDIVPD    Z9, Z8, Z8
 	VMINPD    Z2, Z8, Z8
 	VMOVAPD.Z Z8, K3, Z8
-	XORQ      R9, R9
+	MOVQ      left_base+72(FP), SI
+	VMOVUPD   Z8, (SI)(BX*1)
+	ADDQ      $0x40, BX
+	CMPQ      BX, DX
+	JL        vector407
+	XORQ      BX, BX
+	MOVQ      system_base+144(FP), SI
 
-vector1209:
-	VMOVUPD (BX)(R9*1), Z9
-	VMULPD  (DI)(R9*1), Z9, Z9
-	VMOVUPD Z9, (DX)(R9*1)
-	ADDQ    $0x40, R9
-	CMPQ    R9, AX
-	JL      vector1209
-	MOVQ    system_base+144(FP), R9
+tiles408:
+	LEAQ 64(BX), DI
+	ANDQ $-256, DI
+
+tile409:
+	VXORPD Z8, Z8, Z8
+	VXORPD Z9, Z9, Z9
+	VXORPD Z10, Z10, Z10
+	VXORPD Z11, Z11, Z11
+	VXORPD Z12, Z12, Z12
+	VXORPD Z13, Z13, Z13
+	VXORPD Z14, Z14, Z14
+	VXORPD Z15, Z15, Z15
+	MOVQ   pairs_base+0(FP), R8
+	MOVQ   left_base+72(FP), R10
+	LEAQ   (R8)(DI*1), R9
+	ADDQ   BX, R8
+	MOVQ   rows_len+32(FP), DX
+	SHLQ   $0x03, DX
+
+rows410:
+	VMOVUPD     (R10), Z16
+	VMULPD      (R8), Z16, Z17
+	VMULPD      64(R8), Z16, Z16
+	VMOVUPD     (R9), Z18
+	VFMADD231PD Z18, Z17, Z8
+	VFMADD231PD Z18, Z16, Z12
+	VMOVUPD     64(R9), Z18
+	VFMADD231PD Z18, Z17, Z9
+	VFMADD231PD Z18, Z16, Z13
+	VMOVUPD     128(R9), Z18
+	VFMADD231PD Z18, Z17, Z10
+	VFMADD231PD Z18, Z16, Z14
+	VMOVUPD     192(R9), Z18
+	VFMADD231PD Z18, Z17, Z11
+	VFMADD231PD Z18, Z16, Z15
+	ADDQ        AX, R8
+	ADDQ        AX, R9
+	ADDQ        $0x40, R10
+	SUBQ        $0x40, DX
+	JNZ         rows410
+	LEAQ        (SI)(DI*1), DX
+	VMOVUPD     Z8, (DX)
+	VMOVUPD     Z9, 64(DX)
+	VMOVUPD     Z10, 128(DX)
+	VMOVUPD     Z11, 192(DX)
+	ADDQ        AX, DX
+	VMOVUPD     Z12, (DX)
+	VMOVUPD     Z13, 64(DX)
+	VMOVUPD     Z14, 128(DX)
+	VMOVUPD     Z15, 192(DX)
+	ADDQ        AX, DX
+	SUBQ        $0x00000100, DI
+	JGE         tile409
+	LEAQ        (SI)(AX*2), SI
+	ADDQ        $0x00000080, BX
+	CMPQ        BX, AX
+	JL          tiles408
+	MOVQ        AX, DX
+	SHRQ        $0x06, DX
+	ADDQ        $0x00, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        system_base+144(FP), BX
+	MOVQ        sums_base+120(FP), SI
+	MOVQ        right_base+96(FP), DI
+	XORQ        R8, R8
+
+vector411:
+	VMOVUPD (SI)(R8*1), Z8
+	VMOVUPD (DI)(R8*1), Z9
+	VMULPD  Z9, Z8, Z10
+	MOVQ    columns_base+48(FP), R9
+	VMOVUPD (R9)(R8*1), Z11
+	VSUBPD  Z10, Z11, Z11
+	VMOVUPD Z11, (DX)(R8*1)
+	LEAQ    64(R8), R9
 	XORQ    R10, R10
 
-vector1210:
-	VMULPD (DX)(R10*1), Z8, Z9
-	LEAQ   64(R10), R11
-	XORQ   R12, R12
+vector412:
+	VMOVUPD     (SI)(R10*1), Z11
+	VFMSUB213PD (BX)(R10*1), Z8, Z11
+	VMULPD      (DI)(R10*1), Z11, Z11
+	VMULPD      Z9, Z11, Z11
+	VMOVUPD     Z11, (BX)(R10*1)
+	ADDQ        $0x40, R10
+	CMPQ        R10, R9
+	JL          vector412
+	VADDPD      (BX)(R8*1), Z10, Z10
+	VMOVUPD     Z10, (BX)(R8*1)
+	ADDQ        AX, BX
+	ADDQ        $0x40, R8
+	CMPQ        R8, AX
+	JL          vector411
+	MOVQ        AX, DX
+	SHRQ        $0x06, DX
+	ADDQ        $0x01, DX
+	IMULQ       AX, DX
+	MOVQ        system_base+144(FP), BX
+	ADDQ        BX, DX
+	MOVQ        system_base+144(FP), BX
+	XORQ        SI, SI
 
-vector1211:
-	VMOVUPD      (R9)(R12*1), Z10
-	VFNMADD231PD (DX)(R12*1), Z9, Z10
-	VMOVUPD      Z10, (R9)(R12*1)
-	ADDQ         $0x40, R12
-	CMPQ         R12, R11
-	JL           vector1211
-	ADDQ         AX, R9
-	ADDQ         $0x40, R10
-	CMPQ         R10, AX
-	JL           vector1210
-	ADDQ         AX, BX
-	ADDQ         $0x40, R8
-	CMPQ         R8, SI
-	JL           vector1208
-	MOVQ         AX, DX
-	SHRQ         $0x06, DX
-	ADDQ         $0x01, DX
-	IMULQ        AX, DX
-	MOVQ         system_base+144(FP), BX
-	ADDQ         BX, DX
-	MOVQ         system_base+144(FP), BX
-	XORQ         SI, SI
-
-vector1212:
+vector413:
 	MOVQ  system_base+144(FP), DI
 	TESTQ SI, SI
-	JZ    before1213
+	JZ    before414
 	XORQ  R8, R8
 
-vector1214:
+vector415:
 	VMOVUPD (BX)(R8*1), Z8
 	TESTQ   R8, R8
-	JZ      before1215
+	JZ      before416
 	XORQ    R9, R9
 
-vector1216:
+vector417:
 	VMOVUPD      (BX)(R9*1), Z9
 	VFNMADD231PD (DI)(R9*1), Z9, Z8
 	ADDQ         $0x40, R9
 	CMPQ         R9, R8
-	JL           vector1216
+	JL           vector417
 
-before1215:
+before416:
 	VMULPD  (DX)(R8*1), Z8, Z8
 	VMOVUPD Z8, (BX)(R8*1)
 	ADDQ    AX, DI
 	ADDQ    $0x40, R8
 	CMPQ    R8, SI
-	JL      vector1214
+	JL      vector415
 
-before1213:
+before414:
 	VMOVUPD (BX)(SI*1), Z8
 	TESTQ   SI, SI
-	JZ      before1217
+	JZ      before418
 	XORQ    DI, DI
 
-vector1218:
+vector419:
 	VMOVUPD      (BX)(DI*1), Z9
 	VFNMADD231PD (BX)(DI*1), Z9, Z8
 	ADDQ         $0x40, DI
 	CMPQ         DI, SI
-	JL           vector1218
+	JL           vector419
 
-before1217:
+before418:
 	MOVQ    sums_base+120(FP), DI
 	VMOVUPD (DI)(SI*1), Z9
 	MOVQ    right_base+96(FP), DI
@@ -15645,14 +6021,14 @@ before1217:
 	VMULPD  Z6, Z9, Z9
 	VCMPPD  $0x1e, Z9, Z8, K3
 	KANDB   K3, K2, K2
-	VMOVUPD Z0, Z9
+	VMOVAPD Z0, Z9
 	VSQRTPD Z8, Z8
 	VDIVPD  Z8, Z9, Z9
 	VMOVUPD Z9, (DX)(SI*1)
 	ADDQ    AX, BX
 	ADDQ    $0x40, SI
 	CMPQ    SI, AX
-	JL      vector1212
+	JL      vector413
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
@@ -15668,55 +6044,55 @@ before1217:
 	MOVQ    system_base+144(FP), SI
 	XORQ    DI, DI
 
-vector1219:
+vector420:
 	VMOVUPD (DX)(DI*1), Z8
 	TESTQ   DI, DI
-	JZ      before1220
+	JZ      before421
 	XORQ    R8, R8
 
-vector1221:
+vector422:
 	VMOVUPD      (SI)(R8*1), Z9
 	VFNMADD231PD (DX)(R8*1), Z9, Z8
 	ADDQ         $0x40, R8
 	CMPQ         R8, DI
-	JL           vector1221
+	JL           vector422
 
-before1220:
+before421:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	ADDQ    AX, SI
 	ADDQ    $0x40, DI
 	CMPQ    DI, AX
-	JL      vector1219
+	JL      vector420
 	MOVQ    AX, DI
 
-back1222:
+back423:
 	SUBQ    $0x40, DI
 	SUBQ    AX, SI
 	VMOVUPD (DX)(DI*1), Z8
 	MOVQ    SI, R8
 	MOVQ    DI, R9
 
-below1223:
+below424:
 	ADDQ         $0x40, R9
 	CMPQ         R9, AX
-	JGE          solved1224
+	JGE          solved425
 	ADDQ         AX, R8
 	VMOVUPD      (R8)(DI*1), Z9
 	VFNMADD231PD (DX)(R9*1), Z9, Z8
-	JMP          below1223
+	JMP          below424
 
-solved1224:
+solved425:
 	VMULPD  (BX)(DI*1), Z8, Z8
 	VMOVUPD Z8, (DX)(DI*1)
 	TESTQ   DI, DI
-	JNZ     back1222
-	JMP     scale1204
+	JNZ     back423
+	JMP     scale406
 
-plain1203:
+plain405:
 	XORQ DX, DX
 
-vector1225:
+vector426:
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   (BX)(DX*1), Z8
 	MOVQ      columns_base+48(FP), BX
@@ -15728,37 +6104,37 @@ vector1225:
 	VDIVPD    Z10, Z9, Z9
 	VMINPD    Z2, Z9, Z9
 	VMOVAPD.Z Z9, K3, Z9
-	VMOVAPD   Z9, K1, Z8
+	VMOVUPD   Z9, K1, Z8
 	MOVQ      right_base+96(FP), BX
 	VMOVUPD   Z8, (BX)(DX*1)
 	ADDQ      $0x40, DX
 	CMPQ      DX, AX
-	JL        vector1225
+	JL        vector426
 	INCQ      CX
-	JMP       scaling1196
+	JMP       scaling393
 
-scale1204:
+scale406:
 	MOVQ    AX, DX
 	SHRQ    $0x06, DX
 	ADDQ    $0x00, DX
 	IMULQ   AX, DX
 	MOVQ    system_base+144(FP), BX
 	ADDQ    BX, DX
-	VMOVUPD Z0, Z8
+	VMOVAPD Z0, Z8
 	XORQ    BX, BX
 
-vector1226:
+vector427:
 	VMOVUPD (DX)(BX*1), Z9
 	VANDPD  Z3, Z9, Z9
 	VMAXPD  Z9, Z8, Z8
 	ADDQ    $0x40, BX
 	CMPQ    BX, AX
-	JL      vector1226
+	JL      vector427
 	VDIVPD  Z8, Z7, Z8
 	VMULPD  Z1, Z8, Z8
 	XORQ    BX, BX
 
-vector1227:
+vector428:
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   (SI)(BX*1), Z9
 	MOVQ      columns_base+48(FP), SI
@@ -15775,20 +6151,20 @@ vector1227:
 	VMULPD    Z9, Z12, Z12
 	VSUBPD    Z11, Z7, Z11
 	VDIVPD    Z11, Z12, Z12
-	VMOVAPD   Z12, K2, Z10
-	VMOVAPD   Z10, K1, Z9
+	VMOVUPD   Z12, K2, Z10
+	VMOVUPD   Z10, K1, Z9
 	MOVQ      right_base+96(FP), SI
 	VMOVUPD   Z9, (SI)(BX*1)
 	ADDQ      $0x40, BX
 	CMPQ      BX, AX
-	JL        vector1227
+	JL        vector428
 	INCQ      CX
-	JMP       scaling1196
+	JMP       scaling393
 
-scaled1197:
+scaled394:
 	XORQ CX, CX
 
-vector1228:
+vector429:
 	MOVQ      right_base+96(FP), DX
 	VMOVUPD   (DX)(CX*1), Z1
 	MOVQ      columns_base+48(FP), DX
@@ -15812,14 +6188,14 @@ vector1228:
 	VMOVUPD   Z1, (DX)(CX*1)
 	ADDQ      $0x40, CX
 	CMPQ      CX, AX
-	JL        vector1228
+	JL        vector429
 	VXORPD    Z1, Z1, Z1
 	MOVQ      pairs_base+0(FP), CX
 	MOVQ      rows_len+32(FP), DX
 	SHLQ      $0x03, DX
 	XORQ      BX, BX
 
-vector1229:
+vector430:
 	MOVQ    rows_base+24(FP), SI
 	VMOVUPD (SI)(BX*1), Z2
 	MOVQ    left_base+72(FP), SI
@@ -15827,12 +6203,12 @@ vector1229:
 	MOVQ    right_base+96(FP), DI
 	XORQ    R8, R8
 
-vector1230:
+vector431:
 	VMOVUPD      (CX)(R8*1), Z6
 	VFMADD231PD  (DI)(R8*1), Z6, Z3
 	ADDQ         $0x40, R8
 	CMPQ         R8, AX
-	JL           vector1230
+	JL           vector431
 	VFNMADD231PD (SI)(BX*1), Z3, Z2
 	VXORPD       Z3, Z3, Z3
 	VMAXPD       Z3, Z2, Z2
@@ -15842,13 +6218,13 @@ vector1230:
 	ADDQ         AX, CX
 	ADDQ         $0x40, BX
 	CMPQ         BX, DX
-	JL           vector1229
+	JL           vector430
 	VCMPPD       $0x1e, Z4, Z1, K1
-	VMOVUPD      Z0, Z0
-	VDIVPD       Z1, Z0, Z0
-	VMOVAPD.Z    Z0, K1, Z0
-	VBROADCASTSD constants<>+392(SB), Z1
-	VBROADCASTSD constants<>+400(SB), Z2
+	VMOVAPD      Z0, Z2
+	VDIVPD       Z1, Z2, Z2
+	VMOVAPD.Z    Z2, K1, Z2
+	VMOVAPD      Z0, Z0
+	VBROADCASTSD constants<>+400(SB), Z1
 	VBROADCASTSD constants<>+408(SB), Z3
 	VMOVUPD      constants<>+448(SB), Z4
 	VMOVUPD      constants<>+512(SB), Z6
@@ -15856,7 +6232,7 @@ vector1230:
 	VMOVUPD      constants<>+640(SB), Z8
 	MOVQ         entropy_len+176(FP), CX
 	TESTQ        CX, CX
-	JZ           silent1231
+	JZ           silent432
 	VXORPD       Z9, Z9, Z9
 	MOVQ         right_base+96(FP), CX
 	MOVQ         sums_base+120(FP), DX
@@ -15865,14 +6241,14 @@ vector1230:
 	SHLQ         $0x03, SI
 	XORQ         DI, DI
 
-vector1233:
+vector434:
 	MOVQ    left_base+72(FP), R8
 	VMOVUPD (R8)(DI*1), Z10
 	MOVQ    rows_base+24(FP), R8
-	VMULPD  (R8)(DI*1), Z0, Z11
+	VMULPD  (R8)(DI*1), Z2, Z11
 	XORQ    R8, R8
 
-vector1234:
+vector435:
 	VMOVUPD          (BX)(R8*1), Z12
 	VMULPD           (CX)(R8*1), Z12, Z12
 	VMULPD           Z10, Z12, Z12
@@ -15887,8 +6263,8 @@ vector1234:
 	VMOVAPD          Z16, Z15
 	VPERMI2PD        Z6, Z4, Z15
 	VPERMI2PD        Z8, Z7, Z16
-	VFMSUB213PD      Z1, Z15, Z14
-	VFMADD231PD      Z2, Z13, Z16
+	VFMSUB213PD      Z0, Z15, Z14
+	VFMADD231PD      Z1, Z13, Z16
 	VMULPD           Z14, Z14, Z15
 	VBROADCASTSD     constants<>+704(SB), Z17
 	VFMADD231PD.BCST constants<>+424(SB), Z14, Z17
@@ -15908,16 +6284,16 @@ vector1234:
 	VFNMADD231PD     Z12, Z17, Z9
 	ADDQ             $0x40, R8
 	CMPQ             R8, AX
-	JL               vector1234
+	JL               vector435
 	ADDQ             AX, BX
 	ADDQ             $0x40, DI
 	CMPQ             DI, SI
-	JL               vector1233
+	JL               vector434
 	MOVQ             entropy_base+168(FP), AX
 	VMOVUPD          Z9, (AX)
-	JMP              rounded1232
+	JMP              rounded433
 
-silent1231:
+silent432:
 	MOVQ right_base+96(FP), CX
 	MOVQ sums_base+120(FP), DX
 	MOVQ pairs_base+0(FP), BX
@@ -15925,28 +6301,28 @@ silent1231:
 	SHLQ $0x03, SI
 	XORQ DI, DI
 
-vector1235:
+vector436:
 	MOVQ    left_base+72(FP), R8
-	VMOVUPD (R8)(DI*1), Z1
+	VMOVUPD (R8)(DI*1), Z0
 	MOVQ    rows_base+24(FP), R8
-	VMULPD  (R8)(DI*1), Z0, Z2
+	VMULPD  (R8)(DI*1), Z2, Z1
 	XORQ    R8, R8
 
-vector1236:
+vector437:
 	VMOVUPD     (BX)(R8*1), Z3
 	VMULPD      (CX)(R8*1), Z3, Z3
-	VMULPD      Z1, Z3, Z3
-	VFMADD231PD (DX)(R8*1), Z2, Z3
+	VMULPD      Z0, Z3, Z3
+	VFMADD231PD (DX)(R8*1), Z1, Z3
 	VMOVUPD     Z3, (BX)(R8*1)
 	ADDQ        $0x40, R8
 	CMPQ        R8, AX
-	JL          vector1236
+	JL          vector437
 	ADDQ        AX, BX
 	ADDQ        $0x40, DI
 	CMPQ        DI, SI
-	JL          vector1235
+	JL          vector436
 
-rounded1232:
+rounded433:
 	VZEROUPPER
 	RET
 
@@ -15994,8 +6370,8 @@ DATA constants<>+352(SB)/8, $0x3fa555555547135a
 DATA constants<>+360(SB)/8, $0x3f811111110abadb
 DATA constants<>+368(SB)/8, $0x3fe0000000000004
 DATA constants<>+376(SB)/8, $0x3fc5555555555557
-DATA constants<>+384(SB)/8, $0x0000000003530400
-DATA constants<>+392(SB)/8, $0x3ff0000000000000
+DATA constants<>+384(SB)/8, $0x3ff0000000000000
+DATA constants<>+392(SB)/8, $0x0000000003530400
 DATA constants<>+400(SB)/8, $0x3fe62e42fefa3800
 DATA constants<>+408(SB)/8, $0x3d2ef35793c76730
 DATA constants<>+416(SB)/8, $0xbfb667869ce0549d
@@ -16040,12 +6416,9 @@ DATA constants<>+736(SB)/8, $0x3fc99999982191f4
 DATA constants<>+744(SB)/8, $0xbfe0000000000000
 DATA constants<>+752(SB)/8, $0x3fd5555555555e73
 DATA constants<>+760(SB)/8, $0xfff0000000000000
-DATA constants<>+768(SB)/8, $0x7ff8000000000001
-DATA constants<>+776(SB)/8, $0x0010000000000000
-DATA constants<>+784(SB)/8, $0x7ff0000000000000
-DATA constants<>+792(SB)/8, $0x7fffffffffffffff
-DATA constants<>+800(SB)/8, $0x7fefffffffffffff
-DATA constants<>+808(SB)/8, $0xc086200000000000
+DATA constants<>+768(SB)/8, $0x03b8f2b061aea072
+DATA constants<>+776(SB)/8, $0x7fefffffffffffff
+DATA constants<>+784(SB)/8, $0x7fffffffffffffff
 DATA constants<>+832(SB)/8, $0x3ff0000000000000
 DATA constants<>+840(SB)/8, $0x3fefb5586cf9890f
 DATA constants<>+848(SB)/8, $0x3fef72b83c7d517b
@@ -16062,15 +6435,11 @@ DATA constants<>+928(SB)/8, $0x3feee89f995ad3ad
 DATA constants<>+936(SB)/8, $0x3fef199bdd85529c
 DATA constants<>+944(SB)/8, $0x3fef5818dcfba487
 DATA constants<>+952(SB)/8, $0x3fefa4afa2a490da
-DATA constants<>+960(SB)/8, $0x03b8f2b061aea072
-DATA constants<>+968(SB)/8, $0x7c370d4f9e515f8d
-DATA constants<>+976(SB)/8, $0x4072c00000000000
-DATA constants<>+992(SB)/8, $0x3ff0000000000000
-DATA constants<>+1000(SB)/8, $0x3ff0000000000000
-DATA constants<>+1008(SB)/8, $0x3ff0000000000000
-DATA constants<>+1016(SB)/8, $0x3ff0000000000000
-DATA constants<>+1024(SB)/8, $0x3fe0000000000000
-DATA constants<>+1032(SB)/8, $0x5f138d352e5096af
-DATA constants<>+1040(SB)/8, $0x3d3c25c268497682
-DATA constants<>+1048(SB)/8, $0x3e112e0be826d695
-GLOBL constants<>(SB), RODATA|NOPTR, $1056
+DATA constants<>+960(SB)/8, $0x4072c00000000000
+DATA constants<>+968(SB)/8, $0xc086200000000000
+DATA constants<>+976(SB)/8, $0x3fe0000000000000
+DATA constants<>+984(SB)/8, $0x5f138d352e5096af
+DATA constants<>+992(SB)/8, $0x3d3c25c268497682
+DATA constants<>+1000(SB)/8, $0x0010000000000000
+DATA constants<>+1008(SB)/8, $0x3e112e0be826d695
+GLOBL constants<>(SB), RODATA|NOPTR, $1016

@@ -47,18 +47,3 @@ func TestEdgeLayout(t *testing.T) {
 		{"MessageV", unsafe.Offsetof(e.MessageV), 24}, {"Table", unsafe.Offsetof(e.Table), 32}, {"size", unsafe.Sizeof(e), 40},
 	})
 }
-
-func TestUniformLayout(t *testing.T) {
-	var u Uniform
-	checkLayout(t, "Uniform", []layoutField{
-		{"States", unsafe.Offsetof(u.States), 0}, {"PerEdge", unsafe.Offsetof(u.PerEdge), 8}, {"Damping", unsafe.Offsetof(u.Damping), 16},
-		{"Beliefs", unsafe.Offsetof(u.Beliefs), 24}, {"Messages", unsafe.Offsetof(u.Messages), 48}, {"Tables", unsafe.Offsetof(u.Tables), 72},
-		{"At", unsafe.Offsetof(u.At), 96}, {"Rho", unsafe.Offsetof(u.Rho), 120}, {"Potentials", unsafe.Offsetof(u.Potentials), 144},
-		{"RhoNode", unsafe.Offsetof(u.RhoNode), 168}, {"Nodes", unsafe.Offsetof(u.Nodes), 192}, {"Order", unsafe.Offsetof(u.Order), 216},
-		{"InStart", unsafe.Offsetof(u.InStart), 240}, {"In", unsafe.Offsetof(u.In), 264}, {"InEdge", unsafe.Offsetof(u.InEdge), 288},
-		{"InSource", unsafe.Offsetof(u.InSource), 312}, {"Rows", unsafe.Offsetof(u.Rows), 336}, {"Sums", unsafe.Offsetof(u.Sums), 360},
-		{"Totals", unsafe.Offsetof(u.Totals), 384}, {"Far", unsafe.Offsetof(u.Far), 408},
-		{"Edges", unsafe.Offsetof(u.Edges), 416}, {"U", unsafe.Offsetof(u.U), 440}, {"V", unsafe.Offsetof(u.V), 464}, {"Count", unsafe.Offsetof(u.Count), 488},
-		{"Cold", unsafe.Offsetof(u.Cold), 512},
-	})
-}

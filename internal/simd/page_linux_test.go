@@ -76,18 +76,8 @@ func TestPageEnds(t *testing.T) {
 func everyKernel(with implementation, get func(i, n int) []float64, n, k int) {
 	with.exp(get(0, n), get(1, n))
 	with.log(get(0, n), get(1, n))
-	with.expShift(get(0, n), get(1, n), 0.5)
-	with.max(get(0, n))
-	with.vectorTable(get(0, k), get(1, n), get(2, n*k))
-	with.tableVector(get(0, n), get(1, k), get(2, n*k))
 	with.dot(get(0, n), get(1, n))
-	with.entropy(get(0, n))
 	with.addScaled(get(0, n), get(1, n), 2)
-	with.scatterRows(get(0, n*k), get(1, n), get(2, k))
-	with.pairProduct(get(0, n*k), get(1, n), get(2, k), get(3, n*k))
-	with.exponentiate(get(0, n), get(1, n), 1, -600)
-	with.absorb(get(0, n), get(1, n), get(2, n), 1, 0.5)
-	with.edgeBelief(get(0, n*k), get(1, n), get(2, n), get(3, k), get(4, k), get(5, n*k))
 	everyStep(with, get, n, k)
 	for _, rows := range []int{1, 3, 7, 13} {
 		if rows*n <= longest*longest && rows*k <= longest*longest {
@@ -124,6 +114,7 @@ func everyStep(with implementation, get func(i, n int) []float64, n, k int) {
 	with.settle(get(0, count*k), scratch(1, count*k), get(2, count), nodes)
 	with.exponentials(get(0, count*n*k), n*k, get(1, count))
 	with.consistent(get(0, count*n*k), get(1, count), get(2, count*n), get(3, count*k), make([]float64, ConsistentRoom(n, k)), n, k, how(10))
+	with.feasible(get(0, count*n*k), get(1, count*n), get(2, count*k), scratch(3, n), n, k)
 	with.edgeBeliefs(get(0, count*n*k), get(1, count), get(2, count), get(3, count*(n+k)), get(4, count*(n+k)), get(5, count*n*k), edges, n, k)
 }
 

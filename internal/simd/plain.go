@@ -11,22 +11,13 @@ var plain = implementation{
 	name:           "plain",
 	exp:            plainExp,
 	log:            plainLog,
-	expShift:       plainExpShift,
-	max:            plainMax,
-	vectorTable:    plainVectorTable,
-	tableVector:    plainTableVector,
 	dot:            plainDot,
-	entropy:        plainEntropy,
 	addScaled:      plainAddScaled,
 	extrapolate:    plainExtrapolate,
-	scatterRows:    plainScatterRows,
-	pairProduct:    plainPairProduct,
-	exponentiate:   plainExponentiate,
-	absorb:         plainAbsorb,
-	edgeBelief:     plainEdgeBelief,
 	multiplyMatrix: plainMultiplyMatrix,
 	scatterMatrix:  plainScatterMatrix,
 	edgeBeliefs:    plainEdgeBeliefs,
+	feasible:       plainFeasible,
 	cavities:       plainCavities,
 	products:       plainProducts,
 	allSafe:        plainAllSafe,
@@ -55,29 +46,6 @@ func plainLog(dst, x []float64) {
 
 // smallestNormal is the smallest positive number that is not denormal.
 const smallestNormal = 0x1p-1022
-
-func plainExpShift(dst, x []float64, shift float64) (total float64) {
-	for i, v := range x {
-		v -= shift
-		e := math.Exp(v)
-		if v > numeric.PlainExp {
-			e = numeric.Exp(v)
-		}
-		dst[i] = e
-		total += e
-	}
-	return total
-}
-
-func plainMax(x []float64) float64 {
-	largest := negativeInfinity
-	for _, v := range x {
-		if v > largest || v != v {
-			largest = v
-		}
-	}
-	return largest
-}
 
 // plainVectorTable takes four rows at a time, so that out is loaded and stored a
 // quarter as often.
@@ -190,17 +158,4 @@ func subtract(dst []float64, a float64) {
 	for i := range dst {
 		dst[i] -= a
 	}
-}
-
-func plainPairProduct(dst, left, right, values []float64) (total float64) {
-	k := len(right)
-	for i, a := range left {
-		row, out := values[i*k:][:k], dst[i*k:][:k]
-		for j, c := range right {
-			y := a * row[j] * c
-			out[j] = y
-			total += y
-		}
-	}
-	return total
 }

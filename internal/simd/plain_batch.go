@@ -46,8 +46,8 @@ func plainAbsorbAll(messages, sums, out []float64, list []Message, damping float
 		m := &list[i]
 		n := int(m.Target)
 		message := out[m.Out:][:n]
-		subtract(message, plainMax(message))
-		residual = largerOrNaN(residual, plainAbsorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
+		subtract(message, Max(message))
+		residual = largerOrNaN(residual, Absorb(messages[m.Old:][:n], message, sums[m.Sum:][:n], m.Rho, damping))
 	}
 	return residual
 }
@@ -55,7 +55,7 @@ func plainAbsorbAll(messages, sums, out []float64, list []Message, damping float
 func plainShift(sums []float64, list []Node) (done int) {
 	for i := range list {
 		sum := sums[list[i].Sum:][:list[i].States]
-		largest := plainMax(sum)
+		largest := Max(sum)
 		if !(math.Abs(largest) <= math.MaxFloat64) {
 			return i
 		}

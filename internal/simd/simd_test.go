@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/numeric"
@@ -86,24 +87,8 @@ func TestElementwise(t *testing.T) {
 				plainExp(want, x)
 				compare(t, "exp "+what, dst, want, 1e-15, 0)
 
-				got := with.expShift(dst, x, 0.75)
-				check(what)
-				total := plainExpShift(want, x, 0.75)
-				compare(t, "expShift "+what, dst, want, 1e-15, 0)
-				if !same(got, total, 1e-14, 0) {
-					t.Fatalf("expShift %s: %v, want %v", what, got, total)
-				}
-
-				if got, want := with.max(x), plainMax(x); got != want {
+				if got, want := Max(x), slices.Max(append(x, math.Inf(-1))); got != want {
 					t.Fatalf("max %s: %v, want %v", what, got, want)
-				}
-				for i := range x {
-					old := x[i]
-					x[i] = math.NaN()
-					if got := with.max(x); got == got {
-						t.Fatalf("max %s: %v with a NaN at %d", what, got, i)
-					}
-					x[i] = old
 				}
 
 				fill(dst, r, 1)
@@ -131,7 +116,7 @@ func TestElementwise(t *testing.T) {
 						entropy -= v * numeric.Log(v)
 					}
 				}
-				if got := with.entropy(x); !same(got, entropy, 1e-14, 1e-15) {
+				if got := Entropy(x, make([]float64, n)); !same(got, entropy, 1e-14, 1e-15) {
 					t.Fatalf("entropy %s: %v, want %v", what, got, entropy)
 				}
 
@@ -161,51 +146,4 @@ func shapes() [][2]int {
 		}
 	}
 	return append(list, [2]int{130, 200}, [2]int{200, 130}, [2]int{1, 300}, [2]int{300, 1})
-}
-
-func TestTables(t *testing.T) {
-	each(t, func(t *testing.T, with implementation) {
-		r := rand.New(rand.NewPCG(3, 4))
-		for _, shape := range shapes() {
-			n, k := shape[0], shape[1]
-			what := fmt.Sprintf("%d×%d", n, k)
-			offset := r.IntN(8)
-			values, checkValues := guarded(t, n*k, offset)
-			fill(values, r, 1)
-			left, _ := guarded(t, n, r.IntN(8))
-			right, _ := guarded(t, k, r.IntN(8))
-			fill(left, r, 1)
-			fill(right, r, 1)
-
-			out, check := guarded(t, k, r.IntN(8))
-			want := make([]float64, k)
-			with.vectorTable(out, left, values)
-			check(what)
-			plainVectorTable(want, left, values)
-			compare(t, "vectorTable "+what, out, want, 1e-12, 1e-12)
-
-			out, check = guarded(t, n, r.IntN(8))
-			want = make([]float64, n)
-			with.tableVector(out, right, values)
-			check(what)
-			plainTableVector(want, right, values)
-			compare(t, "tableVector "+what, out, want, 1e-12, 1e-12)
-
-			want = make([]float64, n*k)
-			out, check = guarded(t, n*k, r.IntN(8))
-			total := with.pairProduct(out, left, right, values)
-			check(what)
-			wantTotal := plainPairProduct(want, left, right, values)
-			compare(t, "pairProduct "+what, out, want, 1e-14, 0)
-			if !same(total, wantTotal, 1e-12, 1e-11) {
-				t.Fatalf("pairProduct %s: total %v, want %v", what, total, wantTotal)
-			}
-
-			copy(want, values)
-			with.scatterRows(values, left, right)
-			checkValues(what)
-			plainScatterRows(want, left, right)
-			compare(t, "scatterRows "+what, values, want, 1e-13, 1e-13)
-		}
-	})
 }

@@ -1,54 +1,94 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+)
+
+func names(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s.%d", name, i)
+	}
+	return list
+}
+
+// binary emits an instruction with the constant as its first operand.
+func (v vectors) binary(op, broadcast func(...operand.Op), name string, rest ...operand.Op) {
+	if z, ok := v.hoisted[name]; ok {
+		op(append([]operand.Op{z}, rest...)...)
+		return
+	}
+	broadcast(append([]operand.Op{v.constant(name)}, rest...)...)
+}
+
+// fma231 is acc += constant·x.
+func (v vectors) fma231(name string, x, acc reg.Register) {
+	v.binary(v.VFMADD231PD, v.VFMADD231PD_BCST, name, x, acc)
+}
+
+// linear returns name.i + name.(i+1)·x.
+func (v vectors) linear(name string, i int, x reg.Register) reg.VecVirtual {
+	a := v.copyOf(fmt.Sprintf("%s.%d", name, i))
+	v.fma231(fmt.Sprintf("%s.%d", name, i+1), x, a)
+	return a
+}
+
+// Predicates of comparisons that are also true of a NaN.
+const (
+	cmpUnordered    = operand.U8(3)
+	cmpOrdered      = operand.U8(7)
+	cmpNotEqual     = operand.U8(4)
+	cmpNotLess      = operand.U8(5)
+	cmpNotLessEqual = operand.U8(6)
+	cmpNotAtLeast   = operand.U8(0x19)
+)
+
+// Predicates that are false of a NaN.
+const (
+	cmpEqual   = operand.U8(0)
+	cmpGreater = operand.U8(0x1e)
 )
 
 // exps512 returns e^x; it changes x. e^x = 2^n·root·(1 + p), where n is the whole
 // part of x·log2(e) rounded to sixteenths, root the power of two of the rest, and
 // 1 + p = e^r·(1 + tail) what both lack. Nothing branches: the scaling by 2^n rounds
 // denormals and overflows as it must, for an x that is cut to a range beyond both.
-// The vectors take each step together, as in shortExps512.
-func (v values512) exps512(x []reg.VecVirtual) []reg.VecVirtual {
-	g := v.g
+func (v vectors) exps512(x []reg.VecVirtual) []reg.VecVirtual {
 	each := func(step func(i int)) {
 		for i := range x {
 			step(i)
 		}
 	}
 	list := func() []reg.VecVirtual { return make([]reg.VecVirtual, len(x)) }
-	z, n, tail, q, p := list(), g.several(len(x)), g.several(len(x)), list(), list()
-	each(func(i int) { v.keepNaN(g.VMAXPD, "expLow", x[i]) })
-	each(func(i int) { v.keepNaN(g.VMINPD, "expHigh", x[i]) })
+	z, n, tail, q, p := list(), v.several(len(x)), v.several(len(x)), list(), list()
+	each(func(i int) { v.VMAXPD(x[i], v.wide("expLow"), x[i]) }) // a NaN stays
+	each(func(i int) { v.VMINPD(x[i], v.wide("expHigh"), x[i]) })
 	each(func(i int) { z[i] = v.copyOf("round16") })
 	each(func(i int) { v.fma231("log2e", x[i], z[i]) })
-	each(func(i int) { v.binary(g.VSUBPD, g.VSUBPD_BCST, "round16", z[i], n[i]) })
+	each(func(i int) { v.binary(v.VSUBPD, v.VSUBPD_BCST, "round16", z[i], n[i]) })
 	for _, part := range []string{"expLn2High", "expLn2Low"} {
-		each(func(i int) { v.binary(g.VFNMADD231PD, g.VFNMADD231PD_BCST, part, n[i], x[i]) })
+		each(func(i int) { v.binary(v.VFNMADD231PD, v.VFNMADD231PD_BCST, part, n[i], x[i]) })
 	}
 	each(func(i int) {
-		g.VMOVAPD(z[i], tail[i])
+		v.VMOVAPD(z[i], tail[i])
 		v.lookupKept("rootTail", tail[i])
 	})
 	each(func(i int) { v.lookupKept("root", z[i]) })
-	square := g.several(len(x))
-	each(func(i int) { g.VMULPD(x[i], x[i], square[i]) })
+	square := v.several(len(x))
+	each(func(i int) { v.VMULPD(x[i], x[i], square[i]) })
 	each(func(i int) { p[i] = v.linear("exp16", 4, x[i]) })
 	each(func(i int) { q[i] = v.linear("exp16", 2, x[i]) })
-	each(func(i int) { g.VFMADD213PD(q[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
 	each(func(i int) { q[i] = v.linear("exp16", 0, x[i]) })
-	each(func(i int) { g.VADDPD(x[i], tail[i], tail[i]) })
-	each(func(i int) { g.VFMADD213PD(q[i], square[i], p[i]) })
-	each(func(i int) { g.VFMADD213PD(tail[i], square[i], p[i]) })
-	each(func(i int) { g.VFMADD213PD(z[i], z[i], p[i]) })
-	each(func(i int) { g.VSCALEFPD(n[i], p[i], p[i]) })
+	each(func(i int) { v.VADDPD(x[i], tail[i], tail[i]) })
+	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(tail[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(z[i], z[i], p[i]) })
+	each(func(i int) { v.VSCALEFPD(n[i], p[i], p[i]) })
 	return p
-}
-
-// exp512 is exps512 of one vector.
-func (v values512) exp512(x reg.VecVirtual) reg.VecVirtual {
-	return v.exps512([]reg.VecVirtual{x})[0]
 }
 
 // logs512 returns log y of vectors of positive finite y, which are left. With
@@ -57,81 +97,111 @@ func (v values512) exp512(x reg.VecVirtual) reg.VecVirtual {
 //	log y = (e·log 2 − log c) + log(1+r),   r = c·m − 1,
 //
 // where the bracket is exact but for the last bits of log 2, which come in at the
-// end, and c is 1 around 1, so that small logarithms keep their digits. The vectors take each step together, as in shortExps512.
-func (v values512) logs512(y []reg.VecVirtual) []reg.VecVirtual {
-	g := v.g
+// end, and c is 1 around 1, so that small logarithms keep their digits.
+func (v vectors) logs512(y []reg.VecVirtual) []reg.VecVirtual {
 	each := func(step func(i int)) {
 		for i := range y {
 			step(i)
 		}
 	}
-	r, e, c, high := g.several(len(y)), g.several(len(y)), g.several(len(y)), g.several(len(y))
-	each(func(i int) { g.VGETMANTPD(operand.U8(8|3), y[i], r[i]) })
-	each(func(i int) { g.VGETEXPPD(y[i], e[i]) })
-	each(func(i int) { g.VPSRLQ(operand.U8(48), r[i], high[i]) })
-	each(func(i int) { g.VGETEXPPD(r[i], c[i]) })
-	each(func(i int) { g.VSUBPD(c[i], e[i], e[i]) })
+	r, e, c, high := v.several(len(y)), v.several(len(y)), v.several(len(y)), v.several(len(y))
+	each(func(i int) { v.VGETMANTPD(operand.U8(8|3), y[i], r[i]) })
+	each(func(i int) { v.VGETEXPPD(y[i], e[i]) })
+	each(func(i int) { v.VPSRLQ(operand.U8(48), r[i], high[i]) })
+	each(func(i int) { v.VGETEXPPD(r[i], c[i]) })
+	each(func(i int) { v.VSUBPD(c[i], e[i], e[i]) })
 	each(func(i int) {
-		g.VMOVAPD(high[i], c[i])
+		v.VMOVAPD(high[i], c[i])
 		v.lookupKept("reciprocal", c[i])
 	})
 	each(func(i int) { v.lookupKept("minusLog", high[i]) })
-	each(func(i int) { v.binary(g.VFMSUB213PD, g.VFMSUB213PD_BCST, "one", c[i], r[i]) })
+	each(func(i int) { v.binary(v.VFMSUB213PD, v.VFMSUB213PD_BCST, "one", c[i], r[i]) })
 	each(func(i int) { v.fma231("logLn2High", e[i], high[i]) })
-	square, p, q := g.several(len(y)), c, make([]reg.VecVirtual, len(y))
-	each(func(i int) { g.VMULPD(r[i], r[i], square[i]) })
+	square, p, q := v.several(len(y)), c, make([]reg.VecVirtual, len(y))
+	each(func(i int) { v.VMULPD(r[i], r[i], square[i]) })
 	each(func(i int) { p[i] = v.linear("log16", 6, r[i]) })
 	each(func(i int) { v.fma231("log16.8", square[i], p[i]) })
 	each(func(i int) { q[i] = v.linear("log16", 4, r[i]) })
-	each(func(i int) { g.VFMADD213PD(q[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
 	each(func(i int) { q[i] = v.linear("log16", 2, r[i]) })
-	each(func(i int) { g.VFMADD213PD(q[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
 	each(func(i int) { q[i] = v.linear("log16", 0, r[i]) })
-	each(func(i int) { g.VFMADD213PD(q[i], square[i], p[i]) })
-	each(func(i int) { g.VFMADD213PD(r[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(q[i], square[i], p[i]) })
+	each(func(i int) { v.VFMADD213PD(r[i], square[i], p[i]) })
 	each(func(i int) { v.fma231("logLn2Low", e[i], p[i]) })
-	each(func(i int) { g.VADDPD(high[i], p[i], p[i]) })
+	each(func(i int) { v.VADDPD(high[i], p[i], p[i]) })
 	return p
 }
 
-// maps512 emits a function of each entry of x to dst, so many vectors at a time.
-func (g *generator) maps512(n, x, dst reg.Register, vectors int, function func(z []reg.VecVirtual) []reg.VecVirtual) {
-	g.somePanels512(n, vectors, func(offset reg.Register, vectors int, mask *reg.OpmaskVirtual) {
-		z := make([]reg.VecVirtual, vectors)
-		for c := range z {
-			z[c] = g.load512(bytes(x, offset, 64*c), only(c, vectors, mask))
-		}
-		for c, y := range function(z) {
-			g.store512(y, bytes(dst, offset, 64*c), only(c, vectors, mask))
-		}
-	})
+// tablePair names the registers that hold the two halves of a table of 16.
+func tablePair(table string) [2]string { return [2]string{table + " low", table + " high"} }
+
+// lookupKept replaces the low four bits of each entry by that entry of a table, in registers where it is kept
+// there.
+func (v vectors) lookupKept(table string, index reg.VecVirtual) {
+	pair := tablePair(table)
+	if low, ok := v.hoisted[pair[0]]; ok {
+		v.VPERMI2PD(v.hoisted[pair[1]], low, index)
+		return
+	}
+	first := v.ZMM()
+	v.VMOVUPD(v.constant(table), first)
+	v.VPERMI2PD(v.constant(table).Offset(64), first, index)
 }
 
-// together is how many vectors exp512 and log512 take at a time.
-const together = 3
-
-func (g *generator) exp512() {
-	g.function("exp512", "func(dst, x []float64)", "is Exp.")
-	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
-	v := g.fromRegisters("expLow", "expHigh", "round16", "log2e")
-	v.keepTable("rootTail")
-	v.keepTable("root")
-	g.maps512(n, x, dst, together, v.exps512)
-	g.end()
+// shortExp512 returns e^x for x ≤ 708, and 0 below −708, with the mask of those that are not; it changes x. It is
+// exps512 with fewer instructions: without the low part of the roots (1.1 ulp instead of 0.55).
+func (v vectors) shortExp512(x reg.VecVirtual) (e reg.VecVirtual, normal reg.Register) {
+	normal = v.compare(cmpNotLess, v.wide("minusExpNormal"), x)
+	root, p := v.rootsAndRests512([]reg.VecVirtual{x})
+	v.VFMADD213PD_Z(root[0], root[0], normal, p[0])
+	return p[0], normal
 }
 
-func (g *generator) log512() {
-	g.function("log512", "func(dst, x []float64)", "is Log.")
-	dst, x, n := g.base("dst"), g.base("x"), g.length("x")
-	v := g.fromRegisters("logSpecial", "one", "logLn2High", "logLn2Low", "log16.8", "log16.7")
-	v.keepTable("reciprocal")
-	v.keepTable("minusLog")
-	g.maps512(n, x, dst, together, func(y []reg.VecVirtual) []reg.VecVirtual {
-		logs := v.logs512(y)
-		for i := range y {
-			v.binary3(g.VFIXUPIMMPD, g.VFIXUPIMMPD_BCST, "logSpecial", y[i], logs[i])
+// moderateExps512 is shortExp512 of vectors that take each step together: the processor looks ahead by some hundred
+// instructions only, and a chain that waits would keep it from seeing the next. It is for −708 ≤ x ≤ 708.
+func (v vectors) moderateExps512(x []reg.VecVirtual) []reg.VecVirtual {
+	root, p := v.rootsAndRests512(x)
+	for i := range x {
+		v.VFMADD213PD(root[i], root[i], p[i])
+	}
+	return p
+}
+
+// rootsAndRests512 returns powers of two and p such that e^x = root·(1 + p).
+func (v vectors) rootsAndRests512(x []reg.VecVirtual) (z, p []reg.VecVirtual) {
+	z, p = make([]reg.VecVirtual, len(x)), make([]reg.VecVirtual, len(x))
+	n := make([]reg.VecVirtual, len(x))
+	for i := range x {
+		z[i] = v.copyOf("round16")
+		v.fma231("log2e", x[i], z[i])
+	}
+	for i := range x {
+		n[i] = v.ZMM()
+		v.binary(v.VSUBPD, v.VSUBPD_BCST, "round16", z[i], n[i])
+	}
+	for _, part := range []string{"expLn2High", "expLn2Low"} {
+		for i := range x {
+			v.binary(v.VFNMADD231PD, v.VFNMADD231PD_BCST, part, n[i], x[i])
 		}
-		return logs
-	})
-	g.end()
+	}
+	for i := range x {
+		p[i] = v.copyOf("exp16.5")
+	}
+	for _, name := range []string{"exp16.4", "exp16.3", "exp16.2", "exp16.1", "exp16.0", "one"} {
+		for i := range x {
+			v.binary(v.VFMADD213PD, v.VFMADD213PD_BCST, name, x[i], p[i])
+		}
+	}
+	for i := range x {
+		v.VMULPD(x[i], p[i], p[i])
+	}
+	for i := range x {
+		v.VPSLLQ(operand.U8(48), z[i], n[i])
+		v.lookupKept("rootBits", z[i])
+	}
+	for i := range x {
+		v.VPADDQ(n[i], z[i], z[i])
+	}
+	return z, p
 }

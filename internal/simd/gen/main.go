@@ -33,12 +33,24 @@ var files = map[string][]struct {
 }{
 	"simd": {
 		{"prefetchrows", (*generator).prefetchRows},
-		{"kernels512", (*generator).avx512},
-		{"uniform512", (*generator).uniform512},
-		{"uniformbeliefs512", (*generator).uniformBeliefs512},
-		{"kernels256", (*generator).avx2},
+		{"kernels512", func(g *generator) { vectors{g, 8}.kernels() }},
+		{"kernels256", func(g *generator) { vectors{g, 4}.kernels() }},
 	},
 	"machine": {{"ceilings", (*generator).ceilings}},
+}
+
+// kernels emits all kernels of a width.
+func (v vectors) kernels() {
+	v.elementwise()
+	v.matrix()
+	v.batch()
+	v.edgeBeliefs()
+	v.consistency()
+	if v.lanes == 4 { // both take these
+		v.addScaled()
+		v.extrapolate()
+		v.feasible()
+	}
 }
 
 func run(pkg, dir string) error {
@@ -56,7 +68,7 @@ func run(pkg, dir string) error {
 
 // write writes one pair of files.
 func write(pkg, path string, emit func(g *generator)) error {
-	g := &generator{Context: build.NewContext(), at: map[string]int{}, counts: map[reg.OpmaskVirtual]reg.Register{}}
+	g := &generator{Context: build.NewContext(), at: map[string]int{}}
 	g.ConstraintExpr("!purego")
 	emit(g)
 	g.writePool()
@@ -85,11 +97,10 @@ func write(pkg, path string, emit func(g *generator)) error {
 // is acc += x·y and VFMADD213PD(c, b, a) is a = a·b + c.
 type generator struct {
 	*build.Context
-	used    []string                           // constants that kernels asked for, in that order
-	at      map[string]int                     // where in the file's pool each of them is
-	size    int                                // of the pool, in bytes
-	counts  map[reg.OpmaskVirtual]reg.Register // how many entries each mask has
-	hoisted map[string]reg.VecVirtual          // constants that the kernel keeps
+	used    []string                  // constants that kernels asked for, in that order
+	at      map[string]int            // where in the file's pool each of them is
+	size    int                       // of the pool, in bytes
+	hoisted map[string]reg.VecVirtual // constants that the kernel keeps
 	labels  int
 }
 

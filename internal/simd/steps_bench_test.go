@@ -5,45 +5,11 @@ import (
 	"testing"
 )
 
-func BenchmarkExponentiate(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, theta := make([]float64, k*k), random(k*k, 3)
-		for b.Loop() {
-			with.exponentiate(dst, theta, 0.8, -600)
-		}
-		perElement(b, k*k)
-	})
-}
-
-func BenchmarkAbsorb(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		old, message, sum := random(k, 1), random(k*distinctMessages, 2), make([]float64, k)
-		i := 0
-		for b.Loop() {
-			with.absorb(old, message[i*k:][:k], sum, 0.8, 0)
-			i = (i + 1) % distinctMessages
-		}
-	})
-}
-
-func BenchmarkEdgeBelief(b *testing.B) {
-	eachSize(b, states, func(b *testing.B, with implementation, k int) {
-		dst, values := make([]float64, k*k), uniformVector(k*k*distinctMessages)
-		belief, message := random(k*(distinctMessages+1), 2), random(k*(distinctMessages+1), 1)
-		i := 0
-		for b.Loop() {
-			u, v := i*k, (i+1)*k
-			with.edgeBelief(dst, belief[u:][:k], message[u:][:k], belief[v:][:k], message[v:][:k], values[i*k*k:][:k*k])
-			i = (i + 1) % distinctMessages
-		}
-	})
-}
-
 // matrixRows is how many rows of features the matrix kernels get: the edges of a
 // part of a block, small enough for their tables to stay in cache.
 const matrixRows = 48
 
-// Ten features and the square of the number of states, as in BenchmarkMultiplyRows.
+// Ten features and the square of the number of states.
 func benchmarkMatrix(b *testing.B, k, d int, call func(f, w, x []float64)) {
 	f, w, x := uniformVector(matrixRows*d), uniformVector(d*k), uniformVector(matrixRows*k)
 	for b.Loop() {
@@ -189,5 +155,17 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 			c.compute(with)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/edge")
+	})
+}
+
+// BenchmarkFeasible makes beliefs feasible, as at visits.
+func BenchmarkFeasible(b *testing.B) {
+	eachSize(b, states, func(b *testing.B, with implementation, k int) {
+		const n = distinctMessages
+		tables, rows, columns, factors := uniformVector(n*k*k), uniformVector(n*k), uniformVector(n*k), make([]float64, k+Padding)
+		for b.Loop() {
+			with.feasible(tables, rows, columns, factors, k, k)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/edge")
 	})
 }

@@ -2,27 +2,18 @@ package simd
 
 import "math"
 
-func plainExponentiate(dst, theta []float64, inverse, lowest float64) (largest float64, safe bool) {
-	largest, smallest := negativeInfinity, math.Inf(1)
-	for _, x := range theta {
-		if x != x {
-			return x, false
-		}
-		largest = max(largest, x)
-		if x >= -math.MaxFloat64 {
-			smallest = min(smallest, x)
-		}
-	}
-	if !(math.Abs(largest) <= math.MaxFloat64 && (smallest-largest)*inverse >= lowest) {
-		return largest, false
-	}
-	for i, x := range theta {
-		dst[i] = math.Exp((x - largest) * inverse)
-	}
-	return largest, true
-}
-
-func plainAbsorb(old, message, sum []float64, rho, damping float64) (residual float64) {
+// Absorb puts a new log-message in the place of the old one and adds it to the
+// sum of which a belief is made:
+//
+//	new[i] = message[i], or (1−damping)·message[i] + damping·old[i] where the two
+//	         differ and damping is not 0;
+//	sum[i] += rho·new[i];   old[i] = new[i].
+//
+// It returns the largest |new[i] − old[i]| over the entries that differ, 0 if
+// none does: −Inf does not differ from −Inf, a NaN differs from everything and
+// makes the residual a NaN. rho > 0. len(message) and len(sum) ≥ len(old); the
+// three are distinct.
+func Absorb(old, message, sum []float64, rho, damping float64) (residual float64) {
 	message, sum = message[:len(old)], sum[:len(old)]
 	for i, before := range old {
 		after := message[i]
@@ -40,7 +31,7 @@ func plainAbsorb(old, message, sum []float64, rho, damping float64) (residual fl
 	return residual
 }
 
-// plainEdgeBelief sums over the table as the vector kernels do: with the cavities
+// plainEdgeBelief is EdgeBeliefs of one edge. It sums over the table as the vector kernels do: with the cavities
 // l and r, shifted to a largest entry of 0, a = e^l and c = e^r,
 //
 //	X[j] = Σ_i a[i] values[i,j]        U[j] = Σ_i a[i] l[i] values[i,j]
@@ -62,7 +53,7 @@ func plainSide(scratch, second, belief, message []float64) (weight, product []fl
 	if len(weight) > len(second) {
 		second = make([]float64, len(weight))
 	}
-	shift = plainMax(weight)
+	shift = Max(weight)
 	for i, l := range weight {
 		l -= shift
 		weight[i] = math.Exp(l)
