@@ -81,7 +81,6 @@ var mayImport = map[string][]string{
 	"internal/gauge":       {"crf", "internal/numeric"},
 	"internal/standardise": {"internal/infile", "internal/instances", "crf", "internal/parallel", "internal/spill", "internal/stretch"},
 	"internal/diagnose":    {"learn", "crf", "internal/ground", "internal/stretch"},
-	"internal/l2path":      {"learn", "crf", "internal/runfolder"},
 
 	"internal/atomicfile":    {},
 	"internal/infile":        {},
@@ -111,13 +110,13 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/infile",
-		"internal/diagnose", "internal/gauge", "internal/l2path", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
+		"internal/diagnose", "internal/gauge", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/parted", "internal/safetensors", "internal/sets", "internal/spill", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 
 	"internal/cli": {
 		"internal/infile",
-		"internal/job", "internal/l2path",
+		"internal/job",
 		"learn", "infer", "crf", "counting", "mrf", "graph", "dataset", "internal/bp", "internal/exact", "internal/mpe", "internal/partition", "internal/uai", "internal/ground",
 		"internal/describe", "internal/distributed", "internal/example", "internal/extract", "internal/npy", "internal/onnx", "internal/parted", "internal/synthetic", "internal/runfolder", "internal/figure", "internal/report", "internal/tfevents", "internal/watch",
 		"internal/atomicfile", "internal/machine", "internal/memory", "internal/nearest", "internal/printable", "internal/numeric", "internal/safetensors",

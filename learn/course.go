@@ -39,7 +39,7 @@ func (c *course) evaluate(e *Event) error {
 		return nil
 	}
 	values, err := s.Evaluate(c.model)
-	if err != nil {
+	if err != nil || values == nil { // there is no time for it now
 		return err
 	}
 	p.NextEvaluation = p.Passes + s.EvaluateEvery

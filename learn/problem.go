@@ -164,7 +164,7 @@ type Settings struct {
 	Recorder func(Event) error
 	// Evaluate is called after the first iteration and then every EvaluateEvery
 	// passes (0: 20) with the model of the moment, which it must neither change nor
-	// keep; its values, named metric@set, go to the recorder.
+	// keep; its values, named metric@set, go to the recorder. nil puts it off.
 	Evaluate      func(*crf.Model) (map[string]float64, error)
 	EvaluateEvery float64
 	// EarlyStop ends the run where a value of Evaluate stopped improving.

@@ -146,6 +146,10 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 	if s.Unproved > 0 {
 		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved, len(e.Instances))
 	}
+	if text := m.LearnedFrom(e); text != "" {
+		s.Note = name + ": " + text
+		a.note("%s", s.Note)
+	}
 	return s, a.noteHarm(&work, e, s)
 }
 
@@ -157,8 +161,9 @@ func (a *app) noteHarm(work *job.Inference, e *job.Evaluation, s *job.Scored) er
 	}
 	text, err := work.Harm(a.ctx, e, s)
 	if err == nil && text != "" {
-		s.Note = fmt.Sprintf("%s %s; compare with a model that was trained with --no-edges", s.Name, text)
-		a.note("%s", s.Note)
+		text = fmt.Sprintf("%s %s; compare with a model that was trained with --no-edges", s.Name, text)
+		s.Note = strings.TrimPrefix(s.Note+"; "+text, "; ")
+		a.note("%s", text)
 	}
 	return err
 }

@@ -39,7 +39,7 @@ type flagGroup struct {
 var trainGroups = []flagGroup{
 	{"Data", []string{"kind", "states", "columns", "observed", "hops", "no-bias", "untied", "directed", "skip-edges"}},
 	{"Images", []string{"list", "features", "layout", "neighbours", "superpixels", "offsets", "edge-maps", "edge-features", "bins"}},
-	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "counting", "no-edges", "edges", "class-weights", "init"}},
+	{"Model and objective", []string{"model", "errors", "prior", "l2", "standardise", "scale", "counting", "no-edges", "edges", "class-weights", "init"}},
 	{"Method and steps", []string{"method", "step", "order", "pairs", "inner-sweeps", "inner-tol", "seed", "memory", "spill"}},
 	{"Threads and processes", []string{"threads", "mpi", "stall"}},
 	{"Blocks", []string{"blocks", "partition", "together"}},

@@ -12,7 +12,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/learn"
 )
@@ -211,7 +210,6 @@ func (d *display) watch() job.Watch {
 		Iteration: d.show,
 		Checking:  d.checking,
 		Instances: d.count,
-		Tried:     d.tried,
 		Candidate: d.candidate,
 		Note: func(text string) {
 			d.done()
@@ -232,19 +230,7 @@ func (d *display) count(work string, done, total int) {
 	}
 }
 
-// tried tells of a value of l2.
-func (d *display) tried(p l2path.Point) {
-	if d.quiet {
-		return
-	}
-	cut := ""
-	if !p.Converged {
-		cut = ", cut short"
-	}
-	fmt.Fprintf(d.out, "l2 %g: objective %.8g, log loss %.6g, %.0f passes%s\n", p.L2, float64(p.Objective), float64(p.Loss), p.Passes, cut)
-}
-
-// candidate tells of a candidate of a choice by folds of labels.
+// candidate tells of a candidate of a choice.
 func (d *display) candidate(c job.Candidate) {
 	if !d.quiet {
 		fmt.Fprintf(d.out, "%s: log loss %.4f, accuracy %.4f\n", c, float64(c.Loss), float64(c.Accuracy))

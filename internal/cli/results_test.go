@@ -18,7 +18,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/describe"
 	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/printable"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -27,7 +26,7 @@ import (
 
 // results are what verbs print with --json, and what the files of a run hold.
 var results = []any{
-	job.Summary{}, job.Failure{}, job.Prediction{}, []job.ModelScore{}, job.Choice{}, job.L2Path{}, job.Config{}, job.CouplingRow{}, l2path.Point{},
+	job.Summary{}, job.Failure{}, job.Prediction{}, []job.ModelScore{}, job.Choice{}, job.Config{}, job.CouplingRow{},
 	describe.Answer{}, describe.Data{}, describe.Model{}, describe.Network{}, []describe.Run{}, describe.Samples{}, describe.States{},
 	dryRun{}, checked{}, build{}, partitioned{}, againstAnswer{}, convertedNetwork{}, madeFeatures{},
 	startEvent{}, noteEvent{}, progressEvent{}, errorEvent{}, runfolder.Metric{},
@@ -39,7 +38,7 @@ var results = []any{
 // run goes on from, which is refused with a number that JSON has not, and what is read.
 var others = []string{
 	"dataset.Recipe", "dataset.column", "dataset.contrast", "dataset.superpixelRecipe", "synthetic.origin",
-	"job.choiceState", "job.trial", "job.partedBefore", "l2path.State",
+	"job.selectionState", "job.trial", "job.partedBefore",
 	"machine.Compute", "machine.Memory", "machine.Point", "watch.result",
 }
 

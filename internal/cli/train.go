@@ -80,6 +80,7 @@ terms without inference.`,
 	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2, instead of --prior; auto: the best on the first --eval set, or by cross-validation")
 	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; saved weights are for features as they are (default true without --l2, else false)")
 	fl.Lookup("standardise").DefValue = "" // the text tells it
+	fl.StringVar(&o.Scale, "scale", "auto", "deviations of standardised node features: each (1), one:D (D in the mean, by one divisor), or auto (as held-out labels decide)")
 	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
 	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
 		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
@@ -260,9 +261,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if err := o.Validate(); err != nil {
 		return o, err
-	}
-	if len(f.eval) == 0 && o.EvaluateEvery > 0 {
-		return o, usagef("--eval-every is not used without --eval NAME=PATH")
 	}
 	if err := f.data.validate(); err != nil {
 		return o, err
@@ -481,11 +479,8 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 		rows = append(rows, []string{"note", caveat})
 	}
 	path := ""
-	if n.L2Path != nil {
-		path = n.L2Path.Table().Text() + "\n"
-	}
 	if n.Choice != nil {
-		path += n.Choice.Table().Text() + "\n"
+		path = n.Choice.Table().Text() + "\n"
 	}
 	return a.print(f.json, n, "%s%s\n", lines(path), lines(report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text()))
 }

@@ -15,7 +15,8 @@ import (
 
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
-	configFile, envFile, dataFile, l2PathFile, l2StateFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile, CouplingsFile, ErrorsFile, report.ReportFile,
+	configFile, envFile, dataFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
+	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.json", // of earlier versions
 	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
 }
 

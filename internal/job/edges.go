@@ -115,7 +115,7 @@ func (p *Prepared) justified() edgeRule {
 		states = max(states, float64(len(t.States)))
 	}
 	rho := max(1.3, growth(p.networks()[0].Graph))
-	return edgeRule{edgesPotts, rounded(0.8 * math.Log1p(states/(rho-1))), 4}
+	return edgeRule{edgesPotts, rounded(0.8*math.Log1p(states/(rho-1)), 2), 4}
 }
 
 // fewLabels has edges made by what is justified where labels are too few for folds, and nothing else
@@ -126,6 +126,10 @@ func (p *Prepared) fewLabels() string {
 		return ""
 	}
 	p.Options.Edges = p.justified().String()
+	return p.fewLabelsNote()
+}
+
+func (p *Prepared) fewLabelsNote() string {
 	return fmt.Sprintf("few labels: %d are too few to choose by, and neighbours are taken to be alike, "+
 		"as far as degrees and the number of states justify: --edges %s",
 		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)

@@ -235,31 +235,49 @@ func metricsOf[T ~float64](values map[string]T, set string, s *Scored) {
 	}
 }
 
-// evaluationLimits bound the inference of evaluations during training: labels
-// hardly change any more, at a few percent of the cost.
-var evaluationLimits = infer.Limits{Tolerance: 1e-2, MaxSweeps: 30}
+// Evaluations in training take a second and evaluationShare of the time at most, where nobody says how often they
+// are wanted, and the final one the same share of --max-time.
+const evaluationGrace, evaluationShare = time.Second, 0.1
 
 // evaluateDuring returns what learn.Settings.Evaluate asks, and adds up in spent
-// what it takes.
+// what it takes. Values are those that a final evaluation of the same weights has.
 func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.Model) (map[string]float64, error) {
 	if len(p.Evaluations) == 0 {
 		return nil
 	}
+	bounded := p.Options.EvaluateEvery == 0 && p.Options.EarlyStop == ""
+	began, expected := time.Now(), time.Duration(0)
 	return func(m *crf.Model) (map[string]float64, error) {
 		started := time.Now()
-		defer func() { *spent += time.Since(started) }()
-		values := map[string]float64{}
-		m, err := p.withEdges(context.Background(), m)
+		room := evaluationGrace + time.Duration(evaluationShare*float64(started.Sub(began))) - *spent
+		if bounded && expected > room {
+			return nil, nil
+		}
+		// An evaluation is finished even when the run was interrupted: its result is part of the record.
+		ctx, cancel := context.WithCancel(context.Background())
+		defer func() { cancel(); *spent += time.Since(started) }()
+		m, err := p.withEdges(ctx, m)
 		if err != nil {
 			return nil, err
 		}
 		m = p.original(m)
+		values := map[string]float64{}
 		for _, e := range p.Evaluations {
-			w := p.inference(m, evaluationLimits)
-			w.Progress = watch.counter("evaluating " + e.Name)
-			// An evaluation is finished even when the run was interrupted: its result is
-			// part of the record.
-			scored, err := w.score(context.Background(), e, false, 0)
+			w, count := p.inference(m, infer.Limits{}), watch.counter("evaluating "+e.Name)
+			w.Progress = func(done, total int) {
+				expected = time.Since(started) * time.Duration(total) / time.Duration(max(1, done))
+				if bounded && expected > room && 0 < done && done < total { // there is no time for the rest
+					done = total
+					cancel()
+				}
+				if count != nil {
+					count(done, total)
+				}
+			}
+			scored, err := w.score(ctx, e, false, 0)
+			if ctx.Err() != nil {
+				return nil, nil
+			}
 			if err != nil {
 				return nil, fmt.Errorf("evaluation %s: %w", e.Name, err)
 			}
@@ -357,12 +375,11 @@ func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
 	scored, err := w.score(ctx, e, false, 0)
 	text := ""
 	if err == nil {
-		text, err = w.harm(ctx, e, scored, ownNodes)
+		w.Temperature = 0
+		w.Model, err = p.withoutEdges(ctx, r)
 	}
-	if err == nil && text == "" && r.Status.Stationary() { // where a limit ended the run, time may be over
-		if w.Model, err = p.withoutEdges(ctx, r); err == nil {
-			text, err = w.harm(ctx, e, scored, "a model of node features alone")
-		}
+	if err == nil {
+		text, err = w.harm(ctx, e, scored, nodesAlone)
 	}
 	if err == nil && text != "" {
 		text = fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r))
@@ -375,42 +392,33 @@ func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
 	return err
 }
 
-// harm says that a model predicts an evaluation set worse than node features alone do, and
-// the likely reason; "" where it does not. Node features alone are what the training began
-// with, or else the model's own node potentials, and, where a limit ended the training, a
-// model of them.
+// harm compares a model with one of the same features without edges, and says where it predicts an evaluation set
+// worse, with the likely reason; "" where it does not.
 func (p *Prepared) harm(ctx context.Context, r *Result, e *Evaluation, scored *Scored) (string, error) {
 	if p.Options.NoEdges {
 		return "", nil
 	}
 	w, what := p.inference(r.Model.Model, infer.Limits{}), ownNodes
 	w.Temperature = r.Model.Temperature()
-	if p.alone != nil {
-		w.Model, what = p.original(p.alone), "node features alone, with which it began"
-		w.Temperature = 0 // that of the model is not theirs
+	if !p.later() { // else features are not here, and its own potentials have to do
+		m, err := p.withoutEdges(ctx, r)
+		if err != nil {
+			return "", err
+		}
+		w.Model, w.Temperature, what = p.original(m), 0, nodesAlone
 	}
 	text, err := w.harm(ctx, e, scored, what)
-	if err == nil && text == "" && p.alone == nil && (!r.Status.Stationary() || p.neverPredicts()) {
-		if err := p.haveAll(); err != nil {
-			return fmt.Sprintf("on %s the model is not compared with one of node features alone, of which some are not here: %v", e.Name, err), nil
-		}
-		// Its node potentials were to go with its edges, and may be poor by themselves.
-		var unaries *crf.Model
-		if unaries, err = p.withoutEdges(ctx, r); err == nil {
-			own := scored.Alone
-			w.Model, w.Temperature = p.original(unaries), 0
-			text, err = w.harm(ctx, e, scored, "a model of node features alone")
-			scored.Alone = own
-		}
-	}
 	if err != nil || text == "" {
 		return "", err
 	}
 	return fmt.Sprintf("on %s the model %s; %s", e.Name, text, p.harmReason(r)), nil
 }
 
-// ownNodes are what the edges of a model are compared with.
-const ownNodes = "its node potentials alone"
+// ownNodes and nodesAlone are what a model is compared with.
+const (
+	ownNodes   = "its node potentials alone"
+	nodesAlone = "a model of node features alone"
+)
 
 // harm says that the labels and beliefs that were scored are worse than those of the node
 // potentials of w.Model, which what describes, in accuracy, or mean cost, as in log loss, or that
@@ -426,7 +434,7 @@ func (w Inference) harm(ctx context.Context, e *Evaluation, scored *Scored, what
 	w.Counting = nil // numbers of a file are those of the edges
 	w.Joint, w.Progress = false, nil
 	alone, err := w.score(ctx, &nodes, false, 0)
-	scored.Alone = alone
+	scored.Alone, scored.Without = alone, what
 	if err != nil || !(scored.Score.MeanLogLoss() > alone.Score.MeanLogLoss()) {
 		return "", err
 	}
@@ -465,7 +473,7 @@ func (p *Prepared) anyHidden() bool {
 func (p *Prepared) harmReason(r *Result) string {
 	hidden := p.anyHidden()
 	switch {
-	case p.alone != nil:
+	case p.featuresFirst():
 		return "few labels tell little of edges: train with --no-edges"
 	case p.neverPredicts():
 		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the choice to auto", p.Options.Method)

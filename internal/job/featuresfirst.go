@@ -2,13 +2,12 @@ package job
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -27,12 +26,6 @@ func (p *Prepared) featuresFirst() bool {
 
 func (p *Prepared) everyStateSeen() bool {
 	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return slices.Contains(of, false) })
-}
-
-// everyTypeSeen reports whether every type of nodes has a label: one without can be learned by
-// its edges alone.
-func (p *Prepared) everyTypeSeen() bool {
-	return !slices.ContainsFunc(p.statesSeen(), func(of []bool) bool { return !slices.Contains(of, true) })
 }
 
 // mostHidden reports whether edges are learned, of nodes most of whose labels are hidden.
@@ -104,25 +97,19 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(pathShare*float64(p.Settings.MaxTime)), p.Settings.Group)
+	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)), p.Settings.Group)
 	interrupted := ctx.Err() != nil
 	if g := p.Settings.Group; g != nil {
 		interrupted = g.Any(interrupted)
 	}
 	if interrupted {
-		text := "interrupted while node weights were learned without edges; nothing was written: start again"
-		if r.folder != nil {
-			text = fmt.Sprintf("interrupted while node weights were learned without edges; begin again with blockbp train %s --resume", r.files.Dir())
-		}
-		return &Error{Interrupted, errors.New(text)}
+		return r.interrupted("while node weights were learned without edges")
 	}
 	if err != nil {
 		return err
 	}
 	p.Problem.Model, p.alone = fitted.Model, fitted.Model
-	if s := &p.Settings; s.MaxTime > 0 {
-		s.MaxTime = max(time.Millisecond, s.MaxTime-time.Since(started))
-	}
+	p.spend(time.Since(started))
 	return nil
 }
 
@@ -130,10 +117,7 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration, group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
 	problem.Parted = nil
-	problem.Counting, problem.Data = nil, make([]*crf.Instance, len(p.Problem.Data))
-	for i, in := range p.Problem.Data {
-		problem.Data[i] = in.WithoutEdges()
-	}
+	problem.Counting, problem.Data = nil, Instances(&dataset.Set{Instances: p.Problem.Data}, true)
 	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed, MaxPasses: passes, MaxTime: limit, Group: group}
 	s, _, err := s.Choose(&problem)
 	if err != nil {
@@ -142,18 +126,20 @@ func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit ti
 	return learn.Fit(ctx, problem, s)
 }
 
-// fewestPasses without edges bring node weights near what they come to.
-const fewestPasses = 10
+// fewestPasses without edges bring node weights near what they come to, and mostPasses there, to compare with.
+const fewestPasses, mostPasses = 10, 100
 
-// withoutEdges returns a model of node features alone to compare a training with that a limit ended, of as
-// many passes: they take a small part of the time of passes with edges.
+// withoutEdges returns a model of the same features without edges, on the scale that is learned with, to compare a
+// training with: what that began with, what a rule gave edges to, or one of as many passes, which take a small part
+// of the time of passes with edges.
 func (p *Prepared) withoutEdges(ctx context.Context, r *Result) (*crf.Model, error) {
-	if p.unaries == nil {
-		fitted, err := p.fitWithoutEdges(ctx, min(featuresPasses, max(fewestPasses, math.Ceil(r.Passes))), 0, nil)
+	if p.alone == nil {
+		passes := min(mostPasses, max(fewestPasses, math.Ceil(r.Passes)))
+		fitted, err := p.fitWithoutEdges(ctx, passes, time.Duration(evaluationShare*float64(p.Options.MaxTime)), nil)
 		if err != nil {
 			return nil, err
 		}
-		p.unaries = fitted.Model
+		p.alone = fitted.Model
 	}
-	return p.unaries, nil
+	return p.alone, nil
 }

@@ -173,6 +173,22 @@ func TestFewLabels(t *testing.T) {
 	}
 }
 
+// TestFewLabelsResumed: a run that goes on with the edges that were made for it says why again.
+func TestFewLabelsResumed(t *testing.T) {
+	net, dir := karate(), filepath.Join(t.TempDir(), "run")
+	task := net.task(t, net.some(1, 1))
+	folder := &Folder{Dir: dir, NoReport: true, Config: Config{Options: map[string]Option{"edges": {nil, SourceDefault}}}}
+	want := train(t, Options{}, task, folder).Summary
+	config, err := ReadConfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := train(t, Options{Edges: want.Edges}, task, &Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
+	if !slices.Equal(got.Notes, want.Notes) || got.ThetaSHA256 != want.ThetaSHA256 {
+		t.Errorf("notes %q, want %q", got.Notes, want.Notes)
+	}
+}
+
 // TestGrowth: of a regular graph it is the degree less one, and of a cycle 1; paths of a tree end.
 func TestGrowth(t *testing.T) {
 	for name, c := range map[string]struct {

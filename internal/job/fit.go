@@ -7,9 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/infer"
 	"github.com/blockbp/blockbp/internal/diagnose"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -25,8 +28,14 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	if r.folder != nil && !r.folder.NoCheckpoint {
 		s.Checkpoint, s.CheckpointNow = r.checkpoint, watch.SaveNow
 	}
+	if len(r.p.Evaluations) > 0 { // the final evaluation counts
+		s.MaxTime -= time.Duration(evaluationShare * float64(s.MaxTime))
+	}
 	started := time.Now()
 	fitted, err := learn.Fit(ctx, r.p.Problem, s)
+	if err == nil && r.p.Options.EarlyStop == "" {
+		err = r.keepBest(ctx, fitted)
+	}
 	if err == nil && watch.Fitted != nil && fitted.Status != learn.Interrupted {
 		watch.Fitted()
 	}
@@ -47,6 +56,39 @@ func fit(ctx context.Context, r *run, watch Watch) (*learn.Result, times, error)
 	}
 	took.earlier = max(0, fitted.Seconds-time.Since(started).Seconds())
 	return fitted, took, nil
+}
+
+// keepBest goes back to the weights of the best evaluation where --max-time ended a training that had become worse.
+func (r *run) keepBest(ctx context.Context, fitted *learn.Result) error {
+	p, best := r.p, fitted.Best
+	fitted.Best = nil
+	if fitted.Status != learn.TimeLimit || best == nil || slices.Equal(best.Weights, fitted.Model.Weights) {
+		return nil
+	}
+	e, loss := p.Evaluations[0], [2]float64{}
+	for i, m := range []*crf.Model{fitted.Model, best} {
+		m, err := p.withEdges(ctx, m)
+		if err != nil {
+			return err
+		}
+		w := p.inference(p.original(m), infer.Limits{})
+		scored, err := w.score(ctx, e, false, 0)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("evaluation %s: %w", e.Name, err)
+		}
+		loss[i] = scored.Score.MeanLogLoss()
+	}
+	if loss[1] < loss[0] {
+		fitted.Model = best
+		text := fmt.Sprintf("--max-time ended the run: the weights are those of its best evaluation, with log loss %.4f on %s, "+
+			"where the last ones have %.4f; objective and gradient are of the last ones", loss[1], e.Name, loss[0])
+		r.watch.note("%s", text)
+		p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
+	}
+	return nil
 }
 
 // Record is the recorder of the run: metrics have one line per iteration. The exact

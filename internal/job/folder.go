@@ -22,7 +22,6 @@ const (
 	configFile    = "config.json"
 	envFile       = "env.json"
 	dataFile      = "data.json"
-	l2PathFile    = "l2.json"
 	choiceFile    = "choice.json"
 	ResultFile    = "result.json"
 	ModelFile     = "model.safetensors"
@@ -31,8 +30,7 @@ const (
 	CouplingsFile = "couplings.tsv"
 
 	checkpointFile  = "checkpoint/state.safetensors"
-	l2StateFile     = "checkpoint/l2.safetensors" // while l2 is chosen
-	choiceStateFile = "checkpoint/choice.json"    // while edges are
+	choiceStateFile = "checkpoint/choice.safetensors" // while candidates are compared
 )
 
 // Folder is where a training leaves its files.
@@ -110,7 +108,7 @@ const trainCommand = "train"
 const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "pairs", "prior", "l2", "standardise", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "pairs", "prior", "l2", "standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and
 // model are.
@@ -142,10 +140,9 @@ func ReadConfig(dir string) (*Config, error) {
 
 // run is a training under way, in a folder or in none.
 type run struct {
-	p      *Prepared
-	l2Path *L2Path
-	watch  Watch
-	began  time.Time
+	p     *Prepared
+	watch Watch
+	began time.Time
 	// chosenFor are the seconds of a choice in earlier starts.
 	chosenFor float64
 
@@ -179,6 +176,10 @@ func openRun(folder *Folder, p *Prepared, watch Watch) (*run, error) {
 	}
 	r.folder.Config.Command, r.folder.Config.Options = trainCommand, p.resolved(folder.Config.Options)
 	if own.Resume {
+		if r.folder.Config.Options["edges"].Source == sourceFewLabels { // which leaves nothing to be decided again
+			watch.note("%s", p.fewLabelsNote())
+			p.Notes = append(slices.Clone(p.Notes), p.fewLabelsNote())
+		}
 		return r, r.reopen()
 	}
 	if own.over {
@@ -226,9 +227,7 @@ func (r *run) reopen() (err error) {
 		if err := r.neverBegan(); err != nil {
 			return err
 		}
-		_, l2Err := os.Stat(r.files.Path(l2StateFile))
-		_, choiceErr := os.Stat(r.files.Path(choiceStateFile))
-		if (l2Err != nil || !r.p.Options.AutoL2) && (choiceErr != nil || !r.p.choosing) {
+		if _, err := os.Stat(r.files.Path(choiceStateFile)); err != nil || !r.p.open() {
 			r.watch.note("%s has no checkpoint yet; the run starts from the beginning", r.files.Dir())
 		}
 		r.last = -1
@@ -244,10 +243,7 @@ func (r *run) reopen() (err error) {
 	for _, text := range gaps {
 		r.watch.note("%s", text)
 	}
-	if r.l2Path, err = readL2Path(r.files.Path(l2PathFile)); err == nil && !r.p.Options.AutoL2 {
-		r.lessTime()
-	}
-	return err
+	return nil
 }
 
 // neverBegan refuses to start from the beginning in the folder of a run that was further
@@ -300,7 +296,7 @@ func (r *run) begin() (err error) {
 
 // writeKnown writes what is known of a run before it begins, beside its configuration.
 func (r *run) writeKnown() error {
-	return r.files.WriteSealed(dataFile, dataRecord{r.sources()})
+	return r.files.WriteSealed(dataFile, dataRecord{r.sources(), len(r.p.Set.Sources)})
 }
 
 // writeConfig writes what a resumed run takes its data and options from.

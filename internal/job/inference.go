@@ -265,7 +265,8 @@ type Scored struct {
 	Entities   *Entities         // nil of labels that are no tags of entities
 	MeanCost   float64           // of a label; NaN without Inference.Costs
 	Pictures   []figure.PanelRow // of images: the first few
-	Alone      *Scored           // of the same model without its edges; nil where it was not asked for
+	Alone      *Scored           // without edges; nil where it was not asked for
+	Without    string            // what Alone is of
 	Unproved   int               // joint states that may not be the most probable
 	Unsettled  Unsettled
 	Note       string // what its report says of it; or ""

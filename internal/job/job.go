@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -30,9 +29,7 @@ type Watch struct {
 	SaveNow func() bool
 	// Fitted is told when the weights are learned, unless the training was interrupted.
 	Fitted func()
-	// Tried is told of every value of l2 that a path has come to.
-	Tried func(l2path.Point)
-	// Candidate is told of every candidate of a choice by folds of labels.
+	// Candidate is told of every candidate of a choice by data that are held out.
 	Candidate func(Candidate)
 	// Instances counts instances in work of its own, which begins with done = 0.
 	Instances func(work string, done, total int)
@@ -88,7 +85,7 @@ type Result struct {
 	Summary   *Summary
 }
 
-// Train chooses l2 if that is asked for, fits, evaluates the final model and writes
+// Train chooses what is left open, fits, evaluates the final model and writes
 // everything into folder; nil keeps all in memory. A training that was interrupted
 // through ctx, or met a limit, is a Result that says so; one that got worse instead of
 // better is a *learn.DivergedError.
@@ -111,10 +108,7 @@ func (p *Prepared) Train(ctx context.Context, folder *Folder, watch Watch) (*Res
 	if own.choice != nil {
 		run.chosenFor = own.choice.Seconds
 	}
-	if err := run.chooseByFolds(ctx); err != nil {
-		return nil, err
-	}
-	if err := run.chooseL2(ctx); err != nil {
+	if err := run.choose(ctx); err != nil {
 		return nil, err
 	}
 	if err := run.beginWithFeatures(ctx); err != nil {

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/infer"
-	"github.com/blockbp/blockbp/internal/l2path"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -141,11 +142,11 @@ func TestOptionsAreValues(t *testing.T) {
 	tried := 0
 	var hashes []string
 	for range 2 {
-		r, err := p.Train(t.Context(), nil, Watch{Tried: func(l2path.Point) { tried++ }})
+		r, err := p.Train(t.Context(), nil, Watch{Candidate: func(Candidate) { tried++ }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if path := r.Summary.L2Path; path == nil || path.Chosen != r.Summary.L2 || !strings.Contains(path.Metric, "4 folds") {
+		if path := r.Summary.Choice; path == nil || path.Chosen.L2 != r.Summary.L2 || !strings.Contains(path.Metric, "4 folds") {
 			t.Errorf("the path is %+v", path)
 		}
 		hashes = append(hashes, r.Summary.ThetaSHA256)
@@ -226,11 +227,11 @@ func TestResume(t *testing.T) {
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
 	task := Task{Set: chains(t, 6)}
-	o := Options{MaxIterations: 14, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
+	o := Options{MaxIterations: 8, RelativeTolerance: 1e-300, Cut: learn.Cut{Blocks: 3}}
 	train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Iteration: func(e learn.Event) {
-		if e.Iteration == 7 {
+		if e.Iteration == 4 {
 			cancel()
 		}
 	}})
@@ -258,7 +259,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 14 || a.ThetaSHA256 != b.ThetaSHA256 {
+	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 || a.ThetaSHA256 != b.ThetaSHA256 {
 		t.Errorf("resumed: %+v, in one go: %+v", a, b)
 	}
 	// What decides the course of a run must stay, and so must the data.
@@ -425,7 +426,7 @@ func TestHarm(t *testing.T) {
 		{Options{L2: 0.01}, alike, "with --counting convex in the place of trw, and with --no-edges"},
 		{Options{L2: 0.01, Method: learn.Exact}, alike, "with --no-edges, and with a larger --l2"},
 		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
-		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 10}, alike, "the run had not converged: raise its limits"},
+		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike, "the run had not converged: raise its limits"},
 		{Options{L2: 0.01}, some, "a model that was trained with --no-edges"},
 		{Options{L2: 0.01, NoEdges: true}, alike, ""},
 	} {
@@ -434,7 +435,7 @@ func TestHarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
-		if test.want == "" && said != "" || test.want != "" && (!strings.HasPrefix(said, "on opposed the model is worse than its node potentials alone: accuracy ") || !strings.HasSuffix(said, test.want)) {
+		if test.want == "" && said != "" || test.want != "" && (!strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy ") || !strings.HasSuffix(said, test.want)) {
 			t.Errorf("%+v: notes %q, want %q", test.o, said, test.want)
 		}
 	}
@@ -529,29 +530,25 @@ func TestChooseL2(t *testing.T) {
 		want string
 	}{{two, "2 folds of instances"}, {of(samples), "2 folds of samples"}, {lone, "5 folds of labels"}} {
 		r := train(t, o, Task{Set: c.set}, nil)
-		if path := r.Summary.L2Path; path == nil || !strings.HasSuffix(path.Metric, c.want) || len(path.Points) < 4 || r.Summary.L2 != path.Chosen {
+		if path := r.Summary.Choice; path == nil || !strings.HasSuffix(path.Metric, c.want) || len(path.Candidates) < 4 || r.Summary.L2 != path.Chosen.L2 {
 			t.Errorf("%s: the path is %+v", c.want, path)
 		}
 	}
 	// Each label is held out once, and learned from in all other folds.
-	_, part, err := splitLabels(lone.Instances, 1)
-	if err != nil {
+	folds := selection{p: prepare(t, o, Task{Set: lone})}
+	if err := folds.divide(); err != nil {
 		t.Fatal(err)
 	}
 	held := make([]int, 12)
-	for k := range 5 {
-		learnt, e, err := part(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for s, y := range learnt[0].Samples()[0] {
-			if out := e.Count[0][s]; out {
+	for k, f := range folds.folds {
+		for s, y := range f.data[0].Samples()[0] {
+			if out := f.held.Count[0][s]; out {
 				held[s]++
 			} else if y != lone.Instances[0].Samples()[0][s] {
 				t.Errorf("fold %d: the label of node %d is %d", k, s, y)
 			}
-			if e.Held[0][s] != y {
-				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, e.Held[0][s], y)
+			if f.held.Held[0][s] != y {
+				t.Errorf("fold %d: node %d is held at %d, learned from %d", k, s, f.held.Held[0][s], y)
 			}
 		}
 	}
@@ -565,30 +562,79 @@ func TestChooseL2(t *testing.T) {
 	want := train(t, o, task, &Folder{Dir: never, NoReport: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	tried := 0
-	_, err = prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Tried: func(l2path.Point) {
+	_, err = prepare(t, o, task).Train(ctx, &Folder{Dir: dir, NoReport: true}, Watch{Candidate: func(Candidate) {
 		if tried++; tried == 3 {
 			cancel()
 		}
 	}})
-	wantError(t, err, Interrupted, "after 3 values; go on with blockbp train "+dir+" --resume")
-	tried = 0
-	r, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{Tried: func(l2path.Point) { tried++ }})
+	wantError(t, err, Interrupted, "after 3 of them; go on with blockbp train "+dir+" --resume")
+	r, err := prepare(t, o, task).Train(t.Context(), &Folder{Dir: dir, NoReport: true, Resume: true}, Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 || tried != len(want.Summary.L2Path.Points)-3 {
-		t.Errorf("resumed: %s, l2 %v after %d more values; in one go: %s, l2 %v after %d", r.Summary.ThetaSHA256, r.Summary.L2, tried, want.Summary.ThetaSHA256, want.Summary.L2, len(want.Summary.L2Path.Points))
+	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 || !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
+		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice, want.Summary.ThetaSHA256, want.Summary.Choice)
 	}
-	if slices.Contains(namesIn(t, filepath.Join(dir, "checkpoint")), "l2.safetensors") {
+	if slices.Contains(namesIn(t, filepath.Join(dir, "checkpoint")), "choice.safetensors") {
 		t.Error("the state of the choice is left behind")
 	}
 
 	started := time.Now()
 	o.MaxTime = 400 * time.Millisecond
-	if r := train(t, o, task, nil); len(r.Summary.L2Path.Points) == 0 {
+	if r := train(t, o, task, nil); len(r.Summary.Choice.Candidates) == 0 {
 		t.Error("nothing was tried in the time")
 	}
 	if took := time.Since(started); took > 5*time.Second { // checks and evaluations come on top
 		t.Errorf("a choice of l2 and a training of 0.4 s took %v", took)
+	}
+}
+
+// TestTimeKeepsTheBest: where the time ends a training that has become worse on the first evaluation set, the weights
+// of its best evaluation are kept; and evaluations in training give what the final one gives.
+func TestTimeKeepsTheBest(t *testing.T) {
+	set := chains(t, 4) // few, without a prior: it soon learns them by heart
+	dev := chains(t, 40)
+	e, err := NewEvaluation("dev", dev, dev.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{NoL2: true, NoStandardise: true, RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}
+	var seen []float64
+	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
+		if value, ok := e.Eval["log_loss@dev"]; ok {
+			seen = append(seen, value)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := float64(r.Summary.Eval["log_loss@dev"])
+	if r.Status != learn.TimeLimit || got != slices.Min(seen) || got >= seen[len(seen)-1] || r.Best != nil || r.Summary.TotalSeconds > 4 {
+		t.Errorf("%s after %v s: log loss %v of what was kept; on the way %v", r.Status, r.Summary.TotalSeconds, got, seen)
+	}
+}
+
+// TestEvaluationsTakeATenth: where nobody says how often, evaluations that take long are put off.
+func TestEvaluationsTakeATenth(t *testing.T) {
+	set := chains(t, 3)
+	e, err := NewEvaluation("dev", set, set.Instances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, Options{}, Task{Set: set, Evaluations: []*Evaluation{e}})
+	spent := time.Duration(0)
+	evaluate := p.evaluateDuring(Watch{Instances: func(_ string, done, _ int) {
+		if done == 1 {
+			time.Sleep(evaluationGrace)
+		}
+	}}, &spent)
+	for range 2 { // it would take 1.5 s
+		if values, err := evaluate(p.Problem.Model); err != nil || values != nil || spent > 2*evaluationGrace {
+			t.Errorf("values are %v, %v, after %v", values, err, spent)
+		}
+	}
+	p.Options.EvaluateEvery = 1
+	if values, err := p.evaluateDuring(Watch{}, &spent)(p.Problem.Model); err != nil || values == nil {
+		t.Errorf("what was asked for is %v, %v", values, err)
 	}
 }

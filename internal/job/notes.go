@@ -74,21 +74,57 @@ func labelledSplits(set *dataset.Set) []string {
 // files anyway, and have splits; folders of arrays share edges and features of one network,
 // whose labels differ.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
-	trained := map[string]bool{}
-	for _, s := range set.Sources {
-		trained[s.SHA256] = s.Bytes > 0 && filepath.Base(s.Path) != dataset.ManifestName
-	}
 	for _, e := range evaluations {
 		if e.Set == set || e.Set.Recipe.Kind != dataset.KindText && e.Set.Recipe.Kind != dataset.KindNPZ {
 			continue
 		}
-		if at := slices.IndexFunc(e.Set.Sources, func(s dataset.Source) bool {
-			return trained[s.SHA256] && (filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy")
-		}); at >= 0 {
-			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: leave it out of one of the two", e.Name, e.Set.Sources[at].Path))
+		if path := sharedLabels(e.Set.Sources, set.Sources); path != "" {
+			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: "+
+				"leave it out of one of the two", e.Name, path))
 		}
 	}
 	return texts
+}
+
+// sharedLabels is the path of a file with labels that is among others, too; "": there is none.
+func sharedLabels(sources, others []dataset.Source) string {
+	for _, s := range sources {
+		same := func(o dataset.Source) bool { return o.SHA256 == s.SHA256 && o.Bytes > 0 }
+		labels := filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy"
+		if labels && filepath.Base(s.Path) != dataset.ManifestName && slices.ContainsFunc(others, same) {
+			return s.Path
+		}
+	}
+	return ""
+}
+
+// LearnedFrom says that labels of an evaluation set are those that the model was learned from, as its run folder
+// tells; "" where they are not, or there is no such folder.
+func (m *Model) LearnedFrom(e *Evaluation) string {
+	var record dataRecord
+	path := m.beside(dataFile)
+	if path == "" {
+		return ""
+	}
+	config, err := ReadConfig(filepath.Dir(path))
+	if err == nil {
+		_, err = readRecord(path, &record)
+	}
+	if err != nil || record.Learned > len(record.Files) {
+		return "" // the model is what counts
+	}
+	path = sharedLabels(e.Set.Sources, record.Files[:record.Learned])
+	observed, _ := config.Options["observed"].Value.(string)
+	some := observed == "" || len(e.Set.Splits) == 0
+	for i, samples := range e.Labels {
+		for s, y := range samples[0] {
+			some = some || y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) && e.Set.Splits[i][s] == observed
+		}
+	}
+	if path == "" || !some || e.Set.Recipe.Kind == dataset.KindImages {
+		return ""
+	}
+	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)
 }
 
 // leftOut counts the nodes and edges of all samples, and those without the labels

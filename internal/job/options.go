@@ -77,6 +77,9 @@ type Options struct {
 	// Standardise learns with features of mean 0 and deviation 1, and NoStandardise with
 	// features as they are. Neither: standardised, unless L2 or NoL2 is given.
 	Standardise, NoStandardise bool
+	// Scale is what standardised features of nodes have: each, the deviation 1; one:D, one divisor for all, with which
+	// the root mean square of their deviations is D; "" or auto, what predicts best labels that are held out.
+	Scale string
 	// ClassWeights is balanced or STATE=WEIGHT,…: how much labels of a state count.
 	ClassWeights string
 
@@ -99,7 +102,7 @@ type Options struct {
 // another folder.
 func (o Options) withDefaults() (Options, error) {
 	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
-	o.Edges = cmp.Or(o.Edges, edgesAuto)
+	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
 	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
 		o.Prior = 1
@@ -191,6 +194,9 @@ func (o Options) Validate() error {
 		return err
 	}
 	if err := o.validateEdges(); err != nil {
+		return err
+	}
+	if _, err := onScale(nil, o.Scale); err != nil {
 		return err
 	}
 	if _, err := o.settings(); err != nil {

@@ -252,14 +252,6 @@ func PartsOf(set *dataset.Set) *parted.Folder {
 	return parts
 }
 
-// haveAll has all features here.
-func (p *Prepared) haveAll() error {
-	if !p.later() {
-		return nil
-	}
-	return p.cutBefore().Hold(0, parted.Sums)
-}
-
 // diagnoseFeatures says what is wrong with features.
 func (p *Prepared) diagnoseFeatures() []string {
 	if p.later() || p.parted.Measured != nil && p.Options.Standardise {

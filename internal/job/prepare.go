@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -65,14 +66,12 @@ type Prepared struct {
 	// pool has counting numbers and copies of features in files, where Options.Spill is set.
 	pool *spill.Pool
 
-	// scale is that of the features in Problem; nil: they are as they are.
-	scale *standardise.Map
+	// scale is that of the features in Problem; nil: they are as they are. scaled says how it was chosen, or is "".
+	scale  *standardise.Map
+	scaled string
 
-	// alone is what a training began with, learned without edges, or nil.
-	alone *crf.Model
-	// unaries are node features alone, learned to compare a limited run with, or nil.
-	unaries *crf.Model
-
+	// alone is learned without edges, to begin a training with or to compare one with, or nil.
+	alone     *crf.Model
 	cuts      []learn.Cut // of each network, for BBPL
 	parted    partedBefore
 	earlyStop *learn.EarlyStop
@@ -96,73 +95,73 @@ func Prepare(ctx context.Context, o Options, t Task) (*Prepared, error) {
 	if o.Spill != "" {
 		p.pool = &spill.Pool{Folder: o.Spill}
 	}
-	if p.Problem, err = o.problem(ctx, &t, p.pool); err != nil {
-		return nil, err
+	few := ""
+	for _, step := range []func() error{
+		func() (err error) { p.Problem, err = o.problem(ctx, &t, p.pool); return err },
+		p.parts,
+		func() error { p.choosing, few = p.chooses(), p.fewLabels(); return nil },
+		func() error { return p.standardise(ctx) },
+		func() (err error) { p.Settings, err = o.settings(); return err },
+		p.deal,
+		func() error { return checkReference(t.Reference, p.Problem.Model) },
+		func() error { return checkCounting(ctx, p.Problem.Data, p.Problem.Counting) },
+		func() error { return p.physics(ctx) },
+		p.separate, p.choose, p.cut,
+		func() error { return checkLabels(ctx, p.Problem.Data) },
+		func() (err error) {
+			p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data)
+			return err
+		},
+		p.checkSettings, p.checkMemory, p.evaluations,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
-	if err := p.parts(); err != nil {
-		return nil, err
-	}
-	p.choosing = p.chooses()
-	few := p.fewLabels()
-	if err := p.standardise(ctx); err != nil {
-		return nil, err
-	}
-	if p.Settings, err = o.settings(); err != nil {
-		return nil, err
-	}
-	if err := p.deal(); err != nil {
-		return nil, err
-	}
-	if err := checkReference(t.Reference, p.Problem.Model); err != nil {
-		return nil, err
-	}
-	if err := checkCounting(ctx, p.Problem.Data, p.Problem.Counting); err != nil {
-		return nil, err
-	}
-	if err := p.physics(ctx); err != nil {
-		return nil, err
-	}
-	if err := p.separate(); err != nil {
-		return nil, err
-	}
-	if err := p.choose(); err != nil {
-		return nil, err
-	}
-	if err := p.cut(); err != nil {
-		return nil, err
-	}
-	if err := checkLabels(ctx, p.Problem.Data); err != nil {
-		return nil, err
-	}
-	if p.Problem.ClassWeights, err = classWeights(&p.Options, t.Set.Schema.NodeTypes, p.Problem.Data); err != nil {
-		return nil, err
-	}
-	if err := p.Settings.Validate(&p.Problem); err != nil {
-		return nil, usagef("%v", err)
-	}
-	if err := p.checkMemory(); err != nil {
-		return nil, err
-	}
-	if p.earlyStop, err = earlyStop(o.EarlyStop, t.Evaluations); err != nil {
-		return nil, err
-	}
-	if p.calibration, err = o.calibrationSet(t.Evaluations); err != nil {
-		return nil, err
-	}
-	if len(t.Evaluations) == 0 && o.EvaluateEvery > 0 {
-		return nil, usagef("--eval-every is not used without --eval NAME=PATH")
-	}
-	p.Hints, p.Notes = slices.Concat(hints(&p.Options, t.Set, p.Problem.Data), learnedFrom(t.Set, t.Evaluations), p.idleHints(), p.wholeHints()), slices.Concat(t.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
-	switch {
-	case few != "":
-		p.Notes = append(p.Notes, few)
-	case p.featuresFirst() && !p.choosing:
-		p.Notes = append(p.Notes, p.featuresFirstNote())
-	}
-	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
-		p.Notes = append(p.Notes, fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, and %d learn them together; compare with --no-edges", g.Size()))
-	}
+	p.note(few)
 	return p, nil
+}
+
+func (p *Prepared) checkSettings() error {
+	if err := p.Settings.Validate(&p.Problem); err != nil {
+		return usagef("%v", err)
+	}
+	return nil
+}
+
+// evaluations decides what the evaluation sets are for.
+func (p *Prepared) evaluations() (err error) {
+	o, sets := &p.Options, p.Evaluations
+	if len(sets) == 0 && o.EvaluateEvery > 0 {
+		return usagef("--eval-every is not used without --eval NAME=PATH")
+	}
+	if p.calibration, err = o.calibrationSet(sets); err != nil {
+		return err
+	}
+	p.earlyStop, err = earlyStop(o.EarlyStop, sets)
+	if err == nil && p.earlyStop == nil && o.MaxTime > 0 && len(sets) > 0 && p.Settings.Group == nil { // see keepBest
+		p.earlyStop = &learn.EarlyStop{Metric: "log_loss@" + sets[0].Name, Patience: math.MaxInt, Minimise: true}
+	}
+	return err
+}
+
+// note says what was assumed, few of few labels, and what is wrong.
+func (p *Prepared) note(few string) {
+	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints(), p.wholeHints())
+	p.Notes = slices.Concat(p.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
+	together := ""
+	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
+		together = fmt.Sprintf("labels are hidden: one process would choose by folds of labels how edges are made, "+
+			"and %d learn them together; compare with --no-edges", g.Size())
+	}
+	if few == "" && p.featuresFirst() && !p.choosing {
+		few = p.featuresFirstNote()
+	}
+	for _, text := range []string{p.scaled, few, together} {
+		if text != "" {
+			p.Notes = append(p.Notes, text)
+		}
+	}
 }
 
 // Close gives the files of Options.Spill back. Problem must not be used any more.
@@ -179,8 +178,8 @@ func (p *Prepared) standardise(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if p.scale = measured.Map(); p.scale == nil {
-		return nil
+	if p.scale, err = p.scaleOf(ctx, measured.Map()); err != nil || p.scale == nil {
+		return err
 	}
 	if p.later() {
 		in, scale := p.Problem.Data[0], p.scale
@@ -298,7 +297,7 @@ func allow(forecast *learn.Memory, asked int64, set *dataset.Set) error {
 // of data, and whether it would take more memory than it may, as Options.Memory has it. The
 // features of the set may be changed.
 func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes []string, err error) {
-	o, err := Options{Memory: allowed}.withDefaults()
+	o, err := Options{Memory: allowed, Scale: scaleEach}.withDefaults()
 	if err != nil {
 		return nil, nil // the data are not at fault
 	}

@@ -17,6 +17,8 @@ import (
 // dataRecord is what data.json holds: the files that a run was given.
 type dataRecord struct {
 	Files []dataset.Source `json:"files"`
+	// Learned is how many of the first files are learned from; the others are of evaluation sets. 0: not known.
+	Learned int `json:"learned,omitempty"`
 }
 
 // UnmarshalJSON reads the list alone, too, as earlier versions wrote it.

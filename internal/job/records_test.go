@@ -26,7 +26,7 @@ func TestRecordsDamageIsFound(t *testing.T) {
 	for name, fresh := range map[string]func() any{
 		configFile: func() any { return &Config{} },
 		dataFile:   func() any { return &dataRecord{} },
-		l2PathFile: func() any { return &L2Path{} },
+		choiceFile: func() any { return &Choice{} },
 	} {
 		path := filepath.Join(dir, name)
 		raw, err := os.ReadFile(path)
@@ -34,12 +34,12 @@ func TestRecordsDamageIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := fresh()
-		if err := parseRecord(raw, want); err != nil || cmp.Equal(want, fresh(), cmp.AllowUnexported(L2Path{})) {
+		if err := parseRecord(raw, want); err != nil || cmp.Equal(want, fresh()) {
 			t.Fatalf("%s: %v, %+v", name, err, want)
 		}
 		for what, damaged := range oracle.Damaged(raw, 1) {
 			got := fresh()
-			if err := parseRecord(damaged, got); err == nil && !cmp.Equal(want, got, cmp.AllowUnexported(L2Path{})) {
+			if err := parseRecord(damaged, got); err == nil && !cmp.Equal(want, got) {
 				t.Errorf("%s: %s was changed without an error: %+v", name, what, got)
 			}
 		}

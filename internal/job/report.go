@@ -47,15 +47,9 @@ func (r *run) writeReport(result *Result) error {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
 	}
 	reportWeights(page, result)
-	if s.L2Path != nil {
-		page.Section("Choice of l2")
-		page.Paragraph("Regularisers from large to small, each learned from the weights of the one before; the run itself began anew with the best.")
-		table := s.L2Path.Table()
-		page.Table(table.Headers, table.Rows)
-	}
 	if s.Choice != nil {
-		page.Section("Choice by folds of labels")
-		page.Paragraph("Most labels are hidden. Known ones were held out in folds, and predicted given the others: by each kind of edges at its best, over each number of hops. Of those whose log loss is within one standard error of the smallest, the simplest is chosen, unless another is more accurate by over one standard error.")
+		page.Section("What was compared")
+		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself began anew with the one that was chosen.")
 		table := s.Choice.Table()
 		page.Table(table.Headers, table.Rows)
 	}

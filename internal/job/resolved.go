@@ -22,56 +22,40 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		return open(options)
 	}
 	o, s := &p.Options, p.Settings.Resolved()
-	put(options, "method", string(o.Method))
+	early, l2, together, every := any(nil), any(nil), any(s.Together), any(nil)
+	if e := p.earlyStop; e != nil && o.EarlyStop != "" {
+		early = fmt.Sprintf("%s:%d", e.Metric, e.Patience)
+	}
+	if s.AtOnce { // the order says it
+		together = nil
+	}
+	if len(p.Evaluations) > 0 {
+		every = s.EvaluateEvery
+	}
+	if l2 = p.Problem.L2; o.Prior != 0 {
+		l2 = nil
+	} else if o.AutoL2 {
+		l2 = options["l2"].Value
+	}
+	for name, value := range map[string]any{
+		"method": string(o.Method), "model": orNil(o.Physics), "errors": o.Errors, "step": o.Step, "order": o.Order, "pairs": o.Pairs,
+		"seed": o.Seed, "no-edges": o.NoEdges, "edges": o.Edges, "class-weights": orNil(o.ClassWeights), "counting": o.Counting,
+		"prior": orNil(o.Prior), "l2": l2, "standardise": o.Standardise, "scale": o.Scale, "inner-sweeps": s.InnerSweeps,
+		"inner-tol": s.InnerTolerance, "tol": orNil(s.GradientTolerance), "rtol": orNil(s.RelativeTolerance), "gap": orNil(s.Gap),
+		"obj-tol": orNil(s.ObjectiveTolerance), "max-iter": orNil(s.MaxIterations), "together": together, "max-passes": s.MaxPasses,
+		"max-time": durationOrNil(o.MaxTime), "checkpoint-every": durationOrNil(s.CheckpointEvery), "eval-every": every,
+		"calibrate": orNil(o.Calibrate), "early-stop": early,
+	} {
+		put(options, name, value)
+	}
 	if p.Choice != "" {
 		options["method"] = Option{Value: string(o.Method), Source: sourceAuto + p.Choice}
 	}
-	put(options, "model", orNil(o.Physics))
-	put(options, "errors", o.Errors)
-	put(options, "step", o.Step)
-	put(options, "order", o.Order)
-	put(options, "pairs", o.Pairs)
-	put(options, "seed", o.Seed)
-	put(options, "no-edges", o.NoEdges)
-	put(options, "edges", o.Edges)
 	if of := options["edges"]; p.choice == nil && of.Source == SourceDefault && o.Edges != edgesAuto {
-		options["edges"] = Option{Value: o.Edges, Source: sourceAuto + "few labels"}
-	}
-	put(options, "class-weights", orNil(o.ClassWeights))
-	put(options, "counting", o.Counting)
-	put(options, "prior", orNil(o.Prior))
-	put(options, "standardise", o.Standardise)
-	switch {
-	case o.Prior != 0:
-		put(options, "l2", nil)
-	case !o.AutoL2:
-		put(options, "l2", p.Problem.L2)
-	}
-	put(options, "inner-sweeps", s.InnerSweeps)
-	put(options, "inner-tol", s.InnerTolerance)
-	put(options, "tol", orNil(s.GradientTolerance))
-	put(options, "rtol", orNil(s.RelativeTolerance))
-	put(options, "gap", orNil(s.Gap))
-	put(options, "obj-tol", orNil(s.ObjectiveTolerance))
-	put(options, "max-iter", orNil(s.MaxIterations))
-	put(options, "together", s.Together)
-	if s.AtOnce { // the order says it
-		put(options, "together", nil)
-	}
-	put(options, "max-passes", s.MaxPasses)
-	put(options, "max-time", durationOrNil(o.MaxTime))
-	put(options, "checkpoint-every", durationOrNil(s.CheckpointEvery))
-	put(options, "eval-every", nil)
-	if len(p.Evaluations) > 0 {
-		put(options, "eval-every", s.EvaluateEvery)
-	}
-	put(options, "calibrate", orNil(o.Calibrate))
-	put(options, "early-stop", nil)
-	if e := p.earlyStop; e != nil {
-		put(options, "early-stop", fmt.Sprintf("%s:%d", e.Metric, e.Patience))
+		options["edges"] = Option{Value: o.Edges, Source: sourceFewLabels}
 	}
 	p.resolveBlocks(options)
-	if p.choice != nil {
+	if p.choice != nil && p.choice.Chosen.L2 == 0 {
 		if p.Set.Recipe.Kind == dataset.KindGraph {
 			put(options, "hops", p.Set.Recipe.Hops)
 		}
@@ -97,28 +81,21 @@ func open(options map[string]Option) map[string]Option {
 // resolveBlocks says how the networks are cut. Where some are cut into tiles and
 // others are not, or into turned ones, there is no other answer than "auto".
 func (p *Prepared) resolveBlocks(options map[string]Option) {
-	if p.Options.Method.Local() {
+	set := func(blocks, partition any) { put(options, "blocks", blocks); put(options, "partition", partition) }
+	switch {
+	case p.Options.Method.Local():
 		for _, name := range blockOptions {
 			put(options, name, nil)
 		}
 		return
-	}
-	if p.Options.Method != learn.BBPL {
-		put(options, "blocks", 1)
-		put(options, "partition", nil)
+	case p.Options.Method == learn.BBPL && p.Problem.Parted != nil: // as the data say
+		set(nil, "auto")
 		return
-	}
-	if p.Problem.Parted != nil { // as the data say
-		put(options, "blocks", nil)
-		put(options, "partition", "auto")
+	case p.Options.Method != learn.BBPL || p.cuts[0].Blocks == 1: // nothing is cut
+		set(1, nil)
 		return
 	}
 	first := p.cuts[0]
-	if first.Blocks == 1 { // nothing is cut
-		put(options, "blocks", 1)
-		put(options, "partition", nil)
-		return
-	}
 	var blocks any = first.Blocks
 	if first.Rows > 0 {
 		blocks = fmt.Sprintf("%dx%d", first.Rows, first.Cols)
@@ -126,8 +103,7 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 	for _, cut := range p.cuts {
 		switch {
 		case cut.Kind != first.Kind, cut != first && p.Options.Cut == (learn.Cut{}):
-			put(options, "blocks", nil)
-			put(options, "partition", "auto")
+			set(nil, "auto")
 			return
 		case cut != first:
 			blocks = first.Blocks // tiles of other shapes
@@ -136,13 +112,15 @@ func (p *Prepared) resolveBlocks(options map[string]Option) {
 	if asked := p.Options.Cut; asked.Rows > 0 { // narrow networks have fewer of them
 		blocks = fmt.Sprintf("%dx%d", asked.Rows, asked.Cols)
 	}
-	put(options, "blocks", blocks)
-	put(options, "partition", first.Kind)
+	set(blocks, first.Kind)
 }
 
 // sourceAuto begins the source of a method that the data decided; the reason follows. A
 // resumed run keeps the method, as the machine takes part in the decision.
 const sourceAuto = "auto: "
+
+// sourceFewLabels is the source of edges that Prepared.fewLabels has made.
+const sourceFewLabels = sourceAuto + "few labels"
 
 // choiceOf returns the reason for a method, "" where it was asked for.
 func (o Option) choiceOf() string {

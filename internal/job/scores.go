@@ -77,8 +77,7 @@ func (s *Scored) Tables() []report.Table {
 	return []report.Table{s.ClassTable()}
 }
 
-// sideBySideTable sets the measures of a model beside those of its node potentials alone,
-// where these are known.
+// sideBySideTable sets the measures of a model beside those without edges, where these are known.
 func sideBySideTable(s *Scored) (headers []string, rows [][]string) {
 	columns := []*Scored{s}
 	if s.Alone != nil {
@@ -87,7 +86,7 @@ func sideBySideTable(s *Scored) (headers []string, rows [][]string) {
 	t := MeasuresTable(columns)
 	t.Headers[1] = "model"
 	if s.Alone != nil {
-		t.Headers[2] = "without its edges"
+		t.Headers[2] = s.Without
 	}
 	return t.Headers, t.Rows
 }

@@ -59,9 +59,8 @@ type Summary struct {
 	Prior              runfolder.Float            `json:"prior"` // that l2 is made of, null: l2 is given
 	// Standardised: features had mean 0 and deviation 1 in the objective; the weights of the
 	// model are those for features as they are.
-	Standardised bool    `json:"standardised"`
-	L2Path       *L2Path `json:"l2_path,omitempty"`
-	// Choice was made by folds of labels.
+	Standardised bool `json:"standardised"`
+	// Choice was made by data that were held out.
 	Choice *Choice `json:"choice,omitempty"`
 	// Edges is the rule that made the weights of edges, "" where they were learned.
 	Edges       string       `json:"edges,omitempty"`
@@ -92,7 +91,7 @@ func (r *run) summarise(result *Result, took times) *Summary {
 		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, L2Path: r.l2Path, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -28,12 +29,9 @@ func (m *Model) Temperature() float64 {
 
 // setTemperature makes it part of the model.
 func (m *Model) setTemperature(t float64) {
-	meta := map[string]string{MetaTemperature: strconv.FormatFloat(t, 'g', -1, 64)}
-	for key, value := range m.Meta {
-		if key != MetaTemperature {
-			meta[key] = value
-		}
-	}
+	meta := map[string]string{}
+	maps.Copy(meta, m.Meta) // which another model may share
+	meta[MetaTemperature] = strconv.FormatFloat(t, 'g', -1, 64)
 	m.Meta = meta
 }
 
@@ -129,64 +127,47 @@ func (c *calibrator) add(b *infer.Beliefs, truth []int32, count []bool) {
 	}
 }
 
-// slopes returns first and second derivative of the log loss
+// slope is the derivative of the log loss
 //
 //	f(β) = Σ_s log Σ_i (τ_s(i)/τ_s(y_s))^β,    β = 1/T,
 //
-// which is convex: sums of mean and variance of log τ_s(i) − log τ_s(y_s) under the tempered
-// beliefs.
-func (c *calibrator) slopes(beta float64) (first, second float64) {
+// which is convex: the sum of the means of log τ_s(i) − log τ_s(y_s) under the tempered beliefs.
+func (c *calibrator) slope(beta float64) (slope float64) {
 	start := 0
 	for _, end := range c.ends {
 		logs := c.logs[start:end]
 		start = end
 		largest := slices.Max(logs)
-		sum, mean, square := 0.0, 0.0, 0.0
+		sum, mean := 0.0, 0.0
 		for _, x := range logs {
 			p := math.Exp(beta * (x - largest))
 			sum += p
 			mean += p * x
-			square += p * x * x
 		}
-		mean /= sum
-		first += mean
-		second += square/sum - mean*mean
+		slope += mean / sum
 	}
-	return first, second
+	return slope
 }
 
 // Temperatures lie between 1/100 and 100. Beyond, beliefs hardly are any: they are 0 and 1, or
 // all the same.
 const mostTemperature = 100
 
-// temperature returns 1/β at the minimum of the log loss, by Newton's method between bounds; false
-// where it is not between 1/100 and 100.
+// temperature returns 1/β at the minimum of the log loss, by bisection, to far more digits than can be known;
+// false where it is not between 1/100 and 100.
 func (c *calibrator) temperature() (float64, bool) {
 	low, high := 1.0/mostTemperature, float64(mostTemperature)
-	if first, _ := c.slopes(low); !(first < 0) {
+	if !(c.slope(low) < 0 && c.slope(high) > 0) {
 		return 0, false
 	}
-	if first, _ := c.slopes(high); !(first > 0) {
-		return 0, false
-	}
-	// 1e-9 of β is far below what can be known of it. Newton's method needs few steps, bisection
-	// 34.
-	for beta := 1.0; ; {
-		first, second := c.slopes(beta)
-		if first < 0 {
-			low = beta
+	for high > low*(1+1e-7) {
+		if middle := math.Sqrt(low * high); c.slope(middle) < 0 {
+			low = middle
 		} else {
-			high = beta
+			high = middle
 		}
-		next := beta - first/second
-		if !(next > low && next < high) {
-			next = math.Sqrt(low * high)
-		}
-		if math.Abs(next-beta) <= 1e-9*beta || high-low <= 1e-9*low {
-			return 1 / next, true
-		}
-		beta = next
 	}
+	return 1 / math.Sqrt(low*high), true
 }
 
 // calibrate chooses the temperature of the models, where one is asked for, and notes where

@@ -143,6 +143,47 @@ func (m *Measured) Map() *Map {
 	return scale
 }
 
+// Together gives all features of nodes of a type that change one divisor, with which the root mean square of their
+// deviations is a size. Features of edges stay.
+func (m *Map) Together(size float64) *Map {
+	own := &Map{node: slices.Clone(m.node), edge: m.edge}
+	for a := range own.node {
+		c, squares := &own.node[a], 0.0
+		n := c.changed()
+		c.deviation = slices.Clone(c.deviation)
+		for j, d := range c.deviation {
+			if c.changes(j) {
+				squares += d * d / float64(n)
+			}
+		}
+		for j := range c.deviation {
+			if c.changes(j) {
+				c.deviation[j] = math.Sqrt(squares) / size
+			}
+		}
+	}
+	return own
+}
+
+// Changed counts the features of nodes that change.
+func (m *Map) Changed() (n int) {
+	for a := range m.node {
+		n += m.node[a].changed()
+	}
+	return n
+}
+
+func (c *columns) changes(j int) bool { return c.deviation[j] != 1 || c.mean[j] != 0 }
+
+func (c *columns) changed() (n int) {
+	for j := range c.deviation {
+		if c.changes(j) {
+			n++
+		}
+	}
+	return n
+}
+
 // Moments are those of one feature.
 type Moments struct {
 	N, Mean, Squares float64 // Squares: Σ (x − Mean)²
@@ -533,7 +574,7 @@ func (m *Map) each(dst, weights []float64, layout *crf.Layout, f func(w, constan
 	apply := func(c *columns, span crf.Span) {
 		of := func(j int) []float64 { return dst[span.At+j*span.States : span.At+(j+1)*span.States] }
 		for j := range c.mean {
-			if c.deviation[j] == 1 && c.mean[j] == 0 {
+			if !c.changes(j) {
 				continue
 			}
 			var constant []float64

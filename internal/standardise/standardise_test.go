@@ -127,6 +127,27 @@ func TestMap(t *testing.T) {
 		near(t, "node potentials", got.Node, want.Node)
 		near(t, "edge potentials", got.Edge, want.Edge)
 	}
+	one := m.Together(0.5) // the same potentials with one divisor, and deviations that are half in the mean
+	one.Original(original.Weights, model.Weights, &model.Layout)
+	squares := 0.0
+	for i, in := range data {
+		s, err := one.Instance(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := ground.Condition(model, s), ground.Condition(original, in)
+		near(t, "node potentials with one divisor", got.Node, want.Node)
+		data[i] = s
+	}
+	for _, j := range []int{1, 3} {
+		_, deviation := moment(columnOf(data, nodes, j))
+		squares += deviation * deviation / 2
+	}
+	if math.Abs(squares-0.25) > 1e-12 || m.Changed() != 2 {
+		t.Errorf("deviations have the mean square %v, want 1/4; %d features change", squares, m.Changed())
+	}
+	_, data = problem(t)
+	m.Original(original.Weights, model.Weights, &model.Layout)
 	m.InPlace(append(data, data[0])) // one of them twice
 	for i := range data {
 		want, got := ground.Condition(model, scaled[i]), ground.Condition(model, data[i])

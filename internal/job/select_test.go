@@ -433,16 +433,16 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	const n = 100
 	made := func(edges string, loss float64, hits int) *trial {
-		x := &trial{Edges: edges, Power: 1, Loss: make([]float64, n), Hit: make([]bool, n)}
+		x := &trial{Candidate: Candidate{Edges: edges}, Power: 1, Losses: make([]float64, n), Hit: make([]bool, n)}
 		for i := range n {
-			x.Loss[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
+			x.Losses[i] = loss + float64(i%2) // all differ by a constant, but for the noise of one
 			x.Hit[i] = i < hits
 		}
 		return x
 	}
 	noisy := func(x *trial, deviation float64) *trial {
-		for i := range x.Loss {
-			x.Loss[i] += deviation * float64(1-i/2%2*2)
+		for i := range x.Losses {
+			x.Losses[i] += deviation * float64(1-i/2%2*2)
 		}
 		return x
 	}
@@ -456,7 +456,7 @@ func TestDecide(t *testing.T) {
 		"they surely differ":    {[]*trial{noisy(made(noEdges, .55, 50), .2), made("potts:-1", .5, 50)}, "potts:-1"},
 		"but of a larger loss":  {[]*trial{made(noEdges, .4, 50), made("potts:1", .5, 60)}, noEdges},
 	} {
-		x := choice{p: &Prepared{}, known: make([]int32, n), parts: make([]labelFold, mostFolds)}
+		x := selection{p: &Prepared{}}
 		if got := x.decide(c.finalists); got.Chosen.Edges != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
@@ -471,7 +471,7 @@ func TestDecide(t *testing.T) {
 		"by noise":            {noisy(made("potts:1", .47, 50), .2), edgesTogether},
 		"right, of more loss": {made("potts:1", .6, 60), edgesTogether},
 	} {
-		x := choice{p: &Prepared{}, known: make([]int32, n), parts: make([]labelFold, mostFolds), usual: usual}
+		x := selection{p: &Prepared{}, usual: usual}
 		if got := x.decide([]*trial{usual, c.other}); got.Chosen.Edges != c.want {
 			t.Errorf("%s: %v", name, got.Chosen)
 		}
@@ -517,9 +517,9 @@ func TestChoiceOfManyLabels(t *testing.T) {
 	for known, want := range map[int]int{45: mostFolds, 54: 1} {
 		b := blocks{nodes: 1500, states: 9, degree: 20, same: .85, known: known, seed: 1, bare: true}
 		p := prepare(t, Options{}, b.few(t, true))
-		c := choice{p: p, known: comparedLabels(p.Problem.Data[0])}
-		if c.divide(p.Problem.Data[0].Samples()[0]); !p.choosing || !p.large() || len(c.parts) != want {
-			t.Errorf("%d labels of a large network are in %d folds, want %d", known, len(c.parts), want)
+		c := selection{p: p}
+		if err := c.divide(); err != nil || !p.choosing || !p.large() || len(c.folds) != want {
+			t.Errorf("%d labels of a large network are in %d folds, want %d; %v", known, len(c.folds), want, err)
 		}
 	}
 	b.known = b.nodes * 3 / 4
@@ -591,11 +591,21 @@ func TestChoiceNotes(t *testing.T) {
 	t.Parallel()
 	const rule = "the first stays unless"
 	made := &Choice{Metric: "log_loss by 5 folds", Candidates: []Candidate{{Edges: noEdges, Loss: .5}, {Edges: edgesTogether, Loss: .4}}, MaxPasses: 20}
-	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) {
+	if made.Chosen = made.Candidates[0]; !strings.Contains(made.note(), rule) || !strings.Contains(made.note(), "of features as they are, edges together 0.4") {
 		t.Errorf("the note is %q", made.note())
 	}
-	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) {
+	if made.Chosen = made.Candidates[1]; strings.Contains(made.note(), rule) || !strings.Contains(made.note(), "of features as they are, edges potts:0 0.5") {
 		t.Errorf("the note is %q", made.note())
+	}
+	if one := (&Choice{Chosen: made.Chosen, Candidates: made.Candidates[1:]}).note(); strings.Contains(one, "; of ") {
+		t.Errorf("what is alone is compared with itself: %q", one)
+	}
+	values := []Candidate{{L2: 2, Loss: .5}, {L2: 1, Loss: .4}, {L2: .5, Loss: .45}}
+	for at, want := range []string{"largest value that was tried", "of l2 0.5 0.4500", "smallest value that was tried"} {
+		path := &Choice{Chosen: values[at], Metric: "log_loss on dev", Candidates: values}
+		if note := path.note(); !strings.Contains(note, "compared on dev, and chosen is --l2") || !strings.Contains(note, want) || strings.Contains(note, rule) {
+			t.Errorf("the note is %q, want %q", note, want)
+		}
 	}
 	task := blocks{nodes: 100, states: 2, degree: 4, same: .9, noise: 1, known: 20, seed: 6}.few(t, true)
 	task.Evaluations = nil
@@ -609,5 +619,59 @@ func TestChoiceNotes(t *testing.T) {
 	}
 	if asks(p) || !slices.ContainsFunc(p.Notes, func(text string) bool { return strings.HasSuffix(text, "begin with those of node features alone") }) {
 		t.Errorf("notes %q", p.Notes)
+	}
+}
+
+// TestScale: like features, of which most hardly vary, get one divisor; features with units of their own do not, nor
+// where the options name a scale; and what is chosen is what its name gives.
+func TestScale(t *testing.T) {
+	t.Parallel()
+	data := func(telling int, unit float64) *dataset.Set { // the other features are noise of that unit
+		r, all := rand.New(rand.NewPCG(1, 2)), []*dataset.Arrays(nil)
+		for range 12 {
+			a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 41}, Labels: [][]int32{nil}}
+			for s := range int32(10) {
+				y := int32(r.IntN(2))
+				a.Labels[0], a.NodeFeatures.Data = append(a.Labels[0], y), append(a.NodeFeatures.Data, 1)
+				a.Edges = append(a.Edges, [2]int32{s, (s + 1) % 10})
+				for j := range 40 {
+					x := unit * r.NormFloat64()
+					if j < telling {
+						x = r.NormFloat64() + 2*float64(y)
+					}
+					a.NodeFeatures.Data = append(a.NodeFeatures.Data, x)
+				}
+			}
+			all = append(all, a)
+		}
+		set, err := dataset.FromArrays(dataset.Manifest{}, dataset.Options{States: []string{"off", "on"}}, all...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set
+	}
+	alike, apart := data(4, .05), data(1, 100)
+	for _, c := range []struct {
+		set  *dataset.Set
+		o    Options
+		want string
+	}{
+		{alike, Options{}, "one:"}, {alike, Options{Scale: "each"}, "each"}, {alike, Options{L2: 1, Standardise: true}, "each"},
+		{apart, Options{}, "each"}, {apart, Options{Scale: "one:2"}, "one:2"},
+	} {
+		p := prepare(t, c.o, Task{Set: c.set})
+		noted := strings.Contains(strings.Join(p.Notes, "\n"), "and chosen is --scale "+p.Options.Scale)
+		if !strings.HasPrefix(p.Options.Scale, c.want) || noted != (p.asked.Scale == "" && c.want != "each") {
+			t.Errorf("%+v: scale %s, want %s; notes %q", c.o, p.Options.Scale, c.want, p.Notes)
+		}
+		given := c.o
+		given.Scale = p.Options.Scale
+		a, b := train(t, c.o, Task{Set: c.set}, nil), train(t, given, Task{Set: c.set}, nil)
+		if !slices.Equal(a.Model.Model.Weights, b.Model.Model.Weights) {
+			t.Errorf("%+v: other weights than with --scale %s", c.o, given.Scale)
+		}
+	}
+	for _, text := range []string{"one", "one:0", "one:x", "two"} {
+		wantError(t, Options{Scale: text}.Validate(), Usage, "want auto, each, or one:D")
 	}
 }
