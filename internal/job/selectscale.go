@@ -71,6 +71,7 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		return nil, err
 	}
 	problem := learn.Problem{Model: p.Problem.Model, Data: []*crf.Instance{in}}
+	ctx = context.WithoutCancel(ctx) // it takes seconds, and a run that is interrupted has a folder to go on in
 	c := &selection{p: &Prepared{Options: *o, Problem: problem}, data: map[place]*hopped{}, started: time.Now(), known: knownLabels(in)}
 	parts := dealLabels(in, o.Seed)
 	if last := of[len(of)-1]; last >= 2*mostFolds-1 { // folds of instances
