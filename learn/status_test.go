@@ -160,7 +160,7 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 			t.Errorf("minimise %v: %s after %d evaluations, best weight %v of %v", minimise, r.Reason, call, r.Best.Weights[0], seen)
 		}
 	}
-	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev", Patience: 1}, Evaluate: func(*crf.Model) (map[string]float64, error) { return nil, nil }}
+	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev", Patience: 1}, Evaluate: func(*crf.Model) (map[string]float64, error) { return map[string]float64{}, nil }}
 	if _, err := Fit(context.Background(), p, s); err == nil || !strings.Contains(err.Error(), `"accuracy@dev"`) {
 		t.Errorf("a metric that does not exist: %v", err)
 	}

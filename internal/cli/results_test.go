@@ -39,7 +39,7 @@ var results = []any{
 var others = []string{
 	"dataset.Recipe", "dataset.column", "dataset.contrast", "dataset.superpixelRecipe", "synthetic.origin",
 	"job.selectionState", "job.trial", "job.partedBefore",
-	"machine.Compute", "machine.Memory", "machine.Point", "watch.result",
+	"watch.result",
 }
 
 // TestResultsAreJSON: whatever number a result comes to, it is JSON: what JSON has no

@@ -25,7 +25,7 @@ const (
 
 // mostScaling bounds labels times features times states by which a scale is chosen: with more of them the prior,
 // and so the scale, hardly matters, and folds would take seconds.
-const mostScaling = 1 << 21
+const mostScaling = 1 << 18
 
 // onScale is the change of scale that Options.Scale names, made of the one with which each deviation is 1.
 func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {

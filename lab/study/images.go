@@ -187,7 +187,11 @@ type imageRecorder struct {
 // record takes an iteration and reports whether the run is done.
 func (r *imageRecorder) record(e learn.Event, seconds float64) (done bool) {
 	x := r.run
-	x.add(e, seconds, r.shares[e.Block])
+	share := 1.0 // of a step of all blocks together
+	if e.Block >= 0 {
+		share = r.shares[e.Block]
+	}
+	x.add(e, seconds, share)
 	done = e.Step == 0 || x.work() > r.limits.work || r.limits.seconds > 0 && x.Seconds >= r.limits.seconds
 	if e.Iteration%len(r.shares) == 0 {
 		if r.limits.flat && math.Abs(e.Objective-r.last) <= settledChange*math.Abs(e.Objective) {
