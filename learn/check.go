@@ -266,6 +266,12 @@ func (l *learner) endCheck() (done bool, err error) {
 			l.startCheck(checkFinal)
 			return false, nil
 		}
+		if p.Status == StationaryPoint { // by what steps promise
+			if p.Halvings > 0 {
+				p.Status = ObjectiveFlat
+			}
+			return true, l.record(l.checkEvent())
+		}
 		missing := l.missing()
 		if missing == "" && p.Status.limited() && l.convex {
 			p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"

@@ -101,7 +101,7 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 	l.clock = started.Add(-time.Duration(before * float64(time.Second)))
 	l.paced, l.paceFrom = false, l.pace()
 	nextCheckpoint := started.Add(l.firstPause())
-	if l.progress.Status.Stationary() { // a resumed run that had nothing left to do
+	if l.progress.Status.Stationary() && !l.progress.Check.Active { // a resumed run that had nothing left to do
 		l.estimate() // the gradient is in no state
 		return l.finish(l.progress.Status)
 	}

@@ -198,21 +198,22 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 const smallPromises = 3
 
 // promisesLittle ends a run, where nothing bounds the objective from below, as soon as whole steps, three in a row,
-// promise less than Settings.Proof of what was gained. That is an estimate, and nothing is claimed. States that no label
-// tells apart are a saddle at first, near which steps promise little: there it says nothing.
+// promise less than Settings.Proof of what was gained: to a quadratic model the point is as good as stationary. States
+// that no label tells apart are a saddle at first, near which steps promise little: there it says nothing.
 func (l *learner) promisesLittle() bool {
 	p := &l.progress
-	gained, promise := p.FirstObjective-p.Objective, l.auto.descent.promise()
 	if l.settings.Proof == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
 		return false
 	}
-	if p.SmallPromises++; !(promise <= l.settings.Proof*gained) {
+	little := l.settings.Proof * (p.FirstObjective - p.Objective)
+	promise := l.auto.descent.promise()
+	if p.SmallPromises++; !(promise <= little) {
 		p.SmallPromises = 0
 	}
 	if p.SmallPromises < smallPromises {
 		return false
 	}
-	p.Status, p.Reason = ObjectiveFlat, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was gained",
-		smallPromises, promise, l.settings.Proof*gained, l.settings.Proof)
+	p.Status, p.Reason = StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was gained",
+		smallPromises, promise, little, l.settings.Proof)
 	return true
 }

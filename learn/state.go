@@ -255,14 +255,19 @@ func (l *learner) possible(p *progress) error {
 // goOn decides what a state that a limit ended, or that was interrupted, does next: the final check where the limits
 // of this run are reached too, else more iterations.
 func (l *learner) goOn() {
-	wasEnded := l.progress.Status != ""
-	l.progress.Status, l.progress.Reason = "", ""
-	if !wasEnded {
+	p := &l.progress
+	status, reason := p.Status, p.Reason
+	p.Status, p.Reason = "", ""
+	if status == "" {
 		return
 	}
-	p := &l.progress
 	p.Halvings = 0
-	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
+	if status == StationaryPoint && p.SmallPromises >= smallPromises && l.settings.Proof > 0 {
+		p.Status, p.Reason = status, reason
+	} else {
+		p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds())
+	}
+	if p.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}

@@ -27,6 +27,10 @@ const (
 // and so the scale, hardly matters, and folds would take seconds.
 const mostScaling = 1 << 18
 
+// leastGain is the share of the log loss that another scale has to gain: less is felt by no prediction, however sure
+// folds are of it.
+const leastGain = 0.01
+
 // onScale is the change of scale that Options.Scale names, made of the one with which each deviation is 1.
 func onScale(each *standardise.Map, scale string) (*standardise.Map, error) {
 	text, one := strings.CutPrefix(scale, scaleOne)
@@ -72,6 +76,11 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 	}
 	problem := learn.Problem{Model: p.Problem.Model, Data: []*crf.Instance{in}}
 	ctx = context.WithoutCancel(ctx) // it takes seconds, and a run that is interrupted has a folder to go on in
+	if o.MaxTime > 0 {
+		share, stop := context.WithTimeout(ctx, time.Duration(choiceShare*float64(o.MaxTime)))
+		defer stop()
+		ctx = share
+	}
 	c := &selection{p: &Prepared{Options: *o, Problem: problem}, data: map[place]*hopped{}, started: time.Now(), known: knownLabels(in)}
 	parts := dealLabels(in, o.Seed)
 	if last := of[len(of)-1]; last >= 2*mostFolds-1 { // folds of instances
@@ -93,13 +102,18 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		}
 		c.data[place{scale: scale}] = &hopped{schema: p.Problem.Model.Schema, in: scaled, fitted: map[float64][]*crf.Model{}}
 		t, err := c.try(ctx, Candidate{Scale: scale, Edges: noEdges})
-		if err != nil {
+		switch {
+		case ctx.Err() != nil: // there is no time to find out
+			return nil, nil
+		case err != nil:
 			return nil, err
 		}
 		tried = append(tried, t)
 	}
-	slices.SortStableFunc(tried[1:], func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	return c.decide(tried), nil
+	usual, others := tried[0].score(), tried[1:]
+	slices.SortStableFunc(others, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
+	others = slices.DeleteFunc(others, func(t *trial) bool { return !(t.score() <= (1-leastGain)*usual) })
+	return c.decide(append(tried[:1], others...)), nil
 }
 
 // labelledNodes are the labelled nodes of the first sample of all instances, without edges, and the number of the
