@@ -301,8 +301,10 @@ func (l *learner) refreshed() {
 func (l *learner) missing() string {
 	c, p, pass := &l.progress.Check, &l.progress, &l.progress.Pass
 	scale := 1 + math.Abs(p.Objective)
-	switch sub := l.suboptimality(); {
+	switch sub, unknown := l.suboptimality(), l.unknownOfClamped(); {
 	case l.proves(sub):
+	case unknown > closedGap*scale:
+		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds them", unknown)
 	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
 		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
 	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
@@ -321,6 +323,20 @@ func (l *learner) missing() string {
 		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them", pass.Gap, l.settings.Gap*scale)
 	}
 	return ""
+}
+
+// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent beliefs
+// of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all elements.
+func (l *learner) unknownOfClamped() (sum float64) {
+	if l.auto == nil || l.auto.fisher == nil || !l.anyClamped() || l.problem.L2 > 0 {
+		return 0
+	}
+	for kind, span := range allSpans(&l.model.Layout) {
+		for i, theta := range l.model.Weights[span.At:][:span.Len] {
+			sum += math.Abs(theta) * math.Sqrt(l.auto.fisher.squares[kind][i%span.Copy()/span.States])
+		}
+	}
+	return roundingShare * sum
 }
 
 // tooFar says what keeps a suboptimality above a gap: the norm of the gradient, of which rounding
