@@ -103,7 +103,8 @@ const validationName = "validation"
 
 func (o *Options) job() job.Options {
 	j := job.Options{
-		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise, NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Cut: o.Cut, Physics: o.Physics,
+		Method: o.Method, Counting: o.Counting, Prior: o.Prior, L2: o.L2, NoL2: o.NoL2, Standardise: o.Standardise,
+		NoStandardise: o.NoStandardise, NoEdges: o.NoEdges, Edges: o.Edges, Cut: o.Cut, Physics: o.Physics,
 		RelativeTolerance: o.RelativeTolerance, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		Seed: cmp.Or(o.Seed, 1), Threads: o.Threads,
 	}
@@ -202,9 +203,13 @@ func (o *Options) validate() error {
 
 // fields are the options of the command that errors of a training name, and what they
 // are called here.
-var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise", "Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
-	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime", "--observed", "dataset.Options.Observed",
-	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges", "Options.NoEdges", "--edges", "Options.Edges", "--hops", "dataset.Options.Hops", "--model", "Options.Physics", "--calibrate "+validationName, "Options.Calibrate")
+var fields = strings.NewReplacer("--l2", "Options.L2", "--prior", "Options.Prior", "--standardise",
+	"Options.Standardise", "--counting", "Options.Counting", "--method", "Options.Method", "--blocks", "Options.Cut",
+	"--rtol", "Options.RelativeTolerance", "--max-passes", "Options.MaxPasses", "--max-time", "Options.MaxTime",
+	"--observed", "dataset.Options.Observed",
+	"--resume", "Options.Resume", "--seed", "Options.Seed", "--threads", "Options.Threads", "--no-edges",
+	"Options.NoEdges", "--edges", "Options.Edges", "--hops", "dataset.Options.Hops", "--model", "Options.Physics",
+	"--calibrate "+validationName, "Options.Calibrate")
 
 // inFields names the fields of Options in an error that speaks of the command's options.
 func inFields(err error) error {

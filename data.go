@@ -146,7 +146,8 @@ func NewData(graphs ...Graph) (*Data, error) {
 func (g *Graph) check(first *Graph) error {
 	switch {
 	case len(g.Nodes) == 0:
-		return errors.New("no Nodes: want a row of features for every node, [][]float64{{1}, …} where there is nothing to tell")
+		return errors.New("no Nodes: want a row of features for every node, [][]float64{{1}, …} where there is nothing to " +
+			"tell")
 	case g.Labels != nil && len(g.Labels) != len(g.Nodes):
 		return fmt.Errorf("%d Labels for %d Nodes: want one each, \"\" where it is hidden", len(g.Labels), len(g.Nodes))
 	case g.EdgeFeatures != nil && len(g.EdgeFeatures) != len(g.Edges):
@@ -219,7 +220,8 @@ func (d *Data) load(ctx context.Context, m *job.Model, labels bool) (*dataset.Se
 		return dataset.Open(ctx, d.paths, o)
 	}
 	if m != nil && len(o.Schema.NodeTypes) != 1 {
-		return nil, errors.New("blockbp: the model has several types of nodes: give it data from files, or use packages dataset and infer")
+		return nil, errors.New("blockbp: the model has several types of nodes: give it data from files, or use packages " +
+			"dataset and infer")
 	}
 	if m != nil {
 		o.States = o.Schema.NodeTypes[0].States

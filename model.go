@@ -104,7 +104,8 @@ func earlyStop(patience int) string {
 
 // evaluation reads the validation data as those of the model to be trained.
 func (o *Options) evaluation(ctx context.Context, training *dataset.Set, n *notes) (*job.Evaluation, error) {
-	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema}, Recipe: &training.Recipe}, true)
+	set, err := o.Validation.read(ctx, &job.Model{Model: &crf.Model{Schema: training.Schema},
+		Recipe: &training.Recipe}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +118,13 @@ func (o *Options) folder(d *Data) *job.Folder {
 	if o.Folder == "" {
 		return nil
 	}
-	f := &job.Folder{Dir: o.Folder, Resume: o.Resume, Config: job.Config{Command: "train", Folder: absolute("."), Options: map[string]job.Option{}}}
+	f := &job.Folder{Dir: o.Folder, Resume: o.Resume,
+		Config: job.Config{Command: "train", Folder: absolute("."), Options: map[string]job.Option{}}}
 	for _, path := range d.paths {
 		f.Config.Data = append(f.Config.Data, absolute(path))
 	}
-	for name, value := range map[string]string{"observed": d.options.Observed, "list": d.options.List, "features": d.options.FeatureDir, "layout": d.options.Layout} {
+	for name, value := range map[string]string{"observed": d.options.Observed, "list": d.options.List,
+		"features": d.options.FeatureDir, "layout": d.options.Layout} {
 		if value != "" {
 			f.Config.Options[name] = job.Option{Value: value, Source: "caller"}
 		}
@@ -209,7 +212,8 @@ func (m *Model) inference(ctx context.Context) (*job.Inference, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""), Temperature: m.inner.Temperature(), Threads: threads}, nil
+	return &job.Inference{Model: m.inner.Model, Counting: numbers, Exact: m.inner.Exact(""),
+		Temperature: m.inner.Temperature(), Threads: threads}, nil
 }
 
 // partlyKnown returns the labels to hold: the first sample of each instance that has
@@ -228,7 +232,8 @@ func partlyKnown(instances []*crf.Instance) [][]int32 {
 }
 
 func prediction(in *crf.Instance, b *infer.Beliefs, rows int, node func(row int) int) Prediction {
-	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, rows), Beliefs: make([][]float64, rows)}
+	p := Prediction{Name: in.Name, Converged: b.Outcome.Converged, Labels: make([]string, rows),
+		Beliefs: make([][]float64, rows)}
 	for r := range rows {
 		s := node(r)
 		p.Labels[r] = in.Schema().NodeTypes[in.NodeType(int32(s))].States[b.Labels[s]]
@@ -314,9 +319,11 @@ func (m *Model) evaluate(ctx context.Context, e *job.Evaluation) (*Report, error
 	}
 	s := scored.Of("", "marginals")
 	r := &Report{
-		Nodes: s.Nodes, Accuracy: float64(s.Accuracy), ClassAccuracy: float64(s.ClassAccuracy), F1: float64(s.F1), IoU: float64(s.IoU),
-		ROCAUC: float64(s.ROCAUC), AveragePrecision: float64(s.AveragePrecision), LogLoss: float64(s.LogLoss), CalibrationError: float64(s.CalibrationError),
-		States: scored.Classes, Confusion: s.Confusion,
+		Nodes: s.Nodes, Accuracy: float64(s.Accuracy), ClassAccuracy: float64(s.ClassAccuracy), F1: float64(s.F1),
+		IoU:    float64(s.IoU),
+		ROCAUC: float64(s.ROCAUC), AveragePrecision: float64(s.AveragePrecision), LogLoss: float64(s.LogLoss),
+		CalibrationError: float64(s.CalibrationError),
+		States:           scored.Classes, Confusion: s.Confusion,
 		measures: report.Table{Headers: []string{"measure", "value"}, Rows: scored.Measures()},
 	}
 	if r.Nodes == 0 {
@@ -332,7 +339,8 @@ func (m *Model) validate(ctx context.Context, e *job.Evaluation) error {
 		return err
 	}
 	m.training.Validation = map[string]float64{
-		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "roc_auc": r.ROCAUC, "average_precision": r.AveragePrecision, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
+		"accuracy": r.Accuracy, "class_accuracy": r.ClassAccuracy, "f1": r.F1, "iou": r.IoU, "roc_auc": r.ROCAUC,
+		"average_precision": r.AveragePrecision, "log_loss": r.LogLoss, "calibration_error": r.CalibrationError,
 	}
 	return nil
 }

@@ -52,11 +52,14 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	}
 	switch {
 	case len(h.shape) != 3 || h.count == 0 || dimensions == 2 && h.shape[2] != 1:
-		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", shapeText(h.shape), wanted)}
+		return nil, &Error{File: path, Problem: fmt.Sprintf("shape is %s, want %s, none of them 0", shapeText(h.shape),
+			wanted)}
 	case !h.floating() && h.code() != "u1": // a network's output in bytes
-		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8", h.descr), Remedy: "convert it with astype(numpy.float32)"}
+		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8",
+			h.descr), Remedy: "convert it with astype(numpy.float32)"}
 	case h.bytes+h.dataBytes() != int64(len(data)):
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the file has %d bytes, shape %s of %s wants %d", len(data), shapeText(h.shape), h.descr, h.bytes+h.dataBytes()), Remedy: "it was cut short or damaged; write it again"}
+		return nil, &Error{File: path, Problem: fmt.Sprintf("the file has %d bytes, shape %s of %s wants %d", len(data),
+			shapeText(h.shape), h.descr, h.bytes+h.dataBytes()), Remedy: "it was cut short or damaged; write it again"}
 	}
 	s := &storedCells{file: file, data: data[h.bytes:], header: h, number: h.number()}
 	if err := s.check(path); err != nil {
@@ -97,7 +100,8 @@ func (m *featureMap) possible(s *ImageSource, asked string) (list []string) {
 		}
 		m.arrange(layout)
 		misses := m.misses(s.Height, s.Width)
-		if m.depth > mostFeatures || m.rows > math.MaxInt32/m.cols || !m.fits(s.Height, s.Width) || misses >= least+clearlyOff {
+		if m.depth > mostFeatures || m.rows > math.MaxInt32/m.cols || !m.fits(s.Height, s.Width) ||
+			misses >= least+clearlyOff {
 			continue
 		}
 		if misses <= least-clearlyOff {
@@ -110,7 +114,8 @@ func (m *featureMap) possible(s *ImageSource, asked string) (list []string) {
 
 // over stretches the map over a picture.
 func (m *featureMap) over(s *ImageSource, bias bool) *stretch.Map {
-	return stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth, stretch.Size{Rows: s.Height, Cols: s.Width}, bias)
+	return stretch.New(m.cells, stretch.Size{Rows: m.rows, Cols: m.cols}, m.depth,
+		stretch.Size{Rows: s.Height, Cols: s.Width}, bias)
 }
 
 // fits reports whether the map can be one of a picture of rows × cols pixels. Networks round
@@ -140,7 +145,8 @@ func colourFeatures(path string, picture image.Image, colours []uint8) *featureM
 		}
 		m.cells = values
 	default:
-		m.stored = &storedCells{data: colours, header: &npyHeader{descr: "|u1"}, cols: m.cols, depth: 3, rowStep: 4 * m.cols, colStep: 4, toNext: 1}
+		m.stored = &storedCells{data: colours, header: &npyHeader{descr: "|u1"}, cols: m.cols, depth: 3,
+			rowStep: 4 * m.cols, colStep: 4, toNext: 1}
 		m.cells = m.stored
 	}
 	return m

@@ -55,7 +55,8 @@ var formats = []format{
 	{"a compressed file", "", (*peek).packedScore, (*peek).unpack},
 	{"a model", "", extensions(".safetensors"), say("name it with -m")},
 	{"a network", kindNetwork, (*peek).networkScore, func(p *peek) string {
-		return "it has neither labels nor features; ask for its marginals with blockbp infer " + shellWord(p.path) + " --task MAR"
+		return "it has neither labels nor features; ask for its marginals with blockbp infer " + shellWord(p.path) +
+			" --task MAR"
 	}},
 	{"a table of tokens", "", (*peek).tokenTableScore, (*peek).fromTokenTable},
 	{"a table", KindGraph, (*peek).tableScore, nil},
@@ -108,7 +109,8 @@ const (
 // holding knows archives that have an array of a name.
 func holding(names ...string) func(*peek) int {
 	return func(p *peek) int {
-		return p.points(byContent, slices.ContainsFunc(p.arrays, func(name string) bool { return slices.Contains(names, name) }))
+		return p.points(byContent, slices.ContainsFunc(p.arrays,
+			func(name string) bool { return slices.Contains(names, name) }))
 	}
 }
 

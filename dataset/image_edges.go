@@ -112,8 +112,10 @@ func (c *contrast) bin(x float64) int {
 // problem says what is wrong with contrasts that were read from a file.
 func (c *contrast) problem() string {
 	switch {
-	case len(c.Scales) == 0 || len(c.Scales) > mostOffsets || len(c.Values) == 0 || len(c.Values) > mostFeatures || len(c.Bounds) != len(c.Values)-1:
-		return fmt.Sprintf("%d scales, %d bounds and %d values, want one bound less than values", len(c.Scales), len(c.Bounds), len(c.Values))
+	case len(c.Scales) == 0 || len(c.Scales) > mostOffsets || len(c.Values) == 0 || len(c.Values) > mostFeatures ||
+		len(c.Bounds) != len(c.Values)-1:
+		return fmt.Sprintf("%d scales, %d bounds and %d values, want one bound less than values", len(c.Scales),
+			len(c.Bounds), len(c.Values))
 	case !slices.IsSorted(c.Bounds) || !slices.IsSorted(c.Values):
 		return "bounds and values must rise"
 	}
@@ -131,7 +133,8 @@ func (r *edgeRecipe) problem() string {
 		return fmt.Sprintf("edges.offsets are %v: %s", r.Offsets, p)
 	}
 	if len(r.Colour) != len(r.Offsets) || r.Map != nil && len(r.Map) != len(r.Offsets) {
-		return fmt.Sprintf("edges has %d contrasts of colours and %d of maps for %d offsets", len(r.Colour), len(r.Map), len(r.Offsets))
+		return fmt.Sprintf("edges has %d contrasts of colours and %d of maps for %d offsets", len(r.Colour), len(r.Map),
+			len(r.Offsets))
 	}
 	for _, list := range [][]contrast{r.Colour, r.Map} {
 		for i := range list {
@@ -150,7 +153,8 @@ func (r *edgeRecipe) problem() string {
 func offsetsProblem(offsets []int) string {
 	for i, k := range offsets {
 		if k < 1 || k > mostOffset || i > 0 && k <= offsets[i-1] || i == mostOffsets {
-			return fmt.Sprintf("want at most %d numbers of pixels that rise, from 1 to %d, such as 1,4,12", mostOffsets, mostOffset)
+			return fmt.Sprintf("want at most %d numbers of pixels that rise, from 1 to %d, such as 1,4,12", mostOffsets,
+				mostOffset)
 		}
 	}
 	return ""
@@ -258,7 +262,8 @@ func gridOf(rows, cols int, offsets []int, neighbours int) (*graph.Graph, error)
 		return graph.Grid(rows, cols, graph.GridOptions{Eight: neighbours == 8})
 	}
 	if ways := len(offsets) * numDirections(neighbours); rows*cols > graph.MaxEdges/ways {
-		return nil, fmt.Errorf("%d×%d pixels with edges of %d lengths and directions, at most %d edges are supported", cols, rows, ways, graph.MaxEdges)
+		return nil, fmt.Errorf("%d×%d pixels with edges of %d lengths and directions, at most %d edges are supported",
+			cols, rows, ways, graph.MaxEdges)
 	}
 	var u, v []int32
 	eachPair(rows, cols, offsets, neighbours, func(a, b, _ int) {
@@ -387,6 +392,7 @@ func (r *edgeRecipe) ofDifference() [][]uint16 {
 }
 
 // coded returns the features of a picture's edges.
-func (r *edgeRecipe) coded(p *pixelEdges, edges, neighbours int, book []float64, ofDifference [][]uint16) (crf.Features, error) {
+func (r *edgeRecipe) coded(p *pixelEdges, edges, neighbours int, book []float64,
+	ofDifference [][]uint16) (crf.Features, error) {
 	return crf.Coded(r.codes(p, edges, neighbours, ofDifference), book, r.dim(neighbours))
 }

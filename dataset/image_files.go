@@ -72,7 +72,8 @@ func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
 		return memory.Check("the file "+path, float64(size), d.allowed)
 	})
 	if err == nil {
-		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())), Bytes: int64(len(file.Bytes()))})
+		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())),
+			Bytes: int64(len(file.Bytes()))})
 	}
 	return file, err
 }
@@ -94,7 +95,8 @@ func findImages(folder string, o *Options) ([]imageFiles, []Source, []error) {
 			if like := foldersOfPictures(folder); len(like) > 0 {
 				remedy = fmt.Sprintf("if %s holds the labels, rename it to %s", like[0], labelsFolder)
 			}
-			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: remedy + "; to predict, leave labels unread", Cause: err}}
+			return nil, nil, []error{&Error{File: folder, Problem: "there is no folder " + labels, Remedy: remedy +
+				"; to predict, leave labels unread", Cause: err}}
 		}
 	}
 	within, ids := filepath.Join(folder, imagesFolder), ""
@@ -173,11 +175,13 @@ func findFeatures(folder string, o *Options) (string, error) {
 	_, err := os.Stat(features)
 	switch {
 	case o.Recipe != nil && o.Recipe.Colours:
-		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave the option out")
+		return "", optionError("FeatureDir", "the model learned from the colours of pictures, and has no features: leave "+
+			"the option out")
 	case errors.Is(err, fs.ErrNotExist) && o.FeatureDir == "" && o.Recipe == nil:
 		return "", nil
 	case err != nil && o.FeatureDir == "":
-		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features [h, w, d] per picture, as the model learned from", features)
+		return "", optionError("FeatureDir", "there is no folder %s; name the folder with one ID.npy of unary features "+
+			"[h, w, d] per picture, as the model learned from", features)
 	}
 	return features, err
 }
@@ -211,7 +215,8 @@ func (f *imageFiles) readFeatures(d *imageData) (list []error) {
 	features, err := d.mapped(f.features, "the features of a picture in npy format")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
+		list = append(list, &Error{File: f.features, Problem: fmt.Sprintf("there is no such file; it should hold the "+
+			"unary features of %s", f.picture), Remedy: "make the features, or leave the picture out of the list", Cause: err})
 	case err != nil:
 		list = append(list, err)
 	default:
@@ -273,7 +278,9 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges, path), Remedy: "name the folder of the maps by --edge-maps, make the map, or leave the picture out of the list", Cause: err}
+		return &Error{File: f.picture, Problem: fmt.Sprintf("it has no edge map: there is neither %s.png nor %s", f.edges,
+			path), Remedy: "name the folder of the maps by --edge-maps, make the map, or leave the picture out of the list",
+			Cause: err}
 	}
 	if err != nil {
 		return err
@@ -281,7 +288,8 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	value := make([]float32, 1)
 	for i := range m.rows * m.cols {
 		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false), Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
+			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false),
+				Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
 		}
 	}
 	if s := d.image; !m.fits(s.Height, s.Width) {
@@ -306,7 +314,8 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 		picture, err = png.Decode(bytes.NewReader(data))
 	}
 	if err != nil {
-		return nil, &Error{File: path, Problem: "the edge map cannot be read: " + err.Error(), Remedy: "save it again as a grey png, or as npy", Cause: err}
+		return nil, &Error{File: path, Problem: "the edge map cannot be read: " + err.Error(),
+			Remedy: "save it again as a grey png, or as npy", Cause: err}
 	}
 	m := &featureMap{path: path, rows: config.Height, cols: config.Width, depth: 1}
 	values := make(stretch.Values, m.rows*m.cols)
@@ -321,7 +330,8 @@ func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, err
 			values[i] = float32(p.Gray16At(i%m.cols, i/m.cols).Y) / math.MaxUint16
 		}
 	default:
-		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges", Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
+		return nil, &Error{File: path, Problem: "its pixels are colours, not the strength of edges",
+			Remedy: "save it as 8-bit grey (mode L of PIL), or as npy"}
 	}
 	return m, nil
 }
@@ -350,7 +360,9 @@ func (f *imageFiles) readLabels(d *imageData) []error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text, filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: f.likeLabels() + "label it, leave it out of the list, or leave labels unread", Cause: err}}
+		return []error{&Error{File: f.picture, Problem: fmt.Sprintf("it has no labels: there is neither %s nor %s", text,
+			filepath.Join(f.folder, labelsFolder, f.id+".png")), Remedy: f.likeLabels() +
+			"label it, leave it out of the list, or leave labels unread", Cause: err}}
 	}
 	if err != nil {
 		return []error{err}
@@ -398,11 +410,14 @@ func misplacedPictures(path string) string {
 	within := filepath.Base(filepath.Dir(path))
 	switch suffix := strings.ToLower(filepath.Ext(path)); {
 	case len(like) > 0:
-		return fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s", imagesFolder, labelsFolder, firstFew(like))
-	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder && slices.Contains(pictureSuffixes, suffix):
+		return fmt.Sprintf("name the folder of the pictures %s, and that of their labels, ID.png, %s; there are %s",
+			imagesFolder, labelsFolder, firstFew(like))
+	case err == nil && len(inside) > 0 && filepath.Base(path) == imagesFolder, within == imagesFolder &&
+		slices.Contains(pictureSuffixes, suffix):
 		return "give the folder that holds " + imagesFolder + ", with --list for some of its pictures"
 	case err == nil && len(inside) > 0 || slices.Contains(pictureSuffixes, suffix):
-		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA", imagesFolder, labelsFolder)
+		return fmt.Sprintf("put pictures into a folder DATA/%s, and their labels, ID.png, into DATA/%s, and give DATA",
+			imagesFolder, labelsFolder)
 	}
 	return ""
 }
@@ -413,7 +428,8 @@ func (d *imageData) checkSizes(layout string) []error {
 	s := d.image
 	var list []error
 	if m := d.labels; m != nil && (m.rows != s.Height || m.cols != s.Width) {
-		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
+		list = append(list, &Error{File: m.path, Problem: fmt.Sprintf("it labels %d rows of %d pixels, but %s has %d rows "+
+			"of %d", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "use the labels of this picture in its own size"})
 	}
 	m := d.features
 	if m.header == nil { // colours
@@ -431,5 +447,7 @@ var shapes = map[string]string{LayoutHWC: "[h, w, d]", LayoutCHW: "[d, h, w]"}
 
 // misfit is the error of a map that does not fit a picture.
 func (m *featureMap) misfit(s *ImageSource, wanted string) error {
-	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width), Remedy: "check that it belongs to this picture and is not transposed: want " + wanted}
+	return &Error{File: m.path, Problem: fmt.Sprintf("its %d rows of %d cells are not the shape of %s, which has %d "+
+		"rows of %d pixels", m.rows, m.cols, s.Path, s.Height, s.Width),
+		Remedy: "check that it belongs to this picture and is not transposed: want " + wanted}
 }

@@ -33,7 +33,8 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels, l.segment, l.chooseEdges, l.askWhatHides, l.freezeAll, l.keepRowLabels)
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels,
+		l.segment, l.chooseEdges, l.askWhatHides, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -87,7 +88,8 @@ func (l *imageLoader) chooseLayout() {
 		layout = same[0]
 	case len(same) == 2:
 		l.fail(optionError("Layout", "the features fit the pictures as %s and as %s: %s has the shape %s; give %s or %s",
-			shapes[LayoutHWC], shapes[LayoutCHW], first.features.path, shapeText(first.features.header.shape), LayoutHWC, LayoutCHW))
+			shapes[LayoutHWC], shapes[LayoutCHW], first.features.path, shapeText(first.features.header.shape), LayoutHWC,
+			LayoutCHW))
 	}
 	for _, d := range l.images {
 		if d.features.arrange(layout); !slices.Contains(d.layouts, layout) {
@@ -100,14 +102,16 @@ func (l *imageLoader) chooseLayout() {
 // where they have colours.
 func (l *imageLoader) chooseColourFeatures(wanted int) {
 	if l.o.Recipe == nil {
-		l.warn("there is no folder %s: the features of pixels are their colours", filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
+		l.warn("there is no folder %s: the features of pixels are their colours",
+			filepath.Join(filepath.Dir(l.manifestPath), featuresFolder))
 	} else if wanted == 3 {
 		return
 	}
 	grey := make([]bool, len(l.images))
 	l.each(len(l.images), func(i int) { grey[i] = l.images[i].features.grey() })
 	if at := slices.Index(grey, false); at >= 0 && l.o.Recipe != nil {
-		l.failAt(l.images[at].image.Path, "", "make it grey, or learn from pictures in colours", "it has colours, and the model learned from grey pictures")
+		l.failAt(l.images[at].image.Path, "", "make it grey, or learn from pictures in colours",
+			"it has colours, and the model learned from grey pictures")
 	} else if at < 0 {
 		for _, d := range l.images {
 			d.features.oneColour()
@@ -125,7 +129,8 @@ func (l *imageLoader) checkDepths() {
 		l.adoptModel()
 		l.compareNames()
 	} else {
-		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias, Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
+		l.set.Recipe = Recipe{Kind: KindImages, FeatureDim: want, Colours: first.header == nil, Bias: !l.o.NoBias,
+			Neighbours: cmp.Or(l.o.Neighbours, defaultNeighbours)}
 		if l.o.Superpixels > 0 {
 			l.set.Recipe.Superpixels = &superpixelRecipe{Count: l.o.Superpixels}
 		} else if l.o.edgesOfImages() == EdgesContrast {
@@ -185,7 +190,8 @@ func (l *imageLoader) checkLabels() {
 		}
 		s := slices.IndexFunc(d.labels.labels, func(y int32) bool { return int(y) >= k })
 		if s >= 0 {
-			e := &Error{File: d.labels.path, Problem: fmt.Sprintf("is %d, want 0 to %d, or negative for unknown", d.labels.labels[s], k-1)}
+			e := &Error{File: d.labels.path, Problem: fmt.Sprintf("is %d, want 0 to %d, or negative for unknown",
+				d.labels.labels[s], k-1)}
 			l.fail(d.labels.place(e, s))
 		}
 	}
@@ -210,7 +216,8 @@ func (l *imageLoader) buildPixels() {
 			}
 			grids[size] = grid
 		}
-		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width, depth: r.FeatureDim}
+		l.pixels[i] = pixelFeatures{graph: grids[size], features: d.features.over(&d.image, r.Bias), width: d.image.Width,
+			depth: r.FeatureDim}
 	}
 }
 
@@ -233,9 +240,10 @@ func (l *imageLoader) checkPixels() {
 			largest = d
 		}
 	}
-	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, l.o.Memory, func() string {
-		return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
-	})
+	l.allow(largest.image.Path, "", fmt.Sprintf("pixels and edges of %d pictures", len(l.images)), total, l.o.Memory,
+		func() string {
+			return fmt.Sprintf("this one, the largest, has %d×%d pixels", largest.image.Width, largest.image.Height)
+		})
 }
 
 // chooseEdges takes the model's bins or scales, or those of the training data, which
@@ -245,7 +253,8 @@ func (l *imageLoader) chooseEdges() {
 	if l.o.Schema == nil {
 		number, names, from := l.chooseBins()
 		l.set.Schema = crf.Homogeneous(r.States, l.pixels[0].features.Dim(), number)
-		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim, because: l.images[0].features.path + " has as many"}
+		l.set.origins.nodeFeatures[0] = origin{what: "features", number: r.FeatureDim,
+			because: l.images[0].features.path + " has as many"}
 		l.set.origins.edgeFeatures[0] = from
 		if r.Colours && l.manifest.NodeFeatures == nil {
 			l.manifest.NodeFeatures = map[int][]string{1: {"grey"}, 3: {"red", "green", "blue"}}[r.FeatureDim]
@@ -278,7 +287,8 @@ func (l *imageLoader) chooseBins() (number int, names []string, from origin) {
 		}
 		r.Edges = newEdgeRecipe(r.Edges.Offsets, parts, l.o.EdgeMaps != "")
 		number = r.Edges.dim(r.Neighbours)
-		return number, r.Edges.names(r.Neighbours), origin{what: "contrasts", number: number, because: "the options Offsets and Neighbours say so"}
+		return number, r.Edges.names(r.Neighbours), origin{what: "contrasts", number: number,
+			because: "the options Offsets and Neighbours say so"}
 	}
 	wanted := cmp.Or(l.o.Bins, DefaultBins)
 	r.BinEdges = binEdges(sampleDistances(l.pixels), wanted)

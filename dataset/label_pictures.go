@@ -64,7 +64,8 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 				v = math.MaxUint8
 			}
 			if m.labels[s] = int32(v); v > math.MaxUint8 && wrong == nil {
-				wrong = m.place(&Error{File: path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or 65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
+				wrong = m.place(&Error{File: path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or "+
+					"65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
 			}
 		})
 		if wrong != nil {
@@ -171,7 +172,8 @@ func (l *imageLoader) readColours() {
 	case r != nil && r.LabelColours:
 		l.mapColours(r.Palette)
 	case r != nil && forms[labelsColours] != "":
-		l.failAt(forms[labelsColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)", "its pixels are colours, and the labels that the model learned from are numbers")
+		l.failAt(forms[labelsColours], "", "save it with a palette or as 8-bit grey (modes P and L of PIL)",
+			"its pixels are colours, and the labels that the model learned from are numbers")
 	case r == nil && forms[labelsColours] != "" || l.blackAndWhite(counts, forms):
 		if l.chooseColours(counts, forms); len(l.problems) == 0 {
 			l.mapColours(l.set.Recipe.Palette)
@@ -201,14 +203,16 @@ func (l *imageLoader) givenStates() []string {
 // blackAndWhite reports whether the labels to learn from are masks.
 func (l *imageLoader) blackAndWhite(counts tally, forms map[int]string) bool {
 	states := len(l.givenStates())
-	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 && len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
+	return l.o.Recipe == nil && !l.manifest.HiddenLabels && (states == 0 || states == 2) && len(forms) == 1 &&
+		len(counts) == 2 && counts[0] > 0 && counts[voidLabel] > 0
 }
 
 // chooseColours numbers the states by the colours of label pictures, black first.
 func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 	for form, what := range map[int]string{labelsText: "numbers in a text", labelsIndices: "indices of a palette"} {
 		if other := forms[form]; other != "" {
-			l.failAt(forms[labelsColours], "", "save the labels of all pictures in one way", "its pixels are colours, and the labels of %s are %s", other, what)
+			l.failAt(forms[labelsColours], "", "save the labels of all pictures in one way",
+				"its pixels are colours, and the labels of %s are %s", other, what)
 			return
 		}
 	}
@@ -224,10 +228,12 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 	names := l.givenStates()
 	switch {
 	case len(colours) > mostColours:
-		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of at most %d states", len(colours), mostColours)
+		l.failAt(forms[labelsColours], "", softRemedy, "the labels of all pictures have %d colours, want one for each of "+
+			"at most %d states", len(colours), mostColours)
 		return
 	case len(names) > 0 && len(names) != len(colours):
-		l.failAt(forms[labelsColours], "", "name as many, in this order", "the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), len(names))
+		l.failAt(forms[labelsColours], "", "name as many, in this order",
+			"the labels of all pictures have %d colours, %s, and %d states are named", len(colours), listed(colours), len(names))
 		return
 	}
 	r := &l.set.Recipe
@@ -250,14 +256,17 @@ func (l *imageLoader) chooseColours(counts tally, forms map[int]string) {
 		r.States = names
 	}
 	if forms[labelsColours] == "" {
-		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, %s", strings.Join(texts, ", "), sayHidden)
+		l.warn("the labels of all pictures are 0 or 255: both are states (%s), and 255 hides nothing; if it is to hide, "+
+			"%s", strings.Join(texts, ", "), sayHidden)
 	} else {
 		l.warn("each colour of the label pictures is a state: %s", strings.Join(texts, ", "))
 	}
-	l.set.origins.states[0] = origin{what: "states", number: len(colours), because: "the label pictures have as many colours"}
+	l.set.origins.states[0] = origin{what: "states", number: len(colours),
+		because: "the label pictures have as many colours"}
 }
 
-const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without smoothing"
+const softRemedy = "save pictures of labels as png, resized without interpolation (NEAREST), and borders without " +
+	"smoothing"
 
 func colourText(c int32) string { return fmt.Sprintf("#%06x", c) }
 
@@ -287,7 +296,9 @@ func (l *imageLoader) mapColours(palette [][3]uint8) {
 			}
 			y, ok := states[v]
 			if !ok {
-				l.fail(m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %s, want a colour of those that the model learned from: %s", colourText(v), listed(known)), Remedy: "learn from pictures that have it, too; soft borders, which interpolation makes, have colours of their own"}, s))
+				l.fail(m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %s, want a colour of those that the model learned "+
+					"from: %s", colourText(v), listed(known)), Remedy: "learn from pictures that have it, too; soft borders, which " +
+					"interpolation makes, have colours of their own"}, s))
 				break
 			}
 			m.labels[s] = y
@@ -313,7 +324,8 @@ func (l *imageLoader) checkGreys(counts tally, file string) {
 			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
 	} else if divisor >= spread && largest >= bright {
 		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden ones 255; or, if so many states are meant, give "states" in `+ManifestName,
-			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"), largest+1)
+			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"),
+			largest+1)
 	}
 }
 

@@ -51,7 +51,8 @@ func (l *loader) describeLabels() {
 		}
 		switch {
 		case len(seen) == 1 && len(missing) > 0:
-			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", t.States[seen[0]], t.Name, len(t.States)))
+			alone = append(alone, fmt.Sprintf("%q of node type %q, which has %d states", t.States[seen[0]], t.Name,
+				len(t.States)))
 		case len(seen) > 0: // of nodes without any label nothing is asked
 			for _, x := range missing {
 				never = append(never, fmt.Sprintf("state %q of node type %q", t.States[x], t.Name))

@@ -179,7 +179,8 @@ func (l *loader) compareNames() {
 	for _, types := range []struct {
 		what         string
 		named, model []string
-	}{{"node_types", namesOf(m.NodeTypes, nodeName), nodeTypes}, {"edge_types", namesOf(m.EdgeTypes, edgeName), edgeTypes}} {
+	}{{"node_types", namesOf(m.NodeTypes, nodeName), nodeTypes},
+		{"edge_types", namesOf(m.EdgeTypes, edgeName), edgeTypes}} {
 		// A single type may have no name, and of those that do not occur nothing is said.
 		if both := min(len(types.named), len(types.model)); len(types.model) > 1 {
 			compare(types.what, "", types.named[:both], types.model[:both])
@@ -300,7 +301,8 @@ func (l *loader) freeze(file string, spec crf.InstanceSpec, lines []int32) {
 			if l.o.Schema != nil {
 				forbidder = "the model"
 			}
-			problem := &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder + " forbids", Cause: err}
+			problem := &Error{File: file, Problem: err.Error(), Remedy: "correct the labels, or what " + forbidder +
+				" forbids", Cause: err}
 			var at *crf.Error
 			if lines != nil && errors.As(err, &at) {
 				n := int32(at.Index[len(at.Index)-1]) // a node, or an edge, which its second end stands for

@@ -245,7 +245,8 @@ func manifestError(path string, data []byte, err error) error {
 	case errors.As(err, &syntax):
 		e.Line = lineAt(data, int(syntax.Offset))
 	case errors.As(err, &kind):
-		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value, cmp.Or(jsonNames[kind.Type.Kind()], "a string"))
+		e.Place, e.Problem = kind.Field, fmt.Sprintf("found a JSON %s, want %s", kind.Value,
+			cmp.Or(jsonNames[kind.Type.Kind()], "a string"))
 	case strings.Contains(err.Error(), "unknown field "):
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
 		name := strings.Trim(quoted, `"`)
@@ -256,7 +257,8 @@ func manifestError(path string, data []byte, err error) error {
 }
 
 // jsonNames are what JSON calls Go kinds.
-var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a whole number", reflect.Bool: "true or false"}
+var jsonNames = map[reflect.Kind]string{reflect.Slice: "a list", reflect.Struct: "an object",
+	reflect.Int: "a whole number", reflect.Bool: "true or false"}
 
 // lineAt returns the line, from 1, of the byte at offset.
 func lineAt(data []byte, offset int) int {

@@ -41,7 +41,8 @@ func load(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 		return nil, []error{optionError("paths", "no data are given")}
 	}
 	kind, list := kindOf(paths, o.Kind)
-	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind && !slices.ContainsFunc(paths, isNoText)) {
+	if o.Kind == "" && o.Recipe != nil && (len(list) > 0 || kind != o.Recipe.Kind &&
+		!slices.ContainsFunc(paths, isNoText)) {
 		// A folder may hold several kinds of data, and text look like another; the model knows
 		// which to read.
 		if _, again := kindOf(paths, o.Recipe.Kind); len(again) == 0 {
@@ -95,7 +96,8 @@ func kindOf(paths []string, wanted string) (string, []error) {
 		case first == "":
 			first = found
 		case found != first:
-			list = append(list, &Error{File: path, Problem: fmt.Sprintf("it is %s data, the paths before it are %s", found, first), Remedy: "give data of one kind"})
+			list = append(list, &Error{File: path, Problem: fmt.Sprintf("it is %s data, the paths before it are %s", found,
+				first), Remedy: "give data of one kind"})
 		}
 	}
 	return first, list

@@ -33,7 +33,8 @@ func (c *npzContents) addParts(folder *parted.Folder, expected *parted.Expected,
 	c.parts = folder
 	dir := filepath.Dir(sources[0].Path)
 	for _, f := range folder.Files() {
-		sources = append(sources, Source{Path: filepath.Join(dir, filepath.FromSlash(f.Name)), SHA256: f.SHA256, Bytes: f.Bytes})
+		sources = append(sources, Source{Path: filepath.Join(dir, filepath.FromSlash(f.Name)), SHA256: f.SHA256,
+			Bytes: f.Bytes})
 	}
 	return sources, nil
 }
@@ -49,7 +50,8 @@ func (l *npzLoader) openParts(folder *parted.Folder, in *npzInstance) []error {
 		arrays := map[string]parted.Rows{}
 		for name, m := range contents.arrays {
 			if len(m.shape) == 2 && m.ints == nil {
-				arrays[name] = parted.Rows{Matrix: parted.Matrix{Columns: m.columns(), Double: m.data, Single: m.data32}, Rows: m.rows()}
+				arrays[name] = parted.Rows{Matrix: parted.Matrix{Columns: m.columns(), Double: m.data, Single: m.data32},
+					Rows: m.rows()}
 			}
 		}
 		return arrays, source.SHA256, nil

@@ -70,14 +70,17 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 			}
 		}
 		if line := first[e.text]; line > 0 {
-			problems = append(problems, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%q is listed on line %d already", abbreviate(e.text), line), Remedy: "remove one of the two"})
+			problems = append(problems, &Error{File: listed, Line: e.line,
+				Problem: fmt.Sprintf("%q is listed on line %d already", abbreviate(e.text), line), Remedy: "remove one of the two"})
 		}
 		first[e.text] = e.line
 	}
 	entries = slices.DeleteFunc(entries, func(e listEntry) bool {
 		n := len(byID[e.text])
 		if n != 1 {
-			problems = append(problems, &Error{File: listed, Line: e.line, Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", n, abbreviate(e.text), folder), Remedy: "an id is a file name without .jpg or .png"})
+			problems = append(problems, &Error{File: listed, Line: e.line,
+				Problem: fmt.Sprintf("%d pictures are named %q in %s, want 1", n, abbreviate(e.text), folder),
+				Remedy:  "an id is a file name without .jpg or .png"})
 		}
 		return n != 1
 	})
@@ -105,5 +108,6 @@ func pictureError(path string, err error) error {
 	if large := (*memory.Error)(nil); errors.As(err, &large) {
 		return &Error{File: path, Problem: err.Error(), Cause: err}
 	}
-	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(), Remedy: "save it again as png, of 8 or 16 bits", Cause: err}
+	return &Error{File: path, Problem: "the picture cannot be read: " + err.Error(),
+		Remedy: "save it again as png, of 8 or 16 bits", Cause: err}
 }

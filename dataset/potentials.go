@@ -15,7 +15,8 @@ import (
 )
 
 var potentialsArrays = arrayRules{
-	{name: edgesArray}, {name: statesArray}, {name: thetaArray, float: true}, {name: edgeThetaArray, float: true}, {name: constantArray, float: true},
+	{name: edgesArray}, {name: statesArray}, {name: thetaArray, float: true}, {name: edgeThetaArray, float: true},
+	{name: constantArray, float: true},
 }
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
@@ -33,7 +34,8 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 	f := &potentialsFile{path: path, c: c, p: &mrf.Pairwise{NodeAt: []int{0}, EdgeAt: []int{0}}}
 	if len(list) > 0 {
 		if c != nil && c.arrays[thetaArray].shape == nil && c.arrays[edgeThetaArray].shape == nil {
-			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a model", thetaArray, edgeThetaArray)
+			return nil, f.fail("", "it holds no potentials (%s, %s); an instance is a network only together with a model",
+				thetaArray, edgeThetaArray)
 		}
 		return nil, list[0]
 	}
@@ -80,7 +82,8 @@ func (f *potentialsFile) readStates() error {
 	for s := range f.p.Card {
 		f.p.Card[s] = cards[min(s, len(cards)-1)]
 		if f.p.Card[s] < 1 || int(f.p.Card[s]) > f.k {
-			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", f.p.Card[s], f.k)
+			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", f.p.Card[s],
+				f.k)
 		}
 	}
 	return nil
@@ -135,9 +138,11 @@ func (f *potentialsFile) readEdges() error {
 	case !ok && m == 0:
 		return nil
 	case !ok:
-		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] for all alike", m, k, k, k, k)
+		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] "+
+			"for all alike", m, k, k, k, k)
 	case !shared && !slices.Equal(theta.shape, []int{m, k, k}):
-		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike", shapeText(theta.shape), m, k, k, k, k)
+		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike",
+			shapeText(theta.shape), m, k, k, k, k)
 	}
 	if err := f.makeRoom(); err != nil {
 		return err
@@ -214,7 +219,9 @@ func writePotentials(path string, p *mrf.Pairwise) error {
 	// The table of one edge is in memory while it is written.
 	large := m > 0 && memory.Check("", 8*float64(k)*float64(k), 0) != nil
 	if large || padded > freePadding && padded > mostPadding*held {
-		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)), Remedy: "write a .uai file"}
+		return &Error{File: path, Problem: fmt.Sprintf("arrays have room for the largest number of states, %d, "+
+			"everywhere: they would take %s for potentials of %s", k, memory.Text(padded), memory.Text(held)),
+			Remedy: "write a .uai file"}
 	}
 	nodeTable := func(row []float64, s int) { fillRow(row, p.Node[p.NodeAt[s]:p.NodeAt[s+1]]) }
 	edgeTable := func(table []float64, e int) {
@@ -225,7 +232,8 @@ func writePotentials(path string, p *mrf.Pairwise) error {
 		}
 	}
 	return npy.WriteArchive(path, npy.RowsOf(edgesArray, edgeOf(p.Graph), m, 2), npy.ArrayOf(statesArray, p.Card, n),
-		npy.RowsOf(thetaArray, nodeTable, n, k), npy.RowsOf(edgeThetaArray, edgeTable, m, k, k), npy.ArrayOf(constantArray, []float64{p.Constant}))
+		npy.RowsOf(thetaArray, nodeTable, n, k), npy.RowsOf(edgeThetaArray, edgeTable, m, k, k),
+		npy.ArrayOf(constantArray, []float64{p.Constant}))
 }
 
 func edgeOf(g *graph.Graph) func(ends []int32, e int) {

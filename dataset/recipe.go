@@ -134,7 +134,8 @@ func (r *Recipe) validate() error {
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
 	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
-		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns make", KindGraph)
+		return fmt.Errorf("recipe: sheets go with kind %q, without missing, and with as many features as their columns "+
+			"make", KindGraph)
 	case r.Sheets != nil && r.Sheets.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Sheets.problem())
 	case (r.Text != nil) != (r.Kind == KindText):
@@ -154,11 +155,13 @@ func (r *Recipe) validate() error {
 	case r.Edges != nil && r.Edges.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Edges.problem())
 	case len(r.Palette) > 0 && (r.Kind != KindImages || len(r.Palette) > len(r.States)):
-		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states", KindImages, len(r.States))
+		return fmt.Errorf("recipe: palette goes with kind %q only, with at most a colour for each of %d states",
+			KindImages, len(r.States))
 	case r.Colours && (r.Kind != KindImages || r.FeatureDim != 1 && r.FeatureDim != 3):
 		return fmt.Errorf("recipe: colours go with kind %q, and with 1 or 3 features, not %d", KindImages, r.FeatureDim)
 	case r.LabelColours && (len(r.Palette) == 0 || len(r.Palette) != len(r.States)):
-		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States), len(r.Palette))
+		return fmt.Errorf("recipe: label_colours want a colour for each of %d states, palette has %d", len(r.States),
+			len(r.Palette))
 	case r.Superpixels != nil && (r.Kind != KindImages || r.Edges != nil || r.Bins != 0 || len(r.BinEdges) > 0):
 		return fmt.Errorf("recipe: superpixels go with kind %q only, and without edges and bins", KindImages)
 	case r.Superpixels != nil && r.Superpixels.problem() != "":
@@ -218,15 +221,19 @@ func (r *Recipe) fits(s *crf.Schema) error {
 	}
 	switch {
 	case r.Kind == KindGraph && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) > 1):
-		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; train it again", len(s.NodeTypes), len(s.EdgeTypes))
+		return fmt.Errorf("recipe: graph tables have one node type and at most one edge type, the model has %d and %d; "+
+			"train it again", len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != 1):
-		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d", len(s.NodeTypes), len(s.EdgeTypes))
+		return fmt.Errorf("recipe: images have one node type and one edge type, the model has %d and %d",
+			len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind == KindImages && s.EdgeTypes[0].Features != r.edgeDim():
 		return check("edge", r.edgeDim(), s.EdgeTypes[0].Features)
 	case r.Sheets != nil && len(s.EdgeTypes) > 0 && s.EdgeTypes[0].Features != widthOf(r.Sheets.Edges)+1:
 		return check("edge", widthOf(r.Sheets.Edges)+1, s.EdgeTypes[0].Features)
-	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() || len(s.NodeTypes[0].FeatureNames) != dim):
-		return fmt.Errorf("recipe: text has one node type, whose features have names, and %d edge types, the model has %d and %d", r.Text.edgeTypes(), len(s.NodeTypes), len(s.EdgeTypes))
+	case r.Text != nil && (len(s.NodeTypes) != 1 || len(s.EdgeTypes) != r.Text.edgeTypes() ||
+		len(s.NodeTypes[0].FeatureNames) != dim):
+		return fmt.Errorf("recipe: text has one node type, whose features have names, and %d edge types, the model has %d "+
+			"and %d", r.Text.edgeTypes(), len(s.NodeTypes), len(s.EdgeTypes))
 	case r.Kind != KindNPZ:
 		return check("node", dim, s.NodeTypes[0].Features)
 	}

@@ -85,7 +85,8 @@ func appendNumbers(labels []int32, line []byte) ([]int32, string) {
 	for text := range bytes.FieldsSeq(line) {
 		label, err := parseLabel(text)
 		if err != nil {
-			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown", abbreviate(string(text)), mostStates)
+			return labels, fmt.Sprintf("%q is not a label: want a whole number below %d, negative for unknown",
+				abbreviate(string(text)), mostStates)
 		}
 		labels = append(labels, label)
 	}
@@ -113,5 +114,6 @@ func checkPixels(c image.Config, allowed int64) error {
 	if c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height {
 		return fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
 	}
-	return memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height), decodedPixel*float64(c.Width)*float64(c.Height), allowed)
+	return memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height),
+		decodedPixel*float64(c.Width)*float64(c.Height), allowed)
 }

@@ -36,7 +36,8 @@ type Samples struct {
 func WriteSamples(path string, s *Samples) error {
 	n, draws := len(s.States), len(s.Chain)
 	arrays := []npy.Array{
-		npy.RowsOf("samples", s.Draw, draws, n), npy.ArrayOf("chain", s.Chain, draws), npy.ArrayOf("sweep", s.Sweep, draws), npy.ArrayOf("log_score", s.LogScore, draws),
+		npy.RowsOf("samples", s.Draw, draws, n), npy.ArrayOf("chain", s.Chain, draws),
+		npy.ArrayOf("sweep", s.Sweep, draws), npy.ArrayOf("log_score", s.LogScore, draws),
 		npy.ArrayOf(statesArray, s.States, n), npy.ArrayOf("held", s.Held, n), npy.ArrayOf("seed", []uint64{s.Seed}),
 	}
 	if s.RHat != nil {
@@ -65,6 +66,7 @@ func WritePrediction(path string, labels []int32, belief []float64, at []int) er
 		most = max(most, at[s+1]-at[s])
 	}
 	return npy.WriteArchive(path, npy.ArrayOf(labelsArray, labels, len(labels)),
-		npy.RowsOf("beliefs", func(row []float64, s int) { clear(row[copy(row, belief[at[s]:at[s+1]]):]) }, len(labels), most),
+		npy.RowsOf("beliefs", func(row []float64, s int) { clear(row[copy(row, belief[at[s]:at[s+1]]):]) }, len(labels),
+			most),
 		npy.ArrayOf(statesArray, states, len(labels)))
 }

@@ -242,6 +242,7 @@ func (l *imageLoader) keepRowLabels() {
 	if known == 0 {
 		return
 	}
-	l.warn("the %d superpixels of %d pictures have the label of most of their pixels: %.2f %% of the known pixels have another, so that no more than %.2f %% can be right",
+	l.warn("the %d superpixels of %d pictures have the label of most of their pixels: %.2f %% of the known pixels have "+
+		"another, so that no more than %.2f %% can be right",
 		count, len(l.images), 100*float64(known-alike)/float64(known), 100*float64(alike)/float64(known))
 }

@@ -150,11 +150,13 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 
 // alone is the error of a table, or a list of edges, without the other.
 func alone(path string) error {
-	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of sentences, "+asTaggedText
+	what, remedy := "one table", "name both, or call them NAME.nodes.csv and NAME.edges.csv and name one; of "+
+		"sentences, "+asTaggedText
 	if isEdgeList(path) {
 		what, remedy = edgeList, "write nodes.csv, id,label and features of nodes, and name both: nodes.csv "+path
 	}
-	return &Error{File: path, Problem: "it is " + what + ", and a table of nodes and one of edges are wanted", Remedy: remedy}
+	return &Error{File: path, Problem: "it is " + what + ", and a table of nodes and one of edges are wanted",
+		Remedy: remedy}
 }
 
 // extensionBehind returns the extension of the table of nodes behind a prefix.

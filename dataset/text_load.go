@@ -123,7 +123,8 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 	}
 	switch {
 	case len(empty) > 0 && len(l.files) == 0 && len(l.problems) == 0:
-		l.failAt(empty[0], "", "write a token and its label on each line, and an empty line between sentences", "there are no tokens")
+		l.failAt(empty[0], "", "write a token and its label on each line, and an empty line between sentences",
+			"there are no tokens")
 	case len(empty) > 0:
 		l.warn("files without tokens are left out: %s", firstFew(empty))
 	}
@@ -175,7 +176,8 @@ func (l *textLoader) chooseForm() {
 			l.rules.Columns = l.files[0].usual()
 		}
 		if l.rules.Form == textColumns && l.rules.Columns < 2 {
-			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without", "lines have one column, and a label is wanted behind the token")
+			l.failAt(l.files[0].path, "", "give text with labels; a model predicts those of text without",
+				"lines have one column, and a label is wanted behind the token")
 			return
 		}
 	}
@@ -191,7 +193,8 @@ func (l *textLoader) chooseForm() {
 		}
 		f.each(func(line int, text string) {
 			if n := len(f.fields(text)); l.rules.Form != textAttributes && n != l.rules.Columns && !bare {
-				p.add(line, "", "separate columns alike on every line, and sentences by an empty line", "the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
+				p.add(line, "", "separate columns alike on every line, and sentences by an empty line",
+					"the number of columns is %d, want %d: the token first, the label last", n, l.rules.Columns)
 			}
 		}, nil)
 		l.fail(p.errors()...)
@@ -210,7 +213,8 @@ func (r *textRecipe) tokenColumns() int {
 // unlabelled reports whether the lines of a file that a model is to predict lack the column
 // of labels.
 func (l *textLoader) unlabelled(f *textFile) bool {
-	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most && f.most == l.rules.Columns-1
+	return l.o.Recipe != nil && !l.o.Learning && l.rules.Form == textColumns && f.least == f.most &&
+		f.most == l.rules.Columns-1
 }
 
 // emit gives the attributes of a token, and reports what is wrong with one.
@@ -312,7 +316,8 @@ func (l *textLoader) read(f *textFile) {
 	f.sentences(func(s *sentence) {
 		number++
 		l.numbered[base]++ // on from other files of this name
-		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines), start: []int{0}}
+		t := textSentence{name: fmt.Sprintf("%s-%d", base, l.numbered[base]), path: f.path, lines: slices.Clone(s.lines),
+			start: []int{0}}
 		for i, fields := range s.tokens {
 			l.emit(p, s, i, func(name []byte, value float64) {
 				attributes++
@@ -344,11 +349,13 @@ func (l *textLoader) read(f *textFile) {
 		t.edges, t.types = l.rules.join(s)
 		l.sentences = append(l.sentences, t)
 	})
-	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence && l.rules.Form != textAttributes {
+	if last := &l.sentences[len(l.sentences)-1]; number == 1 && len(last.texts) > longestSentence &&
+		l.rules.Form != textAttributes {
 		l.long = append(l.long, *last)
 	}
 	if attributes > 0 && known == 0 {
-		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it learned from?", f.path)
+		l.warn("%s: the model knows none of the attributes, and all tokens look alike to it; are they those that it "+
+			"learned from?", f.path)
 	}
 	l.fail(p.errors()...)
 	if l.o.Recipe == nil || l.o.Learning {
@@ -414,7 +421,8 @@ func (l *textLoader) warnOfLong() {
 	case n == 1:
 		l.warn("%s: all %d tokens are one sentence, since no empty line separates any", l.long[0].path, len(l.long[0].texts))
 	case n > 1:
-		l.warn("%d of %d files are one sentence each, such as the %d tokens of %s, since no empty line separates any", n, len(l.files), len(l.long[0].texts), l.long[0].path)
+		l.warn("%d of %d files are one sentence each, such as the %d tokens of %s, since no empty line separates any", n,
+			len(l.files), len(l.long[0].texts), l.long[0].path)
 	}
 }
 
@@ -429,7 +437,8 @@ func (l *textLoader) warnOfHeader() {
 			}
 		}
 		if n == l.labels.count[i] && manyLines*n < l.labels.total {
-			l.warn("%s:%d: no other line has the label %q; remove the line if it is a header", l.labels.first[i].File, l.labels.first[i].Line, abbreviate(label))
+			l.warn("%s:%d: no other line has the label %q; remove the line if it is a header", l.labels.first[i].File,
+				l.labels.first[i].Line, abbreviate(label))
 		}
 	}
 }
@@ -469,9 +478,11 @@ func (l *textLoader) chooseSchema(states []string) {
 	s := &l.set.Schema
 	s.NodeTypes = []crf.NodeType{{Name: "token", States: states, Features: len(names), FeatureNames: names}}
 	for _, name := range []string{nextType, sameType}[:l.rules.edgeTypes()] {
-		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: name, Features: 1, FeatureNames: []string{FormConstant}, Symmetric: name == sameType})
+		s.EdgeTypes = append(s.EdgeTypes, crf.EdgeType{Name: name, Features: 1, FeatureNames: []string{FormConstant},
+			Symmetric: name == sameType})
 	}
-	l.set.origins.nodeFeatures[0] = origin{what: "features", number: len(names), because: l.files[0].path + " has as many attributes"}
+	l.set.origins.nodeFeatures[0] = origin{what: "features", number: len(names), because: l.files[0].path +
+		" has as many attributes"}
 	l.completeSchema()
 }
 

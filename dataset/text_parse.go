@@ -284,7 +284,8 @@ func splitAttribute(field string, buffer []byte) (name []byte, value float64, pr
 		case c == ':':
 			x, err := numeric.ParseDecimal(field[i+1:])
 			if err != nil {
-				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the name", abbreviate(field))
+				return name, 0, fmt.Sprintf("attribute %q: want NAME or NAME:NUMBER, and a backslash before a colon of the "+
+					"name", abbreviate(field))
 			}
 			return name, x, tooLarge(x)
 		default:

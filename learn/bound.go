@@ -125,7 +125,10 @@ func (l *learner) splitRoom() (jobs int) {
 
 // ownReference reports that the labellings are all there is of labels.
 func (l *learner) ownReference() bool {
-	return !slices.ContainsFunc(l.units, func(u *unit) bool { return u.weight < 0 || u.labels == nil || len(u.in.Samples()) > 1 })
+	return !slices.ContainsFunc(l.units, func(u *unit) bool {
+		return u.weight < 0 || u.labels == nil ||
+			len(u.in.Samples()) > 1
+	})
 }
 
 // crossNodes returns the part of nodes in the bound, given their free energy.
@@ -147,7 +150,8 @@ const smallestBelief = 1e-290
 // crossEdges returns the part in the bound of the edges lo ≤ q < hi of the block, given
 // their beliefs and free energy. It leaves each edge's part in w.logs, where there are labels.
 // Without bounds it is 0.
-func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64, free float64) (sum float64, err error) {
+func (w *worker) crossEdges(u *unit, block *partition.Block, lo, hi int, beliefs []float64,
+	free float64) (sum float64, err error) {
 	n := hi - lo
 	w.logs = numeric.Resize(w.logs, n)
 	if !w.bounds {

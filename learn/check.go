@@ -211,43 +211,16 @@ func (l *learner) decided() (decided bool) {
 	return decided
 }
 
-// endCheck takes the exact values and decides how the run goes on.
+// endCheck decides how the run goes on.
 func (l *learner) endCheck() (done bool, err error) {
 	c, p := &l.progress.Check, &l.progress
 	c.Active = false
 	p.LastCheck = p.Iterations
 	switch c.Purpose {
 	case checkInitial:
-		p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, p.Objective, p.Objective
-		p.FirstResidual = p.Pass.Residual
-		if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
-			return false, &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", p.Objective)}
-		}
-		if !(p.First <= math.MaxFloat64) {
-			return false, &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", p.First)}
-		}
-		l.refreshed()
-		return false, l.record(l.checkEvent())
+		return false, l.beginAt()
 	case checkConvergence:
-		if err := l.record(l.checkEvent()); err != nil {
-			return false, err
-		}
-		missing := l.missing()
-		switch {
-		case missing == "" && !c.Again && l.probe():
-			return false, nil
-		case missing == "":
-			p.Status = stationary(l.convex)
-			p.Reason = l.claim()
-			return true, l.checkpoint()
-		}
-		p.FailedChecks++
-		l.refreshed()
-		if l.descends() {
-			l.auto.advance(l.model.Weights, l.gradient)
-			p.Watched, p.Waiting = false, 0
-		}
-		return false, nil
+		return l.claimOrGoOn()
 	case checkCurvature:
 		if l.lanczos.Take(l.gradient, p.Upper) {
 			l.probeNext()
@@ -255,38 +228,83 @@ func (l *learner) endCheck() (done bool, err error) {
 			l.endProbe(l.lanczos.Leaves())
 		}
 		return false, nil
+	}
+	return l.endRun()
+}
+
+// beginAt takes the exact values at the initial weights.
+func (l *learner) beginAt() error {
+	p := &l.progress
+	p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, p.Objective, p.Objective
+	p.FirstResidual = p.Pass.Residual
+	if math.IsNaN(p.Objective) || math.IsInf(p.Objective, 0) {
+		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v", p.Objective)}
+	}
+	if !(p.First <= math.MaxFloat64) {
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the "+
+			"features are too large to be squared; scale them to about 1", p.First)}
+	}
+	l.refreshed()
+	return l.record(l.checkEvent())
+}
+
+// claimOrGoOn claims convergence where nothing is missing, and else goes on.
+func (l *learner) claimOrGoOn() (done bool, err error) {
+	p := &l.progress
+	if err := l.record(l.checkEvent()); err != nil {
+		return false, err
+	}
+	missing := l.missing()
+	switch {
+	case missing == "" && !p.Check.Again && l.probe():
+		return false, nil
+	case missing == "":
+		p.Status, p.Reason = stationary(l.convex), l.claim()
+		return true, l.checkpoint()
+	}
+	p.FailedChecks++
+	l.refreshed()
+	if l.descends() {
+		l.auto.advance(l.model.Weights, l.gradient)
+		p.Watched, p.Waiting = false, 0
+	}
+	return false, nil
+}
+
+// endRun ends a run after its last check, or goes back to better weights, which are checked in turn.
+func (l *learner) endRun() (done bool, err error) {
+	p := &l.progress
+	l.boundByLowest()
+	switch {
+	case !l.fallBack():
+	case l.outOfTime():
+		l.recall()
 	default:
-		l.boundByLowest()
-		switch {
-		case !l.fallBack():
-		case l.outOfTime():
-			l.recall()
-		default:
-			p.Watched = false // the gradient was of other weights
-			l.startCheck(checkFinal)
-			return false, nil
-		}
-		if p.Status == StationaryPoint { // by what steps promise
-			if p.Halvings > 0 {
-				p.Status = ObjectiveFlat
-			}
-			return true, l.record(l.checkEvent())
-		}
-		missing := l.missing()
-		if missing == "" && p.Status.limited() && l.convex {
-			p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
-		}
-		if missing != "" {
-			p.Reason += "; " + missing
-			if h := p.Halvings; h > 0 && h <= mostHalvings && !l.recalled {
-				p.Reason += fmt.Sprintf("; the best weights were worse than those of the start, and are %.3g of the way", math.Pow(0.5, float64(h)))
-			}
-			if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
-				p.Reason += "; no better weights than those of the start were found"
-			}
+		p.Watched = false // the gradient was of other weights
+		l.startCheck(checkFinal)
+		return false, nil
+	}
+	if p.Status == StationaryPoint { // by what steps promise
+		if p.Halvings > 0 {
+			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
 	}
+	missing := l.missing()
+	if missing == "" && p.Status.limited() && l.convex {
+		p.Reason += "; all is within the tolerances, and a few passes more would claim convergence"
+	}
+	if missing != "" {
+		p.Reason += "; " + missing
+		if h := p.Halvings; h > 0 && h <= mostHalvings && !l.recalled {
+			p.Reason += fmt.Sprintf("; the best weights were worse than those of the start, and are %.3g of the way",
+				math.Pow(0.5, float64(h)))
+		}
+		if p.Iterations > 0 && slices.Equal(l.problem.Model.Weights, l.model.Weights) {
+			p.Reason += "; no better weights than those of the start were found"
+		}
+	}
+	return true, l.record(l.checkEvent())
 }
 
 // refreshed tells descent of what a check has found at the same weights: the change must not pass for curvature.
@@ -304,11 +322,13 @@ func (l *learner) missing() string {
 	switch sub, unknown := l.suboptimality(), l.unknownOfClamped(); {
 	case l.proves(sub):
 	case unknown > closedGap*scale:
-		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds them", unknown)
+		return fmt.Sprintf("weights are so large that rounding leaves %.3g of the objective unknown: an l2 above 0 bounds "+
+			"them", unknown)
 	case !(p.GradientNorm <= l.asked()) || math.IsInf(p.GradientNorm, 1):
 		return fmt.Sprintf("gradient norm %.3g > %.3g", p.GradientNorm, l.asked()) + l.convexNumbersHelp()
 	case c.Purpose == checkConvergence && p.GradientNorm+c.Left > l.asked() && l.asked() > roundingShare*l.magnitude:
-		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) + l.convexNumbersHelp()
+		return fmt.Sprintf("gradient norm %.3g, of which %.3g is unknown, > %.3g", p.GradientNorm, c.Left, l.asked()) +
+			l.convexNumbersHelp()
 	case !c.Settled:
 		return "messages have not settled: more passes may settle them" + l.convexNumbersHelp()
 	case math.IsInf(pass.Gap, 1): // consistent beliefs take a forbidden state, and bound nothing
@@ -320,12 +340,14 @@ func (l *learner) missing() string {
 			return tooFar(sub, l.settings.Gap*scale, p.GradientNorm, l.problem.L2, roundingShare*l.magnitude)
 		}
 	case pass.Gap > l.settings.Gap*scale:
-		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them", pass.Gap, l.settings.Gap*scale)
+		return fmt.Sprintf("gap of the inference %.3g > %.3g: messages have not settled, and more passes settle them",
+			pass.Gap, l.settings.Gap*scale)
 	}
 	return ""
 }
 
-// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent beliefs
+// unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
+// beliefs
 // of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all elements.
 func (l *learner) unknownOfClamped() (sum float64) {
 	if l.auto == nil || l.auto.fisher == nil || !l.anyClamped() || l.problem.L2 > 0 {
@@ -345,7 +367,8 @@ func tooFar(sub, gap, norm, l2, rounding float64) string {
 	needed, cause := gradientFor(gap, l2), "messages have not settled, and more passes settle them"
 	switch {
 	case needed <= rounding:
-		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and rounding leaves %.3g; a larger l2 or gap can be met", l2, needed, rounding)
+		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and rounding leaves %.3g; a larger l2 or "+
+			"gap can be met", l2, needed, rounding)
 	case norm > needed:
 		cause = fmt.Sprintf("with l2 %.3g that takes a gradient norm of %.3g, and more passes lower it", l2, needed)
 	}
@@ -411,7 +434,8 @@ func (l *learner) lowest() ([]float64, float64) {
 // and in the end, or where time is over, to the start itself. It reports whether it did.
 func (l *learner) fallBack() bool {
 	p, start := &l.progress, l.problem.Model.Weights
-	if lowest, least := l.lowest(); p.Objective > least+l.slack() && p.Halvings == 0 && !l.outOfTime() && !slices.Equal(lowest, l.model.Weights) {
+	if lowest, least := l.lowest(); p.Objective > least+l.slack() && p.Halvings == 0 && !l.outOfTime() &&
+		!slices.Equal(lowest, l.model.Weights) {
 		copy(l.model.Weights, lowest)
 		return true
 	}

@@ -86,15 +86,18 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 	var why string
 	switch {
 	case blocks <= cut.Usual:
-		why = fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest network, of %d nodes and %d edges, would fill %d",
+		why = fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest network, of "+
+			"%d nodes and %d edges, would fill %d",
 			cut.Usual, share, nodes, edges, blocks)
 	case inOrder(largest.Graph) && p.isExact(largest.Graph):
 		why = fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
 	case cut.Much(largest, cut.Usual):
-		why = fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and do their work twice",
+		why = fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and do "+
+			"their work twice",
 			cut.Usual, 100*cut.Most, edges)
 	default:
-		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times", nodes, edges, share, blocks), nil
+		return s, fmt.Sprintf("blocks: the largest network, of %d nodes and %d edges, would fill %s of cache %d times",
+			nodes, edges, share, blocks), nil
 	}
 	s.Cut.Blocks = 1
 	return s, "whole networks: " + why, nil

@@ -26,7 +26,8 @@ func planCourse(p *Problem, s *Settings) course {
 	unknown := math.NaN()
 	return course{
 		problem: p, settings: s, model: p.Model,
-		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1), BestValue: unknown, Upper: unknown},
+		progress: progress{First: unknown, FirstObjective: unknown, LastObjective: unknown, Change: math.Inf(1),
+			BestValue: unknown, Upper: unknown},
 	}
 }
 
@@ -161,12 +162,14 @@ func (c *course) proves(suboptimality float64) bool {
 // proof says so.
 func (c *course) proof(suboptimality float64) string {
 	gained := c.progress.FirstObjective - c.progress.Objective
-	return fmt.Sprintf("suboptimality %.3g ≤ %.3g, %v of what was gained", suboptimality, c.settings.Proof*gained, c.settings.Proof)
+	return fmt.Sprintf("suboptimality %.3g ≤ %.3g, %v of what was gained", suboptimality, c.settings.Proof*gained,
+		c.settings.Proof)
 }
 
 // sizes counts what the run works on.
 func (c *course) sizes(blocks int, stateBytes int64) *Sizes {
-	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks, StateBytes: stateBytes}
+	sizes := &Sizes{Instances: len(c.problem.given().Data), Weights: c.model.Layout.Size, Blocks: blocks,
+		StateBytes: stateBytes}
 	for _, in := range c.problem.Data {
 		sizes.Nodes += in.Graph.NumNodes()
 		sizes.Edges += in.Graph.NumEdges()

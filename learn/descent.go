@@ -101,7 +101,8 @@ func (d *descent) begin(theta, start []float64, value float64) {
 	if d.began {
 		least = d.least
 	}
-	d.descentProgress = descentProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1, damping: 1, growth: 2}
+	d.descentProgress = descentProgress{began: true, value: value, least: least, before: math.NaN(), longest: 1,
+		damping: 1, growth: 2}
 	copy(d.origin, start)
 	for i, x := range theta {
 		d.direction[i] = start[i] - x

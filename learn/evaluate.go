@@ -61,9 +61,12 @@ func (e *Evaluator) At(weights []float64) (*Result, error) {
 		return nil, err
 	}
 	p := &l.progress
-	x := &Result{Objective: p.Objective, GradientNorm: p.GradientNorm, Gap: p.Pass.Gap, Suboptimality: l.suboptimality(), Gradient: l.gradient, Residual: report.residual, InferenceConverged: report.converged}
+	x := &Result{Objective: p.Objective, GradientNorm: p.GradientNorm, Gap: p.Pass.Gap,
+		Suboptimality: l.suboptimality(), Gradient: l.gradient, Residual: report.residual,
+		InferenceConverged: report.converged}
 	if math.IsNaN(x.Objective) || math.IsInf(x.Objective, 0) {
-		return nil, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are too large", x.Objective)}
+		return nil, &DivergedError{Reason: fmt.Sprintf("the objective at these weights is %v: they, or the features, are "+
+			"too large", x.Objective)}
 	}
 	return x, nil
 }

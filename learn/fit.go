@@ -111,7 +111,8 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 			l.progress.Reason = "interrupted"
 			return l.finish(Interrupted)
 		}
-		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint) || l.settings.checkpointNow()))) > 0 {
+		if l.worthSaving() && l.settings.agree(float64(oneIf(time.Now().After(nextCheckpoint) ||
+			l.settings.checkpointNow()))) > 0 {
 			now := time.Now()
 			if err := l.checkpoint(); err != nil {
 				return nil, err
@@ -390,9 +391,11 @@ func (l *learner) goBack() {
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
-		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d", s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
+		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d",
+			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)
 	case s.ObjectiveTolerance > 0 && p.Change <= s.ObjectiveTolerance*math.Abs(p.LastObjective):
-		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", p.Change, s.ObjectiveTolerance)
+		return ObjectiveFlat, fmt.Sprintf("change of the objective over a pass %.3g ≤ %.3g × |objective|", p.Change,
+			s.ObjectiveTolerance)
 	case s.MaxIterations > 0 && p.Iterations >= s.MaxIterations:
 		return IterationLimit, fmt.Sprintf("iterations %d ≥ limit %d", p.Iterations, s.MaxIterations)
 	case p.Passes >= s.MaxPasses:
@@ -458,7 +461,8 @@ func (l *learner) judgePass(block int, left bool) error {
 	guarded := l.settings.Step.Guarded()
 	if !guarded && below && l.progress.Worse >= worsePasses {
 		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
-			Reason: fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not follow the weights; %s", f, l.remedy())}
+			Reason: fmt.Sprintf("the running objective stays below zero (%.6g), where no objective can be: beliefs do not "+
+				"follow the weights; %s", f, l.remedy())}
 	}
 	if !guarded && (l.progress.Worse >= worsePasses || f > first+muchWorse*(math.Abs(first)+1)) {
 		return &DivergedError{Iteration: l.progress.Iterations, Block: block,
@@ -573,7 +577,8 @@ func (l *learner) checkpoint() error {
 func (l *learner) finish(status Status) (*Result, error) {
 	// The state before a final check was saved already; one within it would not be
 	// what a longer run goes on from.
-	if inFinalCheck := l.progress.Check.Active && l.progress.Check.Purpose == checkFinal; status == Interrupted && !inFinalCheck {
+	if inFinalCheck := l.progress.Check.Active && l.progress.Check.Purpose == checkFinal; status == Interrupted &&
+		!inFinalCheck {
 		if err := l.checkpoint(); err != nil {
 			return nil, err
 		}
@@ -593,11 +598,13 @@ func (l *learner) finish(status Status) (*Result, error) {
 		}
 		r.Damping, r.Separable, r.Memorised = l.progress.Damping, l.separable(), l.memorised()
 		if math.IsNaN(r.Objective) || math.IsInf(r.Objective, 0) {
-			return nil, &DivergedError{Iteration: l.progress.Iterations, Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
+			return nil, &DivergedError{Iteration: l.progress.Iterations,
+				Reason: fmt.Sprintf("the objective at the final weights is %v", r.Objective)}
 		}
 		if first := l.progress.FirstObjective; l.worseThanStart() && status != EarlyStopped && l.progress.Iterations > 0 {
 			return nil, &DivergedError{Iteration: l.progress.Iterations,
-				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective, first, l.remedy())}
+				Reason: fmt.Sprintf("the objective at the final weights is %.6g, above %.6g at the start; %s", r.Objective,
+					first, l.remedy())}
 		}
 	}
 	return r, nil

@@ -185,7 +185,8 @@ func (c *hessian) makeScratch() {
 	for i := range c.workers {
 		w := &c.workers[i]
 		w.root, w.mean = make([]float64, c.states), make([]float64, c.size)
-		w.columns, w.rows, w.sum = make([]float64, n*rowsOfPart), make([]float64, n*c.size), make([]float64, rowsOfPart*c.size)
+		w.columns, w.rows, w.sum = make([]float64, n*rowsOfPart), make([]float64, n*c.size),
+			make([]float64, rowsOfPart*c.size)
 	}
 }
 
@@ -274,7 +275,8 @@ func (c *hessian) pick(j *hessianJob) (nodes []int32, weights []float64) {
 	return nodes, weights
 }
 
-// draw draws nodes of a block, and records them and their edges. A record begins with its length. That of a node has its
+// draw draws nodes of a block, and records them and their edges. A record begins with its length. That of a node has
+// its
 // type, weight, c_s, ρ_s and number of edges, features and belief, and of each edge the type, whether the node is
 // V, ρ_uv, features and belief. That of an edge has its type, weight, features and belief.
 func (c *hessian) draw(w *hessianWorker, j *hessianJob) error {
@@ -398,7 +400,8 @@ func (w *hessianWorker) addToStar(k, from int, rho float64) {
 	}
 }
 
-// solveStar makes roots of J_sᵀ. States that do not count have none. Where messages are so far from settled that Q has no
+// solveStar makes roots of J_sᵀ. States that do not count have none. Where messages are so far from settled that Q has
+// no
 // factor, it is taken for ρ_s I.
 func (w *hessianWorker) solveStar(roots, belief []float64, scale, rho float64) {
 	k := len(belief)

@@ -256,7 +256,8 @@ func (l *learner) layOut() {
 // remember.
 func (l *learner) makeRoom() {
 	layout := &l.model.Layout
-	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size), make([]float64, layout.Size)
+	l.total, l.gradient, l.watched = make([]float64, layout.Size), make([]float64, layout.Size),
+		make([]float64, layout.Size)
 	l.moments = make([]float64, l.stride-layout.TiedSize)
 	for _, b := range l.bundles {
 		b.contribution = spill.Zeros[float64](l.space, l.blocks*l.stride)
@@ -381,7 +382,8 @@ func (l *learner) locate(err error, u *unit, block int) error {
 	} else if l.progress.Iterations == 0 {
 		cause = "the initial weights or the features are at fault"
 	}
-	return &DivergedError{Iteration: l.progress.Iterations, Instance: u.in.Name, Block: block, Reason: fmt.Sprintf("%v; %s", numerical, cause)}
+	return &DivergedError{Iteration: l.progress.Iterations, Instance: u.in.Name, Block: block,
+		Reason: fmt.Sprintf("%v; %s", numerical, cause)}
 }
 
 // mostPasses returns how many passes of iterations the limits of the run allow.
@@ -397,7 +399,8 @@ func countable(m *crf.Model) error {
 	each := func(kind, name string, states, features, copies float64) {
 		table, weights := doubleBytes*states, doubleBytes*states*features*max(1, copies)
 		if bytes := max(table, weights); bytes > float64(largest.Bytes) {
-			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: saturated(bytes), Reason: fmt.Sprintf("%.6g states × %.6g features × %.6g × 8 bytes", states, features, max(1, copies))}
+			largest = MemoryItem{Name: "weights of " + kind + " type " + name, Bytes: saturated(bytes),
+				Reason: fmt.Sprintf("%.6g states × %.6g features × %.6g × 8 bytes", states, features, max(1, copies))}
 		}
 	}
 	for a, t := range m.Schema.NodeTypes {

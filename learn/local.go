@@ -74,7 +74,8 @@ func planLocal(p *Problem, s *Settings) (l *localLearner, err error) {
 func (l *localLearner) allocate() {
 	l.course.allocate()
 	l.steps = lbfgs.NewMinimiser(&l.objective, l.model.Weights)
-	sums := labelSums{model: l.model, problem: l.problem, total: l.objective.Total, adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
+	sums := labelSums{model: l.model, problem: l.problem, total: l.objective.Total,
+		adder: adder{each: parallel.Serially}, adjoints: []*ground.Adjoint{{}}}
 	statistics := sums.observed()
 	l.rounding = roundingShare * math.Sqrt(simd.Dot(statistics, statistics))
 	l.objective.Allocate(l.settings.Threads) // last: its goroutines run until it is closed
@@ -121,7 +122,8 @@ func (l *localLearner) run(ctx context.Context, started time.Time) (*Result, err
 			return l.finish()
 		case step == 0:
 			p.Status = ObjectiveFlat
-			p.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding", p.Objective)
+			p.Reason = fmt.Sprintf("the line search finds no smaller objective than %.10g: what is left of it is rounding",
+				p.Objective)
 			if sub, gap := l.suboptimality(), l.settings.Gap*(1+math.Abs(p.Objective)); sub > gap {
 				p.Reason += "; " + tooFar(sub, gap, p.GradientNorm, l.problem.L2, l.rounding)
 			}
@@ -149,12 +151,15 @@ func (l *localLearner) begin() error {
 	value := p.Objective
 	p.First, p.FirstObjective, p.LastObjective = p.GradientNorm, value, value
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are too large, or a label is forbidden", value)}
+		return &DivergedError{Reason: fmt.Sprintf("the objective at the initial weights is %v: they, or the features, are "+
+			"too large, or a label is forbidden", value)}
 	}
 	if !(p.First <= math.MaxFloat64) {
-		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features are too large to be squared; scale them to about 1", p.First)}
+		return &DivergedError{Reason: fmt.Sprintf("the norm of the gradient at the initial weights is %v: the features "+
+			"are too large to be squared; scale them to about 1", p.First)}
 	}
-	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm, Suboptimality: l.suboptimality()})
+	return l.record(Event{Instance: -1, Block: -1, Check: true, Objective: value, GradientNorm: p.GradientNorm,
+		Suboptimality: l.suboptimality()})
 }
 
 // ended reports whether the run is over, and sets why.
@@ -306,7 +311,8 @@ func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
 		return nil, err
 	}
 	if s.Method != Pseudo && s.Method != Exact {
-		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo", s.Method)
+		return nil, fmt.Errorf("method %s has none: what its minima scatter by is known of the methods exact and pseudo",
+			s.Method)
 	}
 	if p.ClassWeights != nil && s.Method == Exact {
 		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")

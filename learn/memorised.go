@@ -37,7 +37,8 @@ func (l *learner) separable() bool {
 	for _, in := range l.problem.Data {
 		least = min(least, in.Weight())
 	}
-	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex || !(l.progress.Objective*l.samples < least*math.Ln2) {
+	if l.problem.L2 > 0 || l.problem.ClassWeights != nil || !l.convex ||
+		!(l.progress.Objective*l.samples < least*math.Ln2) {
 		return false
 	}
 	for _, u := range l.units {
@@ -93,7 +94,8 @@ func (l *learner) impossible(u *unit) string {
 		}
 	}
 	if _, ok := zeros.Possible(p); !ok {
-		return "what is forbidden leaves no joint state with the labels that are known: correct forbidden_states and forbidden_pairs, the labels or the edges"
+		return "what is forbidden leaves no joint state with the labels that are known: correct forbidden_states and " +
+			"forbidden_pairs, the labels or the edges"
 	}
 	return ""
 }

@@ -83,20 +83,23 @@ func plan(p *Problem, settings Settings) (planned, error) {
 func (l *learner) memory() *Memory {
 	m, s, c, stride := &Memory{}, l.settings, l.count(), float64(l.stride)
 	keep := func(name string, bytes float64, reason string, values ...any) {
-		m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Spilled: s.Spill != "", Reason: fmt.Sprintf(reason, values...)})
+		m.AddItem(MemoryItem{Name: name, Bytes: saturated(bytes), Spilled: s.Spill != "",
+			Reason: fmt.Sprintf(reason, values...)})
 	}
 	// Statistics of labels and beliefs, two gradients, and labels that complete others, with sizes for a moment.
 	m.addVectors(&l.course, 4+2*oneIf(!l.ownReference()))
 	l.ruleMemory(m, &c)
 	const ofStates = "8 bytes for each state of every node and of both ends of every edge, in %d inferences"
 	keep("messages and beliefs", doubleBytes*c.messages, ofStates, len(l.units))
-	keep("copies of messages", doubleBytes*c.messages*l.copiesMade(), "%.0f more of all, of earlier passes", l.copiesMade())
+	keep("copies of messages", doubleBytes*c.messages*l.copiesMade(), "%.0f more of all, of earlier passes",
+		l.copiesMade())
 	keep("contributions to the gradient", doubleBytes*(c.blocks*stride+c.cut),
 		"%.0f blocks × %.0f numbers, and %.0f for edges between blocks, × 8 bytes", c.blocks, stride, c.cut)
 	keep("lists of blocks", c.lists, "nodes, edges and where messages come from, in %d blocks", l.blocks)
 	m.Add("counting numbers and indices", c.index, "of each node and edge, once for each shape of a network")
 	m.Add("contributions of a visit", doubleBytes*c.visited*stride, "%.0f × %.0f numbers × 8 bytes", c.visited, stride)
-	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits", len(l.units))
+	m.Add("untied beliefs", doubleBytes*c.untied, "8 bytes for each untied weight, in %d inferences and in visits",
+		len(l.units))
 	busy, threads := float64(min(s.Threads, l.mostResults)), float64(s.Threads)
 	const forConsistency = 40 << 10 // bytes, of edges that are made consistent together
 	scratch := threads * (doubleBytes*float64(l.mostBeliefs()) + forConsistency)
@@ -111,7 +114,8 @@ func (l *learner) memory() *Memory {
 	m.addFeatures(l.problem)
 	if m.Repeated = s.size() > 1 && !l.dealt(); s.size() > 1 && l.dealt() {
 		part := (c.messages*(1+l.copiesMade()) + c.blocks*stride + c.cut) / mostParts
-		m.Add("between processes", doubleBytes*(c.visited*stride+2*part), "contributions, messages, and a part of a state that are sent")
+		m.Add("between processes", doubleBytes*(c.visited*stride+2*part),
+			"contributions, messages, and a part of a state that are sent")
 	}
 	return m
 }
@@ -228,7 +232,8 @@ func (l *learner) hessianMemory(m *Memory) {
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
 		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}
-	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers, "3 × %.0f² weights × 8 bytes, and scratch to measure it", n)
+	m.addPerhaps(perhaps, "Hessian of all weights", doubleBytes*numbers,
+		"3 × %.0f² weights × 8 bytes, and scratch to measure it", n)
 }
 
 // memory forecasts a run on an objective without messages.
@@ -270,7 +275,8 @@ func (m *Memory) addFeatures(p *Problem) {
 		bytes += edgeLists * float64(in.Graph.NumEdges())
 		for _, features := range instances.Features(in) {
 			f := features.Data()
-			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) + singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
+			bytes += doubleBytes*float64(len(f.Double)+len(f.Start)+len(f.Value)) +
+				singleBytes*float64(len(f.Single)+len(f.Bins)+len(f.Column))
 		}
 	}
 	m.Add("features once more", bytes, "in joined networks")
@@ -281,7 +287,8 @@ func (m *Memory) addPairs(size, passes float64) {
 	usual, all := min(lbfgs.Kept/2, math.Floor(passes)), min(lbfgs.Kept, math.Floor(passes))
 	const reason = "%.0f steps and changes of the gradient × %.0f weights × 8 bytes"
 	m.Add("pairs of L-BFGS", (2*usual+1)*doubleBytes*size, reason, usual, size)
-	m.addPerhaps(true, "more pairs of L-BFGS", 2*(all-usual)*doubleBytes*size, reason+", after more steps", all-usual, size)
+	m.addPerhaps(true, "more pairs of L-BFGS", 2*(all-usual)*doubleBytes*size, reason+", after more steps", all-usual,
+		size)
 }
 
 // Add adds a part; parts of no bytes are left out. A number of bytes beyond what int64 holds becomes the largest.
@@ -353,8 +360,10 @@ func (e *MemoryError) Error() string {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", item.Name, memory.Text(float64(item.Bytes)), item.Reason))
 	}
 	enough := (&memory.Error{Bytes: float64(e.Needed)}).Enough()
-	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory %s, or ask for less"
-	return fmt.Sprintf(text, memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)), strings.Join(parts, "; "), enough)
+	const text = "learning would take about %s of memory, and %s are allowed. Most of it: %s. Allow more with --memory " +
+		"%s, or ask for less"
+	return fmt.Sprintf(text, memory.Text(float64(e.Needed)), memory.Text(float64(e.Allowed)),
+		strings.Join(parts, "; "), enough)
 }
 
 // worthCollecting is the size of runs, in bytes, before which garbage is given back.

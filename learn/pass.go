@@ -213,7 +213,8 @@ func (l *learner) promisesLittle() bool {
 	if p.SmallPromises < smallPromises {
 		return false
 	}
-	p.Status, p.Reason = StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was gained",
+	p.Status, p.Reason = StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was "+
+		"gained",
 		smallPromises, promise, little, l.settings.Proof)
 	return true
 }

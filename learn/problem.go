@@ -69,7 +69,9 @@ var Methods = []Method{Auto, BBPL, InnerDual, Full, Exact, Pseudo, Piecewise}
 
 // Local reports whether L-BFGS minimises the method's objective, which is known exactly:
 // a sum of local terms, or the likelihood. There are no blocks, messages and checks.
-func (m Method) Local() bool { return m == Pseudo || m == Piecewise || m == Exact }
+func (m Method) Local() bool {
+	return m == Pseudo || m == Piecewise || m == Exact
+}
 
 // Settings are the choices of a run. The zero value works: what Choose makes of
 // method Auto, with automatic steps.
@@ -251,6 +253,14 @@ func (s *Settings) Validate(p *Problem) error {
 }
 
 func (s *Settings) validateResolved(p *Problem) error {
+	if err := s.validateAlone(p); err != nil {
+		return err
+	}
+	return p.validate()
+}
+
+// validateAlone looks at settings and numbers, and not at data.
+func (s *Settings) validateAlone(p *Problem) error {
 	switch {
 	case p.Model == nil:
 		return violated("Problem.Model is set")
@@ -287,12 +297,18 @@ func (s *Settings) validateResolved(p *Problem) error {
 	case s.EarlyStop != nil && s.EarlyStop.Patience < 1:
 		return violated("EarlyStop.Patience ≥ 1, got %d", s.EarlyStop.Patience)
 	}
+	return nil
+}
+
+// validate looks at data and weights.
+func (p *Problem) validate() error {
 	if err := p.validateClassWeights(); err != nil {
 		return err
 	}
 	for i, in := range p.Data {
 		if !sameShape(in.Schema(), &p.Model.Schema) {
-			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in number, states, features, copies, symmetry or what they forbid; make it with the model's", i, in.Name)
+			return fmt.Errorf("learn: instance %d (%s) was made for another schema than the model's: its types differ in "+
+				"number, states, features, copies, symmetry or what they forbid; make it with the model's", i, in.Name)
 		}
 		if len(in.Samples()) == 0 {
 			return fmt.Errorf("learn: instance %d (%s) has no labels to learn from", i, in.Name)
@@ -336,10 +352,13 @@ func (p *Problem) validateClassWeights() error {
 // sameShape reports whether weights laid out for one schema fit the other.
 func sameShape(a, b *crf.Schema) bool {
 	sameNode := func(x, y crf.NodeType) bool {
-		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden)
+		return len(x.States) == len(y.States) && x.Features == y.Features && x.Copies == y.Copies &&
+			slices.Equal(x.Forbidden, y.Forbidden)
 	}
 	sameEdge := func(x, y crf.EdgeType) bool {
-		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies && slices.Equal(x.Forbidden, y.Forbidden) && x.Symmetric == y.Symmetric
+		return x.U == y.U && x.V == y.V && x.Features == y.Features && x.Copies == y.Copies &&
+			slices.Equal(x.Forbidden, y.Forbidden) && x.Symmetric == y.Symmetric
 	}
-	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) && slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
+	return a == b || slices.EqualFunc(a.NodeTypes, b.NodeTypes, sameNode) &&
+		slices.EqualFunc(a.EdgeTypes, b.EdgeTypes, sameEdge)
 }

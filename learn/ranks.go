@@ -67,7 +67,8 @@ func (r *ranks) whose(v *visit, job int) int {
 // has reports whether this process has the contributions of the jobs of a part.
 func (r *ranks) has(b *bundle, part int32) bool { return !b.alone() || r.owns(part) }
 
-// visits returns a function that reports whether a node of the i-th unit of a bundle is in a block that is visited here.
+// visits returns a function that reports whether a node of the i-th unit of a bundle is in a block that is visited
+// here.
 func (r *ranks) visits(b *bundle, i int) func(node int32) bool {
 	of := b.units[i].part.Of
 	return func(node int32) bool { return r.owns(b.part[int(of[node])*len(b.units)+i]) }
@@ -460,8 +461,10 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 	eachPiece(u, slices.Values(block.Nodes), slices.Values(block.Edges), inside, do)
 }
 
-// eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they were
-// where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if not all processes have that.
+// eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they
+// were
+// where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if not
+// all processes have that.
 func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
 	u, x := b.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })

@@ -106,7 +106,8 @@ func newResponse(l *learner) *response {
 	if layout.Size > maxDense {
 		return nil
 	}
-	r := &response{l: l, size: layout.Size, damps: !slices.ContainsFunc(l.units, func(u *unit) bool { return !u.smooth() })}
+	r := &response{l: l, size: layout.Size, damps: !slices.ContainsFunc(l.units,
+		func(u *unit) bool { return !u.smooth() })}
 	p, passes := float64(r.size), l.passWork()
 	most, mostTangents := max(responseFree, responsePasses*passes), max(tangentsFree, tangentsPasses*passes)
 	for _, u := range l.units {
@@ -270,7 +271,8 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 		r.coupling.Divide()
 		if gradient != nil {
 			r.exceed(s, q, e)
-			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.Belief, r.coupling.Answered(r.excess[s.endsAt[q]:]))
+			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.Belief,
+				r.coupling.Answered(r.excess[s.endsAt[q]:]))
 		}
 		r.addInteraction(dst, weights, span, s.weight/s.net.Counting.Edge[e])
 		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from, states, weights, span) })
@@ -510,7 +512,8 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of the
+// tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of
+// the
 // weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
 // tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
 // and tangents have the part that settles them, with the sign of a line against the direction.

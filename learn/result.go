@@ -11,7 +11,8 @@ import (
 type Status string
 
 // The ways a run ends. Only Converged and StationaryPoint claim that the gradient is as small as was asked for or, by
-// Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the final weights.
+// Settings.Proof, that the optimum is near enough or steps promise no more, after a check of the whole network at the
+// final weights.
 // Converged is the optimum: Result.Convex is set. StationaryPoint need not be the best of
 // several.
 const (

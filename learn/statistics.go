@@ -87,7 +87,8 @@ func readers(in *crf.Instance) (all []func(dst []float64, row int)) {
 }
 
 // each calls use for the elements of a type in a range of an instance, with their rows of features and 1/ρ.
-func (s *statistics) each(kind int, in *crf.Instance, r ground.Range, use func(element int32, row int, weight float64)) {
+func (s *statistics) each(kind int, in *crf.Instance, r ground.Range,
+	use func(element int32, row int, weight float64)) {
 	nodeScale, edgeScale := s.scales(in)
 	of, typeOf, rowOf, scale := r.Nodes, in.NodeType, in.NodeRow, nodeScale
 	if nodes := len(s.layout.Node); kind >= nodes {
@@ -194,7 +195,8 @@ func (a *labelSums) ofUnits(units []*unit) []float64 {
 
 // sum is sumOver for vectors of weights.
 func (a *labelSums) sum(add func(adjoint *ground.Adjoint, sum []float64, i int, r ground.Range)) []float64 {
-	sum := a.sumOver(a.problem.Data, a.model.Layout.Size, func(sum []float64, worker, i int, r ground.Range) { add(a.adjoints[worker], sum, i, r) })
+	sum := a.sumOver(a.problem.Data, a.model.Layout.Size,
+		func(sum []float64, worker, i int, r ground.Range) { add(a.adjoints[worker], sum, i, r) })
 	a.model.Layout.Symmetrise(sum)
 	return sum
 }
@@ -223,7 +225,8 @@ const (
 // sumOver returns the sum, of so many numbers, of what add adds for each instance, or for ranges of it. Elements
 // are added up in chunks of as many, and chunks in their order: how many goroutines or processes there are
 // decides nothing. Chunks of a network that is cut are its parts: no process looks at others.
-func (a adder) sumOver(data []*crf.Instance, size int, add func(sum []float64, worker, i int, r ground.Range)) []float64 {
+func (a adder) sumOver(data []*crf.Instance, size int,
+	add func(sum []float64, worker, i int, r ground.Range)) []float64 {
 	if a.network != nil && size <= mostPartNumbers {
 		return a.sumOfParts(size, add)
 	}

@@ -53,7 +53,8 @@ func ParseStep(spec string) (StepRule, error) {
 	}
 	alpha, err := numeric.ParseDecimal(value)
 	if err != nil || !(alpha > 0) || math.IsInf(alpha, 0) {
-		return nil, fmt.Errorf("step %q: want auto, fixed:α, invt:α or adagrad:α with a positive number α, such as fixed:0.5", spec)
+		return nil, fmt.Errorf("step %q: want auto, fixed:α, invt:α or adagrad:α with a positive number α, such as "+
+			"fixed:0.5", spec)
 	}
 	switch name {
 	case "fixed":

@@ -60,7 +60,8 @@ func (b *batch) begin(list links) {
 }
 
 // updateRun updates a run: the nodes lo ≤ i < hi of the block's order.
-func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, hi int32, damping float64) (residual float64, err error) {
+func (w *Workspace) updateRun(net *Net, st *State, block *partition.Block, lo, hi int32,
+	damping float64) (residual float64, err error) {
 	b := &w.batch
 	b.begin(into(block))
 	for i := lo; i < hi; i++ {
@@ -89,7 +90,8 @@ func (w *Workspace) addNode(net *Net, st *State, block *partition.Block, place i
 		sum = int(b.nodes[n-1].Sum + b.nodes[n-1].States)
 	}
 	copy(b.sums[sum:], potentials)
-	b.nodes = append(b.nodes, simd.Node{Belief: net.BeliefAt(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum), States: int32(len(potentials))})
+	b.nodes = append(b.nodes, simd.Node{Belief: net.BeliefAt(u), Inverse: 1 / w.sweepRho(net)[u], Sum: int32(sum),
+		States: int32(len(potentials))})
 	b.position = append(b.position, p)
 	for i, hi := block.InStart[place], block.InStart[place+1]; i < hi; {
 		if len(b.messages) == b.mostMessages {
@@ -201,7 +203,8 @@ func (b *batch) findUnsafe() {
 func (w *Workspace) redo(net *Net, st *State, i int32, out []float64) error {
 	d := w.batch.list.directed[i]
 	if !w.incoming(out[:net.Card[net.Graph.Target(d)]], net, st, d, w.batch.list.edge[i]) {
-		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each other, so the partition function is zero"}
+		return &NumericalError{-1, d >> 1, "no joint state of its ends is possible: forbidden states contradict each " +
+			"other, so the partition function is zero"}
 	}
 	return nil
 }

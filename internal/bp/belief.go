@@ -14,7 +14,8 @@ import (
 //
 // into dst [states of U × states of V], row-major, and returns the edge's share
 // of the free energy, ⟨θ_uv,τ_uv⟩ + c_uv H(τ_uv).
-func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (freeEnergy float64, err error) {
+func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partition.Block,
+	q int) (freeEnergy float64, err error) {
 	logZ, product, err := w.edgeBelief(dst, net, st, block, q)
 	return net.Counting.Edge[block.Edges[q]] * (logZ - product), err
 }
@@ -22,7 +23,8 @@ func (w *Workspace) EdgeBelief(dst []float64, net *Net, st *State, block *partit
 // edgeBelief is EdgeBelief, but for what it returns: the logarithm of what the
 // belief was divided by, and Σ log (τ_u/m_u) τ_uv + Σ log (τ_v/m_v) τ_uv, m being the
 // messages along the edge. The share of the free energy is ρ_uv times the difference.
-func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (logZ, product float64, err error) {
+func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partition.Block, q int) (logZ,
+	product float64, err error) {
 	e := block.Edges[q]
 	u, v := net.Graph.U(e), net.Graph.V(e)
 	ku, kv := int(net.Card[u]), int(net.Card[v])
@@ -42,7 +44,8 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 		total, shift = w.logPair(dst, left, right, int32(q))
 	}
 	if !(total > 0 && total <= math.MaxFloat64) {
-		return 0, 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states contradict each other"}
+		return 0, 0, &NumericalError{-1, e, "belief is not a distribution: messages overflowed, or forbidden states " +
+			"contradict each other"}
 	}
 	scale := 1 / total
 	// log τ_uv = left + right + θ/ρ − log Z, so the free energy needs no logarithm
@@ -73,7 +76,8 @@ func (w *Workspace) edgeBelief(dst []float64, net *Net, st *State, block *partit
 
 // multiplicativePair computes the unnormalised belief from the exponentiated
 // table and returns its sum.
-func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64, values []float64) (total float64) {
+func (w *Workspace) multiplicativePair(dst, left, right []float64, largestLeft, largestRight float64,
+	values []float64) (total float64) {
 	columns := w.weight[:len(right)]
 	for j, c := range right {
 		columns[j] = exp(c - largestRight)
@@ -115,7 +119,8 @@ func (w *Workspace) logPair(dst, left, right []float64, q int32) (total, shift f
 // as many states at U and as many at V, into dst, one behind the other, adds them to
 // sum [states of U × states of V] unless that is nil, and returns the sum of what EdgeBelief returns.
 // dst may be longer.
-func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64, err error) {
+func (w *Workspace) EdgeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
+	hi int) (freeEnergy float64, err error) {
 	first := block.Edges[lo]
 	ku, kv := int(net.Card[net.Graph.U(first)]), int(net.Card[net.Graph.V(first)])
 	dst = dst[:(hi-lo)*ku*kv]
@@ -154,7 +159,8 @@ var ones = [16]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 // kernelEdges writes the beliefs of edges from the lo-th on up to one that needs logarithms, returns how many they are,
 // and leaves what they add to the free energy in w.logZ and w.product.
-func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku, kv int) (n int) {
+func (w *Workspace) kernelEdges(dst []float64, net *Net, st *State, block *partition.Block, lo, hi, ku,
+	kv int) (n int) {
 	w.gatherEdges(net, block, lo, hi, max(ku, kv))
 	n = len(w.together)
 	w.logZ, w.product = numeric.Resize(w.logZ, n), numeric.Resize(w.product, n)
@@ -173,7 +179,8 @@ func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states
 			return
 		}
 		w.together = append(w.together, simd.Edge{
-			BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c), MessageV: net.MessageAt(2 * e), Table: w.at[q],
+			BeliefU: net.BeliefAt(a), MessageU: net.MessageAt(2*e + 1), BeliefV: net.BeliefAt(c),
+			MessageV: net.MessageAt(2 * e), Table: w.at[q],
 		})
 	}
 }
@@ -181,7 +188,8 @@ func (w *Workspace) gatherEdges(net *Net, block *partition.Block, lo, hi, states
 // NodeBeliefs writes the beliefs of the nodes lo ≤ p < hi of the block, all with as
 // many states, into dst, one behind the other, adds them to sum [states] unless that is
 // nil, and returns the sum of what NodeBelief returns. dst may be longer.
-func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo, hi int) (freeEnergy float64) {
+func (w *Workspace) NodeBeliefs(dst, sum []float64, net *Net, st *State, block *partition.Block, lo,
+	hi int) (freeEnergy float64) {
 	k := int(net.Card[block.Nodes[lo]])
 	dst = dst[:(hi-lo)*k]
 	for i, u := range block.Nodes[lo:hi] {
@@ -231,16 +239,19 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 	return left[x] + right[y] + w.logAt(int32(q), int(x)*kv+int(y)) + w.form(int32(q)).shift - logZ, nil
 }
 
-// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which know nothing below what is
+// inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which know nothing below what
+// is
 // left to spread (results/README.md): who asks for them says how much that is. Large tables get 20 scalings.
 var inPasses = simd.Scaling{Most: 20, Newton: 4}
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
 // written them, so that their sums are the beliefs of the nodes, and returns the sum of
 // ρ_uv H(τ_uv). At most a share spread of the mass of an edge goes where it may, not where it is
-// nearest, unless four steps of Newton's method leave more. With the nodes' beliefs they are feasible in (2), unless that took a
+// nearest, unless four steps of Newton's method leave more. With the nodes' beliefs they are feasible in (2), unless
+// that took a
 // forbidden state, which only masked tables have: such a state gets zero.
-func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool, spread float64) (entropy float64, feasible bool) {
+func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
+	masked bool, spread float64) (entropy float64, feasible bool) {
 	w.consistency.entropy = numeric.Resize(w.consistency.entropy, hi-lo)
 	how := inPasses
 	how.Enough = max(spread, simd.Finest.Enough)
@@ -253,9 +264,11 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 
 // Feasible changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
 // sums are the beliefs of the nodes. It is quicker than Consistent, and enough for a gradient: single entries may be
-// negative (simd.Feasible). Forbidden states, which only masked tables have, get zero, and if one had anything else, the
+// negative (simd.Feasible). Forbidden states, which only masked tables have, get zero, and if one had anything else,
+// the
 // beliefs are not feasible.
-func (w *Workspace) Feasible(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int, masked bool) (feasible bool) {
+func (w *Workspace) Feasible(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
+	masked bool) (feasible bool) {
 	ku, kv := w.consistency.gather(net, st, block.Edges[lo:hi])
 	beliefs = beliefs[:(hi-lo)*ku*kv]
 	w.consistency.scratch = numeric.Resize(w.consistency.scratch, ku+simd.Padding)

@@ -39,7 +39,8 @@ type Net struct {
 // observed may be nil. The slices are kept without copying.
 func NewNet(g *graph.Graph, card []int32, counting *counting.Numbers, observed []int32) (*Net, error) {
 	if len(card) != g.NumNodes() || len(counting.Node) != g.NumNodes() || len(counting.Edge) != g.NumEdges() {
-		return nil, fmt.Errorf("bp: %d nodes and %d edges, but %d cardinalities and counting numbers for %d nodes and %d edges",
+		return nil, fmt.Errorf("bp: %d nodes and %d edges, but %d cardinalities and counting numbers for %d nodes and %d "+
+			"edges",
 			g.NumNodes(), g.NumEdges(), len(card), len(counting.Node), len(counting.Edge))
 	}
 	if observed != nil && len(observed) != g.NumNodes() {
@@ -161,7 +162,8 @@ func NewStateIn(net *Net, messages, beliefs []float64) *State {
 
 // Fit makes st what NewState returns, in the memory that it has if that is enough.
 func (st *State) Fit(net *Net) {
-	st.LogMessage, st.LogBelief = numeric.Resize(st.LogMessage, net.numMessages), numeric.Resize(st.LogBelief, net.numBeliefs)
+	st.LogMessage, st.LogBelief = numeric.Resize(st.LogMessage, net.numMessages),
+		numeric.Resize(st.LogBelief, net.numBeliefs)
 	st.Reset(net)
 }
 

@@ -61,7 +61,8 @@ func (w *Workspace) endSweep(net *Net) {
 // SweepRun makes run r of a sweep, of a block whose sweeps are made together with those of others:
 // run by run, each by all of them. The residual is that of the run. After an error there is no next
 // run.
-func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64, err error) {
+func (w *Workspace) SweepRun(net *Net, st *State, block *partition.Block, r int, limits Limits) (residual float64,
+	err error) {
 	if r == 0 {
 		w.noProx = limits.NoProx
 		w.beginSweep(net, st, block)

@@ -101,7 +101,8 @@ func (w *Workspace) PairFreeEnergy(pair []float64, net *Net, block *partition.Bl
 //
 // so that, a_s(x) being θ_s(x) + Σ_v (λ_vs(x) − ρ_sv log τ_s(x)),
 //
-//	D = ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) + Σ_s (c'_s log Σ_x exp{(a_s(x) + Σ_v c_{s,sv} log t_s(x))/c'_s} − a_s(y_s)).
+//	D = ⟨θ, w(y)⟩ − Σ_uv ρ log τ_uv(y_u,y_v) + Σ_s (c'_s log Σ_x exp{(a_s(x) + Σ_v c_{s,sv} log t_s(x))/c'_s} −
+// a_s(y_s)).
 
 // BeginSplit prepares for what a split adds to the terms of the block's nodes: AddSplit comes
 // for all edges of the block, then SplitNodes.
@@ -133,7 +134,8 @@ func (w *Workspace) AddSplit(beliefs []float64, net *Net, st *State, block *part
 	// Sums of rows are those of one message to all of them, and sums of columns of one message each.
 	w.sums = append(w.sums[:0], simd.Message{Source: int32(kv), Target: int32(n * ku), Backward: 1})
 	for i := range n {
-		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv, Out: int32(n*ku + i*kv)})
+		w.sums = append(w.sums, simd.Message{Source: int32(ku), Target: int32(kv), Table: i * ku * kv,
+			Out: int32(n*ku + i*kv)})
 	}
 	simd.Products(w.marginals, w.ones, beliefs, w.sums)
 	w.marginals = w.marginals[:n*(ku+kv)]

@@ -315,12 +315,14 @@ func exponentiate(dst, theta []float64, rho float64) (shift float64, log bool, e
 	}
 	shift = largest / rho
 	if math.IsInf(shift, 0) {
-		return 0, false, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make both smaller or larger by one factor", largest, rho)
+		return 0, false, fmt.Errorf("the largest potential is %v: divided by the counting number %v it overflows; make "+
+			"both smaller or larger by one factor", largest, rho)
 	}
 	for i, x := range theta {
 		y := (x - largest) * (1 / rho)
 		if isForbidden(y) && !isForbidden(x) {
-			return 0, false, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
+			return 0, false, fmt.Errorf("potential of joint state %d is %v and the largest %v: their difference, divided by "+
+				"the counting number %v, overflows; for a forbidden state use −Inf", i, x, largest, rho)
 		}
 		dst[i] = y
 		log = log || !(y >= -maxRange || isForbidden(y))

@@ -25,10 +25,11 @@ type checkFlags struct {
 func (a *app) checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:     "check DATA|MODEL|NETWORK... [flags]",
-		Short:   "Report everything that is wrong with data, models and networks",
-		Example: "  blockbp check data/\n  blockbp check images/ --features features/\n  blockbp check run/model.safetensors grid.uai",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.check(&f, args) },
+		Use:   "check DATA|MODEL|NETWORK... [flags]",
+		Short: "Report everything that is wrong with data, models and networks",
+		Example: "  blockbp check data/\n  blockbp check images/ --features features/\n  blockbp check " +
+			"run/model.safetensors grid.uai",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.check(&f, args) },
 	}
 	readsArguments(cmd, "data, a model or a network")
 	cmd.Flags().StringVarP(&f.model, "model", "m", "", "check that the data fit this model")

@@ -184,7 +184,8 @@ func (a *app) locate(err error) error {
 // did so.
 func setFromConfig(cmd *cobra.Command, place, key string, value any) (used bool, err error) {
 	flag := cmd.Flags().Lookup(key)
-	if commandLineOnly := slices.Concat(ofOneCommand, []string{"help"}); flag != nil && slices.Contains(commandLineOnly, key) {
+	if commandLineOnly := slices.Concat(ofOneCommand, []string{"help"}); flag != nil &&
+		slices.Contains(commandLineOnly, key) {
 		return false, usagef("%s: option %q is not for a file: give --%s on the command line", place, key, key)
 	}
 	if flag == nil {

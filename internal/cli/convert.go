@@ -31,8 +31,9 @@ gets NAME.uai for every instance; - is standard output.
 
 Observed variables (--evidence, --clamp) keep their numbers and states: a factor
 that is 0 at the other states is added for each.`,
-		Example: "  blockbp convert new/ -m run --instance 3 -o three.uai\n  blockbp convert net.uai --evidence net.uai.evid -o given.uai\n  blockbp convert new/ -m run -o networks",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.convert(&f, cmd, args) },
+		Example: "  blockbp convert new/ -m run --instance 3 -o three.uai\n  blockbp convert net.uai --evidence " +
+			"net.uai.evid -o given.uai\n  blockbp convert new/ -m run -o networks",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.convert(&f, cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .uai or .npz for one network, folder to make, or - for standard output")
@@ -82,7 +83,8 @@ func (a *app) convert(f *convertFlags, cmd *cobra.Command, args []string) error 
 		a.note("networks hold no counting numbers: infer gives the beliefs of predict with %s", networks.beliefs)
 	}
 	if t := networks.temperature; t != 1 {
-		a.note("networks hold no temperature: predict raises beliefs to the power 1/%.4g, as the model was calibrated, and infer does not", t)
+		a.note("networks hold no temperature: predict raises beliefs to the power 1/%.4g, as the model was calibrated, "+
+			"and infer does not", t)
 	}
 	return a.reportConverted(f, converted)
 }
@@ -100,7 +102,8 @@ func (a *app) convertOne(n *namedNetwork, out *outputs) (*convertedNetwork, erro
 func (a *app) writeNetwork(name string, out *outputs, n *mrf.Network) error {
 	path := out.path(name)
 	if beyond := uai.BeyondFloat64(n); beyond > 0 && filepath.Ext(path) != ".npz" {
-		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity or 0", path, beyond)
+		a.note("%s: values beyond the range of float64: %d; blockbp reads them, other programs may take them for infinity "+
+			"or 0", path, beyond)
 	}
 	if path != "-" {
 		return out.write(name, func(path string) error { return dataset.WriteNetwork(path, n) })
@@ -115,7 +118,8 @@ func (a *app) reportConverted(f *convertFlags, converted []*convertedNetwork) er
 	var texts []string
 	for _, one := range converted {
 		if f.out != "-" {
-			texts = append(texts, fmt.Sprintf("%s: %s and %s: %s", one.Name, describe.Counted(one.Variables, "variable"), describe.Counted(one.Factors, "factor"), one.File))
+			texts = append(texts, fmt.Sprintf("%s: %s and %s: %s", one.Name, describe.Counted(one.Variables, "variable"),
+				describe.Counted(one.Factors, "factor"), one.File))
 		}
 	}
 	return a.print(f.json, struct {

@@ -30,27 +30,34 @@ type dataFlags struct {
 
 func (d *dataFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.kind, "kind", "", "kind of data: npz, images, graph or text (default: found out from the paths)")
-	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy, features [h,w,d] or [d,h,w] (default: DATA/features)")
+	f.StringVar(&d.features, "features", "", "images: folder with <id>.npy, features [h,w,d] or [d,h,w] (default: "+
+		"DATA/features)")
 	f.StringVar(&d.layout, "layout", "", "images: axes of the features, hwc or chw (default: what fits the pictures)")
-	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: all images)")
+	f.StringVar(&d.list, "list", "", "images: file with one image id per line, a path or a name inside DATA (default: "+
+		"all images)")
 	f.StringSliceVar(&d.states, "states", nil, "names of the states, separated by commas")
-	f.StringVar(&d.edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features (default contrast)")
+	f.StringVar(&d.edges, "edge-features", "", "images: contrast of colours, or bins of the distance of features "+
+		"(default contrast)")
 	f.IntSliceVar(&d.offsets, "offsets", nil, "images: how far apart joined pixels are, such as 1,4,12 (default 1)")
-	f.StringVar(&d.edgeMaps, "edge-maps", "", "images: folder with <id>.png or .npy, strengths of edges (default none; DATA/edges if the model has them)")
+	f.StringVar(&d.edgeMaps, "edge-maps", "", "images: folder with <id>.png or .npy, strengths of edges (default none; "+
+		"DATA/edges if the model has them)")
 	f.IntVar(&d.bins, "bins", 0, "images: number of bins, with --edge-features bins (default 10)")
 	f.IntVar(&d.neighbours, "neighbours", 0, "images: 4 or 8 neighbours per pixel (default 4)")
-	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, source, target, text and ignore")
+	f.StringSliceVar(&d.columns, "columns", nil, "tables with a header: ROLE=NAME,...; roles are id, label, split, "+
+		"source, target, text and ignore")
 	f.IntVar(&d.hops, "hops", 0, "graph tables: replace features by means over a node and its neighbours, so many times")
 	f.StringVar(&d.observed, "observed", "", "graph tables: keep only the labels of this split, such as train")
 	f.BoolVar(&d.noBias, "no-bias", false, "images, tables and text: do not add the constant feature")
 	f.BoolVar(&d.skipEdges, "skip-edges", false, "tagged text: join equal words of a sentence that begin with a capital")
 	f.BoolVar(&d.untied, "untied", false, "npz: every node and edge has its own weights (the paper's non-templated MRF)")
 	d.given = f.Changed
-	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where the data say so)")
+	f.BoolVar(&d.directed, "directed", false, "edges lead from first to second end, as between words (default: where "+
+		"the data say so)")
 	reads(f, "a folder of features, one ID.npy for each picture", "features")
 	reads(f, "a folder of edge maps, one ID.png or ID.npy for each picture", "edge-maps")
 	reads(f, "a list of image ids", "list")
-	f.IntVar(&d.superpixels, "superpixels", 0, "images: cut each into about so many regions, which are the nodes (default: pixels are)")
+	f.IntVar(&d.superpixels, "superpixels", 0, "images: cut each into about so many regions, which are the nodes "+
+		"(default: pixels are)")
 	refuseZero(f, "bins", "neighbours", "superpixels")
 }
 
@@ -67,7 +74,10 @@ func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
 func (d *dataFlags) options(m *job.Model) dataset.Options {
 	o := dataset.Options{
 		Kind: d.kind, FeatureDir: d.features, Layout: d.layout, List: d.list, Observed: d.observed,
-		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins, Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied, Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed, SkipEdges: d.skipEdges, Memory: d.memory,
+		States: d.states, Columns: d.columns, Edges: d.edges, Offsets: d.offsets, EdgeMaps: d.edgeMaps, Bins: d.bins,
+		Neighbours: d.neighbours, Superpixels: d.superpixels, Hops: d.hops, NoBias: d.noBias, Untied: d.untied,
+		Directed: d.directed, Tied: d.given != nil && d.given("directed") && !d.directed, SkipEdges: d.skipEdges,
+		Memory: d.memory,
 	}
 	if m != nil {
 		o.Schema, o.Recipe = &m.Model.Schema, m.Recipe
@@ -77,8 +87,12 @@ func (d *dataFlags) options(m *job.Model) dataset.Options {
 
 // optionFlags names the flag of an option of package dataset in messages.
 var optionFlags = map[string]string{
-	"Kind": "--kind", "FeatureDir": "--features", "Layout": "--layout", "List": "--list", "Observed": "--observed", "States": "--states", "Columns": "--columns",
-	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins", "Neighbours": "--neighbours", "Superpixels": "--superpixels", "Hops": "--hops", "NoBias": "--no-bias", "Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp", "SkipEdges": "--skip-edges", "paths": "DATA",
+	"Kind": "--kind", "FeatureDir": "--features", "Layout": "--layout", "List": "--list", "Observed": "--observed",
+	"States": "--states", "Columns": "--columns",
+	"Edges": "--edge-features", "Offsets": "--offsets", "EdgeMaps": "--edge-maps", "Bins": "--bins",
+	"Neighbours": "--neighbours", "Superpixels": "--superpixels", "Hops": "--hops", "NoBias": "--no-bias",
+	"Untied": "--untied", "Directed": "--directed", "Spins": "--model ising", "NoLabels": "a missing --clamp",
+	"SkipEdges": "--skip-edges", "paths": "DATA",
 }
 
 // validate refuses a number of states where their names are wanted: it would be
@@ -88,7 +102,8 @@ func (d *dataFlags) validate() error {
 		return nil
 	}
 	if n, err := strconv.Atoi(d.states[0]); err == nil {
-		return usagef("--states %d: want the names of the states, separated by commas, such as --states %s", n, strings.Join(crf.NumberedStates(min(max(n, 2), 4)), ","))
+		return usagef("--states %d: want the names of the states, separated by commas, such as --states %s", n,
+			strings.Join(crf.NumberedStates(min(max(n, 2), 4)), ","))
 	}
 	return nil
 }
@@ -145,7 +160,8 @@ func nameOption(err error) error {
 	}
 	before := err.Error()
 	after := strings.ReplaceAll(before, "problem: check the data to list both", "problem: blockbp check lists both")
-	after = nameFlags(strings.ReplaceAll(after, "problems: check the data to list them all", "problems: blockbp check lists them all"))
+	after = nameFlags(strings.ReplaceAll(after, "problems: check the data to list them all",
+		"problems: blockbp check lists them all"))
 	if after == before {
 		return err
 	}
@@ -166,14 +182,16 @@ func (r *renamed) Unwrap() error { return r.error }
 // such, and is something else that this program knows.
 func otherThanData(path string) string {
 	if path != "" && job.IsRunFolder(path) {
-		return fmt.Sprintf("this is the folder of a training, where data are wanted; blockbp train %s --resume goes on with it, -m %s uses its model, and blockbp info %s shows it", path, path, path)
+		return fmt.Sprintf("this is the folder of a training, where data are wanted; blockbp train %s --resume goes on "+
+			"with it, -m %s uses its model, and blockbp info %s shows it", path, path, path)
 	}
 	return ""
 }
 
 // nameFlags writes flags for the options that a text names.
 func nameFlags(text string) string {
-	text = strings.ReplaceAll(text, "use the option Spins", "learn by blockbp train --model ising") // other verbs read a model of that name
+	// other verbs read a model of that name
+	text = strings.ReplaceAll(text, "use the option Spins", "learn by blockbp train --model ising")
 	for _, name := range slices.Sorted(maps.Keys(optionFlags)) {
 		text = strings.ReplaceAll(text, "the option "+name, optionFlags[name])
 	}
@@ -190,7 +208,8 @@ type given struct {
 // given reads data for a model. clamp asks to hold the labels that they have.
 func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) (g given, err error) {
 	o := d.options(model)
-	o.NoLabels = !clamp && d.observed == "" && (o.Recipe == nil || !o.Recipe.Spins) // where -1 is a label, and counts as known
+	// where -1 is a label, and counts as known
+	o.NoLabels = !clamp && d.observed == "" && (o.Recipe == nil || !o.Recipe.Spins)
 	if g.set, err = a.openData(paths, o); err != nil {
 		return g, err
 	}
@@ -200,7 +219,8 @@ func (a *app) given(d *dataFlags, model *job.Model, paths []string, clamp bool) 
 	}
 	var several int
 	if g.held, several, err = job.HeldLabels(g.instances); several > 0 {
-		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several, len(g.instances))
+		a.note("%d of %d instances have several samples of labels; --clamp holds the first of each", several,
+			len(g.instances))
 	}
 	return g, err
 }

@@ -124,5 +124,6 @@ func (a *app) showDemo(f *demoFlags, run *runfolder.Run, result *synthetic.DemoR
 	if err != nil {
 		return err
 	}
-	return a.print(f.json, result, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n", lines(result.Table().Text()), result.Optimum, result.Seconds, where)
+	return a.print(f.json, result, "%s\noptimum L(θ*) = %.9g; %.1f s in all\nreport: %s\n",
+		lines(result.Table().Text()), result.Optimum, result.Seconds, where)
 }

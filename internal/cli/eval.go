@@ -46,7 +46,8 @@ stand side by side.`,
 	a.writes(cmd, "out", always(outputFolder))
 	forceable(cmd, forceHelp)
 	fl.StringVar(&f.split, "split", "", "graph tables: compare on this split only; labels of --observed are held")
-	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some are unknown")
+	fl.BoolVar(&f.likelihood, "likelihood", true, "compute how probable the labels are: a second inference where some "+
+		"are unknown")
 	f.register(fl)
 	fl.StringVar(&f.against, "against", "", "compare a file of marginals (.MAR) with this reference, without a model")
 	reads(fl, "a file of marginals (.MAR)", "against")
@@ -144,7 +145,8 @@ func (a *app) evalModel(f *evalFlags, m *job.Model, args []string) (*job.Scored,
 		a.note("%s: %s", name, text)
 	}
 	if s.Unproved > 0 {
-		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved, len(e.Instances))
+		a.note("%s: the joint states of %d of %d instances are not proved to be the most probable", name, s.Unproved,
+			len(e.Instances))
 	}
 	if text := m.LearnedFrom(e); text != "" {
 		s.Note = name + ": " + text

@@ -61,5 +61,6 @@ func (a *app) evalAgainst(f *evalFlags, args []string) error {
 		{"largest, of variable " + strconv.Itoa(d.Worst), fmt.Sprintf("%.6g", d.Largest)},
 		{"largest difference of a probability", fmt.Sprintf("%.6g", d.Absolute)},
 	}}
-	return a.print(f.json, againstAnswer{len(want), runfolder.Float(d.Hellinger), runfolder.Float(d.Largest), d.Worst, runfolder.Float(d.Absolute)}, "%s\n", lines(table.Text()))
+	return a.print(f.json, againstAnswer{len(want), runfolder.Float(d.Hellinger), runfolder.Float(d.Largest), d.Worst,
+		runfolder.Float(d.Absolute)}, "%s\n", lines(table.Text()))
 }

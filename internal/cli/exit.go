@@ -90,7 +90,9 @@ func codeOf(err error) int {
 		return exitNumerical
 	case errors.As(err, &data) && data.Option != "", errors.As(err, &notEmpty), errors.As(err, &choice) && choice.Usage():
 		return exitUsage
-	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited), errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line), errors.Is(err, learn.ErrState),
+	case errors.As(err, &numerical), errors.Is(err, infer.ErrZero), errors.Is(err, infer.ErrUnsuited),
+		errors.As(err, &data), errors.As(err, &network), errors.As(err, &edge), errors.As(err, &line),
+		errors.Is(err, learn.ErrState),
 		errors.As(err, &held), errors.As(err, &learning), errors.As(err, &large):
 		return exitBadData
 	case errors.As(err, &path):

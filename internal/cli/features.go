@@ -63,8 +63,9 @@ distributions; ` + onnx.Variable + ` or --onnxruntime names it elsewhere.
 
 Photographs keep their size where the network takes any. Otherwise they are scaled
 to fit, and their part of the map is kept.`,
-		Example: "  blockbp features photos --network net.onnx -o photos/features\n  blockbp features photos --network net.onnx --layer /layer4/Relu_output_0 --size 640x480 -o features",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.features(&f, args) },
+		Example: "  blockbp features photos --network net.onnx -o photos/features\n  blockbp features photos --network " +
+			"net.onnx --layer /layer4/Relu_output_0 --size 640x480 -o features",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.features(&f, args) },
 	}
 	fl, o := cmd.Flags(), &f.options
 	fl.StringVar(&o.Network, "network", "", "the network, an ONNX file")
@@ -244,14 +245,16 @@ func (a *app) featuresFolder(f *featuresFlags) (*runfolder.Run, error) {
 
 // stillToMake returns the photographs whose maps are not there, and sees to it that maps
 // of one folder are made alike.
-func (a *app) stillToMake(f *featuresFlags, run *runfolder.Run, made madeFeatures, photos []dataset.ImageSource) ([]dataset.ImageSource, error) {
+func (a *app) stillToMake(f *featuresFlags, run *runfolder.Run, made madeFeatures,
+	photos []dataset.ImageSource) ([]dataset.ImageSource, error) {
 	if !f.resume {
 		return photos, nil
 	}
 	path := run.Path(featuresFile)
 	text, err := infile.Read(path, "what feature maps depend on", infile.Text)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, dataf("%s: there is no such file, which says how the maps of the folder were made; leave --resume out, and choose another folder", path)
+		return nil, dataf("%s: there is no such file, which says how the maps of the folder were made; leave --resume "+
+			"out, and choose another folder", path)
 	}
 	if err != nil {
 		return nil, err
@@ -263,7 +266,8 @@ func (a *app) stillToMake(f *featuresFlags, run *runfolder.Run, made madeFeature
 		return nil, dataf("%s: %v; leave --resume out, and choose another folder", path, err)
 	}
 	if name, was, is := differ(before, made); name != "" {
-		return nil, usagef("--resume: the maps in %s were made with %s %s, and not %s; choose another folder, or the same options", f.out, name, was, is)
+		return nil, usagef("--resume: the maps in %s were made with %s %s, and not %s; choose another folder, or the same "+
+			"options", f.out, name, was, is)
 	}
 	var left []dataset.ImageSource
 	for _, p := range photos {
@@ -289,7 +293,8 @@ func differ(before, now madeFeatures) (name, was, is string) {
 		return values
 	}
 	a, b := asMap(before), asMap(now)
-	for _, key := range []string{"network", "layer", "mean", "std", "bgr", "width", "height", "layout", "layer_layout", "dtype"} {
+	for _, key := range []string{"network", "layer", "mean", "std", "bgr", "width", "height", "layout", "layer_layout",
+		"dtype"} {
 		if !reflect.DeepEqual(a[key], b[key]) {
 			return key, settingText(a[key]), settingText(b[key])
 		}

@@ -326,11 +326,14 @@ func (f *files) checkFolder(o written) error {
 	switch {
 	case o.kind == outputKept:
 	case !f.force && o.kind == outputRun && job.IsRunFolder(o.path):
-		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or start it anew with --force")
+		return o.refusef("a training is in this folder already: choose another folder, go on with it by --resume, or " +
+			"start it anew with --force")
 	case o.kind == outputRun && !job.IsRunFolder(o.path):
-		return o.refusef("the folder is not empty (it holds %q), and not of a training: choose another, or remove it", taken.Holds)
+		return o.refusef("the folder is not empty (it holds %q), and not of a training: choose another, or remove it",
+			taken.Holds)
 	case !f.force:
-		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds with --force", taken.Holds)
+		return o.refusef("the folder is not empty (it holds %q): choose another, remove it, or write over what it holds "+
+			"with --force", taken.Holds)
 	case o.kind == outputRun:
 		if _, err := job.RunFiles(o.path); err != nil {
 			return o.refusef("%v", err)
@@ -385,7 +388,8 @@ func checkApart(one, other written) error {
 	if err != nil || !job.IsRunFile(filepath.ToSlash(inside)) {
 		return nil
 	}
-	return other.refusef("the training writes this file of %s itself; leave the option out, or name another file", one.name())
+	return other.refusef("the training writes this file of %s itself; leave the option out, or name another file",
+		one.name())
 }
 
 // real is a path without symbolic links, as far as it leads to something.
@@ -484,7 +488,8 @@ func (a *app) target(option string) atomicfile.Target {
 		t.Replace = func() error { return a.files.mayReplace(o.path) }
 	case o.copyOf != "" && err == nil:
 		t.Replace = func() error {
-			if now, err := os.Stat(o.path); err != nil || !os.SameFile(seen, now) || now.Size() != seen.Size() || !now.ModTime().Equal(seen.ModTime()) {
+			if now, err := os.Stat(o.path); err != nil || !os.SameFile(seen, now) || now.Size() != seen.Size() ||
+				!now.ModTime().Equal(seen.ModTime()) {
 				return &atomicfile.ExistsError{Path: o.path}
 			}
 			return nil
@@ -527,7 +532,8 @@ func (a *app) nameInput(err error) error {
 	}
 	for _, in := range a.files.inputs {
 		if filepath.Clean(in.path) == filepath.Clean(path.Path) {
-			return &exitError{codeOf(err), fmt.Errorf("%s: no such file or directory; want %s", strings.TrimSpace(in.option+" "+in.path), in.wanted)}
+			return &exitError{codeOf(err), fmt.Errorf("%s: no such file or directory; want %s",
+				strings.TrimSpace(in.option+" "+in.path), in.wanted)}
 		}
 	}
 	return err

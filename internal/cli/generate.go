@@ -29,8 +29,9 @@ true model as truth.safetensors.
 
 Graphs: grid:RxC  grid8:RxC  torus:RxC  chain:N  tree:N  complete:N  er:N:P (edge
 probability P)  ba:N[:M] (Barabasi-Albert, M edges per new node, 2 by default)`,
-		Example: "  blockbp generate -o data --graph grid:50x50 --seed 7\n  blockbp generate -o data --graph ba:1000:2 --samples 50",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.generate(&f, args) },
+		Example: "  blockbp generate -o data --graph grid:50x50 --seed 7\n  blockbp generate -o data --graph ba:1000:2 " +
+			"--samples 50",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.generate(&f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "folder to make")
@@ -60,7 +61,8 @@ const (
 func (f *generateFlags) validate() error {
 	s := &f.spec
 	if err := checkLeast(
-		intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1}, intOption{"edge-features", s.EdgeFeatures, 1}, intOption{"samples", s.Samples, 1},
+		intOption{"states", s.States, 2}, intOption{"node-features", s.NodeFeatures, 1},
+		intOption{"edge-features", s.EdgeFeatures, 1}, intOption{"samples", s.Samples, 1},
 		intOption{"instances", s.Instances, 1}, intOption{"sweeps", s.Sweeps, 1},
 	); err != nil {
 		return err
@@ -70,10 +72,12 @@ func (f *generateFlags) validate() error {
 	}
 	weights, features := s.Size()
 	if weights > mostGeneratedWeights {
-		return usagef("--states %d, --node-features %d and --edge-features %d make %.3g weights, at most %d are supported", s.States, s.NodeFeatures, s.EdgeFeatures, weights, mostGeneratedWeights)
+		return usagef("--states %d, --node-features %d and --edge-features %d make %.3g weights, at most %d are "+
+			"supported", s.States, s.NodeFeatures, s.EdgeFeatures, weights, mostGeneratedWeights)
 	}
 	if features > mostGeneratedNumbers {
-		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported", f.graph, s.NodeFeatures, s.Instances, features, mostGeneratedNumbers)
+		return usagef("--graph %s, --node-features %d and --instances %d make %.3g features, at most %d are supported",
+			f.graph, s.NodeFeatures, s.Instances, features, mostGeneratedNumbers)
 	}
 	return nil
 }
@@ -115,5 +119,6 @@ func (a *app) generate(f *generateFlags, args []string) error {
 		Seed      uint64 `json:"seed"`
 	}{f.out, s.Instances, first.Graph.NumNodes(), first.Graph.NumEdges(), s.Samples, generated.Truth.Layout.Size, s.Seed},
 		"%s: %s with %d nodes, %d edges and %s each; true weights in %s\n",
-		f.out, describe.Counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(), describe.Counted(s.Samples, "sample"), filepath.Join(f.out, synthetic.TruthFile))
+		f.out, describe.Counted(s.Instances, "instance"), first.Graph.NumNodes(), first.Graph.NumEdges(),
+		describe.Counted(s.Samples, "sample"), filepath.Join(f.out, synthetic.TruthFile))
 }

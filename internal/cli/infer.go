@@ -59,9 +59,11 @@ marginals, or states.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint state")
+	fl.StringVar(&f.task, "task", "PR", "PR: partition function, MAR: marginals, or MPE (or MAP): most probable joint "+
+		"state")
 	fl.StringVar(&f.counting, "counting", job.InferCounting, countingHelp)
-	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; or "+
+	fl.StringVar(&f.method, "method", methodAuto, "auto: exact where it takes about ten seconds at most, else another; "+
+		"or "+
 		"PR: bp, exact, mean-field (a lower bound); MAR: these, gibbs (sampling); MPE: cut, exact, trws")
 	fl.StringVar(&f.evidence, "evidence", "", "evidence file (.uai.evid)")
 	fl.StringVarP(&f.out, "out", "o", "", "file for the answer in UAI format, instead of standard output")
@@ -70,11 +72,16 @@ marginals, or states.`,
 	reads(fl, "a file of counting numbers", "counting")
 	a.writes(cmd, "out", byExtension(true))
 	forceable(cmd, forceHelp)
-	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance, "change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if not given")
-	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps, "most sweeps over the network (MPE: 4000 if not given)")
+	fl.Float64Var(&f.tolerance, "tol", infer.DefaultLimits.Tolerance,
+		"change of a log-message that counts as converged; MPE: relative rise of the bound in 20 sweeps to go on, 1e-9 if "+
+			"not given")
+	fl.IntVar(&f.maxSweeps, "max-sweeps", infer.DefaultLimits.MaxSweeps,
+		"most sweeps over the network (MPE: 4000 if not given)")
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
-	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
-	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of what is available; 2GiB for the tables of exact)")
+	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting "+
+		"bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
+	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
+		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
 	fl.Float64Var(&f.maxRHat, "max-rhat", 1.01, "gibbs: largest R-hat of a converged variable")
@@ -125,7 +132,8 @@ func (f *inferFlags) resolve(cmd *cobra.Command) error {
 	case f.method == methodGibbs && f.task == "PR":
 		return usagef("--method gibbs estimates marginals, not log Z: give --task MAR, or another method")
 	case !slices.Contains(methods, f.method):
-		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "), nearest.Hint(f.method, methods))
+		return usagef("--method %q: with --task %s want %s%s", f.method, f.task, strings.Join(methods, ", "),
+			nearest.Hint(f.method, methods))
 	}
 	if f.task == "MPE" {
 		for _, name := range []string{"counting", "seed", "restarts"} {
@@ -289,7 +297,8 @@ func (a *app) infer(f *inferFlags, args []string) error {
 	}
 	switch {
 	case answer.zIsZero:
-		a.note("%s: every joint state has probability zero, so log Z is -inf (null in JSON); if that is unexpected, look for contradictory evidence or constraints", args[0])
+		a.note("%s: every joint state has probability zero, so log Z is -inf (null in JSON); if that is unexpected, look "+
+			"for contradictory evidence or constraints", args[0])
 	case answer.shortfall == "":
 	case f.requireConvergence && !answer.converged:
 		return &exitError{exitNotConverged, errors.New(answer.shortfall)}
@@ -329,7 +338,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 	progress := a.newTimedCounter(f.method != methodGibbs, "sampling, at most", "sweeps")
 	defer progress.done()
 	options := infer.Options{
-		Method: infer.Method(f.method), Evidence: evidence, Limits: infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
+		Method: infer.Method(f.method), Evidence: evidence,
+		Limits:   infer.Limits{Tolerance: f.tolerance, MaxSweeps: f.maxSweeps},
 		Restarts: f.restarts, Memory: f.memory, Forecast: a.noteCost,
 		Chains: f.chains, MaxRHat: f.maxRHat, MinESS: f.minESS, Progress: progress.show, Seed: f.seed, Threads: f.threads,
 	}
@@ -365,7 +375,8 @@ func (a *app) inferNetwork(f *inferFlags, n *mrf.Network, evidence map[int]int) 
 		return nil, networkError(err, f.method)
 	}
 	if r.Auxiliary > 0 {
-		a.note("%s of more than two variables became auxiliary variables of belief propagation", describe.Counted(r.Auxiliary, "factor"))
+		a.note("%s of more than two variables became auxiliary variables of belief propagation",
+			describe.Counted(r.Auxiliary, "factor"))
 	}
 	answer := describe.NewAnswer(f.task, r, &options, seconds)
 	return &inferred{
@@ -384,7 +395,8 @@ const (
 // noteCost says what elimination will take, before a costly one is run.
 func (a *app) noteCost(width int, bytes int64, operations float64) {
 	if bytes > costlyBytes || operations > costlyOperations {
-		a.note("exact inference over induced width %d will take about %s and %.1e operations", width, job.Mebibytes(bytes), operations)
+		a.note("exact inference over induced width %d will take about %s and %.1e operations", width,
+			job.Mebibytes(bytes), operations)
 	}
 }
 

@@ -29,7 +29,8 @@ type networkFlags struct {
 
 func (f *networkFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: networks are this model given the features of DATA")
+	fl.StringVarP(&f.model, "model", "m", "", "model file or run folder: networks are this model given the features of "+
+		"DATA")
 	readsArguments(cmd, "a network (.uai, .bif, .fg, .wcsp, or .npz of log potentials), or data for a model")
 	reads(fl, wantsModel, "model")
 	fl.StringVar(&f.instance, "instance", "", "with -m: only the instance of this name (default: all)")
@@ -70,7 +71,8 @@ func (f *networkFlags) open(a *app, cmd *cobra.Command, args []string) (*network
 	case f.model != "":
 		return f.openData(a, args)
 	case len(args) != 1:
-		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m MODEL -o OUT", verb, verb, verb)
+		return nil, usagef("%s: want one network, or data and a model: blockbp %s NET.uai -o OUT, or blockbp %s DATA -m "+
+			"MODEL -o OUT", verb, verb, verb)
 	case args[0] != "-" && !dataset.IsNetwork(args[0]) && filepath.Ext(args[0]) != ".npz":
 		return nil, usagef("%s: %s is no network with explicit tables; for data, name the model with -m", verb, args[0])
 	}
@@ -134,7 +136,8 @@ func (f *networkFlags) openData(a *app, args []string) (*networks, error) {
 		}
 	}
 	if len(n.names) == 0 {
-		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance, nearest.Suggestion(f.instance, all, ""))
+		return nil, usagef("--instance %s: the data have no instance of this name; %s", f.instance,
+			nearest.Suggestion(f.instance, all, ""))
 	}
 	for i, name := range n.names {
 		bytes := ground.ConditionBytes(data.instances[numbers[i]])
@@ -181,7 +184,8 @@ func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, err
 		return &outputs{run: run, ext: exts[0]}, err
 	}
 	if len(n.names) > 1 {
-		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance (such as %s), or give a folder", out, len(n.names), n.names[0])
+		return nil, usagef("-o %s: one file cannot hold the results of %d instances; choose one of them with --instance "+
+			"(such as %s), or give a folder", out, len(n.names), n.names[0])
 	}
 	if out == "-" {
 		return &outputs{file: atomicfile.Target{Path: out}}, nil
@@ -192,7 +196,8 @@ func (a *app) newOutputs(out string, n *networks, exts ...string) (*outputs, err
 // wantOut says that a verb needs to know where its results go.
 func wantOut(verb, out string, exts ...string) error {
 	if out == "" {
-		return usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb, strings.Join(exts, " or "))
+		return usagef("%s: say where the result goes with -o: a file that ends in %s, or a folder", verb,
+			strings.Join(exts, " or "))
 	}
 	return nil
 }

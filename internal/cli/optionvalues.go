@@ -146,20 +146,25 @@ type inferenceFlags struct {
 
 // register makes the options of inference but for those of data, which stand last.
 func (f *inferenceFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw, bethe or a file")
+	fl.StringVar(&f.counting, "counting", "", "other counting numbers than in training: convex, cover, trw, bethe or a "+
+		"file")
 	reads(fl, "a file of counting numbers", "counting")
 	threadsVar(fl, &f.threads, "number of threads")
-	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance, "inference ends where no belief is expected to change by more")
+	fl.Float64Var(&f.tolerance, "tol", job.PredictTolerance,
+		"inference ends where no belief is expected to change by more")
 	fl.IntVar(&f.maxSweeps, "max-sweeps", job.PredictLimits.MaxSweeps, "most sweeps per instance")
-	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a most probable joint state)")
-	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or a file .csv")
+	fl.StringVar(&f.decode, "decode", decodings[0], "labels: marginals (the most likely state of every node) or map (a "+
+		"most probable joint state)")
+	fl.StringVar(&f.cost, "cost", "", "labels of least expected cost: STATE=COST,... of missing a state (others 1), or "+
+		"a file .csv")
 	reads(fl, "a table of costs (.csv)", "cost")
 }
 
 func (f *inferenceFlags) validate() error {
 	switch {
 	case !(f.tolerance > 0 && f.tolerance < 1):
-		return usagef("--tol %v: want a number between 0 and 1, by which a belief may still change, such as %v", f.tolerance, job.PredictTolerance)
+		return usagef("--tol %v: want a number between 0 and 1, by which a belief may still change, such as %v",
+			f.tolerance, job.PredictTolerance)
 	case f.maxSweeps < 1:
 		return usagef("--max-sweeps %d: want at least 1", f.maxSweeps)
 	case !slices.Contains(decodings, f.decode):
@@ -184,7 +189,9 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 		}
 	}
 	w := job.Inference{
-		Model: m.Model, Counting: numbers, Convex: m.Convex(f.counting), Exact: m.Exact(f.counting), Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance, MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
+		Model: m.Model, Counting: numbers, Convex: m.Convex(f.counting), Exact: m.Exact(f.counting),
+		Temperature: m.Temperature(), Limits: infer.Limits{Tolerance: job.PredictLimits.Tolerance,
+			MaxSweeps: f.maxSweeps}, Settled: f.tolerance,
 		Joint: f.decode == decodings[1], Costs: costs, Threads: f.threads, Memory: f.data.memory, Progress: progress.show,
 	}
 	return w, nil

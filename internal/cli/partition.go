@@ -91,8 +91,11 @@ func (a *app) partition(f *partitionVerbFlags, args []string) error {
 		return err
 	}
 	g := set.Instances[0].Graph
-	result := partitioned{f.out, g.NumNodes(), g.NumEdges(), network.Blocks, f.parts, network.SharedEdges(), network.FeatureBytes()}
-	return a.print(f.json, result, "%s: %s and %s in %s of %s, %s of features; %s between parts are in both. Train with mpirun -np N blockbp train %s -o RUN\n",
-		f.out, describe.Counted(result.Nodes, "node"), describe.Counted(result.Edges, "edge"), describe.Counted(f.parts, "part"), describe.Counted(network.Blocks, "block"),
+	result := partitioned{f.out, g.NumNodes(), g.NumEdges(), network.Blocks, f.parts, network.SharedEdges(),
+		network.FeatureBytes()}
+	return a.print(f.json, result, "%s: %s and %s in %s of %s, %s of features; %s between parts are in both. Train "+
+		"with mpirun -np N blockbp train %s -o RUN\n",
+		f.out, describe.Counted(result.Nodes, "node"), describe.Counted(result.Edges, "edge"),
+		describe.Counted(f.parts, "part"), describe.Counted(network.Blocks, "block"),
 		memory.Text(float64(result.Bytes)), describe.Counted(result.Shared, "edge"), f.out)
 }

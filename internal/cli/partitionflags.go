@@ -15,7 +15,8 @@ type partitionFlags struct {
 }
 
 func (p *partitionFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 1 where networks are not large; else 20, 4x5 on grids, or as many as fit the second-level cache)")
+	f.StringVar(&p.blocks, "blocks", "", "blocks per network: a number, or ROWSxCOLS tiles of a grid (default 1 where "+
+		"networks are not large; else 20, 4x5 on grids, or as many as fit the second-level cache)")
 	f.StringVar(&p.kind, "partition", "auto", "how to cut: auto, tiles, range (of node numbers), bfs, or metis")
 }
 
@@ -23,7 +24,8 @@ func (p *partitionFlags) resolve() (learn.Cut, error) {
 	cut, err := learn.ParseCut(p.blocks, p.kind)
 	if err != nil {
 		if strings.HasPrefix(err.Error(), "partition") {
-			return cut, usagef("--partition %q: %s", p.kind, nearest.Suggestion(p.kind, []string{"auto", "tiles", "range", "bfs", "metis"}, ""))
+			return cut, usagef("--partition %q: %s", p.kind,
+				nearest.Suggestion(p.kind, []string{"auto", "tiles", "range", "bfs", "metis"}, ""))
 		}
 		return cut, usagef("--%v", err)
 	}

@@ -49,7 +49,8 @@ func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {
 		rows = append(rows, []string{"couplings", filepath.Join(n.Run, job.CouplingsFile)})
 	}
 	if c := n.Couplings; c != nil {
-		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)}, []string{"in 95 % intervals", job.Known("%.3g %%", 100*c.Inside)})
+		rows = append(rows, []string{"slope on --reference", job.Known("%.3f", c.Slope)},
+			[]string{"in 95 % intervals", job.Known("%.3g %%", 100*c.Inside)})
 	}
 	return rows
 }

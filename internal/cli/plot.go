@@ -17,9 +17,10 @@ import (
 func (a *app) plotCommand() *cobra.Command {
 	var tensorboard string
 	cmd := &cobra.Command{
-		Use:     "plot RUN... [--tensorboard DIR]",
-		Short:   "Draw the curves of runs again from their metrics",
-		Long:    "Writes the convergence curves of every run folder into its plots/ folder, from metrics.jsonl: also of a run that is still going on.",
+		Use:   "plot RUN... [--tensorboard DIR]",
+		Short: "Draw the curves of runs again from their metrics",
+		Long: "Writes the convergence curves of every run folder into its plots/ folder, from metrics.jsonl: also of a " +
+			"run that is still going on.",
 		Example: "  blockbp plot run\n  blockbp plot run other --tensorboard logs",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -33,7 +34,8 @@ func (a *app) plotCommand() *cobra.Command {
 	a.writes(cmd, "tensorboard", always(outputFolder))
 	a.declare(cmd, func(args []string) (plots []written) {
 		for _, dir := range args {
-			plots = append(plots, written{path: filepath.Join(dir, runfolder.PlotFolder), kind: outputKept, within: runfolder.PlotFolder})
+			plots = append(plots, written{path: filepath.Join(dir, runfolder.PlotFolder), kind: outputKept,
+				within: runfolder.PlotFolder})
 		}
 		return plots
 	})
@@ -81,7 +83,8 @@ func (a *app) draw(dir string, metrics []runfolder.Metric) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range slices.Concat(job.Convergence(metrics), job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}})) {
+	for _, c := range slices.Concat(job.Convergence(metrics),
+		job.Curves([]job.NamedMetrics{{Name: filepath.Base(dir), Metrics: metrics}})) {
 		if err := run.WriteFigure(c.File, c.Figure); err != nil {
 			return err
 		}

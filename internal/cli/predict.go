@@ -29,7 +29,8 @@ func (a *app) predictCommand() *cobra.Command {
 images also NAME.png, an indexed picture of the labels, and a page of pictures. Or,
 to a name that ends in .csv or .tsv, one table with the label and the probabilities
 of every node; to .conll or .conllu, the text with a column of labels.`,
-		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features features/ --list test.txt -m run -o predicted",
+		Example: "  blockbp predict nodes.csv edges.csv -m run -o labels.csv\n  blockbp predict images/ --features " +
+			"features/ --list test.txt -m run -o predicted",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"palette", "pictures"} {
 				if option := cmd.Flags().Lookup(name); f.arrays && option.Changed && option.Value.String() != "false" {
@@ -48,7 +49,8 @@ of every node; to .conll or .conllu, the text with a column of labels.`,
 	forceable(cmd, forceHelp)
 	f.register(fl)
 	fl.BoolVar(&f.clamp, "clamp", false, "hold the labels that the data have, and predict the others")
-	fl.StringVar(&f.palette, "palette", "", "images: colours of label pictures: voc, own (far apart), or a file, indexed .png or text (default: those that the model learned from)")
+	fl.StringVar(&f.palette, "palette", "", "images: colours of label pictures: voc, own (far apart), or a file, "+
+		"indexed .png or text (default: those that the model learned from)")
 	reads(fl, "a palette (.png, or a text of colours)", "palette")
 	fl.BoolVar(&f.pictures, "pictures", true, "images: write pictures.png, photographs beside predictions")
 	fl.BoolVar(&f.arrays, "arrays", false, "write labels.npy and beliefs.npy of all instances, not a file for each")
@@ -101,24 +103,29 @@ func (a *app) predict(f *predictFlags, args []string) error {
 		a.note("%s", text)
 	}
 	if p.Unproved > 0 {
-		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps", p.Unproved, len(p.Instances))
+		a.note("the joint states of %d of %d instances are not proved to be the most probable; predict.json has the gaps",
+			p.Unproved, len(p.Instances))
 	}
-	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds, p.Out)
+	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds,
+		p.Out)
 }
 
 // otherFiles are endings of names that nobody gives a folder.
-var otherFiles = []string{".txt", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet", ".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
+var otherFiles = []string{".txt", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet",
+	".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
 
 // checkOut refuses to make a folder of the name of a file.
 func (f *predictFlags) checkOut() error {
 	if slices.Contains(otherFiles, strings.ToLower(filepath.Ext(f.out))) {
-		return usagef("--out %s: predictions are written into a file that ends in %s, or into a folder of another name", f.out, strings.Join(job.TableExtensions, ", "))
+		return usagef("--out %s: predictions are written into a file that ends in %s, or into a folder of another name",
+			f.out, strings.Join(job.TableExtensions, ", "))
 	}
 	return nil
 }
 
 // predictInto writes predictions into a table or a folder.
-func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palette []color.RGBA) (*job.Prediction, error) {
+func (a *app) predictInto(f *predictFlags, work job.Inference, data given, palette []color.RGBA) (*job.Prediction,
+	error) {
 	if slices.Contains(job.TableExtensions, filepath.Ext(f.out)) {
 		return work.PredictTable(a.ctx, a.target("out"), data.set, data.instances, data.held)
 	}

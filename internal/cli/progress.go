@@ -63,7 +63,8 @@ func (l *line) write(text string, done, total int) {
 	}
 	l.next = time.Now().Add(barEvery)
 	if l.bar == nil {
-		l.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(terminalOf(l.out)), progressbar.OptionSetPredictTime(false),
+		l.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(terminalOf(l.out)),
+			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish(), progressbar.OptionSetElapsedTime(false))
 	}
 	l.bar.Describe(printable.Line(text))
@@ -162,7 +163,8 @@ func (p *progress) show(e learn.Event) {
 	if !math.IsNaN(e.Suboptimality) {
 		bound = fmt.Sprintf(" (at most %.3g above the optimum)", e.Suboptimality)
 	}
-	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g%s  gradient %.3g%s%s", p.label, e.Iteration, e.Pass, e.Objective, bound, e.GradientNorm, p.metrics, p.timeLeft(e, done)),
+	p.write(fmt.Sprintf("%siteration %d  pass %.1f  objective %.6g%s  gradient %.3g%s%s", p.label, e.Iteration, e.Pass,
+		e.Objective, bound, e.GradientNorm, p.metrics, p.timeLeft(e, done)),
 		int(done*barSteps), barSteps)
 }
 
@@ -173,7 +175,8 @@ func (p *progress) checking(passes int, residual float64) {
 	if p.quiet || !p.due() || !p.seen {
 		return
 	}
-	p.write(fmt.Sprintf("%siteration %d  checking all networks: pass %d, messages change by %.2g  gradient %.3g%s", p.label, p.last.Iteration, passes, residual, p.last.GradientNorm, p.metrics),
+	p.write(fmt.Sprintf("%siteration %d  checking all networks: pass %d, messages change by %.2g  gradient %.3g%s",
+		p.label, p.last.Iteration, passes, residual, p.last.GradientNorm, p.metrics),
 		int(p.course.Of(p.last)*barSteps), barSteps)
 }
 

@@ -19,7 +19,8 @@ const resumeHere = "<run folder>"
 // folder says where the training is to leave its files and what data it is to learn
 // from. Where a run is to go on and no data are named, data and options are those of
 // the run; recalled are then the sources of the options.
-func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Folder, data []string, recalled map[string]string, err error) {
+func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Folder, data []string,
+	recalled map[string]string, err error) {
 	folder = &job.Folder{Dir: f.out, Resume: f.resume != "", Version: version()}
 	if folder.Resume {
 		if folder.Dir, data, err = f.resumed(args); err != nil {
@@ -59,9 +60,11 @@ func (f *trainFlags) resumed(args []string) (dir string, data []string, err erro
 		return "", nil, usagef("--resume: name the run folder: blockbp train RUN --resume")
 	}
 	if _, err := os.Stat(args[0]); err != nil && len(args) == 1 {
-		return "", nil, &exitError{codeOf(err), fmt.Errorf("--resume: %s: no such file or directory; want the folder of a run to go on with: blockbp train RUN --resume", args[0])}
+		return "", nil, &exitError{codeOf(err), fmt.Errorf("--resume: %s: no such file or directory; want the folder of a "+
+			"run to go on with: blockbp train RUN --resume", args[0])}
 	}
-	return "", nil, usagef("--resume: %s is no run folder (it has no config.json); name the one to go on with: blockbp train RUN --resume", args[0])
+	return "", nil, usagef("--resume: %s is no run folder (it has no config.json); name the one to go on with: blockbp "+
+		"train RUN --resume", args[0])
 }
 
 // recallOptions sets every option that the command line leaves open to what the run

@@ -97,7 +97,8 @@ func (a *app) endPromptly(exit func(code int)) {
 }
 
 // RunPromptly is Run, but that exit is called for a command that goes on after ctx has ended.
-func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, exit func(code int)) (code int) {
+func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer,
+	exit func(code int)) (code int) {
 	results := &output{w: stdout}
 	isRead := os.Getenv(progressVariable) == "json"
 	if isRead {
@@ -157,7 +158,8 @@ func (a *app) guard(f func() error) (code int) {
 			code = a.end(cut)
 		} else if r != nil {
 			a.unmute()
-			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
+			text := fmt.Sprintf("internal error: %s\n\n%s\nThis is a bug in blockbp, not in your data: please report it with "+
+				"the lines above.", printable.Line(fmt.Sprint(r)), debug.Stack())
 			if code = exitBug; !a.events.send(errorEvent{text, code}) {
 				a.say("blockbp: %s", lines(text))
 			}
@@ -244,9 +246,11 @@ Completion by the tab key: blockbp completion bash --help (or zsh, fish, powersh
 	help := helpCommand()
 	a.addVerbs(root, []verbGroup{
 		{"First steps", []*cobra.Command{a.demoCommand(), a.exampleCommand()}},
-		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand(), a.partitionCommand()}},
+		{"Learn and predict", []*cobra.Command{a.trainCommand(), a.predictCommand(), a.evalCommand(), a.featuresCommand(),
+			a.partitionCommand()}},
 		{"Networks", []*cobra.Command{a.inferCommand(), a.sampleCommand(), a.convertCommand()}},
-		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(), a.plotCommand(), a.compareCommand()}},
+		{"Look at data, models and runs", []*cobra.Command{a.checkCommand(), a.infoCommand(), a.watchCommand(),
+			a.plotCommand(), a.compareCommand()}},
 		{"Measure", []*cobra.Command{a.generateCommand()}},
 		{"About blockbp", []*cobra.Command{a.versionCommand(), help}},
 	})

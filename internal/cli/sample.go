@@ -40,7 +40,8 @@ instance.
 Where exact inference takes about ten seconds at most, draws are exact and
 independent. Elsewhere Gibbs sampling runs in several chains, and R-hat and
 effective sample size tell whether they agree.`,
-		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  blockbp sample new/ -m run --instance 3 -o three.npz",
+		Example: "  blockbp sample grid.uai -o samples.npz\n  blockbp sample new/ -m run -o samples --samples 100\n  " +
+			"blockbp sample new/ -m run --instance 3 -o three.npz",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked := f
 			asked.cmd = cmd
@@ -49,7 +50,8 @@ effective sample size tell whether they agree.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "file .npz for one network, or folder to make")
-	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else gibbs; or "+
+	fl.StringVar(&f.sampler, "sampler", samplerAuto, "auto: exact where it takes about ten seconds at most, else "+
+		"gibbs; or "+
 		"exact (independent draws) or gibbs")
 	fl.IntVar(&f.draws, "samples", 1000, "draws of each network, over all chains")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")
@@ -84,7 +86,8 @@ var gibbsOptions = []string{"chains", "burn-in", "thin", "max-rhat", "min-ess"}
 
 func (f *sampleFlags) validate() error {
 	if err := checkLeast(
-		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0}, intOption{"thin", f.thin, 1},
+		intOption{"samples", f.draws, 1}, intOption{"chains", f.chains, 1}, intOption{"burn-in", f.burnIn, 0},
+		intOption{"thin", f.thin, 1},
 	); err != nil {
 		return err
 	}
@@ -114,8 +117,10 @@ func checkDiagnosisLimits(maxRHat, minESS float64) error {
 
 func (f *sampleFlags) options(n *namedNetwork, progress *counter) infer.SampleOptions {
 	o := infer.SampleOptions{
-		Method: infer.Method(f.sampler), Evidence: n.evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn, Thin: f.thin,
-		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads, Memory: f.networks.data.memory, Progress: progress.show,
+		Method: infer.Method(f.sampler), Evidence: n.evidence, Draws: f.draws, Chains: f.chains, BurnIn: f.burnIn,
+		Thin:    f.thin,
+		MaxRHat: f.maxRHat, MinESS: f.minESS, Seed: f.seed, Part: uint64(n.number), Threads: f.threads,
+		Memory: f.networks.data.memory, Progress: progress.show,
 	}
 	if f.sampler == samplerAuto {
 		o.Method = ""
@@ -147,7 +152,8 @@ func (a *app) sample(f *sampleFlags, args []string) error {
 		one, err := a.sampleOne(f, networks.make(i), out)
 		switch {
 		case a.ctx.Err() != nil:
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i, describe.Counted(len(networks.names), "network"))}
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted after %d of %s", i,
+				describe.Counted(len(networks.names), "network"))}
 		case err != nil:
 			return fmt.Errorf("%s: %w", networks.names[i], err)
 		}
@@ -165,7 +171,8 @@ func (a *app) sampleOne(f *sampleFlags, n *namedNetwork, out *outputs) (*describ
 		return nil, samplingError(err)
 	}
 	if name := firstChanged(f.cmd, gibbsOptions); name != "" && drawn.Method == infer.Exact {
-		a.note("%s: --%s is not used: draws are exact and independent (--sampler gibbs runs chains all the same)", n.name, name)
+		a.note("%s: --%s is not used: draws are exact and independent (--sampler gibbs runs chains all the same)", n.name,
+			name)
 	}
 	if drawn.NotExact != "" {
 		a.note("%s: draws are those of Gibbs sampling, as %s", n.name, drawn.NotExact)
@@ -184,7 +191,8 @@ func samplingError(err error) error {
 	case errors.As(err, &large):
 		return err
 	case errors.As(err, &option):
-		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin", "Threads": "--threads"}[option.Option]
+		name := map[string]string{"Method": "--sampler", "Draws": "--samples", "Chains": "--chains", "Thin": "--thin",
+			"Threads": "--threads"}[option.Option]
 		return usagef("%s: %s", name, option.Reason)
 	case errors.Is(err, infer.ErrUnsuited):
 		return dataf("%v: leave --sampler out, which takes the best that fits", err)

@@ -39,7 +39,8 @@ func (a *app) join(f *trainFlags) (*team, error) {
 	case !slices.Contains([]string{teamAuto, teamOn, teamOff}, f.mpi):
 		return nil, usagef("--mpi %q: want auto, on or off", f.mpi)
 	case f.mpi == teamOn && !found:
-		return nil, usagef("--mpi on: no launcher has started this process; start it by mpirun -np 4 blockbp train …, mpiexec or srun")
+		return nil, usagef("--mpi on: no launcher has started this process; start it by mpirun -np 4 blockbp train …, " +
+			"mpiexec or srun")
 	case f.mpi == teamOff || !found || f.mpi == teamAuto && launch.Size == 1:
 		a.unmute()
 		return nil, nil
@@ -70,7 +71,8 @@ func (a *app) refuseTeam(cmd *cobra.Command) error {
 		a.unmute()
 		return nil
 	}
-	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, mpiexec or srun; in a script of theirs, unset %s in one process", cmd.Name(), launch.Size, launch.Variable)
+	return usagef("%s: one process does all of that, and a launcher has started %d: start it alone, without mpirun, "+
+		"mpiexec or srun; in a script of theirs, unset %s in one process", cmd.Name(), launch.Size, launch.Variable)
 }
 
 // streams are where a process writes to.
@@ -194,5 +196,6 @@ func (t *team) end(err error) error {
 // everywhere reports whether an error is one that all processes come to: of what all compute, or
 // an interruption, which they agree on.
 func everywhere(err error) bool {
-	return errors.As(err, new(*learn.DivergedError)) || errors.Is(err, learn.ErrState) || errors.Is(err, context.Canceled) || codeOf(err) == exitInterrupted
+	return errors.As(err, new(*learn.DivergedError)) || errors.Is(err, learn.ErrState) ||
+		errors.Is(err, context.Canceled) || codeOf(err) == exitInterrupted
 }

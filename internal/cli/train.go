@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/distributed"
@@ -33,7 +34,8 @@ type trainFlags struct {
 	stall time.Duration
 
 	json, dryRun, requireConvergence, quiet, checkpoint, report, plots, standardise bool
-	later                                                                           bool // features of a partitioned network are read when it is known which this process needs
+	// features of a partitioned network are read when it is known which this process needs
+	later bool
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -55,7 +57,7 @@ terms without inference.`,
   blockbp train run --resume --max-passes 500`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.train(cmd, &f, args) },
 	}
-	fl, o := cmd.Flags(), &f.options
+	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder to make (default: run-DATE-TIME)")
 	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
@@ -69,51 +71,9 @@ terms without inference.`,
 	annotate(fl, "out", writesAnnotation, "")
 	annotate(fl, copyOption, writesAnnotation, "")
 	forceable(cmd, "start anew over the run in --out, and write over --write-model")
-	fl.Var(physicsValue{&o.Physics}, "model", "ising (spins) or potts: couplings from samples, by exact likelihood if that is cheap, else pseudo")
-	fl.Var(errorsValue{&o.Errors}, "errors", "standard errors of weights: auto (exact and pseudo have them), bootstrap[:B], or none (default none, with --model auto)")
-	fl.Lookup("errors").NoOptDefVal = "auto"
-	fl.StringVar((*string)(&o.Method), "method", "auto", "auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the baselines pseudo (pseudo-likelihood) and piecewise")
-	f.partition.register(fl)
-	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, of which no two share an edge (default 1; without --blocks, as many as make up a 20th)")
-	fl.StringVar(&o.Counting, "counting", "auto", "counting numbers: auto (convex for an image folder, else trw), "+countingChoices)
-	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of every weight's normal prior: l2 = 1/(N prior^2) for N samples (default 1)")
-	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2, instead of --prior; auto: the best on the first --eval set, or by cross-validation")
-	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; saved weights are for features as they are (default true without --l2, else false)")
-	fl.Lookup("standardise").DefValue = "" // the text tells it
-	fl.StringVar(&o.Scale, "scale", "auto", "deviations of standardised node features: each (1), one:D (D in the mean, by one divisor), or auto (as held-out labels decide)")
-	fl.StringVar(&o.ClassWeights, "class-weights", "", "how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
-	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
-		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
-	fl.StringVar((*string)(&o.Order), "order", "cyclic", "order of the blocks: cyclic, random, or at-once (all in every iteration)")
-	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
-	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for full; 300 is the paper's BBPL)")
-	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default 0.001)")
-	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")
-	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
-	fl.StringVar(&f.mpi, "mpi", "auto", "auto: processes that mpirun, mpiexec or srun has started train one model; on: they must; off: each trains alone")
-	fl.DurationVar(&f.stall, "stall", 0, "end the job where a process waits so long for another (default 30m)")
-	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: four fifths of what is available)")
-	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this folder, on a disk: for networks larger than memory")
-	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
-	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), "+
-		"potts:J or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with hidden labels, as held-out ones decide)")
-	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
-	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none is known, such a gap of the inference (default 1e-3)")
-	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default 1e-5; without --tol, --gap, --obj-tol and --errors also where 0.001 of what was gained is proved to be left at most)")
-	fl.Float64Var(&o.ObjectiveTolerance, "obj-tol", 0, "stop when the objective changes by less than this, relatively, over a pass")
-	fl.IntVar(&o.MaxIterations, "max-iter", 0, "stop after this many iterations")
-	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
-	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
-	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0, "time between checkpoints (default: so that saving takes about 1 % of the time)")
-	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
-	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; may be repeated")
-	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
-	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
-		"stop when it no longer improves (5 evaluations if not given)")
-	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
-	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes", "max-time", "checkpoint-every", "eval-every", "stall")
-	reads(fl, "NAME=PATH of labelled data", "eval")
-	reads(fl, "a file of counting numbers", "counting")
+	f.registerModel(fl)
+	f.registerLoop(fl)
+	f.registerEnds(fl)
 	f.data.register(fl)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print sizes and memory, and stop before training")
@@ -122,6 +82,91 @@ terms without inference.`,
 	fl.BoolVar(&f.requireConvergence, "require-convergence", false, "exit with code 5 unless converged")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd
+}
+
+// registerModel adds the options of what is learned, and by which objective.
+func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
+	o := &f.options
+	fl.Var(physicsValue{&o.Physics}, "model", "ising (spins) or potts: couplings from samples, by exact likelihood if "+
+		"that is cheap, else pseudo")
+	fl.Var(errorsValue{&o.Errors}, "errors", "standard errors of weights: auto (exact and pseudo have them), "+
+		"bootstrap[:B], or none (default none, with --model auto)")
+	fl.Lookup("errors").NoOptDefVal = "auto"
+	fl.StringVar((*string)(&o.Method), "method", "auto",
+		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+
+			"baselines pseudo (pseudo-likelihood) and piecewise")
+	f.partition.register(fl)
+	fl.IntVar(&o.Together, "together", 0, "blocks per iteration, of which no two share an edge (default 1; without "+
+		"--blocks, as many as make up a 20th)")
+	fl.StringVar(&o.Counting, "counting", "auto", "counting numbers: auto (convex for an image folder, else trw), "+
+		countingChoices)
+	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of every weight's normal prior: l2 = 1/(N prior^2) for N "+
+		"samples (default 1)")
+	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2, instead of --prior; auto: the best on the first --eval set, or by "+
+		"cross-validation")
+	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; "+
+		"saved weights are for features as they are (default true without --l2, else false)")
+	fl.Lookup("standardise").DefValue = "" // the text tells it
+	fl.StringVar(&o.Scale, "scale", "auto", "deviations of standardised node features: each (1), one:D (D in the mean, "+
+		"by one divisor), or auto (as held-out labels decide)")
+	fl.StringVar(&o.ClassWeights, "class-weights", "",
+		"how much labels of a state count: balanced, STATE=WEIGHT,... or JSON; others 1")
+}
+
+// registerLoop adds the options of how: steps, blocks, threads and memory.
+func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
+	o := &f.options
+	fl.StringVar(&o.Step, "step", "auto", "auto; or, with g the gradient over the mean number of variables, "+
+		"fixed:A (-A g), invt:A (-A g/(1 + passes)) or adagrad:A (-A g/sqrt(sum g^2))")
+	fl.StringVar((*string)(&o.Order), "order", "cyclic",
+		"order of the blocks: cyclic, random, or at-once (all in every iteration)")
+	fl.BoolVar(&o.Pairs, "pairs", false, "one (instance, block) pair per iteration, not one block of every instance")
+	fl.IntVar(&o.InnerSweeps, "inner-sweeps", 0, "most sweeps per block and iteration (default 2 for bbpl, 300 for "+
+		"full; 300 is the paper's BBPL)")
+	fl.Float64Var(&o.InnerTolerance, "inner-tol", 0, "largest change of a log-message in a converged block (default "+
+		"0.001)")
+	fl.Uint64Var(&o.Seed, "seed", 1, "seed of everything random")
+	threadsVar(fl, &o.Threads, "number of threads; results do not depend on it")
+	fl.StringVar(&f.mpi, "mpi", "auto", "auto: processes that mpirun, mpiexec or srun has started train one model; on: "+
+		"they must; off: each trains alone")
+	fl.DurationVar(&f.stall, "stall", 0, "end the job where a process waits so long for another (default 30m)")
+	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: "+
+		"four fifths of what is available)")
+	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this "+
+		"folder, on a disk: for networks larger than memory")
+	fl.BoolVar(&o.NoEdges, "no-edges", false, "no edges: node features alone, as a baseline")
+	fl.StringVar(&o.Edges, "edges", "auto", "weights of edges: together (learned with those of nodes), "+
+		"potts:J or moments:S (by a rule), with ^P behind them beliefs to the power P, or auto (together; with hidden "+
+		"labels, as held-out ones decide)")
+}
+
+// registerEnds adds the options of when a training ends, and of what is looked at on the way.
+func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
+	o := &f.options
+	fl.Float64Var(&o.GradientTolerance, "tol", 0, "stop at this norm of the gradient (default: --rtol decides)")
+	fl.Float64Var(&o.Gap, "gap", 0, "also ask for a suboptimality of at most this times 1 + |objective| or, where none "+
+		"is known, such a gap of the inference (default 1e-3)")
+	fl.Float64Var(&o.RelativeTolerance, "rtol", 0, "stop at this norm of the gradient, relative to the first (default "+
+		"1e-5; without --tol, --gap, --obj-tol and --errors also where 0.001 of what was gained is proved to be left at "+
+		"most)")
+	fl.Float64Var(&o.ObjectiveTolerance, "obj-tol", 0,
+		"stop when the objective changes by less than this, relatively, over a pass")
+	fl.IntVar(&o.MaxIterations, "max-iter", 0, "stop after this many iterations")
+	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
+	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
+	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0,
+		"time between checkpoints (default: so that saving takes about 1 % of the time)")
+	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
+	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; "+
+		"may be repeated")
+	fl.Float64Var(&o.EvaluateEvery, "eval-every", 0, "passes between evaluations (default 20)")
+	fl.StringVar(&o.EarlyStop, "early-stop", "", "METRIC@NAME[:PATIENCE], such as accuracy@dev:3 or entity_f1@dev: "+
+		"stop when it no longer improves (5 evaluations if not given)")
+	fl.StringVar(&o.Calibrate, "calibrate", "", "NAME of the --eval set to choose the temperature of beliefs on")
+	refuseZero(fl, "prior", "together", "inner-sweeps", "inner-tol", "tol", "rtol", "gap", "max-iter", "max-passes",
+		"max-time", "checkpoint-every", "eval-every", "stall")
+	reads(fl, "NAME=PATH of labelled data", "eval")
+	reads(fl, "a file of counting numbers", "counting")
 }
 
 func (a *app) train(cmd *cobra.Command, f *trainFlags, args []string) error {
@@ -183,7 +228,8 @@ func (a *app) trainAs(t *team, cmd *cobra.Command, f *trainFlags, args []string)
 }
 
 // prepareTraining reads and checks everything, and opens the folder, which the caller closes.
-func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args []string) (p *job.Prepared, folder *job.Folder, err error) {
+func (a *app) prepareTraining(t *team, cmd *cobra.Command, f *trainFlags, args []string) (p *job.Prepared,
+	folder *job.Folder, err error) {
 	began := time.Now()
 	folder, data, recalled, err := f.folder(cmd, args)
 	if err != nil {
@@ -248,7 +294,10 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
 	}
-	if i := slices.IndexFunc(data, func(path string) bool { return path == "bootstrap" || strings.HasPrefix(path, "bootstrap:") }); i >= 0 && o.Errors != "" {
+	if i := slices.IndexFunc(data, func(path string) bool {
+		return path == "bootstrap" ||
+			strings.HasPrefix(path, "bootstrap:")
+	}); i >= 0 && o.Errors != "" {
 		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
@@ -458,7 +507,8 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 		{"suboptimality", job.Known("at most %.3g", n.Suboptimality)},
 		{"iterations", strconv.Itoa(n.Iterations)},
 		{"passes", n.PassesText()},
-		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f", n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
+		{"seconds", fmt.Sprintf("%.2f, of which %straining %.2f (checks %.2f), evaluation %.2f, report %.2f",
+			n.TotalSeconds, choice, n.TrainingSeconds, n.CheckSeconds, n.EvaluationSeconds, float64(n.ReportSeconds))},
 		{"peak memory", job.Mebibytes(n.PeakBytes)},
 		{"model", n.Model},
 	}
@@ -482,7 +532,8 @@ func (a *app) printTraining(f *trainFlags, result *job.Result) error {
 	if n.Choice != nil {
 		path = n.Choice.Table().Text() + "\n"
 	}
-	return a.print(f.json, n, "%s%s\n", lines(path), lines(report.Table{Headers: []string{"result", "value"}, Rows: rows}.Text()))
+	return a.print(f.json, n, "%s%s\n", lines(path), lines(report.Table{Headers: []string{"result", "value"},
+		Rows: rows}.Text()))
 }
 
 // outcome is the error that a training ends the command with, if it does.
@@ -492,17 +543,22 @@ func (f *trainFlags) outcome(result *job.Result) error {
 	case result.NotCopied != nil:
 		return result.NotCopied
 	case result.Unevaluated && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without an evaluation", n.StatusText(), n.Model)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, without "+
+			"an evaluation", n.StatusText(), n.Model)}
 	case result.Unevaluated:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after the training (%s); the model is in %s, and "+
+			"blockbp train %s --resume makes up for the evaluation", n.StatusText(), n.Model, n.Run)}
 	case n.Status == learn.Interrupted && !f.checkpoint:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far is in %s, and --checkpoint=false keeps nothing to go on from", n.Iterations, n.Model)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the model with the weights so far "+
+			"is in %s, and --checkpoint=false keeps nothing to go on from", n.Iterations, n.Model)}
 	case n.Status == learn.Interrupted:
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with blockbp train %s --resume", n.Iterations, n.Run)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted after iteration %d; the state is saved: go on with "+
+			"blockbp train %s --resume", n.Iterations, n.Run)}
 	case f.requireConvergence && !n.Converged:
 		return &exitError{exitNotConverged, fmt.Errorf("not converged: %s", n.Reason)}
 	case result.Untrained:
-		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; raise the limit (%s): blockbp train %s --resume", n.Model, n.Status, n.Run)}
+		return &exitError{exitNumerical, fmt.Errorf("nothing was learned: %s has the weights of the start, which are 0; "+
+			"raise the limit (%s): blockbp train %s --resume", n.Model, n.Status, n.Run)}
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ func New(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
 		}
 	}
 	if x.Parameters > mostParameters {
-		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.Parameters, mostParameters)
+		return nil, fmt.Errorf("the model has %d parameters, and their covariance takes too much beyond %d", x.Parameters,
+			mostParameters)
 	}
 	samples := 0
 	for _, in := range data {
@@ -314,7 +315,8 @@ func (e *estimate) factorise() error {
 	scale := 1 / math.Sqrt(e.o.Total)
 	h, ok := lapack64.Potrf(blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: e.hessian})
 	if !ok {
-		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave several")
+		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave " +
+			"several")
 	}
 	if e.o.Kind == local.Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
 		if !lapack64.Trtri(h) {

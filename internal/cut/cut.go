@@ -91,7 +91,8 @@ func (c Cut) Validate() error {
 	case (c.Rows > 0) != (c.Cols > 0):
 		return fmt.Errorf("violated constraint: Cut.Rows and Cols are both set or both 0, got %d and %d", c.Rows, c.Cols)
 	case c.Rows > 0 && c.Blocks != 0 && c.Blocks != c.Rows*c.Cols:
-		return fmt.Errorf("violated constraint: Cut.Blocks is 0 beside Rows and Cols, got %d beside %d × %d", c.Blocks, c.Rows, c.Cols)
+		return fmt.Errorf("violated constraint: Cut.Blocks is 0 beside Rows and Cols, got %d beside %d × %d", c.Blocks,
+			c.Rows, c.Cols)
 	case c.Rows > 0 && c.Kind != "" && c.Kind != kindTiles:
 		return fmt.Errorf("violated constraint: Cut.Kind is %q with Rows and Cols, got %q", kindTiles, c.Kind)
 	}
@@ -141,7 +142,8 @@ func (c Cut) Resolve(m *crf.Model, data []*crf.Instance, cache float64) (cuts []
 func (c Cut) fit(all Cut, in, model *crf.Instance) (Cut, error) {
 	switch {
 	case c.Kind == kindTiles && in.Rows == 0:
-		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape in the file", in.Name)
+		return all, fmt.Errorf("tiles need a grid, and the nodes of %s lie on none: give --blocks a number, or grid_shape "+
+			"in the file", in.Name)
 	case c.Kind == kindTiles:
 		all.Rows, all.Cols = all.tiles(in)
 	case c.Kind == "" && all.Rows > 0 && upright(in) != upright(model):
@@ -171,7 +173,8 @@ func (c Cut) suits(all Cut, data []*crf.Instance) error {
 	}
 	largest := data[at]
 	if nodes := largest.Graph.NumNodes(); all.Blocks > nodes && c.Rows == 0 {
-		return fmt.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give --blocks a number from 1 to %d", at, largest.Name, all.Blocks, nodes, nodes)
+		return fmt.Errorf("instance %d (%s): %d blocks are too many for %d nodes: give --blocks a number from 1 to %d",
+			at, largest.Name, all.Blocks, nodes, nodes)
 	}
 	tiled := func(in *crf.Instance) bool {
 		rows, cols := all.tiles(in)
@@ -179,7 +182,8 @@ func (c Cut) suits(all Cut, data []*crf.Instance) error {
 	}
 	if c.Kind == kindTiles && !slices.ContainsFunc(data, tiled) {
 		rows, cols := all.tiles(largest)
-		return fmt.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks at most %dx%d", at, largest.Name, rows, cols, largest.Rows, largest.Cols, largest.Rows, largest.Cols)
+		return fmt.Errorf("instance %d (%s): %dx%d tiles are too many for a grid of %d rows and %d columns: give --blocks "+
+			"at most %dx%d", at, largest.Name, rows, cols, largest.Rows, largest.Cols, largest.Rows, largest.Cols)
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func NewSamples(name string, variables, held int, drawn *infer.Samples, file str
 
 // Draws are what a file keeps of draws from n, in the numbers of the whole network; labels, if not nil, are what data
 // have for states.
-func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples, labels func([]int32) []int32) *dataset.Samples {
+func Draws(n *mrf.Network, evidence map[int]int, seed uint64, drawn *infer.Samples,
+	labels func([]int32) []int32) *dataset.Samples {
 	s := &dataset.Samples{Chain: drawn.Chain, Sweep: drawn.Sweep, Seed: seed, Draw: drawn.Draw}
 	for v, card := range n.Card {
 		held := int32(crf.Unobserved)

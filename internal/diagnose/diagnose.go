@@ -58,7 +58,8 @@ func Features(p learn.Problem, averaged bool) (texts []string) {
 		add(newColumns(fmt.Sprintf("node type %q", t.Name), "states", t.FeatureNames, t.Features), t.Copies, true, a)
 	}
 	for b, t := range p.Model.Schema.EdgeTypes {
-		add(newColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies, false, b)
+		add(newColumns(fmt.Sprintf("edge type %q", t.Name), "pairs of states", t.FeatureNames, t.Features), t.Copies,
+			false, b)
 	}
 	return texts
 }
@@ -84,7 +85,8 @@ type columns struct {
 }
 
 func newColumns(where, states string, names []string, n int) *columns {
-	c := &columns{where: where, states: states, names: names, squares: make([]float64, n), least: make([]float64, n), most: make([]float64, n)}
+	c := &columns{where: where, states: states, names: names, squares: make([]float64, n), least: make([]float64, n),
+		most: make([]float64, n)}
 	c.shadow = [2][]float64{make([]float64, n), make([]float64, n)}
 	for j := range n {
 		c.least[j], c.most[j] = math.Inf(1), math.Inf(-1)
@@ -218,7 +220,9 @@ func (c *columns) unequal() string {
 	if small < 0 || !(c.scale(large) > unequalScales*c.scale(small)) {
 		return ""
 	}
-	return fmt.Sprintf("features of %s differ in scale: %s has root mean square %.3g, %s has %.3g. Automatic steps cope, but the same l2 holds the weights of the smallest back %.2g times as hard: divide each feature by its standard deviation",
+	return fmt.Sprintf("features of %s differ in scale: %s has root mean square %.3g, %s has %.3g. Automatic steps "+
+		"cope, but the same l2 holds the weights of the smallest back %.2g times as hard: divide each feature by its "+
+		"standard deviation",
 		c.where, c.name(large), c.scale(large), c.name(small), c.scale(small), math.Pow(c.scale(large)/c.scale(small), 2))
 }
 
@@ -233,7 +237,8 @@ func (c *columns) zero() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %s the feature %s is zero everywhere: nothing can be learned of it, and its weights stay as they are; leave it out", c.where, c.list(list))
+	return fmt.Sprintf("of %s the feature %s is zero everywhere: nothing can be learned of it, and its weights stay as "+
+		"they are; leave it out", c.where, c.list(list))
 }
 
 // constants tells of features that have one value everywhere. One that is 1 is meant as a
@@ -252,7 +257,9 @@ func (c *columns) constants() string {
 	if square := c.least[j] * c.least[j]; c.l2 > 0 && square != 1 {
 		held = fmt.Sprintf(", and the same l2 holds them back %.2g times as hard as those of a feature of 1", 1/square)
 	}
-	return fmt.Sprintf("of %s the feature %s is %.3g everywhere: its weights can only say how frequent %s are%s; make it 1 if it is meant for that, and look where it comes from if it is not", c.where, c.name(j), c.least[j], c.states, held)
+	return fmt.Sprintf("of %s the feature %s is %.3g everywhere: its weights can only say how frequent %s are%s; make "+
+		"it 1 if it is meant for that, and look where it comes from if it is not", c.where, c.name(j), c.least[j],
+		c.states, held)
 }
 
 // constantBeside reports whether a feature before or after j is constant, too.
@@ -297,7 +304,8 @@ func (c *columns) copies() string {
 	slices.SortStableFunc(byCosine, func(i, j int) int { return cmp.Compare(cosine[i], cosine[j]) })
 	for _, j := range used {
 		reach := 2 * sameDirection * (1 + cosine[j])
-		first, _ := slices.BinarySearchFunc(byCosine, cosine[j]-reach, func(i int, x float64) int { return cmp.Compare(cosine[i], x) })
+		first, _ := slices.BinarySearchFunc(byCosine, cosine[j]-reach,
+			func(i int, x float64) int { return cmp.Compare(cosine[i], x) })
 		for _, i := range byCosine[first:] {
 			if cosine[i] > cosine[j]+reach {
 				break
@@ -316,7 +324,8 @@ func (c *columns) copies() string {
 	if len(pairs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("of %s the feature %s: the data cannot tell their weights apart, and only l2 decides how they share; leave one of them out", c.where, some(pairs, " (and %d more)"))
+	return fmt.Sprintf("of %s the feature %s: the data cannot tell their weights apart, and only l2 decides how they "+
+		"share; leave one of them out", c.where, some(pairs, " (and %d more)"))
 }
 
 // same reports whether a feature is a multiple of another.
@@ -357,7 +366,8 @@ func noOptimum(p learn.Problem) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; give --l2 a positive value, or leave such states out of the data", some(names, " and %d more"))}
+	return []string{fmt.Sprintf("--l2 0, and no label has %s: nothing keeps their weights from falling without end; "+
+		"give --l2 a positive value, or leave such states out of the data", some(names, " and %d more"))}
 }
 
 // unseenState is a state that no label has.
@@ -410,12 +420,19 @@ func quoted(names []string) (texts []string) {
 func Result(r *learn.Result) []string {
 	var texts []string
 	if r.Separable {
-		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
+		texts = append(texts, fmt.Sprintf("l2 is 0 and the data are separable: the model gives every sample of labels "+
+			"more than half of its probability (objective %.3g), so that the objective would fall for ever as the weights "+
+			"grow, and these weights are only where the run stopped; give l2 a positive value", r.Objective))
 	} else if r.Memorised {
-		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are probably separable, so that the objective would fall for ever as the weights grow, and these weights are only where the run stopped; give l2 a positive value")
+		texts = append(texts, "l2 is 0 and the model gives every label more than half of its node's belief: the data are "+
+			"probably separable, so that the objective would fall for ever as the weights grow, and these weights are only "+
+			"where the run stopped; give l2 a positive value")
 	}
 	if len(r.Seeded) > 0 {
-		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: their weights began at small random numbers of --seed, which decides what each state comes to stand for, and may decide which of several optima is reached; compare the objectives of a few seeds", some(quoted(r.Seeded), " and %d more")))
+		texts = append(texts, fmt.Sprintf("labels leave some states of node type %s alike, as states that no label has: "+
+			"their weights began at small random numbers of --seed, which decides what each state comes to stand for, and "+
+			"may decide which of several optima is reached; compare the objectives of a few seeds",
+			some(quoted(r.Seeded), " and %d more")))
 	}
 	if r.AtStart {
 		texts = append(texts, atStart(r))
@@ -423,16 +440,20 @@ func Result(r *learn.Result) []string {
 	switch {
 	case r.Unsettled == "" || r.Residual <= unsettledTold:
 	case r.Status == learn.TimeLimit:
-		texts = append(texts, fmt.Sprintf("the time limit ended the final check while messages in %s still changed by %.3g, so that the objective and what is said of it are approximate; go on with a longer --max-time", r.Unsettled, r.Residual))
+		texts = append(texts, fmt.Sprintf("the time limit ended the final check while messages in %s still changed by "+
+			"%.3g, so that the objective and what is said of it are approximate; go on with a longer --max-time",
+			r.Unsettled, r.Residual))
 	default:
 		remedy := "use counting numbers that are convex"
 		if r.ConvexCounting {
 			remedy = "messages need more passes: raise --max-passes"
 		}
-		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
+		texts = append(texts, fmt.Sprintf("inference did not settle: messages in %s still changed by %.3g, so that values "+
+			"and beliefs there are approximate; %s, or use a larger l2 or smaller features", r.Unsettled, r.Residual, remedy))
 	}
 	if r.Damping > 0 {
-		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting numbers without negative c_s need no damping and learn faster here", r.Damping))
+		texts = append(texts, fmt.Sprintf("messages circled instead of settling, and were damped by %.2g; counting "+
+			"numbers without negative c_s need no damping and learn faster here", r.Damping))
 	}
 	return texts
 }
@@ -445,10 +466,12 @@ func atStart(r *learn.Result) string {
 		learn.IterationLimit: "go on with a larger --max-iter",
 	}[r.Status]
 	if r.Iterations == 0 {
-		return "a limit ended the run before its first step, so that the model has the weights that the run began with; " + remedy
+		return "a limit ended the run before its first step, so that the model has the weights that the run began with; " +
+			"" + remedy
 	}
 	if !r.ConvexCounting {
 		remedy += ", or use counting numbers that are convex"
 	}
-	return fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made the objective smaller, so that the model has the weights that the run began with; %s", r.Iterations, remedy)
+	return fmt.Sprintf("a limit ended the run after %d iterations, none of which is known to have made the objective "+
+		"smaller, so that the model has the weights that the run began with; %s", r.Iterations, remedy)
 }

@@ -28,30 +28,35 @@ type Kind struct {
 
 // Kinds are all kinds, in the order in which help lists them.
 var Kinds = []Kind{
-	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", fill: fillImages, commands: []string{
-		"blockbp train PATH --list train.txt --no-edges -o PATH-alone",
-		"blockbp train PATH --list train.txt --counting trw -o PATH-run",
-		"blockbp eval PATH --list test.txt -m PATH-alone -m PATH-run",
-	}},
-	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels", fill: fillGraph, commands: []string{
-		"blockbp train PATH --observed train --no-edges -o PATH-alone",
-		"blockbp train PATH --observed train --counting trw -o PATH-run",
-		"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
-	}},
-	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv", fill: fillIsing, commands: []string{
-		"blockbp train PATH/spins.npz --model ising --reference PATH/truth.safetensors -o PATH-run",
-		"blockbp info PATH-run --weights 12",
-	}},
-	{Name: "sentences", About: "short sentences with the part of speech of every word", fill: fillSentences, commands: []string{
-		"blockbp train PATH/train --no-edges -o PATH-alone",
-		"blockbp train PATH/train -o PATH-run",
-		"blockbp eval PATH/test -m PATH-alone -m PATH-run",
-	}},
-	{Name: "network", File: true, About: "one network of 36 variables in UAI format", fill: fillNetwork, commands: []string{
-		"blockbp infer PATH --task MAR --method exact",
-		"blockbp infer PATH --task PR",
-		"blockbp infer PATH --task MPE",
-	}},
+	{Name: "images", About: "12 pictures of landscapes, with features and the label of every pixel", fill: fillImages,
+		commands: []string{
+			"blockbp train PATH --list train.txt --no-edges -o PATH-alone",
+			"blockbp train PATH --list train.txt --counting trw -o PATH-run",
+			"blockbp eval PATH --list test.txt -m PATH-alone -m PATH-run",
+		}},
+	{Name: "graph", About: "400 papers that cite each other, as tables of nodes and edges with few labels",
+		fill: fillGraph, commands: []string{
+			"blockbp train PATH --observed train --no-edges -o PATH-alone",
+			"blockbp train PATH --observed train --counting trw -o PATH-run",
+			"blockbp eval PATH --observed train --split test -m PATH-alone -m PATH-run",
+		}},
+	{Name: "ising", About: "1000 samples of spins on a lattice, and the true coupling of every bond in couplings.tsv",
+		fill: fillIsing, commands: []string{
+			"blockbp train PATH/spins.npz --model ising --reference PATH/truth.safetensors -o PATH-run",
+			"blockbp info PATH-run --weights 12",
+		}},
+	{Name: "sentences", About: "short sentences with the part of speech of every word", fill: fillSentences,
+		commands: []string{
+			"blockbp train PATH/train --no-edges -o PATH-alone",
+			"blockbp train PATH/train -o PATH-run",
+			"blockbp eval PATH/test -m PATH-alone -m PATH-run",
+		}},
+	{Name: "network", File: true, About: "one network of 36 variables in UAI format", fill: fillNetwork,
+		commands: []string{
+			"blockbp infer PATH --task MAR --method exact",
+			"blockbp infer PATH --task PR",
+			"blockbp infer PATH --task MPE",
+		}},
 }
 
 // Write makes the example at a path: a folder that is made if need be, or a file.
@@ -140,7 +145,8 @@ func (f *folder) text(name, text string) {
 
 // manifest writes the dataset.json of a part of the folder.
 func (f *folder) manifest(part string, m dataset.Manifest) {
-	f.write(filepath.Join(part, dataset.ManifestName), func(path string) error { return dataset.WriteManifest(filepath.Dir(path), m) })
+	f.write(filepath.Join(part, dataset.ManifestName),
+		func(path string) error { return dataset.WriteManifest(filepath.Dir(path), m) })
 }
 
 // npz writes an instance.

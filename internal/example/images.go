@@ -47,7 +47,10 @@ func fillImages(f *folder, seed uint64) {
 		}
 		picture := drawLandscape(rows, columns, rng)
 		photograph := picture.photograph(rng)
-		f.file(fmt.Sprintf("images/%d.jpg", i), func(w io.Writer) error { return jpeg.Encode(w, photograph, &jpeg.Options{Quality: 90}) })
+		f.file(fmt.Sprintf("images/%d.jpg", i), func(w io.Writer) error {
+			return jpeg.Encode(w, photograph,
+				&jpeg.Options{Quality: 90})
+		})
 		f.text(fmt.Sprintf("labels/%d.regions.txt", i), picture.regions())
 		shape, features := picture.features(rng)
 		f.file(fmt.Sprintf("features/%d.npy", i), func(w io.Writer) error { return npy.Write(w, shape, features) })

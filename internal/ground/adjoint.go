@@ -93,7 +93,8 @@ func Whole(in *crf.Instance) Range {
 
 // AddChange adds what AddStatistics adds of labels in a range, less what it adds of from: elements that
 // have the same in both take but a look. from may be nil: it has no labels.
-func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32, weight float64) {
+func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Range, from, labels []int32,
+	weight float64) {
 	a.addNodeStatistics(dst, m, in, r.Nodes, from, labels, weight)
 	u, v := in.Graph.Ends()
 	for e := range r.Edges.All() {
@@ -122,7 +123,8 @@ func (a *Adjoint) AddChange(dst []float64, m *crf.Model, in *crf.Instance, r Ran
 
 // addNodeStatistics is the part of nodes in AddChange. Nodes that are held back go there in
 // batches: neighbours lie on the same cells.
-func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Stretches, from, labels []int32, weight float64) {
+func (a *Adjoint) addNodeStatistics(dst []float64, m *crf.Model, in *crf.Instance, nodes Stretches, from,
+	labels []int32, weight float64) {
 	held, n := -1, 0 // type and number of the nodes of the batch
 	flush := func() {
 		if n > 0 {

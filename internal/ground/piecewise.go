@@ -33,7 +33,8 @@ type Piecewise struct {
 }
 
 // Add implements LocalObjective.
-func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) (value float64) {
+func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+	weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	for s := range int32(in.Graph.NumNodes()) {
 		theta := l.potential.Node[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
@@ -77,7 +78,8 @@ func (l *Piecewise) Add(gradient []float64, m *crf.Model, in *crf.Instance, whol
 // turns l.factor from probabilities into the derivative. labelOf gives the (joint)
 // state that a sample's labels choose, and its weight, or crf.Unobserved. used is false
 // where none does.
-func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Instance, labelOf func([]int32) (int, float64)) (value float64, used bool) {
+func (l *Piecewise) piece(theta []float64, logSum, weight float64, in *crf.Instance,
+	labelOf func([]int32) (int, float64)) (value float64, used bool) {
 	terms := 0.0
 	for _, labels := range in.Samples() {
 		if y, omega := labelOf(labels); y != crf.Unobserved {

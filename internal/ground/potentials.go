@@ -127,7 +127,8 @@ func (r Room) Max(o Room) Room {
 // that grow by a quarter.
 func (r Room) Bytes() float64 {
 	const double, place, ofCells = 8, 20, 2 * 1.25
-	return double*(r.NodePotentials+r.Tables+ofCells*r.CellValues+2*RowsPerBatch*r.Features) + place*(r.Nodes+r.Edges+r.Cells)
+	return double*(r.NodePotentials+r.Tables+ofCells*r.CellValues+2*RowsPerBatch*r.Features) +
+		place*(r.Nodes+r.Edges+r.Cells)
 }
 
 // Reserve makes room for the potentials of blocks as large as that, so that grounding one

@@ -28,7 +28,8 @@ type PseudoLikelihood struct {
 }
 
 // Add implements LocalObjective.
-func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) (value float64) {
+func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+	weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
 	stride := len(l.potential.Node)
 	l.residual = numeric.Resize(l.residual, len(in.Samples())*stride)
@@ -58,7 +59,8 @@ func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instanc
 // LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s
 // for which count is true (nil: all), and their number. Neighbours count by their
 // labels, whether they are counted themselves or not.
-func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32, count []bool) (sum float64, nodes int64) {
+func (l *PseudoLikelihood) LogLikelihood(m *crf.Model, in *crf.Instance, whole *partition.Block, labels []int32,
+	count []bool) (sum float64, nodes int64) {
 	l.potential.Ground(m, in, whole)
 	for s, y := range labels {
 		if y == crf.Unobserved || count != nil && !count[s] {

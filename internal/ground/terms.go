@@ -18,7 +18,8 @@ type Slot struct {
 // EachTerm calls do for every sample and every node with a label: with p, the distribution of
 // the node given its neighbours' labels, its own label y, what the term counts, and the
 // weights that it depends on, some of which may be there twice. Slices are good for one call.
-func (l *PseudoLikelihood) EachTerm(m *crf.Model, in *crf.Instance, whole *partition.Block, do func(sample int, p []float64, y int32, count float64, slots []Slot)) {
+func (l *PseudoLikelihood) EachTerm(m *crf.Model, in *crf.Instance, whole *partition.Block,
+	do func(sample int, p []float64, y int32, count float64, slots []Slot)) {
 	l.potential.Ground(m, in, whole)
 	var p []float64
 	var slots []Slot

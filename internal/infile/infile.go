@@ -76,7 +76,8 @@ func ReadIf(path, wanted string, most int64, allow func(size int64) error) ([]by
 	}
 	defer file.Close()
 	if size > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it has %d bytes, and at most %d are read: want %s", size, most, wanted)}
+		return nil, &fs.PathError{Op: "read", Path: path,
+			Err: fmt.Errorf("it has %d bytes, and at most %d are read: want %s", size, most, wanted)}
 	}
 	if err := allow(size); err != nil {
 		return nil, err
@@ -88,7 +89,8 @@ func ReadIf(path, wanted string, most int64, allow func(size int64) error) ([]by
 		return nil, err
 	}
 	if n, _ := file.Read(make([]byte, 1)); n > 0 {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it grows while it is read: wait until it is written")}
+		return nil, &fs.PathError{Op: "read", Path: path,
+			Err: errors.New("it grows while it is read: wait until it is written")}
 	}
 	return text, nil
 }

@@ -26,7 +26,8 @@ type Mapping struct {
 type CutError struct{ Path string }
 
 func (e *CutError) Error() string {
-	return e.Path + ": it was cut short, or its disk went, while it was in use; write new files beside old ones, and start again"
+	return e.Path + ": it was cut short, or its disk went, while it was in use; write new files beside old ones, and " +
+		"start again"
 }
 
 // Map opens a regular file as Open does. A file that cannot be mapped is read, if allow has

@@ -27,7 +27,10 @@ func Joinable(in *crf.Instance) bool {
 	if samples := in.Samples(); len(samples) != 1 || slices.Contains(samples[0], crf.Unobserved) {
 		return false
 	}
-	return !slices.ContainsFunc(Features(in), func(f *crf.Features) bool { return f.Data().Book != nil || f.Data().Computed != nil })
+	return !slices.ContainsFunc(Features(in), func(f *crf.Features) bool {
+		return f.Data().Book != nil ||
+			f.Data().Computed != nil
+	})
 }
 
 // Features returns those of all types, nodes first.
@@ -47,7 +50,8 @@ func SameForms(a, b *crf.Instance) bool {
 		x := f.Data()
 		return [4]bool{x.Double == nil, x.Single == nil, x.Bins == nil, x.Start == nil}
 	}
-	return a.Weight() == b.Weight() && slices.EqualFunc(Features(a), Features(b), func(x, y *crf.Features) bool { return forms(x) == forms(y) })
+	return a.Weight() == b.Weight() && slices.EqualFunc(Features(a), Features(b),
+		func(x, y *crf.Features) bool { return forms(x) == forms(y) })
 }
 
 // Join makes one instance of several, nil of less than two or where that cannot be.
@@ -57,7 +61,8 @@ func Join(group []*crf.Instance) *crf.Instance {
 	}
 	first, features := group[0], [][]*crf.Features(nil)
 	schema := first.Schema()
-	spec := crf.InstanceSpec{Name: first.Name + " to " + group[len(group)-1].Name, Weight: first.Weight(), Labels: [][]int32{nil}}
+	spec := crf.InstanceSpec{Name: first.Name + " to " + group[len(group)-1].Name, Weight: first.Weight(),
+		Labels: [][]int32{nil}}
 	var us, vs []int32
 	for _, in := range group {
 		before := int32(len(spec.Labels[0]))
@@ -107,7 +112,8 @@ func joinFeatures(group [][]*crf.Features, t int) (crf.Features, error) {
 	for _, f := range group {
 		m := f[t].Data()
 		all.Rows += m.Rows
-		all.Double, all.Single, all.Bins = append(all.Double, m.Double...), append(all.Single, m.Single...), append(all.Bins, m.Bins...)
+		all.Double, all.Single, all.Bins = append(all.Double, m.Double...), append(all.Single, m.Single...),
+			append(all.Bins, m.Bins...)
 		before := len(all.Column)
 		all.Column = append(all.Column, m.Column...)
 		for r := range max(0, len(m.Start)-1) {

@@ -159,7 +159,8 @@ type featureSizes struct {
 }
 
 func (f *featureSizes) begin(span *crf.Span, second int, of *crf.Features) {
-	*f = featureSizes{span: span, second: second, read: of.Reader(), most: make([]float64, span.Features), row: make([]float64, span.Features)}
+	*f = featureSizes{span: span, second: second, read: of.Reader(), most: make([]float64, span.Features),
+		row: make([]float64, span.Features)}
 }
 
 // note takes an element.

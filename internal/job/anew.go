@@ -16,7 +16,8 @@ import (
 // runFiles are all that a training leaves in its folder, as patterns of path.Match.
 var runFiles = []string{
 	configFile, envFile, dataFile, choiceFile, choiceStateFile, ResultFile, ModelFile, bestModelFile, checkpointFile,
-	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.json", // of earlier versions
+	// of earlier versions
+	CouplingsFile, ErrorsFile, report.ReportFile, "l2.json", "checkpoint/l2.safetensors", "checkpoint/choice.json",
 	runfolder.MetricsFile, runfolder.MetricsCSVFile, runfolder.PlotFolder + "/*.svg", runfolder.PlotFolder + "/*.png",
 }
 
@@ -32,7 +33,8 @@ func IsRunFile(name string) bool {
 // IsReadOfRun reports whether a file of a training, by its name as for IsRunFile, is
 // there to be read by programs. The others are for people.
 func IsReadOfRun(name string) bool {
-	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile && path.Dir(name) != runfolder.PlotFolder
+	return IsRunFile(name) && name != report.ReportFile && name != runfolder.MetricsCSVFile &&
+		path.Dir(name) != runfolder.PlotFolder
 }
 
 // isUnfinished reports whether a path in a run folder is of a file that was being
@@ -46,7 +48,8 @@ func isUnfinished(name string) bool {
 // nothing to be removed.
 func RunFiles(dir string) (files []string, err error) {
 	if _, err := ReadConfig(dir); err != nil {
-		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove it", dir)
+		return nil, usagef("%q is not the folder of a training, so it cannot be started anew: choose another, or remove "+
+			"it", dir)
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err

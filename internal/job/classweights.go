@@ -39,7 +39,8 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 			}
 		}
 		if !found {
-			return nil, usagef("--class-weights %q: there is no state %q; %s", spec, name, nearest.Suggestion(name, statesOf(types), ""))
+			return nil, usagef("--class-weights %q: there is no state %q; %s", spec, name,
+				nearest.Suggestion(name, statesOf(types), ""))
 		}
 	}
 	return weights, nil

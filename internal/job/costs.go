@@ -31,7 +31,8 @@ type Costs struct {
 const costFile = ".csv"
 
 // wantedCosts is what the option wants.
-const wantedCosts = "want STATE=COST,…, the cost of missing a state, or a file " + costFile + " with a row for each true and a column for each predicted state"
+const wantedCosts = "want STATE=COST,…, the cost of missing a state, or a file " + costFile +
+	" with a row for each true and a column for each predicted state"
 
 // ParseCosts reads costs for the states of a model: STATE=COST,…, what it costs to miss a
 // state, 1 for those that are not named, or the path of a file with all of them.
@@ -116,7 +117,8 @@ func readCosts(path string, types []crf.NodeType) (*Costs, error) {
 			line, _ = r.FieldPos(0)
 		}
 		if err != nil {
-			return nil, dataf("%s:%d: want the name of a true state and %d costs, as many as the first line has names: %v", path, line, len(predicted), err)
+			return nil, dataf("%s:%d: want the name of a true state and %d costs, as many as the first line has names: %v",
+				path, line, len(predicted), err)
 		}
 		if err := checkState(path, line, row[0], known, truths); err != nil {
 			return nil, err
@@ -125,7 +127,8 @@ func readCosts(path string, types []crf.NodeType) (*Costs, error) {
 		for i, text := range row[1:] {
 			cost, err := numeric.ParseDecimal(strings.TrimSpace(text))
 			if err != nil || !isCost(cost) {
-				return nil, dataf("%s:%d: the cost of taking %q for %q is %q, want a number, 0 or more; what is won by a right label is a cost of all others", path, line, row[0], predicted[i], text)
+				return nil, dataf("%s:%d: the cost of taking %q for %q is %q, want a number, 0 or more; what is won by a right "+
+					"label is a cost of all others", path, line, row[0], predicted[i], text)
 			}
 			costs[[2]string{row[0], predicted[i]}] = cost
 		}
@@ -153,7 +156,8 @@ func checkState(path string, line int, name string, known, before []string) erro
 }
 
 // costsOfTypes looks whether all states of a type are there, where any is.
-func costsOfTypes(path string, costs map[[2]string]float64, types []crf.NodeType, predicted, truths []string) (*Costs, error) {
+func costsOfTypes(path string, costs map[[2]string]float64, types []crf.NodeType, predicted,
+	truths []string) (*Costs, error) {
 	c := &Costs{}
 	for _, t := range types {
 		named := func(state string) bool {
@@ -176,7 +180,10 @@ func costsOfTypes(path string, costs map[[2]string]float64, types []crf.NodeType
 				return nil, dataf("%s: state %q has no line: want one for every state of node type %q", path, state, t.Name)
 			}
 		}
-		c.of = append(c.of, matrixOf(t.States, func(truth, predicted string) float64 { return costs[[2]string{truth, predicted}] }))
+		c.of = append(c.of, matrixOf(t.States, func(truth,
+			predicted string) float64 {
+			return costs[[2]string{truth, predicted}]
+		}))
 	}
 	return c, nil
 }

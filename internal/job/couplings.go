@@ -47,7 +47,8 @@ func (o *Options) validatePhysics() error {
 	case !slices.Contains(Physics, o.Physics):
 		return usagef("--model %q: want %s or %s%s", o.Physics, Ising, Potts, nearest.Hint(o.Physics, Physics))
 	case o.Method == learn.Piecewise || o.Method != learn.Auto && !o.Method.Local():
-		return usagef("%s and --method %s do not go together: it minimises a bound, whose couplings are not those of the system; leave the method out, or give exact or pseudo", name, o.Method)
+		return usagef("%s and --method %s do not go together: it minimises a bound, whose couplings are not those of the "+
+			"system; leave the method out, or give exact or pseudo", name, o.Method)
 	case o.NoEdges:
 		return usagef("%s and --no-edges do not go together: couplings are of edges", name)
 	case o.ClassWeights != "":
@@ -86,19 +87,23 @@ func (p *Prepared) physics(ctx context.Context) error {
 		}
 	}
 	if samples < 2 {
-		return dataf("%s: there is one sample, and a coupling of its own for every edge; want labels of many samples, [samples, nodes]", name)
+		return dataf("%s: there is one sample, and a coupling of its own for every edge; want labels of many samples, "+
+			"[samples, nodes]", name)
 	}
 	if o.Method == learn.Auto {
 		most := likelihoodEntries / float64(fitEvaluations+2*p.Problem.Model.Layout.Size)
 		if work := learn.LikelihoodWork(data, most); work <= most {
-			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of tables for it", work)
+			o.Method, p.Choice = learn.Exact, fmt.Sprintf("the likelihood itself: elimination computes %.3g entries of "+
+				"tables for it", work)
 		} else {
-			o.Method, p.Choice = learn.Pseudo, fmt.Sprintf("pseudo-likelihood: the likelihood itself would take more than %.3g entries of tables", most)
+			o.Method, p.Choice = learn.Pseudo, fmt.Sprintf("pseudo-likelihood: the likelihood itself would take more than "+
+				"%.3g entries of tables", most)
 		}
 		p.Settings.Method = o.Method
 	}
 	if o.Method == learn.Pseudo && hidden > 0 {
-		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and the network is too wide for --method exact, which sums over them; leave these samples out", name, hidden, samples)
+		return dataf("%s: %d of %d samples have hidden labels, without which pseudo-likelihood gives wrong couplings, and "+
+			"the network is too wide for --method exact, which sums over them; leave these samples out", name, hidden, samples)
 	}
 	return ctx.Err()
 }

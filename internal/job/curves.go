@@ -46,14 +46,19 @@ func Convergence(metrics []runfolder.Metric) []NamedFigure {
 	}
 	var all []NamedFigure
 	for _, axis := range metricAxes {
-		c := figure.Curves{Title: "convergence, against " + axis.file, XLabel: axis.label, YLabel: "L − L at the end", LogY: true}
-		distance, bound := figure.Series{Name: "|L − L at the end|"}, figure.Series{Name: "proved: at most this above the smallest L", Dashed: true}
+		c := figure.Curves{Title: "convergence, against " + axis.file, XLabel: axis.label, YLabel: "L − L at the end",
+			LogY: true}
+		distance, bound := figure.Series{Name: "|L − L at the end|"},
+			figure.Series{Name: "proved: at most this above the smallest L", Dashed: true}
 		for _, m := range metrics {
 			distance.X, bound.X = append(distance.X, axis.value(m)), append(bound.X, axis.value(m))
-			distance.Y, bound.Y = append(distance.Y, notZero(math.Abs(m.Objective-last))), append(bound.Y, notZero(m.Suboptimality))
+			distance.Y, bound.Y = append(distance.Y, notZero(math.Abs(m.Objective-last))),
+				append(bound.Y, notZero(m.Suboptimality))
 		}
 		c.Series = []figure.Series{distance, bound}
-		all = append(all, NamedFigure{"convergence-" + axis.file, "How far the objective is from its last value, and the bound on what is left to gain. While blocks are visited the objective is a running estimate.", c})
+		all = append(all, NamedFigure{"convergence-" + axis.file,
+			"How far the objective is from its last value, and the bound on what is left to gain. While blocks are visited " +
+				"the objective is a running estimate.", c})
 	}
 	return all
 }
@@ -83,9 +88,12 @@ func Curves(runs []NamedMetrics) []NamedFigure {
 		logY                 bool
 		value                func(runfolder.Metric) float64
 	}{
-		{"objective", "objective L", "Objective (running estimate).", false, func(m runfolder.Metric) float64 { return m.Objective }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true, func(m runfolder.Metric) float64 { return m.GradNorm }},
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true, func(m runfolder.Metric) float64 { return m.ThetaDist }},
+		{"objective", "objective L", "Objective (running estimate).", false,
+			func(m runfolder.Metric) float64 { return m.Objective }},
+		{"gradient", "gradient norm", "Norm of the aggregated gradient.", true,
+			func(m runfolder.Metric) float64 { return m.GradNorm }},
+		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", true,
+			func(m runfolder.Metric) float64 { return m.ThetaDist }},
 	}
 	var all []NamedFigure
 	for _, q := range quantities {

@@ -52,8 +52,10 @@ func parseEdges(text string) (rule edgeRule, err error) {
 	rule.strength, err = strconv.ParseFloat(number, 64)
 	finite := err == nil && !math.IsInf(rule.strength, 0) && !math.IsNaN(rule.strength)
 	if !rule.makes() || !finite || name == edgesMoments && rule.strength < 0 {
-		return edgeRule{}, usagef("--edges %q: want auto or together; or potts:J with the weight of equal states, such as potts:0.5, "+
-			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P", asked)
+		return edgeRule{}, usagef("--edges %q: want auto or together; or potts:J with the weight of equal states, such as "+
+			"potts:0.5, "+
+			"or moments:S with how far weights are apart, such as moments:1, and behind these ^P for beliefs to the power P",
+			asked)
 	}
 	return rule, nil
 }
@@ -70,9 +72,11 @@ func (o *Options) validateEdges() error {
 	for _, c := range []struct {
 		name string
 		used bool
-	}{{"--no-edges", o.NoEdges}, {"--model " + o.Physics, o.Physics != ""}, {"--errors " + o.Errors, o.Errors != errorsNone}, {"--l2 auto", o.AutoL2}} {
+	}{{"--no-edges", o.NoEdges}, {"--model " + o.Physics, o.Physics != ""},
+		{"--errors " + o.Errors, o.Errors != errorsNone}, {"--l2 auto", o.AutoL2}} {
 		if c.used {
-			return usagef("--edges %s and %s do not go together: weights of edges are made by a rule, not learned", o.Edges, c.name)
+			return usagef("--edges %s and %s do not go together: weights of edges are made by a rule, not learned", o.Edges,
+				c.name)
 		}
 	}
 	return nil
@@ -174,7 +178,8 @@ func (p *Prepared) separate() error {
 		return err
 	}
 	if p.rule.strength != 0 && len(constantColumns(&p.Problem.Model.Schema, p.Problem.Data, p.rule.name)) == 0 {
-		return usagef("--edges %s: no type of edges has weights that it could make: it needs a constant feature, tied weights, and with potts one type of nodes at both ends", p.Options.Edges)
+		return usagef("--edges %s: no type of edges has weights that it could make: it needs a constant feature, tied "+
+			"weights, and with potts one type of nodes at both ends", p.Options.Edges)
 	}
 	p.whole, p.numbers = p.Problem.Data, p.Problem.Counting
 	p.Problem.Counting, p.Problem.Data = nil, make([]*crf.Instance, len(p.whole))
@@ -344,8 +349,10 @@ func dependence(schema *crf.Schema, b int, table []float64) {
 		columns[i%v] += x
 	}
 	for i, x := range table {
-		table[i] = math.Log(x) - (math.Log(rows[i/v]) + math.Log(columns[i%v])) + math.Log(all) // to the bit the same for both orders
-		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) || slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
+		// to the bit the same for both orders
+		table[i] = math.Log(x) - (math.Log(rows[i/v]) + math.Log(columns[i%v])) + math.Log(all)
+		if slices.Contains(schema.NodeTypes[t.U].Forbidden, i/v) ||
+			slices.Contains(schema.NodeTypes[t.V].Forbidden, i%v) || slices.Contains(t.Forbidden, [2]int{i / v, i % v}) {
 			table[i] = 0
 		}
 	}

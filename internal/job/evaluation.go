@@ -56,7 +56,8 @@ func (e *Evaluation) Restrict(split, observed string) error {
 		return usagef("--split and --observed apply to graph tables only")
 	}
 	if split == observed {
-		return usagef("the labels of the split %q are held, because of --observed %s, so that all of them would count as right: compare on another split, or leave --observed out", split, observed)
+		return usagef("the labels of the split %q are held, because of --observed %s, so that all of them would count as "+
+			"right: compare on another split, or leave --observed out", split, observed)
 	}
 	for i, in := range e.Set.Instances {
 		labels := in.Samples()[0] // tables have one sample
@@ -90,9 +91,11 @@ func UnknownSplit(set *dataset.Set, split string) string {
 	case known[split]:
 		return ""
 	case len(known) == 0:
-		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a column split, or name one by --columns split=NAME", split)
+		return fmt.Sprintf("there is no split %q: the table of nodes has no column of splits, or it is empty; give it a "+
+			"column split, or name one by --columns split=NAME", split)
 	}
-	return fmt.Sprintf("no node is in a split %q; %s", split, nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
+	return fmt.Sprintf("no node is in a split %q; %s", split,
+		nearest.Suggestion(split, slices.Sorted(maps.Keys(known)), ""))
 }
 
 // Check refuses to compare nothing.
@@ -113,10 +116,12 @@ type Source struct {
 // that was read from a source: other files, a list of ids in the same image folder,
 // or a split of the same graph tables. Errors of reading are those of package
 // dataset.
-func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation, error) {
+func (t *Task) OpenEvaluation(ctx context.Context, source Source, name, path string, noEdges bool) (*Evaluation,
+	error) {
 	paths, o := []string{path}, source.Options
 	o.Schema, o.Recipe, o.Learning = &t.Set.Schema, &t.Set.Recipe, false
-	o.Edges, o.Bins, o.Offsets, o.Neighbours, o.Superpixels, o.Hops, o.NoBias = "", 0, nil, 0, 0, 0, false // they are in the recipe already
+	// they are in the recipe already
+	o.Edges, o.Bins, o.Offsets, o.Neighbours, o.Superpixels, o.Hops, o.NoBias = "", 0, nil, 0, 0, 0, false
 	observed, split := o.Observed, t.isSplit(path)
 	switch t.Set.Recipe.Kind {
 	case dataset.KindGraph:
@@ -167,7 +172,8 @@ func (t *Task) isSplit(path string) bool {
 func ParseEvaluation(spec string) (name, path string, err error) {
 	name, path, ok := strings.Cut(spec, "=")
 	if !ok || name == "" || path == "" || strings.ContainsAny(name, "@.:/\\") || printable.Line(name) != name {
-		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @, slashes and control characters", spec)
+		return "", "", usagef("--eval %q: want NAME=PATH, such as dev=dev.txt, and a name without . : @, slashes and "+
+			"control characters", spec)
 	}
 	return name, path, nil
 }
@@ -184,19 +190,23 @@ type metric struct {
 // metrics are those of all data, and entityMetrics those of tags of entities, in the order of tables.
 var metrics = []metric{
 	{"accuracy", "accuracy", percent, false, func(s *Scored) float64 { return s.Score.Accuracy() }},
-	{"class_accuracy", "mean class accuracy", percent, false, ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
+	{"class_accuracy", "mean class accuracy", percent, false,
+		ofClasses(func(c infer.ClassScore) float64 { return c.Recall })},
 	{"f1", "mean F1", percent, false, ofClasses(classF1)},
 	{"iou", "mean IoU", percent, false, ofClasses(classIoU)},
 	{"roc_auc", "mean ROC AUC", fourDigits, false, ofClasses(func(c infer.ClassScore) float64 { return c.ROCAUC })},
 	{"average_precision", "mean average precision", fourDigits, false,
 		ofClasses(func(c infer.ClassScore) float64 { return c.AveragePrecision })},
 	{"log_loss", "mean log loss (nats)", fourDigits, true, func(s *Scored) float64 { return s.Score.MeanLogLoss() }},
-	{"calibration_error", "calibration error", percent, true, func(s *Scored) float64 { return s.Score.CalibrationError() }},
+	{"calibration_error", "calibration error", percent, true,
+		func(s *Scored) float64 { return s.Score.CalibrationError() }},
 }
 
 var entityMetrics = []metric{
-	{"entity_precision", "entity precision", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.Precision })},
-	{"entity_recall", "entity recall", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.Recall })},
+	{"entity_precision", "entity precision", percent, false,
+		ofEntities(func(e *EntityScore) runfolder.Float { return e.Precision })},
+	{"entity_recall", "entity recall", percent, false,
+		ofEntities(func(e *EntityScore) runfolder.Float { return e.Recall })},
 	{"entity_f1", "entity F1", percent, false, ofEntities(func(e *EntityScore) runfolder.Float { return e.F1 })},
 }
 
@@ -290,7 +300,8 @@ func (p *Prepared) evaluateDuring(watch Watch, spent *time.Duration) func(*crf.M
 // evaluate scores the final model on every evaluation set, and notes on which its edges
 // do harm. There are no scores where the training was interrupted, or is now, which
 // interrupted tells apart.
-func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool, err error) {
+func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores []*Scored, interrupted bool,
+	err error) {
 	if r.Status == learn.Interrupted {
 		return nil, false, nil
 	}
@@ -476,17 +487,21 @@ func (p *Prepared) harmReason(r *Result) string {
 	case p.featuresFirst():
 		return "few labels tell little of edges: train with --no-edges"
 	case p.neverPredicts():
-		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the choice to auto", p.Options.Method)
+		return fmt.Sprintf("--method %s learns from true neighbours, where predictions have uncertain ones: leave the "+
+			"choice to auto", p.Options.Method)
 	case !r.Status.Stationary():
 		return "the run had not converged: raise its limits"
 	case hidden:
-		return "labels are hidden, so that this may be a poor one of several optima: start with --init from a model that was trained with --no-edges"
+		return "labels are hidden, so that this may be a poor one of several optima: start with --init from a model that " +
+			"was trained with --no-edges"
 	case p.Options.Method != learn.Exact && p.Options.Counting != "convex":
-		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as evidence: compare with --counting convex in the place of %s, and with --no-edges", p.Options.Counting)
+		return fmt.Sprintf("these data may differ from those learned from, or errors that neighbours share count as "+
+			"evidence: compare with --counting convex in the place of %s, and with --no-edges", p.Options.Counting)
 	}
 	return "these data may differ from those learned from: compare with --no-edges, and with a larger --l2"
 }
 
 func (p *Prepared) inference(m *crf.Model, limits infer.Limits) Inference {
-	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.predictsExactly(), Limits: limits, Threads: p.Options.Threads}
+	return Inference{Model: m, Counting: p.counting(), Exact: p.Options.predictsExactly(), Limits: limits,
+		Threads: p.Options.Threads}
 }

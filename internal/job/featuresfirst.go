@@ -97,7 +97,8 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 		return nil
 	}
 	started := time.Now()
-	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)), p.Settings.Group)
+	fitted, err := p.fitWithoutEdges(ctx, featuresPasses, time.Duration(choiceShare*float64(p.Settings.MaxTime)),
+		p.Settings.Group)
 	interrupted := ctx.Err() != nil
 	if g := p.Settings.Group; g != nil {
 		interrupted = g.Any(interrupted)
@@ -114,11 +115,13 @@ func (r *run) beginWithFeatures(ctx context.Context) error {
 }
 
 // fitWithoutEdges learns node weights without edges.
-func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration, group learn.Group) (*learn.Result, error) {
+func (p *Prepared) fitWithoutEdges(ctx context.Context, passes float64, limit time.Duration,
+	group learn.Group) (*learn.Result, error) {
 	problem := p.Problem
 	problem.Parted = nil
 	problem.Counting, problem.Data = nil, Instances(&dataset.Set{Instances: p.Problem.Data}, true)
-	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed, MaxPasses: passes, MaxTime: limit, Group: group}
+	s := learn.Settings{Threads: p.Settings.Threads, Memory: p.Settings.Memory, Seed: p.Settings.Seed,
+		MaxPasses: passes, MaxTime: limit, Group: group}
 	s, _, err := s.Choose(&problem)
 	if err != nil {
 		return nil, err

@@ -108,11 +108,14 @@ const trainCommand = "train"
 const SourceDefault = "default"
 
 // CourseOptions decide what course a run takes; a resumed one must keep them.
-var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "pairs", "prior", "l2", "standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
+var CourseOptions = []string{"method", "step", "order", "blocks", "partition", "together", "pairs", "prior", "l2",
+	"standardise", "scale", "counting", "inner-sweeps", "inner-tol", "seed", "no-edges", "edges", "class-weights"}
 
 // keptOptions are all that a resumed run must keep: these too say what data and
 // model are.
-var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "layout", "list", "edge-features", "offsets", "edge-maps", "bins", "neighbours", "superpixels", "observed", "hops", "no-bias", "eval"})
+var keptOptions = slices.Concat(CourseOptions, []string{"init", "kind", "states", "untied", "features", "layout",
+	"list", "edge-features", "offsets", "edge-maps", "bins", "neighbours", "superpixels", "observed", "hops",
+	"no-bias", "eval"})
 
 // IsRunFolder reports whether a path is the folder of a training.
 func IsRunFolder(path string) bool {
@@ -218,7 +221,8 @@ func (r *run) reopen() (err error) {
 	case err == nil:
 		r.p.Settings.Resume, r.last, r.checkpointed = state, state.Iteration, true
 		if _, err := os.Stat(r.files.Path(dataFile)); errors.Is(err, fs.ErrNotExist) {
-			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell", r.files.Path(dataFile))
+			r.watch.note("%s is missing: whether the data are those of the run, its checkpoint alone can tell",
+				r.files.Path(dataFile))
 		}
 		if err := r.noteEarlier(); err != nil {
 			return err
@@ -252,7 +256,8 @@ func (r *run) neverBegan() error {
 	path := r.files.Path(checkpointFile)
 	for _, name := range []string{path, filepath.Dir(path)} {
 		if to, err := os.Readlink(name); err == nil {
-			return dataf("%s is a link to %s, where there is nothing now: bring that back, or start a new run in another folder", name, to)
+			return dataf("%s is a link to %s, where there is nothing now: bring that back, or start a new run in another "+
+				"folder", name, to)
 		}
 	}
 	const lost = "%s is missing, although %s: bring it back, or start a new run in another folder"
@@ -265,7 +270,8 @@ func (r *run) neverBegan() error {
 	}
 	for _, m := range metrics {
 		if m.Iter > 0 {
-			return dataf(lost, path, fmt.Sprintf("the run has come to iteration %d or further (%s)", m.Iter, runfolder.MetricsFile))
+			return dataf(lost, path, fmt.Sprintf("the run has come to iteration %d or further (%s)", m.Iter,
+				runfolder.MetricsFile))
 		}
 	}
 	return nil
@@ -375,7 +381,8 @@ func (f *Folder) MissingFile(data []string) error {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || !within(path, data) {
 			continue
 		}
-		return dataf("%s is missing, and was part of the run in %s (its %s has the hash): bring it back, or start a new run", path, f.Dir, dataFile)
+		return dataf("%s is missing, and was part of the run in %s (its %s has the hash): bring it back, or start a new "+
+			"run", path, f.Dir, dataFile)
 	}
 	return nil
 }
@@ -412,7 +419,8 @@ func (c Config) goesOnFrom(before *Config, dir string) error {
 		if !given(name) {
 			note = " (the default)"
 		}
-		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; give the same value, or start a new run",
+		return usagef("%s%s: the run in %s began with %s, and a resumed run keeps it; give the same value, or start a new "+
+			"run",
 			optionText(name, is.Value), note, dir, optionText(name, was.Value))
 	}
 	if c.Options["config"].Value == nil {
@@ -430,7 +438,8 @@ func (c Config) sameMetric(was Option, dir string) error {
 	if before == "" || now == "" || metric(before) == metric(now) {
 		return nil
 	}
-	return usagef("--early-stop %s: the run in %s began with --early-stop %s; a resumed run may change the patience, not the metric", now, dir, before)
+	return usagef("--early-stop %s: the run in %s began with --early-stop %s; a resumed run may change the patience, "+
+		"not the metric", now, dir, before)
 }
 
 // optionText writes an option as on a command line.

@@ -22,13 +22,17 @@ func (p *Prepared) deal() error {
 	o := &p.Options
 	switch {
 	case o.Method.Local():
-		return usagef("--method %s runs in one process, and this job has %d: start it without mpirun, or give another --method", o.Method, g.Size())
+		return usagef("--method %s runs in one process, and this job has %d: start it without mpirun, or give another "+
+			"--method", o.Method, g.Size())
 	case o.AutoL2:
-		return usagef("--l2 auto runs in one process, and this job has %d: choose l2 without mpirun first, and give its value", g.Size())
+		return usagef("--l2 auto runs in one process, and this job has %d: choose l2 without mpirun first, and give its "+
+			"value", g.Size())
 	case o.Errors != errorsNone:
-		return usagef("--errors %s runs in one process, and this job has %d: leave it out, or start without mpirun", o.Errors, g.Size())
+		return usagef("--errors %s runs in one process, and this job has %d: leave it out, or start without mpirun",
+			o.Errors, g.Size())
 	case p.choosing:
-		return usagef("labels are hidden, and --edges auto chooses by folds of labels in one process, while this job has %d: give --edges together, or start without mpirun", g.Size())
+		return usagef("labels are hidden, and --edges auto chooses by folds of labels in one process, while this job has "+
+			"%d: give --edges together, or start without mpirun", g.Size())
 	}
 	return nil
 }
@@ -41,14 +45,19 @@ func (p *Prepared) idleHints() []string {
 	}
 	switch networks, size := len(p.Problem.Data), g.Size(); {
 	case p.Memory.Repeated:
-		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem are solved in each: one process, with all threads, is as fast", size)}
+		return []string{fmt.Sprintf("each of %d processes does all of the work, as the linear systems of a small problem "+
+			"are solved in each: one process, with all threads, is as fast", size)}
 	case networks >= size:
 	case p.Settings.Method == learn.BBPL && !slices.ContainsFunc(p.cuts, func(c learn.Cut) bool { return c.Blocks > 1 }):
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: --order at-once lets all work; else as many processes as networks, with all threads, are as fast", size-networks, size)}
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks like these stay whole: --order at-once "+
+			"lets all work; else as many processes as networks, with all threads, are as fast", size-networks, size)}
 	case p.Settings.Method != learn.BBPL:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, cuts them", size-networks, size)}
+		return []string{fmt.Sprintf("%d of %d processes only wait, as networks are not cut: --blocks, or --method bbpl, "+
+			"cuts them", size-networks, size)}
 	case !p.Settings.AtOnce && p.Settings.Together*networks < size:
-		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: --together %d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks, (size+networks-1)/networks)}
+		return []string{fmt.Sprintf("%d of %d processes only wait, as visits take %d of the blocks at a time: --together "+
+			"%d lets all work", size-p.Settings.Together*networks, size, p.Settings.Together*networks,
+			(size+networks-1)/networks)}
 	}
 	return nil
 }
@@ -56,10 +65,12 @@ func (p *Prepared) idleHints() []string {
 // wholeHints say that a network lies whole in each process although it was partitioned, where that is because
 // of the data: weights that hidden labels begin with, and saddles of these, are of all features.
 func (p *Prepared) wholeHints() []string {
-	if p.Settings.Group == nil || p.Memory.Repeated || PartsOf(p.Set) == nil || !p.mostHidden() && (p.Options.Step != autoStep || !p.anyHidden()) {
+	if p.Settings.Group == nil || p.Memory.Repeated || PartsOf(p.Set) == nil || !p.mostHidden() &&
+		(p.Options.Step != autoStep || !p.anyHidden()) {
 		return nil
 	}
-	return []string{fmt.Sprintf("labels are hidden, and each of %d processes keeps the features of the whole network, not of its parts alone: one process, with all threads, needs less memory", p.Settings.Group.Size())}
+	return []string{fmt.Sprintf("labels are hidden, and each of %d processes keeps the features of the whole network, "+
+		"not of its parts alone: one process, with all threads, needs less memory", p.Settings.Group.Size())}
 }
 
 // Follow takes part in the training that process 0 of Task.Group makes with Train, and writes
@@ -69,7 +80,8 @@ func (p *Prepared) Follow(ctx context.Context, folder *Folder, opened func(error
 	own := *p
 	r, err := openRun(nil, &own, Watch{})
 	if err == nil && folder.Resume {
-		if own.Settings.Resume, err = learn.ReadState(filepath.Join(folder.Dir, checkpointFile)); errors.Is(err, fs.ErrNotExist) {
+		if own.Settings.Resume, err = learn.ReadState(filepath.Join(folder.Dir, checkpointFile)); errors.Is(err,
+			fs.ErrNotExist) {
 			err = nil // there may be none yet
 		}
 	}

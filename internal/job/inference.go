@@ -62,7 +62,8 @@ func (w *Inference) predictor() *infer.Predictor {
 	if limits == (infer.Limits{}) {
 		limits, settled = PredictLimits, cmp.Or(settled, PredictTolerance)
 	}
-	p := &infer.Predictor{Model: w.Model, Limits: limits, Settled: settled, Counting: w.Counting, Exact: w.Exact, Temperature: w.Temperature}
+	p := &infer.Predictor{Model: w.Model, Limits: limits, Settled: settled, Counting: w.Counting, Exact: w.Exact,
+		Temperature: w.Temperature}
 	if w.Joint {
 		p.Joint = &infer.Limits{Tolerance: jointTolerance, MaxSweeps: limits.MaxSweeps}
 	}
@@ -138,7 +139,8 @@ func checkCounting(ctx context.Context, instances []*crf.Instance, numbers count
 // Each predicts instances on several threads and hands the beliefs to use in the
 // order of the instances. held are labels to hold in each, −1 where there is none;
 // nil: none in any. A panic goes on in the goroutine of the caller.
-func (w Inference) Each(ctx context.Context, instances []*crf.Instance, held [][]int32, use func(i int, b *infer.Beliefs) error) error {
+func (w Inference) Each(ctx context.Context, instances []*crf.Instance, held [][]int32,
+	use func(i int, b *infer.Beliefs) error) error {
 	e := &Evaluation{Instances: instances, Held: held}
 	return w.each(ctx, e, false, func(i int, p prediction) error { return use(i, p.beliefs) })
 }
@@ -193,7 +195,8 @@ func (w *Inference) each(ctx context.Context, e *Evaluation, assess bool, use fu
 }
 
 // take uses the results in their order. What ended has to say is left in it.
-func (w *Inference) take(ctx context.Context, e *Evaluation, results []chan prediction, ended chan any, use func(i int, p prediction) error) error {
+func (w *Inference) take(ctx context.Context, e *Evaluation, results []chan prediction, ended chan any,
+	use func(i int, p prediction) error) error {
 	for i, in := range e.Instances {
 		var got prediction
 		select {
@@ -290,7 +293,8 @@ func (w Inference) score(ctx context.Context, e *Evaluation, likelihood bool, pi
 	// What the last evaluation, or training, took would lie beside what this one takes,
 	// which may be more than the learner has: whole networks are inferred.
 	runtime.GC()
-	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), Entities: newEntities(e.Set), MeanCost: math.NaN()}
+	s := &Scored{Name: e.Name, Classes: stateNames(e.Set), Score: infer.NewScore(states), Entities: newEntities(e.Set),
+		MeanCost: math.NaN()}
 	s.Unsettled.convex = w.Convex
 	if likelihood {
 		s.Likelihood = &infer.Likelihood{}

@@ -85,7 +85,8 @@ func LoadModel(path string) (*Model, error) {
 		return nil, err
 	}
 	if own := meta[MetaCounting] == countingOwn; own != (model.Counts != nil) {
-		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path, MetaCounting, meta[MetaCounting], !own)
+		return nil, dataf("%s: metadata %q are %q, and it has tensors of counting numbers: %v: the file is damaged", path,
+			MetaCounting, meta[MetaCounting], !own)
 	}
 	m.Notes, err = m.notes()
 	return m, err
@@ -95,7 +96,8 @@ func LoadModel(path string) (*Model, error) {
 func CheckMeta(path string, meta map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if !slices.Contains(metaKeys, key) {
-			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it", path, key)
+			return dataf("%s: metadata %q mean nothing to this blockbp: the file is damaged, or a newer version wrote it",
+				path, key)
 		}
 	}
 	if edges, ok := meta[MetaEdges]; ok && edges != edgesNone {
@@ -120,10 +122,13 @@ func (m *Model) notes() (notes []string, err error) {
 	}
 	defer f.Close()
 	if !f.Sealed() {
-		notes = append(notes, fmt.Sprintf("%s is of model format %s, whose checksum covers the weights alone; it is used as it is, and nothing needs to be done (blockbp train RUN --resume writes that of a run anew, with a checksum of the whole file)", m.Path, f.Metadata()["format_version"]))
+		notes = append(notes, fmt.Sprintf("%s is of model format %s, whose checksum covers the weights alone; it is used "+
+			"as it is, and nothing needs to be done (blockbp train RUN --resume writes that of a run anew, with a checksum "+
+			"of the whole file)", m.Path, f.Metadata()["format_version"]))
 	}
 	if spec := m.Meta[MetaCounting]; countingUnknown(spec) {
-		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file %q, which is not opened; predict and eval need --counting", m.Path, spec))
+		notes = append(notes, fmt.Sprintf("%s was trained with counting numbers that it does not hold: it names the file "+
+			"%q, which is not opened; predict and eval need --counting", m.Path, spec))
 	}
 	if text := m.unfinished(); text != "" {
 		notes = append(notes, text)
@@ -141,7 +146,8 @@ func (m *Model) unfinished() string {
 		return ""
 	}
 	ended := map[learn.Status]string{
-		learn.IterationLimit: "at --max-iter", learn.PassLimit: "at --max-passes", learn.TimeLimit: "at --max-time", learn.Interrupted: "when it was interrupted",
+		learn.IterationLimit: "at --max-iter", learn.PassLimit: "at --max-passes", learn.TimeLimit: "at --max-time",
+		learn.Interrupted: "when it was interrupted",
 	}[training.Status]
 	if ended == "" {
 		return ""
@@ -165,7 +171,8 @@ func countingUnknown(spec string) bool {
 func RecipeOf(path string, meta map[string]string) (*dataset.Recipe, error) {
 	text, ok := meta[dataset.RecipeKey]
 	if !ok {
-		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with blockbp train", path, dataset.RecipeKey)
+		return nil, dataf("%s: the metadata have no %q, so it is not known how to read data for this model; train it with "+
+			"blockbp train", path, dataset.RecipeKey)
 	}
 	recipe, err := dataset.ParseRecipe(text)
 	if err != nil {
@@ -253,7 +260,8 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	case asked != "":
 		return Counting(ctx, asked, seed, false)
 	case countingUnknown(spec):
-		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with --counting, or train again", m.Path, spec)
+		return nil, dataf("%s was trained with counting numbers that it does not hold: give its file %q, or others, with "+
+			"--counting, or train again", m.Path, spec)
 	case spec == countingExact:
 		return Counting(ctx, countingBeside, seed, false)
 	case spec != countingOwn:
@@ -263,7 +271,8 @@ func (m *Model) Counting(ctx context.Context, asked string) (counting.Func, erro
 	numbers := counting.Given(countingOwn, c.Node, c.Edge)
 	return func(g *graph.Graph) (*counting.Numbers, error) {
 		if len(c.Node) != g.NumNodes() || len(c.Edge) != g.NumEdges() {
-			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and %d: give others with --counting", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
+			return nil, dataf("the model has counting numbers for a network of %d nodes and %d edges, this one has %d and "+
+				"%d: give others with --counting", len(c.Node), len(c.Edge), g.NumNodes(), g.NumEdges())
 		}
 		n, err := numbers(g)
 		if err != nil {
@@ -319,7 +328,8 @@ func CheckRunFolder(dir, file string) error {
 func CheckMetrics(dir string) error {
 	err := CheckRunFolder(dir, runfolder.MetricsFile)
 	if _, statErr := os.Stat(filepath.Join(dir, ResultFile)); err != nil && statErr == nil && IsRunFolder(dir) {
-		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and --resume goes on with it", filepath.Join(dir, runfolder.MetricsFile))
+		return dataf("%s is missing, without which there are no curves; the model of the run can be used, and --resume "+
+			"goes on with it", filepath.Join(dir, runfolder.MetricsFile))
 	}
 	return err
 }

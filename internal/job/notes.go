@@ -17,13 +17,16 @@ import (
 // hints say which choices will not do what they seem to.
 func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) {
 	if splits := labelledSplits(set); len(splits) > 1 {
-		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
+		texts = append(texts, fmt.Sprintf("labels of the splits %s are all learned from; --observed %s keeps those of "+
+			"one, so that the others can tell how good the model is", strings.Join(splits, ", "), splits[len(splits)-1]))
 	}
 	if o.Spill != "" && spill.InMemory(o.Spill) {
-		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave --spill out", o.Spill))
+		texts = append(texts, fmt.Sprintf("files in %s lie in memory: name a folder on a disk, or leave --spill out",
+			o.Spill))
 	}
 	if o.Gap > 0 && o.givesL2() && o.L2 == 0 && !o.AutoL2 {
-		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or --l2 above 0")
+		texts = append(texts, "--gap is not asked for: with l2 0 nothing bounds how far the optimum is; give --prior, or "+
+			"--l2 above 0")
 	}
 	if o.Order == orderAtOnce && (o.Method == learn.Full || o.Method == learn.InnerDual) {
 		texts = append(texts, fmt.Sprintf("--order %s is not used by --method %s, which cuts no network", o.Order, o.Method))
@@ -31,11 +34,14 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 	if !o.Method.Local() || o.Method == learn.Exact {
 		return texts
 	}
-	if o.ClassWeights != "" && o.Method == learn.Pseudo && slices.ContainsFunc(data, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
-		texts = append(texts, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour that is in it: rare states spread; with another method they do once")
+	if o.ClassWeights != "" && o.Method == learn.Pseudo &&
+		slices.ContainsFunc(data, func(in *crf.Instance) bool { return in.Graph.NumEdges() > 0 }) {
+		texts = append(texts, "--class-weights with --method pseudo multiply the odds of a state once for every neighbour "+
+			"that is in it: rare states spread; with another method they do once")
 	}
 	if terms, left := leftOut(data); left > 0 {
-		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
+		texts = append(texts, fmt.Sprintf("--method %s leaves out every term that a missing label takes part in: %d of %d "+
+			"nodes and edges; the other methods sum over missing labels instead", o.Method, left, terms))
 	}
 	return texts
 }
@@ -43,10 +49,12 @@ func hints(o *Options, set *dataset.Set, data []*crf.Instance) (texts []string) 
 // gapUnknown says that --gap was not asked for, where neither a suboptimality nor a gap is known of what was
 // learned.
 func gapUnknown(o *Options, fitted *learn.Result) []string {
-	if o.Gap == 0 || o.L2 == 0 && o.givesL2() || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) || !fitted.Status.Stationary() {
+	if o.Gap == 0 || o.L2 == 0 && o.givesL2() || !math.IsNaN(fitted.Gap) || !math.IsNaN(fitted.Suboptimality) ||
+		!fitted.Status.Stationary() {
 		return nil
 	}
-	text := "--gap is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller --tol asks for more"
+	text := "--gap is not asked for: neither a suboptimality nor a gap of the inference is known here; a smaller --tol " +
+		"asks for more"
 	if o.Method != learn.Exact {
 		text += fmt.Sprintf(", and --counting convex, in place of %s, has a gap", o.Counting)
 	}

@@ -101,7 +101,8 @@ type Options struct {
 // file of counting numbers: model and checkpoint keep it, and may be used from
 // another folder.
 func (o Options) withDefaults() (Options, error) {
-	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic), cmp.Or(o.Counting, autoCounting)
+	o.Method, o.Order, o.Counting = cmp.Or(o.Method, learn.Auto), cmp.Or(o.Order, orderCyclic),
+		cmp.Or(o.Counting, autoCounting)
 	o.Edges, o.Scale = cmp.Or(o.Edges, edgesAuto), cmp.Or(o.Scale, scaleAuto)
 	o.Step, o.Threads = cmp.Or(o.Step, autoStep), cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	if o.Standardise = o.standardises(); o.Prior == 0 && !o.givesL2() {
@@ -113,7 +114,8 @@ func (o Options) withDefaults() (Options, error) {
 			return o, err
 		}
 	}
-	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting && !slices.Contains(counting.Names, o.Counting) {
+	if _, statErr := os.Stat(o.Counting); statErr == nil && o.Counting != autoCounting &&
+		!slices.Contains(counting.Names, o.Counting) {
 		o.Counting, err = filepath.Abs(o.Counting)
 	}
 	if o.Errors == "" {
@@ -151,8 +153,10 @@ func (o Options) Validate() error {
 		name  string
 		value float64
 	}{
-		{"l2", o.L2}, {"prior", o.Prior}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)}, {"tol", o.GradientTolerance},
-		{"rtol", o.RelativeTolerance}, {"gap", o.Gap}, {"obj-tol", o.ObjectiveTolerance}, {"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
+		{"l2", o.L2}, {"prior", o.Prior}, {"inner-tol", o.InnerTolerance}, {"inner-sweeps", float64(o.InnerSweeps)},
+		{"tol", o.GradientTolerance},
+		{"rtol", o.RelativeTolerance}, {"gap", o.Gap}, {"obj-tol", o.ObjectiveTolerance},
+		{"max-iter", float64(o.MaxIterations)}, {"together", float64(o.Together)},
 		{"max-passes", o.MaxPasses}, {"max-time", o.MaxTime.Seconds()}, {"checkpoint-every", o.CheckpointEvery.Seconds()},
 		{"eval-every", o.EvaluateEvery}, {"threads", float64(o.Threads)},
 	} {
@@ -162,7 +166,8 @@ func (o Options) Validate() error {
 	}
 	switch {
 	case o.Prior != 0 && o.givesL2():
-		return usagef("--prior and --l2 are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; give one of them")
+		return usagef("--prior and --l2 are two ways to say one thing: l2 = 1/(N prior²), N being the number of samples; " +
+			"give one of them")
 	case o.Prior != 0 && !(1/(o.Prior*o.Prior) > 0 && !math.IsInf(1/(o.Prior*o.Prior), 0)):
 		return usagef("--prior %v: want a standard deviation, such as 1; for weights without a prior give --l2 0", o.Prior)
 	}
@@ -181,11 +186,13 @@ func (o Options) Validate() error {
 		{"order", o.Order, []string{orderCyclic, orderRandom, orderAtOnce}},
 	} {
 		if !slices.Contains(c.valid, c.value) {
-			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "), nearest.Hint(c.value, c.valid))
+			return usagef("--%s %q: want one of %s%s", c.name, c.value, strings.Join(c.valid, ", "),
+				nearest.Hint(c.value, c.valid))
 		}
 	}
 	if o.Order == orderAtOnce && o.Together != 0 {
-		return usagef("--order %s and --together do not go together: all blocks are visited in every iteration; leave one of them out", o.Order)
+		return usagef("--order %s and --together do not go together: all blocks are visited in every iteration; leave one "+
+			"of them out", o.Order)
 	}
 	if err := o.validatePhysics(); err != nil {
 		return err
@@ -244,8 +251,10 @@ func (o *Options) predictsExactly() bool {
 func (o *Options) settings() (learn.Settings, error) {
 	s := learn.Settings{
 		Method: o.Method, Cut: o.Cut, Together: o.Together, InnerSweeps: o.InnerSweeps, InnerTolerance: o.InnerTolerance,
-		RandomOrder: o.Order == orderRandom, AtOnce: o.Order == orderAtOnce, Pairs: o.Pairs, Seed: o.Seed, Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
-		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance, ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
+		RandomOrder: o.Order == orderRandom, AtOnce: o.Order == orderAtOnce, Pairs: o.Pairs, Seed: o.Seed,
+		Threads: o.Threads, Memory: o.Memory, Spill: o.Spill,
+		GradientTolerance: o.GradientTolerance, RelativeTolerance: o.RelativeTolerance,
+		ObjectiveTolerance: o.ObjectiveTolerance, Gap: o.Gap,
 		MaxIterations: o.MaxIterations, MaxPasses: o.MaxPasses, MaxTime: o.MaxTime,
 		CheckpointEvery: o.CheckpointEvery, EvaluateEvery: o.EvaluateEvery,
 	}
@@ -288,10 +297,12 @@ func Unused(method learn.Method) []string {
 func Counting(ctx context.Context, name string, seed uint64, keep bool) (counting.Func, error) {
 	numbers, err := counting.Parse(ctx, name, seed, keep)
 	if name == "auto" {
-		return nil, usagef("--counting auto is a choice of training; want %s or the path of a file", strings.Join(counting.Names, ", "))
+		return nil, usagef("--counting auto is a choice of training; want %s or the path of a file",
+			strings.Join(counting.Names, ", "))
 	}
 	if err != nil && !strings.ContainsAny(name, "./") {
-		return nil, usagef("--counting %q: want auto, %s or the path of a file%s", name, strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
+		return nil, usagef("--counting %q: want auto, %s or the path of a file%s", name,
+			strings.Join(counting.Names, ", "), nearest.Hint(strings.ToLower(name), counting.Names))
 	}
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ import (
 const (
 	PaletteVOC  = "voc" // of the Pascal VOC data
 	PaletteOwn  = "own" // ours: colours that differ as much as can be
-	palettesFor = "want " + PaletteVOC + ", " + PaletteOwn + ", or a file: an indexed .png, or a text with a colour per line, #rrggbb or three numbers from 0 to 255"
+	palettesFor = "want " + PaletteVOC + ", " + PaletteOwn +
+		", or a file: an indexed .png, or a text with a colour per line, #rrggbb or three numbers from 0 to 255"
 )
 
 // Palette returns the colours of the states in label pictures: those that spec names, a palette
@@ -46,7 +47,8 @@ func Palette(spec string, set *dataset.Set) ([]color.RGBA, error) {
 		return nil, err
 	}
 	if len(given) < states {
-		return nil, dataf("--palette %s: it has %d colours, and the model %d states; give a colour for each", spec, len(given), states)
+		return nil, dataf("--palette %s: it has %d colours, and the model %d states; give a colour for each", spec,
+			len(given), states)
 	}
 	return given[:states], nil
 }
@@ -87,7 +89,8 @@ func paletteOfPicture(path string, data []byte) ([]color.RGBA, error) {
 	}
 	colours, ok := config.ColorModel.(color.Palette)
 	if !ok {
-		return nil, dataf("--palette %s: it has no palette; give an indexed png (mode P of PIL), or a text with a colour per line", path)
+		return nil, dataf("--palette %s: it has no palette; give an indexed png (mode P of PIL), or a text with a colour "+
+			"per line", path)
 	}
 	palette := make([]color.RGBA, len(colours))
 	for i, c := range colours {
@@ -105,7 +108,10 @@ func paletteOfText(path string, data []byte) (palette []color.RGBA, err error) {
 			continue
 		}
 		c, err := hexColour(line)
-		if parts := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' }); len(parts) == 3 {
+		if parts := strings.FieldsFunc(line, func(r rune) bool {
+			return r == ' ' || r == '\t' ||
+				r == ','
+		}); len(parts) == 3 {
 			c, err = color.RGBA{A: 0xff}, nil
 			for i, channel := range []*uint8{&c.R, &c.G, &c.B} {
 				x, problem := strconv.ParseUint(parts[i], 10, 8)

@@ -41,7 +41,8 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 		return nil, err
 	}
 	in := set.Instances[0]
-	if err := memory.Check("lists of blocks and parts", partBytes*float64(in.Graph.NumNodes()+in.Graph.NumEdges()), o.Memory); err != nil {
+	if err := memory.Check("lists of blocks and parts", partBytes*float64(in.Graph.NumNodes()+in.Graph.NumEdges()),
+		o.Memory); err != nil {
 		return nil, err
 	}
 	o.Method = learn.BBPL
@@ -86,7 +87,8 @@ func Partition(ctx context.Context, set *dataset.Set, o Options, files int) (*pa
 	if !before.Measured.Finite() { // JSON has no infinity: trainings measure again
 		before.Measured = nil
 	}
-	n := &parted.Network{Cut: *cut, Graph: in.Graph, Node: denseOf(in.NodeFeatures(0)), Arrays: wholeArrays(set), Found: before, Files: files}
+	n := &parted.Network{Cut: *cut, Graph: in.Graph, Node: denseOf(in.NodeFeatures(0)), Arrays: wholeArrays(set),
+		Found: before, Files: files}
 	if len(set.Schema.EdgeTypes) > 0 {
 		n.Edge = denseOf(in.EdgeFeatures(0))
 	}
@@ -114,8 +116,10 @@ func CheckFolder(dir string, n *parted.Network) error {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); (name == dataset.ManifestName || filepath.Ext(name) == ".npy" || filepath.Ext(name) == ".npz") && !slices.Contains(n.Names(), name) {
-			return usagef("--out %s: it holds %s, which would be taken for a part of the network: remove it, or choose another folder", dir, name)
+		if name := e.Name(); (name == dataset.ManifestName || filepath.Ext(name) == ".npy" ||
+			filepath.Ext(name) == ".npz") && !slices.Contains(n.Names(), name) {
+			return usagef("--out %s: it holds %s, which would be taken for a part of the network: remove it, or choose "+
+				"another folder", dir, name)
 		}
 	}
 	return nil
@@ -125,11 +129,14 @@ func CheckFolder(dir string, n *parted.Network) error {
 func partable(set *dataset.Set) error {
 	switch {
 	case set.Recipe.Kind != dataset.KindNPZ:
-		return dataf("these are %s data, and npz data are partitioned, such as a folder of arrays: train on them as they are", set.Recipe.Kind)
+		return dataf("these are %s data, and npz data are partitioned, such as a folder of arrays: train on them as they "+
+			"are", set.Recipe.Kind)
 	case len(set.Instances) != 1:
-		return dataf("there are %d networks, and one is partitioned: train on them as they are; processes share networks out", len(set.Instances))
+		return dataf("there are %d networks, and one is partitioned: train on them as they are; processes share networks "+
+			"out", len(set.Instances))
 	case len(set.Schema.NodeTypes) > 1 || len(set.Schema.EdgeTypes) > 1:
-		return dataf("there are %d types of nodes and %d of edges, and networks with one of each are partitioned: train on the data as they are", len(set.Schema.NodeTypes), len(set.Schema.EdgeTypes))
+		return dataf("there are %d types of nodes and %d of edges, and networks with one of each are partitioned: train "+
+			"on the data as they are", len(set.Schema.NodeTypes), len(set.Schema.EdgeTypes))
 	}
 	return nil
 }
@@ -149,7 +156,8 @@ func wholeArrays(set *dataset.Set) []npy.Array {
 	if labels := in.Samples(); len(labels) == 1 {
 		arrays = append(arrays, npy.ArrayOf("labels", set.Labels(in, labels[0]), len(labels[0])))
 	} else if len(labels) > 1 {
-		arrays = append(arrays, npy.RowsOf("labels", func(row []int32, i int) { copy(row, set.Labels(in, labels[i])) }, len(labels), len(labels[0])))
+		arrays = append(arrays, npy.RowsOf("labels", func(row []int32, i int) { copy(row, set.Labels(in, labels[i])) },
+			len(labels), len(labels[0])))
 	}
 	if in.Rows > 0 {
 		arrays = append(arrays, npy.ArrayOf("grid_shape", []int32{int32(in.Rows), int32(in.Cols)}, 2))
@@ -188,11 +196,13 @@ func (p *Prepared) parts() error {
 	if parts == nil || err != nil {
 		return err
 	}
-	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.makes() || o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
+	if o.Method != learn.Auto && o.Method != learn.BBPL || o.Cut != (learn.Cut{}) || o.NoEdges || rule.makes() ||
+		o.Physics != "" || p.mostHidden() || p.choosesByGraph() {
 		return holdParts(parts, 0, parted.Sums)
 	}
 	if err := json.Unmarshal(parts.Found, &p.parted); err != nil {
-		return dataf("%s does not say what was found when the data were partitioned: %v; partition them again", parted.Description, err)
+		return dataf("%s does not say what was found when the data were partitioned: %v; partition them again",
+			parted.Description, err)
 	}
 	in := p.Problem.Data[0]
 	used := uses(in, parts)
@@ -203,7 +213,8 @@ func (p *Prepared) parts() error {
 	if o.Standardise {
 		features += " on one scale"
 	}
-	cut := &parted.Cut{Of: parts.Of, Blocks: parts.Blocks, Part: parts.Part, Together: p.parted.Together, Features: features}
+	cut := &parted.Cut{Of: parts.Of, Blocks: parts.Blocks, Part: parts.Part, Together: p.parted.Together,
+		Features: features}
 	p.Problem.Parted = cut
 	if !used {
 		return nil
@@ -222,7 +233,8 @@ func uses(in *crf.Instance, parts *parted.Folder) bool {
 	same := func(f *crf.Features, m *parted.Matrix) bool {
 		return len(f.Data().Double) == len(m.Double) && len(f.Data().Single) == len(m.Single)
 	}
-	return same(in.NodeFeatures(0), &parts.Node) && (len(in.Schema().EdgeTypes) == 0 || same(in.EdgeFeatures(0), &parts.Edge))
+	return same(in.NodeFeatures(0), &parts.Node) && (len(in.Schema().EdgeTypes) == 0 ||
+		same(in.EdgeFeatures(0), &parts.Edge))
 }
 
 // holdParts is Hold, with errors of data.

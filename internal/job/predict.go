@@ -92,13 +92,15 @@ type JointState struct {
 
 // NewJointState describes a state.
 func NewJointState(r *infer.State) *JointState {
-	return &JointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap), r.Optimal}
+	return &JointState{r.Method, runfolder.Float(r.Energy), runfolder.Float(r.LowerBound), runfolder.Float(r.Gap),
+		r.Optimal}
 }
 
 // PredictInto labels instances of a set and writes NAME.npz for each into a folder,
 // NAME.png of images, predict.json, and with pictures a page of the first few
 // photographs. held is as in Inference.Each, and palette has the colours of the states.
-func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32, palette []color.RGBA, pictures bool) (*Prediction, error) {
+func (w Inference) PredictInto(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance,
+	held [][]int32, palette []color.RGBA, pictures bool) (*Prediction, error) {
 	started, names := time.Now(), UniqueNames(instances, strings.TrimSuffix(picturesFile, filepath.Ext(picturesFile)))
 	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
 	var rows []figure.PanelRow
@@ -147,7 +149,8 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 	if i >= len(set.Rows) || set.Rows[i] == nil {
 		return b
 	}
-	rows := &infer.Beliefs{Labels: make([]int32, len(set.Rows[i])), Node: make([]float64, 0, len(b.Node)), NodeAt: []int{0}, Outcome: b.Outcome, Joint: b.Joint}
+	rows := &infer.Beliefs{Labels: make([]int32, len(set.Rows[i])), Node: make([]float64, 0, len(b.Node)),
+		NodeAt: []int{0}, Outcome: b.Outcome, Joint: b.Joint}
 	for r := range rows.Labels {
 		s := NodeOfRow(set, i, r)
 		rows.Labels[r], rows.Node = b.Labels[s], append(rows.Node, b.Of(s)...)
@@ -162,7 +165,10 @@ func inRows(set *dataset.Set, i int, b *infer.Beliefs) *infer.Beliefs {
 // note of that.
 func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *infer.Beliefs) error {
 	file := run.Path(name + ".npz")
-	if err := run.Via(name+".npz", func(path string) error { return dataset.WritePrediction(path, labels, b.Node, b.NodeAt) }); err != nil {
+	if err := run.Via(name+".npz", func(path string) error {
+		return dataset.WritePrediction(path, labels, b.Node,
+			b.NodeAt)
+	}); err != nil {
 		return err
 	}
 	p.note(name, file, b)
@@ -173,7 +179,8 @@ func (p *Prediction) write(run *runfolder.Run, name string, labels []int32, b *i
 func (p *Prediction) note(name, file string, b *infer.Beliefs) {
 	said := PredictedInstance{
 		Name: name, Nodes: len(b.Labels), Converged: b.Outcome.Converged, Sweeps: b.Outcome.Sweeps,
-		Residual: runfolder.Float(b.Outcome.Residual), Left: runfolder.Float(b.Outcome.Left), Unsure: b.Outcome.Unsure, File: file,
+		Residual: runfolder.Float(b.Outcome.Residual), Left: runfolder.Float(b.Outcome.Left), Unsure: b.Outcome.Unsure,
+		File: file,
 	}
 	p.worst.add(name, b)
 	if !said.Converged {

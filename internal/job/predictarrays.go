@@ -22,7 +22,8 @@ const (
 // PredictArrays labels instances of a set and writes what PredictInto writes of each into
 // two arrays for all, one behind the other: labels.npy [rows] and beliefs.npy
 // [rows, states], filled up with 0. predict.json has the rows of each.
-func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	started := time.Now()
 	p := &Prediction{Out: run.Dir(), worst: Unsettled{convex: w.Convex}}
 	rows, states := 0, 0
@@ -52,7 +53,10 @@ func (w Inference) PredictArrays(ctx context.Context, run *runfolder.Run, set *d
 	if err != nil {
 		return nil, err
 	}
-	if err := run.WriteFile(labelsFile, func(out io.Writer) error { return npy.Write(out, []int{rows}, labels) }); err != nil {
+	if err := run.WriteFile(labelsFile, func(out io.Writer) error {
+		return npy.Write(out, []int{rows},
+			labels)
+	}); err != nil {
 		return nil, err
 	}
 	p.Seconds = time.Since(started).Seconds()

@@ -25,14 +25,16 @@ const conll, conllu = ".conll", ".conllu"
 // node, with its name, or number, its label, and the probability of every state. Where
 // there are several instances, their names come first. In .conll and .conllu is the text, with
 // labels. held is as in Inference.Each.
-func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set, instances []*crf.Instance, held [][]int32) (*Prediction, error) {
+func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) (*Prediction, error) {
 	if len(set.Images) > 0 {
 		return nil, usagef("--out %s: predictions of pictures go into a folder, as pictures and arrays", file.Path)
 	}
 	extension := filepath.Ext(file.Path)
 	asText := extension == conll || extension == conllu
 	if asText && set.Recipe.Kind != dataset.KindText {
-		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or .tsv, or a folder", file.Path)
+		return nil, usagef("--out %s: sentences are written so, and these data are none; name a file that ends in .csv or "+
+			".tsv, or a folder", file.Path)
 	}
 	if extension == conllu && set.Recipe.Text.Form != conllu[1:] {
 		return nil, usagef("--out %s: these data are not of CoNLL-U; name a file that ends in %s", file.Path, conll)
@@ -62,7 +64,8 @@ func (w Inference) PredictTable(ctx context.Context, file atomicfile.Target, set
 }
 
 // predictText writes text as it was read, with labels.
-func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction, set *dataset.Set, instances []*crf.Instance, held [][]int32) error {
+func (w Inference) predictText(ctx context.Context, out io.Writer, p *Prediction, set *dataset.Set,
+	instances []*crf.Instance, held [][]int32) error {
 	tags := make([][]string, len(instances))
 	err := w.Each(ctx, instances, held, func(i int, b *infer.Beliefs) error {
 		for _, y := range b.Labels {

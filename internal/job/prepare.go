@@ -147,7 +147,8 @@ func (p *Prepared) evaluations() (err error) {
 
 // note says what was assumed, few of few labels, and what is wrong.
 func (p *Prepared) note(few string) {
-	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints(), p.wholeHints())
+	p.Hints = slices.Concat(hints(&p.Options, p.Set, p.Problem.Data), learnedFrom(p.Set, p.Evaluations), p.idleHints(),
+		p.wholeHints())
 	p.Notes = slices.Concat(p.Set.Warnings, diagnose.Labels(p.Problem), p.diagnoseFeatures())
 	together := ""
 	if g := p.Settings.Group; g != nil && p.leavesOpen() && p.constantEdges() {
@@ -325,7 +326,8 @@ func CheckTraining(ctx context.Context, set *dataset.Set, allowed int64) (notes 
 
 func checkReference(reference *Model, model *crf.Model) error {
 	if reference != nil && len(reference.Model.Weights) != model.Layout.Size {
-		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path, len(reference.Model.Weights), model.Layout.Size)
+		return dataf("%s: the model has %d weights, the one to be learned %d", reference.Path,
+			len(reference.Model.Weights), model.Layout.Size)
 	}
 	return nil
 }

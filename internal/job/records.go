@@ -90,7 +90,8 @@ func (r *run) noteEarlier() error {
 		return err
 	}
 	if !sealed || !checkpoint {
-		r.watch.note("%s and the checkpoint of %s have no checksum of all that they say; nothing needs to be done: the run goes on, and writes them anew with one", configFile, r.files.Dir())
+		r.watch.note("%s and the checkpoint of %s have no checksum of all that they say; nothing needs to be done: the "+
+			"run goes on, and writes them anew with one", configFile, r.files.Dir())
 	}
 	return nil
 }

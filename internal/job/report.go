@@ -16,9 +16,13 @@ import (
 
 // objectiveTexts tell people what was minimised.
 var objectiveTexts = map[learn.Method]string{
-	learn.Exact:     "The objective is the regularised negative log-likelihood, computed exactly at every iteration, and what bbpl, inner-dual and full approximate or bound.",
-	learn.Pseudo:    "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
-	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the objective of bbpl, inner-dual and full.",
+	learn.Exact: "The objective is the regularised negative log-likelihood, computed exactly at every iteration, " +
+		"and what bbpl, inner-dual and full approximate or bound.",
+	learn.Pseudo: "The objective is the regularised negative log-pseudo-likelihood, computed exactly at every " +
+		"iteration: not the objective of bbpl, inner-dual and full, and not to be compared with it.",
+	learn.Piecewise: "The objective is the regularised negative piecewise log-likelihood, computed exactly at every " +
+		"iteration; with all labels known it is an upper bound on the regularised negative log-likelihood. It is not the " +
+		"objective of bbpl, inner-dual and full.",
 }
 
 // writeReport writes the plots and the one-page report of a run.
@@ -29,7 +33,8 @@ func (r *run) writeReport(result *Result) error {
 	if err != nil {
 		return err
 	}
-	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s", len(r.p.Set.Instances), fitted.Model.Layout.Size, r.folder.Version)}
+	page := &report.Report{Title: "Training report", Subtitle: fmt.Sprintf("%d instances, %d weights; blockbp %s",
+		len(r.p.Set.Instances), fitted.Model.Layout.Size, r.folder.Version)}
 	page.Callout(verdict(fitted), verdictText(fitted, method.Local()))
 	for _, text := range s.Notes {
 		page.Callout(report.CalloutWarn, text+".")
@@ -41,7 +46,8 @@ func (r *run) writeReport(result *Result) error {
 	}
 	if len(result.Scores) == 0 && result.Couplings == nil {
 		page.Section("Result")
-		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give some with --eval NAME=PATH, or to blockbp eval.")
+		page.Paragraph("How good the predictions are is not known: the run had no labelled data to compare with. Give " +
+			"some with --eval NAME=PATH, or to blockbp eval.")
 	}
 	if s.Calibration != nil {
 		page.Paragraph("Beliefs are calibrated: " + s.Calibration.Text() + ".")
@@ -49,7 +55,8 @@ func (r *run) writeReport(result *Result) error {
 	reportWeights(page, result)
 	if s.Choice != nil {
 		page.Section("What was compared")
-		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself began anew with the one that was chosen.")
+		page.Paragraph("Each candidate learned from a part of the data and predicted what was held out; the run itself " +
+			"began anew with the one that was chosen.")
 		table := s.Choice.Table()
 		page.Table(table.Headers, table.Rows)
 	}
@@ -70,7 +77,8 @@ func (r *run) writeReport(result *Result) error {
 // reportCourse draws how the run went: one chart open, the others folded away.
 func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []runfolder.Metric) error {
 	page.Section("Convergence")
-	text := "A pass is the work of one sweep over the whole network. While blocks are visited, objective and gradient are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
+	text := "A pass is the work of one sweep over the whole network. While blocks are visited, objective and gradient " +
+		"are running estimates, which become exact at convergence. " + sourceOfValues(fitted)
 	if method := r.p.Options.Method; method.Local() {
 		text = objectiveTexts[method] + " A pass is one evaluation of objective and gradient over all data."
 	}
@@ -80,7 +88,8 @@ func (r *run) reportCourse(page *report.Report, fitted *learn.Result, metrics []
 	}
 	page.Paragraph(text)
 	page.Fold("More curves")
-	err := AddFigures(r.files, page, slices.Concat(figures[1:], Curves([]NamedMetrics{{"", metrics}}), evaluationCurves(metrics)))
+	err := AddFigures(r.files, page, slices.Concat(figures[1:], Curves([]NamedMetrics{{"", metrics}}),
+		evaluationCurves(metrics)))
 	page.Unfold()
 	return err
 }
@@ -99,7 +108,8 @@ func verdict(r *learn.Result) report.CalloutKind {
 func verdictText(r *learn.Result, local bool) string {
 	text := fmt.Sprintf("%s: %s.", statusText(r.Convex, r.Status), r.Reason)
 	if r.Checked && !local {
-		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g", r.GradientNorm, r.Residual)
+		text += fmt.Sprintf(" Checked over the whole network: gradient norm %.3g, largest change of a message %.3g",
+			r.GradientNorm, r.Residual)
 		if !r.InferenceConverged {
 			text += " (it had not settled)"
 		}
@@ -124,7 +134,8 @@ func sourceOfValues(r *learn.Result) string {
 	case !r.Checked:
 		return place + "such running estimates: the run ended before a check of the whole network."
 	case !r.InferenceConverged:
-		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
+		return place + fmt.Sprintf("approximate: they come from inference over the whole network at the final weights, "+
+			"which had not settled when it ended (the largest change of a message in its last pass was %.3g).", r.Residual)
 	}
 	return place + "exact, from inference over the whole network at the final weights."
 }
@@ -138,7 +149,8 @@ func (s *Summary) values() []report.KeyValue {
 		{Key: "objective kind", Value: s.ObjectiveKind},
 		{Key: "passes of messages", Value: s.PassesText()},
 		{Key: "passes of gradients", Value: fmt.Sprintf("%.1f", s.GradientPasses)},
-		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration", s.TrainingSeconds, s.CheckSeconds, float64(s.SecondsPerIter))},
+		{Key: "seconds of training", Value: fmt.Sprintf("%.2f, of which checks %.2f; %.3g per iteration",
+			s.TrainingSeconds, s.CheckSeconds, float64(s.SecondsPerIter))},
 		{Key: "seconds of evaluation", Value: fmt.Sprintf("%.2f", s.EvaluationSeconds)},
 		{Key: "peak memory", Value: Mebibytes(s.PeakBytes)},
 		{Key: "sha256 of the weights", Value: s.ThetaSHA256},
@@ -220,7 +232,8 @@ func reportSettings(page *report.Report, config Config) {
 	}
 	page.Fold("Settings")
 	page.KeyValues(pairs)
-	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
+	page.Paragraph("Values that were left open are as the run resolved them. All options, and where each came from, " +
+		"are in " + configFile + "; the hashes of the data are in " + dataFile + ".")
 	page.Unfold()
 }
 
@@ -239,7 +252,8 @@ func (c *Config) commandLine() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Options)) {
 		o := c.Options[name]
-		if o.Value == nil || o.Source == SourceDefault || o.Source == sourceCaller || o.choiceOf() != "" || slices.Contains(notOfCommand, name) {
+		if o.Value == nil || o.Source == SourceDefault || o.Source == sourceCaller || o.choiceOf() != "" ||
+			slices.Contains(notOfCommand, name) {
 			continue
 		}
 		if name == "errors" { // the value may be missing, and stands behind a sign

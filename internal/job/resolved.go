@@ -38,12 +38,16 @@ func (p *Prepared) resolved(asked map[string]Option) map[string]Option {
 		l2 = options["l2"].Value
 	}
 	for name, value := range map[string]any{
-		"method": string(o.Method), "model": orNil(o.Physics), "errors": o.Errors, "step": o.Step, "order": o.Order, "pairs": o.Pairs,
-		"seed": o.Seed, "no-edges": o.NoEdges, "edges": o.Edges, "class-weights": orNil(o.ClassWeights), "counting": o.Counting,
-		"prior": orNil(o.Prior), "l2": l2, "standardise": o.Standardise, "scale": o.Scale, "inner-sweeps": s.InnerSweeps,
-		"inner-tol": s.InnerTolerance, "tol": orNil(s.GradientTolerance), "rtol": orNil(s.RelativeTolerance), "gap": orNil(s.Gap),
-		"obj-tol": orNil(s.ObjectiveTolerance), "max-iter": orNil(s.MaxIterations), "together": together, "max-passes": s.MaxPasses,
-		"max-time": durationOrNil(o.MaxTime), "checkpoint-every": durationOrNil(s.CheckpointEvery), "eval-every": every,
+		"method": string(o.Method), "model": orNil(o.Physics), "errors": o.Errors, "step": o.Step, "order": o.Order,
+		"pairs": o.Pairs,
+		"seed":  o.Seed, "no-edges": o.NoEdges, "edges": o.Edges, "class-weights": orNil(o.ClassWeights),
+		"counting": o.Counting,
+		"prior":    orNil(o.Prior), "l2": l2, "standardise": o.Standardise, "scale": o.Scale, "inner-sweeps": s.InnerSweeps,
+		"inner-tol": s.InnerTolerance, "tol": orNil(s.GradientTolerance), "rtol": orNil(s.RelativeTolerance),
+		"gap":     orNil(s.Gap),
+		"obj-tol": orNil(s.ObjectiveTolerance), "max-iter": orNil(s.MaxIterations), "together": together,
+		"max-passes": s.MaxPasses,
+		"max-time":   durationOrNil(o.MaxTime), "checkpoint-every": durationOrNil(s.CheckpointEvery), "eval-every": every,
 		"calibrate": orNil(o.Calibrate), "early-stop": early,
 	} {
 		put(options, name, value)

@@ -60,11 +60,13 @@ func fourDigits(x float64) string {
 
 // ClassTable lists the measures of every class.
 func (s *Scored) ClassTable() report.Table {
-	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU", "ROC AUC", "average precision"}}
+	t := report.Table{Headers: []string{"class", "nodes", "precision", "recall", "F1", "IoU", "ROC AUC",
+		"average precision"}}
 	classes, _ := s.Score.Classes()
 	for i, name := range s.Classes {
 		c := &classes[i]
-		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall), percent(c.F1), percent(c.IoU), fourDigits(c.ROCAUC), fourDigits(c.AveragePrecision)})
+		t.Rows = append(t.Rows, []string{name, strconv.FormatInt(c.Nodes, 10), percent(c.Precision), percent(c.Recall),
+			percent(c.F1), percent(c.IoU), fourDigits(c.ROCAUC), fourDigits(c.AveragePrecision)})
 	}
 	return t
 }
@@ -147,7 +149,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 				s.classBars("recall", func(c infer.ClassScore) float64 { return c.Recall }),
 				s.classBars("F1", classF1), s.classBars("IoU", classIoU),
 			}}},
-		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed line beliefs are calibrated, below it they are too sure of themselves.",
+		{"reliability-" + s.Name, "Accuracy of the predictions of about the same confidence, in 15 bins: on the dashed " +
+			"line beliefs are calibrated, below it they are too sure of themselves.",
 			reliability("Reliability "+on, s)},
 	}
 	if several {
@@ -158,7 +161,8 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		return err
 	}
 	panel := figure.Panel{Title: "Predictions " + on, Rows: s.Pictures, Names: s.Classes}
-	return addPanel(run, page, "pictures-"+s.Name, panel, "Photograph, truth, prediction and the belief in the predicted label, per pixel.")
+	return addPanel(run, page, "pictures-"+s.Name, panel,
+		"Photograph, truth, prediction and the belief in the predicted label, per pixel.")
 }
 
 // addPanel writes a picture panel and puts it into the report.
@@ -285,7 +289,8 @@ func (s *Scored) Of(model, decode string) ModelScore {
 		ClassAccuracy: runfolder.Float(mean.Recall), F1: runfolder.Float(mean.F1), IoU: runfolder.Float(mean.IoU),
 		ROCAUC: runfolder.Float(mean.ROCAUC), AveragePrecision: runfolder.Float(mean.AveragePrecision),
 		LogLoss: runfolder.Float(s.Score.MeanLogLoss()), CalibrationError: runfolder.Float(s.Score.CalibrationError()),
-		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Entities: s.Entities.score(), Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
+		MeanCost: runfolder.Float(s.MeanCost), NegativeLog: unknown, Pseudo: unknown, Entities: s.Entities.score(),
+		Confusion: s.Score.Confusion, Calibration: []CalibrationBin{},
 	}
 	if l := s.Likelihood; l != nil && l.Labels > 0 {
 		n := float64(l.Labels)
@@ -293,7 +298,8 @@ func (s *Scored) Of(model, decode string) ModelScore {
 	}
 	for i, name := range s.Classes {
 		c := &classes[i]
-		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision), runfolder.Float(c.F1), runfolder.Float(c.IoU), runfolder.Float(c.ROCAUC), runfolder.Float(c.AveragePrecision)})
+		m.Classes = append(m.Classes, ClassScore{name, c.Nodes, runfolder.Float(c.Recall), runfolder.Float(c.Precision),
+			runfolder.Float(c.F1), runfolder.Float(c.IoU), runfolder.Float(c.ROCAUC), runfolder.Float(c.AveragePrecision)})
 	}
 	for _, bin := range s.Score.Calibration() {
 		m.Calibration = append(m.Calibration, CalibrationBin(bin))
@@ -327,7 +333,8 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 	table := MeasuresTable(scored)
 	page.Table(table.Headers, table.Rows)
 	if len(scored[0].Pictures) > 0 {
-		if err := addPanel(run, page, "pictures", sideBySide(scored), "Photograph, truth, and the prediction of every model."); err != nil {
+		if err := addPanel(run, page, "pictures", sideBySide(scored),
+			"Photograph, truth, and the prediction of every model."); err != nil {
 			return err
 		}
 	}
@@ -340,6 +347,7 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 	return AddFigures(run, page, []NamedFigure{
 		{"iou", "Intersection over union of truth and prediction.", iou},
 		{"f1", "Harmonic mean of precision and recall.", f1},
-		{"reliability", "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are calibrated, below it they are too sure of themselves.", reliability("Reliability", scored...)},
+		{"reliability", "Accuracy of the predictions of about the same confidence: on the dashed line beliefs are " +
+			"calibrated, below it they are too sure of themselves.", reliability("Reliability", scored...)},
 	})
 }

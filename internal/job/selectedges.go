@@ -82,7 +82,8 @@ func (p *Prepared) tooFew() bool {
 // where there are some, edges must be learned too, and not take longer than minutes.
 func (p *Prepared) hides() bool {
 	o, data, how := &p.Options, p.Problem.Data, p.asked
-	asksHow := cmp.Or(how.Method, learn.Auto) != learn.Auto || how.Cut != (learn.Cut{}) || how.Together != 0 || how.Pairs ||
+	asksHow := cmp.Or(how.Method, learn.Auto) != learn.Auto || how.Cut != (learn.Cut{}) || how.Together != 0 ||
+		how.Pairs ||
 		cmp.Or(how.Order, orderCyclic) != orderCyclic || cmp.Or(how.Step, autoStep) != autoStep ||
 		how.InnerSweeps != 0 || how.InnerTolerance != 0
 	if o.Edges != edgesAuto || asksHow || p.Initial != nil || o.Physics != "" || o.Errors != errorsNone || o.AutoL2 ||
@@ -515,7 +516,8 @@ func (c *selection) fit(ctx context.Context, data *hopped, prior float64) ([]*cr
 	if models := data.fitted[prior]; models != nil {
 		return models, nil
 	}
-	settings := learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses, Memory: -1}
+	settings := learn.Settings{Method: learn.Exact, RelativeTolerance: choiceTolerance, MaxPasses: choicePasses,
+		Memory: -1}
 	models := make([]*crf.Model, len(c.folds))
 	err := c.eachFold(ctx, func(k int) error {
 		m, err := crf.NewModel(data.schema)
@@ -536,7 +538,8 @@ func (c *selection) fit(ctx context.Context, data *hopped, prior float64) ([]*cr
 
 // fitTogether learns edges and nodes at once from the labels of each fold, beginning with the
 // nodes.
-func (c *selection) fitTogether(ctx context.Context, data *hopped, prior float64, nodes []*crf.Model) ([]*crf.Model, error) {
+func (c *selection) fitTogether(ctx context.Context, data *hopped, prior float64, nodes []*crf.Model) ([]*crf.Model,
+	error) {
 	s, models := c.p.Settings, make([]*crf.Model, len(c.folds))
 	s.Threads, s.Resume, s.MaxPasses = 1, nil, c.p.asked.togetherPasses()
 	s.Step = nil // the automatic one: each fold has its own

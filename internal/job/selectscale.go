@@ -67,7 +67,8 @@ func (p *Prepared) scaleOf(ctx context.Context, each *standardise.Map) (*standar
 // worse, and what they name has to give the same model.
 func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*Choice, error) {
 	o := &p.Options
-	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Problem.Parted != nil || p.Initial != nil || o.Physics != "" || each.Changed() < 2 {
+	if each == nil || p.knownShare() <= mostKnown || o.givesL2() || p.Problem.Parted != nil || p.Initial != nil ||
+		o.Physics != "" || each.Changed() < 2 {
 		return nil, nil
 	}
 	in, of, err := p.labelledNodes()
@@ -81,7 +82,8 @@ func (p *Prepared) compareScales(ctx context.Context, each *standardise.Map) (*C
 		defer stop()
 		ctx = share
 	}
-	c := &selection{p: &Prepared{Options: *o, Problem: problem}, data: map[place]*hopped{}, started: time.Now(), known: knownLabels(in)}
+	c := &selection{p: &Prepared{Options: *o, Problem: problem}, data: map[place]*hopped{}, started: time.Now(),
+		known: knownLabels(in)}
 	parts := dealLabels(in, o.Seed)
 	if last := of[len(of)-1]; last >= 2*mostFolds-1 { // folds of instances
 		parts = make([][]int32, mostFolds)

@@ -39,12 +39,14 @@ func (o *Options) bootstrap() (replicates int, asked bool, err error) {
 	case o.Errors == errorsNone || o.Errors == errorsAuto:
 		return 0, false, nil
 	case name != errorsBootstrap:
-		return 0, false, usagef("--errors %q: want auto, bootstrap, bootstrap:B with a number of replicates, or none", o.Errors)
+		return 0, false, usagef("--errors %q: want auto, bootstrap, bootstrap:B with a number of replicates, or none",
+			o.Errors)
 	case !given:
 		return defaultReplicates, true, nil
 	}
 	if replicates, err = strconv.Atoi(number); err != nil || replicates < 2 {
-		return 0, false, usagef("--errors %q: want a number of replicates, 2 or more, such as bootstrap:%d", o.Errors, defaultReplicates)
+		return 0, false, usagef("--errors %q: want a number of replicates, 2 or more, such as bootstrap:%d", o.Errors,
+			defaultReplicates)
 	}
 	return replicates, true, nil
 }
@@ -72,7 +74,8 @@ func (r *run) spread(ctx context.Context, result *Result, watch Watch) error {
 		}
 		notes = append(notes, fmt.Sprintf("no standard errors: %v%s", err, advice))
 	default:
-		result.Errors = deviations(found, len(m.Weights), func(dst, weights []float64) { p.scale.Original(dst, weights, &m.Layout) })
+		result.Errors = deviations(found, len(m.Weights),
+			func(dst, weights []float64) { p.scale.Original(dst, weights, &m.Layout) })
 	}
 	for _, text := range notes {
 		watch.note("%s", text)
@@ -132,7 +135,9 @@ func (p *Prepared) covariance(ctx context.Context, m *crf.Model) (found columns,
 		return nil, nil, err
 	}
 	if rho := x.Correlation; rho > correlationTold {
-		notes = append(notes, fmt.Sprintf("samples are correlated with the one before (%.2f), and standard errors are too small by a factor of about %.2g: --errors=bootstrap resamples blocks of them", rho, math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
+		notes = append(notes, fmt.Sprintf("samples are correlated with the one before (%.2f), and standard errors are too "+
+			"small by a factor of about %.2g: --errors=bootstrap resamples blocks of them", rho,
+			math.Sqrt((1+rho)/(1-min(rho, 0.99)))))
 	}
 	return x, notes, nil
 }
@@ -150,7 +155,8 @@ func (r replicates) Each(do func(c []float64)) {
 
 // replicate learns from data resampled by blocks of samples that follow each other (Künsch
 // 1989), round and round (Politis and Romano 1992), each from the weights of all.
-func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) (found columns, notes []string, err error) {
+func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) (found columns, notes []string,
+	err error) {
 	units := samplesOf(problem.Data)
 	if len(units) < 2 {
 		return nil, nil, fmt.Errorf("there is one sample alone, and nothing to resample")
@@ -198,7 +204,8 @@ func (p *Prepared) replicate(ctx context.Context, problem learn.Problem, n int) 
 		}
 	}
 	if block > 1 {
-		notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, which are correlated with the one before", block))
+		notes = append(notes, fmt.Sprintf("standard errors are of blocks of %d samples, which are correlated with the one "+
+			"before", block))
 	}
 	return all, notes, nil
 }

@@ -83,15 +83,20 @@ func (r *run) summarise(result *Result, took times) *Summary {
 	f, unknown := result.Result, runfolder.Float(math.NaN())
 	s := &Summary{
 		Method: r.methodText(), Status: f.Status, Reason: f.Reason, Converged: f.Status.Stationary(), Optimum: r.optimum(f),
-		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm), FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
-		Iterations: f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
+		Objective: runfolder.Float(f.Objective), ObjectiveKind: variational, GradNorm: runfolder.Float(f.GradientNorm),
+		FirstGradNorm: runfolder.Float(f.FirstGradientNorm),
+		Iterations:    f.Iterations, Passes: f.Passes, CheckPasses: f.CheckPasses, GradientPasses: f.GradientPasses,
 		Seconds: f.Seconds, TrainingSeconds: f.Seconds - took.evaluating.Seconds(), CheckSeconds: f.CheckSeconds,
-		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown, TotalSeconds: r.totalSeconds(took),
+		EvaluationSeconds: (took.evaluating + took.evaluated).Seconds(), ReportSeconds: unknown,
+		TotalSeconds:   r.totalSeconds(took),
 		SecondsPerIter: runfolder.Float((f.Seconds - f.CheckSeconds) / float64(f.Iterations)),
-		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged, Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality), Convex: f.Convex,
+		Checked:        f.Checked, Residual: runfolder.Float(f.Residual), InferenceConverged: f.InferenceConverged,
+		Gap: runfolder.Float(numeric.Gap(f.Gap, f.Objective)), Suboptimality: runfolder.Float(f.Suboptimality),
+		Convex:     f.Convex,
 		StateBytes: f.StateBytes, PeakBytes: peakBytes(),
 		ThetaNorm: runfolder.Float(numeric.Norm(f.Model.Weights)), ThetaSHA256: HashWeights(f.Model.Weights),
-		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown, Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
+		Model: result.Model.Path, Notes: append([]string{}, r.p.Notes...), L2: r.p.Problem.L2, Prior: unknown,
+		Standardised: r.p.scale != nil, Choice: r.p.choice, Edges: r.p.rule.String(), Calibration: result.Calibration,
 	}
 	if prior := r.p.Options.Prior; prior != 0 {
 		s.Prior = runfolder.Float(prior)
@@ -278,7 +283,9 @@ func (p *Prepared) modelMeta(f *learn.Result) map[string]string {
 			Iterations int             `json:"iterations"`
 			Passes     float64         `json:"passes"`
 			Convex     bool            `json:"convex"`
-		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason, runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations, f.Passes, f.Convex}),
+		}{o.Method, p.Problem.L2, o.Prior, p.scale != nil, p.rule.String(), o.Step, f.Status, f.Reason,
+			runfolder.Float(f.Objective), runfolder.Float(f.GradientNorm), runfolder.Float(f.Suboptimality), f.Iterations,
+			f.Passes, f.Convex}),
 	}
 	if o.predictsExactly() {
 		meta[MetaCounting] = countingExact

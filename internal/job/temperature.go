@@ -57,12 +57,14 @@ type Calibration struct {
 
 // Text says it to people.
 func (c *Calibration) Text() string {
-	return fmt.Sprintf("temperature %.4g of beliefs, chosen on %s: log loss %.4f → %.4f, calibration error %s → %s", c.Temperature, c.Set,
+	return fmt.Sprintf("temperature %.4g of beliefs, chosen on %s: log loss %.4f → %.4f, calibration error %s → %s",
+		c.Temperature, c.Set,
 		float64(c.LogLossBefore), float64(c.LogLoss), percent(float64(c.ErrorBefore)), percent(float64(c.CalibrationError)))
 }
 
 // errNoTemperature says that none is better than all others.
-var errNoTemperature = errors.New("no temperature fits its labels: all of them are predicted right, or none better than by chance; calibrate on data with some errors")
+var errNoTemperature = errors.New("no temperature fits its labels: all of them are predicted right, or none better " +
+	"than by chance; calibrate on data with some errors")
 
 // Calibrate chooses the temperature of the model's beliefs that has the smallest log loss on
 // labelled data, and makes it part of the model.
@@ -92,8 +94,10 @@ func (m *Model) Calibrate(ctx context.Context, w Inference, e *Evaluation) (*Cal
 		return nil, err
 	}
 	return &Calibration{
-		Set: e.Name, Temperature: t, LogLossBefore: runfolder.Float(before.MeanLogLoss()), LogLoss: runfolder.Float(after.Score.MeanLogLoss()),
-		ErrorBefore: runfolder.Float(before.CalibrationError()), CalibrationError: runfolder.Float(after.Score.CalibrationError()),
+		Set: e.Name, Temperature: t, LogLossBefore: runfolder.Float(before.MeanLogLoss()),
+		LogLoss:          runfolder.Float(after.Score.MeanLogLoss()),
+		ErrorBefore:      runfolder.Float(before.CalibrationError()),
+		CalibrationError: runfolder.Float(after.Score.CalibrationError()),
 	}, nil
 }
 
@@ -215,5 +219,6 @@ func (o *Options) calibrationSet(sets []*Evaluation) (*Evaluation, error) {
 	if len(names) == 0 {
 		return nil, usagef("--calibrate %s: it needs --eval %s=PATH", o.Calibrate, o.Calibrate)
 	}
-	return nil, usagef("--calibrate %q: no --eval set has that name; %s", o.Calibrate, nearest.Suggestion(o.Calibrate, names, ""))
+	return nil, usagef("--calibrate %q: no --eval set has that name; %s", o.Calibrate,
+		nearest.Suggestion(o.Calibrate, names, ""))
 }

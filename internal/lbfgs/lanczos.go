@@ -95,7 +95,8 @@ func (z *Lanczos) Begin(theta, gradient, start []float64, value, length float64)
 	copy(z.Theta(), theta)
 	copy(z.scratch(), gradient)
 	copy(z.q.y[0], start)
-	z.LanczosState = LanczosState{distance: length, unit: length, here: value, smallest: z.smallest, largest: z.largest, goesTo: z.goesTo, last: z.last}
+	z.LanczosState = LanczosState{distance: length, unit: length, here: value, smallest: z.smallest,
+		largest: z.largest, goesTo: z.goesTo, last: z.last}
 	z.normalise(0)
 }
 
@@ -200,7 +201,8 @@ func (z *Lanczos) product(gradient []float64) (more bool) {
 	z.taken++
 	shares := z.ritz(k + 1)
 	ended := k+1 == Products || !(z.rest > leastRest*z.largest)
-	if z.smallest < clearlyNegative*z.largest && z.goesTo < 0 && (ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
+	if z.smallest < clearlyNegative*z.largest && z.goesTo < 0 &&
+		(ended || z.rest*math.Abs(shares[k]) < -surelyNegative*z.smallest) {
 		way := z.scratch()
 		clear(way)
 		for j, y := range shares {
@@ -279,7 +281,8 @@ func (z *Lanczos) Settled(gradient []float64, change float64) bool {
 	}
 	z.ritz(k + 1)
 	gone, _ := z.eigen(k+1, k)
-	return !math.IsNaN(change) && math.Abs(gone[0]-z.smallest) <= settledShare*max(math.Abs(z.smallest), -clearlyNegative*z.largest)
+	return !math.IsNaN(change) && math.Abs(gone[0]-z.smallest) <= settledShare*max(math.Abs(z.smallest),
+		-clearlyNegative*z.largest)
 }
 
 // Leaves reports whether the way that was looked for leads away from a saddle.

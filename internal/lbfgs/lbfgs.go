@@ -249,7 +249,8 @@ const (
 // Of such a function the slope tells on which side of the minimum a step is, so that the search is
 // a bracketing of the zero of φ'. It returns the first step found that meets the conditions above,
 // and φ there: the last that along, which returns φ and φ', was called with. The step is 0 where there is none.
-func search(value, slope, first float64, along func(t float64) (float64, float64, error)) (step, found float64, err error) {
+func search(value, slope, first float64, along func(t float64) (float64, float64, error)) (step, found float64,
+	err error) {
 	if !(slope < 0) {
 		return 0, value, nil
 	}

@@ -170,7 +170,8 @@ func (e *kindError) Usage() bool { return true }
 
 // refuse says what an instance is or has, and why.
 func refuse(in *crf.Instance, i int, what, why string, values ...any) error {
-	return &kindError{fmt.Sprintf("instance %d (%s) %s for method exact: %s; method auto needs no such tables", i, in.Name, what, fmt.Sprintf(why, values...))}
+	return &kindError{fmt.Sprintf("instance %d (%s) %s for method exact: %s; method auto needs no such tables", i,
+		in.Name, what, fmt.Sprintf(why, values...))}
 }
 
 // Plan decides what sizes depend on, before anything large is taken: of Exact, an order of elimination
@@ -198,7 +199,8 @@ func (o *Objective) Plan(most float64) error {
 			}
 			plan.Limit = math.MaxInt64 // Settings.Memory decides
 			if plan.LowerBound {
-				return refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table", plan.Width)
+				return refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table",
+					plan.Width)
 			}
 		}
 		shared[in.Graph], o.plans[in] = plan, plan
@@ -267,7 +269,8 @@ func fill(n *mrf.Network, in *crf.Instance, node, edge func(i, entries int) []fl
 }
 
 // Add implements ground.LocalObjective. What elimination cannot compute is NaN.
-func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block, weight float64) (value float64) {
+func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+	weight float64) (value float64) {
 	pot := &l.potential
 	pot.Ground(m, in, whole)
 	fill(&l.network, in, func(s, _ int) []float64 { return pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]] },

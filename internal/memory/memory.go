@@ -45,7 +45,8 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	text := fmt.Sprintf("%s would take about %s of memory, and %s are allowed", e.What, Text(e.Bytes), Text(float64(e.Allowed)))
+	text := fmt.Sprintf("%s would take about %s of memory, and %s are allowed", e.What, Text(e.Bytes),
+		Text(float64(e.Allowed)))
 	if !e.Asked {
 		text += fmt.Sprintf(" (%.0f %% of what is available)", 100*Share)
 	}

@@ -48,7 +48,8 @@ func LoadReference(dir string) (*Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reference{Model: model, Solutions: map[string]*Solution{}, Counts: map[string]*Counts{}, Rho: map[string][]float64{}}
+	r := &Reference{Model: model, Solutions: map[string]*Solution{}, Counts: map[string]*Counts{},
+		Rho: map[string][]float64{}}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
@@ -230,7 +231,8 @@ func readCounts(path string, p *mrf.Pairwise) (*Counts, error) {
 		counts.Edge = append(counts.Edge, row...)
 	}
 	if len(counts.Node) != len(nodes) || len(counts.Edge) != len(edges) {
-		return nil, fmt.Errorf("%s: %d node and %d edge counts, want %d and %d", path, len(counts.Node), len(counts.Edge), len(nodes), len(edges))
+		return nil, fmt.Errorf("%s: %d node and %d edge counts, want %d and %d", path, len(counts.Node), len(counts.Edge),
+			len(nodes), len(edges))
 	}
 	return counts, nil
 }

@@ -50,10 +50,12 @@ func eachField(name string, of reflect.Value, do func(name string, field reflect
 			}
 		}
 		return nil
-	case kind == reflect.Int || kind == reflect.Float64 || kind == reflect.Bool || kind == reflect.String || of.Type() == reflect.TypeFor[[]float64]():
+	case kind == reflect.Int || kind == reflect.Float64 || kind == reflect.Bool || kind == reflect.String ||
+		of.Type() == reflect.TypeFor[[]float64]():
 		return do(name, of)
 	}
-	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays of these, structs and pointers to structs", name, of.Type())
+	return fmt.Errorf("learn: %s, a %v, cannot be resumed: want int, float64, bool, string, []float64, and arrays of "+
+		"these, structs and pointers to structs", name, of.Type())
 }
 
 // Encode returns what a struct has; nil has nothing.

@@ -122,7 +122,8 @@ func newtonRoom(ku, kv int) int {
 // consistentTable is Consistent for one edge, row after row.
 func consistentTable(table, row, column, scratch []float64, how Scaling) {
 	ku, kv := len(row), len(column)
-	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv], scratch[ku+2*kv:][:newtonRoom(ku, kv)]
+	left, right, sums, system := scratch[:ku], scratch[ku:][:kv], scratch[ku+kv:][:kv],
+		scratch[ku+2*kv:][:newtonRoom(ku, kv)]
 	for j := range right {
 		right[j] = 1
 	}
@@ -139,7 +140,8 @@ func consistentTable(table, row, column, scratch []float64, how Scaling) {
 		if !(distance > how.Enough) || scaling == how.Most {
 			break
 		}
-		if scaling >= firstNewton && scaling < MaxNewton && len(system) > 0 && newton(system, table, row, column, left, right, sums) {
+		if scaling >= firstNewton && scaling < MaxNewton && len(system) > 0 &&
+			newton(system, table, row, column, left, right, sums) {
 			continue
 		}
 		for j, want := range column {
@@ -247,7 +249,8 @@ type panelKernels struct {
 	// interleave puts rows of n entries into a panel, and separate takes them out of it.
 	interleave, separate func(dst, src []float64, n int)
 	// consistent leaves the entropies, one for each edge of the panel, unless entropy is empty.
-	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int, enough float64)
+	consistent func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int,
+		enough float64)
 }
 
 // all is Consistent with panels. Edges that are too few for one go through a copy, where

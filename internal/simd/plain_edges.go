@@ -41,7 +41,8 @@ func Absorb(old, message, sum []float64, rho, damping float64) (residual float64
 func plainEdgeBelief(dst, beliefU, messageU, beliefV, messageV, values []float64) (logZ, product float64, safe bool) {
 	var scratch [4 * cavityScratch]float64
 	a, left, shiftLeft := plainSide(scratch[:cavityScratch], scratch[cavityScratch:][:cavityScratch], beliefU, messageU)
-	c, right, shiftRight := plainSide(scratch[2*cavityScratch:][:cavityScratch], scratch[3*cavityScratch:], beliefV, messageV)
+	c, right, shiftRight := plainSide(scratch[2*cavityScratch:][:cavityScratch], scratch[3*cavityScratch:], beliefV,
+		messageV)
 	return plainPair(dst, a, left, c, right, values, shiftLeft+shiftRight)
 }
 

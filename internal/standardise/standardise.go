@@ -34,8 +34,10 @@ type columns struct {
 const flat, flatSingle = 1e-12, 1e-6
 
 // Of measures data, whose types are those of a schema, and returns nil where nothing
-// is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features, features that are 0 or 1 everywhere,
-// those that sparse rows do not all hold, and those of untied types. Sums run in the order of data, for any number of threads.
+// is to be changed. An instance counts as often as its labels do in learning. Left alone are constant features,
+// features that are 0 or 1 everywhere,
+// those that sparse rows do not all hold, and those of untied types. Sums run in the order of data, for any number of
+// threads.
 func Of(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Map, error) {
 	measured, err := Measure(ctx, schema, data, threads)
 	if err != nil {
@@ -96,7 +98,8 @@ func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, thre
 			all = sparseMoments(data, features, dim)
 		default:
 			parts := make([][]Moments, len(data))
-			if err := parallel.Each(ctx, len(data), threads, func(i int) { parts[i] = momentsOf(features(data[i]), weightOf(data[i])) }); err != nil {
+			if err := parallel.Each(ctx, len(data), threads,
+				func(i int) { parts[i] = momentsOf(features(data[i]), weightOf(data[i])) }); err != nil {
 				return err
 			}
 			all = make([]Moments, dim)
@@ -110,12 +113,14 @@ func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, thre
 		return nil
 	}
 	for a := range m.Node {
-		if err := measure(&m.Node[a], schema.NodeTypes[a].Copies, func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
+		if err := measure(&m.Node[a], schema.NodeTypes[a].Copies,
+			func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
 			return nil, err
 		}
 	}
 	for b := range m.Edge {
-		if err := measure(&m.Edge[b], schema.EdgeTypes[b].Copies, func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
+		if err := measure(&m.Edge[b], schema.EdgeTypes[b].Copies,
+			func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +206,8 @@ func momentsOf(f *crf.Features, weight float64) []Moments {
 	n := float64(f.Rows())
 	if m, ok := f.Data().Computed.(*stretch.Map); ok {
 		for j, x := range m.Moments() {
-			all[j] = Moments{N: n * weight, Mean: x.Mean, Squares: weight * x.Squares, Least: x.Least, Most: x.Most, Indicator: x.Indicator}
+			all[j] = Moments{N: n * weight, Mean: x.Mean, Squares: weight * x.Squares, Least: x.Least, Most: x.Most,
+				Indicator: x.Indicator}
 		}
 		return all
 	}

@@ -14,7 +14,8 @@ type Lines struct {
 // map.
 func (l *Lines) Line(dst []float32, m *Map, y int) {
 	if width := m.of.Cols * m.depth; l.of != m || len(l.line) != width {
-		*l = Lines{of: m, rows: [2]int32{-1, -1}, kept: [2][]float32{make([]float32, width), make([]float32, width)}, line: make([]float32, width), cells: make([]int32, m.of.Cols)}
+		*l = Lines{of: m, rows: [2]int32{-1, -1}, kept: [2][]float32{make([]float32, width), make([]float32, width)},
+			line: make([]float32, width), cells: make([]int32, m.of.Cols)}
 	}
 	above, below := m.down.low[y], m.down.high[y]
 	if l.rows[1] == above { // the line before was a row of the map further up

@@ -56,7 +56,8 @@ func (m *Map) Moments() []Moments {
 func (m *Map) AddSquares(dst []float64, weight func(row int) float64) {
 	// Of each cell with itself, with those on its right, below and beyond, and of that on its
 	// right with that below.
-	own, right, below, beyond, across := make([]float64, m.NumCells()), make([]float64, m.NumCells()), make([]float64, m.NumCells()), make([]float64, m.NumCells()), make([]float64, m.NumCells())
+	own, right, below, beyond, across := make([]float64, m.NumCells()), make([]float64, m.NumCells()),
+		make([]float64, m.NumCells()), make([]float64, m.NumCells()), make([]float64, m.NumCells())
 	m.eachRow(func(row int, cells [4]int32, a [4]float64) {
 		w := weight(row)
 		for i, c := range cells {

@@ -46,7 +46,8 @@ func (p *Patch) corners(rows []int32, use func(c corner, from, to int)) {
 	for from, to := 0, 0; from < len(rows); from = to {
 		pixel := m.pixelOf(rows[from])
 		y, x := pixel/width, pixel%width
-		c = corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x], float64(m.down.weight[y]), y * width}
+		c = corner{m.down.low[y] * int32(m.of.Cols), m.down.high[y] * int32(m.of.Cols), m.across.low[x], m.across.high[x],
+			float64(m.down.weight[y]), y * width}
 		for to = from + 1; to < len(rows); to++ {
 			next := m.pixelOf(rows[to]) - c.line
 			if next < 0 || next >= width || m.across.low[next] != c.left {

@@ -56,7 +56,8 @@ type Map struct {
 // New stretches a map of a size, with so many features for each cell, over a picture. With
 // bias a feature follows that is one everywhere.
 func New(cells Cells, of Size, depth int, over Size, bias bool) *Map {
-	return &Map{cells: cells, of: of, over: over, depth: depth, down: newAxis(over.Rows, of.Rows), across: newAxis(over.Cols, of.Cols), bias: bias}
+	return &Map{cells: cells, of: of, over: over, depth: depth, down: newAxis(over.Rows, of.Rows),
+		across: newAxis(over.Cols, of.Cols), bias: bias}
 }
 
 // axis gives, for every pixel along it, the two cells of the map that it lies between, and

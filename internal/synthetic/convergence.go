@@ -65,7 +65,8 @@ const (
 // Optimum solves the problem far more accurately than the methods are asked to. It
 // is an error if that does not succeed, or if ctx ends first.
 func (c *Comparison) Optimum(ctx context.Context) (*learn.Result, error) {
-	r, err := learn.Fit(ctx, c.Problem, learn.Settings{Method: learn.InnerDual, RelativeTolerance: referenceTolerance, Threads: c.Threads})
+	r, err := learn.Fit(ctx, c.Problem, learn.Settings{Method: learn.InnerDual, RelativeTolerance: referenceTolerance,
+		Threads: c.Threads})
 	if err == nil && r.Status != learn.Converged {
 		err = fmt.Errorf("the reference optimum was not reached: %s", r.Reason)
 	}
@@ -88,7 +89,8 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 		next = math.Max(float64(e.Iteration+1), recordGrowth*float64(e.Iteration))
 		p.Points = append(p.Points, Point{
 			Iteration: e.Iteration, Pass: e.Pass, Seconds: e.Elapsed.Seconds(), GradientNorm: e.GradientNorm,
-			Distance: numeric.RelativeDistance(e.Theta, optimum), Objective: math.NaN(), theta: append([]float64(nil), e.Theta...),
+			Distance: numeric.RelativeDistance(e.Theta, optimum), Objective: math.NaN(),
+			theta: append([]float64(nil), e.Theta...),
 		})
 		return nil
 	}
@@ -102,8 +104,9 @@ func (c *Comparison) Run(ctx context.Context, method learn.Method, optimum []flo
 	p.Distance = numeric.RelativeDistance(p.Result.Model.Weights, optimum)
 	if n := len(p.Points); n > 0 && p.Points[n-1].Iteration < p.Result.Iterations {
 		p.Points = append(p.Points, Point{
-			Iteration: p.Result.Iterations, Pass: p.Result.Passes, Seconds: p.Result.Seconds, GradientNorm: p.Result.GradientNorm,
-			Distance: p.Distance, Objective: math.NaN(), theta: p.Result.Model.Weights,
+			Iteration: p.Result.Iterations, Pass: p.Result.Passes, Seconds: p.Result.Seconds,
+			GradientNorm: p.Result.GradientNorm,
+			Distance:     p.Distance, Objective: math.NaN(), theta: p.Result.Model.Weights,
 		})
 	}
 	return p, nil

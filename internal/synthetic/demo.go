@@ -60,8 +60,10 @@ type DemoResult struct {
 // an error if ctx ends before all have ended.
 func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	started := time.Now()
-	d.Say(fmt.Sprintf("making a %d×%d grid: 8 states, 20 node features, 10 edge features, 20 samples by Gibbs sampling", d.Side, d.Side))
-	generated, err := Generate(Synthetic{Graph: GraphSpec{Kind: "grid", Rows: d.Side, Cols: d.Side}, Seed: d.Seed}, d.Threads)
+	d.Say(fmt.Sprintf("making a %d×%d grid: 8 states, 20 node features, 10 edge features, 20 samples by Gibbs "+
+		"sampling", d.Side, d.Side))
+	generated, err := Generate(Synthetic{Graph: GraphSpec{Kind: "grid", Rows: d.Side, Cols: d.Side}, Seed: d.Seed},
+		d.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,8 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 	}
 	c := Comparison{
 		Problem: learn.Problem{Model: model, Data: generated.Instances, L2: d.L2},
-		Cut:     learn.Cut{Kind: "tiles", Rows: demoRows, Cols: demoColumns}, Tolerance: DemoTolerance, Threads: d.Threads, Watch: d.Watch,
+		Cut:     learn.Cut{Kind: "tiles", Rows: demoRows, Cols: demoColumns}, Tolerance: DemoTolerance,
+		Threads: d.Threads, Watch: d.Watch,
 	}
 	d.Say("solving for the optimum θ*, to a relative gradient of 1e-10")
 	optimum, err := c.Optimum(ctx)
@@ -87,7 +90,8 @@ func (d *Demo) Run(ctx context.Context) (*DemoResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", MethodNames[method], p.Result.Status, p.Result.Iterations, p.Result.Seconds))
+		d.Say(fmt.Sprintf("%-10s  %s after %d iterations, %.2f s", MethodNames[method], p.Result.Status,
+			p.Result.Iterations, p.Result.Seconds))
 		result.add(p)
 	}
 	d.Say("computing exact objectives along the three paths")
@@ -102,7 +106,8 @@ func (d *DemoResult) add(p *Path) {
 	r := p.Result
 	d.paths = append(d.paths, p)
 	d.Rows = append(d.Rows, DemoRow{
-		Method: MethodNames[p.Method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes, CheckPasses: r.CheckPasses,
+		Method: MethodNames[p.Method], Status: r.Status, Iterations: r.Iterations, Passes: r.Passes,
+		CheckPasses:    r.CheckPasses,
 		GradientPasses: r.GradientPasses, Seconds: r.Seconds, SecondsTo1e3: runfolder.Float(p.SecondsTo(1e-3)),
 		Objective: r.Objective, GradNorm: r.GradientNorm, ThetaDist: p.Distance,
 	})
@@ -114,10 +119,13 @@ func (d *DemoResult) Table() report.Table { return report.TableOf(d.Rows, "table
 // Page is a report on the comparison, without its figures.
 func (d *DemoResult) Page(program string) *report.Report {
 	page := &report.Report{
-		Title:    "Three methods, one optimum",
-		Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = %v, seed %d; %s", d.demo.Side, d.demo.Side, d.demo.L2, d.demo.Seed, program),
+		Title: "Three methods, one optimum",
+		Subtitle: fmt.Sprintf("%d×%d grid, 8 states, l2 = %v, seed %d; %s", d.demo.Side, d.demo.Side, d.demo.L2,
+			d.demo.Seed, program),
 	}
-	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
+	page.Paragraph("Block belief propagation learning (BBPL) updates one of 20 blocks per iteration; inner-dual " +
+		"learning makes one message sweep over the whole network per iteration; full BP iterates to convergence. All " +
+		"three minimise the same convex objective with the same automatic step rule, and end at the same weights.")
 	for _, p := range d.paths {
 		if p.Result.Status != learn.Converged {
 			page.Callout(report.CalloutWarn, fmt.Sprintf("%s did not converge: %s", MethodNames[p.Method], p.Result.Reason))
@@ -125,7 +133,10 @@ func (d *DemoResult) Page(program string) *report.Report {
 	}
 	table := d.Table()
 	page.Table(table.Headers, table.Rows)
-	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the message work of one sweep over the network and depends on no machine; gradients are counted apart, in whole-network computations. BBPL makes at most two sweeps over a block per iteration, its default. θ* was solved to a relative gradient of 1e-10; the objective is exact, computed afterwards at the weights of the moment.")
+	page.Paragraph("Seconds and passes include the checks of the whole network that end each run. A pass is the " +
+		"message work of one sweep over the network and depends on no machine; gradients are counted apart, in " +
+		"whole-network computations. BBPL makes at most two sweeps over a block per iteration, its default. θ* was " +
+		"solved to a relative gradient of 1e-10; the objective is exact, computed afterwards at the weights of the moment.")
 	return page
 }
 
@@ -142,9 +153,12 @@ func (d *DemoResult) Figures() (all []DemoFigure) {
 		file, label, caption string
 		of                   value
 	}{
-		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.", func(p Point) float64 { return p.Distance }},
-		{"suboptimality", "L(θ) − L(θ*)", "Exact objective above its optimum.", func(p Point) float64 { return p.Objective - d.Optimum }},
-		{"gradient", "gradient norm", "Norm of the aggregated gradient that the method steps with.", func(p Point) float64 { return p.GradientNorm }},
+		{"distance", "‖θ − θ*‖ / ‖θ*‖", "Relative distance to the optimal weights.",
+			func(p Point) float64 { return p.Distance }},
+		{"suboptimality", "L(θ) − L(θ*)", "Exact objective above its optimum.",
+			func(p Point) float64 { return p.Objective - d.Optimum }},
+		{"gradient", "gradient norm", "Norm of the aggregated gradient that the method steps with.",
+			func(p Point) float64 { return p.GradientNorm }},
 	} {
 		for _, x := range []struct {
 			file, label string

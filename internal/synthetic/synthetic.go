@@ -139,7 +139,8 @@ func (s *Synthetic) validate() error {
 func (s *Synthetic) bytes(threads int) float64 {
 	const number, label, node, edge = 8, 4, 50, 60
 	nodes := max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
-	degree := map[string]float64{"grid": 2, "grid8": 4, "torus": 2, "complete": nodes / 2, "er": s.Graph.EdgeChance * nodes / 2, "ba": float64(s.Graph.Attach)}
+	degree := map[string]float64{"grid": 2, "grid8": 4, "torus": 2, "complete": nodes / 2,
+		"er": s.Graph.EdgeChance * nodes / 2, "ba": float64(s.Graph.Attach)}
 	edges := nodes * max(1, degree[s.Graph.Kind])
 	states, instances := float64(s.States), float64(s.Instances)
 	weights, _ := s.Size()

@@ -53,7 +53,8 @@ func ParseGraph(text string) (GraphSpec, error) {
 // be beyond what an int holds.
 func (s *Synthetic) Size() (weights, features float64) {
 	k, nodes := float64(s.States), max(float64(s.Graph.Nodes), float64(s.Graph.Rows)*float64(s.Graph.Cols))
-	return k * (float64(s.NodeFeatures) + k*float64(s.EdgeFeatures)), nodes * float64(s.NodeFeatures) * float64(s.Instances)
+	return k * (float64(s.NodeFeatures) + k*float64(s.EdgeFeatures)),
+		nodes * float64(s.NodeFeatures) * float64(s.Instances)
 }
 
 // origin is what TruthFile says of the data.
@@ -84,7 +85,8 @@ func (o *Generated) Write(run *runfolder.Run, graph string) error {
 			return err
 		}
 	}
-	from, err := json.Marshal(origin{graph, s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Instances, s.WeightScale, s.Sweeps, s.Seed})
+	from, err := json.Marshal(origin{graph, s.States, s.NodeFeatures, s.EdgeFeatures, s.Samples, s.Instances,
+		s.WeightScale, s.Sweeps, s.Seed})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/blockbp/blockbp/mrf"
 )
 
-// Networks that other programs keep: Bayesian ones of the Bayesian interchange format (.bif), whose variables and states
+// Networks that other programs keep: Bayesian ones of the Bayesian interchange format (.bif), whose variables and
+// states
 // are numbered in the order of their names in the file; factor graphs of libDAI (.fg); and weighted constraint networks
 // of toulbar2 (.wcsp), whose costs are energies, beyond the upper bound infinite.
 
@@ -262,7 +263,8 @@ func readConstraints(text, name string) (*mrf.Network, error) {
 			break
 		}
 		table := s.newTable(n, scope, cost())
-		for range s.integer("the number of tuples of constraint %d, in which no name of a global one is read,", 0, len(table)) {
+		for range s.integer("the number of tuples of constraint %d, in which no name of a global one is read,", 0,
+			len(table)) {
 			at := 0
 			for _, v := range scope {
 				at = at*n.Card[v] + s.integer("a state of constraint %d", 0, n.Card[v]-1)

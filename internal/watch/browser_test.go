@@ -52,7 +52,7 @@ func openBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), names[at], "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profileFolder(t), "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -75,6 +75,26 @@ func openBrowser(t *testing.T) *browser {
 	b.call("Runtime.enable", nil)
 	b.call("Log.enable", nil)
 	return b
+}
+
+// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment after
+// the browser itself has ended.
+func profileFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	return dir
 }
 
 func (b *browser) send(method string, parameters map[string]any) {
