@@ -36,7 +36,7 @@ type auto struct {
 	fisher    *fisher
 	dense     *dense
 	spans     []crf.Span // of all types: nodes, then edges
-	labels    []float64  // frequencies of the (descent) states
+	labels    []float64  // frequencies of the (joint) states
 	curvature *lbfgs.Curvature
 	early     *early
 	descent   *descent

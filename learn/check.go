@@ -285,7 +285,7 @@ func (l *learner) endRun() (done bool, err error) {
 		return false, nil
 	}
 	if p.Status == StationaryPoint { // by what steps promise
-		if p.Halvings > 0 {
+		if p.Halvings > 0 || l.unknownOfClamped() > closedGap*(1+math.Abs(p.Objective)) {
 			p.Status = ObjectiveFlat
 		}
 		return true, l.record(l.checkEvent())
@@ -347,8 +347,8 @@ func (l *learner) missing() string {
 }
 
 // unknownOfClamped is about what F lacks where hidden labels and no regulariser let weights run away: consistent
-// beliefs
-// of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all elements.
+// beliefs of clamped networks are so to about roundingShare of their mass, and that counts with the potentials of all
+// elements.
 func (l *learner) unknownOfClamped() (sum float64) {
 	if l.auto == nil || l.auto.fisher == nil || !l.anyClamped() || l.problem.L2 > 0 {
 		return 0

@@ -227,9 +227,9 @@ func (d *descent) try(theta []float64) float64 {
 }
 
 // promise is by how much F is to fall in the step at hand, by the quadratic model that the step comes from; infinite
-// for a part of a step.
+// for a part of a step, and for one that is damped much.
 func (d *descent) promise() float64 {
-	if d.alpha < 1 {
+	if d.alpha < 1 || d.damps() && d.damping > 1 {
 		return math.Inf(1)
 	}
 	return -d.slope / 2

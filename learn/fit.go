@@ -44,6 +44,9 @@ func Fit(ctx context.Context, p Problem, settings Settings) (*Result, error) {
 			return nil, err
 		}
 		l.executor.exchangeAll(true)
+		if l.copies() && l.descends() && !l.keptElsewhere() {
+			l.keepMessages()
+		}
 		s.Resume = nil // it was copied: let the memory go
 	}
 	return l.run(ctx, began)
@@ -70,7 +73,8 @@ type progress struct {
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective
 	Waiting        int     // passes of descent at these weights
-	SmallPromises  int     // steps in a row that promised little
+	SmallPromises  int     // steps in a row that promised little, and
+	Promised       float64 // the largest share of what was gained that one did
 	Watched        bool    // learner.watched is of these weights
 	Worse          int     // pass ends in a row above the first objective
 	LastCheck      int
@@ -187,14 +191,14 @@ func (l *learner) iterate() error {
 		pass.end()
 		l.dampCircling(size == 0)
 	}
-	return l.endIteration(set.blocks[0], size, size != 0, &report)
+	return l.endIteration(set.blocks[0], size, &report)
 }
 
 // allBlocks stands for the block of an iteration that has visited all.
 const allBlocks = -1
 
-// endIteration counts and records an iteration, in which the weights have perhaps moved, and looks what is due.
-func (l *learner) endIteration(block int, size float64, moved bool, report *visitReport) error {
+// endIteration counts and records an iteration, with a step of some size, and looks what is due.
+func (l *learner) endIteration(block int, size float64, report *visitReport) error {
 	p := &l.progress
 	l.model.Layout.Symmetrise(l.model.Weights) // without what rounding has left
 	p.Iterations++
@@ -219,7 +223,7 @@ func (l *learner) endIteration(block int, size float64, moved bool, report *visi
 		l.paced, l.paceFrom = true, l.pace()
 	}
 	if whole := l.descends(); whole || p.Iterations%l.perPass() == 0 {
-		if err := l.judgePass(block, moved); err != nil {
+		if err := l.judgePass(block, size != 0); err != nil {
 			return err
 		}
 		if !whole && p.Iterations/l.perPass()%resumEvery == 0 {
@@ -390,6 +394,9 @@ func (l *learner) goBack() {
 // alone, so that a resumed run ends where the first one did unless its limits were raised.
 func (s *Settings) limitReached(p *progress, end float64) (Status, string) {
 	switch {
+	case s.promisesLittle(p):
+		return StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.2g ≤ %v of what was gained", smallPromises,
+			p.Promised, s.Proof)
 	case s.EarlyStop != nil && p.SinceBest >= s.EarlyStop.Patience:
 		return EarlyStopped, fmt.Sprintf("%s did not improve on %.6g for %d evaluations ≥ patience %d",
 			s.EarlyStop.Metric, p.BestValue, p.SinceBest, s.EarlyStop.Patience)

@@ -276,8 +276,7 @@ func (c *hessian) pick(j *hessianJob) (nodes []int32, weights []float64) {
 }
 
 // draw draws nodes of a block, and records them and their edges. A record begins with its length. That of a node has
-// its
-// type, weight, c_s, ρ_s and number of edges, features and belief, and of each edge the type, whether the node is
+// its type, weight, c_s, ρ_s and number of edges, features and belief, and of each edge the type, whether the node is
 // V, ρ_uv, features and belief. That of an edge has its type, weight, features and belief.
 func (c *hessian) draw(w *hessianWorker, j *hessianJob) error {
 	in, net, read, layout := j.u.in, j.u.net, readers(j.u.in), &c.l.model.Layout
@@ -401,8 +400,7 @@ func (w *hessianWorker) addToStar(k, from int, rho float64) {
 }
 
 // solveStar makes roots of J_sᵀ. States that do not count have none. Where messages are so far from settled that Q has
-// no
-// factor, it is taken for ρ_s I.
+// no factor, it is taken for ρ_s I.
 func (w *hessianWorker) solveStar(roots, belief []float64, scale, rho float64) {
 	k := len(belief)
 	size := len(roots) / k

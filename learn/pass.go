@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/blockbp/blockbp/internal/bp"
@@ -60,13 +59,14 @@ func (l *learner) visitInPass() (done bool, err error) {
 	switch {
 	case !check.Active:
 		v.remainder = l.remainder()
-	case !(at.Residual <= lagging):
+	case !(at.Residual <= lagging) && !l.model.Layout.Masked:
 		v.remainder = mostRemainder
 	}
 	if !settled {
 		v.limits = l.wholeLimits()
 	}
 	if at.Next == 0 {
+		at.Current = 0 // visits before may have left one
 		if l.passBegan = l.seconds(); !settled {
 			l.beginWholePass()
 		}
@@ -181,9 +181,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		return false, nil
 	case accepted:
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
-		if l.promisesLittle() {
-			return false, l.startFinalCheck()
-		}
+		l.notePromise()
 	}
 	if p.Waiting++; moved {
 		p.Waiting = 0
@@ -191,30 +189,30 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		l.settle()
 	}
 	l.dampCircling(!moved)
-	return false, l.endIteration(allBlocks, size, moved, report)
+	return false, l.endIteration(allBlocks, size, report)
 }
 
 // smallPromises is how many steps in a row have to promise little before a run ends by that.
 const smallPromises = 3
 
-// promisesLittle ends a run, where nothing bounds the objective from below, as soon as whole steps, three in a row,
-// promise less than Settings.Proof of what was gained: to a quadratic model the point is as good as stationary. States
-// that no label tells apart are a saddle at first, near which steps promise little: there it says nothing.
-func (l *learner) promisesLittle() bool {
+// notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise less than
+// Settings.Proof of what was gained: three of them end a run, as to a quadratic model the point is as good as stationary.
+// States that no label tells apart are a saddle at first, near which steps promise little: there it says nothing.
+func (l *learner) notePromise() {
 	p := &l.progress
 	if l.settings.Proof == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {
-		return false
+		return
 	}
-	little := l.settings.Proof * (p.FirstObjective - p.Objective)
-	promise := l.auto.descent.promise()
-	if p.SmallPromises++; !(promise <= little) {
-		p.SmallPromises = 0
+	share := l.auto.descent.promise() / (p.FirstObjective - p.Objective)
+	if !(share >= 0 && share <= l.settings.Proof) {
+		p.SmallPromises, p.Promised = 0, 0
+		return
 	}
-	if p.SmallPromises < smallPromises {
-		return false
-	}
-	p.Status, p.Reason = StationaryPoint, fmt.Sprintf("the last %d steps promise at most %.3g ≤ %.3g, %v of what was "+
-		"gained",
-		smallPromises, promise, little, l.settings.Proof)
-	return true
+	p.SmallPromises++
+	p.Promised = max(p.Promised, share)
+}
+
+// promisesLittle reports that such steps end a run.
+func (s *Settings) promisesLittle(p *progress) bool {
+	return p.SmallPromises >= smallPromises && p.Promised <= s.Proof
 }

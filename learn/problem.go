@@ -146,7 +146,8 @@ type Settings struct {
 	Gap float64
 	// Proof, above 0, also ends a run where Result.Suboptimality is proved to be at most this share of what
 	// was gained, Objective at the start less Objective now, whatever gradient and messages lack: with 1e-3
-	// no prediction feels what is left. Weights that are read as numbers deserve more. 0: not used.
+	// no prediction feels what is left. Where nothing bounds the objective from below, as with hidden labels, three
+	// steps in a row that promise less end it. Weights that are read as numbers deserve more. 0: not used.
 	Proof float64
 	// MaxIterations, MaxPasses and MaxTime bound the run. 0: no bound; MaxPasses
 	// defaults to 10,000.

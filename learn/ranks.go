@@ -462,9 +462,8 @@ func eachOfBlock(u *unit, x int, do func(p piece)) {
 }
 
 // eachOwned calls do for all that a state has of a block: messages into its nodes, their beliefs, both also as they
-// were
-// where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if not
-// all processes have that.
+// were where the last pass began, and those to go back to, what edges to higher blocks keep, and its contribution, if
+// not all processes have that.
 func (l *learner) eachOwned(b *bundle, at int, do func([]float64)) {
 	u, x := b.jobAt(at)
 	eachOfBlock(u, x, func(p piece) { do(p.of(u.state.LogMessage, u.state.LogBelief)) })

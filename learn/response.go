@@ -513,8 +513,7 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 }
 
 // tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of
-// the
-// weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
+// the weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
 // tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
 // and tangents have the part that settles them, with the sign of a line against the direction.
 func (r *response) tangents(direction []float64, damping float64) (ok bool) {

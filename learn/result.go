@@ -26,7 +26,7 @@ const (
 	Interrupted     Status = "interrupted"
 )
 
-// Stationary reports whether a run ended with a gradient as small as was asked for: at the
+// Stationary reports whether a run ended with a gradient as small as was asked for, or by Settings.Proof: at the
 // optimum, or at a stationary point of an objective that is not known to be convex.
 func (s Status) Stationary() bool { return s == Converged || s == StationaryPoint }
 

@@ -182,15 +182,13 @@ func (l *learner) restore(state *State) error {
 	if err := l.restoreArrays(in, state, l.settings.Step.State(), append(l.arrays(), parts...)); err != nil {
 		return err
 	}
-	if l.copies() && l.descends() && !l.keptElsewhere() {
-		l.keepMessages()
-	}
 	if l.auto != nil {
 		if err := l.auto.possible(); err != nil {
 			return runstate.Errorf("%v", err)
 		}
 	}
-	if !l.progress.Status.Stationary() || !l.small(l.progress.GradientNorm) && !l.proved() {
+	ended := l.progress.Status.Stationary() && l.progress.SmallPromises < smallPromises
+	if !ended || !l.small(l.progress.GradientNorm) && !l.proved() {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)
@@ -243,7 +241,7 @@ func (l *learner) possible(p *progress) error {
 	case p.Iterations < 0 || p.LastCheck < 0 || p.LastCheck > p.Iterations || p.FailedChecks < 0:
 		return runstate.Errorf("%d iterations, the last check at %d, %d checks failed: the file is damaged",
 			p.Iterations, p.LastCheck, p.FailedChecks)
-	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= max(len(l.whole), l.perPass()):
+	case at.Next < 0 || at.Next >= len(l.whole) || at.WorstAt < 0 || at.WorstAt >= len(l.whole):
 		return runstate.Errorf("a pass at block visit %d of %d: the file is damaged", at.Next, len(l.whole))
 	case c.Active && c.Purpose != checkInitial && c.Purpose != checkConvergence && c.Purpose != checkFinal &&
 		(c.Purpose != checkCurvature || l.lanczos == nil):
@@ -256,18 +254,13 @@ func (l *learner) possible(p *progress) error {
 // of this run are reached too, else more iterations.
 func (l *learner) goOn() {
 	p := &l.progress
-	status, reason := p.Status, p.Reason
+	wasEnded := p.Status != ""
 	p.Status, p.Reason = "", ""
-	if status == "" {
+	if !wasEnded {
 		return
 	}
 	p.Halvings = 0
-	if status == StationaryPoint && p.SmallPromises >= smallPromises && l.settings.Proof > 0 {
-		p.Status, p.Reason = status, reason
-	} else {
-		p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds())
-	}
-	if p.Status != "" {
+	if p.Status, p.Reason = l.settings.limitReached(p, l.endSeconds()); p.Status != "" {
 		l.takeBest()
 		l.startCheck(checkFinal)
 	}

@@ -101,7 +101,7 @@ func (s *statistics) each(kind int, in *crf.Instance, r ground.Range,
 	}
 }
 
-// frequencies returns, for all types, how often each (descent) state occurs in the labels, normalised; zeros for a
+// frequencies returns, for all types, how often each (joint) state occurs in the labels, normalised; zeros for a
 // type without labels.
 func (s *statistics) frequencies() []float64 {
 	spans := allSpans(s.layout)
@@ -292,7 +292,7 @@ func oneIf(x bool) int {
 	return 0
 }
 
-// largestTable returns the largest number of (descent) states of a type, 1 at least.
+// largestTable returns the largest number of (joint) states of a type, 1 at least.
 func largestTable(spans []crf.Span) int {
 	largest := 1
 	for _, span := range spans {

@@ -240,8 +240,7 @@ func (w *Workspace) LogPair(net *Net, st *State, block *partition.Block, q int, 
 }
 
 // inPasses is for bounds, which are as good as the beliefs are near, and for gradients, which know nothing below what
-// is
-// left to spread (results/README.md): who asks for them says how much that is. Large tables get 20 scalings.
+// is left to spread (results/README.md): who asks for them says how much that is. Large tables get 20 scalings.
 var inPasses = simd.Scaling{Most: 20, Newton: 4}
 
 // Consistent changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has
@@ -265,8 +264,7 @@ func (w *Workspace) Consistent(beliefs []float64, net *Net, st *State, block *pa
 // Feasible changes the beliefs of the edges lo ≤ q < hi of the block, as EdgeBeliefs has written them, so that their
 // sums are the beliefs of the nodes. It is quicker than Consistent, and enough for a gradient: single entries may be
 // negative (simd.Feasible). Forbidden states, which only masked tables have, get zero, and if one had anything else,
-// the
-// beliefs are not feasible.
+// the beliefs are not feasible.
 func (w *Workspace) Feasible(beliefs []float64, net *Net, st *State, block *partition.Block, lo, hi int,
 	masked bool) (feasible bool) {
 	ku, kv := w.consistency.gather(net, st, block.Edges[lo:hi])

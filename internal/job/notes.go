@@ -121,7 +121,14 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 	if err != nil || record.Learned > len(record.Files) {
 		return "" // the model is what counts
 	}
-	path = sharedLabels(e.Set.Sources, record.Files[:record.Learned])
+	sources := e.Set.Sources
+	if e.Set.Recipe.Kind == dataset.KindGraph && len(sources)%2 == 0 { // tables of nodes, and behind each one of edges
+		sources = slices.Clone(sources)
+		for i := 1; i < len(sources); i += 2 {
+			sources[i].Path = dataset.ManifestName // which has no labels
+		}
+	}
+	path = sharedLabels(sources, record.Files[:record.Learned])
 	observed, _ := config.Options["observed"].Value.(string)
 	some := observed == "" || len(e.Set.Splits) == 0
 	for i, samples := range e.Labels {

@@ -11,10 +11,8 @@ type Edge struct {
 }
 
 // EdgeBeliefs computes the beliefs of edges with ku states at U and kv at V from those of their ends, the messages
-// along
-// them, and their exponentiated tables. With the cavities left = beliefU − messageU and right = beliefV − messageV,
-// −Inf
-// where either term is −Inf,
+// along them, and their exponentiated tables. With the cavities left = beliefU − messageU and right = beliefV −
+// messageV, −Inf where either term is −Inf,
 //
 //	dst[i,j] = exp(left[i]) values[i,j] exp(right[j]) / Z
 //
@@ -55,14 +53,10 @@ func plainEdgeBeliefs(dst, logZ, product, beliefs, messages, tables []float64, e
 }
 
 // Feasible changes the beliefs of edges of one shape, tables of ku rows and kv columns one behind the other, so that
-// the
-// sums of their rows are those of rows, ku for each edge, and the sums of their columns those of columns. Rows are
-// scaled
-// to their sums t, and what columns lack then, e, is spread as t eᵀ: single entries may be below 0, which a gradient
-// does
-// not mind and an entropy would (Consistent). Sums are exact up to rounding, as long as rows sum to 1 and none of them
-// has
-// lost all of its mass.
+// the sums of their rows are those of rows, ku for each edge, and the sums of their columns those of columns. Rows
+// are scaled to their sums t, and what columns lack then, e, is spread as t eᵀ: single entries may be below 0, which
+// a gradient does not mind and an entropy would (Consistent). Sums are exact up to rounding, as long as rows sum to 1
+// and none of them has lost all of its mass.
 //
 // len(rows) is ku for each edge, len(tables) ≥ ku·kv and len(columns) ≥ kv for each; len(factors) ≥ ku + Padding.
 func Feasible(tables, rows, columns, factors []float64, ku, kv int) {

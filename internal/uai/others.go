@@ -5,15 +5,15 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/blockbp/blockbp/mrf"
 )
 
 // Networks that other programs keep: Bayesian ones of the Bayesian interchange format (.bif), whose variables and
-// states
-// are numbered in the order of their names in the file; factor graphs of libDAI (.fg); and weighted constraint networks
-// of toulbar2 (.wcsp), whose costs are energies, beyond the upper bound infinite.
+// states are numbered in the order of their names in the file; factor graphs of libDAI (.fg); and weighted constraint
+// networks of toulbar2 (.wcsp), whose costs are energies, beyond the upper bound infinite.
 
 // readers of networks by the extension of a file; all others are in the format of the UAI competitions.
 var readers = map[string]func(text, name string) (*mrf.Network, error){
@@ -65,7 +65,7 @@ func readInterchange(text, name string) (*mrf.Network, error) {
 	if b.err != io.EOF {
 		return nil, b.err
 	}
-	return b.n, nil
+	return b.n, b.complete()
 }
 
 // until returns the words before a sign.
@@ -86,12 +86,16 @@ func (b *interchange) readVariable() {
 			b.until(";")
 			continue
 		}
-		b.until("{")
+		declared := b.until("{")
 		states := map[string]int{}
 		for i, state := range b.until("}") {
 			states[state] = i
 		}
 		b.until(";")
+		if at := slices.Index(declared, "["); b.err == nil && at >= 0 && at+1 < len(declared) &&
+			declared[at+1] != strconv.Itoa(len(states)) {
+			b.err = b.fail("a variable of %s states names %d", declared[at+1], len(states))
+		}
 		if b.err == nil {
 			b.number[head[0]] = len(b.n.Card)
 			b.n.Card, b.states = append(b.n.Card, max(1, len(states))), append(b.states, states)
@@ -144,7 +148,37 @@ func (b *interchange) readProbability() {
 	if b.err == nil && slices.ContainsFunc(f.LogTable, math.IsNaN) {
 		b.err = b.fail("a table lacks entries")
 	}
+	for row := 0; b.err == nil && row < given; row++ {
+		sum := 0.0
+		for i := row; i < size; i += given {
+			sum += math.Exp(f.LogTable[i])
+		}
+		if math.Abs(sum-1) > roundedSum {
+			b.err = b.fail("the probabilities of a variable are %.6g together, want 1", sum)
+		}
+	}
 	b.n.Factors = append(b.n.Factors, f)
+}
+
+// roundedSum is what probabilities with two digits or more may sum up to beside 1.
+const roundedSum = 0.02
+
+// complete refuses a network without variables, and one in which a variable has no probability, or more than one.
+func (b *interchange) complete() error {
+	if len(b.n.Card) == 0 {
+		return b.fail("no variable is declared")
+	}
+	of := make([]int, len(b.n.Card))
+	for _, f := range b.n.Factors {
+		of[f.Scope[0]]++
+	}
+	wrong := slices.IndexFunc(of, func(n int) bool { return n != 1 })
+	for name, v := range b.number {
+		if v == wrong {
+			return b.fail("variable %q has %d probabilities, want one", name, of[v])
+		}
+	}
+	return nil
 }
 
 // row is the number of the states of some variables, which follow.
