@@ -188,7 +188,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	} else {
 		l.settle()
 	}
-	l.dampCircling(!moved)
+	l.dampCircling(!moved || l.certified && size == 0) // a step that is refused moves nothing for long
 	return false, l.endIteration(allBlocks, size, report)
 }
 
