@@ -59,6 +59,16 @@ func (s *statistics) ofType(kind int) []float64 {
 	}
 	sum := s.sumOver(s.data, span.Features, func(sum []float64, _, i int, r ground.Range) {
 		f := featuresOf(s.data[i], kind)
+		if f.Data().Computed != nil { // a row has to be made, in the same place each time
+			x, read := make([]float64, span.Features), f.Reader()
+			s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
+				read(x, row)
+				for j := range x {
+					sum[j] += weight * x[j] * x[j]
+				}
+			})
+			return
+		}
 		s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {
 			for j, x := range f.Entries(row) {
 				sum[j] += weight * x * x

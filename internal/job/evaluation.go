@@ -358,10 +358,13 @@ func (p *Prepared) trial() (some []*crf.Instance) {
 	return some
 }
 
+// fewestSteps are those of a training that is worth a comparison: whoever asks for fewer looks at something else.
+const fewestSteps = 3
+
 // tried notes where the model of such a method predicts some of its own training data worse than
 // node features alone do.
 func (p *Prepared) tried(ctx context.Context, r *Result, watch Watch) error {
-	if !p.tries() {
+	if !p.tries() || r.Status == learn.IterationLimit && r.Iterations < fewestSteps {
 		return nil
 	}
 	machine.GiveBack() // what the learner had
