@@ -261,7 +261,7 @@ func makeSubmodular(p *mrf.Pairwise, flipped []bool, rng *rand.Rand) {
 		// Positions (0, same) and (1, 1−same) are of equal states.
 		a, d, b, c := &table[same], &table[2+1-same], &table[1-same], &table[2+same]
 		if w := *a + *d - *b - *c; w < 0 {
-			*b += w
+			*b += w - 1e-9 // rounding could leave it below 0
 		}
 		for _, x := range []*float64{b, c} {
 			if rng.IntN(8) == 0 {
