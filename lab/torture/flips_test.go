@@ -31,7 +31,7 @@ var flipped = []struct {
 	weight int
 }{
 	{"r/checkpoint/state.safetensors", 40}, {"r/model.safetensors", 36},
-	{"r/config.json", 6}, {"r/data.json", 4}, {"r/l2.json", 3}, {"r/metrics.jsonl", 4}, {"r/result.json", 3},
+	{"r/config.json", 6}, {"r/data.json", 4}, {"r/choice.json", 3}, {"r/metrics.jsonl", 4}, {"r/result.json", 3},
 	{"data/dataset.json", 4},
 }
 
