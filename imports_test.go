@@ -33,7 +33,10 @@ var mayImport = map[string][]string{
 	"infer": {"internal/infile", "crf", "counting", "mrf", "graph", "internal/bp", "internal/exact", "internal/gibbs", "internal/memory", "internal/mpe", "internal/parallel", "internal/partition", "internal/ground", "internal/zeros"},
 	"learn": {"internal/infile", "internal/linear", "internal/runstate", "internal/cut", "internal/instances", "internal/covariance", "internal/lbfgs", "internal/local", "crf", "counting", "graph", "internal/bp", "internal/distributed", "internal/memory", "internal/numeric", "internal/parallel", "internal/parted", "internal/partition", "internal/machine", "internal/safetensors", "internal/simd", "internal/spill", "internal/ground", "internal/stretch", "internal/zeros"},
 
-	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory", "internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets", "internal/stretch", "internal/strictjson", "internal/superpixel"},
+	"dataset": {"internal/infile", "crf", "mrf", "graph", "internal/uai", "internal/atomicfile", "internal/memory",
+		"internal/nearest", "internal/npy", "internal/numeric", "internal/parallel", "internal/parted", "internal/sets",
+		"internal/smooth", "internal/stretch", "internal/strictjson",
+		"internal/superpixel"},
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
@@ -88,6 +91,7 @@ var mayImport = map[string][]string{
 	"internal/nearest":       {},
 	"internal/npy":           {"internal/atomicfile"},
 	"internal/parted":        {"graph", "internal/atomicfile", "internal/infile", "internal/memory", "internal/npy"},
+	"internal/smooth":        {"crf", "graph", "internal/parallel"},
 	"internal/superpixel":    {},
 	"internal/onnx":          {"internal/nearest"},
 	"internal/onnx/onnxtest": {},
@@ -110,7 +114,8 @@ var mayImport = map[string][]string{
 	// A training with what is said of it, for the command and the door.
 	"internal/job": {
 		"internal/infile",
-		"internal/diagnose", "internal/gauge", "internal/standardise", "learn", "infer", "crf", "counting", "graph", "dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
+		"internal/diagnose", "internal/gauge", "internal/standardise", "learn", "infer", "crf", "counting", "graph",
+		"dataset", "internal/bp", "internal/numeric", "internal/parallel", "internal/runfolder",
 		"internal/figure", "internal/npy", "internal/report", "internal/machine", "internal/memory", "internal/nearest", "internal/parted", "internal/safetensors", "internal/sets", "internal/spill", "internal/strictjson", "internal/atomicfile", "internal/printable",
 	},
 

@@ -99,7 +99,8 @@ const (
 	fromSparse = `import numpy, scipy.sparse as s; d = numpy.load(%q, allow_pickle=True); ` +
 		`m = lambda a: s.csr_matrix((d[a + "_data"], d[a + "_indices"], d[a + "_indptr"]), d[a + "_shape"]); ` +
 		`e = numpy.transpose(s.triu(m("adj") + m("adj").T, 1).nonzero()); ` +
-		`numpy.savez("converted.npz", edges=e, labels=d["labels"], **({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
+		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
+		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
 	fromTokens = `import csv; h, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
 		`s = [i for i, c in enumerate(h) if "sent" in c.lower()]; k = [i for i, c in enumerate(h) if c and i not in s]; ` +
 		`b = [bool(n and s and r[s[0]] not in ("", q[s[0]])) for n, (q, r) in enumerate(zip(t[:1] + t, t))]; ` +
@@ -272,17 +273,19 @@ func notUTF8(path string, data []byte) (problem, remedy string) {
 	extension := filepath.Ext(path)
 	data = data[max(0, invalidUTF8(data)):]
 	return "it is not text in UTF-8", fmt.Sprintf("save it in UTF-8, if it is as it looks by iconv -f %s -t UTF-8 %s > %s",
-		encodingOf(data[:min(len(data), 16*enoughToTell)]), shellWord(path), shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
+		encodingOf(data[:min(len(data), 16*enoughToTell)]), shellWord(path),
+		shellWord(strings.TrimSuffix(path, extension)+".utf8"+extension))
 }
 
 // predictionScore knows what predict and sample write.
 func predictionScore(p *peek) int {
-	table := slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") && strings.HasSuffix(p.header(), ")")
+	table := slices.Contains(tableExtensions, p.extension) && strings.Contains(p.header(), "p(") &&
+		strings.HasSuffix(p.header(), ")")
 	return max(holding("beliefs", "log_score")(p), p.points(byContent, table || p.predicted()))
 }
 
-// predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts, mostly
-// at once; or those of CoNLL-U have what WriteTags leaves there.
+// predicted reports whether tokens have a label and a prediction of it: the last two columns have the same texts,
+// mostly at once; or those of CoNLL-U have what WriteTags leaves there.
 func (p *peek) predicted() bool {
 	labels, guesses, same := map[string]bool{}, map[string]bool{}, 0
 	for _, fields := range p.fields {

@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	karate   = "0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n"
-	mallet   = "Bill CAPITALIZED STARTSENT noun\nslept verb\nhere LOWER LAST adverb\n\nAnn CAPITALIZED noun\nran a:b verb\n"
-	brown    = "The/at Fulton/np-tl County/nn-tl 1/2/cd\n\nThe/at jury/nn said/vbd ./.\n"
-	ner      = "Sentence #,Word,POS,Tag\nSentence: 1,Thousands,NNS,O\n,of,IN,O\nSentence: 2,\",\",NNS,O\n,London,NNP,B-geo\n"
+	karate = "0 1 4\n0 2 5\n0 3 3\n1 2 6\n1 3 3\n2 3 3\n"
+	mallet = "Bill CAPITALIZED STARTSENT noun\nslept verb\nhere LOWER LAST adverb\n\nAnn CAPITALIZED noun\nran a:b " +
+		"verb\n"
+	brown = "The/at Fulton/np-tl County/nn-tl 1/2/cd\n\nThe/at jury/nn said/vbd ./.\n"
+	ner   = "Sentence #,Word,POS,Tag\nSentence: 1,Thousands,NNS,O\n,of,IN,O\nSentence: " +
+		"2,\",\",NNS,O\n,London,NNP,B-geo\n"
 	karateID = "id,club\n0,Hi\n1,Hi\n2,Officer\n3,Officer\n"
 )
 
@@ -72,7 +74,8 @@ func TestFormats(t *testing.T) {
 		{"pred.conllu", strings.Replace(universal, "root\t_\t_", "root\t_\tGold=VERB", 1), "a file of predictions"},
 		{"chunks.txt", "Ann NNP B-NP\nsees VBZ B-VP\nBob NNP B-NP\n", "tagged text"},
 		{"table.txt", "id,label\nann,A\nbob,B\n", "a table of another name"},
-		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all day.\n", ""},
+		{"prose.txt", "It was a dark night.\nNobody came, and nobody called to ask for anything.\n\nThen it rained all " +
+			"day.\n", ""},
 	} {
 		folder := writeFiles(t, map[string]string{c.name: c.text})
 		got := ""
@@ -95,7 +98,8 @@ func TestAdviceRuns(t *testing.T) {
 		{"mallet.txt", mallet, "mallet.crfsuite", [][]string{nil, nil}, []string{"adverb", "noun", "verb"}},
 		{"brown.txt", brown, "brown.conll", [][]string{{"The", "Fulton", "County", "1/2"}, {"The", "jury", "said", "."}},
 			[]string{".", "at", "cd", "nn", "nn-tl", "np-tl", "vbd"}},
-		{"ner_dataset.csv", ner, "ner_dataset.conll", [][]string{{"Thousands", "of"}, {",", "London"}}, []string{"B-geo", "O"}},
+		{"ner_dataset.csv", ner, "ner_dataset.conll", [][]string{{"Thousands", "of"}, {",", "London"}},
+			[]string{"B-geo", "O"}},
 		{"latin.conll", "caf\xe9 N\nnoir A\n", "latin.utf8.conll", [][]string{{"café", "noir"}}, []string{"A", "N"}},
 		{"euc.conll", "\xa4\xa2\xa4\xa4 N\n\xa4\xa6 A\n", "euc.utf8.conll", [][]string{{"あい", "う"}}, []string{"A", "N"}},
 	} {
@@ -130,15 +134,17 @@ func TestAdviceRuns(t *testing.T) {
 // TestEdgeList: a list of edges beside a table of nodes is a table of edges, in each of its forms.
 func TestEdgeList(t *testing.T) {
 	for name, text := range map[string]string{
-		"karate.txt":      karate,
-		"karate.edgelist": "0 1 {'weight': 4}\n0 2 {'weight': 5}\n0 3 {'weight': 3}\n1 2 {'weight': 6}\n1 3 {'weight': 3}\n2 3 {'weight': 3}\n",
-		"musae.edges":     "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
-		"two.edgelist":    "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
-		"karate.adjlist":  "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
-		"karate.gal":      "4\n0 3\n1 2 3\n1 3\n0 2 3\n2 3\n0 1 3\n3 3\n0 1 2\n",
+		"karate.txt": karate,
+		"karate.edgelist": "0 1 {'weight': 4}\n0 2 {'weight': 5}\n0 3 {'weight': 3}\n1 2 {'weight': 6}\n1 3 {'weight': " +
+			"3}\n2 3 {'weight': 3}\n",
+		"musae.edges":    "0,1\n0,2\n0,3\n1,2\n1,3\n2,3\n",
+		"two.edgelist":   "0 1 {'weight': 4, 'x': 1}\n0 2 {}\n0 3 {'weight': 3}\n1 2 {}\n1 3 {}\n2 3 {}\n",
+		"karate.adjlist": "#-\n0 1 2 3\n1 2 3\n2 3\n3\n",
+		"karate.gal":     "4\n0 3\n1 2 3\n1 3\n0 2 3\n2 3\n0 1 3\n3 3\n0 1 2\n",
 	} {
 		folder := writeFiles(t, map[string]string{"nodes.csv": karateID, name: text})
-		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, name)}, Options{Columns: []string{"label=club"}})
+		set, err := Open(t.Context(), []string{filepath.Join(folder, "nodes.csv"), filepath.Join(folder, name)},
+			Options{Columns: []string{"label=club"}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -146,11 +152,13 @@ func TestEdgeList(t *testing.T) {
 		if g := set.Instances[0].Graph; g.NumNodes() != 4 || g.NumEdges() != 6 {
 			t.Errorf("%s: %d nodes and %d edges", name, g.NumNodes(), g.NumEdges())
 		}
-		if weight := set.Schema.EdgeTypes[0].FeatureNames[0] == "weight"; weight != (strings.HasSuffix(name, "t") && name != "karate.adjlist") {
+		if weight := set.Schema.EdgeTypes[0].FeatureNames[0] == "weight"; weight != (strings.HasSuffix(name, "t") &&
+			name != "karate.adjlist") {
 			t.Errorf("%s: features of edges are %q", name, set.Schema.EdgeTypes[0].FeatureNames)
 		}
 		_, err = Open(t.Context(), []string{filepath.Join(folder, name)}, Options{})
-		wantError(t, err, "it is a list of edges, and a table of nodes and one of edges are wanted; write nodes.csv, id,label")
+		wantError(t, err, "it is a list of edges, and a table of nodes and one of edges are wanted; write nodes.csv, "+
+			"id,label")
 	}
 }
 
@@ -161,29 +169,37 @@ func TestFolderIsAmbiguous(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{map[string]string{"train.txt": text, "pred.conll": text}, []string{"train.txt (tagged text) look like tagged text as ", "pred.conll do"}},
-		{map[string]string{"test.conll": text, "pred.conll": strings.ReplaceAll(text, "B\n", "O\n")}, []string{"have the same words, as text and predictions of it have"}},
-		{map[string]string{"train.txt": text, "karate.txt": karate}, []string{"names of its files tell no kind", "karate.txt (a list of edges)", "train.txt (tagged text)"}},
-		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")}, []string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
-		{map[string]string{"pred.conll": "Ann B B\nsees O O\n\nBob B O\n"}, []string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
+		{map[string]string{"train.txt": text, "pred.conll": text},
+			[]string{"train.txt (tagged text) look like tagged text as ", "pred.conll do"}},
+		{map[string]string{"test.conll": text, "pred.conll": strings.ReplaceAll(text, "B\n", "O\n")},
+			[]string{"have the same words, as text and predictions of it have"}},
+		{map[string]string{"train.txt": text, "karate.txt": karate},
+			[]string{"names of its files tell no kind", "karate.txt (a list of edges)", "train.txt (tagged text)"}},
+		{map[string]string{"0.npz": archiveOf(t, "x", "edge_index")},
+			[]string{"0.npz: it is a file of arrays as PyTorch Geometric names them", "python3 -c "}},
+		{map[string]string{"pred.conll": "Ann B B\nsees O O\n\nBob B O\n"},
+			[]string{"pred.conll: it is a file of predictions, which is not read; give the data that they are of"}},
 		{map[string]string{"predict.json": "{}", "0.npz": ""}, []string{"it holds predictions"}},
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, c.files)}, Options{})
 		wantError(t, err, c.want...)
 	}
-	if _, err := Open(t.Context(), []string{writeFiles(t, map[string]string{"train.conll": text, "README.txt": "It is text.\n"})}, Options{}); err != nil {
+	if _, err := Open(t.Context(), []string{writeFiles(t,
+		map[string]string{"train.conll": text, "README.txt": "It is text.\n"})}, Options{}); err != nil {
 		t.Error(err)
 	}
 }
 
-const universal = "# sent_id = 1\n# text = Vámonos al mar\n1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\t_\n1\tVamos\tir\tVERB\t_\t_\t0\troot\t_\t_\n" +
+const universal = "# sent_id = 1\n# text = Vámonos al " +
+	"mar\n1-2\tVámonos\t_\t_\t_\t_\t_\t_\t_\t_\n1\tVamos\tir\tVERB\t_\t_\t0\troot\t_\t_\n" +
 	"2\tnos\tnosotros\tPRON\t_\t_\t1\tobj\t_\tSpaceAfter=No\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n3\tmar\tmar\t_\t_\t_\t1\tobl\t_\t_\n\n# sent_id = 2\n1\tmar\tmar\tNOUN\t_\t_\t0\troot\t_\t_\n"
 
 // TestCoNLLU: words and their parts of speech are read, and nothing else that people have added.
 func TestCoNLLU(t *testing.T) {
 	path := filepath.Join(writeFiles(t, map[string]string{"a.conllu": universal}), "a.conllu")
 	set := mustOpen(t, path, Options{})
-	if !cmp.Equal(set.Names, [][]string{{"Vamos", "nos", "mar"}, {"mar"}}) || !cmp.Equal(set.Schema.NodeTypes[0].States, []string{"NOUN", "PRON", "VERB"}) ||
+	if !cmp.Equal(set.Names, [][]string{{"Vamos", "nos", "mar"}, {"mar"}}) ||
+		!cmp.Equal(set.Schema.NodeTypes[0].States, []string{"NOUN", "PRON", "VERB"}) ||
 		!cmp.Equal(set.Instances[0].Samples(), [][]int32{{2, 1, -1}}) {
 		t.Errorf("tokens %q, states %q, labels %v", set.Names, set.Schema.NodeTypes[0].States, set.Instances[0].Samples())
 	}
@@ -201,11 +217,14 @@ func TestWriteTags(t *testing.T) {
 		name, text, want string
 		tags             [][]string
 	}{
-		{"a.conll", someColumns, "-DOCSTART- -X- O O\n\nAnn NNP B X\nsees VBZ O Y\nAnn NNP ? X\n\n\nIt PRP O Z\n", [][]string{{"X", "Y", "X"}, {"Z"}}},
+		{"a.conll", someColumns, "-DOCSTART- -X- O O\n\nAnn NNP B X\nsees VBZ O Y\nAnn NNP ? X\n\n\nIt PRP O Z\n",
+			[][]string{{"X", "Y", "X"}, {"Z"}}},
 		{"a.conll", "# id\nx\tA\r\n\ny\tB", "# id\nx\tA\tX\n\ny\tB\tY\n", [][]string{{"X"}, {"Y"}}},
 		{"a.crfsuite", attributes, "X\nY\n", [][]string{{"X", "Y"}}},
-		{"a.conllu", universal, strings.NewReplacer("\tVERB\t_\t_\t0\troot\t_\t_", "\tX\t_\t_\t0\troot\t_\tGold=VERB", "\tPRON\t", "\tY\t",
-			"SpaceAfter=No", "SpaceAfter=No|Gold=PRON", "mar\tmar\t_\t", "mar\tmar\tZ\t", "\tNOUN\t_\t_\t0\troot\t_\t_", "\tX\t_\t_\t0\troot\t_\tGold=NOUN").Replace(universal), [][]string{{"X", "Y", "Z"}, {"X"}}},
+		{"a.conllu", universal, strings.NewReplacer("\tVERB\t_\t_\t0\troot\t_\t_", "\tX\t_\t_\t0\troot\t_\tGold=VERB",
+			"\tPRON\t", "\tY\t",
+			"SpaceAfter=No", "SpaceAfter=No|Gold=PRON", "mar\tmar\t_\t", "mar\tmar\tZ\t", "\tNOUN\t_\t_\t0\troot\t_\t_",
+			"\tX\t_\t_\t0\troot\t_\tGold=NOUN").Replace(universal), [][]string{{"X", "Y", "Z"}, {"X"}}},
 	} {
 		path := filepath.Join(writeFiles(t, map[string]string{c.name: c.text}), c.name)
 		trained := mustOpen(t, path, Options{})
@@ -228,7 +247,8 @@ func TestWriteTags(t *testing.T) {
 func TestEncodingOf(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "", "naïve": "", "na\xefve": "ISO-8859-1", "\xff\xfea\x00": "UTF-16", "\xa4\xa2\xa4\xa4\xa4\xa6": "EUC-JP",
-		"\xb0\xa1\xb3\xaa\xb4\xd9": "EUC-KR", "\xd6\xd0\xce\xc4\xb5\xc4\xca\xc7": "GB18030", "\x82\xa0\x82\xa2\x83A": "SHIFT_JIS",
+		"\xb0\xa1\xb3\xaa\xb4\xd9": "EUC-KR", "\xd6\xd0\xce\xc4\xb5\xc4\xca\xc7": "GB18030",
+		"\x82\xa0\x82\xa2\x83A": "SHIFT_JIS",
 	} {
 		if got := encodingOf([]byte(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -1,13 +1,11 @@
 package dataset
 
 import (
-	"context"
 	"fmt"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/parallel"
+	"github.com/blockbp/blockbp/internal/smooth"
 )
 
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a
@@ -22,205 +20,6 @@ func (o *Options) hops() int {
 	return o.Hops
 }
 
-// smoother replaces features by means: by that over a node and its neighbours, as many
-// times as there are hops. Nodes whose features are not known have no share. With S for
-// the means over a node and its neighbours, the features X become S^hops X / S^hops known,
-// row by row: a feature that is one for all known nodes stays one, to the last bit.
-//
-// Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's edges.
-type smoother struct {
-	ctx   context.Context
-	graph *graph.Graph
-	known []bool // [node] its features are known; nil: those of all are
-	hops  int
-}
-
-// smooth returns the means, and which nodes have any; nil: all.
-func (s *smoother) smooth(f *crf.Features) (means crf.Features, reached []bool, err error) {
-	weight, err := s.weights()
-	if err != nil {
-		return means, nil, err
-	}
-	for _, w := range weight {
-		reached = append(reached, w > 0)
-	}
-	switch m := f.Data(); {
-	case m.Double != nil:
-		means, err = s.dense(m, weight)
-	case m.Start != nil:
-		means, err = s.sparse(m, weight)
-	case m.Dim == 0:
-		means = *f
-	default:
-		panic("dataset: means of features of a form that tables do not make")
-	}
-	return means, reached, err
-}
-
-// each calls work for every node, until the context ends.
-func (s *smoother) each(work func(i int)) error {
-	const together = 256 // nodes, which take little time
-	for i := range s.graph.NumNodes() {
-		if i%together == 0 {
-			if err := parallel.Ended(s.ctx); err != nil {
-				return err
-			}
-		}
-		work(i)
-	}
-	return nil
-}
-
-// neighbours calls f for every neighbour of a node.
-func (s *smoother) neighbours(node int, f func(j int)) {
-	for _, d := range s.graph.Incoming(int32(node)) {
-		f(int(s.graph.Source(d)))
-	}
-}
-
-// size is how many a node and its neighbours are.
-func (s *smoother) size(node int) float64 { return float64(1 + s.graph.Degree(int32(node))) }
-
-// weights are S^hops known; nil where all are ones.
-func (s *smoother) weights() ([]float64, error) {
-	if s.known == nil {
-		return nil, nil
-	}
-	x, next := make([]float64, len(s.known)), make([]float64, len(s.known))
-	for i, known := range s.known {
-		if known {
-			x[i] = 1
-		}
-	}
-	for range s.hops {
-		if err := s.each(func(i int) {
-			sum := x[i]
-			s.neighbours(i, func(j int) { sum += x[j] })
-			next[i] = sum / s.size(i)
-		}); err != nil {
-			return nil, err
-		}
-		x, next = next, x
-	}
-	return x, nil
-}
-
-// dense takes two matrices beside the features.
-func (s *smoother) dense(m *crf.FeatureData, weight []float64) (crf.Features, error) {
-	dim, x, free := m.Dim, m.Double, []float64(nil)
-	for hop := range s.hops {
-		next := free
-		if next == nil {
-			next = make([]float64, len(x))
-		}
-		if err := s.each(func(i int) {
-			row := next[i*dim : (i+1)*dim]
-			copy(row, x[i*dim:(i+1)*dim])
-			s.neighbours(i, func(j int) {
-				for c, v := range x[j*dim : (j+1)*dim] {
-					row[c] += v
-				}
-			})
-			s.divide(row, i, hop, weight)
-		}); err != nil {
-			return crf.Features{}, err
-		}
-		if free = nil; hop > 0 { // the features themselves are not written over
-			free = x
-		}
-		x = next
-	}
-	return crf.Dense(x, dim)
-}
-
-// divide makes means of the sums of a node, and after the last hop those of known features.
-func (s *smoother) divide(sums []float64, node, hop int, weight []float64) {
-	size := s.size(node)
-	for c := range sums {
-		sums[c] /= size
-	}
-	if hop < s.hops-1 || weight == nil || weight[node] == 0 {
-		return
-	}
-	for c := range sums {
-		sums[c] /= weight[node]
-	}
-}
-
-// bytesPerMean is what an entry takes while sparse means are made: those of a hop, with room to
-// grow, and those of the hop before.
-const bytesPerMean = 3 * (4 + 8)
-
-// bytes is about what the means take while they are made.
-func (s *smoother) bytes(f *crf.Features) float64 {
-	if m := f.Data(); m.Start != nil {
-		return s.entries(m) * bytesPerMean
-	}
-	return 2 * 8 * float64(f.Rows()) * float64(f.Dim())
-}
-
-// entries bounds how many the sparse features of the last hop have, in all rows: a row
-// has no more than the rows that it is the mean of, and than there are features.
-func (s *smoother) entries(m *crf.FeatureData) float64 {
-	x, next := make([]float64, m.Rows), make([]float64, m.Rows)
-	for i := range x {
-		x[i] = float64(m.Start[i+1] - m.Start[i])
-	}
-	for range s.hops {
-		for i := range x {
-			next[i] = x[i]
-			s.neighbours(i, func(j int) { next[i] += x[j] })
-			next[i] = min(next[i], float64(m.Dim))
-		}
-		x, next = next, x
-	}
-	all := 0.0
-	for _, n := range x {
-		all += n
-	}
-	return all
-}
-
-// sparse makes the means of rows by rising index.
-func (s *smoother) sparse(m *crf.FeatureData, weight []float64) (crf.Features, error) {
-	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
-	var touched []int32
-	var row []float64
-	for hop := range s.hops {
-		next := &crf.FeatureData{Start: make([]int, 1, m.Rows+1), Column: []int32{}, Value: []float64{}}
-		add := func(j int) {
-			for e := m.Start[j]; e < m.Start[j+1]; e++ {
-				c, v := m.Column[e], 1.0
-				if m.Value != nil {
-					v = m.Value[e]
-				}
-				if sums[c] += v; !seen[c] {
-					seen[c] = true
-					touched = append(touched, c)
-				}
-			}
-		}
-		if err := s.each(func(i int) {
-			touched, row = touched[:0], row[:0]
-			add(i)
-			s.neighbours(i, add)
-			slices.Sort(touched)
-			for _, c := range touched {
-				row = append(row, sums[c])
-				sums[c], seen[c] = 0, false
-			}
-			s.divide(row, i, hop, weight)
-			next.Column, next.Value = append(next.Column, touched...), append(next.Value, row...)
-			next.Start = append(next.Start, len(next.Column))
-		}); err != nil {
-			return crf.Features{}, err
-		}
-		next.Rows, next.Dim = m.Rows, m.Dim
-		m = next
-	}
-	return crf.Sparse(m.Start, m.Column, m.Value, m.Dim)
-}
-
 // smoothed replaces the features of a graph's nodes by means, where that is asked for, and
 // returns which nodes have any.
 func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, known []bool) (crf.Features, []bool) {
@@ -228,12 +27,12 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 	if hops == 0 || features.Dim() == 0 {
 		return features, known
 	}
-	s := smoother{ctx: l.ctx, graph: of, known: known, hops: hops}
-	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.bytes(&features), l.o.Memory, nil)
+	s := smooth.Means{Context: l.ctx, Graph: of, Known: known, Hops: hops}
+	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&features), l.o.Memory, nil)
 	if len(l.problems) > 0 {
 		return features, known
 	}
-	means, reached, err := s.smooth(&features)
+	means, reached, err := s.Of(&features)
 	if err != nil {
 		l.fail(err)
 		return features, known

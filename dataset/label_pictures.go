@@ -82,7 +82,9 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 	m.each(func(s, x, y int) {
 		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
 		if c.A != math.MaxUint8 && clear == nil {
-			clear = m.place(&Error{File: path, Problem: "is transparent, which says nothing of a label", Remedy: `save the labels without transparency, in Python Image.open("mask.png").convert("RGB") or .getchannel("A")`}, s)
+			clear = m.place(&Error{File: path, Problem: "is transparent, which says nothing of a label",
+				Remedy: `save the labels without transparency, in Python Image.open("mask.png").convert("RGB") ` +
+					`or .getchannel("A")`}, s)
 		}
 		if m.labels[s] = int32(c.R)<<16 | int32(c.G)<<8 | int32(c.B); c.R != c.G || c.G != c.B {
 			m.form = labelsColours
@@ -318,12 +320,14 @@ func (l *imageLoader) checkGreys(counts tally, file string) {
 			divisor, largest = gcd(divisor, v), max(largest, v)
 		}
 	}
+	const asStates = `or, if so many states are meant, give "states" in ` + ManifestName
 	const soft, spread, bright = 16, 10, 100 // numbers of a few classes of many are darker
 	if counts[0] > 0 && counts[voidLabel] > 0 && len(greys) >= soft && 5*ends >= 4*all {
-		l.failAt(file, "", softRemedy+`; numpy.where(mask > 127, 255, 0) makes them sharp again; or, if so many states are meant, give "states" in `+ManifestName,
+		l.failAt(file, "", softRemedy+"; numpy.where(mask > 127, 255, 0) makes them sharp again; "+asStates,
 			"the labels of all pictures have %d greys, most of them black or white: borders are soft", len(greys))
 	} else if divisor >= spread && largest >= bright {
-		l.failAt(file, "", `number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden ones 255; or, if so many states are meant, give "states" in `+ManifestName,
+		l.failAt(file, "", "number the states from 0, in Python numpy.searchsorted(numpy.unique(mask), mask), and hidden "+
+			"ones 255; "+asStates,
 			"the labels of all pictures are %s alone, which would be %d states", strings.Trim(fmt.Sprint(greys), "[]"),
 			largest+1)
 	}

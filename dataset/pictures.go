@@ -58,7 +58,9 @@ func chosen(folder string, byID map[string][]string, list string, allowed int64)
 			entries = append(entries, listEntry{text: id})
 		}
 		if len(entries) == 0 {
-			problems = append(problems, &Error{File: folder, Problem: "there are no pictures (" + strings.Join(pictureSuffixes, ", ") + ")", Remedy: `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`})
+			problems = append(problems, &Error{File: folder,
+				Problem: "there are no pictures (" + strings.Join(pictureSuffixes, ", ") + ")",
+				Remedy:  `save them as png, in Python PIL.Image.open("a.bmp").save("a.png")`})
 		}
 	}
 	first := map[string]int{}

@@ -186,8 +186,11 @@ func TestTextWarns(t *testing.T) {
 		want  []string
 	}{
 		{map[string]string{"a.conll": long}, []string{"a.conll: all 600 tokens are one sentence"}},
-		{map[string]string{"a.conll": long, "b.conll": long, "c.conll": "a D\n"}, []string{"of 3 files is read, by their extensions: ", "2 of 3 files are one sentence each, such as the 600 tokens of"}},
-		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"}, []string{"of 2 files is read", "files without tokens are left out:"}},
+		{map[string]string{"a.conll": long, "b.conll": long, "c.conll": "a D\n"},
+			[]string{"of 3 files is read, by their extensions: ",
+				"2 of 3 files are one sentence each, such as the 600 tokens of"}},
+		{map[string]string{"a.conll": "x A\ny B\n", "b.conll": "\n"},
+			[]string{"of 2 files is read", "files without tokens are left out:"}},
 		{map[string]string{"a.conll": "token tag\n" + strings.Repeat("x A\ny B\n\n", 20)}, []string{`a.conll:1: no other line has the label "tag"; remove the line if it is a header`}},
 		{map[string]string{"a.conll": "z C\n" + strings.Repeat("x A\ny B\n\n", 20) + "z C\n"}, nil},
 		{map[string]string{"a.crfsuite": strings.Repeat("A\tx\nB\ty\n", longestSentence)}, nil},

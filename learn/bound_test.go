@@ -18,7 +18,8 @@ func TestBoundIsFlat(t *testing.T) {
 		pass := func() float64 {
 			for i := range l.whole {
 				set := &l.whole[i]
-				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits()}
+				v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true,
+					limits: l.wholeLimits()}
 				if _, err := l.visitBlocks(v); err != nil {
 					t.Fatal(err)
 				}

@@ -12,13 +12,9 @@ type stalling struct {
 	Smallest float64 // 0: none yet
 }
 
-const (
-	// circling is a change of a log-message that weights on their way to an optimum do not go on making.
-	circling = 1.0
-	// mostWhileMoving bounds the damping that moving weights can bring about: heavier
-	// damping is for messages that circle where nothing drives them.
-	mostWhileMoving = 0.5
-)
+// mostWhileMoving bounds the damping that moving weights can bring about: heavier damping is for messages that circle
+// where nothing drives them.
+const mostWhileMoving = 0.5
 
 // dampCircling takes note of a pass, in which weights were held or not.
 func (l *learner) dampCircling(held bool) {
@@ -26,7 +22,7 @@ func (l *learner) dampCircling(held bool) {
 		return
 	}
 	s, residual := &l.progress.Stalling, l.progress.Pass.Residual
-	switch moving := !held && (residual < circling || l.certified); {
+	switch moving := !held && (residual < lagging || l.certified); {
 	case s.Smallest == 0 || residual < s.Smallest || moving:
 		s.Smallest, s.Passes = residual, 0
 	case s.Passes+1 < fewPasses:

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkJointDescent counts passes and gradients of descent on problems where most of a run is that: results/README.md says
+// BenchmarkJointDescent counts passes and gradients of descent on problems where most of a run is that:
+// results/README.md says
 // what they decided.
 func BenchmarkJointDescent(b *testing.B) {
 	last, tolerance := slow(3)

@@ -125,13 +125,11 @@ func (l *learner) run(ctx context.Context, started time.Time) (*Result, error) {
 		}
 		var done bool
 		var err error
-		switch {
-		case l.progress.Check.Active:
-			done, err = l.visitInPass()
-			l.progress.CheckSeconds += l.seconds() - l.progress.Seconds
-		case l.descends():
-			done, err = l.visitInPass()
-		default:
+		if checks := l.progress.Check.Active; checks || l.descends() {
+			if done, err = l.visitInPass(); checks {
+				l.progress.CheckSeconds += l.seconds() - l.progress.Seconds
+			}
+		} else {
 			err = l.iterate()
 		}
 		l.progress.Seconds = l.seconds()

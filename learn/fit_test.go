@@ -112,12 +112,13 @@ func TestSameBits(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	p := problems(t)["plain"]
 	run := func(seed uint64, random bool) (blocks []int) {
-		fit(t, p, Settings{Assign: blocksOf(4), RandomOrder: random, Seed: seed, MaxIterations: 12, Step: must(ParseStep("fixed:0.1")), Recorder: func(e Event) error {
-			if !e.Check {
-				blocks = append(blocks, e.Block)
-			}
-			return nil
-		}})
+		fit(t, p, Settings{Assign: blocksOf(4), RandomOrder: random, Seed: seed, MaxIterations: 12,
+			Step: must(ParseStep("fixed:0.1")), Recorder: func(e Event) error {
+				if !e.Check {
+					blocks = append(blocks, e.Block)
+				}
+				return nil
+			}})
 		return blocks
 	}
 	if got := run(1, false); !slices.Equal(got, []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}) {

@@ -90,6 +90,3 @@ func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
 	}
 	simd.AddScaled(r, shares, total*a/rest)
 }
-
-// eigenCopies is how many matrices newKronecker keeps: the eigenvectors.
-const eigenCopies = 1

@@ -58,7 +58,7 @@ type learner struct {
 	// others, as it is the first to touch much of the memory.
 	paceFrom    pace
 	paced       bool
-	passBegan   float64        // seconds of the run when the pass at work of a check began; NaN: not here
+	passBegan   float64        // seconds of the run when the whole pass at work began; NaN: not here
 	passSeconds float64        // seconds that the last one with sweeps has taken
 	recalled    bool           // the values are those of the start's check: see recall
 	lanczos     *lbfgs.Lanczos // nil: no saddle is looked for

@@ -69,8 +69,9 @@ func TestSmallWeightsAreNotSeparable(t *testing.T) {
 	p := Problem{Model: model}
 	for y := range int32(2) {
 		p.Data = append(p.Data, must(crf.NewInstance(&model.Schema, crf.InstanceSpec{
-			Graph: must(gen.Chain(1)), NodeFeat: []crf.Features{crf.Constant(1, 1)}, EdgeFeat: []crf.Features{crf.Constant(0, 1)},
-			Labels: [][]int32{{y}}, Weight: 0.1,
+			Graph: must(gen.Chain(1)), NodeFeat: []crf.Features{crf.Constant(1, 1)},
+			EdgeFeat: []crf.Features{crf.Constant(0, 1)},
+			Labels:   [][]int32{{y}}, Weight: 0.1,
 		})))
 	}
 	if r := fit(t, p, Settings{MaxPasses: 50}); r.Separable {

@@ -189,7 +189,7 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 	moments := 0.0
 	for _, span := range allSpans(layout) {
 		if d := float64(span.Features); !span.Untied && d <= maxRotated {
-			moments += eigenCopies * d * d
+			moments += d * d
 		}
 	}
 	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")

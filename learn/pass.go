@@ -38,8 +38,8 @@ const (
 	wholeSweeps = 3
 	// exactSweeps of a forest, back and forth, make its beliefs marginals.
 	exactSweeps = 2
-	// lagging is the largest change of a message, in nats, with which beliefs are far from what they come
-	// to be: e times what they were.
+	// lagging is a change of a message, in nats, with which beliefs are far from what they come to be, e times what
+	// they were. Weights on their way to an optimum do not go on making such changes.
 	lagging = 1.0
 	// remainderShare of the gradient's norm and of the gap that is asked for is what may be left to
 	// spread if it is the same everywhere and goes one way: with a tenth BFGS learns less from gradients
@@ -196,8 +196,9 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 const smallPromises = 3
 
 // notePromise counts, where nothing bounds the objective from below, whole steps in a row that promise less than
-// Settings.Proof of what was gained: three of them end a run, as to a quadratic model the point is as good as stationary.
-// States that no label tells apart are a saddle at first, near which steps promise little: there it says nothing.
+// Settings.Proof of what was gained: three of them end a run, as to a quadratic model the point is as good as
+// stationary. States that no label tells apart are a saddle at first, near which steps promise little: there it says
+// nothing.
 func (l *learner) notePromise() {
 	p := &l.progress
 	if l.settings.Proof == 0 || l.settings.unlabelled != nil || l.certified && l.problem.L2 > 0 {

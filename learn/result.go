@@ -103,7 +103,7 @@ type Result struct {
 	// were found, or no step was made before.
 	AtStart bool
 
-	Iterations int // steps of the weights
+	Iterations int // visits with a step and, in descent, whole passes
 	// Passes is the message work done, in whole-network sweeps; CheckPasses is
 	// the part of it spent on checks. GradientPasses counts gradients, checks' included,
 	// by the nodes and edges of the whole network: with blocks a pass is more than one,
@@ -118,17 +118,17 @@ type Result struct {
 
 // Event is what Settings.Recorder is told after each iteration, and after each check.
 type Event struct {
-	Iteration int           // steps so far, from 1; those before a check
+	Iteration int           // so far, from 1, as in Result
 	Pass      float64       // message work so far, in whole-network sweeps
 	Elapsed   time.Duration // as of the last block visit
 	Instance  int           // whose block was visited; −1: all
-	Block     int           // −1: all, in a check
+	Block     int           // −1: all, in a whole pass
 	// Objective is the saddle value −⟨θ,w̄⟩ + ⟨θ,τ⟩ + Σ cH(τ) + (l2/2)‖θ‖² at the
 	// weights before the step and the current, partly stale, beliefs: it costs
-	// nothing extra and equals L at convergence.
+	// nothing extra and equals L at convergence. After a whole pass it is the upper bound F.
 	Objective    float64
 	GradientNorm float64 // of the aggregated, partly stale, gradient
-	Step         float64 // size, as the rule reports it
+	Step         float64 // size, as the rule reports it; 0: none, or a step was taken back
 	// Suboptimality is as in Result, NaN where it is not known at the moment.
 	Suboptimality float64
 	Sweeps        int     // over this block, the largest number over instances; of a check, its passes

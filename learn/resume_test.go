@@ -583,11 +583,13 @@ func TestStateFile(t *testing.T) {
 	refused("another state", "since it was read")
 }
 
-// TestResumeAfterSmallPromises: a run that ended as steps promise little ends in the same bits again, and one that is to
+// TestResumeAfterSmallPromises: a run that ended as steps promise little ends in the same bits again, and one that is
+// to
 // prove more goes on.
 func TestResumeAfterSmallPromises(t *testing.T) {
 	for _, counting := range []string{"convex", "trw"} {
-		p := randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 6, nodeDim: 9, edgeDim: 4, missing: 0.2, l2: 1}).with(counting)
+		p := randomProblem(t, 1, problemOptions{rows: 30, cols: 30, states: 6, nodeDim: 9, edgeDim: 4, missing: 0.2,
+			l2: 1}).with(counting)
 		run := interruptible{p, func() Settings { return Settings{Assign: blocksOf(4), Proof: 1e-3} }}
 		var state *State
 		s := run.settings()
@@ -597,7 +599,8 @@ func TestResumeAfterSmallPromises(t *testing.T) {
 			t.Errorf("%s: %s, %s", counting, want.Status, want.Reason)
 		}
 		if again, _ := run.until(t, state.clone(), math.MaxInt); !sameBits(want, again) {
-			t.Errorf("%s: %s, %v passes, objective %v, want %v, %v", counting, again.Reason, again.Passes, again.Objective, want.Passes, want.Objective)
+			t.Errorf("%s: %s, %v passes, objective %v, want %v, %v", counting, again.Reason, again.Passes, again.Objective,
+				want.Passes, want.Objective)
 		}
 		s.Resume, s.Proof, s.Checkpoint = state, 0, nil
 		if more := fit(t, p, s); !(more.Objective < want.Objective) || !(more.GradientNorm < want.GradientNorm) {

@@ -30,7 +30,8 @@ func TestUpperBoundIsTheDual(t *testing.T) {
 				copy(l.model.Weights, p.randomWeights(3, 0.5))
 				for range 2 {
 					for _, set := range l.whole {
-						v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true, limits: l.wholeLimits()}
+						v := visit{bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, certify: true,
+							limits: l.wholeLimits()}
 						if _, err := l.visitBlocks(v); err != nil {
 							t.Fatal(err)
 						}

@@ -81,7 +81,8 @@ func TestStateFileDamageIsFound(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"weights", "best", "part.16", "gradient", "step.early.mean", "step.descent.origin", "step.pairs.s.0"} {
+	for _, name := range []string{"weights", "best", "part.16", "gradient", "step.early.mean", "step.descent.origin",
+		"step.pairs.s.0"} {
 		if !holds[name] {
 			t.Errorf("no state holds %s: the test tests too little; there are %v", name, slices.Sorted(maps.Keys(holds)))
 		}
@@ -92,7 +93,8 @@ func TestStateFileDamageIsFound(t *testing.T) {
 // to do.
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
-	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(), "format 5, this version reads 15: start a new run, to which --init") {
+	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(),
+		"format 5, this version reads 15: start a new run, to which --init") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -160,7 +160,8 @@ func TestEarlyStopKeepsTheBest(t *testing.T) {
 			t.Errorf("minimise %v: %s after %d evaluations, best weight %v of %v", minimise, r.Reason, call, r.Best.Weights[0], seen)
 		}
 	}
-	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev", Patience: 1}, Evaluate: func(*crf.Model) (map[string]float64, error) { return map[string]float64{}, nil }}
+	s := Settings{EvaluateEvery: 1, EarlyStop: &EarlyStop{Metric: "accuracy@dev", Patience: 1},
+		Evaluate: func(*crf.Model) (map[string]float64, error) { return map[string]float64{}, nil }}
 	if _, err := Fit(context.Background(), p, s); err == nil || !strings.Contains(err.Error(), `"accuracy@dev"`) {
 		t.Errorf("a metric that does not exist: %v", err)
 	}
@@ -615,7 +616,8 @@ func TestStartAtTheOptimum(t *testing.T) {
 // TestLimitsBindDuringChecks: a check of convergence that takes many passes ends
 // with the limit, and a longer run goes on as if it had never been there.
 func TestLimitsBindDuringChecks(t *testing.T) {
-	p := randomProblem(t, 1, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01, missing: 0.3}).with("convex")
+	p := randomProblem(t, 1, problemOptions{rows: 10, cols: 10, states: 3, nodeDim: 4, edgeDim: 2, l2: 0.01,
+		missing: 0.3}).with("convex")
 	base := Settings{Assign: blocksOf(4), RelativeTolerance: 1e-4}
 	whole := base
 	whole.Checkpoint = nil

@@ -13,7 +13,8 @@ import (
 )
 
 // TestKernelsAgree: networks whose nodes all have as many states give the same
-// messages, beliefs and energies with the best kernels of this processor as in plain Go: also with hard zeros, potentials that are too
+// messages, beliefs and energies with the best kernels of this processor as in plain Go: also with hard zeros,
+// potentials that are too
 // large for products, hubs, damping, and counting numbers of any kind.
 func TestKernelsAgree(t *testing.T) {
 	rng := source(91)

@@ -35,7 +35,8 @@ func TestChooseL2(t *testing.T) {
 		var r chosenResult
 		o.json(t, &r)
 		points := r.Choice.Candidates
-		if len(points) < 4 || r.L2 != r.Choice.Chosen.L2 || !strings.HasPrefix(r.Choice.Metric, "log_loss") || !strings.Contains(o.stderr, "l2 36: log loss ") {
+		if len(points) < 4 || r.L2 != r.Choice.Chosen.L2 || !strings.HasPrefix(r.Choice.Metric, "log_loss") ||
+			!strings.Contains(o.stderr, "l2 36: log loss ") {
 			t.Fatalf("result %+v; stderr %s", r, o.stderr)
 		}
 		least := slices.MinFunc(points, func(a, b l2Candidate) int { return cmp.Compare(a.LogLoss, b.LogLoss) })

@@ -66,7 +66,7 @@ const memoryHelp = "most memory to take, in bytes or such as 40GiB (default: fou
 
 // registerMemory is for verbs that have no such option of their own.
 func (d *dataFlags) registerMemory(f *pflag.FlagSet) {
-	f.Var(sizeValue{&d.memory}, "memory", memoryHelp)
+	f.Var(sizeValue(&d.memory), "memory", memoryHelp)
 }
 
 // options returns the reader's options. m is the trained model to read for, or

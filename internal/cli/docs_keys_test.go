@@ -110,7 +110,8 @@ func TestKeysOfVerbs(t *testing.T) {
 		}
 	}
 	if difference := cmp.Diff(readFile(t, file), list); difference != "" {
-		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file, difference)
+		t.Errorf("the keys in %s are not those of the program; run this test with -update (-file +program):\n%s", file,
+			difference)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // generatedMark is above what TestOptionTables writes of docs/reference/cli.md.
-const generatedMark = "<!-- From here on the page is what the help says: go test ./internal/cli -run OptionTables -update -->\n"
+const generatedMark = "<!-- From here on the page is what the help says: go test ./internal/cli -run OptionTables " +
+	"-update -->\n"
 
 // TestOptionTables holds docs/reference/cli.md against the help of the program. Write the page anew with
 // go test ./internal/cli -run OptionTables -update.

@@ -47,7 +47,8 @@ func TestEvalHarm(t *testing.T) {
 	train(t, alike, "-o", in("alone"), "--no-edges")
 	const learned = "were learned from, so that these measures are too good"
 	for path, want := range map[string]bool{alike: true, opposed: false} {
-		if o := mustRun(t, "eval", path, "-m", in("run"), "-o", filepath.Join(in("learned"), filepath.Base(path))); strings.Contains(o.stderr, learned) != want {
+		if o := mustRun(t, "eval", path, "-m", in("run"), "-o",
+			filepath.Join(in("learned"), filepath.Base(path))); strings.Contains(o.stderr, learned) != want {
 			t.Errorf("%s: %s", o.command(), o.stderr)
 		}
 	}

@@ -95,7 +95,7 @@ to fit, and their part of the map is kept.`,
 	fl.StringVar(&o.Library, "onnxruntime", "", "the library, or its folder (default: found out)")
 	reads(fl, "the ONNX Runtime library, or a folder with it", "onnxruntime")
 	threadsVar(fl, &o.Threads, "number of threads")
-	fl.Var(sizeValue{&o.Memory}, "memory", memoryHelp)
+	fl.Var(sizeValue(&o.Memory), "memory", memoryHelp)
 	fl.BoolVar(&f.json, "json", false, "print the result as one JSON object")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return cmd

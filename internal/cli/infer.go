@@ -80,7 +80,7 @@ marginals, or states.`,
 	fl.IntVar(&f.sweeps, "sweeps", 0, "bp, mean-field: exactly this many sweeps")
 	fl.IntVar(&f.restarts, "restarts", 0, "bp: other starts, of which the best fixed point counts, for --counting "+
 		"bethe or a file (default 5 where these take two seconds or less); mean-field: starts (10 if not given)")
-	fl.Var(sizeValue{&f.memory}, "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
+	fl.Var(sizeValue(&f.memory), "memory", "most memory to take, in bytes or such as 40GiB (default: four fifths of "+
 		"what is available; 2GiB for the tables of exact)")
 	fl.Uint64Var(&f.seed, "seed", 1, "seed of trw's spanning trees, gibbs, mean-field and restarts")
 	fl.IntVar(&f.chains, "chains", 4, "gibbs: chains, from different starts")

@@ -17,6 +17,30 @@ import (
 	"github.com/blockbp/blockbp/internal/numeric"
 )
 
+// optionValue is the value of an option that pflag has no kind for: what help calls it, what messages want, its text,
+// and how that is read.
+type optionValue struct {
+	kind, wanted string
+	text         func() string
+	set          func(text string) error
+}
+
+// String, Set and Type implement pflag.Value.
+func (v optionValue) String() string        { return v.text() }
+func (v optionValue) Set(text string) error { return v.set(text) }
+func (v optionValue) Type() string          { return v.kind }
+
+// wordValue is one of some words, or any text if there are none.
+func wordValue(to *string, kind, wanted string, words ...string) optionValue {
+	return optionValue{kind, wanted, func() string { return *to }, func(text string) error {
+		if len(words) > 0 && !slices.Contains(words, text) {
+			return errors.New("want " + wanted)
+		}
+		*to = text
+		return nil
+	}}
+}
+
 // aboveZero is a number or time whose zero stands for "left out". That cannot be
 // asked for: who writes --max-time 0s means no time at all, or no limit, and
 // would get the default.
@@ -70,7 +94,7 @@ func readDecimal(flags *pflag.FlagSet) {
 			return
 		}
 		switch v := f.Value.(type) {
-		case l2Value: // it may be a word, and reads numbers itself
+		case optionValue: // it reads numbers itself
 		case aboveZero:
 			f.Value = aboveZero{decimalValue(v)}
 		default:
@@ -100,35 +124,27 @@ const (
 const l2Auto = "auto"
 
 // l2Value makes --l2 a number or l2Auto.
-type l2Value struct{ options *job.Options }
-
-// String implements pflag.Value.
-func (v l2Value) String() string {
-	switch {
-	case v.options == nil, v.options.L2 == 0 && !v.options.NoL2 && !v.options.AutoL2:
-		return ""
-	case v.options.AutoL2:
-		return l2Auto
-	}
-	return strconv.FormatFloat(v.options.L2, 'g', -1, 64)
-}
-
-// Set implements pflag.Value.
-func (v l2Value) Set(text string) error {
-	o := v.options
-	if o.AutoL2 = text == l2Auto; o.AutoL2 {
+func l2Value(o *job.Options) optionValue {
+	return optionValue{"float64", "a number", func() string {
+		switch {
+		case o.AutoL2:
+			return l2Auto
+		case o.L2 == 0 && !o.NoL2:
+			return ""
+		}
+		return strconv.FormatFloat(o.L2, 'g', -1, 64)
+	}, func(text string) error {
+		if o.AutoL2 = text == l2Auto; o.AutoL2 {
+			return nil
+		}
+		x, err := numeric.ParseDecimal(text)
+		if err != nil {
+			return fmt.Errorf("want a number or %s", l2Auto)
+		}
+		o.L2, o.NoL2 = x, x == 0
 		return nil
-	}
-	x, err := numeric.ParseDecimal(text)
-	if err != nil {
-		return fmt.Errorf("want a number or %s", l2Auto)
-	}
-	o.L2, o.NoL2 = x, x == 0
-	return nil
+	}}
 }
-
-// Type implements pflag.Value: a number in messages and files.
-func (v l2Value) Type() string { return "float64" }
 
 // decodings are the values of --decode: how beliefs become labels.
 var decodings = []string{"marginals", "map"}
@@ -197,30 +213,6 @@ func (f *inferenceFlags) inference(ctx context.Context, m *job.Model, progress *
 	return w, nil
 }
 
-// resumeValue is the value of --resume. Unlike a text it has no name of a type,
-// which help would show in front of what may follow.
-type resumeValue struct{ folder *string }
-
-// String implements pflag.Value.
-func (v resumeValue) String() string {
-	if v.folder == nil {
-		return ""
-	}
-	return *v.folder
-}
-
-// Set implements pflag.Value.
-func (v resumeValue) Set(text string) error {
-	*v.folder = text
-	return nil
-}
-
-// Type implements pflag.Value.
-func (v resumeValue) Type() string { return "" }
-
-// sizeValue is a flag for an amount of memory.
-type sizeValue struct{ bytes *int64 }
-
 // sizeUnits are those of sizeValue, each with its bytes: KiB is 1024, and kB 1000.
 var sizeUnits = []struct {
 	name  string
@@ -251,24 +243,17 @@ func parseSize(text string) (bytes int64, err error) {
 	return 0, bad
 }
 
-// String implements pflag.Value.
-func (v sizeValue) String() string {
-	if v.bytes == nil || *v.bytes == 0 {
-		return ""
-	}
-	return strconv.FormatInt(*v.bytes, 10)
+// sizeValue is a flag for an amount of memory.
+func sizeValue(bytes *int64) optionValue {
+	return optionValue{"size", wantedSize, func() string {
+		if *bytes == 0 {
+			return ""
+		}
+		return strconv.FormatInt(*bytes, 10)
+	}, func(text string) (err error) {
+		*bytes, err = parseSize(text)
+		return err
+	}}
 }
 
-// Set implements pflag.Value.
-func (v sizeValue) Set(text string) (err error) {
-	*v.bytes, err = parseSize(text)
-	return err
-}
-
-// Type implements pflag.Value.
-func (v sizeValue) Type() string { return sizeType }
-
-const (
-	sizeType   = "size"
-	wantedSize = "a size above 0, in bytes or with a unit, such as 800MiB or 40GiB"
-)
+const wantedSize = "a size above 0, in bytes or with a unit, such as 800MiB or 40GiB"

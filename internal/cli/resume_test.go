@@ -211,8 +211,10 @@ func TestResumeFurther(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q", noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q", noReport)
+	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q",
+		noReport)
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q",
+		noReport)
 	short := readFile(t, dir, "model.safetensors")
 
 	// With the same limit there is nothing left to do.
@@ -230,8 +232,10 @@ func TestResumeOptionsLast(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q", noReport)
-	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q", noReport)
+	mustRun(t, "train", gridData(t), "-o", never, "--max-iter", "60", "--blocks", "4", "--step", "adagrad:0.05", "-q",
+		noReport)
+	mustRun(t, "train", gridData(t), "-o", dir, "--max-iter", "9", "--blocks", "4", "--step", "adagrad:0.05", "-q",
+		noReport)
 	if o := runContext(tripAfter(t.Context(), 6), "train", dir, "--resume", "--max-iter", "60", "-q"); o.code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", o.code, o.stderr)
 	}

@@ -10,7 +10,8 @@ import (
 // limited trains until a limit, in a way that takes long enough to have a past.
 func limited(t *testing.T, data, dir string, limit string) {
 	t.Helper()
-	mustRun(t, "train", data, "-o", dir, "--blocks", "9", "--order", "random", "--step", "adagrad:0.05", "--max-iter", limit, "-q", noReport)
+	mustRun(t, "train", data, "-o", dir, "--blocks", "9", "--order", "random", "--step", "adagrad:0.05", "--max-iter",
+		limit, "-q", noReport)
 }
 
 // wantNoHidden fails if there is anything hidden in a folder or right below it.
@@ -176,7 +177,8 @@ func TestResumeLostData(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := tree(t, folder)
-		for _, args := range [][]string{{"run", "--resume"}, {"data", "-o", "run", "--resume", "--blocks", "9", "--order", "random", "--step", "adagrad:0.05"}} {
+		for _, args := range [][]string{{"run", "--resume"}, {"data", "-o", "run", "--resume", "--blocks", "9", "--order",
+			"random", "--step", "adagrad:0.05"}} {
 			o := run(t, append([]string{"train", "-q"}, args...)...)
 			o.wantFailure(t, 3, file+" is missing", "was part of the run in run", "bring it back")
 			wantUntouched(t, o, before, tree(t, folder))
@@ -190,7 +192,8 @@ func TestResumeLostData(t *testing.T) {
 	if err := os.Remove(filepath.Join("moved", "1.npz")); err != nil {
 		t.Fatal(err)
 	}
-	o := run(t, "train", "-q", "moved", "-o", "run", "--resume", "--blocks", "9", "--order", "random", "--step", "adagrad:0.05")
+	o := run(t, "train", "-q", "moved", "-o", "run", "--resume", "--blocks", "9", "--order", "random", "--step",
+		"adagrad:0.05")
 	o.wantFailure(t, 3, "1.npz was part of the run in run and is missing now")
 }
 

@@ -343,11 +343,8 @@ func wantedOf(f *pflag.Flag) string {
 	if v, ok := value.(decimalValue); ok {
 		value = v.Value
 	}
-	if _, ok := value.(threadsValue); ok {
-		return wantedThreads()
-	}
-	if _, ok := value.(physicsValue); ok {
-		return wantedPhysics
+	if v, ok := value.(optionValue); ok {
+		return v.wanted
 	}
 	switch f.Value.Type() {
 	case "bool":
@@ -360,8 +357,6 @@ func wantedOf(f *pflag.Flag) string {
 		return "a number"
 	case "duration":
 		return "a time with its unit, such as 90s, 10m or 2h"
-	case sizeType:
-		return wantedSize
 	case "float64Slice":
 		return "numbers separated by commas"
 	case "stringSlice":

@@ -62,7 +62,7 @@ terms without inference.`,
 	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
-	fl.Var(resumeValue{&f.resume}, "resume", "go on with the run in this folder, or else in DATA or --out")
+	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
 	readsArguments(cmd, wantsData)
@@ -87,10 +87,12 @@ terms without inference.`,
 // registerModel adds the options of what is learned, and by which objective.
 func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 	o := &f.options
-	fl.Var(physicsValue{&o.Physics}, "model", "ising (spins) or potts: couplings from samples, by exact likelihood if "+
-		"that is cheap, else pseudo")
-	fl.Var(errorsValue{&o.Errors}, "errors", "standard errors of weights: auto (exact and pseudo have them), "+
-		"bootstrap[:B], or none (default none, with --model auto)")
+	fl.Var(wordValue(&o.Physics, strings.Join(job.Physics, "|"), wantedPhysics, job.Physics...), "model",
+		"ising (spins) or potts: couplings from samples, by exact likelihood if "+
+			"that is cheap, else pseudo")
+	fl.Var(wordValue(&o.Errors, "how", "a text"), "errors",
+		"standard errors of weights: auto (exact and pseudo have them), "+
+			"bootstrap[:B], or none (default none, with --model auto)")
 	fl.Lookup("errors").NoOptDefVal = "auto"
 	fl.StringVar((*string)(&o.Method), "method", "auto",
 		"auto (by size), bbpl, inner-dual or full; or, by L-BFGS, exact (likelihood, of narrow networks) and the "+
@@ -102,7 +104,7 @@ func (f *trainFlags) registerModel(fl *pflag.FlagSet) {
 		countingChoices)
 	fl.Float64Var(&o.Prior, "prior", 0, "standard deviation of every weight's normal prior: l2 = 1/(N prior^2) for N "+
 		"samples (default 1)")
-	fl.Var(l2Value{o}, "l2", "weight of (l2/2)|w|^2, instead of --prior; auto: the best on the first --eval set, or by "+
+	fl.Var(l2Value(o), "l2", "weight of (l2/2)|w|^2, instead of --prior; auto: the best on the first --eval set, or by "+
 		"cross-validation")
 	fl.BoolVar(&f.standardise, "standardise", true, "features get mean 0 and deviation 1, but for constants and 0/1; "+
 		"saved weights are for features as they are (default true without --l2, else false)")
@@ -130,7 +132,7 @@ func (f *trainFlags) registerLoop(fl *pflag.FlagSet) {
 	fl.StringVar(&f.mpi, "mpi", "auto", "auto: processes that mpirun, mpiexec or srun has started train one model; on: "+
 		"they must; off: each trains alone")
 	fl.DurationVar(&f.stall, "stall", 0, "end the job where a process waits so long for another (default 30m)")
-	fl.Var(sizeValue{&o.Memory}, "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: "+
+	fl.Var(sizeValue(&o.Memory), "memory", "most memory to take beside the data, in bytes or such as 40GiB (default: "+
 		"four fifths of what is available)")
 	fl.StringVar(&o.Spill, "spill", "", "keep messages, beliefs and what else grows with the networks in files in this "+
 		"folder, on a disk: for networks larger than memory")
@@ -406,7 +408,8 @@ func (f *trainFlags) nameModel(err error, data []string) error {
 }
 
 // spinsAsArrays is how samples of a physical system are given.
-const spinsAsArrays = `in Python: samples = numpy.loadtxt("spins.csv", delimiter=",", dtype=int) or numpy.load("spins.npy"), a row for each sample; ` +
+const spinsAsArrays = `in Python: samples = numpy.loadtxt("spins.csv", delimiter=",", dtype=int) or ` +
+	`numpy.load("spins.npy"), a row for each sample; ` +
 	`edges = [[0, 1], …] are the bonds, all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1)) of n columns; ` +
 	`numpy.savez("spins.npz", labels=samples, edges=edges)`
 

@@ -351,7 +351,9 @@ func TestProgressOfEvaluation(t *testing.T) {
 	}{
 		{"evaluating truth", []string{"eval", data, "-m", truth}},
 		{"predicting", []string{"predict", data, "-m", truth, "-o", filepath.Join(folder, "predicted")}},
-		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(other, "0.npz"), "--eval", "dev=" + data, noReport, "--eval-every", "1", "--counting", "convex", "--init", truth, "--max-iter", "1", "-o", filepath.Join(folder, "run")}},
+		{"evaluating dev|final evaluation on dev", []string{"train", filepath.Join(other, "0.npz"), "--eval", "dev=" +
+			data, noReport, "--eval-every", "1", "--counting", "convex", "--init", truth, "--max-iter", "1", "-o",
+			filepath.Join(folder, "run")}},
 	} {
 		o := mustRun(t, append(c.args, "--threads", "1")...)
 		for label := range strings.SplitSeq(c.labels, "|") {

@@ -130,7 +130,8 @@ func TestRunFolder(t *testing.T) {
 	folder := t.TempDir()
 	dir, model := filepath.Join(folder, "new", "run"), filepath.Join(folder, "copy.safetensors")
 	data := gridData(t)
-	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1", "--eval-every", "5", "--report")
+	r := train(t, data, "-o", dir, "-m", model, "--l2", "0.5", "--eval", "same="+data, "--threads", "1",
+		"--eval-every", "5", "--report")
 
 	want := []string{"checkpoint", "config.json", "data.json", "env.json", "metrics.csv", "metrics.jsonl", "model.safetensors", "plots", "report.html", "result.json"}
 	if got := namesIn(dir); !slices.Equal(got, want) {
@@ -174,8 +175,9 @@ func checkConfig(t *testing.T, dir, data string) {
 		// What the run used in the place of options that were left to it.
 		"blocks": {1.0, "default"}, "partition": {nil, "default"}, "inner-sweeps": {2.0, "default"}, "inner-tol": {1e-3, "default"},
 		"rtol": {1e-5, "default"}, "tol": {nil, "default"}, "max-passes": {10000.0, "default"}, "max-iter": {nil, "default"},
-		"eval-every": {5.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"}, "states": {[]any{"0", "1", "2"}, "default"},
-		"list": {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
+		"eval-every": {5.0, "flag"}, "eval": {[]any{"same=" + data}, "flag"}, "kind": {"npz", "default"},
+		"states": {[]any{"0", "1", "2"}, "default"},
+		"list":   {nil, "default"}, "no-edges": {false, "default"}, "threads": {1.0, "flag"},
 	})
 	if m := config.Options["method"]; m.Value != "bbpl" || !strings.HasPrefix(m.Source, "auto: whole networks") {
 		t.Errorf("method %v", m)

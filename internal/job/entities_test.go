@@ -12,7 +12,8 @@ import (
 
 // taggedSet is a set of text with some states.
 func taggedSet(states ...string) *dataset.Set {
-	return &dataset.Set{Recipe: dataset.Recipe{Kind: dataset.KindText}, Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: states}}}}
+	return &dataset.Set{Recipe: dataset.Recipe{Kind: dataset.KindText},
+		Schema: crf.Schema{NodeTypes: []crf.NodeType{{States: states}}}}
 }
 
 // compared counts entities of sentences that are written as tags, with blanks between.
@@ -87,7 +88,8 @@ func TestEntities(t *testing.T) {
 
 // TestEntitiesOfTheField: two sentences of five entities, of which two are found: shares are 0.4.
 func TestEntitiesOfTheField(t *testing.T) {
-	e, all := compared(t, "B-PER I-PER O B-LOC I-LOC O / B-ORG I-ORG O B-PER O B-LOC O", "B-PER I-PER O O B-LOC O / B-ORG B-ORG O O O B-LOC O")
+	e, all := compared(t, "B-PER I-PER O B-LOC I-LOC O / B-ORG I-ORG O B-PER O B-LOC O",
+		"B-PER I-PER O O B-LOC O / B-ORG B-ORG O O O B-LOC O")
 	if all != (entityCount{5, 5, 2}) || e.score().Precision != 0.4 || e.score().Recall != 0.4 || e.score().F1 != 0.4 {
 		t.Errorf("%+v", e.score())
 	}
@@ -95,7 +97,8 @@ func TestEntitiesOfTheField(t *testing.T) {
 	for _, row := range (&Scored{Entities: e}).EntityTable().Rows {
 		rows = append(rows, strings.Join(row, " "))
 	}
-	want := []string{"LOC 2 2 1 50.00 % 50.00 % 50.00 %", "ORG 1 2 0 0.00 % 0.00 % 0.00 %", "PER 2 1 1 100.00 % 50.00 % 66.67 %", "all 5 5 2 40.00 % 40.00 % 40.00 %"}
+	want := []string{"LOC 2 2 1 50.00 % 50.00 % 50.00 %", "ORG 1 2 0 0.00 % 0.00 % 0.00 %",
+		"PER 2 1 1 100.00 % 50.00 % 66.67 %", "all 5 5 2 40.00 % 40.00 % 40.00 %"}
 	if !cmp.Equal(rows, want) {
 		t.Errorf("rows %q, want %q", rows, want)
 	}

@@ -183,7 +183,8 @@ func TestFewLabelsResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := train(t, Options{Edges: want.Edges}, task, &Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
+	got := train(t, Options{Edges: want.Edges}, task,
+		&Folder{Dir: dir, NoReport: true, Resume: true, Config: *config}).Summary
 	if !slices.Equal(got.Notes, want.Notes) || got.ThetaSHA256 != want.ThetaSHA256 {
 		t.Errorf("notes %q, want %q", got.Notes, want.Notes)
 	}

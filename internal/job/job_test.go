@@ -146,7 +146,8 @@ func TestOptionsAreValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if path := r.Summary.Choice; path == nil || path.Chosen.L2 != r.Summary.L2 || !strings.Contains(path.Metric, "4 folds") {
+		if path := r.Summary.Choice; path == nil || path.Chosen.L2 != r.Summary.L2 ||
+			!strings.Contains(path.Metric, "4 folds") {
 			t.Errorf("the path is %+v", path)
 		}
 		hashes = append(hashes, r.Summary.ThetaSHA256)
@@ -259,7 +260,8 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 || a.ThetaSHA256 != b.ThetaSHA256 {
+	if a, b := summaries[0], summaries[1]; a.Objective != b.Objective || a.Passes != b.Passes || a.Iterations != 8 ||
+		a.ThetaSHA256 != b.ThetaSHA256 {
 		t.Errorf("resumed: %+v, in one go: %+v", a, b)
 	}
 	// What decides the course of a run must stay, and so must the data.
@@ -426,7 +428,8 @@ func TestHarm(t *testing.T) {
 		{Options{L2: 0.01}, alike, "with --counting convex in the place of trw, and with --no-edges"},
 		{Options{L2: 0.01, Method: learn.Exact}, alike, "with --no-edges, and with a larger --l2"},
 		{Options{L2: 0.01, Method: learn.Pseudo}, alike, "leave the choice to auto"},
-		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike, "the run had not converged: raise its limits"},
+		{Options{L2: 0.01, Cut: learn.Cut{Blocks: 3}, RelativeTolerance: 1e-300, MaxIterations: 5}, alike,
+			"the run had not converged: raise its limits"},
 		{Options{L2: 0.01}, some, "a model that was trained with --no-edges"},
 		{Options{L2: 0.01, NoEdges: true}, alike, ""},
 	} {
@@ -435,7 +438,9 @@ func TestHarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := strings.TrimPrefix(strings.Join(r.Summary.Notes, "\n"), "120 of 720 labels are hidden (-1)\n")
-		if test.want == "" && said != "" || test.want != "" && (!strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy ") || !strings.HasSuffix(said, test.want)) {
+		if test.want == "" && said != "" || test.want != "" &&
+			(!strings.HasPrefix(said, "on opposed the model is worse than a model of node features alone: accuracy ") ||
+				!strings.HasSuffix(said, test.want)) {
 			t.Errorf("%+v: notes %q, want %q", test.o, said, test.want)
 		}
 	}
@@ -530,7 +535,8 @@ func TestChooseL2(t *testing.T) {
 		want string
 	}{{two, "2 folds of instances"}, {of(samples), "2 folds of samples"}, {lone, "5 folds of labels"}} {
 		r := train(t, o, Task{Set: c.set}, nil)
-		if path := r.Summary.Choice; path == nil || !strings.HasSuffix(path.Metric, c.want) || len(path.Candidates) < 4 || r.Summary.L2 != path.Chosen.L2 {
+		if path := r.Summary.Choice; path == nil || !strings.HasSuffix(path.Metric, c.want) || len(path.Candidates) < 4 ||
+			r.Summary.L2 != path.Chosen.L2 {
 			t.Errorf("%s: the path is %+v", c.want, path)
 		}
 	}
@@ -572,8 +578,10 @@ func TestChooseL2(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 || !cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
-		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice, want.Summary.ThetaSHA256, want.Summary.Choice)
+	if r.Summary.ThetaSHA256 != want.Summary.ThetaSHA256 || r.Summary.L2 != want.Summary.L2 ||
+		!cmp.Equal(r.Summary.Choice.Candidates, want.Summary.Choice.Candidates) {
+		t.Errorf("resumed: %s, %+v; in one go: %s, %+v", r.Summary.ThetaSHA256, r.Summary.Choice,
+			want.Summary.ThetaSHA256, want.Summary.Choice)
 	}
 	if slices.Contains(namesIn(t, filepath.Join(dir, "checkpoint")), "choice.safetensors") {
 		t.Error("the state of the choice is left behind")
@@ -600,16 +608,18 @@ func TestTimeKeepsTheBest(t *testing.T) {
 	}
 	o := Options{NoL2: true, NoStandardise: true, RelativeTolerance: 1e-300, MaxTime: 2 * time.Second, EvaluateEvery: 1}
 	var seen []float64
-	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil, Watch{Iteration: func(e learn.Event) {
-		if value, ok := e.Eval["log_loss@dev"]; ok {
-			seen = append(seen, value)
-		}
-	}})
+	r, err := prepare(t, o, Task{Set: set, Evaluations: []*Evaluation{e}}).Train(t.Context(), nil,
+		Watch{Iteration: func(e learn.Event) {
+			if value, ok := e.Eval["log_loss@dev"]; ok {
+				seen = append(seen, value)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := float64(r.Summary.Eval["log_loss@dev"])
-	if r.Status != learn.TimeLimit || got != slices.Min(seen) || got >= seen[len(seen)-1] || r.Best != nil || r.Summary.TotalSeconds > 4 {
+	if r.Status != learn.TimeLimit || got != slices.Min(seen) || got >= seen[len(seen)-1] || r.Best != nil ||
+		r.Summary.TotalSeconds > 4 {
 		t.Errorf("%s after %v s: log loss %v of what was kept; on the way %v", r.Status, r.Summary.TotalSeconds, got, seen)
 	}
 }

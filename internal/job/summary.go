@@ -21,25 +21,26 @@ import (
 
 // Summary holds the values of result.json. NaN becomes null.
 type Summary struct {
-	Method             string                     `json:"method"` // and why, where the data decided
-	Status             learn.Status               `json:"status"`
-	Reason             string                     `json:"reason"`
-	Converged          bool                       `json:"converged"`
-	Optimum            string                     `json:"optimum"` // that it converged to: see Optimum
-	Objective          runfolder.Float            `json:"objective"`
-	ObjectiveKind      string                     `json:"objective_kind"`
-	GradNorm           runfolder.Float            `json:"grad_norm"`
-	FirstGradNorm      runfolder.Float            `json:"first_grad_norm"`
-	Iterations         int                        `json:"iterations"`
-	Passes             float64                    `json:"passes"`
-	CheckPasses        float64                    `json:"check_passes"`
-	GradientPasses     float64                    `json:"gradient_passes"`
-	Seconds            float64                    `json:"seconds"`
-	TrainingSeconds    float64                    `json:"training_seconds"`
-	CheckSeconds       float64                    `json:"check_seconds"`
-	EvaluationSeconds  float64                    `json:"evaluation_seconds"`
-	ReportSeconds      runfolder.Float            `json:"report_seconds"` // null until the report is written
-	TotalSeconds       float64                    `json:"total_seconds"`  // since the work began, with choice and training of earlier starts
+	Method            string          `json:"method"` // and why, where the data decided
+	Status            learn.Status    `json:"status"`
+	Reason            string          `json:"reason"`
+	Converged         bool            `json:"converged"`
+	Optimum           string          `json:"optimum"` // that it converged to: see Optimum
+	Objective         runfolder.Float `json:"objective"`
+	ObjectiveKind     string          `json:"objective_kind"`
+	GradNorm          runfolder.Float `json:"grad_norm"`
+	FirstGradNorm     runfolder.Float `json:"first_grad_norm"`
+	Iterations        int             `json:"iterations"`
+	Passes            float64         `json:"passes"`
+	CheckPasses       float64         `json:"check_passes"`
+	GradientPasses    float64         `json:"gradient_passes"`
+	Seconds           float64         `json:"seconds"`
+	TrainingSeconds   float64         `json:"training_seconds"`
+	CheckSeconds      float64         `json:"check_seconds"`
+	EvaluationSeconds float64         `json:"evaluation_seconds"`
+	ReportSeconds     runfolder.Float `json:"report_seconds"` // null until the report is written
+	// TotalSeconds are since the work began, with choice and training of earlier starts.
+	TotalSeconds       float64                    `json:"total_seconds"`
 	SecondsPerIter     runfolder.Float            `json:"seconds_per_iteration"`
 	Checked            bool                       `json:"checked"`
 	Residual           runfolder.Float            `json:"bp_residual"`

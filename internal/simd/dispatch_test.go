@@ -41,7 +41,8 @@ func TestExported(t *testing.T) {
 	if got := Dot(nil, values); got != 0 {
 		t.Errorf("Dot of nothing: %v", got)
 	}
-	if got := Entropy([]float64{0.125, 0.125, 0.25, 0, 0.25, 0.25}, make([]float64, 6)); !same(got, 2.25*math.Ln2, 1e-15, 0) {
+	if got := Entropy([]float64{0.125, 0.125, 0.25, 0, 0.25, 0.25}, make([]float64, 6)); !same(got, 2.25*math.Ln2,
+		1e-15, 0) {
 		t.Errorf("Entropy: %v", got)
 	}
 	AddScaled(out, []float64{1, 2, 99}, 2)

@@ -162,7 +162,8 @@ func BenchmarkEdgeBeliefs(b *testing.B) {
 func BenchmarkFeasible(b *testing.B) {
 	eachSize(b, states, func(b *testing.B, with implementation, k int) {
 		const n = distinctMessages
-		tables, rows, columns, factors := uniformVector(n*k*k), uniformVector(n*k), uniformVector(n*k), make([]float64, k+Padding)
+		tables, rows, columns, factors := uniformVector(n*k*k), uniformVector(n*k), uniformVector(n*k),
+			make([]float64, k+Padding)
 		for b.Loop() {
 			with.feasible(tables, rows, columns, factors, k, k)
 		}

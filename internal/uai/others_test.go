@@ -55,28 +55,33 @@ func TestOtherNetworks(t *testing.T) {
 			{Scope: []int{0}, LogTable: log(.25, .75)},
 			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
 		}}},
-		{"around.bif", strings.Replace(family, "version 1; }", "version 1;", 1) + "}\n", mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
-			{Scope: []int{0}, LogTable: log(.25, .75)},
-			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
-		}}},
-		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;", "table 0 .7 .5 .2 .5 .1;", 1), mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
-			{Scope: []int{0}, LogTable: log(.25, .75)},
-			{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
-		}}},
-		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1), mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
-			{Scope: []int{0}, LogTable: log(.25, .75)},
-			{Scope: []int{1, 0}, LogTable: log(.2, .7, .3, .2, .5, .1)},
-		}}},
+		{"around.bif", strings.Replace(family, "version 1; }", "version 1;", 1) + "}\n",
+			mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
+				{Scope: []int{0}, LogTable: log(.25, .75)},
+				{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
+			}}},
+		{"table.bif", strings.Replace(family, "(no) 0.7, 0.2, 0.1;\n  (yes) 0, 0.5, 0.5;", "table 0 .7 .5 .2 .5 .1;", 1),
+			mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
+				{Scope: []int{0}, LogTable: log(.25, .75)},
+				{Scope: []int{1, 0}, LogTable: log(0, .7, .5, .2, .5, .1)},
+			}}},
+		{"default.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "default .2 .3 .5;", 1),
+			mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
+				{Scope: []int{0}, LogTable: log(.25, .75)},
+				{Scope: []int{1, 0}, LogTable: log(.2, .7, .3, .2, .5, .1)},
+			}}},
 		// The first variable is the fastest, and entries that are not named are 0.
-		{"a.fg", "# libDAI\n2\n\n1\n2\n2\n2\n0 3 # of state 0\n1 4\n\n2\n0 2\n3 2\n3\n0 1\n4 2\n5 5\n", mrf.Network{Card: []int{3, 1, 2}, Factors: []mrf.Factor{
-			{Scope: []int{2}, LogTable: log(3, 4)},
-			{Scope: []int{2, 0}, LogTable: log(1, 0, 0, 0, 2, 5)},
-		}}},
-		{"a.wcsp", "toy 2 3 3 10\n2 3\n2 0 1 1 2\n0 2 10\n1 0 4.5\n1 1 0 1\n2 7\n0 3 0\n", mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
-			{Scope: []int{0, 1}, LogTable: []float64{-1, -1, math.Inf(-1), -4.5, -1, -1}},
-			{Scope: []int{1}, LogTable: []float64{0, 0, -7}},
-			{Scope: []int{}, LogTable: []float64{-3}},
-		}}},
+		{"a.fg", "# libDAI\n2\n\n1\n2\n2\n2\n0 3 # of state 0\n1 4\n\n2\n0 2\n3 2\n3\n0 1\n4 2\n5 5\n",
+			mrf.Network{Card: []int{3, 1, 2}, Factors: []mrf.Factor{
+				{Scope: []int{2}, LogTable: log(3, 4)},
+				{Scope: []int{2, 0}, LogTable: log(1, 0, 0, 0, 2, 5)},
+			}}},
+		{"a.wcsp", "toy 2 3 3 10\n2 3\n2 0 1 1 2\n0 2 10\n1 0 4.5\n1 1 0 1\n2 7\n0 3 0\n",
+			mrf.Network{Card: []int{2, 3}, Factors: []mrf.Factor{
+				{Scope: []int{0, 1}, LogTable: []float64{-1, -1, math.Inf(-1), -4.5, -1, -1}},
+				{Scope: []int{1}, LogTable: []float64{0, 0, -7}},
+				{Scope: []int{}, LogTable: []float64{-3}},
+			}}},
 	} {
 		n, err := readNamed(t, c.name, c.text)
 		if err != nil {
@@ -91,14 +96,16 @@ func TestOtherNetworks(t *testing.T) {
 func TestOtherNetworksRefuse(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( y ) { table 1; }\n", `a.bif:2: "y" is no variable that is declared before`},
-		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( x ) {\ntable .1 .2 .7; }\n", "a.bif:3: 3 probabilities are given, want 2"},
+		{"a.bif", "variable x { type discrete [2] { a, b }; }\nprobability ( x ) {\ntable .1 .2 .7; }\n",
+			"a.bif:3: 3 probabilities are given, want 2"},
 		{"a.bif", strings.Replace(family, "(yes)", "(maybe)", 1), `a.bif:13: "maybe" is no state of the variable`},
 		{"a.bif", strings.Replace(family, "(yes) 0, 0.5, 0.5;", "", 1), "a.bif:14: a table lacks entries"},
 		{"a.bif", strings.Replace(family, "0.75", "-1", 1), `a.bif:10: "-1", want a finite decimal number`},
 		{"a.bif", "", "no variable is declared"},
 		{"a.bif", "variable x { type discrete [2] { a, b }; }\n", `variable "x" has 0 probabilities, want one`},
 		{"a.bif", "variable x { type discrete [3] { a, b }; }\n", "a.bif:1: a variable of 3 states names 2"},
-		{"a.bif", strings.Replace(family, "0.75", "0.85", 1), "a.bif:10: the probabilities of a variable are 1.1 together, want 1"},
+		{"a.bif", strings.Replace(family, "0.75", "0.85", 1),
+			"a.bif:10: the probabilities of a variable are 1.1 together, want 1"},
 		{"a.bif", "MARKOV\n", `a.bif:1: "MARKOV", want network, variable or probability`},
 		{"a.bif", family[:len(family)-3], "the file ends where } should be"},
 		{"a.fg", "1\n2\n0 0\n2 2\n0\n", "factor 0 names a variable twice"},

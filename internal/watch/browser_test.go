@@ -77,7 +77,8 @@ func openBrowser(t *testing.T) *browser {
 	return b
 }
 
-// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment after
+// profileFolder is removed when the test is over. Processes that a browser has started may write to it for a moment
+// after
 // the browser itself has ended.
 func profileFolder(t *testing.T) string {
 	t.Helper()

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -83,7 +84,7 @@ func built(tb testing.TB) *campaign {
 // a few, or with -full many. What setup makes in its folder the trials share.
 func attack(t *testing.T, few, many int, setup func(c *campaign, dir string) (func(t *trial), error)) {
 	if testing.Short() {
-		t.Skip("attacks take a minute")
+		t.Skip("skipped with -short, as attacks take a minute: go test -C lab ./torture makes them, and so does .ci/run")
 	}
 	c := built(t)
 	do, err := setup(c, t.TempDir())
@@ -93,17 +94,30 @@ func attack(t *testing.T, few, many int, setup func(c *campaign, dir string) (fu
 	if *full {
 		few = many
 	}
+	var void, judged atomic.Int32
 	for n := range few {
 		t.Run(strconv.Itoa(n), func(one *testing.T) {
 			one.Parallel()
-			attempt(one, c, t.Name(), n, do)
+			if attempt(one, c, t.Name(), n, do) {
+				judged.Add(1)
+			} else {
+				void.Add(1)
+			}
 		})
 	}
+	t.Cleanup(func() {
+		if n := void.Load(); n > 0 {
+			t.Logf("%d of %d trials came to nothing", n, n+judged.Load())
+		}
+		if void.Load() > judged.Load() {
+			t.Error("most trials came to nothing: the attack hardly tests anything")
+		}
+	})
 }
 
 // attempt makes a trial and fails the test where it does. One that comes to nothing, such as a
-// kill that is too late, is made again.
-func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial)) {
+// kill after the run has ended, is made again, and in the end not judged, as attempt then reports: attack counts them.
+func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial)) (judged bool) {
 	t.Helper()
 	one := c.newTrial(attack, n, filepath.Join(t.ArtifactDir(), "trial"))
 	const most = 3
@@ -112,12 +126,10 @@ func attempt(t *testing.T, c *campaign, attack string, n int, do func(t *trial))
 			break
 		}
 	}
-	switch {
-	case one.fault != "":
+	if one.fault != "" {
 		t.Errorf("%s\n%s", one.fault, strings.Join(one.log, "\n"))
-	case one.void:
-		t.Skip("it came to nothing")
 	}
+	return !one.void
 }
 
 // newTrial is trial n of an attack, with its own source of randomness and folder.

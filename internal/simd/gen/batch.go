@@ -94,7 +94,8 @@ func (v vectors) cavities() {
 	v.hoist("negativeInfinity")
 	weights, beliefs, messages := v.base("weights"), v.base("beliefs"), v.base("messages")
 	v.items(messageSize, func(item, _ reg.Register, _ string) {
-		w, b, m := v.shortPlace(item, messageWeight, weights), v.place(item, messageBelief, beliefs), v.place(item, messageReverse, messages)
+		w, b, m := v.shortPlace(item, messageWeight, weights), v.place(item, messageBelief, beliefs),
+			v.place(item, messageReverse, messages)
 		v.row(v.short(item, messageSource), func(i reg.Register, offset int, r *rest) {
 			v.VMOVUPD(v.cavity(at64(b, i, offset), at64(m, i, offset), r), at64(w, i, offset))
 		})
@@ -140,9 +141,11 @@ type absorbing struct {
 }
 
 func (v vectors) absorbAll() {
-	v.function(v.name("absorbAll"), "func(messages, sums, out []float64, list *int, count int, damping float64) (residual float64)", "is AbsorbAll.")
+	v.function(v.name("absorbAll"), "func(messages, sums, out []float64, list *int, count int, damping float64) "+
+		"(residual float64)", "is AbsorbAll.")
 	v.spare("magnitude", "negativeInfinity")
-	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector(), v.zeroVector(), v.zero(), v.zero()}
+	a := absorbing{v.parameter("damping"), v.copyOf("one"), v.zeroVector(), v.zeroVector(), v.zeroVector(), v.zero(),
+		v.zero()}
 	v.VSUBPD(a.damping, a.keep, a.keep)
 	v.items(messageSize, func(item, _ reg.Register, _ string) {
 		old, sum := v.place(item, messageOld, v.base("messages")), v.shortPlace(item, messageSum, v.base("sums"))
@@ -214,7 +217,8 @@ func (v vectors) absorb(a absorbing, after, largest reg.VecVirtual, old operand.
 }
 
 func (v vectors) shift() {
-	v.function(v.name("shiftAll"), "func(sums []float64, list *int, count int) (left int)", "is Shift; left counts the nodes that are not done.")
+	v.function(v.name("shiftAll"), "func(sums []float64, list *int, count int) (left int)",
+		"is Shift; left counts the nodes that are not done.")
 	v.spare("magnitude", "negativeInfinity", "largest")
 	sums := v.base("sums")
 	left := v.items(nodeSize, func(item, _ reg.Register, stop string) {
@@ -258,7 +262,8 @@ func (v vectors) totals() {
 }
 
 func (v vectors) settle() {
-	v.function(v.name("settle"), "func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)", "is Settle.")
+	v.function(v.name("settle"), "func(beliefs, sums, logTotals []float64, list *int, count int) (residual float64)",
+		"is Settle.")
 	v.spare("magnitude")
 	beliefs, sums, logTotals, residual := v.base("beliefs"), v.base("sums"), v.base("logTotals"), v.zeroVector()
 	v.items(nodeSize, func(item, _ reg.Register, _ string) {
@@ -278,7 +283,8 @@ func (v vectors) settle() {
 
 // exponentials looks at a table first, to leave it alone where it is not safe.
 func (v vectors) exponentials() {
-	v.function(v.name("exponentials"), "func(tables []float64, size int, inverse []float64) (left int)", "is Exponentials; left counts the tables that are not done.")
+	v.function(v.name("exponentials"), "func(tables []float64, size int, inverse []float64) (left int)",
+		"is Exponentials; left counts the tables that are not done.")
 	table, size := v.base("tables"), v.intParam("size")
 	inverses, left := v.base("inverse"), v.length("inverse")
 	v.keep(moderateExp)

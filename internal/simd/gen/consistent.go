@@ -85,7 +85,8 @@ func (p panel) products(row, width reg.Register) reg.VecVirtual {
 // consistentTable is done for all of them until the last is done: scaling rows again changes
 // nothing in those whose columns stay.
 func (p panel) consistent() {
-	p.function(p.name("consistent"), "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, scalings int, enough float64)",
+	p.function(p.name("consistent"), "func(pairs, rows, columns, left, right, sums, system, entropy []float64, first, "+
+		"scalings int, enough float64)",
 		"makes the tables of a panel consistent, which has one edge in each entry of its vectors.")
 	p.spare("one", "half", "largestScale", "magnitude", "negligible", "smallestNormal", "leastPivot")
 	width := p.byteLength("right")
@@ -447,7 +448,8 @@ func (p panel) finish(width reg.Register, inverse reg.VecVirtual, use func(x reg
 
 // interleave puts rows into a panel, as many entries of each at a time as there are rows.
 func (v vectors) interleave() {
-	v.function(v.name("interleave"), "func(dst, src []float64, n int)", "puts as many rows of n entries into a panel as a vector has.")
+	v.function(v.name("interleave"), "func(dst, src []float64, n int)",
+		"puts as many rows of n entries into a panel as a vector has.")
 	dst, src, s := v.base("dst"), v.base("src"), v.eightRows(v.intParam("n"))
 	v.blocks(v.intParam("n"), func(left reg.Register) {
 		rows, r, end := make([]reg.VecVirtual, v.lanes), (*rest)(nil), v.label("end")
@@ -470,7 +472,8 @@ func (v vectors) interleave() {
 
 // separate is its inverse.
 func (v vectors) separate() {
-	v.function(v.name("separate"), "func(dst, src []float64, n int)", "takes as many rows of n entries out of a panel as a vector has.")
+	v.function(v.name("separate"), "func(dst, src []float64, n int)",
+		"takes as many rows of n entries out of a panel as a vector has.")
 	dst, src, s := v.base("dst"), v.base("src"), v.eightRows(v.intParam("n"))
 	v.blocks(v.intParam("n"), func(left reg.Register) {
 		columns, r, end := v.zeros(v.lanes), (*rest)(nil), v.label("end")

@@ -83,7 +83,8 @@ func (g *generator) alignedScratch(size int) reg.Register {
 }
 
 func (v vectors) edgeBeliefs() {
-	v.function(v.name("edgeBeliefs"), "func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, count, ku, kv int) (done int)",
+	v.function(v.name("edgeBeliefs"), "func(dst, logZ, product, beliefs, messages, tables []float64, edges *int, "+
+		"count, ku, kv int) (done int)",
 		"is EdgeBeliefs for 1 to 64 states, as far as edges are safe and inside the slices.")
 	b := edgeBatch{v, v.alignedScratch(batchBytes), v.GP64(), v.GP64(), v.GP64()}
 	again, part, done, chunk := v.label("chunk"), v.label("part"), v.label("done"), v.GP64()
@@ -223,7 +224,8 @@ func (b edgeBatch) cavities(stop string) {
 
 // shifted stores one cavity, −Inf up to whole vectors, and returns its largest entry.
 func (b edgeBatch) shifted(states string, belief, message int, to reg.Register) (top reg.VecVirtual) {
-	tau, m, n := b.place(b.edge, belief, b.base("beliefs")), b.place(b.edge, message, b.base("messages")), b.intParam(states)
+	tau, m, n := b.place(b.edge, belief, b.base("beliefs")), b.place(b.edge, message, b.base("messages")),
+		b.intParam(states)
 	other, many, done := b.label("other"), b.label("many"), b.label("cavity")
 	top = b.vector()
 	// of takes the largest entry of some vectors out of them, and stores them.

@@ -18,7 +18,8 @@ const (
 
 // feasible emits the scaling of rows, and the spreading of what columns lack then.
 func (v vectors) feasible() {
-	v.function(v.name("feasible"), "func(tables, rows, columns, factors []float64, ku, kv int)", "is Feasible for one edge and more.")
+	v.function(v.name("feasible"), "func(tables, rows, columns, factors []float64, ku, kv int)",
+		"is Feasible for one edge and more.")
 	local := v.AllocLocal(feasibleBytes)
 	// at is where a part of the edge at hand begins.
 	at := func(part int) reg.Register {

@@ -15,7 +15,8 @@ func (v vectors) products() {
 	v.items(messageSize, func(item, left reg.Register, _ string) {
 		next := v.label("next")
 		v.prefetchTable(item, left)
-		o, w, t := v.shortPlace(item, messageOut, v.base("out")), v.shortPlace(item, messageWeight, v.base("weights")), v.place(item, messageTable, v.base("tables"))
+		o, w, t := v.shortPlace(item, messageOut, v.base("out")), v.shortPlace(item, messageWeight, v.base("weights")),
+			v.place(item, messageTable, v.base("tables"))
 		for _, k := range map[int][]int{4: {8, 2}, 8: {8}}[v.lanes] {
 			v.ofStates(item, k, o, w, t, next)
 		}
