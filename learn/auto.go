@@ -29,7 +29,7 @@ import (
 // What P leaves out, the coupling of neighbours and beliefs that differ from the
 // mean, is learned by limited-memory BFGS from one pair (s, y) per accepted step.
 //
-// There is a step at each visit for one pass (early), where F bounds L. Then descent on F takes over (descent).
+// There is a step at each visit for one pass (early), where F bounds L. Then descent on F takes over (descent.go).
 type auto struct {
 	autoState
 	run       *learner // whose weights it moves; nil: it has not begun, or the run is over

@@ -16,7 +16,7 @@ import (
 //
 // θ̄ being the mean of the θ_b. That is a whole step at every visit: no length to choose,
 // however old the gradient is. With one block θ̄ is θ. Such a step knows nothing of messages
-// that have not arrived, and so one pass of them leads, and descent on F goes on (descent).
+// that have not arrived, and so one pass of them leads, and descent on F goes on (descent.go).
 type early struct {
 	earlyState
 	l      *learner

@@ -6,8 +6,9 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 )
 
-// A whole pass visits every block at the same weights, with a few sweeps each. At its end F, its gradient and the
-// lower bound are exact (bound.go): they decide a step of descent (descent), or what a check was asked (check.go).
+// A whole pass visits every block at the same weights, with a few sweeps each. At its end F and the lower bound hold,
+// whatever the messages lack (bound.go), and the gradient is that of consistent beliefs. They decide a step of descent
+// (descent.go), or what a check was asked (check.go).
 
 // wholePass is where such a pass stands, and what the last one has found.
 type wholePass struct {

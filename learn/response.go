@@ -34,7 +34,7 @@ import (
 // τ. A clamped unit has the same of its hidden nodes, and counts with its negative weight.
 //
 // Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
-// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent), and its gradient by
+// holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent.go), and its gradient by
 // the weights is that of L as far as linear equations know what messages lack.
 type response struct {
 	l            *learner
