@@ -81,12 +81,17 @@ type Choice struct {
 	// MaxPasses bounds the training that was chosen; 0: the options do.
 	MaxPasses float64 `json:"max_passes,omitempty"`
 	Seconds   float64 `json:"seconds"`
+	// Cut: the time for the choice was over, perhaps before all were compared.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // note says what was chosen, over what, and by how much.
 func (c *Choice) note() string {
-	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s",
-		len(c.Candidates), strings.TrimPrefix(c.Metric, "log_loss "), c.Chosen.options())
+	how := strings.TrimPrefix(c.Metric, "log_loss ")
+	if c.Cut {
+		how += ", as far as half of --max-time went"
+	}
+	text := fmt.Sprintf("%d candidates were compared %s, and chosen is %s", len(c.Candidates), how, c.Chosen.options())
 	if c.Chosen.Edges != "" && c.Chosen.Scale == "" {
 		text = "labels are hidden: " + text
 	}
@@ -420,7 +425,7 @@ func (c *selection) tell(t *trial) {
 // two of them against what is usual, or for edges that make neighbours differ. Of values of l2 the best is taken.
 func (c *selection) decide(finalists []*trial) *Choice {
 	best := slices.MinFunc(finalists, func(a, b *trial) int { return cmp.Compare(a.score(), b.score()) })
-	made := &Choice{Metric: c.metric}
+	made := &Choice{Metric: c.metric, Cut: c.late()}
 	chosen := finalists[0]
 	for _, t := range finalists {
 		errors := 1.0

@@ -285,6 +285,10 @@ func TestChoiceHasATime(t *testing.T) {
 	if n, all := len(some.Summary.Choice.Candidates), len(whole.Summary.Choice.Candidates); n == 0 || n >= all {
 		t.Errorf("%d candidates in a millisecond, and %d in all time", n, all)
 	}
+	const told = "as far as half of --max-time went"
+	if !strings.Contains(some.Summary.Choice.note(), told) || strings.Contains(whole.Summary.Choice.note(), told) {
+		t.Errorf("notes %q and %q", some.Summary.Choice.note(), whole.Summary.Choice.note())
+	}
 }
 
 // TestWhatIsChosen: options that say how weights come about leave nothing to choose.
