@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // A check infers the whole network with the weights held still: whole passes of a few
@@ -29,6 +31,8 @@ type checkProgress struct {
 	Exact bool
 	// Again: a claim that was found true is only made again, after a look for saddles.
 	Again bool
+	// Known: the values at hand are those of the weights, from the pass that accepted them, and no pass is made.
+	Known bool
 	// Settled: what is left of the inference is too little to matter.
 	Settled bool
 	// Change and ChangeBefore are those of the gradient in the last two passes.
@@ -53,6 +57,8 @@ const (
 	// unknownShare of the gradient's norm is what may be left unknown of it at the start and the
 	// end of a run. A claim holds with certainty times as much as seems to be left.
 	unknownShare, certainty = 0.05, 2
+	// longestSave of a limit of time is the most that a state may take.
+	longestSave = 0.1
 	// slowestSettling and fastestSettling bound the factor per pass by which changes of the
 	// gradient shrink, as it is used: two changes in a row say little of those to come.
 	slowestSettling, fastestSettling = 0.995, 0.3
@@ -136,12 +142,39 @@ func (l *learner) outOfTime() bool {
 // startFinalCheck is for a run that a limit ended. What a longer run would go on
 // from is the state before the final check.
 func (l *learner) startFinalCheck() error {
-	if err := l.checkpoint(); err != nil {
-		return err
+	p := &l.progress
+	if p.Status != TimeLimit || l.savesInTime() {
+		if err := l.checkpoint(); err != nil {
+			return err
+		}
+	} else {
+		p.Reason += fmt.Sprintf("; the state at the end, to resume from, was not saved, as that takes about %.2g seconds: "+
+			"--checkpoint-every asks for it", l.savingSeconds())
 	}
+	known := p.Status == TimeLimit && l.knowsAccepted()
 	l.takeBest()
-	l.startCheck(checkFinal)
+	if known = known && slices.Equal(l.model.Weights, l.auto.descent.origin); !known {
+		l.startCheck(checkFinal)
+		return nil
+	}
+	l.restoreMessages()
+	l.gradient, p.Pass = l.auto.descent.first, p.Accepted
+	p.Upper, p.Objective = l.auto.descent.value, l.auto.descent.value
+	p.GradientNorm = math.Sqrt(simd.Dot(l.gradient, l.gradient))
+	p.Check = checkProgress{Active: true, Purpose: checkFinal, Known: true}
 	return nil
+}
+
+// savesInTime reports that a limit of time leaves a state. One that takes more than longestSave of the time there was
+// is left out, unless the settings ask for states: training is what the time is for.
+func (l *learner) savesInTime() bool {
+	return l.settings.CheckpointEvery > 0 || l.savingSeconds() <= longestSave*l.settings.MaxTime.Seconds()
+}
+
+// knowsAccepted reports that the pass which accepted the origin of descent's line has found all that a final check of
+// it would: so a limit of time ends a run at once. Small problems have the time to check.
+func (l *learner) knowsAccepted() bool {
+	return l.descends() && l.copies() && l.auto.best() != nil
 }
 
 // settle brings messages to where they settle, where they are solved for.

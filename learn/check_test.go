@@ -180,3 +180,48 @@ func TestOneProbe(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeLimitAtPassEnd: a limit of time ends descent at once, with the weights that were accepted last and what the
+// pass found that accepted them: an upper bound of the objective, and its gradient. The state that it leaves goes on to
+// the same bytes as a run that had more time.
+func TestTimeLimitAtPassEnd(t *testing.T) {
+	p := regions(3, 40, 40, 4, 1e-3*40*40, 0.3, 1).with("trw")
+	e := must(NewEvaluator(p, 1))
+	defer e.Close()
+	whole := fit(t, p, Settings{Threads: 2})
+	for _, every := range []time.Duration{0, time.Hour} {
+		var state *State
+		s := Settings{Method: BBPL, Threads: 2, MaxTime: time.Hour, CheckpointEvery: every}
+		s.Checkpoint = func(x *State) error { state = x.clone(); return nil }
+		s = must(s.resolve(&p))
+		l := must(newLearner(&p, &s))
+		defer l.pool.Close()
+		checked := 0.0
+		s.Recorder = func(e Event) error {
+			if checked = l.progress.CheckPasses; e.Iteration == 26 {
+				l.clock = l.clock.Add(-2 * time.Hour)
+			}
+			return nil
+		}
+		r := must(l.run(t.Context(), time.Now()))
+		x := settled(t, e, r.Model.Weights)
+		if r.Status != TimeLimit || r.Iterations != 26 || r.CheckPasses > checked || !slices.Equal(r.Model.Weights, l.auto.descent.origin) {
+			t.Errorf("%s after %d iterations, %v passes of checks after %v", r.Status, r.Iterations, r.CheckPasses, checked)
+		}
+		if r.Objective < x.Objective-1e-9 || !near(r.Objective, x.Objective, 0.01) || r.Objective-r.Suboptimality > whole.Objective || !near(r.GradientNorm, norm(r.Gradient), 1e-12) {
+			t.Errorf("objective %v, proved to %v; exactly %v, the smallest is at most %v", r.Objective, r.Suboptimality, x.Objective, whole.Objective)
+		}
+		if r := fit(t, p, Settings{Threads: 2, CheckpointEvery: every, Resume: state}); !slices.Equal(r.Model.Weights, whole.Model.Weights) {
+			t.Errorf("resumed it ends with other weights, %v away", distance(r.Model.Weights, whole.Model.Weights))
+		}
+	}
+	// A state that takes a good part of the time is left out, unless it is asked for.
+	for _, every := range []time.Duration{0, time.Hour} {
+		saved := 0 // at the start, as that takes little
+		s := Settings{MaxTime: 100 * time.Microsecond, CheckpointEvery: every}
+		s.Checkpoint = func(*State) error { saved++; return nil }
+		if r := fit(t, p, s); saved != 1+oneIf(every > 0) || (every > 0) == strings.Contains(r.Reason, "not saved") {
+			t.Errorf("with checkpoints every %v %d states were saved; %s", every, saved, r.Reason)
+		}
+	}
+}

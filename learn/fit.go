@@ -90,10 +90,11 @@ type progress struct {
 	Damping  float64
 	Stalling stalling
 
-	Pass   wholePass
-	Check  checkProgress
-	Status Status
-	Reason string
+	Pass     wholePass
+	Accepted wholePass // what the pass found that accepted the origin of descent's line
+	Check    checkProgress
+	Status   Status
+	Reason   string
 }
 
 // run counts the seconds since started.
@@ -334,9 +335,18 @@ func (l *learner) pace() pace {
 	return pace{l.seconds(), l.progress.Passes + l.progress.GradientPasses}
 }
 
-// endSeconds is what the end of the run will take, at least: a checkpoint and a pass of the
-// final check.
-func (l *learner) endSeconds() float64 { return l.savingSeconds() + l.wholePassSeconds() }
+// endSeconds is what the end of the run will take, at least: a checkpoint and a pass, of the final check or, where that
+// has nothing to find, the one that may begin.
+func (l *learner) endSeconds() float64 {
+	seconds := 0.0
+	if l.progress.Pass.Next == 0 || !l.knowsAccepted() {
+		seconds = l.wholePassSeconds()
+	}
+	if l.savesInTime() {
+		seconds += l.savingSeconds()
+	}
+	return seconds
+}
 
 // seconds is how long the run has taken until now, in all processes the same: what it decides
 // they do together.

@@ -52,6 +52,9 @@ const (
 // reports true when the run is over.
 func (l *learner) visitInPass() (done bool, err error) {
 	p, at, check := &l.progress, &l.progress.Pass, &l.progress.Check
+	if check.Active && check.Known {
+		return l.endCheck()
+	}
 	set, settled := &l.whole[at.Next], check.Active && check.Exact
 	v := visit{
 		bundle: l.bundles[set.bundle], blocks: set.blocks, contribute: true, bounds: true, certify: !l.exact,
@@ -170,6 +173,9 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
 	p.Watched = false
 	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap, l.bounded)
+	if accepted {
+		p.Accepted = p.Pass
+	}
 	size := 0.0
 	switch {
 	case accepted && l.proved():

@@ -451,7 +451,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":15`, `"format":3`),
+		"another format":            progress(`"format":16`, `"format":3`),
 		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"pass beyond all blocks":    progress(`"Pass.Next":0`, `"Pass.Next":99`),

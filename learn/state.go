@@ -38,7 +38,7 @@ type saved struct {
 }
 
 // stateFormat grows with every change of what a state has.
-const stateFormat = 15
+const stateFormat = 16
 
 func (l *learner) snapshot() (*State, error) {
 	r := l.executor

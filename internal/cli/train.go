@@ -157,7 +157,8 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
 	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
 	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0,
-		"time between checkpoints (default: so that saving takes about 1 % of the time)")
+		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
+			"more than a tenth of --max-time)")
 	fl.BoolVar(&f.checkpoint, "checkpoint", true, "write what --resume needs")
 	fl.StringArrayVar(&f.eval, "eval", nil, "NAME=PATH of labelled data; for images a list of ids in the same folder; "+
 		"may be repeated")
