@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
 	"internal/lbfgs":       {"internal/simd"},
 	"internal/runstate":    {"counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
-	"internal/linear":      {"graph", "internal/numeric", "internal/parallel", "internal/simd"},
+	"internal/linear":      {"crf", "graph", "internal/bp", "internal/ground", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/cut":         {"crf", "graph", "internal/ground", "internal/machine", "internal/partition"},
 	"internal/instances":   {"crf", "counting", "graph"},
 	"internal/mpe":         {"mrf", "graph", "internal/exact", "internal/flow", "internal/zeros"},

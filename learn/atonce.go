@@ -102,7 +102,7 @@ func (l *learner) doAtOnce(_, i int) {
 	l.settings.PhaseTimes.begin()
 	var residual float64
 	residual, s.err = space.SweepRun(u.net, u.state, block, a.run, limits)
-	o.Residual = larger(o.Residual, residual)
+	o.Residual = max(o.Residual, residual)
 	if a.run == u.part.Colours-1 {
 		if o.Sweeps++; o.Sweeps == 1 {
 			o.First = o.Residual

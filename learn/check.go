@@ -180,15 +180,8 @@ func (l *learner) knowsAccepted() bool {
 // settle brings messages to where they settle, where they are solved for.
 func (l *learner) settle() {
 	if l.response != nil {
-		l.response.tangents(nil, 0)
+		l.response.Tangents(nil, 0)
 	}
-}
-
-func larger(a, b float64) float64 {
-	if b > a || b != b {
-		return b
-	}
-	return a
 }
 
 // decided reports whether a pass has decided the check. Changes of the gradient g that shrink
@@ -208,7 +201,7 @@ func (l *learner) decided() (decided bool) {
 		c.Change = math.NaN() // from another gradient, with stale shares
 	}
 	l.progress.Watched = true
-	ratio := min(larger(larger(fastestSettling, c.Change/c.ChangeBefore), c.ChangeBefore/older), slowestSettling)
+	ratio := min(max(max(fastestSettling, c.Change/c.ChangeBefore), c.ChangeBefore/older), slowestSettling)
 	if math.IsNaN(ratio) {
 		ratio = slowestSettling
 	}

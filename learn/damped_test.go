@@ -54,7 +54,7 @@ func dampedAt(t *testing.T, p Problem, seed uint64) *learner {
 	s := Settings{Threads: 1, Step: &auto{}}.Resolved()
 	l := must(newLearner(&p, &s))
 	t.Cleanup(l.pool.Close)
-	if l.response == nil || !l.response.damps {
+	if l.response == nil || !l.response.Damps {
 		t.Fatal("not for damped steps")
 	}
 	for _, u := range l.units {
@@ -129,23 +129,23 @@ func TestDampedStep(t *testing.T) {
 			}
 		}
 		z = append(z, l.model.Weights...)
-		size := r.size
+		size := l.model.Layout.Size
 		d := &dense{l: l, size: size, exact: true}
 		d.fresh, d.factor, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
 		direction, gradient := make([]float64, size), make([]float64, size)
 		step := func(damping float64) (change []float64) {
-			if !d.solveDamped(direction, gradient, damping) || !r.tangents(direction, damping) {
+			if !d.solveDamped(direction, gradient, damping) || !r.Tangents(direction, damping) {
 				t.Fatalf("%s: no step", name)
 			}
 			if slope := simd.Dot(direction, gradient); !(slope > 0) {
 				t.Errorf("%s: a fall by %v", name, slope)
 			}
-			for i := range r.units {
-				s := &r.units[i]
-				for d := range int32(2 * s.in.Graph.NumEdges()) {
-					at, belief := s.net.MessageAt(d), s.beliefs[s.net.BeliefAt(s.in.Graph.Target(d)):]
-					for x := range s.in.States(s.in.Graph.Target(d)) {
-						change = append(change, -s.net.Counting.Edge[d>>1]*(s.messages[at+x]-belief[x]))
+			for i, u := range l.units {
+				messages, beliefs := r.Lines()[4*i], r.Lines()[4*i+1]
+				for d := range int32(2 * u.in.Graph.NumEdges()) {
+					at, belief := u.net.MessageAt(d), beliefs[u.net.BeliefAt(u.in.Graph.Target(d)):]
+					for x := range u.in.States(u.in.Graph.Target(d)) {
+						change = append(change, -u.net.Counting.Edge[d>>1]*(messages[at+x]-belief[x]))
 					}
 				}
 			}
@@ -233,7 +233,7 @@ func TestDampedDeclines(t *testing.T) {
 	sharp.Counting = counting.Given("zero", node, edge)
 	for name, p := range map[string]Problem{"hidden": all["missing"], "trw": all["plain"].with("trw"), "bethe": all["plain"].with("bethe"), "a maximum": sharp} {
 		s := Settings{Step: &auto{}}.Resolved()
-		if l := must(planLearner(&p, &s)); l.response == nil || l.response.damps {
+		if l := must(planLearner(&p, &s)); l.response == nil || l.response.Damps {
 			t.Errorf("%s: not declined", name)
 		}
 	}

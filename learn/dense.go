@@ -3,8 +3,6 @@ package learn
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -55,9 +53,8 @@ const (
 	// starsFrom is the accepted step of the first renewal, and starsGrowth how many times more of them there
 	// are from one to the next.
 	starsFrom, starsGrowth = 3, 2
-	// solveWork, factorWork and listWork are how much faster a multiplication is there
-	// than in a message.
-	solveWork, factorWork, listWork = 2.0, 9.0, 30.0
+	// factorWork and listWork are how much faster a multiplication is there than in a message.
+	factorWork, listWork = 9.0, 30.0
 	// stiffness is what is added to the diagonal of H, relatively: with l2 = 0 there are directions in which
 	// nothing changes, and rounding would decide how far to go. stiffening times more is added at a time.
 	stiffness, stiffening = 1e-9, 1e3
@@ -72,10 +69,10 @@ func newDense(l *learner, squares [][]float64) *dense {
 	}
 	d := &dense{l: l, size: size, exact: l.response != nil, squares: squares, passWork: l.passWork()}
 	if d.exact {
-		d.free, d.renewal = freeExact, l.response.work
+		d.free, d.renewal = freeExact, l.response.Work
 	} else if d.stars = newHessian(l); d.stars != nil {
 		d.free, d.due, d.renewal = freeRenewals, starsFrom, d.stars.work()
-		if float64(nodes) < nodesForWeight*n || n*n/solveWork*float64(l.perPass()) > mostOfVisit*d.passWork {
+		if float64(nodes) < nodesForWeight*n || n*n/linear.SolveWork*float64(l.perPass()) > mostOfVisit*d.passWork {
 			d.stars = nil
 		}
 	}
@@ -83,7 +80,7 @@ func newDense(l *learner, squares [][]float64) *dense {
 		return d
 	}
 	if l.model.Layout.Symmetric() {
-		d.mean = l.symmetricMatrix()
+		d.mean = linear.Symmetric(&l.model.Layout)
 	}
 	d.renewal += n * n * n / factorWork
 	d.factor, d.fresh, d.measured = make([]float64, size*size), make([]float64, size*size), make([]float64, size*size)
@@ -97,7 +94,7 @@ func (d *dense) measures() bool { return d.exact || d.stars != nil }
 // that of F less what messages answer to it.
 func (d *dense) measure(gradient []float64, damping float64) (err error) {
 	if d.exact {
-		err = d.l.response.measure(d.measured, gradient, damping)
+		err = d.measureAll(gradient, damping)
 	} else {
 		err = d.stars.measure(d.measured, d.squares)
 	}
@@ -105,6 +102,23 @@ func (d *dense) measure(gradient []float64, damping float64) (err error) {
 		d.mean(d.measured, gradient)
 	}
 	return err
+}
+
+// measureAll measures the Hessian itself.
+func (d *dense) measureAll(gradient []float64, damping float64) error {
+	clear(d.measured)
+	clear(gradient)
+	if err := d.l.response.Measure(d.measured, gradient, damping); err != nil {
+		return err
+	}
+	l2 := d.l.problem.L2
+	for i := range d.size {
+		d.measured[i*d.size+i] += l2
+	}
+	for i := range gradient {
+		gradient[i] += l2*d.l.model.Weights[i] - d.l.data[i]
+	}
+	return nil
 }
 
 // on reports whether there is a factor.
@@ -136,7 +150,7 @@ func (d *dense) solveDamped(direction, gradient []float64, damping float64) bool
 	}
 	d.keep()
 	d.solve(direction, gradient)
-	return finite(direction)
+	return simd.Dot(direction, direction) <= math.MaxFloat64
 }
 
 // affords spends work on a renewal, or reports that it may not be spent.
@@ -152,7 +166,7 @@ func (d *dense) affords(work float64) bool {
 // reports false where that is not positive definite.
 func (d *dense) factorise(share float64) bool {
 	copy(d.fresh, d.measured)
-	stiffen(d.fresh, d.size, share)
+	linear.Stiffen(d.fresh, d.size, share)
 	return linear.Factorise(d.fresh, d.size, d.l.each)
 }
 
@@ -169,7 +183,7 @@ func (d *dense) decompose() bool {
 		}
 	}
 	n := float64(d.size)
-	return d.exact && !d.l.convex && d.affords(eigenWork*n*n*n) && absolute(d.measured, d.size) && d.factorise(stiffness)
+	return d.exact && !d.l.convex && d.affords(eigenWork*n*n*n) && linear.Absolute(d.measured, d.size, stiffness) && d.factorise(stiffness)
 }
 
 // definite reports whether the Hessian itself, measured here, has positive eigenvalues alone.
@@ -177,67 +191,8 @@ func (d *dense) definite() bool {
 	return d.exact && d.affords(d.renewal) && d.measure(nil, 0) == nil && d.factorise(stiffness)
 }
 
-// absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs. Weights that are coupled to no
-// other, as those of forbidden states, stay so: they must stay zero. It reports false where there are no eigenvalues.
-func absolute(h []float64, n int) bool {
-	all, coupled := mat.NewSymDense(n, nil), make([]bool, n)
-	for i := range n {
-		for j, x := range h[i*n:][:i+1] {
-			if all.SetSym(i, j, x); x != 0 && i != j {
-				coupled[i], coupled[j] = true, true
-			}
-		}
-	}
-	var eigen mat.EigenSym
-	if !finite(all.RawSymmetric().Data) || !eigen.Factorize(all, true) {
-		return false
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values, rows, product := eigen.Values(nil), make([]float64, n*n), make([]float64, n*n)
-	largest := max(-values[0], values[n-1])
-	for i := range n {
-		for k, x := range values {
-			rows[k*n+i] = vectors.At(i, k) * math.Sqrt(max(math.Abs(x), stiffness*largest))
-		}
-	}
-	simd.ScatterMatrix(product, rows, rows, n, n, n)
-	for i := range n {
-		for j := range i + 1 {
-			if coupled[i] && coupled[j] {
-				h[i*n+j] = product[i*n+j]
-			}
-		}
-	}
-	return true
-}
-
 // solve computes dst = H⁻¹ g; dst may be g.
 func (d *dense) solve(dst, g []float64) {
 	copy(dst, g)
-	for i := range dst {
-		row := d.factor[i*d.size:][:d.size]
-		dst[i] = (dst[i] - simd.Dot(row[:i], dst[:i])) / row[i]
-	}
-	for i := len(dst) - 1; i >= 0; i-- {
-		row := d.factor[i*d.size:][:d.size]
-		dst[i] /= row[i]
-		simd.AddScaled(dst[:i], row[:i], -dst[i])
-	}
-}
-
-// stiffen raises the diagonal of h [n*n] by a share of itself, or by the square of the share
-// of its mean where that is more.
-func stiffen(h []float64, n int, share float64) {
-	mean := 0.0
-	for i := range n {
-		mean += h[i*n+i] / float64(n)
-	}
-	for i := range n {
-		if x := &h[i*n+i]; *x > 0 {
-			*x += share * max(*x, share*mean)
-		} else {
-			*x = mean
-		}
-	}
+	linear.Solve(d.factor, d.size, dst)
 }

@@ -86,13 +86,13 @@ func newDescent(run *learner, curvature *lbfgs.Curvature, dense *dense) *descent
 		*x = make([]float64, run.model.Layout.Size)
 	}
 	if r := run.response; r != nil {
-		d.line = r.memory()
+		d.line = r.Lines()
 	}
 	return d
 }
 
 // damps reports whether weights and messages make damped steps together.
-func (d *descent) damps() bool { return d.run.response != nil && d.run.response.damps }
+func (d *descent) damps() bool { return d.run.response != nil && d.run.response.Damps }
 
 // begin starts the phase: theta is the first point to be judged, against start, of the
 // objective value.
@@ -194,7 +194,7 @@ func (d *descent) judgeDamped(theta, gradient []float64, value, rounding float64
 	}
 	if !(ratio > leastRatio) || math.IsInf(ratio, 0) {
 		copy(theta, d.origin)
-		d.run.response.follow(0)
+		d.run.response.Follow(0)
 		d.harder()
 		d.try(theta)
 		return false, true
@@ -216,7 +216,7 @@ func (d *descent) harder() {
 func (d *descent) try(theta []float64) float64 {
 	copy(d.origin, theta)
 	for d.growth <= mostGrowth {
-		if d.dense.solveDamped(d.direction, d.first, d.damping) && d.run.response.tangents(d.direction, d.damping) {
+		if d.dense.solveDamped(d.direction, d.first, d.damping) && d.run.response.Tangents(d.direction, d.damping) {
 			d.slope, d.both = -simd.Dot(d.first, d.direction), true
 			return d.move(theta, 1)
 		}
@@ -293,7 +293,7 @@ func (d *descent) advance(theta, gradient []float64) float64 {
 	d.slope = -simd.Dot(gradient, d.direction)
 	d.alpha = 0
 	if d.both = d.run.response != nil; d.both {
-		d.run.response.tangents(d.direction, 0)
+		d.run.response.Tangents(d.direction, 0)
 	}
 	d.run.keepMessages()
 	return d.move(theta, d.longest)
@@ -304,7 +304,7 @@ func (d *descent) move(theta []float64, alpha float64) float64 {
 		theta[i] = x - alpha*d.direction[i]
 	}
 	if d.both {
-		d.run.response.follow(-alpha)
+		d.run.response.Follow(-alpha)
 	}
 	d.alpha, d.before, d.held = alpha, math.NaN(), 0
 	return alpha

@@ -1,14 +1,19 @@
 package learn
 
-import "github.com/blockbp/blockbp/crf"
+import (
+	"fmt"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/linear"
+)
 
 // fisher is the estimate P of the Hessian of L at the start: a Kronecker product for each type of nodes and of edges,
 // as if none answered to another (docs/explanation/equations.md, section 8).
 type fisher struct {
 	layout *crf.Layout
-	spans  []crf.Span   // of all types: nodes, then edges
-	at     []int        // [types] where their π begin
-	parts  []*kronecker // [types]
+	spans  []crf.Span          // of all types: nodes, then edges
+	at     []int               // [types] where their π begin
+	parts  []*linear.Kronecker // [types]
 	// squares [types][features] are Σ f²/ρ.
 	squares [][]float64
 }
@@ -19,11 +24,11 @@ func newFisher(l *learner, s *statistics) (*fisher, error) {
 	for kind, span := range f.spans {
 		f.at = append(f.at, at)
 		at += span.States
-		k, err := newKronecker(span.Features, span.States, s.ofType(kind), l.problem.L2)
+		k, err := linear.NewKronecker(span.Features, span.States, s.ofType(kind), l.problem.L2)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("learn: %w", err)
 		}
-		f.parts, f.squares = append(f.parts, k), append(f.squares, k.squares)
+		f.parts, f.squares = append(f.parts, k), append(f.squares, k.Squares)
 	}
 	return f, nil
 }
@@ -31,7 +36,7 @@ func newFisher(l *learner, s *statistics) (*fisher, error) {
 // solve computes dst = P⁻¹ g; dst may be g. beliefs are the mean beliefs of all types.
 func (f *fisher) solve(dst, g, beliefs []float64) {
 	for kind, span := range f.spans {
-		f.parts[kind].solve(dst[span.At:][:span.Len], g[span.At:][:span.Len], beliefs[f.at[kind]:][:span.States])
+		f.parts[kind].Solve(dst[span.At:][:span.Len], g[span.At:][:span.Len], beliefs[f.at[kind]:][:span.States])
 	}
 	f.layout.Symmetrise(dst) // without what rounding leaves
 }

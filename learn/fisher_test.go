@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/linear"
 )
 
 // TestFisherIsExactWithoutEdges: where no node answers to another P is the Hessian: at weights of zero P⁻¹ undoes a
@@ -64,7 +65,7 @@ func TestKronecker(t *testing.T) {
 		diagonal[j] = second[j*features+j]
 	}
 	for name, a := range map[string][]float64{"a matrix": second, "a diagonal": diagonal} {
-		k := must(newKronecker(features, states, slices.Clone(a), l2))
+		k := must(linear.NewKronecker(features, states, slices.Clone(a), l2))
 		x, product := make([]float64, features*states), make([]float64, features*states)
 		for i := range x {
 			x[i] = rng.NormFloat64()
@@ -88,7 +89,7 @@ func TestKronecker(t *testing.T) {
 		for i := range product {
 			product[i] += l2 * x[i]
 		}
-		k.solve(product, product, mean)
+		k.Solve(product, product, mean)
 		for i, got := range product {
 			if !(math.Abs(got-x[i]) <= 1e-9*(1+math.Abs(x[i]))) {
 				t.Errorf("%s: x[%d] = %v, want %v", name, i, got, x[i])

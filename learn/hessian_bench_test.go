@@ -22,7 +22,7 @@ func BenchmarkHessian(b *testing.B) {
 					if err := m.measure(dst, squares); err != nil {
 						b.Fatal(err)
 					}
-					stiffen(dst, n, stiffness)
+					linear.Stiffen(dst, n, stiffness)
 					if !linear.Factorise(dst, n, e.l.each) {
 						b.Fatal("no factor")
 					}

@@ -7,8 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/linear"
-	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // TestHessianIsExactWithoutCoupling: where edges have no weights, beliefs are anything
@@ -192,7 +190,7 @@ func TestHessianOfThreads(t *testing.T) {
 				}
 			}
 			dst := slices.Clone(h)
-			if stiffen(h, n, stiffness); !linear.Factorise(h, n, e.l.each) {
+			if linear.Stiffen(h, n, stiffness); !linear.Factorise(h, n, e.l.each) {
 				t.Fatalf("%s: the Hessian is not positive definite", name)
 			}
 			dst = append(dst, h...)
@@ -203,44 +201,5 @@ func TestHessianOfThreads(t *testing.T) {
 				t.Errorf("%s: other bits with %d threads", name, threads)
 			}
 		}
-	}
-}
-
-// TestDenseSolve: solutions with the factor are solutions.
-func TestDenseSolve(t *testing.T) {
-	const n = 37
-	rng := source(5)
-	root, h := make([]float64, n*n), make([]float64, n*n)
-	for i := range root {
-		root[i] = rng.NormFloat64()
-	}
-	for i := range n {
-		for j := range i + 1 {
-			h[i*n+j] = simd.Dot(root[i*n:][:n], root[j*n:][:n])
-		}
-		h[i*n+i] += 0.1
-	}
-	d := &dense{size: n, denseState: denseState{factor: slices.Clone(h)}}
-	if !linear.Factorise(d.factor, n, parallel.Serially) {
-		t.Fatal("not factorised")
-	}
-	want, g := make([]float64, n), make([]float64, n)
-	for i := range want {
-		want[i] = rng.NormFloat64()
-	}
-	for i := range n {
-		for j := range n {
-			g[i] += h[max(i, j)*n+min(i, j)] * want[j]
-		}
-	}
-	d.solve(g, g)
-	for i := range g {
-		if math.Abs(g[i]-want[i]) > 1e-8 {
-			t.Fatalf("%d: %v, want %v", i, g[i], want[i])
-		}
-	}
-	h[n+1] = -1
-	if linear.Factorise(h, n, parallel.Serially) {
-		t.Error("a matrix that is not positive definite was factorised")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/spill"
 )
@@ -64,7 +65,7 @@ type learner struct {
 	lanczos     *lbfgs.Lanczos // nil: no saddle is looked for
 	apart       []float64      // [weights] the direction in which that begins; nil: the objective is convex
 
-	response *response // nil: not for this problem
+	response *linear.Response // nil: not for this problem
 
 	executor *ranks
 	pool     *parallel.Pool[visit]
@@ -120,7 +121,7 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	l.known = l.whatIsKnown()
 	if a, ok := s.Step.(interface{ automatic() *auto }); ok {
 		l.auto = a.automatic()
-		l.response = newResponse(l)
+		l.response = l.newResponse()
 	}
 	// Where weights of nodes and edges can move together at no change of the model, the
 	// beliefs of messages that lag leave noise in the gradient, and there is little curvature to
@@ -129,6 +130,18 @@ func planLearner(p *Problem, s *Settings) (*learner, error) {
 	// that consistent beliefs would raise, and those lead away.
 	l.nearly = l.auto != nil && l.convexNumbers && l.response == nil && !l.exact
 	return l, nil
+}
+
+// newResponse returns nil where that takes too much.
+func (l *learner) newResponse() *linear.Response {
+	if l.model.Layout.Size > maxDense {
+		return nil
+	}
+	var units []linear.Unit
+	for _, u := range l.units {
+		units = append(units, linear.Unit{In: u.in, Net: u.net, State: u.state, Weight: u.weight})
+	}
+	return linear.NewResponse(l.model, units, l.passWork())
 }
 
 // allocate takes the memory of the run, and fills it as runs begin.
@@ -171,7 +184,7 @@ func (l *learner) allocate() (err error) {
 	l.startCheck(checkInitial)
 	l.progress.Check.Exact = l.startsUniform()
 	if l.response != nil {
-		l.response.allocate()
+		l.response.Allocate(l.model, func(i int) *bp.State { return l.units[i].state })
 	}
 	if err := s.Step.Start(l.stepProblem()); err != nil {
 		return err
@@ -318,23 +331,10 @@ func (l *learner) passWork() (work float64) {
 	})
 	for i, u := range l.units {
 		for t, n := range counts[i] {
-			work += float64(n) * float64(edges[t].States) * float64(products+2*l.usedOfType(t, u.in))
+			work += float64(n) * float64(edges[t].States) * float64(products+2*ground.UsedFeatures(&l.model.Layout, u.in, t))
 		}
 	}
 	return work
-}
-
-// usedFeatures returns how many features of an edge are not zero.
-func (l *learner) usedFeatures(e int32, in *crf.Instance) int {
-	return l.usedOfType(in.EdgeType(e), in)
-}
-
-// usedOfType returns that of every edge of a type.
-func (l *learner) usedOfType(t int, in *crf.Instance) int {
-	if ground.Tables(in.EdgeFeatures(t)) > 0 {
-		return 1
-	}
-	return l.model.Layout.Edge[t].Features
 }
 
 // meanBeliefs writes the mean belief of every type: uniform for untied types and

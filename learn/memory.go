@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/memory"
 	"github.com/blockbp/blockbp/internal/partition"
@@ -188,20 +189,18 @@ func (l *learner) ruleMemory(m *Memory, c *count) {
 		"%d, and %d of the visits of a pass, × %.0f weights × 8 bytes", vectors, l.perPass(), size)
 	moments := 0.0
 	for _, span := range allSpans(layout) {
-		if d := float64(span.Features); !span.Untied && d <= maxRotated {
+		if d := float64(span.Features); !span.Untied && d <= linear.MaxRotated {
 			moments += d * d
 		}
 	}
 	m.Add("second moments of features", doubleBytes*moments, "the eigenvectors of a matrix for each type")
 	if r := l.response; r != nil {
 		largest := 0.0
-		for i := range r.units {
-			s := &r.units[i]
-			numbers := 2 * (s.size*r.size + s.system.Numbers())
-			largest = max(largest, doubleBytes*float64(numbers)+l.potentials(s.unit, &s.block))
+		for i, u := range l.units {
+			largest = max(largest, doubleBytes*float64(r.Numbers(i))+l.potentials(u, r.Block(i)))
 		}
 		m.Add("lines of messages", 3*doubleBytes*c.messages, "two of all, and where they are, × 8 bytes")
-		m.Add("linear response", largest, "the system of the largest of %d inferences, and its potentials", len(r.units))
+		m.Add("linear response", largest, "the system of the largest of %d inferences, and its potentials", len(l.units))
 	}
 	l.hessianMemory(m)
 }
@@ -213,7 +212,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		nodes, edges = nodes+float64(in.Graph.NumNodes()), edges+float64(in.Graph.NumEdges())
 	}
 	small := l.response != nil
-	solves := n*n/solveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
+	solves := n*n/linear.SolveWork*float64(l.perPass()) <= mostOfVisit*l.passWork()
 	if !small && (layout.UntiedSize > 0 || n > maxDense || nodes < nodesForWeight*n || !solves) {
 		return
 	}
@@ -228,7 +227,7 @@ func (l *learner) hessianMemory(m *Memory) {
 		}
 		states, joint := float64(largestTable(layout.Node)), float64(largestTable(layout.Edge))
 		around := 2 * edges / max(1, nodes) // edges of a node, each with potential, belief and features
-		numbers += (1 + 2*float64(l.settings.Threads)) * recordsTogether * states * n
+		numbers += (1 + 2*float64(l.settings.Threads)) * linear.RecordsTogether * states * n
 		numbers += min(sampled, nodes) * (states + float64(nodeDim) + around*(2*joint+float64(edgeDim)))
 		perhaps = l.exact || l.mostPasses() <= 1+(starsFrom+1)*wholeSweeps
 	}

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parted"
 )
@@ -62,7 +63,7 @@ func (l *learner) local() bool {
 	if l.response != nil || l.settings.unlabelled != nil || l.auto != nil && !l.convex {
 		return false
 	}
-	moments := func(features int) int { return oneIf(features <= maxRotated) * features * features }
+	moments := func(features int) int { return oneIf(features <= linear.MaxRotated) * features * features }
 	largest := 0
 	for _, span := range allSpans(layout) {
 		largest = max(largest, moments(span.Features))

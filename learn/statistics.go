@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/simd"
 )
@@ -44,7 +45,7 @@ func (l *learner) statistics() *statistics {
 // many features, and of untied ones, for which it is the mean over the copies, it is the diagonal.
 func (s *statistics) ofType(kind int) []float64 {
 	span := allSpans(s.layout)[kind]
-	if d := span.Features; !span.Untied && d <= maxRotated {
+	if d := span.Features; !span.Untied && d <= linear.MaxRotated {
 		return s.sumOver(s.data, d*d, func(sum []float64, _, i int, r ground.Range) {
 			f, read := make([]float64, d), featuresOf(s.data[i], kind).Reader()
 			s.each(kind, s.data[i], r, func(_ int32, row int, weight float64) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/linear"
 )
 
 // path runs inner-dual learning, whose every gradient is of the whole network,
@@ -198,7 +199,7 @@ func TestKroneckerSolves(t *testing.T) {
 	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
 	defer l.pool.Close()
 	span := p.Model.Layout.Node[0]
-	k := must(newKronecker(span.Features, span.States, l.statistics().ofType(0), p.L2))
+	k := must(linear.NewKronecker(span.Features, span.States, l.statistics().ofType(0), p.L2))
 	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
 	for i := range a {
 		a[i] = make([]float64, span.Features)
@@ -218,7 +219,7 @@ func TestKroneckerSolves(t *testing.T) {
 	for i := range g {
 		g[i] = rng.NormFloat64()
 	}
-	k.solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean)
+	k.Solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean)
 	for j := range span.Features {
 		for state := range span.States {
 			back := p.L2 * x[span.At+j*span.States+state]

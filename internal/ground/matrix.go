@@ -26,6 +26,14 @@ type scratch struct {
 // where every row has its own.
 func Tables(f *crf.Features) int { return (*matrix)(f.Data()).tables() }
 
+// UsedFeatures returns how many features of every edge of a type are not zero, at most.
+func UsedFeatures(layout *crf.Layout, in *crf.Instance, edgeType int) int {
+	if edgeFeatures(in, edgeType).tables() > 0 {
+		return 1
+	}
+	return layout.Edge[edgeType].Features
+}
+
 func (f *matrix) tables() int {
 	switch {
 	case f.Book != nil:

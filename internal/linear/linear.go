@@ -1,10 +1,13 @@
 // Package linear has the equations that say how messages answer to each other: those of an edge, and
-// symmetric systems of many, which are dense, narrow or large.
+// symmetric systems of many, which are dense or narrow. They give the Hessian of learning's objective (Response), or
+// estimates of it.
 package linear
 
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/parallel"
@@ -17,6 +20,9 @@ const (
 	rowsFactored = 48
 	rowsOfThread = 4
 )
+
+// SolveWork is how much faster a multiplication of a system is than one of a message.
+const SolveWork = 2.0
 
 // Factorise replaces the lower triangle of h [n*n] by its Cholesky factor. It reports
 // false where h is not positive definite.
@@ -50,6 +56,70 @@ func Factorise(h []float64, n int, each parallel.Loop) bool {
 		}
 	}
 	return true
+}
+
+// Solve replaces x [n] by H⁻¹ x, given the Cholesky factor of H in its lower triangle.
+func Solve(factor []float64, n int, x []float64) {
+	for i := range x {
+		row := factor[i*n:][:n]
+		x[i] = (x[i] - simd.Dot(row[:i], x[:i])) / row[i]
+	}
+	for i := len(x) - 1; i >= 0; i-- {
+		row := factor[i*n:][:n]
+		x[i] /= row[i]
+		simd.AddScaled(x[:i], row[:i], -x[i])
+	}
+}
+
+// Absolute gives h [n*n], in its lower triangle, the eigenvalues without their signs, none below a share of the largest. Weights that are coupled to no
+// other, as those of forbidden states, stay so: they must stay zero. It reports false where there are no eigenvalues.
+func Absolute(h []float64, n int, share float64) bool {
+	all, coupled := mat.NewSymDense(n, nil), make([]bool, n)
+	for i := range n {
+		for j, x := range h[i*n:][:i+1] {
+			if all.SetSym(i, j, x); x != 0 && i != j {
+				coupled[i], coupled[j] = true, true
+			}
+		}
+	}
+	var eigen mat.EigenSym
+	if !finite(all.RawSymmetric().Data) || !eigen.Factorize(all, true) {
+		return false
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values, rows, product := eigen.Values(nil), make([]float64, n*n), make([]float64, n*n)
+	largest := max(-values[0], values[n-1])
+	for i := range n {
+		for k, x := range values {
+			rows[k*n+i] = vectors.At(i, k) * math.Sqrt(max(math.Abs(x), share*largest))
+		}
+	}
+	simd.ScatterMatrix(product, rows, rows, n, n, n)
+	for i := range n {
+		for j := range i + 1 {
+			if coupled[i] && coupled[j] {
+				h[i*n+j] = product[i*n+j]
+			}
+		}
+	}
+	return true
+}
+
+// Stiffen raises the diagonal of h [n*n] by a share of itself, or by the square of the share
+// of its mean where that is more.
+func Stiffen(h []float64, n int, share float64) {
+	mean := 0.0
+	for i := range n {
+		mean += h[i*n+i] / float64(n)
+	}
+	for i := range n {
+		if x := &h[i*n+i]; *x > 0 {
+			*x += share * max(*x, share*mean)
+		} else {
+			*x = mean
+		}
+	}
 }
 
 // DotShort is the product of vectors that are too short for kernels.

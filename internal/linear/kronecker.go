@@ -1,4 +1,4 @@
-package learn
+package linear
 
 import (
 	"errors"
@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	// maxRotated is the largest number of features whose second moments are
+	// MaxRotated is the largest number of features whose second moments are
 	// diagonalised: beyond, only their diagonal is used.
-	maxRotated = 512
+	MaxRotated = 512
 	// relativeFloor of the regulariser in P keeps it invertible for l2 = 0.
 	relativeFloor = 1e-9
 )
 
-// kronecker is one product A ⊗ C + l2 I of the Hessian's estimate, in the eigenbasis of A.
-type kronecker struct {
+// Kronecker is one product A ⊗ C + l2 I of the Hessian's estimate, in the eigenbasis of A.
+type Kronecker struct {
 	features, states int
-	squares          []float64 // diagonal of A
+	Squares          []float64 // diagonal of A
 	values           []float64 // its eigenvalues
 	vectors          []float64 // [features*features] in columns; nil: A is diagonal
 	floor            float64   // l2, or a little more
 	rotated, shares  []float64 // scratch [features][states], [states]
 }
 
-// newKronecker makes it of A, or of the diagonal of A.
-func newKronecker(features, states int, second []float64, l2 float64) (*kronecker, error) {
-	k := &kronecker{features: features, states: states, squares: second, values: second}
+// NewKronecker makes it of A, or of the diagonal of A.
+func NewKronecker(features, states int, second []float64, l2 float64) (*Kronecker, error) {
+	k := &Kronecker{features: features, states: states, Squares: second, values: second}
 	k.rotated, k.shares = make([]float64, features*states), make([]float64, states)
 	if len(second) > features {
-		k.squares = make([]float64, features)
-		for j := range k.squares {
-			k.squares[j] = second[j*features+j]
+		k.Squares = make([]float64, features)
+		for j := range k.Squares {
+			k.Squares[j] = second[j*features+j]
 		}
 		var eigen mat.EigenSym
 		if !eigen.Factorize(mat.NewSymDense(features, second), true) {
-			return nil, errors.New("learn: the second moments of the features could not be diagonalised")
+			return nil, errors.New("the second moments of the features could not be diagonalised")
 		}
 		var vectors mat.Dense
 		eigen.VectorsTo(&vectors)
@@ -53,8 +53,8 @@ func newKronecker(features, states int, second []float64, l2 float64) (*kronecke
 	return k, nil
 }
 
-// solve computes this type's part of P⁻¹g for every copy of its weights; dst may be g.
-func (k *kronecker) solve(dst, g, mean []float64) {
+// Solve computes this type's part of P⁻¹g for every copy of its weights; dst may be g.
+func (k *Kronecker) Solve(dst, g, mean []float64) {
 	x, d := k.rotated, k.features
 	for at := 0; at < len(g); at += len(x) {
 		copy(x, g[at:])
@@ -74,7 +74,7 @@ func (k *kronecker) solve(dst, g, mean []float64) {
 }
 
 // solveRow solves (a C + l2) x = r for a row of the eigenbasis, C being diag π − ππᵀ, by the Sherman–Morrison formula.
-func (k *kronecker) solveRow(r []float64, a float64, mean []float64) {
+func (k *Kronecker) solveRow(r []float64, a float64, mean []float64) {
 	total, rest := 0.0, 0.0
 	shares := k.shares[:len(mean)]
 	for i, p := range mean {

@@ -1,4 +1,4 @@
-package learn
+package linear
 
 import (
 	"errors"
@@ -8,13 +8,12 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/linear"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
-// response is linear response: how messages and beliefs answer to a change of the weights, and
+// Response is linear response: how messages and beliefs answer to a change of the weights, and
 // so the exact Hessian of L, the tangents of messages, and Newton's steps of both together, for
 // networks that are small enough to solve for that.
 //
@@ -36,41 +35,53 @@ import (
 // Where all c_s > 0 and all labels are known, F is convex in weights and messages. With a damping of both all that
 // holds far from settled messages too: then the step is Levenberg's and Marquardt's on F (descent.go), and its gradient by
 // the weights is that of L as far as linear equations know what messages lack.
-type response struct {
-	l            *learner
-	size         int  // weights
-	damps        bool // steps of weights and messages together: see joint
+type Response struct {
+	// Damps: F is convex and smooth in weights and messages, which make steps together.
+	Damps bool
+	// Work is that of the Hessian, in multiplications of messages.
+	Work float64
+	// Unsettled is how far sums were from beliefs, relatively, the largest when Tangents was called last.
+	Unsettled float64
+
+	model        *crf.Model
+	size         int // weights
 	units        []responseUnit
-	work         float64 // of the Hessian
 	tangentsWork float64 // of tangents
 
-	space     bp.Workspace
-	coupling  linear.Coupling // of the edge at hand
-	kept      []float64       // S of each edge of the unit at hand
-	feature   []float64
-	change    []float64 // of an edge's potential
-	root      []float64 // √τ, as in Q
-	values    []float64 // Q
-	unsettled float64   // how far sums were from beliefs, relatively, the largest when tangents were found last
-	rows      []float64 // [states][weights] J, then Q's factor⁻¹ J
-	signed    []float64 // some rows times the sign
-	z         []float64
-	ends      []float64 // [edge][states of both ends] answers
-	excess    []float64 // likewise, (sum − τ)/√τ
-	both      []float64
+	space    bp.Workspace
+	coupling Coupling  // of the edge at hand
+	kept     []float64 // S of each edge of the unit at hand
+	feature  []float64
+	change   []float64 // of an edge's potential
+	root     []float64 // √τ, as in Q
+	values   []float64 // Q
+	rows     []float64 // [states][weights] J, then Q's factor⁻¹ J
+	signed   []float64 // some rows times the sign
+	z        []float64
+	ends     []float64 // [edge][states of both ends] answers
+	excess   []float64 // likewise, (sum − τ)/√τ
+	both     []float64
 
 	messages, beliefs []float64 // changes of those of a unit
 }
 
+// Unit is a network whose messages and beliefs answer: one term of the objective, with its weight there.
+type Unit struct {
+	In     *crf.Instance
+	Net    *bp.Net
+	State  *bp.State // nil until Allocate
+	Weight float64
+}
+
 // responseUnit is a unit with the shape of its system.
 type responseUnit struct {
-	*unit
+	Unit
 	block  partition.Block // hidden nodes, in an order that keeps the system narrow, and their edges
 	size   int
 	at     []int // where the states of each node begin in Q; −1: observed
 	endsAt []int // where each edge of the block begins in ends
 	keptAt []int // and in kept
-	system *linear.Skyline
+	system *Skyline
 	// A line of log-messages and log-beliefs: where it begins, and its tangents.
 	fromMessages, fromBeliefs []float64
 	messages, beliefs         []float64
@@ -100,30 +111,24 @@ var (
 	errFar       = errors.New("messages are far from settled")
 )
 
-// newResponse returns nil where the method takes too much.
-func newResponse(l *learner) *response {
-	layout := &l.model.Layout
-	if layout.Size > maxDense {
-		return nil
-	}
-	r := &response{l: l, size: layout.Size, damps: !slices.ContainsFunc(l.units,
-		func(u *unit) bool { return !u.smooth() })}
-	p, passes := float64(r.size), l.passWork()
-	most, mostTangents := max(responseFree, responsePasses*passes), max(tangentsFree, tangentsPasses*passes)
-	for _, u := range l.units {
+// NewResponse returns nil where the method takes too much, beside a pass of inference of so much work.
+func NewResponse(m *crf.Model, units []Unit, pass float64) *Response {
+	r := &Response{model: m, size: m.Layout.Size, Damps: !slices.ContainsFunc(units, func(u Unit) bool { return !u.smooth() })}
+	p, most, mostTangents := float64(r.size), max(responseFree, responsePasses*pass), max(tangentsFree, tangentsPasses*pass)
+	for _, u := range units {
 		n := u.hiddenStates()
 		if n*p > responseNumbers || n+u.pairNumbers() > responseNumbers { // before anything is as large
 			return nil
 		}
 		s := newResponseUnit(u)
-		s.system = linear.NewSkyline(s.narrow())
+		s.system = NewSkyline(s.narrow())
 		if float64(s.system.Numbers()) > responseNumbers {
 			return nil
 		}
-		factor := s.system.FactorWork()/solveWork + l.pairsWork(u, &s.block)
+		factor := s.system.FactorWork()/SolveWork + s.pairsWork()
 		r.tangentsWork += factor
-		r.work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/solveWork + l.interactionsWork(u, &s.block)
-		if r.work > most || r.tangentsWork > mostTangents && !r.damps {
+		r.Work += factor + (p*float64(s.system.Numbers())+n*p*p/2)/SolveWork + s.interactionsWork(&m.Layout)
+		if r.Work > most || r.tangentsWork > mostTangents && !r.Damps {
 			return nil
 		}
 		r.units = append(r.units, *s)
@@ -132,60 +137,59 @@ func newResponse(l *learner) *response {
 }
 
 // smooth reports whether F is convex and smooth in the weights and the messages of the unit.
-func (u *unit) smooth() bool {
-	return u.weight > 0 && !slices.ContainsFunc(u.net.Counting.Node, func(c float64) bool { return !(c >= leastCount) })
+func (u Unit) smooth() bool {
+	return u.Weight > 0 && !slices.ContainsFunc(u.Net.Counting.Node, func(c float64) bool { return !(c >= leastCount) })
 }
 
-// pairsWork is what S takes for all edges of a block.
-func (l *learner) pairsWork(u *unit, block *partition.Block) (work float64) {
-	for _, e := range block.Edges {
-		k := float64(u.in.States(u.in.Graph.U(e)) + u.in.States(u.in.Graph.V(e)))
+// pairsWork is what S takes for all edges of the system.
+func (s *responseUnit) pairsWork() (work float64) {
+	for q := range s.block.Edges {
+		k := float64(s.endsAt[q+1] - s.endsAt[q])
 		work += k * k * k * 2
 	}
 	return work
 }
 
 // interactionsWork is what the rests, and the rows of edges, take.
-func (l *learner) interactionsWork(u *unit, block *partition.Block) (work float64) {
-	for _, e := range block.Edges {
-		features := float64(l.usedFeatures(e, u.in))
-		joint := float64(l.model.Layout.Edge[u.in.EdgeType(e)].States)
-		k := float64(u.in.States(u.in.Graph.U(e)) + u.in.States(u.in.Graph.V(e)))
-		work += joint * features * (k + joint*features/solveWork)
+func (s *responseUnit) interactionsWork(layout *crf.Layout) (work float64) {
+	for q, e := range s.block.Edges {
+		t, k := s.In.EdgeType(e), float64(s.endsAt[q+1]-s.endsAt[q])
+		features, joint := float64(ground.UsedFeatures(layout, s.In, t)), float64(layout.Edge[t].States)
+		work += joint * features * (k + joint*features/SolveWork)
 	}
 	return work
 }
 
 // hiddenStates counts the states of all nodes that are not observed.
-func (u *unit) hiddenStates() (states float64) {
-	for i := range int32(u.in.Graph.NumNodes()) {
-		if u.net.Observed == nil || u.net.Observed[i] < 0 {
-			states += float64(u.in.States(i))
+func (u Unit) hiddenStates() (states float64) {
+	for i := range int32(u.In.Graph.NumNodes()) {
+		if u.Net.Observed == nil || u.Net.Observed[i] < 0 {
+			states += float64(u.In.States(i))
 		}
 	}
 	return states
 }
 
 // pairNumbers is how many S of all edges have.
-func (u *unit) pairNumbers() (numbers float64) {
-	g := u.in.Graph
+func (u Unit) pairNumbers() (numbers float64) {
+	g := u.In.Graph
 	for e := range int32(g.NumEdges()) {
-		k := float64(u.in.States(g.U(e)) + u.in.States(g.V(e)))
+		k := float64(u.In.States(g.U(e)) + u.In.States(g.V(e)))
 		numbers += k * k
 	}
 	return numbers
 }
 
-func newResponseUnit(u *unit) *responseUnit {
-	g := u.in.Graph
-	s := &responseUnit{unit: u, at: make([]int, g.NumNodes())}
-	observed := func(i int32) bool { return u.net.Observed != nil && u.net.Observed[i] >= 0 }
-	for _, node := range linear.NarrowOrder(g) {
+func newResponseUnit(u Unit) *responseUnit {
+	g := u.In.Graph
+	s := &responseUnit{Unit: u, at: make([]int, g.NumNodes())}
+	observed := func(i int32) bool { return u.Net.Observed != nil && u.Net.Observed[i] >= 0 }
+	for _, node := range NarrowOrder(g) {
 		s.at[node] = -1
 		if !observed(node) {
 			s.block.Nodes = append(s.block.Nodes, node)
 			s.at[node] = s.size
-			s.size += u.in.States(node)
+			s.size += u.In.States(node)
 		}
 	}
 	for e := range int32(g.NumEdges()) {
@@ -195,7 +199,7 @@ func newResponseUnit(u *unit) *responseUnit {
 	}
 	s.endsAt, s.keptAt = make([]int, len(s.block.Edges)+1), make([]int, len(s.block.Edges)+1)
 	for q, e := range s.block.Edges {
-		k := u.in.States(g.U(e)) + u.in.States(g.V(e))
+		k := u.In.States(g.U(e)) + u.In.States(g.V(e))
 		s.endsAt[q+1], s.keptAt[q+1] = s.endsAt[q]+k, s.keptAt[q]+k*k
 	}
 	return s
@@ -203,7 +207,7 @@ func newResponseUnit(u *unit) *responseUnit {
 
 // narrow returns the column where each row of Q begins.
 func (s *responseUnit) narrow() []int {
-	g := s.in.Graph
+	g := s.In.Graph
 	first := make([]int, 0, s.size)
 	for _, node := range s.block.Nodes {
 		from := s.at[node]
@@ -212,28 +216,31 @@ func (s *responseUnit) narrow() []int {
 				from = min(from, at)
 			}
 		}
-		for range s.in.States(node) {
+		for range s.In.States(node) {
 			first = append(first, from)
 		}
 	}
 	return first
 }
 
-// allocate makes room for the lines.
-func (r *response) allocate() {
+// Allocate makes room for the lines, given the model whose weights move and the state of each unit.
+func (r *Response) Allocate(m *crf.Model, state func(unit int) *bp.State) {
+	r.model = m
 	for i := range r.units {
 		s := &r.units[i]
+		s.State = state(i)
 		for _, x := range []*[]float64{&s.messages, &s.fromMessages} {
-			*x = make([]float64, s.net.Messages())
+			*x = make([]float64, s.Net.Messages())
 		}
 		for _, x := range []*[]float64{&s.beliefs, &s.fromBeliefs} {
-			*x = make([]float64, s.net.Beliefs())
+			*x = make([]float64, s.Net.Beliefs())
 		}
 	}
 }
 
-// memory returns the lines.
-func (r *response) memory() (all [][]float64) {
+// Lines returns, of each unit, the tangents of messages and of beliefs, and where these begin. They are what a resumed
+// run goes on from.
+func (r *Response) Lines() (all [][]float64) {
 	for i := range r.units {
 		s := &r.units[i]
 		all = append(all, s.messages, s.beliefs, s.fromMessages, s.fromBeliefs)
@@ -241,28 +248,26 @@ func (r *response) memory() (all [][]float64) {
 	return all
 }
 
-// measure writes the Hessian of L at settled messages into dst [size*size], row-major, of
-// which only the lower triangle counts. With a damping it is the system of the weights in a
-// damped step, and gradient [size] the gradient of F less what messages answer to it.
-func (r *response) measure(dst, gradient []float64, damping float64) error {
-	clear(dst)
-	clear(gradient)
+// Block has the hidden nodes of a unit and their edges, and Numbers is how many numbers a measurement has of it.
+func (r *Response) Block(unit int) *partition.Block { return &r.units[unit].block }
+func (r *Response) Numbers(unit int) int {
+	s := &r.units[unit]
+	return 2 * (s.size*r.size + s.system.Numbers())
+}
+
+// Measure adds the Hessian of L at settled messages, without that of the regulariser, to dst [size*size], row-major, of
+// which only the lower triangle counts. With a damping it is the system of the weights in a damped step, and to gradient
+// [size] is added that of Σ D less what messages answer to it. Without one gradient is nil.
+func (r *Response) Measure(dst, gradient []float64, damping float64) error {
 	for i := range r.units {
 		if err := r.addUnit(dst, gradient, damping, &r.units[i]); err != nil {
 			return err
 		}
 	}
-	l2 := r.l.problem.L2
-	for i := range r.size {
-		dst[i*r.size+i] += l2
-	}
-	for i := range gradient {
-		gradient[i] += l2*r.l.model.Weights[i] - r.l.data[i]
-	}
 	return nil
 }
 
-func (r *response) addUnit(dst, gradient []float64, damping float64, s *responseUnit) error {
+func (r *Response) addUnit(dst, gradient []float64, damping float64, s *responseUnit) error {
 	r.rows = numeric.Resize(r.rows, s.size*r.size)
 	clear(r.rows)
 	r.begin(s)
@@ -271,10 +276,10 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 		r.coupling.Divide()
 		if gradient != nil {
 			r.exceed(s, q, e)
-			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Edge[e], weights, r.coupling.Belief,
+			r.addElement(dst, gradient, s.Weight, damping/s.Net.Counting.Edge[e], weights, r.coupling.Belief,
 				r.coupling.Answered(r.excess[s.endsAt[q]:]))
 		}
-		r.addInteraction(dst, weights, span, s.weight/s.net.Counting.Edge[e])
+		r.addInteraction(dst, weights, span, s.Weight/s.Net.Counting.Edge[e])
 		r.eachEnd(s, e, func(_, at, from, states int) { r.addEnd(at, from, states, weights, span) })
 		return true
 	}); err != nil {
@@ -283,23 +288,23 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 	for _, node := range s.block.Nodes {
 		weights, belief := r.addNode(s, node)
 		if gradient != nil {
-			r.addElement(dst, gradient, s.weight, damping/s.net.Counting.Node[node], weights, belief, belief)
+			r.addElement(dst, gradient, s.Weight, damping/s.Net.Counting.Node[node], weights, belief, belief)
 		}
 	}
 	s.system.Divide(r.rows, r.size)
 	if gradient != nil {
 		s.system.Divide(r.z, 1)
 		for x, z := range r.z {
-			simd.AddScaled(gradient, r.rows[x*r.size:][:r.size], -s.weight*z)
+			simd.AddScaled(gradient, r.rows[x*r.size:][:r.size], -s.Weight*z)
 		}
 	}
-	scale := math.Sqrt(math.Abs(s.weight))
+	scale := math.Sqrt(math.Abs(s.Weight))
 	for from := 0; from < s.size; from += ground.RowsPerBatch {
 		count := min(ground.RowsPerBatch, s.size-from)
 		rows := r.rows[from*r.size:][:count*r.size]
 		r.signed = numeric.Resize(r.signed, len(rows))
 		for i, x := range rows {
-			rows[i], r.signed[i] = scale*x, math.Copysign(scale, s.weight)*x
+			rows[i], r.signed[i] = scale*x, math.Copysign(scale, s.Weight)*x
 		}
 		simd.ScatterMatrix(dst, rows, r.signed, count, r.size, r.size)
 	}
@@ -307,21 +312,21 @@ func (r *response) addUnit(dst, gradient []float64, damping float64, s *response
 }
 
 // addElement adds sums, times the features, to the gradient, and what damps the weights to the diagonal of dst.
-func (r *response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
+func (r *Response) addElement(dst, gradient []float64, weight, damping float64, weights int, belief, sums []float64) {
 	k := len(belief)
 	for j, f := range r.feature {
 		if f == 0 {
 			continue
 		}
-		linear.AddShort(gradient[weights+j*k:], sums, weight*f)
+		AddShort(gradient[weights+j*k:], sums, weight*f)
 		for x, p := range belief {
-			dst[(weights+j*k+x)*(r.size+1)] += weight * damping * f * f * linear.Damped(p, k)
+			dst[(weights+j*k+x)*(r.size+1)] += weight * damping * f * f * Damped(p, k)
 		}
 	}
 }
 
 // begin clears what couple adds to.
-func (r *response) begin(s *responseUnit) {
+func (r *Response) begin(s *responseUnit) {
 	numbers := s.endsAt[len(s.block.Edges)]
 	r.ends, r.excess, r.z = numeric.Resize(r.ends, numbers), numeric.Resize(r.excess, numbers), numeric.Resize(r.z, s.size)
 	clear(r.ends)
@@ -331,8 +336,8 @@ func (r *response) begin(s *responseUnit) {
 
 // couple makes the factor of Q, and calls each with every edge as its coupling is known. It
 // ends where that reports false.
-func (r *response) couple(s *responseUnit, damping float64, each func(q int, e int32) bool) error {
-	if err := r.space.Ground(r.l.model, s.in, s.net, &s.block); err != nil {
+func (r *Response) couple(s *responseUnit, damping float64, each func(q int, e int32) bool) error {
+	if err := r.space.Ground(r.model, s.In, s.Net, &s.block); err != nil {
 		return err
 	}
 	m := s.system
@@ -342,11 +347,11 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 	m.Values = r.values
 	for _, node := range s.block.Nodes {
 		at := s.at[node]
-		root := r.root[at:][:s.in.States(node)]
-		s.net.Belief(root, s.state, node)
+		root := r.root[at:][:s.In.States(node)]
+		s.Net.Belief(root, s.State, node)
 		for x, p := range root {
 			root[x] = math.Sqrt(p)
-			m.Add(at+x, at+x, s.net.Counting.Node[node])
+			m.Add(at+x, at+x, s.Net.Counting.Node[node])
 		}
 	}
 	for q, e := range s.block.Edges {
@@ -356,7 +361,7 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 		if !each(q, e) {
 			return errFar
 		}
-		rho, pair, k := s.net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
+		rho, pair, k := s.Net.Counting.Edge[e], r.pair(s, q), s.endsAt[q+1]-s.endsAt[q]
 		r.eachEnd(s, e, func(_, row, i, n int) {
 			r.eachEnd(s, e, func(_, column, j, o int) {
 				for x := range n {
@@ -374,31 +379,31 @@ func (r *response) couple(s *responseUnit, damping float64, each func(q int, e i
 }
 
 // pair returns S of an edge.
-func (r *response) pair(s *responseUnit, q int) []float64 { return r.kept[s.keptAt[q]:s.keptAt[q+1]] }
+func (r *Response) pair(s *responseUnit, q int) []float64 { return r.kept[s.keptAt[q]:s.keptAt[q+1]] }
 
 // eachEnd calls f for the ends of an edge that are not observed: with the message into that
 // end, where its states begin in Q and, of both ends', in S, and how many there are.
-func (r *response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states int)) {
-	u, v := s.in.Graph.U(e), s.in.Graph.V(e)
-	ku := s.in.States(u)
+func (r *Response) eachEnd(s *responseUnit, e int32, f func(d, at, from, states int)) {
+	u, v := s.In.Graph.U(e), s.In.Graph.V(e)
+	ku := s.In.States(u)
 	if s.at[u] >= 0 {
 		f(int(2*e+1), s.at[u], 0, ku)
 	}
 	if s.at[v] >= 0 {
-		f(int(2*e), s.at[v], ku, s.in.States(v))
+		f(int(2*e), s.at[v], ku, s.In.States(v))
 	}
 }
 
 // coupleEdge finds the coupling of an edge, and S.
-func (r *response) coupleEdge(s *responseUnit, q int, damping float64) error {
+func (r *Response) coupleEdge(s *responseUnit, q int, damping float64) error {
 	e, c := s.block.Edges[q], &r.coupling
-	c.Resize(s.in.States(s.in.Graph.U(e)), s.in.States(s.in.Graph.V(e)))
-	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.net, s.state, &s.block, q, q+1); err != nil {
+	c.Resize(s.In.States(s.In.Graph.U(e)), s.In.States(s.In.Graph.V(e)))
+	if _, err := r.space.EdgeBeliefs(c.Belief, nil, s.Net, s.State, &s.block, q, q+1); err != nil {
 		return err
 	}
 	c.Sum()
 	if damping == 0 && r.unlike(s, e) > farFromSettled {
-		r.space.Consistent(c.Belief, s.net, s.state, &s.block, q, q+1, r.l.model.Layout.Masked, 0)
+		r.space.Consistent(c.Belief, s.Net, s.State, &s.block, q, q+1, r.model.Layout.Masked, 0)
 		c.Sum()
 	}
 	clear(c.Root)
@@ -411,11 +416,11 @@ func (r *response) coupleEdge(s *responseUnit, q int, damping float64) error {
 }
 
 // unlike returns how far the sums of an edge are from the beliefs of its nodes, relatively.
-func (r *response) unlike(s *responseUnit, e int32) (worst float64) {
+func (r *Response) unlike(s *responseUnit, e int32) (worst float64) {
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
 			if p > surely {
-				worst = larger(worst, math.Abs(p*p-r.coupling.Sums[from+x])/(p*p))
+				worst = max(worst, math.Abs(p*p-r.coupling.Sums[from+x])/(p*p))
 			}
 		}
 	})
@@ -424,7 +429,7 @@ func (r *response) unlike(s *responseUnit, e int32) (worst float64) {
 
 // exceed finds by how much the sums of an edge exceed the beliefs of its nodes, and the part of
 // the system's right-hand side that brings messages there.
-func (r *response) exceed(s *responseUnit, q int, e int32) {
+func (r *Response) exceed(s *responseUnit, q int, e int32) {
 	excess, pair := r.excess[s.endsAt[q]:s.endsAt[q+1]], r.pair(s, q)
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x, p := range r.root[at:][:states] {
@@ -435,18 +440,18 @@ func (r *response) exceed(s *responseUnit, q int, e int32) {
 	})
 	r.eachEnd(s, e, func(_, at, from, states int) {
 		for x := range states {
-			r.z[at+x] -= s.net.Counting.Edge[e] * linear.DotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
+			r.z[at+x] -= s.Net.Counting.Edge[e] * DotShort(pair[(from+x)*len(excess):][:len(excess)], excess)
 		}
 	})
 }
 
 // edgeFeature reads the features of an edge, and returns where its weights begin.
-func (r *response) edgeFeature(s *responseUnit, e int32) (at int, span *crf.Span) {
-	t := s.in.EdgeType(e)
-	span = &r.l.model.Layout.Edge[t]
+func (r *Response) edgeFeature(s *responseUnit, e int32) (at int, span *crf.Span) {
+	t := s.In.EdgeType(e)
+	span = &r.model.Layout.Edge[t]
 	r.feature = numeric.Resize(r.feature, span.Features)
-	s.in.EdgeFeatures(t).Row(r.feature, s.in.EdgeRow(e))
-	return copyAt(span, int(s.in.EdgeRow(e))), span
+	s.In.EdgeFeatures(t).Row(r.feature, s.In.EdgeRow(e))
+	return copyAt(span, int(s.In.EdgeRow(e))), span
 }
 
 // copyAt returns where the weights of a row begin.
@@ -458,16 +463,16 @@ func copyAt(span *crf.Span, row int) int {
 }
 
 // nodeFeature does the same for a node.
-func (r *response) nodeFeature(s *responseUnit, node int32) (at int, span *crf.Span) {
-	t := s.in.NodeType(node)
-	span = &r.l.model.Layout.Node[t]
+func (r *Response) nodeFeature(s *responseUnit, node int32) (at int, span *crf.Span) {
+	t := s.In.NodeType(node)
+	span = &r.model.Layout.Node[t]
 	r.feature = numeric.Resize(r.feature, span.Features)
-	s.in.NodeFeatures(t).Row(r.feature, s.in.NodeRow(node))
-	return copyAt(span, int(s.in.NodeRow(node))), span
+	s.In.NodeFeatures(t).Row(r.feature, s.In.NodeRow(node))
+	return copyAt(span, int(s.In.NodeRow(node))), span
 }
 
 // addEnd adds the answers to an edge's features of one end to the rows from at on.
-func (r *response) addEnd(at, from, states, weights int, span *crf.Span) {
+func (r *Response) addEnd(at, from, states, weights int, span *crf.Span) {
 	k := r.coupling.KU + r.coupling.KV
 	for x := range states {
 		row := r.rows[(at+x)*r.size+weights:]
@@ -485,7 +490,7 @@ func (r *response) addEnd(at, from, states, weights int, span *crf.Span) {
 
 // addNode adds the features of a node to its rows, and makes them √τ (J − E J). It returns
 // where its weights begin, and its belief.
-func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []float64) {
+func (r *Response) addNode(s *responseUnit, node int32) (weights int, belief []float64) {
 	at := s.at[node]
 	weights, span := r.nodeFeature(s, node)
 	r.both = numeric.Resize(r.both, r.size)
@@ -512,12 +517,12 @@ func (r *response) addNode(s *responseUnit, node int32) (weights int, belief []f
 	return weights, r.change
 }
 
-// tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of
+// Tangents moves messages to where linear equations have them settled, and finds their tangents along a direction of
 // the weights, unless that is nil. It reports whether it did: far from settled messages linear equations say nothing,
 // tangents are zero, and messages stay in all units but those that were moved before. With a damping, messages stay,
 // and tangents have the part that settles them, with the sign of a line against the direction.
-func (r *response) tangents(direction []float64, damping float64) (ok bool) {
-	r.unsettled, ok = 0, true
+func (r *Response) Tangents(direction []float64, damping float64) (ok bool) {
+	r.Unsettled, ok = 0, true
 	for i := range r.units {
 		ok = ok && r.unitTangents(&r.units[i], direction, damping)
 	}
@@ -530,17 +535,17 @@ func (r *response) tangents(direction []float64, damping float64) (ok bool) {
 			clear(s.messages)
 			clear(s.beliefs)
 		}
-		copy(s.fromMessages, s.state.LogMessage)
-		copy(s.fromBeliefs, s.state.LogBelief)
+		copy(s.fromMessages, s.State.LogMessage)
+		copy(s.fromBeliefs, s.State.LogBelief)
 	}
 	return ok
 }
 
-func (r *response) unitTangents(s *responseUnit, direction []float64, damping float64) bool {
+func (r *Response) unitTangents(s *responseUnit, direction []float64, damping float64) bool {
 	worst := 0.0
 	r.begin(s)
 	if r.couple(s, damping, func(q int, e int32) bool {
-		if worst = larger(worst, r.unlike(s, e)); damping == 0 && !(worst <= farFromSettled) {
+		if worst = max(worst, r.unlike(s, e)); damping == 0 && !(worst <= farFromSettled) {
 			return false
 		}
 		r.exceed(s, q, e)
@@ -552,7 +557,7 @@ func (r *response) unitTangents(s *responseUnit, direction []float64, damping fl
 	}) != nil {
 		return false
 	}
-	r.unsettled = max(r.unsettled, worst)
+	r.Unsettled = max(r.Unsettled, worst)
 	if damping == 0 && worst > 0 {
 		if !s.solve(r.z) {
 			return false
@@ -561,8 +566,8 @@ func (r *response) unitTangents(s *responseUnit, direction []float64, damping fl
 		clear(r.messages)
 		clear(r.beliefs)
 		r.spread(s, r.messages, r.beliefs, false)
-		move(s.state.LogMessage, s.state.LogMessage, r.messages, -1)
-		move(s.state.LogBelief, s.state.LogBelief, r.beliefs, -1)
+		move(s.State.LogMessage, s.State.LogMessage, r.messages, -1)
+		move(s.State.LogBelief, s.State.LogBelief, r.beliefs, -1)
 		clear(r.excess)
 		clear(r.z)
 	}
@@ -574,7 +579,7 @@ func (r *response) unitTangents(s *responseUnit, direction []float64, damping fl
 		r.change = numeric.Resize(r.change, span.States)
 		clear(r.change)
 		for j, f := range r.feature {
-			linear.AddShort(r.change, direction[weights+j*span.States:][:span.States], f)
+			AddShort(r.change, direction[weights+j*span.States:][:span.States], f)
 		}
 		r.push(s.at[node], r.change)
 	}
@@ -590,7 +595,7 @@ func (r *response) unitTangents(s *responseUnit, direction []float64, damping fl
 }
 
 // push adds √τ (a − E a) to z of the node from at on, for a change a of its potential.
-func (r *response) push(at int, a []float64) {
+func (r *Response) push(at int, a []float64) {
 	root, mean := r.root[at:][:len(a)], 0.0
 	for x, p := range root {
 		mean += p * p * a[x]
@@ -601,19 +606,19 @@ func (r *response) push(at int, a []float64) {
 }
 
 // projectDirection adds the answers of messages to an edge's change of potential along a direction.
-func (r *response) projectDirection(ends, direction []float64, span *crf.Span) {
+func (r *Response) projectDirection(ends, direction []float64, span *crf.Span) {
 	r.change = numeric.Resize(r.change, span.States)
 	clear(r.change)
 	for j, f := range r.feature {
 		if f != 0 {
-			linear.AddShort(r.change, direction[j*span.States:][:span.States], f)
+			AddShort(r.change, direction[j*span.States:][:span.States], f)
 		}
 	}
 	r.coupling.Project(ends, r.change)
 }
 
 // addInteraction adds Cov⊥(τ_uv), times the features, to dst, scaled.
-func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, scale float64) {
+func (r *Response) addInteraction(dst []float64, weights int, span *crf.Span, scale float64) {
 	for i := range span.States {
 		row := r.coupling.Rest(i)
 		for j, x := range r.feature {
@@ -632,9 +637,9 @@ func (r *response) addInteraction(dst []float64, weights int, span *crf.Span, sc
 
 // spread writes the changes of log-messages and log-beliefs for z and what sums exceed
 // beliefs by, and for the answers in ends where there are some.
-func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends bool) {
+func (r *Response) spread(s *responseUnit, messages, beliefs []float64, ends bool) {
 	for _, node := range s.block.Nodes {
-		out := beliefs[s.net.BeliefAt(node):][:s.in.States(node)]
+		out := beliefs[s.Net.BeliefAt(node):][:s.In.States(node)]
 		for x, p := range r.root[s.at[node]:][:len(out)] {
 			out[x] = 0
 			if p > surely {
@@ -646,16 +651,16 @@ func (r *response) spread(s *responseUnit, messages, beliefs []float64, ends boo
 		k, pair := s.endsAt[q+1]-s.endsAt[q], r.pair(s, q)
 		r.both = numeric.Resize(r.both, k)
 		copy(r.both, r.excess[s.endsAt[q]:])
-		r.eachEnd(s, e, func(_, at, from, states int) { linear.AddShort(r.both[from:], r.z[at:][:states], 1) })
+		r.eachEnd(s, e, func(_, at, from, states int) { AddShort(r.both[from:], r.z[at:][:states], 1) })
 		r.eachEnd(s, e, func(d, at, from, states int) {
-			out := messages[s.net.MessageAt(int32(d)):][:states]
+			out := messages[s.Net.MessageAt(int32(d)):][:states]
 			for x, p := range r.root[at:][:states] {
 				out[x] = 0
 				if ends {
-					out[x] = r.ends[s.endsAt[q]+from+x] / s.net.Counting.Edge[e]
+					out[x] = r.ends[s.endsAt[q]+from+x] / s.Net.Counting.Edge[e]
 				}
 				if p > surely {
-					out[x] += (r.z[at+x] - linear.DotShort(pair[(from+x)*k:][:k], r.both)) / p
+					out[x] += (r.z[at+x] - DotShort(pair[(from+x)*k:][:k], r.both)) / p
 				}
 			}
 		})
@@ -668,12 +673,12 @@ func (s *responseUnit) solve(z []float64) bool {
 	return finite(z)
 }
 
-// follow moves messages and beliefs to so much of the tangents from where tangents left them.
-func (r *response) follow(along float64) {
+// Follow moves messages and beliefs to so much of the tangents from where tangents left them.
+func (r *Response) Follow(along float64) {
 	for i := range r.units {
 		s := &r.units[i]
-		move(s.state.LogMessage, s.fromMessages, s.messages, along)
-		move(s.state.LogBelief, s.fromBeliefs, s.beliefs, along)
+		move(s.State.LogMessage, s.fromMessages, s.messages, along)
+		move(s.State.LogBelief, s.fromBeliefs, s.beliefs, along)
 	}
 }
 
