@@ -292,7 +292,7 @@ func (l *learner) claimOrGoOn() (done bool, err error) {
 	l.refreshed()
 	if l.descends() {
 		l.auto.advance(l.model.Weights, l.gradient)
-		p.Watched, p.Waiting = false, 0
+		p.Watched = false
 	}
 	return false, nil
 }

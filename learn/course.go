@@ -111,8 +111,8 @@ func (c *course) allArrays(others []runstate.Array) []runstate.Array {
 	return append(a, others...)
 }
 
-// restoreProgress takes the progress of a saved state of the same run.
-func (c *course) restoreProgress(state *State, of []trait) (*saved, error) {
+// restoreProgress takes the progress of a saved state of the same run, and of its rule.
+func (c *course) restoreProgress(state *State, of []trait, rule any) (*saved, error) {
 	in, err := state.parse()
 	if err != nil {
 		return nil, err
@@ -120,14 +120,14 @@ func (c *course) restoreProgress(state *State, of []trait) (*saved, error) {
 	if err := c.sameRun(in, of); err != nil {
 		return nil, err
 	}
+	if err := in.Rule.Decode(ruleName, rule); err != nil {
+		return nil, err
+	}
 	return in, in.Progress.Decode("", &c.progress)
 }
 
 // restoreArrays fills what a rule goes on from, and all slices.
 func (c *course) restoreArrays(in *saved, state *State, rule any, others []runstate.Array) error {
-	if err := in.Rule.Decode(ruleName, rule); err != nil {
-		return err
-	}
 	_, arrays, err := runstate.Encode(ruleName, rule)
 	if err != nil {
 		return err

@@ -117,8 +117,8 @@ func (d *descent) begin(theta, start []float64, value float64) {
 
 // judge decides, after a pass at theta that gave value and gradient, whether theta is
 // accepted. Otherwise it moves theta along the line, or leaves it where another pass may
-// tell. gap is how far above the objective value is at most, and sure says that value is a bound.
-func (d *descent) judge(theta, gradient []float64, value, gap float64, sure bool) (accepted, moved bool) {
+// tell. gap is how far above the objective value is at most, where it is a bound of it.
+func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted, moved bool) {
 	fell, rounding := d.before-value, meritRounding*(1+math.Abs(value))
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.before = value
@@ -129,7 +129,7 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64, sure bool
 		return d.judgeDamped(theta, gradient, value, rounding)
 	case !finite:
 		undecided = d.alpha == 0
-	case !sure:
+	case !d.run.bounded:
 		accepted, undecided = d.settled(gradient, value, lacks, fell, rounding)
 	case d.alpha > 0 && d.slope < 0 && math.Abs(value-d.value) <= rounding:
 		accepted = d.falls(gradient)

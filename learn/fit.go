@@ -72,7 +72,6 @@ type progress struct {
 	GradientNorm   float64
 	Upper          float64 // F, NaN where blocks were visited at different weights
 	Lower          float64 // bound of the smallest objective
-	Waiting        int     // passes of descent at these weights
 	SmallPromises  int     // steps in a row that promised little, and
 	Promised       float64 // the largest share of what was gained that one did
 	Watched        bool    // learner.watched is of these weights
@@ -276,12 +275,6 @@ func (l *learner) innerLimits() bp.Limits {
 	}
 	limits.Turns = l.exact && limits.MaxSweeps >= exactSweeps
 	return limits
-}
-
-// small reports whether a gradient norm meets the tolerance. One that is not
-// finite never does, even where the first was not either.
-func (l *learner) small(norm float64) bool {
-	return norm <= l.tolerance() && norm <= math.MaxFloat64
 }
 
 // checkBelow returns the aggregated gradient norm at which a check is worth its
@@ -535,7 +528,7 @@ func (l *learner) worthSaving() bool {
 		return c.Purpose == checkConvergence || c.Purpose == checkCurvature
 	}
 	if l.descends() {
-		return l.progress.Pass.Next == 0 && l.progress.Waiting == 0
+		return l.progress.Pass.Next == 0 && l.auto.descent.held == 0
 	}
 	return l.progress.Worse == 0 && l.progress.Iterations%l.perPass() == 0
 }

@@ -261,7 +261,7 @@ func (l *localLearner) arrays() []runstate.Array {
 
 // restore puts a saved state in the place of the fresh one.
 func (l *localLearner) restore(state *State) error {
-	in, err := l.restoreProgress(state, l.identify())
+	in, err := l.restoreProgress(state, l.identify(), l.steps.State())
 	if err != nil {
 		return err
 	}

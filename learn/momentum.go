@@ -31,7 +31,7 @@ func (l *learner) beginWholePass() {
 	if !l.gathers() {
 		return
 	}
-	still := p.Waiting > 1 || p.Check.Active && p.Check.Passes > 0
+	still := l.held() > 1 || p.Check.Active && p.Check.Passes > 1
 	if still && p.Upper > p.Pass.Before+meritRounding*(1+math.Abs(p.Pass.Before)) {
 		p.Pass.Momentum = 0
 	}
@@ -73,7 +73,7 @@ func (l *learner) makeCopies() {
 // since, or has left open whether F has fallen.
 func (l *learner) keptElsewhere() bool {
 	p := &l.progress
-	return !p.Check.Active && (p.Pass.Next > 0 || p.Waiting > 0)
+	return !p.Check.Active && (p.Pass.Next > 0 || l.held() > 0)
 }
 
 // keepMessages keeps messages and beliefs for restoreMessages, which goes back to them. Where linear response moves

@@ -164,6 +164,14 @@ func (l *learner) endWholePass() (err error) {
 	return nil
 }
 
+// held is how many passes of descent the weights have had, which no pass has decided about.
+func (l *learner) held() int {
+	if !l.descends() {
+		return 0
+	}
+	return l.auto.descent.held
+}
+
 // descends reports whether weights move after whole passes only: see descent.
 func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began }
 
@@ -172,7 +180,7 @@ func (l *learner) descends() bool { return l.auto != nil && l.auto.descent.began
 func (l *learner) descend(report *visitReport) (done bool, err error) {
 	p := &l.progress
 	p.Watched = false
-	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap, l.bounded)
+	accepted, moved := l.auto.descent.judge(l.model.Weights, l.gradient, p.Upper, p.Pass.Gap)
 	if accepted {
 		p.Accepted = p.Pass
 	}
@@ -190,9 +198,7 @@ func (l *learner) descend(report *visitReport) (done bool, err error) {
 		size, moved = l.auto.advance(l.model.Weights, l.gradient), true
 		l.notePromise()
 	}
-	if p.Waiting++; moved {
-		p.Waiting = 0
-	} else {
+	if !moved {
 		l.settle()
 	}
 	l.dampCircling(!moved || l.certified && size == 0) // a step that is refused moves nothing for long

@@ -451,7 +451,7 @@ func TestDamagedState(t *testing.T) {
 	for name, damage := range map[string]func(*State){
 		"no progress":               func(s *State) { s.progress = nil },
 		"half of it":                func(s *State) { s.progress = s.progress[:len(s.progress)/2] },
-		"another format":            progress(`"format":16`, `"format":3`),
+		"another format":            progress(fmt.Sprintf(`"format":%d`, stateFormat), `"format":3`),
 		"a number gone":             progress(`"Objective":`, `"Objektive":`),
 		"random source":             progress(`"random":"`, `"random":"AAAA`),
 		"pass beyond all blocks":    progress(`"Pass.Next":0`, `"Pass.Next":99`),
@@ -606,5 +606,22 @@ func TestResumeAfterSmallPromises(t *testing.T) {
 		if more := fit(t, p, s); !(more.Objective < want.Objective) || !(more.GradientNorm < want.GradientNorm) {
 			t.Errorf("%s: objective %v after %v", counting, more.Objective, want.Objective)
 		}
+	}
+}
+
+// TestResumeWithSmallerGap: a converged run goes on where it is to have a smaller gap, also where nothing is proved.
+func TestResumeWithSmallerGap(t *testing.T) {
+	p := regions(3, 20, 20, 4, 0, 0.3, 1).with("trw")
+	var state *State
+	s := Settings{Assign: blocksOf(4), GradientTolerance: 1, Gap: 1e-2}
+	s.Checkpoint = func(saved *State) error { state = saved.clone(); return nil }
+	first := fit(t, p, s)
+	s.Resume, s.Checkpoint = state.clone(), nil
+	if again := fit(t, p, s); first.Status != Converged || again.Passes != first.Passes {
+		t.Errorf("%s after %v passes: %s; resumed after %v", first.Status, first.Passes, first.Reason, again.Passes)
+	}
+	s.Resume, s.Gap = state, first.Gap/100/(1+first.Objective)
+	if r := fit(t, p, s); r.Status != Converged || !(r.Gap < first.Gap/50) || !(r.Passes > first.Passes) {
+		t.Errorf("%s after %v passes with gap %v, resumed from %v: %s", r.Status, r.Passes, r.Gap, first.Gap, r.Reason)
 	}
 }

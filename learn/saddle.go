@@ -78,7 +78,7 @@ func (l *learner) endProbe(leaves bool) {
 	if leaves {
 		z.Point(l.model.Weights)
 		l.auto.restart(l.model.Weights, z.Theta(), z.Value())
-		l.progress.Waiting, l.progress.SmallPromises, l.progress.Promised = 0, 0, 0
+		l.progress.SmallPromises, l.progress.Promised = 0, 0
 	} else {
 		copy(l.model.Weights, z.Theta())
 		l.startCheck(checkConvergence)

@@ -167,7 +167,7 @@ var ErrState = runstate.Err
 
 // restore puts a saved state in the place of the fresh one.
 func (l *learner) restore(state *State) error {
-	in, err := l.restoreProgress(state, l.identify())
+	in, err := l.restoreProgress(state, l.identify(), l.settings.Step.State())
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (l *learner) restore(state *State) error {
 		}
 	}
 	ended := l.progress.Status.Stationary() && l.progress.SmallPromises < smallPromises
-	if !ended || !l.small(l.progress.GradientNorm) && !l.proved() {
+	if !ended || l.missing() != "" {
 		l.goOn()
 	}
 	return l.source.UnmarshalBinary(in.Random)

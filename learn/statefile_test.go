@@ -3,6 +3,7 @@ package learn
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -94,7 +95,7 @@ func TestStateFileDamageIsFound(t *testing.T) {
 func TestStateFilesOfBefore(t *testing.T) {
 	path := filepath.Join("..", "internal", "cli", "testdata", "v0.1.0", "run", "checkpoint", "state.safetensors")
 	if _, err := ReadState(path); err == nil || !strings.Contains(err.Error(),
-		"format 5, this version reads 15: start a new run, to which --init") {
+		fmt.Sprintf("format 5, this version reads %d: start a new run, to which --init", stateFormat)) {
 		t.Errorf("error is %v", err)
 	}
 }
