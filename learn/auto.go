@@ -2,7 +2,6 @@ package learn
 
 import (
 	"math"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -160,7 +159,7 @@ func (a *auto) advance(theta, gradient []float64) (size float64) {
 // the moment are as good: the best weights of visits are, which a check will compare with the start.
 func (a *auto) best() []float64 {
 	d := a.descent
-	if !d.began || d.alpha == 0 || d.alpha == 1 && slices.Equal(d.origin, a.first) {
+	if !d.began || d.alpha == 0 || d.fromStart() {
 		return nil
 	}
 	return d.origin

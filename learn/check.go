@@ -88,9 +88,7 @@ func (l *learner) maxCheckPasses() int {
 // that messages followed the weights to.
 func (l *learner) startCheck(purpose checkPurpose) {
 	if purpose != checkInitial && purpose != checkCurvature && !l.convexNumbers {
-		for _, u := range l.units {
-			u.state.Reset(u.net)
-		}
+		l.resetMessages()
 		l.progress.Watched, l.progress.Damping = false, 0
 	}
 	unknown := math.NaN()

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"math"
+	"slices"
 
 	"github.com/blockbp/blockbp/internal/lbfgs"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -123,7 +124,7 @@ func (d *descent) judge(theta, gradient []float64, value, gap float64) (accepted
 	lacks := value - d.value - enoughFall*d.alpha*d.slope
 	d.before = value
 	d.held++
-	undecided, finite := false, math.Abs(value) <= math.MaxFloat64
+	undecided, finite := false, max(math.Abs(value), d.run.progress.GradientNorm) <= math.MaxFloat64
 	switch {
 	case d.alpha > 0 && d.both && d.damps():
 		return d.judgeDamped(theta, gradient, value, rounding)
@@ -256,10 +257,20 @@ func (d *descent) note() {
 	}
 }
 
-// shrink goes back on the line: to the minimum of the parabola through F and its slope
+// fromStart reports the line from the start of the run to where visits have led.
+func (d *descent) fromStart() bool {
+	return d.alpha == 1 && d.slope == 0 && slices.Equal(d.origin, d.run.auto.first)
+}
+
+// shrink goes back on the line, all of the way to the start of the run, and else to the minimum of the parabola through F and its slope
 // at the origin and F here, between a tenth and half of the length.
 func (d *descent) shrink(theta []float64, lacks float64, finite bool) {
 	alpha := d.alpha
+	if d.fromStart() { // visits have led astray, and have left messages as far away
+		d.run.resetMessages()
+		d.move(theta, 0)
+		return
+	}
 	next := 0.1 * alpha
 	if finite {
 		promised := -d.slope * alpha

@@ -99,6 +99,14 @@ func (l *learner) restoreMessages() {
 	})
 }
 
+// resetMessages goes back to those of a run that begins.
+func (l *learner) resetMessages() {
+	l.progress.Pass.Momentum = 0
+	for _, u := range l.units {
+		u.state.Reset(u.net)
+	}
+}
+
 // copiesMade is how many makeCopies makes.
 func (l *learner) copiesMade() float64 {
 	switch {
