@@ -18,8 +18,8 @@ help: ## list the targets
 build: ## the command, as ./blockbp
 	go build ./cmd/blockbp
 
-test: ## all tests
-	go test ./...
+test: ## all tests, those that take long among them
+	BLOCKBP_TEST=long go test ./...
 	go test -C lab ./...
 
 race: ## the race detector on what works with threads

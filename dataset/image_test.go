@@ -400,34 +400,6 @@ func FuzzFeatureMap(f *testing.F) {
 	})
 }
 
-func BenchmarkOpenImages(b *testing.B) {
-	folder, features := sharedData(b, "stanford-background"), sharedData(b, "stanford-espnetv2")
-	for b.Loop() {
-		if _, err := Open(b.Context(), []string{folder}, Options{FeatureDir: features, List: "train50.txt"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// The part that was measured against its own goal: reading feature files.
-func BenchmarkReadFeatureMaps(b *testing.B) {
-	paths, err := filepath.Glob(filepath.Join(sharedData(b, "stanford-espnetv2"), "*.npy"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		for _, path := range paths[:50] {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := parseFeatureMap(path, data, nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-}
-
 // TestFeatureMapTypes: maps of all types, layouts and orders have the same numbers.
 func TestFeatureMapTypes(t *testing.T) {
 	const rows, cols, depth = 2, 3, 4

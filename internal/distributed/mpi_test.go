@@ -357,19 +357,3 @@ func TestNoLibrary(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkCalls tells how long calls of two ranks take, in memory that they share.
-func BenchmarkCalls(b *testing.B) {
-	benchmarkCalls(b, func(b *testing.B, l launcher) *job { return l.start(b, 2, "measure") })
-}
-
-// benchmarkCalls shows what jobs have measured.
-func benchmarkCalls(b *testing.B, start func(b *testing.B, l launcher) *job) {
-	for _, l := range mpiruns(b) {
-		b.Run(l.name(), func(b *testing.B) {
-			for b.Loop() {
-				fmt.Print(start(b, l).mustSucceed(b)) // a log would be cut short
-			}
-		})
-	}
-}

@@ -139,14 +139,6 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// BenchmarkCallsAcross is BenchmarkCalls by TCP.
-func BenchmarkCallsAcross(b *testing.B) {
-	benchmarkCalls(b, func(b *testing.B, l launcher) *job {
-		prefix, shell := namespaces(b)
-		return l.across(b, prefix, shell, "measure")
-	})
-}
-
 // TestDeadLink: both ends give up, and say for whom they waited.
 func TestDeadLink(t *testing.T) {
 	const stall = time.Second

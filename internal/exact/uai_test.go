@@ -17,6 +17,7 @@ import (
 const shortOperations = 5e7
 
 func TestCompetitionNetworks(t *testing.T) {
+	oracle.Long(t)
 	text, err := os.ReadFile(oracle.SharedData(t, "uai", "exact_logZ.tsv"))
 	if err != nil {
 		t.Fatal(err)

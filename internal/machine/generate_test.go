@@ -8,10 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestGenerated checks that the committed assembly is what the generator gives.
 func TestGenerated(t *testing.T) {
+	oracle.Long(t)
 	tools := filepath.Join("..", "simd", "gen")
 	if _, err := os.Stat(filepath.Join(tools, "go.mod")); err != nil {
 		t.Skipf("skipped: the generator's module is no part of a released module; the test runs in a clone of the repository: %v", err)
