@@ -277,32 +277,6 @@ func TestWriteMetricsCSV(t *testing.T) {
 	}
 }
 
-func TestManyMetrics(t *testing.T) {
-	const many = 20_000 // several buffers
-	path := filepath.Join(t.TempDir(), MetricsFile)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range many {
-		if err := w.Write(fullMetric(i)); err != nil {
-			t.Fatal(err)
-		}
-		if i == many/2 { // what is on disk is whole lines at any time
-			if text, err := os.ReadFile(path); err != nil || len(text) == 0 || text[len(text)-1] != '\n' {
-				t.Fatalf("a torn line on disk: %v", err)
-			}
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadMetrics(path)
-	if err != nil || len(got) != many || !equalMetrics(got[many-1], fullMetric(many-1)) {
-		t.Errorf("%d records, %v", len(got), err)
-	}
-}
-
 // FuzzReadMetrics checks that no input makes the reader panic, and that whatever
 // it accepts is written and read back unchanged.
 func FuzzReadMetrics(f *testing.F) {
