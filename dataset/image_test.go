@@ -335,33 +335,6 @@ func TestBinEdges(t *testing.T) {
 	}
 }
 
-func TestSharedImages(t *testing.T) {
-	folder, features := sharedData(t, "stanford-background"), sharedData(t, "stanford-espnetv2")
-	options := Options{FeatureDir: features, Edges: EdgesBins, List: "train50.txt", States: strings.Fields("sky tree road grass water building mountain object")}
-	set := mustOpen(t, folder, options)
-	if len(set.Instances) != 50 || len(set.Images) != 50 || set.Instances[0].Name != "6000264" || set.Recipe.Bins != 10 {
-		t.Fatalf("%d instances, recipe %+v", len(set.Instances), set.Recipe)
-	}
-	// Every bin holds a tenth of the edges.
-	counts, total := make([]float64, 10), 0.0
-	for _, in := range set.Instances {
-		f := in.EdgeFeatures(0)
-		for e := range f.Rows() {
-			counts[f.Data().Bins[e]]++
-			total++
-		}
-	}
-	for b, n := range counts {
-		if share := n / total; share < .098 || share > .102 {
-			t.Errorf("bin %d holds %.4f of the edges, want 0.1", b, share)
-		}
-	}
-	test := mustOpen(t, folder, Options{FeatureDir: features, List: "test20.txt", Schema: &set.Schema, Recipe: &set.Recipe})
-	if len(test.Instances) != 20 || len(test.Warnings) != 0 {
-		t.Errorf("%d instances, warnings %q", len(test.Instances), test.Warnings)
-	}
-}
-
 func FuzzRegions(f *testing.F) {
 	f.Add([]byte("0 1 -1\n2 3 4\n"))
 	f.Add([]byte("\ufeff0\t99999\r\n"))
