@@ -35,11 +35,11 @@ purego: ## build and test without assembly
 	go test -tags purego $(NUMERIC)
 
 peak: ## the memory that trainings take, measured, against what --dry-run says
-	BLOCKBP_PEAK=all go test -count=1 -v ./internal/cli -run ForecastIsRight -timeout 30m
+	BLOCKBP_TEST=long BLOCKBP_PEAK=all go test -count=1 -v ./internal/cli -run ForecastIsRight -timeout 30m
 
 golden: ## renew golden files, tables and pictures; read the difference before you commit it
 	go test ./internal/cli -run 'Golden|OptionTables|Keys' -update
-	go test ./docs -run Commands -update
+	BLOCKBP_TEST=long go test ./docs -run Commands -update
 	git diff --stat -- internal/cli/testdata docs
 
 api: ## renew api.txt, the list of all exported names

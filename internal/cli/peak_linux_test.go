@@ -19,6 +19,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // peakProblem is data to measure the peak memory of learning on. Labels are random: what
@@ -110,6 +111,7 @@ const resumedRun = "resumed"
 // 15 % and 30 MiB, on problems of all kinds; and does not take it. BLOCKBP_PEAK=all measures
 // all of them.
 func TestForecastIsRight(t *testing.T) {
+	oracle.Long(t)
 	all := os.Getenv("BLOCKBP_PEAK") == "all"
 	binary := filepath.Join(t.TempDir(), "blockbp")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/blockbp").CombinedOutput(); err != nil {

@@ -11,6 +11,7 @@ import (
 // TestSoak: a command that is run again and again in one process leaves nothing in it, whether it works or
 // ends with an error.
 func TestSoak(t *testing.T) {
+	oracle.Long(t)
 	folder := t.TempDir()
 	data, parted, net := gridData(t), filepath.Join(folder, "parted"), filepath.Join(folder, "net.uai")
 	one := filepath.Join(folder, "one")
