@@ -51,7 +51,8 @@ licences: ## renew the texts of the licences of all modules, which blockbp carri
 	git diff --stat -- internal/cli/notices.txt
 
 generate: ## renew the assembly
-	go generate ./internal/simd ./internal/machine
+	go generate ./internal/simd
+	go generate -C lab ./ceilings
 
 lint: ## formatting, vet, static analysis
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
