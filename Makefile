@@ -35,7 +35,7 @@ purego: ## build and test without assembly
 	go test -tags purego $(NUMERIC)
 
 peak: ## the memory that trainings take, measured, against what --dry-run says
-	BLOCKBP_TEST=long BLOCKBP_PEAK=all go test -count=1 -v ./internal/cli -run ForecastIsRight -timeout 30m
+	BLOCKBP_TEST=long BLOCKBP_PEAK=all go test -C lab -count=1 -v ./bench -run ForecastIsRight -timeout 30m
 
 golden: ## renew golden files, tables and pictures; read the difference before you commit it
 	go test ./internal/cli -run 'Golden|OptionTables|Keys' -update
