@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -427,38 +423,5 @@ func TestInterruptedElsewhere(t *testing.T) {
 			t.Errorf("%s: interrupted, and yet it replaced the old answer by %q", o.command(), got)
 			writeFile(t, out, "old")
 		}
-	}
-}
-
-// TestResumeOfModelOption: in the configuration of runs before v0.2.0, "model" is the file
-// that the model is written to; a run goes on with it as --write-model.
-func TestResumeOfModelOption(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "copy.safetensors")
-	mustRun(t, "train", gridData(t), "-o", dir, "--write-model", model, "--max-iter", "3", "-q", noReport)
-	short := readFile(t, model)
-	config, err := job.ReadConfig(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.Options["write-model"].Value != model {
-		t.Fatalf("the configuration has %+v", config.Options["write-model"])
-	}
-	config.Options["model"] = config.Options["write-model"]
-	delete(config.Options, "write-model")
-	files, err := runfolder.Open(dir)
-	if err == nil {
-		err = errors.Join(files.WriteSealed("config.json", config), files.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "train", dir, "--resume", "--max-iter", "20", "-q", "--force")
-	if again := readFile(t, model); again == short || again != readFile(t, dir, "model.safetensors") {
-		t.Error("the model was not written to the file that the run names")
-	}
-	if config, err = job.ReadConfig(dir); err != nil || config.Options["write-model"].Value != model || config.Options["model"].Value != nil {
-		t.Errorf("the configuration has %+v and %+v, %v", config.Options["write-model"], config.Options["model"], err)
 	}
 }

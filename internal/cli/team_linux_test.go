@@ -92,42 +92,6 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// Blocks of a graph without an order are visited at once, on any number of processes and threads with the
-// same bytes, and so are they after an end.
-func TestTeamAtOnce(t *testing.T) {
-	oracle.Long(t)
-	dir := t.TempDir()
-	mustRun(t, "generate", "-o", dir+"/data", "--graph", "ba:1500", "--seed", "3", "--states", "4", "--samples", "1")
-	for _, counting := range []string{"convex", "trw"} {
-		options := []string{"train", dir + "/data", "--order", "at-once", "--blocks", "7", "--l2", "20", "--counting", counting, "--max-passes", "40"}
-		want := ""
-		for threads := 1; threads <= 4; threads *= 2 {
-			out := fmt.Sprint(dir, "/", counting, threads)
-			mustRun(t, append(slices.Clone(options), "--threads", strconv.Itoa(threads), "-o", out)...)
-			if model := string(bytesOf(t, out+"/model.safetensors")); want == "" || model == want {
-				want = model
-				continue
-			}
-			t.Errorf("%s: another model with %d threads", counting, threads)
-		}
-		again := dir + "/again-" + counting
-		mustRun(t, append(slices.Clone(options), "--max-passes", "9", "-o", again)...)
-		mustRun(t, "train", again, "--resume", "--max-passes", "40")
-		if string(bytesOf(t, again+"/model.safetensors")) != want {
-			t.Errorf("%s: a run that goes on comes to another model", counting)
-		}
-		for name, start := range launchers(t) {
-			for size := 2; size <= 4; size++ {
-				out := fmt.Sprint(dir, "/", counting, name, size)
-				o := runProcess(t, append(slices.Clone(start), strconv.Itoa(size)), append(slices.Clone(options), "--threads", "1", "-o", out)...)
-				if o.code != 0 || string(bytesOf(t, out+"/model.safetensors")) != want {
-					t.Errorf("%s, %s, %d processes: exit code %d, or another model; stderr:\n%s", name, counting, size, o.code, o.stderr)
-				}
-			}
-		}
-	}
-}
-
 // Ranks let go of features, which they have put on another scale in mapped files, of blocks of others:
 // and learn what one process does all the same, with a Hessian.
 func TestTeamOfMappedFeatures(t *testing.T) {
