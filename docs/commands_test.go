@@ -152,6 +152,7 @@ func TestCommandsOfPages(t *testing.T) {
 
 // TestOptionsOfPages: every option that a page names is one of some verb.
 func TestOptionsOfPages(t *testing.T) {
+	oracle.Long(t)
 	command := filepath.Join(buildCommand(t), "blockbp")
 	help := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), command, append(args, "--help-all")...).Output()

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // pairsAUC is the area under the ROC curve by its meaning: over all pairs.
@@ -91,6 +93,7 @@ func TestRankingByDefinition(t *testing.T) {
 // TestRankingOfMany: where beliefs are rounded, the memory is bounded and the measures stay
 // as they are, whatever the order; also of a rare class.
 func TestRankingOfMany(t *testing.T) {
+	oracle.Long(t)
 	rng := source(6)
 	const nodes = 3 * mostBeliefs
 	for _, rate := range []float64{0.5, 0.001} {

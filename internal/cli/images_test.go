@@ -280,6 +280,7 @@ func TestMixedPhotographs(t *testing.T) {
 // TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of
 // the masks.
 func TestPicturesAndMasks(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	random := rand.New(rand.NewPCG(5, 6))

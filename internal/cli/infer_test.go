@@ -179,6 +179,7 @@ func TestInferNotConverged(t *testing.T) {
 // TestInferTooWide: exact inference says what memory it would need, before it
 // asks for it, and the default says why it is not exact.
 func TestInferTooWide(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const side = 40
 	var b strings.Builder

@@ -853,6 +853,7 @@ func TestDemo(t *testing.T) {
 
 // TestCompareObjectives: runs of different objectives are drawn apart, and named.
 func TestCompareObjectives(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
 	var runs []string
