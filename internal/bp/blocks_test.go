@@ -100,6 +100,43 @@ func (r *inference) constantOf(observed []int32) float64 {
 	return total
 }
 
+// TestObservedIsConditioning: on a tree the clamped value is the log Z of the
+// conditioned network, and the beliefs are its marginals.
+func TestObservedIsConditioning(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := source(seed)
+		g := legal(gen.Tree(2+rng.IntN(7), rng))
+		p := oracle.RandomPairwise(rng, g, randomCards(rng, g.NumNodes(), 1, 4), []float64{1, 1, 1e3, 3}[seed%4], 0)
+		observed := observe(seed, p.Card)
+		evidence := map[int]int{}
+		for s, y := range observed {
+			if y >= 0 {
+				evidence[s] = int(y)
+			}
+		}
+		conditioned, err := p.Network().Condition(evidence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := oracle.NetworkMarginals(conditioned.Network)
+		for _, c := range treeCountings(t, g) {
+			name := fmt.Sprintf("seed %d, %s", seed, c.Name)
+			r := newBlockInference(t, p, c, observed, partition.Whole(g))
+			r.solve(t)
+			if got, z := r.values(t).FreeEnergy+r.constantOf(observed), oracle.NetworkLogZ(conditioned.Network); !near(got, z, 1e-10) {
+				t.Fatalf("%s: value %.12f, log Z is %.12f", name, got, z)
+			}
+			compareTables(t, name, r.nodes(), conditioned.Marginals(want), 1e-10)
+			// The values of a partition that was not restricted count observed nodes too.
+			r.part = partition.Whole(g)
+			v := legal(r.space.Evaluate(r.net, r.state, legal(r.load(0)), true))
+			if got, z := v.FreeEnergy, oracle.NetworkLogZ(conditioned.Network); !near(got, z, 1e-10) {
+				t.Fatalf("%s: value of everything %.12f, log Z is %.12f", name, got, z)
+			}
+		}
+	}
+}
+
 // TestObservedIsEvidence: on loopy graphs, with any counting numbers, clamping a
 // node is the same as forbidding its other states; and a clamped net that is cut
 // into blocks, some of them left empty, gives the same again.
