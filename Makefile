@@ -1,12 +1,13 @@
 # What is done more than once, by name. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: wheels pytest binaries vulnerabilities help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci release clean
+.PHONY: wheels pytest binaries vulnerabilities help build test race plain avx2 purego peak golden api licences generate lint fuzz torture bench ci site dist release clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # Where binaries for Linux on amd64 begin, which see there whether there is address space enough for Go.
 ENTRY := -E blockbp_entry
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 FUZZTIME ?= 30s
+PYTHON ?= python3
 # The packages that work with threads, and those that the kernels are in.
 THREADED := ./learn ./infer ./internal/job ./internal/cli
 NUMERIC := ./learn ./internal/bp ./internal/simd
@@ -17,8 +18,8 @@ help: ## list the targets
 build: ## the command, as ./blockbp
 	go build ./cmd/blockbp
 
-test: ## all tests
-	go test ./...
+test: ## all tests, those that take long among them
+	BLOCKBP_TEST=long go test ./...
 	go test -C lab ./...
 
 race: ## the race detector on what works with threads
@@ -34,11 +35,11 @@ purego: ## build and test without assembly
 	go test -tags purego $(NUMERIC)
 
 peak: ## the memory that trainings take, measured, against what --dry-run says
-	BLOCKBP_PEAK=all go test -count=1 -v ./internal/cli -run ForecastIsRight -timeout 30m
+	BLOCKBP_TEST=long BLOCKBP_PEAK=all go test -C lab -count=1 -v ./bench -run ForecastIsRight -timeout 30m
 
 golden: ## renew golden files, tables and pictures; read the difference before you commit it
 	go test ./internal/cli -run 'Golden|OptionTables|Keys' -update
-	go test ./docs -run Commands -update
+	BLOCKBP_TEST=long go test ./docs -run Commands -update
 	git diff --stat -- internal/cli/testdata docs
 
 api: ## renew api.txt, the list of all exported names
@@ -50,7 +51,8 @@ licences: ## renew the texts of the licences of all modules, which blockbp carri
 	git diff --stat -- internal/cli/notices.txt
 
 generate: ## renew the assembly
-	go generate ./internal/simd ./internal/machine
+	go generate ./internal/simd
+	go generate -C lab ./ceilings
 
 lint: ## formatting, vet, static analysis
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
@@ -80,20 +82,22 @@ ci: ## what continuous integration runs
 vulnerabilities: ## known weaknesses of Go and of modules, in what the program calls
 	go tool -modfile=tools/go.mod govulncheck ./...
 
-binaries: ## static binaries for five platforms, in dist/
+binaries: ## static binaries for five platforms, in archives, in dist/
 	rm -rf dist && mkdir dist
 	@for platform in $(PLATFORMS); do \
 	  os=$${platform%/*} arch=$${platform#*/}; suffix=; [ $$os = windows ] && suffix=.exe; \
 	  entry=; [ $$os/$$arch = linux/amd64 ] && entry='$(ENTRY)'; \
-	  echo "$$platform"; \
+	  name=blockbp_$(VERSION)_$${os}_$$arch; mkdir dist/$$name && cp LICENSE README.md CHANGELOG.md dist/$$name; \
 	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -tags nometis -ldflags "-s -w $$entry" \
-	    -o dist/blockbp_$(VERSION)_$${os}_$$arch$$suffix ./cmd/blockbp || exit 1; \
+	    -o dist/$$name/blockbp$$suffix ./cmd/blockbp || exit 1; \
+	  if [ $$os = windows ]; then (cd dist && $(PYTHON) -m zipfile -c $$name.zip $$name); \
+	  else tar -C dist --sort=name --owner=0 --group=0 --numeric-owner -czf dist/$$name.tar.gz $$name; fi || exit 1; \
+	  rm -r dist/$$name; \
 	done
 
 # Versions of what builds and tests the Python package.
 WHEELTOOLS := hatchling==1.27.0
 PYTESTTOOLS := numpy==2.2.6 pytest==8.4.2 scikit-learn==1.7.2 scipy==1.15.3 networkx==3.4.2 pandas==2.3.3 matplotlib==3.10.7 mypy==1.18.2
-PYTHON ?= python3
 
 wheels: ## a wheel of the Python package for each platform, in python/dist/
 	rm -rf python/dist && mkdir -p python/dist
@@ -107,9 +111,31 @@ wheels: ## a wheel of the Python package for each platform, in python/dist/
 	done
 	rm -rf python/dist/venv && ls -l python/dist/*.whl
 
-release: binaries wheels ## all that a release publishes, with checksums, in dist/
+dist: binaries wheels ## all that a release publishes, with checksums and notes, in dist/
 	cp python/dist/*.whl dist/
 	cd dist && sha256sum blockbp* > SHA256SUMS && cat SHA256SUMS
+	awk '/^## /{on = index($$0, "## $(VERSION) ") == 1; next} on' CHANGELOG.md > dist/NOTES.md
+
+release: ## make release VERSION=v1.2.3: checks, tags and builds a version; pushing the tag publishes it
+	@fail() { echo "make release: $$1" >&2; exit 1; }; \
+	echo '$(VERSION)' | grep -qE '^v[0-9]+\.[0-9]+\.[0-9]+$$' || fail 'say which version: make release VERSION=v1.2.3'; \
+	[ -z "$$(git status --porcelain)" ] || fail 'there are changes that are not committed: see git status'; \
+	! git rev-parse -q --verify 'refs/tags/$(VERSION)' >/dev/null || fail 'there is a tag $(VERSION) already'; \
+	grep -q '^const release = "$(VERSION)"$$' internal/cli/version.go || fail 'internal/cli/version.go names another version'; \
+	grep -qE '^## $(VERSION) \([0-9-]{10}\)$$' CHANGELOG.md || fail 'CHANGELOG.md has no heading "## $(VERSION) (DATE)"'; \
+	grep -q '^version: $(VERSION:v%=%)$$' CITATION.cff || fail 'CITATION.cff names another version'
+	$(MAKE) ci
+	git tag -a $(VERSION) -m "blockbp $(VERSION)"
+	$(MAKE) dist VERSION=$(VERSION)
+	@echo "now: git push origin $(VERSION)"
+
+# Versions of what builds the site.
+SITETOOLS := mkdocs==1.6.1 mkdocs-material==9.8.2 mkdocstrings==1.0.8 mkdocstrings-python==2.0.11
+
+site: ## the pages as a site, in dist/site/
+	$(PYTHON) -m venv dist/venv && dist/venv/bin/pip install --quiet $(SITETOOLS)
+	NO_MKDOCS_2_WARNING=1 PYTHONDONTWRITEBYTECODE=1 dist/venv/bin/mkdocs build --quiet
+	rm -rf dist/venv
 
 pytest: ## the Python package, built and tested in a fresh environment
 	rm -rf python/dist/test && mkdir -p python/dist/test

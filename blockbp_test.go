@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp"
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -219,6 +220,7 @@ func TestDoorErrors(t *testing.T) {
 // TestSplits: labels of all splits are learned from only with a word; those of one are
 // held where another is compared.
 func TestSplits(t *testing.T) {
+	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "graph")
 	makeExample("graph", folder)
 	all := must(blockbp.Open(folder))
@@ -244,6 +246,7 @@ func TestSplits(t *testing.T) {
 // TestImagesWithoutLabels: new pictures are labelled, and a model of the best validation
 // tells its own scores.
 func TestImagesWithoutLabels(t *testing.T) {
+	oracle.Long(t)
 	ctx, folder := t.Context(), filepath.Join(t.TempDir(), "images")
 	makeExample("images", folder)
 	train := must(blockbp.OpenWith(dataset.Options{List: "train.txt"}, folder))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // processorTime is what this program has taken.
@@ -51,12 +52,10 @@ func largeTables(t *testing.T, nodes int) (prefix string) {
 }
 
 // TestCancel: whatever the door is at, it ends soon after its context does, with the error of
-// that or with the weights so far, and gives the memory back. BLOCKBP_CANCEL=all tries more often.
+// that or with the weights so far, and gives the memory back.
 func TestCancel(t *testing.T) {
-	nodes, times := 20000, 2
-	if os.Getenv("BLOCKBP_CANCEL") == "all" {
-		nodes, times = 300000, 10
-	}
+	oracle.Long(t)
+	const nodes, times = 20000, 2
 	tables := largeTables(t, nodes)
 	open := func() *blockbp.Data { return must(blockbp.Open(tables)) }
 	model := must(blockbp.Train(t.Context(), open(), blockbp.Options{MaxPasses: 1}))

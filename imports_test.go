@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"internal/stretch":       {"crf", "internal/numeric"},
 	"internal/sets":          {},
 	"internal/strictjson":    {},
-	"internal/machine":       {"internal/simd"},
+	"internal/machine":       {},
 	"internal/memory":        {"internal/machine"},
 	"internal/spill":         {"internal/machine", "internal/memory"},
 	"internal/oracle":        {"mrf", "graph"},

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 var (
@@ -44,6 +46,7 @@ var (
 // TestSecurityPage: SECURITY.md names every place of the program, of the modules in it, and of the
 // Python package that loads a library, starts a program, connects or listens, and no other.
 func TestSecurityPage(t *testing.T) {
+	oracle.Long(t)
 	page, err := os.ReadFile("SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +208,7 @@ func reaches(t *testing.T, name string) (names []string) {
 
 // TestReleasesLoadNothing: what is built as releases are has nothing to load a library with.
 func TestReleasesLoadNothing(t *testing.T) {
+	oracle.Long(t)
 	for platform, list := range onEveryPlatform(t, "-tags", "nometis") {
 		packages := strings.Fields(list)
 		if !slices.Contains(packages, "runtime") {

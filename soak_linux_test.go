@@ -101,6 +101,7 @@ func soaked(t *testing.T, path string, data *blockbp.Data, close bool) {
 // TestSoak: whatever calls there are, and whether data are closed or not, nothing of them stays: neither of
 // those that work, nor of errors.
 func TestSoak(t *testing.T) {
+	oracle.Long(t)
 	all, path := soakData(), filepath.Join(t.TempDir(), "model.safetensors")
 	for kind, files := range all {
 		for _, close := range []bool{true, false} {

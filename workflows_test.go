@@ -78,9 +78,10 @@ func TestWorkflows(t *testing.T) {
 		}
 	}
 	for file, parts := range map[string][]string{
-		"ci.yml": {"run: bash .ci/run\n", "run: make vulnerabilities\n", "  schedule:\n"},
+		"site.yml": {"run: make site\n"},
+		"ci.yml":   {"run: bash .ci/run\n", "run: make vulnerabilities\n", "  schedule:\n"},
 		"release.yml": {
-			"run: make release\n", "sha256sum --check --strict", "actions/attest-build-provenance@",
+			"run: make dist\n", "sha256sum --check --strict", "actions/attest-build-provenance@",
 			"subject-checksums: dist/SHA256SUMS\n",
 		},
 	} {

@@ -3,14 +3,12 @@ package counting
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
-	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestReadCounting(t *testing.T) {
@@ -64,32 +62,6 @@ func TestReadCountingErrors(t *testing.T) {
 		_, err := fromText(strings.NewReader(test.text), "c.txt", g)
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%.40q: error %v, want %q", test.text, err, test.want)
-		}
-	}
-}
-
-// TestReadCountingOfReferences reads the files of the reference models.
-func TestReadCountingOfReferences(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12"} {
-		dir := oracle.SharedData(t, "reference", name)
-		ref, err := oracle.LoadReference(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for file, want := range ref.Counts {
-			f, err := os.Open(dir + "/" + file + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := fromText(f, file, ref.Model.Graph)
-			f.Close()
-			if err != nil {
-				t.Errorf("%s/%s: %v", name, file, err)
-				continue
-			}
-			if !slices.Equal(got.Node, want.Node) || !slices.Equal(got.Edge, want.Edge) || !got.Facts.Dual {
-				t.Errorf("%s/%s: read %+v", name, file, got)
-			}
 		}
 	}
 }

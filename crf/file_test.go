@@ -236,6 +236,7 @@ func smallModels() map[string]*Model {
 
 // TestModelFileDamageIsFound: a file that was changed anywhere is refused.
 func TestModelFileDamageIsFound(t *testing.T) {
+	oracle.Long(t)
 	for name, m := range smallModels() {
 		meta := map[string]string{"counting": "trw", "seed": "7", "training": `{"l2":1}`, "recipe": `{"kind":"npz"}`}
 		raw := must(os.ReadFile(saved(t, m, meta)))

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,16 +57,6 @@ func row(f *crf.Features, r int) []float64 {
 	values := make([]float64, f.Dim())
 	f.Row(values, r)
 	return values
-}
-
-// sharedData returns a folder of the development data, or skips the test.
-func sharedData(t testing.TB, name string) string {
-	t.Helper()
-	path := filepath.Join("..", "..", "shared", "data", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("skipped: the development data are no part of the repository; the test runs where they lie in %s: %v", path, errors.Unwrap(err))
-	}
-	return path
 }
 
 func edgeNames(s *crf.Schema) (names []string) {

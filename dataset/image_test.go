@@ -335,33 +335,6 @@ func TestBinEdges(t *testing.T) {
 	}
 }
 
-func TestSharedImages(t *testing.T) {
-	folder, features := sharedData(t, "stanford-background"), sharedData(t, "stanford-espnetv2")
-	options := Options{FeatureDir: features, Edges: EdgesBins, List: "train50.txt", States: strings.Fields("sky tree road grass water building mountain object")}
-	set := mustOpen(t, folder, options)
-	if len(set.Instances) != 50 || len(set.Images) != 50 || set.Instances[0].Name != "6000264" || set.Recipe.Bins != 10 {
-		t.Fatalf("%d instances, recipe %+v", len(set.Instances), set.Recipe)
-	}
-	// Every bin holds a tenth of the edges.
-	counts, total := make([]float64, 10), 0.0
-	for _, in := range set.Instances {
-		f := in.EdgeFeatures(0)
-		for e := range f.Rows() {
-			counts[f.Data().Bins[e]]++
-			total++
-		}
-	}
-	for b, n := range counts {
-		if share := n / total; share < .098 || share > .102 {
-			t.Errorf("bin %d holds %.4f of the edges, want 0.1", b, share)
-		}
-	}
-	test := mustOpen(t, folder, Options{FeatureDir: features, List: "test20.txt", Schema: &set.Schema, Recipe: &set.Recipe})
-	if len(test.Instances) != 20 || len(test.Warnings) != 0 {
-		t.Errorf("%d instances, warnings %q", len(test.Instances), test.Warnings)
-	}
-}
-
 func FuzzRegions(f *testing.F) {
 	f.Add([]byte("0 1 -1\n2 3 4\n"))
 	f.Add([]byte("\ufeff0\t99999\r\n"))
@@ -398,34 +371,6 @@ func FuzzFeatureMap(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkOpenImages(b *testing.B) {
-	folder, features := sharedData(b, "stanford-background"), sharedData(b, "stanford-espnetv2")
-	for b.Loop() {
-		if _, err := Open(b.Context(), []string{folder}, Options{FeatureDir: features, List: "train50.txt"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// The part that was measured against its own goal: reading feature files.
-func BenchmarkReadFeatureMaps(b *testing.B) {
-	paths, err := filepath.Glob(filepath.Join(sharedData(b, "stanford-espnetv2"), "*.npy"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		for _, path := range paths[:50] {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if _, err := parseFeatureMap(path, data, nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
 }
 
 // TestFeatureMapTypes: maps of all types, layouts and orders have the same numbers.

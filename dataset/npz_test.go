@@ -682,15 +682,3 @@ func fuzzInstance(t *testing.T, data []byte, untied bool) {
 		t.Error("neither an instance nor a problem")
 	}
 }
-
-func TestSharedLearningProblem(t *testing.T) {
-	set := mustOpen(t, sharedData(t, "learning/crf_grid4x4_K3"), Options{})
-	if len(set.Instances) != 4 || set.Schema.NodeStates(0) != 3 {
-		t.Errorf("%d instances, schema %+v", len(set.Instances), set.Schema)
-	}
-	for _, in := range set.Instances {
-		if in.Graph != set.Instances[0].Graph || in.Graph.NumNodes() != 16 || in.Graph.NumEdges() != 24 {
-			t.Errorf("%s: graph of %d nodes and %d edges, or not shared", in.Name, in.Graph.NumNodes(), in.Graph.NumEdges())
-		}
-	}
-}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const headedNodes = "id,label,split,age,town,remark\n" +
@@ -341,6 +343,7 @@ func TestColumnKinds(t *testing.T) {
 
 // TestSheetsManyProblems: an error of a table is bounded, however much is wrong with it.
 func TestSheetsManyProblems(t *testing.T) {
+	oracle.Long(t)
 	long := strings.Repeat("x", 5000)
 	nodes, edges := "id,label,"+long+"\n", "source,target\n"
 	for i := range 1000 {

@@ -176,34 +176,6 @@ func TestTablesManifestAndSeveral(t *testing.T) {
 	wantError(t, err, "index is beyond the 2 features of dataset.json")
 }
 
-func TestSharedCitation(t *testing.T) {
-	cora := mustOpen(t, filepath.Join(sharedData(t, "citation"), "cora"), Options{Observed: "train"})
-	in := cora.Instances[0]
-	if in.Graph.NumNodes() != 2708 || in.Graph.NumEdges() != 5278 || cora.Schema.NodeTypes[0].Features != 1434 || cora.Schema.NodeStates(0) != 7 {
-		t.Errorf("Cora: %d nodes, %d edges, %d features", in.Graph.NumNodes(), in.Graph.NumEdges(), cora.Schema.NodeTypes[0].Features)
-	}
-	observed := 0
-	for _, y := range in.Samples()[0] {
-		if y >= 0 {
-			observed++
-		}
-	}
-	if observed != 140 || cora.Names[0] != nil {
-		t.Errorf("Cora: %d labels are observed, want 140", observed)
-	}
-	pubmed := mustOpen(t, filepath.Join(sharedData(t, "citation"), "pubmed.nodes.tsv"), Options{})
-	in = pubmed.Instances[0]
-	unknown := 0
-	for s := range in.NodeFeatures(0).Rows() {
-		if x := row(in.NodeFeatures(0), s); x[len(x)-1] == 1 {
-			unknown++
-		}
-	}
-	if in.Graph.NumNodes() != 19717 || in.Graph.NumEdges() != 44324 || in.NodeFeatures(0).Rows() != 19717 || unknown != 18657 || len(pubmed.Schema.EdgeTypes) != 1 {
-		t.Errorf("PubMed: %d nodes, %d edges, %d without features", in.Graph.NumNodes(), in.Graph.NumEdges(), unknown)
-	}
-}
-
 func FuzzTables(f *testing.F) {
 	f.Add([]byte(someNodes), []byte(someEdges))
 	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 const someColumns = "-DOCSTART- -X- O\n\nAnn NNP B\nsees VBZ O\nAnn NNP ?\n\n\nIt PRP O\n"
@@ -275,6 +277,7 @@ func TestTextByContent(t *testing.T) {
 
 // TestTextRareAttributes: weights are bounded by leaving out what is rare.
 func TestTextRareAttributes(t *testing.T) {
+	oracle.Long(t)
 	var text strings.Builder
 	for i := range 120000 {
 		text.WriteString([]string{"A", "B"}[i%2])

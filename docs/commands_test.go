@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // Pages that readers follow, command by command: a test does the same.
@@ -112,6 +114,7 @@ func blocksOf(page string) []block {
 }
 
 func TestCommandsOfPages(t *testing.T) {
+	oracle.Long(t)
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("skipped: the pages' commands are for a shell; the test runs where there is one")
 	}
@@ -149,6 +152,7 @@ func TestCommandsOfPages(t *testing.T) {
 
 // TestOptionsOfPages: every option that a page names is one of some verb.
 func TestOptionsOfPages(t *testing.T) {
+	oracle.Long(t)
 	command := filepath.Join(buildCommand(t), "blockbp")
 	help := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), command, append(args, "--help-all")...).Output()

@@ -56,26 +56,6 @@ func logSumExp(c float64, x ...float64) float64 {
 	return c * math.Log(sum)
 }
 
-// One of two variables is observed: what is left is max ⟨θ,τ⟩ + (c_s + c_st) H(τ)
-// over the beliefs of one variable, whose value is known in closed form.
-func TestCountingOfEdgesToEvidence(t *testing.T) {
-	n := &mrf.Network{Card: []int{3, 2}, Factors: []mrf.Factor{
-		{Scope: []int{1}, LogTable: []float64{0.3, -0.7}},
-		{Scope: []int{1, 0}, LogTable: []float64{1, 2, 3, -1, 0.5, 2}},
-		{Scope: []int{0}, LogTable: []float64{0.2, 0, 1}},
-		{Scope: []int{0, 1}, LogTable: []float64{0.1, 1, 0.2, 2, 0.3, 3}}, // the same pair the other way round
-	}}
-	node, edge := []float64{0.4, -77}, []float64{0.5, 0.25} // the number of node 1 does not matter
-	r := must(solve(t, reduced(t, n, map[int]int{1: 1}), node, edge))
-	const c = 0.4 + 0.5 + 0.25
-	if want := -0.7 + logSumExp(c, 0.2-1+1, 0+0.5+2, 1+2+3); math.Abs(r.LogZ-want) > 1e-12 {
-		t.Errorf("value %v, want %v", r.LogZ, want)
-	}
-	if got := r.Counting.Node; len(got) != 1 || math.Abs(got[0]-c) > 1e-15 || len(r.Counting.Edge) != 0 {
-		t.Errorf("counting numbers %v and %v", got, r.Counting.Edge)
-	}
-}
-
 // Two factors on one pair are one edge with the sum of their numbers: with
 // c_s = 0 the value is c log Σ exp(θ/c) of the joint table.
 func TestCountingOfFactorsOnOnePair(t *testing.T) {
@@ -88,39 +68,6 @@ func TestCountingOfFactorsOnOnePair(t *testing.T) {
 	want := logSumExp(1.25, 1+0.5, 2-1, 3+0, 4+0.25) + logSumExp(2, 0, 1)
 	if math.Abs(r.LogZ-want) > 1e-10 {
 		t.Errorf("value %v, want %v", r.LogZ, want)
-	}
-}
-
-// Numbers of bethe for a network become those of bethe for what evidence leaves
-// of it: H_s, counted 1 − deg s times, gains one for every edge that is gone.
-func TestCountingOfBetheStaysBethe(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n, evidence := randomPairwiseNetwork(t, false)
-		whole, left := reduced(t, n, nil), reduced(t, n, evidence)
-		bethe := counting.Bethe(whole.pairwise.Graph)
-		got, err := left.readCounting(strings.NewReader(countsText(bethe.Node, bethe.Edge)), "counts")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := counting.Bethe(left.pairwise.Graph)
-		compareNumbers(t, "node", got.Node, want.Node)
-		compareNumbers(t, "edge", got.Edge, want.Edge)
-		for s, v := range left.conditioned.Variable {
-			if a, b := got.Rho[s], bethe.Rho[v]; math.Abs(a-b) > 1e-12 {
-				t.Errorf("variable %d: ρ is %v with evidence and %v without", v, a, b)
-			}
-		}
-	})
-}
-
-func compareNumbers(t *rapid.T, what string, got, want []float64) {
-	if len(got) != len(want) {
-		t.Fatalf("%d %s numbers, want %d", len(got), what, len(want))
-	}
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-12 {
-			t.Errorf("%s %d: %v, want %v", what, i, got[i], want[i])
-		}
 	}
 }
 

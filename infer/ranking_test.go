@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // pairsAUC is the area under the ROC curve by its meaning: over all pairs.
@@ -88,26 +90,10 @@ func TestRankingByDefinition(t *testing.T) {
 	}
 }
 
-// TestRankingExample: the numbers of scikit-learn 1.7.2 for roc_auc_score and
-// average_precision_score.
-func TestRankingExample(t *testing.T) {
-	beliefs := []float64{0.1, 0.4, 0.35, 0.8, 0.35, 0.8, 0.05, 0.6}
-	in := []bool{false, false, true, true, false, false, false, true}
-	auc, precision := rankingOf(beliefs, in).measures()
-	if math.Abs(auc-11.0/15) > 1e-12 || math.Abs(precision-5.0/9) > 1e-12 {
-		t.Errorf("area %v, average precision %v", auc, precision)
-	}
-	for _, all := range []bool{false, true} {
-		auc, precision := rankingOf([]float64{0.2, 0.7}, []bool{all, all}).measures()
-		if !math.IsNaN(auc) || !math.IsNaN(precision) {
-			t.Errorf("all in the class, %v: area %v, average precision %v, want neither", all, auc, precision)
-		}
-	}
-}
-
 // TestRankingOfMany: where beliefs are rounded, the memory is bounded and the measures stay
 // as they are, whatever the order; also of a rare class.
 func TestRankingOfMany(t *testing.T) {
+	oracle.Long(t)
 	rng := source(6)
 	const nodes = 3 * mostBeliefs
 	for _, rate := range []float64{0.5, 0.001} {

@@ -80,28 +80,6 @@ func TestExactSampling(t *testing.T) {
 	}
 }
 
-// TestExactSamplingOfLoops: frequencies on rings with a chord, of ordinary tables and of
-// tables that are kept in logarithms.
-func TestExactSamplingOfLoops(t *testing.T) {
-	for seed := range uint64(4) {
-		rng := source(seed)
-		g := must(graph.FromEdges(5, []int32{0, 1, 2, 3, 4, 0}, []int32{1, 2, 3, 4, 0, 2}))
-		p := oracle.RandomPairwise(rng, g, []int32{2, 3, 2, 3, 2}, 1, 0.1)
-		if seed%2 == 1 { // some state is all but impossible
-			for e := range g.NumEdges() {
-				p.Edge[p.EdgeAt[e]] -= 900
-			}
-		}
-		s := must(Sample(context.Background(), p.Network(), SampleOptions{Draws: 20000, Seed: seed, Threads: 2}))
-		if z := oracle.LogZ(p); s.Method != Exact || s.NotExact != "" || !(math.Abs(s.LogZ-z) < 1e-12*(1+math.Abs(z))) {
-			t.Errorf("seed %d: %s sampling, log Z %v, want %v", seed, s.Method, s.LogZ, z)
-		}
-		if d := pearson(t, "exact", p, s); d > limitOfPearson {
-			t.Errorf("seed %d: frequencies are %.1f standard deviations off", seed, d)
-		}
-	}
-}
-
 // TestExactSamplingOfLargerFactors: three variables of which an odd number is 1, one of them
 // observed.
 func TestExactSamplingOfLargerFactors(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // drawnInstance has standard normal node potentials, and on every edge a drawn potential plus an
@@ -48,6 +49,7 @@ func drawnInstance(t *testing.T, g *graph.Graph, states int, attraction, strengt
 // are the same: on graphs of all kinds, with all counting numbers, weak couplings and strong
 // ones. Where sweeps do not come to rest that is said.
 func TestSettled(t *testing.T) {
+	oracle.Long(t)
 	graphs := []struct {
 		name string
 		g    *graph.Graph

@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -894,6 +895,7 @@ func (c printedCase) visitInTurn(
 // where the iteration begins. Visits that move only messages into the block leave beliefs of cut
 // edges inconsistent and can lower H: this is how the test shows that it can tell the two apart.
 func TestPrintedVisitNeverLowers(t *testing.T) {
+	oracle.Long(t)
 	const clearly = 0.01
 	seed, fall := uint64(1000), 0.0
 	for _, g := range printedGraphs {

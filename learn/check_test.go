@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/internal/lbfgs"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestLimitReturnsTheLowest: a run that a limit ends at weights of a larger objective ends at the
@@ -38,6 +39,7 @@ func TestLimitReturnsTheLowest(t *testing.T) {
 // settles, in far fewer sweeps than its messages would need to settle by
 // themselves, and the claim holds.
 func TestCheckIsShortAndRight(t *testing.T) {
+	oracle.Long(t)
 	for kind, p := range problems(t) {
 		for _, counting := range []string{"convex", "trw"} {
 			p := p.with(counting)

@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/distributed"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // processes runs a function in so many goroutines that stand for processes.
@@ -50,6 +51,7 @@ func together(t *testing.T, size int, p Problem, settings func(rank int) Setting
 
 // Any number of processes makes the steps of one, to the last bit, and the same checkpoints.
 func TestGroup(t *testing.T) {
+	oracle.Long(t)
 	for name, c := range groupCases(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,6 +110,7 @@ func stateIn(t *testing.T, c groupCase, path string) string {
 // Each process draws the sample of the Hessian from its own blocks, where messages of others are
 // unknown to it: together they have the bits of one.
 func TestGroupHessian(t *testing.T) {
+	oracle.Long(t)
 	missing := problemOptions{rows: 24, cols: 24, states: 5, nodeDim: 6, edgeDim: 3, l2: 3, missing: 0.2, samples: 2}
 	instances := problemOptions{rows: 9, cols: 8, states: 4, nodeDim: 6, edgeDim: 3, l2: 3, instances: 5}
 	for name, c := range map[string]struct {
@@ -160,6 +163,7 @@ func TestGroupHessian(t *testing.T) {
 // Passes with momentum begin where those of one process do. Their checkpoint is that of one, and any
 // number of processes goes on from it.
 func TestGroupMomentum(t *testing.T) {
+	oracle.Long(t)
 	c := groupCase{crawling(t, 10), Settings{Method: BBPL, Assign: blocksOf(4), MaxIterations: 6}, "auto"}
 	run := func(size, rounds int, from string) (result *Result, path string) {
 		path = filepath.Join(t.TempDir(), "state")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // regions draws a problem whose messages are slow: a grid with labels in regions, of which a
@@ -92,6 +93,7 @@ func slow(seed uint64) (p Problem, tolerance float64) {
 // inference to the end gives the same objective, and a gradient that is within the tolerance or little above.
 // Without a bound on the gap two of these claims are wrong.
 func TestClaimsHoldUp(t *testing.T) {
+	oracle.Long(t)
 	const (
 		allowed = 2e-6
 		hidden  = 1.25 // gradient, of the tolerance: messages that move by 1e-5 of their way in a pass hide the rest
@@ -151,6 +153,7 @@ func TestLimitInJointDescent(t *testing.T) {
 // have followed. A run that a limit ends, between them or where messages have been led away, has no model
 // of a larger objective than the smallest F of its course.
 func TestLimitWhereMessagesCrawl(t *testing.T) {
+	oracle.Long(t)
 	p := regions(2, 40, 40, 4, 1e-7*40*40, 0.01, 30)
 	between := 0
 	for passes := 12.0; passes <= 108; passes += 3 {
@@ -214,6 +217,7 @@ func TestDamagedCopies(t *testing.T) {
 // TestWarmStartWhereMessagesCrawl: the value that visits see at the start is below any F there, and is
 // not taken for the smallest.
 func TestWarmStartWhereMessagesCrawl(t *testing.T) {
+	oracle.Long(t)
 	p := regions(1, 40, 40, 4, 1e-6*40*40, 0.01, 20)
 	before := fit(t, p, Settings{RelativeTolerance: 1e-6, MaxPasses: 300})
 	r := fit(t, p.startingAt(before.Model.Weights), Settings{RelativeTolerance: 1e-6, MaxPasses: 1500})

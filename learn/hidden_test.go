@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // fewKnown hides all labels but about a share.
@@ -27,6 +28,7 @@ func fewKnown(p Problem, seed uint64, share float64) Problem {
 // TestFewLabelsEnd: a large network of which 5 % of the labels are known ends at a stationary
 // point. Judged by dual values, whose messages lag, it makes 5,000 passes and does not.
 func TestFewLabelsEnd(t *testing.T) {
+	oracle.Long(t)
 	p := fewKnown(regions(1, 48, 48, 4, 1./64, 0.1, 1), 1, 0.05).with("trw")
 	if r := fit(t, p, Settings{Method: Full, MaxPasses: 3500}); r.Status != StationaryPoint {
 		t.Errorf("%s at %v: %s", r.Status, r.Objective, r.Reason)

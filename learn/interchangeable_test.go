@@ -11,6 +11,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // topics draws a problem of hidden classes: in each instance a node without a label decides
@@ -106,6 +107,7 @@ func independent(p Problem) (least float64) {
 // TestHiddenStatesBeginApart: where no label tells states apart, learning from zero weights
 // begins beside the saddle at which they are alike, by the seed, and ends below it.
 func TestHiddenStatesBeginApart(t *testing.T) {
+	oracle.Long(t)
 	for name, s := range map[string]Settings{"bbpl": {Assign: blocksOf(3)}, "whole": {Method: Full}, "random": {Assign: blocksOf(3), RandomOrder: true}, "exact": {Method: Exact}} {
 		p := hiddenChain(1, 40, 3, 6, 0.1).with("trw")
 		s.RelativeTolerance, s.MaxPasses = 1e-3, 600

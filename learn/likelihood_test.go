@@ -3,7 +3,6 @@ package learn
 import (
 	"errors"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/instances"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // enumerable are problems of all kinds that are small enough for the oracle.
@@ -74,30 +74,10 @@ func TestLikelihoodOfForests(t *testing.T) {
 	}
 }
 
-// TestReferenceLikelihood: independent code finds the same.
-func TestReferenceLikelihood(t *testing.T) {
-	p, folder := referenceProblem(t)
-	w1 := permuted(p.Model, readExpected(t, filepath.Join(folder, "w1.txt"))[""], true)
-	want := readExpected(t, filepath.Join(folder, "expected_exact.txt"))
-	for _, at := range []struct {
-		weights, gradient []float64
-		objective         float64
-	}{{make([]float64, len(w1)), want["g0"], want["L0"][0]}, {w1, want["g1"], want["L1"][0]}} {
-		value, gradient := localAt(p, Exact, 1, at.weights)
-		if got := permuted(p.Model, gradient, false); !near(value, at.objective, 1e-11) || !(distance(got, at.gradient) <= 1e-9*norm(at.gradient)) {
-			t.Errorf("L = %.13f, want %.13f; ∇L = %v, want %v", value, at.objective, got, at.gradient)
-		}
-	}
-	optimum := permuted(p.Model, want["wstar"], true)
-	r := fit(t, p, Settings{Method: Exact, GradientTolerance: 1e-9})
-	if d := distance(r.Model.Weights, optimum) / norm(optimum); !near(r.Objective, want["Lstar"][0], 1e-11) || !(d <= 1e-7) {
-		t.Errorf("%s: objective %.13f, want %.13f; relative distance %g", r.Status, r.Objective, want["Lstar"][0], d)
-	}
-}
-
 // TestLikelihoodRefusals: networks that are too wide are named, before anything is
 // allocated; and memory is forecast.
 func TestLikelihoodRefusals(t *testing.T) {
+	oracle.Long(t)
 	p := randomProblem(t, 1, problemOptions{rows: 12, cols: 12, states: 4, nodeDim: 1, edgeDim: 1, l2: 1})
 	var large *MemoryError
 	if _, err := Fit(t.Context(), p, Settings{Method: Exact, Memory: 64 << 20}); !errors.As(err, &large) || large.Needed < 4<<24 {

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"gonum.org/v1/gonum/optimize"
-
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
@@ -220,33 +218,6 @@ func TestPiecewiseIsAnUpperBound(t *testing.T) {
 		exact, _ := likelihood(p, w)
 		if bound, _ := localAt(p, Piecewise, 1, w); !(bound >= exact-1e-12) {
 			t.Errorf("seed %d: %v is below %v", seed, bound, exact)
-		}
-	}
-}
-
-// TestLocalMethodsReachTheOptimum: L-BFGS ends where gonum's does.
-func TestLocalMethodsReachTheOptimum(t *testing.T) {
-	for name, p := range problems(t) {
-		for _, method := range localMethods {
-			r := fit(t, p, Settings{Method: method, RelativeTolerance: 1e-9})
-			if r.Status != Converged || !r.Convex {
-				t.Errorf("%s, %s: %s: %s, convex: %v", name, method, r.Status, r.Reason, r.Convex)
-			}
-			value, gradient := localAt(p, method, 1, r.Model.Weights)
-			if !near(value, r.Objective, 1e-13) || !near(norm(gradient), r.GradientNorm, 1e-12) {
-				t.Errorf("%s, %s: L = %v and ‖∇L‖ = %v are said, they are %v and %v", name, method, r.Objective, r.GradientNorm, value, norm(gradient))
-			}
-			problem := optimize.Problem{
-				Func: func(x []float64) float64 { f, _ := localAt(p, method, 1, x); return f },
-				Grad: func(dst, x []float64) { _, g := localAt(p, method, 1, x); copy(dst, g) },
-			}
-			other, err := optimize.Minimize(problem, make([]float64, len(p.Model.Weights)), &optimize.Settings{GradientThreshold: 1e-7, Converger: optimize.NeverTerminate{}}, &optimize.BFGS{})
-			if other == nil {
-				t.Fatal(err) // that its line search ends at rounding is no matter
-			}
-			if d := distance(r.Model.Weights, other.X) / norm(other.X); !(d <= 1e-6) {
-				t.Errorf("%s, %s: relative distance %g to the weights of another solver", name, method, d)
-			}
 		}
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/cut"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestMixedGrids: networks on grids of any mixture of shapes and sizes, with edges and without, are
 // cut and learned from on machines with any second-level cache.
 func TestMixedGrids(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	rng := source(12)
 	shapes := [][2]int{{24, 32}, {32, 24}, {21, 32}, {30, 30}, {5, 40}, {40, 3}, {1, 9}, {9, 1}, {2, 2}, {36, 48}}

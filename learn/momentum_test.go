@@ -3,6 +3,8 @@ package learn
 import (
 	"math"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // crawling is a picture whose states agree with their neighbours, so that messages crawl.
@@ -20,6 +22,7 @@ func crawling(t testing.TB, coupling float64) Problem {
 // TestPassMomentum: whole passes at the same weights end where they end without momentum, in
 // fewer passes.
 func TestPassMomentum(t *testing.T) {
+	oracle.Long(t)
 	p := crawling(t, 8)
 	passes, values := map[bool]int{}, map[bool]float64{}
 	for _, momentum := range []bool{false, true} {
@@ -75,23 +78,6 @@ func TestMomentumResumes(t *testing.T) {
 		if r, _ := settings(1).until(t, state, math.MaxInt); !sameBits(want, r) {
 			t.Errorf("after %d rounds: %v after %v passes, want %v after %v", rounds, r.Objective, r.Passes, want.Objective, want.Passes)
 		}
-	}
-}
-
-// BenchmarkCrawl learns pictures of regions to 1e-5 of the first gradient: passes of 24 runs.
-func BenchmarkCrawl(b *testing.B) {
-	for b.Loop() {
-		passes, checks := 0.0, 0.0
-		for seed := uint64(1); seed <= 6; seed++ {
-			for _, l2 := range []float64{1e-6, 1e-4} {
-				for _, noise := range []float64{0.01, 0.1} {
-					r := fit(b, regions(seed, 40, 40, 4, l2*40*40, noise, 20), Settings{RelativeTolerance: 1e-5, MaxPasses: 1500})
-					passes, checks = passes+r.Passes, checks+r.CheckPasses
-				}
-			}
-		}
-		b.ReportMetric(passes, "passes")
-		b.ReportMetric(checks, "checks")
 	}
 }
 

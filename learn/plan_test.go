@@ -10,11 +10,13 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestPlansAreRight compares, for runs of many kinds, what Forecast says with what the heap has when everything was
 // visited. What users are told may be off by 30 MiB more; these problems are small.
 func TestPlansAreRight(t *testing.T) {
+	oracle.Long(t)
 	const share, more = 0.15, 0.3 * (1 << 20)
 	grid := func(o problemOptions) Problem { return randomProblem(t, 1, o) }
 	plain := grid(problemOptions{rows: 60, cols: 60, states: 12, nodeDim: 6, edgeDim: 4})
@@ -97,6 +99,7 @@ func TestPlansAreRight(t *testing.T) {
 
 // TestForecastOfProcesses: several processes take what is forecast for each.
 func TestForecastOfProcesses(t *testing.T) {
+	oracle.Long(t)
 	const size, share = 2, 0.15
 	p := randomProblem(t, 1, problemOptions{rows: 60, cols: 60, states: 12, nodeDim: 6, edgeDim: 4})
 	var forecast [size]*Memory

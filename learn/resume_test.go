@@ -140,38 +140,6 @@ func TestResumeAfterInterruption(t *testing.T) {
 	}
 }
 
-// TestResumeInPieces stops a run to convergence again and again, every few
-// rounds.
-func TestResumeInPieces(t *testing.T) {
-	for _, kind := range []string{"plain", "mixed missing", "untied"} {
-		for _, random := range []bool{false, true} {
-			run := interruptible{problems(t)[kind], func() Settings {
-				return Settings{Assign: blocksOf(3), RandomOrder: random, Seed: 5, RelativeTolerance: 1e-4}
-			}}
-			want, rounds := run.steps(t)
-			if !want.Status.Stationary() {
-				t.Fatalf("%s: %s", kind, want.Reason)
-			}
-			var state *State
-			for piece := range rounds {
-				r, last := run.until(t, state, 1+piece*7%23)
-				state = last
-				if r.Status != Interrupted {
-					if !sameBits(want, r) {
-						t.Errorf("%s, random %v: after %d pieces other bits: %+v, want %+v", kind, random, piece, r, want)
-					}
-					break
-				}
-			}
-			// The state of a converged run has nothing left to do.
-			r, _ := run.until(t, state, math.MaxInt)
-			if !sameBits(want, r) {
-				t.Errorf("%s, random %v: resumed after its end: %+v, want %+v", kind, random, r, want)
-			}
-		}
-	}
-}
-
 // TestResumeFromAnyCheckpoint: the states that are saved on the way, as often as
 // possible, all lead to the same end, and so does the one of a shorter run.
 func TestResumeFromAnyCheckpoint(t *testing.T) {

@@ -5,12 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestSaddleIsLeft: weights that treat hidden states alike stay so, up to rounding. A run
 // that begins with such ends as low as one that begins with seeded weights, and not at the
 // saddle, where the gradient is as small.
 func TestSaddleIsLeft(t *testing.T) {
+	oracle.Long(t)
 	for name, p := range map[string]Problem{"chain": hiddenChain(1, 30, 3, 6, 0.1).with("trw"), "topics": topics(1, 30, 3, 6, 5, 1e-2).with("bethe")} {
 		for method, s := range map[string]Settings{"bbpl": {Assign: blocksOf(3)}, "whole": {Method: Full}, "exact": {Method: Exact}} {
 			s.RelativeTolerance = 1e-3
@@ -37,6 +40,7 @@ func TestConvexIsNotProbed(t *testing.T) {
 // that a limit ends there, goes on to the same bits, and its weights are meanwhile those of
 // the claim.
 func TestProbeResumes(t *testing.T) {
+	oracle.Long(t)
 	for name, method := range map[string]Settings{"bbpl": {Assign: blocksOf(2)}, "exact": {Method: Exact}} {
 		run := interruptible{symmetric(topics(1, 12, 3, 6, 5, 1e-2).with("trw")), func() Settings {
 			s := method

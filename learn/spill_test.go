@@ -9,12 +9,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/spill"
 )
 
 // TestSpill: what lies in a file is what lies in memory, for all problems and ways to run: the same
 // weights, the same checkpoints, and a run that goes on from either. Nothing is left in the folder.
 func TestSpill(t *testing.T) {
+	oracle.Long(t)
 	folder := t.TempDir()
 	for kind, p := range problems(t) {
 		for name, settings := range runs {

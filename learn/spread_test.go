@@ -9,6 +9,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // spreadByDifferences is the covariance by its definition: from gradients of whole and of
@@ -102,6 +103,7 @@ func basisOf(layout *crf.Layout) *mat.Dense {
 // forms, several instances, hidden labels, weights of instances and of classes, and symmetric
 // types.
 func TestSpreadByDifferences(t *testing.T) {
+	oracle.Long(t)
 	all := problems(t)
 	for name, p := range symmetricProblems(t) {
 		all["symmetric "+name] = p
@@ -235,6 +237,7 @@ func (s *spins) couplings(t testing.TB, p Problem, method Method) (value, deviat
 // say: the mean of squares of (estimate − truth)/error is 1, and 95 % of intervals of 1.96
 // errors hold the truth.
 func TestSpreadCovers(t *testing.T) {
+	oracle.Long(t)
 	for _, method := range []Method{Exact, Pseudo} {
 		square, inside, all := 0.0, 0.0, 0.0
 		for seed := range uint64(30) {

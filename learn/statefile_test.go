@@ -59,6 +59,7 @@ func readStateBytes(raw []byte, verify bool) (*State, error) {
 
 // TestStateFileDamageIsFound: a checkpoint that was changed anywhere is refused.
 func TestStateFileDamageIsFound(t *testing.T) {
+	oracle.Long(t)
 	holds := map[string]bool{}
 	for name, settings := range tinyRuns() {
 		raw := stateFile(t, settings())

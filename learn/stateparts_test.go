@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // dealtCase is a small grid whose blocks are dealt over processes.
@@ -36,6 +38,7 @@ func dealt(t *testing.T, c groupCase, size int, from, to string, passes float64)
 
 // Any number of processes goes on from what any number has saved to the bits of a run that never ended.
 func TestPartsResume(t *testing.T) {
+	oracle.Long(t)
 	cases := groupCases(t)
 	for _, name := range []string{"grid", "grid, trw", "grid, hidden", "grid, whole", "scale-free", "chains, sparse", "untied, first order", "plain, pairs", "mixed missing, fixed"} {
 		c, ok := cases[name]

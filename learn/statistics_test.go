@@ -8,12 +8,14 @@ import (
 
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestSumsInChunks holds sums over data of several chunks, also of ranges of one instance, against sums
 // one after another, by their definitions, and sums on several threads and in several processes
 // against those on one, to the last bit.
 func TestSumsInChunks(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	for _, c := range []struct{ rows, cols, instances, samples int }{{60, 80, 15, 1}, {60, 80, 15, 2}, {220, 300, 1, 1}} {
 		s := mixedShape(t, must(graph.Grid(c.rows, c.cols, graph.GridOptions{})))

@@ -15,6 +15,7 @@ import (
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/gen"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestStatuses: every way to end says so, with the inequality and its numbers.
@@ -75,6 +76,7 @@ func TestStatuses(t *testing.T) {
 // TestTimeLimitBetweenSweeps: a limit ends a visit of many sweeps between two of them, and what
 // the run then says is of the weights that it has.
 func TestTimeLimitBetweenSweeps(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	s := mixedShape(t, must(graph.Grid(30, 30, graph.GridOptions{})))
 	s.instances, s.missing = 3, 0.1
@@ -103,6 +105,7 @@ func TestTimeLimitBetweenSweeps(t *testing.T) {
 // TestInterruptBetweenSweeps: an interrupt ends a visit of many sweeps between two of them where
 // no state is saved. Where one is, the visit is finished: a resumed run ends at the same bytes.
 func TestInterruptBetweenSweeps(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	s := mixedShape(t, must(graph.Grid(30, 30, graph.GridOptions{})))
 	s.instances, s.missing = 3, 0.1
@@ -686,6 +689,7 @@ func TestLocalProof(t *testing.T) {
 // TestTimeIsOverInAVisit: sums in the state of a run that a time limit ends within a visit are those
 // of the beliefs that it has kept.
 func TestTimeIsOverInAVisit(t *testing.T) {
+	oracle.Long(t)
 	scaleFree := shape{graph: must(gen.BarabasiAlbert(4000, 2, source(5))), l2: 1e-3, schema: crf.Schema{
 		NodeTypes: []crf.NodeType{{Name: "node", States: crf.NumberedStates(6), Features: 5}},
 		EdgeTypes: []crf.EdgeType{{Name: "edge", Features: 4}},

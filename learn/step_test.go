@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/linear"
 )
 
 // path runs inner-dual learning, whose every gradient is of the whole network,
@@ -190,51 +189,5 @@ func TestStepThatCannotStart(t *testing.T) {
 	}
 	if after := runtime.NumGoroutine(); after >= before+10 {
 		t.Errorf("%d goroutines before and %d after", before, after)
-	}
-}
-
-// TestKroneckerSolves: solve applies the inverse of A ⊗ (diag π − ππᵀ) + floor.
-func TestKroneckerSolves(t *testing.T) {
-	p := problems(t)["plain"]
-	l := must(newLearner(&p, &Settings{Method: Full, Step: &fixedStep{alpha: 1}, Threads: 1}))
-	defer l.pool.Close()
-	span := p.Model.Layout.Node[0]
-	k := must(linear.NewKronecker(span.Features, span.States, l.statistics().ofType(0), p.L2))
-	a := make([][]float64, span.Features) // Σ f fᵀ/ρ
-	for i := range a {
-		a[i] = make([]float64, span.Features)
-	}
-	row := make([]float64, span.Features)
-	for s := range int32(16) {
-		p.Data[0].NodeFeatures(0).Row(row, int(s))
-		for i, x := range row {
-			for j, y := range row {
-				a[i][j] += x * y / float64(1+p.Data[0].Graph.Degree(s))
-			}
-		}
-	}
-	mean := []float64{0.5, 0.3, 0.2}
-	rng := source(1)
-	g, x := make([]float64, len(p.Model.Weights)), make([]float64, len(p.Model.Weights))
-	for i := range g {
-		g[i] = rng.NormFloat64()
-	}
-	k.Solve(x[span.At:][:span.Len], g[span.At:][:span.Len], mean)
-	for j := range span.Features {
-		for state := range span.States {
-			back := p.L2 * x[span.At+j*span.States+state]
-			for i := range span.Features {
-				for other := range span.States {
-					c := -mean[state] * mean[other]
-					if state == other {
-						c += mean[state]
-					}
-					back += a[j][i] * c * x[span.At+i*span.States+other]
-				}
-			}
-			if want := g[span.At+j*span.States+state]; !near(back, want, 1e-12) {
-				t.Errorf("P P⁻¹g at feature %d, state %d is %v, want %v", j, state, back, want)
-			}
-		}
 	}
 }

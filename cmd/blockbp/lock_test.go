@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // generated makes data to learn from.
@@ -41,6 +43,7 @@ func code(t *testing.T, err error) int {
 // TestTwoTrainings starts two trainings at a time in one new folder: one wins, the other
 // ends and says why, and all files are of the one.
 func TestTwoTrainings(t *testing.T) {
+	oracle.Long(t)
 	data, folder := generated(t), t.TempDir()
 	const pairs = 30
 	inUse := 0
@@ -118,6 +121,7 @@ func wantOneRun(t *testing.T, dir string, iters, seed int) {
 // TestLockOfRun: while a run goes on it cannot be resumed, but be looked at; when it was
 // killed it can be resumed at once.
 func TestLockOfRun(t *testing.T) {
+	oracle.Long(t)
 	data, dir := generated(t), filepath.Join(t.TempDir(), "run")
 	running, _, said := command(t, "train", data, "-o", dir, "--tol", "1e-300", "--step", "fixed:1e-7", "--max-passes", "1e15", "--blocks", "4", "--checkpoint-every", "5ms", "-q", "--report=false")
 	if err := running.Start(); err != nil {
@@ -158,6 +162,7 @@ func TestLockOfRun(t *testing.T) {
 // moments of the start: the process ends soon with 130, and what it leaves is nothing, an
 // empty folder, or a run that can be resumed.
 func TestInterruptedStart(t *testing.T) {
+	oracle.Long(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("skipped: Windows sends a process no interrupt; the test runs on Unix")
 	}

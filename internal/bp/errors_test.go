@@ -65,33 +65,6 @@ func TestNumericalErrorsLocate(t *testing.T) {
 	}
 }
 
-// TestContradictionAlongACycle: no single table forbids everything, and only
-// messages that have travelled round the cycle find out that Z = 0.
-func TestContradictionAlongACycle(t *testing.T) {
-	g := legal(graph.FromEdges(3, []int32{0, 1, 2}, []int32{1, 2, 0}))
-	no := math.Inf(-1)
-	p := &mrf.Pairwise{
-		Graph: g, Card: []int32{2, 2, 2}, NodeAt: []int{0, 2, 4, 6}, EdgeAt: []int{0, 4, 8, 12},
-		Node: []float64{no, 0, 0, 0, 0, 0}, // x_0 = 1
-		Edge: []float64{
-			0, no, no, 0, // x_0 = x_1
-			0, no, no, 0, // x_1 = x_2
-			no, 0, 0, no, // x_2 ≠ x_0
-		},
-	}
-	if z := oracle.LogZ(p); !math.IsInf(z, -1) {
-		t.Fatalf("log Z = %v, want −Inf", z)
-	}
-	for _, c := range []*counting.Numbers{counting.Convex(g), counting.Bethe(g)} {
-		r := newInference(t, p, c)
-		_, err := r.iterate(0, Limits{MaxSweeps: 10})
-		var numerical *NumericalError
-		if !errors.As(err, &numerical) || numerical.Node < 0 && numerical.Edge < 0 {
-			t.Errorf("%s: error %v, want one that names a node or an edge", c.Name, err)
-		}
-	}
-}
-
 // TestHugePotentials: near the end of float64's range one joint state has all
 // of the probability, and nothing becomes NaN.
 func TestHugePotentials(t *testing.T) {

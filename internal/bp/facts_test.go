@@ -3,7 +3,6 @@ package bp
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,22 +13,6 @@ import (
 	"github.com/blockbp/blockbp/internal/gen"
 	"github.com/blockbp/blockbp/internal/oracle"
 )
-
-// treeReweightedCounts are the counting numbers of edge appearances μ, without
-// any facts claimed.
-func treeReweightedCounts(t fataler, g *graph.Graph, mu []float64) *counting.Numbers {
-	t.Helper()
-	node := constants(g.NumNodes(), 1)
-	for e, x := range mu {
-		node[g.U(int32(e))] -= x
-		node[g.V(int32(e))] -= x
-	}
-	c, err := counting.New("trw", g, node, mu)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return c
-}
 
 // drawGraph returns a graph of 2 to 6 nodes.
 func drawGraph(t *rapid.T) *graph.Graph {
@@ -111,28 +94,6 @@ func addAgreement(rng *rand.Rand, table []float64, at []int, card []int32, g *gr
 		for i := range min(card[g.U(e)], card[g.V(e)]) {
 			table[at[e]+int(i*card[g.V(e)]+i)] += x
 		}
-	}
-}
-
-// TestUniformAppearanceIsNoBound has a witness for every refusal: a triangle
-// with a tail is outside the polytope for μ = (n−1)/|E|, and there is a network
-// on it whose tree-reweighted value lies below log Z.
-func TestUniformAppearanceIsNoBound(t *testing.T) {
-	g := legal(graph.FromEdges(9, []int32{0, 1, 2, 2, 3, 4, 5, 6, 7}, []int32{1, 2, 0, 3, 4, 5, 6, 7, 8}))
-	c := treeReweightedCounts(t, g, constants(9, 8.0/9))
-	c.Prove(g)
-	if c.Facts.Bound != counting.None {
-		t.Fatalf("%+v for μ = 8/9 on a triangle with a tail", c.Facts)
-	}
-	card := slices.Repeat([]int32{2}, 9)
-	p := oracle.RandomPairwise(source(1), g, card, 0, 0)
-	for e := range 3 { // the triangle agrees strongly: log Z → log 2 + 18, and the tail is free
-		copy(p.Edge[p.EdgeAt[e]:], []float64{6, 0, 0, 6})
-	}
-	r := newInference(t, p, c)
-	r.solve(t)
-	if v, z := r.values(t), oracle.LogZ(p); !(v.FreeEnergy < z-0.1) || math.IsNaN(z) {
-		t.Errorf("value %.6f, log Z %.6f: the refusal would not be needed", v.FreeEnergy, z)
 	}
 }
 

@@ -89,32 +89,6 @@ func TestFormsAgree(t *testing.T) {
 	}
 }
 
-// TestRangeOfMultiplicativeTables: just below and just above maxRange the form
-// changes and the answer does not, which a chain makes exactly known.
-func TestRangeOfMultiplicativeTables(t *testing.T) {
-	g := legal(gen.Chain(4))
-	for _, spread := range []float64{maxRange - 0.01, maxRange + 0.01} {
-		p := oracle.RandomPairwise(source(4), g, []int32{2, 3, 2, 3}, 1, 0)
-		for e := range 3 {
-			table := p.Edge[p.EdgeAt[e]:p.EdgeAt[e+1]]
-			table[0], table[1] = 0.25, 0.25-spread
-			for i := 2; i < len(table); i++ {
-				table[i] = -spread * float64(i) / 7
-			}
-		}
-		// Node potentials that work against the tables make the small entries matter.
-		copy(p.Node[p.NodeAt[1]:], []float64{-spread, spread / 2, 0})
-		for _, c := range treeCountings(t, g) {
-			r := newInference(t, p, c)
-			r.solve(t)
-			if multiplicative, logarithms := r.forms(); (multiplicative > 0) != (spread < maxRange) || multiplicative*logarithms > 0 {
-				t.Errorf("spread %v: %d multiplicative tables and %d of logarithms", spread, multiplicative, logarithms)
-			}
-			compareWithOracle(t, fmt.Sprintf("spread %v, %s", spread, c.Name), p, c)
-		}
-	}
-}
-
 // TestUnderflowFallsBack: every term of the multiplicative sum of one message
 // entry is below the smallest float64, so that without the second computation
 // the message would be −Inf, and the state impossible. On a chain the answer is

@@ -17,6 +17,7 @@ import (
 // potentials that are too
 // large for products, hubs, damping, and counting numbers of any kind.
 func TestKernelsAgree(t *testing.T) {
+	oracle.Long(t)
 	rng := source(91)
 	for i := range 300 {
 		g := legal(gen.BarabasiAlbert(20+rng.IntN(300), 1+rng.IntN(2), rng))

@@ -2,7 +2,6 @@ package bp
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -73,37 +72,6 @@ func TestExtremeCounts(t *testing.T) {
 			t.Errorf("%v %v: error %v, want %q", test.node, test.edge, err, test.want)
 		}
 	}
-}
-
-// TestSmallAndLargeCounts: multiplying potentials and counting numbers by one
-// factor multiplies the value and changes no belief, as far as that is allowed.
-func TestSmallAndLargeCounts(t *testing.T) {
-	g := legal(gen.Complete(4))
-	p := oracle.RandomPairwise(source(1), g, []int32{2, 3, 1, 3}, 2, 0.1)
-	want := newInference(t, p, counting.Convex(g))
-	want.solve(t)
-	for _, factor := range []float64{2e-100, 1e-20, 1e20, 1e100 / 8} {
-		scaled := *p
-		scaled.Node, scaled.Edge = times(p.Node, factor), times(p.Edge, factor)
-		c := legal(counting.New("scaled", g, constants(4, factor), constants(6, factor)))
-		c.Prove(g)
-		r := newInference(t, &scaled, c)
-		r.solve(t)
-		compareTables(t, "node", r.nodes(), want.nodes(), 1e-9)
-		compareTables(t, "edge", r.edges(t), want.edges(t), 1e-9)
-		got, value := r.values(t), want.values(t)
-		if !near(got.FreeEnergy/factor, value.FreeEnergy, 1e-10) || !near(got.Dual/factor, value.Dual, 1e-10) || !near(got.Primal/factor, value.Primal, 1e-10) {
-			t.Errorf("factor %g: values %+v, want %g times %+v", factor, got, factor, value)
-		}
-	}
-}
-
-func times(x []float64, factor float64) []float64 {
-	y := slices.Clone(x)
-	for i := range y {
-		y[i] *= factor
-	}
-	return y
 }
 
 // A table may be level and yet too large for its counting number.

@@ -13,6 +13,7 @@ import (
 // TestMomentum: sweeps with momentum come to the fixed point of plain sweeps, in fewer of them, with
 // forbidden states and without.
 func TestMomentum(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	g := legal(graph.Grid(24, 24, graph.GridOptions{}))
 	for _, zeros := range []float64{0, 0.02} {

@@ -1,7 +1,6 @@
 package bp
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -34,30 +33,6 @@ func strained(rng *rand.Rand, g *graph.Graph, scale, zeros float64) *mrf.Pairwis
 func randomBlocks(t fataler, rng *rand.Rand, p *mrf.Pairwise, c *counting.Numbers) *inference {
 	t.Helper()
 	return newBlockInference(t, p, c, nil, randomPartition(rng, p.Graph, 1+rng.IntN(min(3, p.Graph.NumNodes()))))
-}
-
-// TestStrainedTrees: log Z and marginals of forests, block by block.
-func TestStrainedTrees(t *testing.T) {
-	for seed := range uint64(200) {
-		rng := source(seed)
-		g := legal(gen.Tree(1+rng.IntN(8), rng))
-		if seed%5 == 4 {
-			g = forest(t, rng.IntN(3), legal(gen.Tree(1+rng.IntN(4), rng)))
-		}
-		p := strained(rng, g, 1e6, 0.3)
-		z := oracle.LogZ(p)
-		nodes, edges := oracle.Marginals(p)
-		for _, c := range treeCountings(t, g) {
-			where := fmt.Sprintf("seed %d, %s", seed, c.Name)
-			r := randomBlocks(t, rng, p, c)
-			r.converge(t, r.blocks(), 100, 1e-13)
-			if v := r.values(t); !near(v.FreeEnergy, z, 1e-10) || !near(v.Primal, z, 1e-10) {
-				t.Fatalf("%s: values %+v, log Z is %.12f", where, v, z)
-			}
-			compareTables(t, where+": node", r.nodes(), nodes, 1e-8)
-			compareTables(t, where+": edge", r.edges(t), edges, 1e-8)
-		}
-	}
 }
 
 // TestStrainedBounds: at every stage of every inference no primal exceeds any

@@ -82,24 +82,6 @@ func compareWithOracle(t fataler, name string, p *mrf.Pairwise, c *counting.Numb
 	compareTables(t, name+": edge", r.edges(t), edges, 1e-10)
 }
 
-// TestTreesNeedTwoSweeps: visiting nodes in the order of a chain and back, two
-// sweeps settle the messages and a third changes nothing.
-func TestTreesNeedTwoSweeps(t *testing.T) {
-	g := legal(gen.Chain(9))
-	p := oracle.RandomPairwise(source(1), g, randomCards(source(2), 9, 2, 4), 1, 0)
-	r := newInference(t, p, counting.Bethe(g))
-	// Messages against the order of the nodes advance by one node per sweep, so n
-	// sweeps are enough and fewer than n-1 are not.
-	var residual float64
-	for range 9 {
-		residual = r.sweep(t, r.blocks())
-	}
-	if again := r.sweep(t, r.blocks()); again > 1e-15 || math.IsNaN(again) {
-		t.Errorf("after 9 sweeps over a chain of 9 nodes the residual is %g, and then %g", residual, again)
-	}
-	r.check(t, 1e-12)
-}
-
 // TestTurns: back and forth over networks whose nodes come after the one above them, two sweeps
 // find the marginals, whatever the messages were; an iteration ends after both.
 func TestTurns(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // number of goroutines: on grids and on graphs without an order, whose nodes have as many states or
 // not, some observed or none, with tables of any form.
 func TestWavefront(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	rng := source(17)
 	grid := legal(graph.Grid(60, 280, graph.GridOptions{}))

@@ -110,7 +110,7 @@ func with(t testing.TB, changes arrays) map[string]string {
 
 func TestBadInstances(t *testing.T) {
 	t.Parallel()
-	nan, inf := math.NaN(), math.Inf(1)
+	nan := math.NaN()
 	good := npz(t, goodArrays(t))
 	train := "train $DIR/bad.npz -o $OUT --max-iter 2"
 	for _, c := range []struct {
@@ -119,37 +119,17 @@ func TestBadInstances(t *testing.T) {
 		parts   []string
 	}{
 		{"edges of three columns", arrays{"edges": npy(t, []int{2, 3}, []int32{0, 1, 2, 1, 2, 0})}, []string{"bad.npz:edges", "[2, 3]"}},
-		{"edges of one dimension", arrays{"edges": npy(t, []int{4}, []int32{0, 1, 1, 2})}, []string{"bad.npz:edges", "[4]"}},
-		{"edges that are fractions", arrays{"edges": npy(t, []int{3, 2}, []float64{0, 1, 1, 2, 0, 2})}, []string{"bad.npz:edges", "f8", "integers"}},
-		{"no edges", arrays{"edges": ""}, []string{"bad.npz", "edges"}},
 		{"edge to a missing node", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 3, 0, 2})}, []string{"bad.npz:edges[1", "3"}},
-		{"edge to a negative node", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 2, -1, 2})}, []string{"bad.npz:edges[2", "-1"}},
 		{"edge to a node beyond 32 bits", arrays{"edges": npy(t, []int{3, 2}, []int64{0, 1, 1, 1 << 40, 0, 2})}, []string{"bad.npz:edges", "1099511627776"}},
-		{"loop", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 1, 0, 2})}, []string{"bad.npz:edges[1", "1"}},
 		{"repeated edge", arrays{"edges": npy(t, []int{3, 2}, []int32{0, 1, 1, 0, 0, 2})}, []string{"bad.npz:edges[1]: joins the nodes of edges[0] the other way round"}},
-		{"node features of too few rows", arrays{"node_features": npy(t, []int{2, 2}, []float64{1, 2, 3, 4})}, []string{"bad.npz", "2"}},
-		{"node features of one dimension", arrays{"node_features": npy(t, []int{3}, []float64{1, 2, 3})}, []string{"bad.npz:node_features", "[3]"}},
 		{"node features too large to work with", arrays{"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, -1e160, 5, 6})}, []string{"bad.npz:node_features[1,1]", "-1e+160", "rescale"}},
 		{"NaN in node features", arrays{"node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, nan, 5, 6})}, []string{"bad.npz:node_features[1,1]", "NaN"}},
-		{"infinity in float32 node features", arrays{"node_features": npy(t, []int{3, 2}, []float32{1, 2, 3, 4, float32(inf), 6})}, []string{"bad.npz:node_features[2,0]", "Inf"}},
-		{"node features that are texts", arrays{"node_features": npy(t, []int{3, 2}, []byte("abcdef"))}, []string{"bad.npz:node_features", "S1"}},
-		{"edge features of too many rows", arrays{"edge_features": npy(t, []int{4, 1}, []float64{1, 0, 1, 1})}, []string{"bad.npz:edge_features", "4", "3"}},
-		{"NaN in edge features", arrays{"edge_features": npy(t, []int{3, 1}, []float64{1, 0, nan})}, []string{"bad.npz:edge_features[2,0]", "NaN"}},
-		{"negative bin", arrays{"edge_features": "", "edge_bins": npy(t, []int{3}, []int32{0, -2, 1})}, []string{"bad.npz:edge_bins[1]", "-2"}},
-		{"bins of another length", arrays{"edge_features": "", "edge_bins": npy(t, []int{2}, []int32{0, 1})}, []string{"bad.npz:edge_bins", "2", "3"}},
 		{"bins and features", arrays{"edge_bins": npy(t, []int{3}, []int32{0, 1, 0})}, []string{"bad.npz", "edge_bins", "edge_features"}},
 		{"label out of range", arrays{"labels": npy(t, []int{3}, []int32{0, 3, 1})}, []string{"bad.npz:labels[1]", "3"}},
-		{"label below -1", arrays{"labels": npy(t, []int{2, 3}, []int32{0, 1, 1, 0, 1, -2})}, []string{"bad.npz:labels[1,2]", "-2"}},
 		{"labels of another length", arrays{"labels": npy(t, []int{4}, []int32{0, 1, 1, 0})}, []string{"bad.npz:labels", "4", "3"}},
-		{"labels that are fractions", arrays{"labels": npy(t, []int{3}, []float64{0, 1, 1})}, []string{"bad.npz:labels", "f8"}},
 		{"no labels", arrays{"labels": ""}, []string{"bad", "labels"}},
 		{"unknown array", arrays{"node_feature": npy(t, []int{3}, []float64{0, 1, 1})}, []string{"bad.npz", "node_feature", "node_features"}},
-		{"states of another length", arrays{"states": npy(t, []int{2}, []int32{3, 3})}, []string{"bad.npz:states", "2"}},
-		{"no states", arrays{"states": npy(t, nil, []int32{0})}, []string{"bad.npz:states", "0"}},
-		{"node types of another length", arrays{"node_types": npy(t, []int{2}, []int32{0, 0})}, []string{"bad.npz:node_types", "2", "3"}},
-		{"grid of another size", arrays{"grid_shape": npy(t, []int{2}, []int32{2, 2})}, []string{"bad.npz:grid_shape", "2"}},
 		{"array cut short", arrays{"labels": npy(t, []int{3}, []int32{0, 2, 1})[:135]}, []string{"bad.npz:labels", "135 bytes"}},
-		{"no npy array", arrays{"labels": "hello"}, []string{"bad.npz:labels"}},
 		{"huge shape", arrays{"node_features": strings.Replace(npy(t, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6}), "(3,2,)", "(3000000000,2000000000,)", 1)}, []string{"bad.npz:node_features"}},
 	} {
 		badCase{c.name, with(t, c.changes), train, 3, c.parts}.run(t)
@@ -159,14 +139,10 @@ func TestBadInstances(t *testing.T) {
 	}
 	for _, c := range []badCase{
 		{"file cut short", map[string]string{"bad.npz": good[:len(good)/2]}, train, 3, []string{"bad.npz"}},
-		{"empty file", map[string]string{"bad.npz": ""}, train, 3, []string{"bad.npz"}},
-		{"no zip archive", map[string]string{"bad.npz": strings.Repeat("text ", 100)}, train, 3, []string{"bad.npz"}},
 		{"flipped bit", map[string]string{"bad.npz": flipped(good, "node_features.npy", 150)}, train, 3, []string{"bad.npz"}},
 		{"missing file", nil, train, 1, []string{"bad.npz", "no such file"}},
 		{"empty folder", map[string]string{"data/notes.md": ""}, "train $DIR/data -o $OUT", 3, []string{"data", "npz"}},
 		{"other number of node features", two(arrays{"node_features": npy(t, []int{3, 1}, []float64{1, 2, 3})}), "train $DIR -o $OUT", 3, []string{"1.npz:node_features", "0.npz"}},
-		{"other number of edge features", two(arrays{"edge_features": npy(t, []int{3, 2}, []float64{1, 2, 3, 4, 5, 6})}), "train $DIR -o $OUT", 3, []string{"1.npz:edge_features", "0.npz"}},
-		{"other number of states", two(arrays{"states": npy(t, nil, []int32{4})}), "train $DIR -o $OUT", 3, []string{"1.npz:states", "4"}},
 		{"labels in one of two", two(arrays{"labels": ""}), "train $DIR -o $OUT", 3, []string{"1", "labels"}},
 		{"two mistakes", with(t, arrays{"labels": npy(t, []int{3}, []int32{0, 3, 1}), "node_features": npy(t, []int{3, 2}, []float64{1, 2, 3, nan, 5, 6})}), train, 3, []string{"bad.npz", "1 more problem"}},
 		{"manifest of bad JSON", map[string]string{"0.npz": good, "dataset.json": "{\n \"states\": [\"a\",\n}"}, "train $DIR -o $OUT", 3, []string{"dataset.json:3:"}},
@@ -331,19 +307,10 @@ func TestBadImages(t *testing.T) {
 		{"features of another size", map[string]string{"features/b.npy": feature(5, 3, 2, -1)}, train, 3, []string{"b.npy", "b.png", "5 rows"}},
 		{"transposed features", map[string]string{"features/b.npy": feature(6, 12, 2, -1), "features/a.npy": feature(12, 6, 2, -1)}, train, 3, []string{"a.npy", "transposed"}},
 		{"features of two dimensions", map[string]string{"features/b.npy": npy(t, []int{2, 3}, make([]float32, 6))}, train, 3, []string{"b.npy", "1 features", "a.npy has 2"}},
-		{"features of four dimensions", map[string]string{"features/b.npy": npy(t, []int{1, 2, 3, 2}, make([]float32, 12))}, train, 3, []string{"b.npy", "[1, 2, 3, 2]"}},
-		{"features of another depth", map[string]string{"features/b.npy": feature(2, 3, 3, -1)}, train, 3, []string{"b.npy", "3", "a.npy"}},
-		{"NaN feature", map[string]string{"features/b.npy": feature(2, 3, 2, 7)}, train, 3, []string{"b.npy:[1,0,1]", "NaN"}},
-		{"features cut short", map[string]string{"features/b.npy": feature(2, 3, 2, -1)[:150]}, train, 3, []string{"b.npy", "short"}},
-		{"whole numbers as features", map[string]string{"features/b.npy": npy(t, []int{2, 3, 2}, make([]int32, 12))}, train, 3, []string{"b.npy", "i4"}},
 		{"missing features", map[string]string{"features/b.npy": ""}, train, 3, []string{"b.npy", "no such file"}},
 		{"missing labels", map[string]string{"labels/b.regions.txt": ""}, train, 3, []string{"b.png", "no labels"}},
 		{"no folder of features", nil, "train $DIR -o $OUT --features $DIR/none", 1, []string{"none"}},
-		{"label line too short", map[string]string{"labels/b.regions.txt": edited(2, "0 0 0\n")}, train, 3, []string{"b.regions.txt:3:", "3", "10"}},
-		{"label that is no number", map[string]string{"labels/b.regions.txt": edited(4, "0 0 0 0 x 0 0 0 0 0\n")}, train, 3, []string{"b.regions.txt:5:", `"x"`}},
 		{"label out of range", map[string]string{"labels/b.regions.txt": edited(4, "0 0 0 0 0 0 7 0 0 0\n")}, train + " --states sky,grass,post", 3, []string{"b.regions.txt:5:", "7"}},
-		{"labels of another size", map[string]string{"labels/b.regions.txt": strings.Join(labels[:6], "")}, train, 3, []string{"b.regions.txt", "6 rows", "8 rows"}},
-		{"damaged picture", map[string]string{"images/b.png": readFile(t, drawn, "images", "b.png")[:20]}, train, 3, []string{"b.png"}},
 		{"picture cut short", map[string]string{"images/b.png": cutShort(t, drawn), "list.txt": "b\n"}, train + " --list list.txt", 3, []string{"b.png: the picture cannot be read"}},
 		{"picture of an evaluation cut short", map[string]string{"images/b.png": cutShort(t, drawn), "train.txt": "a\n", "test.txt": "b\n"}, train + " --list train.txt --eval t=test.txt", 3, []string{"--eval t", "b.png: the picture cannot be read"}},
 		{"picture that is a text", map[string]string{"images/b.png": "text"}, train, 3, []string{"b.png"}},
@@ -354,7 +321,6 @@ func TestBadImages(t *testing.T) {
 		{"no bins", nil, train + " --bins -1", 2, []string{"--bins", "-1"}},
 		{"untied weights", nil, train + " --untied", 2, []string{"--untied"}},
 		{"manifest with fields of instances", map[string]string{"dataset.json": `{"edge_bins": 3}`}, train, 3, []string{"dataset.json", "edge_bins"}},
-		{"manifest with too few names", map[string]string{"dataset.json": `{"node_features": ["a"]}`}, train, 3, []string{"dataset.json:node_features", "1", "2"}},
 	} {
 		badCase{c.name, change(c.changes), c.args, c.code, c.parts}.run(t)
 	}
@@ -370,17 +336,8 @@ func TestBadTables(t *testing.T) {
 		parts                    []string
 	}{
 		{"edge to a missing node", nodes, "a\tb\n# comment\nb\td\n", train, 3, []string{"g.edges.tsv:3:", `"d"`}},
-		{"edge of three columns", nodes, "a\tb\tc\n", train, 3, []string{"g.edges.tsv:1:", "3 columns"}},
-		{"label that is no number", "a\tx\ttrain\t0\n", edges, train, 3, []string{"g.nodes.tsv:1:", `"x"`}},
 		{"header", "node\tlabel\tsplit\tfeatures\n" + nodes, edges, train, 3, []string{"g.nodes.tsv:1:", "#"}},
-		{"label below -1", "a\t-2\ttrain\t0\n", edges, train, 3, []string{"g.nodes.tsv:1:", "-2"}},
 		{"label out of range", strings.Replace(nodes, "b\t1", "b\t5", 1), edges, train + " --states x,y", 3, []string{"g.nodes.tsv:2:", "5"}},
-		{"repeated node", nodes + "a\t0\n", edges, train, 3, []string{"g.nodes.tsv:4:", `"a"`, "line 1"}},
-		{"one column", "a\n", edges, train, 3, []string{"g.nodes.tsv:1:", "1 column"}},
-		{"feature that is no number", "a\t0\ttrain\t0 x\n", edges, train, 3, []string{"g.nodes.tsv:1:", `"x"`}},
-		{"feature given twice", "a\t0\ttrain\t1 1\n", edges, train, 3, []string{"g.nodes.tsv:1:", "twice"}},
-		{"NaN feature", "a\t0\ttrain\t1:NaN\n", edges, train, 3, []string{"g.nodes.tsv:1:", "NaN"}},
-		{"no nodes", "", edges, train, 3, []string{"g.nodes.tsv", "no nodes"}},
 		{"unknown split", nodes, edges, train + " --observed trian", 2, []string{"--observed", "trian", "train"}},
 		{"unknown split to evaluate on", nodes, edges, train + " --observed train --eval dev=vla", 2, []string{"--eval dev", "vla", "val"}},
 		{"option of images", nodes, edges, train + " --list x", 2, []string{"--list"}},
@@ -402,16 +359,9 @@ func TestBadNetworks(t *testing.T) {
 		{"empty network", "", infer, 3, []string{"bad.uai"}},
 		{"other first word", "MARKOW\n1\n2\n0\n", infer, 3, []string{"bad.uai:1", "MARKOW", "MARKOV"}},
 		{"network cut short", loopUAI[:len(loopUAI)-8], infer, 3, []string{"bad.uai:"}},
-		{"network cut in the scopes", "MARKOV\n2\n2 2\n2\n1 0\n2 0", infer, 3, []string{"bad.uai:6"}},
 		{"too many numbers", loopUAI + "3 4\n", infer, 3, []string{"bad.uai:"}},
 		{"negative number", strings.Replace(loopUAI, "0.2 1 2", "0.2 -1 2", 1), infer, 3, []string{"bad.uai:12", "-1"}},
-		{"NaN", strings.Replace(loopUAI, "0.2 1 2", "0.2 NaN 2", 1), infer, 3, []string{"bad.uai:12", "NaN"}},
-		{"no number", strings.Replace(loopUAI, "0.2 1 2", "0.2 one 2", 1), infer, 3, []string{"bad.uai:12", "one"}},
-		{"missing variable", strings.Replace(loopUAI, "2 1 2\n2 2 0", "2 1 3\n2 2 0", 1), infer, 3, []string{"bad.uai:8", "3"}},
-		{"variable twice in a scope", strings.Replace(loopUAI, "2 1 2\n2 2 0", "2 1 1\n2 2 0", 1), infer, 3, []string{"bad.uai:8", "1"}},
 		{"table of another size", strings.Replace(loopUAI, "4 1 0.4", "5 1 0.4", 1), infer, 3, []string{"bad.uai:15", "5", "4"}},
-		{"no states", strings.Replace(loopUAI, "2 3 2\n5", "2 0 2\n5", 1), infer, 3, []string{"bad.uai:3", "0"}},
-		{"too many variables", "MARKOV\n99999999999\n2\n", infer, 3, []string{"bad.uai:2"}},
 		{"sampling a factor of three variables", triple, infer + " --method gibbs --task MAR", 3,
 			[]string{"bad.uai", "3 variables", "leave --method out"}},
 		{"mean field of a factor of three variables", triple, infer + " --method mean-field", 3,
@@ -422,13 +372,10 @@ func TestBadNetworks(t *testing.T) {
 		{"contradiction", "MARKOV\n2\n2 2\n2\n2 0 1\n1 0\n4 0 0 1 1\n2 1 0\n", infer + " --task MAR", 3, []string{"bad.uai", "zero"}},
 		{"evidence on a missing variable", loopUAI, infer + " --evidence $DIR/e1", 3, []string{"e1:1", "7"}},
 		{"evidence of a missing state", loopUAI, infer + " --evidence $DIR/e2", 3, []string{"e2:1", "3"}},
-		{"evidence cut short", loopUAI, infer + " --evidence $DIR/e3", 3, []string{"e3"}},
 		{"evidence that contradicts itself", loopUAI, infer + " --evidence $DIR/e4", 3, []string{"e4"}},
 		{"missing evidence", loopUAI, infer + " --evidence $DIR/none", 1, []string{"none"}},
 		{"counts without an edge", loopUAI, infer + " --counting $DIR/c1", 3, []string{"c1", "edge 2"}},
 		{"counts with a missing edge", loopUAI, infer + " --counting $DIR/c2", 3, []string{"c2:2", "9"}},
-		{"counts that are no numbers", loopUAI, infer + " --counting $DIR/c3", 3, []string{"c3:1", "x"}},
-		{"count given twice", loopUAI, infer + " --counting $DIR/c4", 3, []string{"c4:2", "node 0"}},
 		{"missing counts", loopUAI, infer + " --counting $DIR/none.txt", 1, []string{"none.txt"}},
 		{"unknown task", loopUAI, infer + " --task MMAP", 2, []string{"--task", "MMAP", "PR", "MAR"}},
 		{"unknown method", loopUAI, infer + " --method exakt", 2, []string{"--method", "exakt", "exact"}},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // chosenResult is what --l2 auto adds to the result.
@@ -28,6 +30,7 @@ type l2Candidate struct {
 // TestChooseL2: the value with the smallest loss on held-out data is chosen, the run
 // is the one that this value gives by itself, and it can be resumed.
 func TestChooseL2(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	for _, source := range [][]string{{gridData(t), "--eval", "dev=" + gridData(t)}, {gridData(t)}} {
 		dir := filepath.Join(t.TempDir(), "run")

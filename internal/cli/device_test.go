@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestOutputIntoPipe: what is no regular file is written into or refused, but not
@@ -42,6 +44,7 @@ func TestOutputIntoPipe(t *testing.T) {
 // TestFullDisk: a limit on the size of files stands in for the disk. What was
 // there before is there after, and no part of a file is left behind.
 func TestFullDisk(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	limited := func(blocks string) []string { // of 512 bytes
 		return []string{"/bin/sh", "-c", "ulimit -f " + blocks + ` && exec "$@"`, "sh"}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // chainData writes chains of two states whose feature tells of them, and whose neighbours
@@ -75,6 +77,7 @@ func TestEvalHarm(t *testing.T) {
 // TestHarmWithoutPredictions: pseudo-likelihood on pictures learns couplings that predictions, with
 // neighbours that are not known, can't use; a note says so, whether or not there is an evaluation set.
 func TestHarmWithoutPredictions(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	pictures := filepath.Join(folder, "pictures")

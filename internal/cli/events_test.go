@@ -100,33 +100,3 @@ func TestPredictArrays(t *testing.T) {
 	}
 	run(t, "predict", data, "-m", model, "-o", filepath.Join(folder, "x.csv"), "--arrays").wantFailure(t, 2, "--arrays", "folder")
 }
-
-// TestArrayFolderTrains: a folder of arrays gives the model of an instance file, to the last
-// bit, also where features are put on one scale in their place.
-func TestArrayFolderTrains(t *testing.T) {
-	t.Parallel()
-	features, labels := make([]float64, 0, 36), make([]int32, 0, 12)
-	for s := range 12 {
-		features = append(features, float64(s%5), float64(7*s%11)/3, 1)
-		labels = append(labels, int32(s*s%3))
-	}
-	var edges []int32
-	for s := range int32(11) {
-		edges = append(edges, s, s+1)
-	}
-	a := arrays{"edges": npy(t, []int{11, 2}, edges), "labels": npy(t, []int{12}, labels), "node_features": npy(t, []int{12, 3}, features)}
-	folder, out := writeArrays(t, a), t.TempDir()
-	before := readFile(t, folder, "node_features.npy")
-	mustRun(t, "train", folder, "-o", filepath.Join(out, "folder"), "-q", "--report=false")
-	file := filepath.Join(out, "data.npz")
-	if err := os.WriteFile(file, []byte(npz(t, a)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "train", file, "-o", filepath.Join(out, "file"), "-q", "--report=false")
-	if readFile(t, out, "folder", "model.safetensors") != readFile(t, out, "file", "model.safetensors") {
-		t.Error("the models differ")
-	}
-	if readFile(t, folder, "node_features.npy") != before {
-		t.Error("training changed its data")
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/example"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -19,6 +20,7 @@ type made struct {
 
 // TestExampleCommands makes every example and runs the commands that it prints.
 func TestExampleCommands(t *testing.T) {
+	oracle.Long(t)
 	// The least that edges must add to the accuracy of the features alone.
 	gain := map[string]float64{"images": 0.1, "graph": 0.1, "sentences": 0.2}
 	for _, kind := range example.Names() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/cli"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
@@ -146,6 +147,7 @@ var overInputs = []struct{ args, input string }{
 // TestOutputsOverInputs: whatever name an input has as an output, nothing happens to it,
 // with --force neither.
 func TestOutputsOverInputs(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := things(t)
 	aliases := t.TempDir()
@@ -271,6 +273,7 @@ func TestForce(t *testing.T) {
 // TestForceFolder: a folder that holds something is left alone, unless --force is given,
 // which writes over files of the same names and removes nothing.
 func TestForceFolder(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := things(t)
 	data, runDir := filepath.Join(folder, "data"), filepath.Join(folder, "run")
@@ -496,6 +499,7 @@ func TestOthersFolder(t *testing.T) {
 // TestPlotDuringRun: figures that another process draws while a run goes on do not keep
 // the run from drawing its own.
 func TestPlotDuringRun(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	plotted := make(chan outcome, 1)

@@ -22,6 +22,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // What a command may take of the machine for a small file, or an option, that asks for
@@ -74,6 +75,7 @@ func measured(t *testing.T, args ...string) (o outcome, bytes int64, seconds flo
 // TestHostile: whatever a small file or an option asks for, no command panics, takes a
 // gigabyte or five seconds, and errors name their place.
 func TestHostile(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	sound := filepath.Join(t.TempDir(), "sound")
 	writeFile(t, filepath.Join(sound, "good.npz"), npz(t, goodArrays(t)))
@@ -107,6 +109,7 @@ func TestHostile(t *testing.T) {
 // TestDoubtfulNumbers: what follows from a number that is probably a mistake takes
 // little however large the machine is, until somebody says that it may.
 func TestDoubtfulNumbers(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const bytes, seconds = 100 << 20, 1
 	g, err := graph.Grid(20, 20, graph.GridOptions{})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/printable"
 )
 
@@ -93,6 +94,7 @@ func archive(t *testing.T, entries map[string]string) string {
 // TestHostileNames: no name that comes from outside acts on the terminal, or on who reads
 // a file that is left behind.
 func TestHostileNames(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	for _, evil := range []string{red + titled + c1 + reversed, forged, broken} {
 		base := filepath.Join(t.TempDir(), "dir"+evil)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // Sizes of the pictures that the tests draw, and of their feature maps.
@@ -247,6 +248,7 @@ func mixedPhotographs(t testing.TB) string {
 // TestMixedPhotographs: defaults learn from photographs of any mixture of shapes and sizes, with and
 // without edges, and the models predict them.
 func TestMixedPhotographs(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	data := mixedPhotographs(t)
 	for name, options := range map[string][]string{
@@ -278,6 +280,7 @@ func TestMixedPhotographs(t *testing.T) {
 // TestPicturesAndMasks: pictures and masks alone train, evaluate and predict, in the colours of
 // the masks.
 func TestPicturesAndMasks(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	random := rand.New(rand.NewPCG(5, 6))

@@ -82,48 +82,6 @@ func infer(t testing.TB, args ...string) inferResult {
 	return r
 }
 
-func TestInferSmall(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	for _, c := range []struct {
-		name, text, counting, bound string
-	}{
-		{"loop", loopUAI, "convex", "upper"},
-		{"loop", loopUAI, "trw", "upper"},
-		{"loop", loopUAI, "bethe", "none"},
-		{"tree", treeUAI, "trw", "exact"},
-		{"tree", treeUAI, "bethe", "exact"},
-		{"tree", treeUAI, "convex", "upper"},
-	} {
-		path := writeFile(t, filepath.Join(folder, c.name+".uai"), c.text)
-		network, err := uai.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := oracle.NetworkLogZ(network)
-		r := infer(t, path, "--task", "PR", "--counting", c.counting, "--tol", "1e-12")
-		if r.Bound != c.bound || !r.Converged || *r.Residual > 1e-12 || r.Sweeps < 1 {
-			t.Errorf("%s %s: %+v, want a converged bound %q", c.name, c.counting, r, c.bound)
-		}
-		switch {
-		case r.Bound == "exact" && !closeTo(*r.LogZ, want, 1e-10), r.Bound == "upper" && *r.LogZ < want-1e-10:
-			t.Errorf("%s %s: %s log Z is %v, exactly it is %v", c.name, c.counting, r.Bound, *r.LogZ, want)
-		}
-		if r.Gap != nil && math.Abs(*r.Gap) > 1e-8 {
-			t.Errorf("%s %s: gap %v", c.name, c.counting, *r.Gap)
-		}
-		exact := infer(t, path, "--counting", c.counting, "--method", "exact", "--task", "MAR")
-		if exact.Bound != "exact" || !exact.Converged || !closeTo(*exact.LogZ, want, 1e-12) {
-			t.Errorf("%s: exact inference gives %+v, want log Z %v", c.name, exact, want)
-		}
-		nodes, _ := oracle.NetworkMarginals(network)
-		compareMarginals(t, c.name, exact.Marginals, nodes, 1e-12)
-		if c.bound == "exact" {
-			compareMarginals(t, c.name, infer(t, path, "--task", "MAR", "--counting", c.counting, "--tol", "1e-12").Marginals, nodes, 1e-10)
-		}
-	}
-}
-
 func compareMarginals(t testing.TB, name string, got, want [][]float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -202,34 +160,6 @@ func TestInferFormats(t *testing.T) {
 	}
 }
 
-// TestInferEvidence fixes variables, in both forms of evidence files.
-func TestInferEvidence(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := writeFile(t, filepath.Join(folder, "loop.uai"), loopUAI)
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conditioned, err := network.Condition(map[int]int{1: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := oracle.NetworkLogZ(conditioned.Network)
-	for i, text := range []string{"1 1 2\n", "1\n1 1 2\n"} {
-		evidence := writeFile(t, filepath.Join(folder, fmt.Sprintf("%d.evid", i)), text)
-		for _, method := range []string{"exact", "bp"} { // with x_1 known the triangle is a chain
-			r := infer(t, path, "--evidence", evidence, "--method", method, "--counting", "bethe", "--task", "MAR", "--tol", "1e-12")
-			if !closeTo(*r.LogZ, want, 1e-10) {
-				t.Errorf("%q %s: log Z is %v, want %v", text, method, *r.LogZ, want)
-			}
-			if !slices.Equal(r.Marginals[1], []float64{0, 0, 1}) {
-				t.Errorf("%q %s: the observed variable has marginals %v", text, method, r.Marginals[1])
-			}
-		}
-	}
-}
-
 // TestInferNotConverged: a note and exit code 0, or exit code 5 if convergence is
 // required.
 func TestInferNotConverged(t *testing.T) {
@@ -249,6 +179,7 @@ func TestInferNotConverged(t *testing.T) {
 // TestInferTooWide: exact inference says what memory it would need, before it
 // asks for it, and the default says why it is not exact.
 func TestInferTooWide(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const side = 40
 	var b strings.Builder

@@ -1,15 +1,9 @@
 package cli_test
 
 import (
-	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/oracle"
-	"github.com/blockbp/blockbp/internal/uai"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // TestInferSaysWhatItIs: answers in UAI format that are not exact come with a note,
@@ -76,70 +70,5 @@ func TestInferSaysHowManyStationaryPoints(t *testing.T) {
 		if got := answer(strings.Fields(args)...)["optimum"]; got != want {
 			t.Errorf("%s: optimum %v, want %v", args, got, want)
 		}
-	}
-}
-
-// asiaUAI is the network of Lauritzen and Spiegelhalter (1988) of visits to Asia,
-// tuberculosis, smoking, lung cancer, bronchitis, either of tuberculosis and cancer, an X-ray
-// and shortness of breath. State 0 is yes.
-const asiaUAI = `BAYES
-8
-2 2 2 2 2 2 2 2
-8
-1 0
-2 0 1
-1 2
-2 2 3
-2 2 4
-3 3 1 5
-2 5 6
-3 4 5 7
-2 0.01 0.99
-4 0.05 0.95 0.01 0.99
-2 0.5 0.5
-4 0.1 0.9 0.01 0.99
-4 0.6 0.4 0.3 0.7
-8 1 0 1 0 1 0 0 1
-4 0.98 0.02 0.05 0.95
-8 0.9 0.1 0.8 0.2 0.7 0.3 0.1 0.9
-`
-
-// TestTextbookNetworkByDefault: every verb for networks is right without options on a Bayesian
-// network with factors of three variables and with zeros, and says what it did.
-func TestTextbookNetworkByDefault(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := writeFile(t, filepath.Join(folder, "asia.uai"), asiaUAI)
-	evidence := writeFile(t, filepath.Join(folder, "asia.uai.evid"), "2 6 0 7 0\n")
-	network, err := uai.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := network.WithEvidence(map[int]int{6: 0, 7: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		args []string
-		n    *mrf.Network
-		lung float64
-	}{{[]string{path}, network, 0.055}, {[]string{path, "--evidence", evidence}, given, 0.621252796677629}} {
-		want, _ := oracle.NetworkMarginals(c.n)
-		r := infer(t, append(c.args, "--task", "MAR")...)
-		compareMarginals(t, "asia", r.Marginals, want, 1e-12)
-		if z := oracle.NetworkLogZ(c.n); r.Method != "exact" || r.Bound != "exact" || math.Abs(*r.LogZ-z) > 1e-12 || math.Abs(r.Marginals[3][0]-c.lung) > 1e-12 {
-			t.Errorf("%v: %s, %s log Z %v, want %v; P(cancer) %v, want %v", c.args, r.Method, r.Bound, *r.LogZ, z, r.Marginals[3][0], c.lung)
-		}
-		var best statesResult
-		mustRun(t, append([]string{"infer", "--task", "MPE", "--json"}, c.args...)...).json(t, &best)
-		if states, score := oracle.NetworkMax(c.n); !best.Optimal || best.Gap != 0 || !slices.Equal(best.States, states) || !closeTo(best.Energy, -score, 1e-12) {
-			t.Errorf("%v: %+v, want %v of score %v", c.args, best, states, score)
-		}
-		out := filepath.Join(folder, "out.npz")
-		o := mustRun(t, append([]string{"sample", "-o", out, "--force", "--samples", "4000", "-q"}, c.args...)...)
-		if !strings.Contains(o.stdout, "exact and independent") {
-			t.Errorf("%v: %s", c.args, o.stdout)
-		}
-		compareMarginals(t, "draws", frequencies(samples(t, out), network.Card), want, 0.04) // five standard errors
 	}
 }

@@ -6,12 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestIrregularFiles: where a file is wanted, a device, a pipe or a folder is refused at
 // once, and the error names the path. In the commands, $IT is that path, and ends as the
 // file that it stands for.
 func TestIrregularFiles(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const mostSeconds = 1
 	commands := map[string]string{ // by what the name ends in

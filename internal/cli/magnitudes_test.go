@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestMagnitudes: numbers within the range of the page on files are learned from, to a
 // result that is JSON and a run that goes on; check and train refuse others alike.
 func TestMagnitudes(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const least, most = 1e-150, 1e150
 	for name, of := range map[string]func(x float64) arrays{
@@ -43,18 +46,6 @@ func TestMagnitudes(t *testing.T) {
 			if !json.Valid([]byte(readFile(t, out, "result.json"))) {
 				t.Errorf("%s of %v: result.json is no JSON", name, x)
 			}
-		}
-	}
-}
-
-// TestSmallBesideLarge: one small value does no harm beside larger ones of its feature.
-func TestSmallBesideLarge(t *testing.T) {
-	t.Parallel()
-	for file, text := range with(t, arrays{"node_features": npy(t, []int{3, 1}, []float64{1, 1e-300, 2})}) {
-		path := filepath.Join(t.TempDir(), file)
-		writeFile(t, path, text)
-		if o := run(t, "check", path); o.code != 0 {
-			t.Errorf("check: code %d: %s", o.code, o.stdout)
 		}
 	}
 }

@@ -89,45 +89,6 @@ func TestForbiddenPairs(t *testing.T) {
 	run(t, "train", data, "-o", filepath.Join(folder, "no")).wantFailure(t, 3, "0.npz", "the pair B, I")
 }
 
-// TestInstanceWeightInFile: weight 2 in a file is the same as the file twice.
-func TestInstanceWeightInFile(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	names := `{"states": ["O", "B", "I"]}`
-	once, twice := filepath.Join(folder, "once"), filepath.Join(folder, "twice")
-	for _, f := range []string{once, twice} {
-		writeFile(t, filepath.Join(f, "dataset.json"), names)
-		taggedChains(t, f)
-	}
-	copyFile := func(from, to string) {
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, to, string(text))
-	}
-	copyFile(filepath.Join(twice, "0.npz"), filepath.Join(twice, "3.npz"))
-	set, err := dataset.Open(t.Context(), []string{filepath.Join(once, "0.npz")}, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := set.Instances[0]
-	a := &dataset.Arrays{Edges: dataset.EdgesOf(in.Graph), Labels: in.Samples(), NodeFeatures: &dataset.Matrix{Columns: 2}, Weight: 2}
-	row := make([]float64, 2)
-	for s := range in.Graph.NumNodes() {
-		in.NodeFeatures(0).Row(row, s)
-		a.NodeFeatures.Data = append(a.NodeFeatures.Data, row...)
-	}
-	if err := dataset.WriteNPZ(filepath.Join(once, "0.npz"), a); err != nil {
-		t.Fatal(err)
-	}
-	x := train(t, once, "-o", filepath.Join(folder, "a"), "--rtol", "1e-8", "--method", "full", "--directed")
-	y := train(t, twice, "-o", filepath.Join(folder, "b"), "--rtol", "1e-8", "--method", "full", "--directed")
-	if !closeTo(x.Objective, y.Objective, 1e-10) || !closeTo(x.ThetaNorm, y.ThetaNorm, 1e-7) {
-		t.Errorf("objective %v with weight 2, %v with the file twice; norms %v and %v", x.Objective, y.Objective, x.ThetaNorm, y.ThetaNorm)
-	}
-}
-
 // TestCheckModelReportsEverything: all problems of a model file, with its recipe.
 func TestCheckModelReportsEverything(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"path/filepath"
-	"strings"
 
 	"github.com/blockbp/blockbp/internal/job"
 )
@@ -12,11 +11,6 @@ const copyOption = "write-model"
 
 // wantedPhysics says what --model can be.
 const wantedPhysics = "ising or potts (-m FILE writes the model to a file)"
-
-// isModelFile reports whether a value of --model is a file, as it was before v0.2.0.
-func isModelFile(text string) bool {
-	return filepath.Ext(text) != "" || strings.ContainsAny(text, "/\\")
-}
 
 // couplingRows say what was learned of a physical system.
 func couplingRows(n *job.Summary, result *job.Result) (rows [][]string) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/dataset"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // couplingsOf reads the table of a run: value and error by the names in front of them.
@@ -35,6 +36,7 @@ func couplingsOf(t *testing.T, dir string) map[string][2]float64 {
 // TestCouplingsOfExample: of the example, by default, couplings have a slope of 0.95 to 1.05 on
 // the truth, and 90 to 99 % of intervals of 95 % hold it.
 func TestCouplingsOfExample(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	ising, out := filepath.Join(folder, "ising"), filepath.Join(folder, "run")
@@ -122,6 +124,7 @@ func ring(t *testing.T, dir string, states int32, minus bool, stay float64, hide
 // TestCouplingsByLikelihood: a small network is learned by the likelihood; spins of −1 and 1 are
 // labels 0 and 1, and Potts models of two states have the couplings of Ising models.
 func TestCouplingsByLikelihood(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
@@ -166,6 +169,7 @@ func TestCouplingsByLikelihood(t *testing.T) {
 // TestErrorsOfChains: correlated samples are told of, and resampling by blocks gives larger
 // errors, as much larger as the chain is slower.
 func TestErrorsOfChains(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
@@ -193,6 +197,7 @@ func TestErrorsOfChains(t *testing.T) {
 // TestErrorsOfWeights: errors of any model, in the run folder, in info and in its JSON; a method
 // without says so.
 func TestErrorsOfWeights(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }

@@ -85,10 +85,6 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 			instead = other
 		}
 	}
-	if path, ok := config.Options["model"].Value.(string); ok && isModelFile(path) {
-		config.Options[copyOption] = config.Options["model"] // as runs of earlier versions call it
-		delete(config.Options, "model")
-	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		o, ok := config.Options[f.Name]
 		switch {

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/blockbp/blockbp/internal/job"
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // tripContext is cancelled when it is asked for the calls-th time: an interruption
@@ -144,27 +140,6 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeTwice interrupts a run again and again, after few iterations each.
-func TestResumeTwice(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	never, dir := filepath.Join(folder, "never"), filepath.Join(folder, "run")
-	options := []string{"--max-iter", "90", "--blocks", "4", "--tol", "1e-300", "-q", noReport}
-	mustRun(t, slices.Concat([]string{"train", gridData(t), "-o", never}, options)...)
-	const calls = 60 // more than the check at the end takes, which is not resumed but made anew
-	o := runContext(tripAfter(t.Context(), 0), slices.Concat([]string{"train", gridData(t), "-o", dir}, options)...)
-	for range 8 {
-		if o.code != 130 {
-			break
-		}
-		o = runContext(tripAfter(t.Context(), calls), "train", dir, "--resume", "-q")
-	}
-	if o.code != 0 {
-		t.Fatalf("the run did not end: exit code %d: %s", o.code, o.stderr)
-	}
-	wantSameRun(t, "interrupted often", dir, never)
-}
-
 // TestInterruptedAtOnce: what is not known yet is not given as a number.
 func TestInterruptedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -290,38 +265,6 @@ func TestResumeOtherMetric(t *testing.T) {
 	mustRun(t, "train", data, "-o", dir, "--eval", "dev="+data, "--early-stop", "accuracy@dev", "--max-iter", "5", "-q", noReport)
 	run(t, "train", dir, "--resume", "--early-stop", "log_loss@dev:9", "-q").wantFailure(t, 2, "--early-stop log_loss@dev:9", "--early-stop accuracy@dev:5")
 	mustRun(t, "train", dir, "--resume", "--early-stop", "accuracy@dev:9", "--max-iter", "8", "-q")
-}
-
-// TestResumeMixedGraphs: networks that "auto" cuts in different ways are cut the
-// same way again.
-func TestResumeMixedGraphs(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	data := filepath.Join(folder, "data")
-	generate := func(name, graph string) {
-		mustRun(t, "generate", "-o", filepath.Join(folder, name), "--graph", graph, "--states", "2", "--node-features", "2", "--edge-features", "2", "--samples", "2", "--sweeps", "2")
-		writeFile(t, filepath.Join(data, name+".npz"), readFile(t, folder, name, "0.npz"))
-	}
-	generate("grid", "grid:5x6")
-	generate("chain", "chain:30")
-	dir, never := filepath.Join(folder, "run"), filepath.Join(folder, "never")
-	mustRun(t, "train", data, "-o", never, "--partition", "auto", "--max-iter", "50", "-q", noReport)
-	mustRun(t, "train", data, "-o", dir, "--partition", "auto", "--max-iter", "20", "-q", noReport)
-	mustRun(t, "train", dir, "--resume", "--max-iter", "50", "-q")
-	wantSameRun(t, "of a grid and a chain", dir, never)
-}
-
-// TestResumeConverged: nothing is left to do, and nothing is done over.
-func TestResumeConverged(t *testing.T) {
-	t.Parallel()
-	dir := copyFolder(t, gridRun(t), filepath.Join(t.TempDir(), "run"))
-	before := tree(t, dir)
-	o := mustRun(t, "train", dir, "--resume", "-q", noReport)
-	for _, name := range []string{"model.safetensors", "metrics.jsonl"} {
-		if path := filepath.Join(dir, name); tree(t, dir)[path] != before[path] {
-			t.Errorf("a run that had converged was made again: %s changed; stderr: %s", name, o.stderr)
-		}
-	}
 }
 
 // TestResumeRefused: other data or settings cannot go on to the same result, so
@@ -480,38 +423,5 @@ func TestInterruptedElsewhere(t *testing.T) {
 			t.Errorf("%s: interrupted, and yet it replaced the old answer by %q", o.command(), got)
 			writeFile(t, out, "old")
 		}
-	}
-}
-
-// TestResumeOfModelOption: in the configuration of runs before v0.2.0, "model" is the file
-// that the model is written to; a run goes on with it as --write-model.
-func TestResumeOfModelOption(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	dir, model := filepath.Join(folder, "run"), filepath.Join(folder, "copy.safetensors")
-	mustRun(t, "train", gridData(t), "-o", dir, "--write-model", model, "--max-iter", "3", "-q", noReport)
-	short := readFile(t, model)
-	config, err := job.ReadConfig(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if config.Options["write-model"].Value != model {
-		t.Fatalf("the configuration has %+v", config.Options["write-model"])
-	}
-	config.Options["model"] = config.Options["write-model"]
-	delete(config.Options, "write-model")
-	files, err := runfolder.Open(dir)
-	if err == nil {
-		err = errors.Join(files.WriteSealed("config.json", config), files.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "train", dir, "--resume", "--max-iter", "20", "-q", "--force")
-	if again := readFile(t, model); again == short || again != readFile(t, dir, "model.safetensors") {
-		t.Error("the model was not written to the file that the run names")
-	}
-	if config, err = job.ReadConfig(dir); err != nil || config.Options["write-model"].Value != model || config.Options["model"].Value != nil {
-		t.Errorf("the configuration has %+v and %+v, %v", config.Options["write-model"], config.Options["model"], err)
 	}
 }

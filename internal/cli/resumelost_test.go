@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // limited trains until a limit, in a way that takes long enough to have a past.
@@ -200,6 +202,7 @@ func TestResumeLostData(t *testing.T) {
 // TestBrokenEnd: what cannot be written at the end takes nothing away from what is, and
 // the error says so.
 func TestBrokenEnd(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const full = "/dev/full" // every write to it fails as on a full disk
 	if _, err := os.Stat(full); err != nil {

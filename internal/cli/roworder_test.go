@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp"
-	"github.com/blockbp/blockbp/crf"
 )
 
 // accounts writes tables of accounts and payments among them: frauds pay frauds. Rows are in
@@ -82,54 +81,6 @@ func probabilities(t *testing.T, path string) (of map[string][]string, ids []str
 		of[row[0]], ids = row[1:], append(ids, row[0])
 	}
 	return of, ids
-}
-
-// TestOrderOfRows: what is learned of tables, and what is predicted, depends neither on the
-// order of rows nor on which end of an edge comes first, whatever the counting numbers, and
-// however networks are cut.
-func TestOrderOfRows(t *testing.T) {
-	t.Parallel()
-	one, other := accounts(t, 0), accounts(t, 3)
-	for _, options := range []string{"", "--counting convex --method bbpl --max-passes 40", "--l2 auto --max-passes 30 --hops 1"} {
-		var weights [2][]float64
-		var tables [2]map[string][]string
-		for k, folder := range []string{one, other} {
-			data := folder + "/accounts.csv " + folder + "/payments.csv --observed train "
-			out := filepath.Join(t.TempDir(), "run")
-			mustRun(t, strings.Fields("train "+data+options+" -q --report=false -o "+out)...)
-			m, _, err := crf.Load(filepath.Join(out, "model.safetensors"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			weights[k] = m.Weights
-			table := filepath.Join(t.TempDir(), "out.csv")
-			mustRun(t, strings.Fields("predict "+data+" --clamp -q -m "+out+" -o "+table)...)
-			var ids []string
-			tables[k], ids = probabilities(t, table)
-			if text := readFile(t, filepath.Join(folder, "accounts.csv")); !strings.HasPrefix(strings.SplitN(text, "\n", 3)[1], ids[0]+",") {
-				t.Errorf("%q: predictions begin with %s, and not with the first row", options, ids[0])
-			}
-		}
-		for i, w := range weights[0] {
-			if w != weights[1][i] {
-				t.Errorf("%q: weight %d is %v, and %v of the shuffled tables", options, i, w, weights[1][i])
-			}
-		}
-		if len(tables[0]) != 400 {
-			t.Fatalf("%d predictions", len(tables[0]))
-		}
-		for id, row := range tables[0] {
-			again := tables[1][id]
-			for c, cell := range row {
-				p, err := strconv.ParseFloat(cell, 64)
-				q, err2 := strconv.ParseFloat(again[c], 64)
-				if (err != nil || err2 != nil) && cell != again[c] || math.Abs(p-q) > 1e-6 {
-					t.Errorf("%q: %s has %q, and %q in the shuffled tables", options, id, row, again)
-					break
-				}
-			}
-		}
-	}
 }
 
 // TestPredictionsFollowRows: arrays and the door have nodes in the order of the rows, as

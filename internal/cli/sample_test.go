@@ -412,6 +412,7 @@ func TestConvertNetworks(t *testing.T) {
 // TestConvertModel: infer on the exported network, with the options that convert names,
 // gives the beliefs of predict, and so does holding labels.
 func TestConvertModel(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	data := gridData(t)

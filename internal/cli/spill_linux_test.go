@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // spillData is a grid as a folder of arrays, whose messages and beliefs take some tens of megabytes.
@@ -97,6 +99,7 @@ func memoryGroup(t *testing.T, limit int) (prefix []string) {
 // TestSpillWithinLimit: with --spill a training ends, with the same model, within a limit of memory
 // that ends it without.
 func TestSpillWithinLimit(t *testing.T) {
+	oracle.Long(t)
 	const limit = 48 << 20 // of about 65 MB that are needed without, and 35 with it
 	data, folder := spillData(t), t.TempDir()
 	prefix := memoryGroup(t, limit)

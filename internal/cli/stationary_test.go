@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// claimed is the status of a run with a small gradient, by whether the objective is convex.
+var claimed = map[bool]string{true: "converged", false: "stationary_point"}
+
 // TestTrainingSaysWhatItConvergedTo: with an objective that is not known to be convex,
 // whatever tells people of a training whose gradient is small says that it is at a
 // stationary point, and not that it converged.

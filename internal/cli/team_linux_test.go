@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parted"
 )
 
@@ -63,6 +64,7 @@ func bytesOf(t *testing.T, path string) []byte {
 // Ranks of a job learn what one process does, to the last byte, say what it says, and leave one
 // run folder.
 func TestTeam(t *testing.T) {
+	oracle.Long(t)
 	data, dev := teamData(t)
 	options := []string{"train", data, "--blocks", "6x6", "--together", "9", "--step", "auto", "--l2", "20", "--max-passes", "12", "--eval", "dev=" + dev, "--eval-every", "4"}
 	alone := filepath.Join(t.TempDir(), "alone")
@@ -90,44 +92,10 @@ func TestTeam(t *testing.T) {
 	}
 }
 
-// Blocks of a graph without an order are visited at once, on any number of processes and threads with the
-// same bytes, and so are they after an end.
-func TestTeamAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	mustRun(t, "generate", "-o", dir+"/data", "--graph", "ba:1500", "--seed", "3", "--states", "4", "--samples", "1")
-	for _, counting := range []string{"convex", "trw"} {
-		options := []string{"train", dir + "/data", "--order", "at-once", "--blocks", "7", "--l2", "20", "--counting", counting, "--max-passes", "40"}
-		want := ""
-		for threads := 1; threads <= 4; threads *= 2 {
-			out := fmt.Sprint(dir, "/", counting, threads)
-			mustRun(t, append(slices.Clone(options), "--threads", strconv.Itoa(threads), "-o", out)...)
-			if model := string(bytesOf(t, out+"/model.safetensors")); want == "" || model == want {
-				want = model
-				continue
-			}
-			t.Errorf("%s: another model with %d threads", counting, threads)
-		}
-		again := dir + "/again-" + counting
-		mustRun(t, append(slices.Clone(options), "--max-passes", "9", "-o", again)...)
-		mustRun(t, "train", again, "--resume", "--max-passes", "40")
-		if string(bytesOf(t, again+"/model.safetensors")) != want {
-			t.Errorf("%s: a run that goes on comes to another model", counting)
-		}
-		for name, start := range launchers(t) {
-			for size := 2; size <= 4; size++ {
-				out := fmt.Sprint(dir, "/", counting, name, size)
-				o := runProcess(t, append(slices.Clone(start), strconv.Itoa(size)), append(slices.Clone(options), "--threads", "1", "-o", out)...)
-				if o.code != 0 || string(bytesOf(t, out+"/model.safetensors")) != want {
-					t.Errorf("%s, %s, %d processes: exit code %d, or another model; stderr:\n%s", name, counting, size, o.code, o.stderr)
-				}
-			}
-		}
-	}
-}
-
 // Ranks let go of features, which they have put on another scale in mapped files, of blocks of others:
 // and learn what one process does all the same, with a Hessian.
 func TestTeamOfMappedFeatures(t *testing.T) {
+	oracle.Long(t)
 	dir := t.TempDir()
 	mustRun(t, "generate", "-o", dir+"/data", "--graph", "grid:60x60", "--seed", "3", "--states", "3", "--samples", "1")
 	packed, err := zip.OpenReader(dir + "/data/0.npz")
@@ -177,6 +145,7 @@ func partedTeam(t *testing.T, start []string, data string, keep func(rank, size,
 // Ranks learn of a partitioned network what one process learns of the data as they were, to the last byte, with
 // the files of their own parts alone; and any number of them goes on.
 func TestTeamOfParts(t *testing.T) {
+	oracle.Long(t)
 	data, dev := teamData(t)
 	dir := t.TempDir()
 	parts, alone := dir+"/parts", dir+"/alone"
@@ -251,6 +220,7 @@ func TestTeamOfParts(t *testing.T) {
 
 // A mistake is told once, wherever it is met, and the job ends.
 func TestTeamMistakes(t *testing.T) {
+	oracle.Long(t)
 	data, _ := teamData(t)
 	begun := filepath.Join(t.TempDir(), "begun")
 	mustRun(t, "train", data, "-o", begun, "--l2", "1", "--max-passes", "3", "--report=false")
@@ -291,6 +261,7 @@ func TestTeamMistakes(t *testing.T) {
 // A job of which a rank is killed, at any moment, ends; others, of any number of ranks, go on to the
 // bytes of a process that was not.
 func TestTeamIsKilled(t *testing.T) {
+	oracle.Long(t)
 	data, _ := teamData(t)
 	options := []string{"--blocks", "6x6", "--together", "9", "--l2", "20", "--max-passes", "150", "--tol", "1e-12", "--checkpoint-every", "1ms"}
 	alone := filepath.Join(t.TempDir(), "alone")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/safetensors"
 )
 
@@ -117,37 +118,6 @@ func TestInit(t *testing.T) {
 	r := train(t, gridData(t), "-o", filepath.Join(t.TempDir(), "run"), "--l2", "0.5", "--counting", "convex", "--tol", strconv.FormatFloat(2*before.GradNorm, 'g', -1, 64), "--init", gridRun(t))
 	if r.Status != "converged" || r.Iterations > 40 || !closeTo(r.Objective, before.Objective, 1e-9) || r.FirstGradNorm > before.FirstGradNorm/100 {
 		t.Errorf("from the optimum: %+v", r)
-	}
-}
-
-// TestEarlyStop keeps the best model apart from the last.
-func TestEarlyStop(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	dir, data := filepath.Join(folder, "run"), gridData(t)
-	r := train(t, data, "-o", dir, "--l2", "0.01", "--blocks", "4", "--eval", "dev="+data, "--eval-every", "0.5", "--early-stop", "log_loss@dev:2", "--tol", "1e-300", "--threads", "1")
-	if r.Status != "early_stop" || !strings.Contains(r.Reason, "log_loss@dev did not improve") || !strings.Contains(r.Reason, "patience 2") {
-		t.Fatalf("%s: %s", r.Status, r.Reason)
-	}
-	// The best model is that of the smallest loss on the record.
-	smallest := math.Inf(1)
-	for line := range strings.Lines(readFile(t, dir, "metrics.jsonl")) {
-		var m map[string]any
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
-		if loss, ok := m["eval.dev.log_loss"].(float64); ok {
-			smallest = min(smallest, loss)
-		}
-	}
-	results := evaluate(t, data, "-m", filepath.Join(dir, "model.best.safetensors"), "-m", dir, "--threads", "1")
-	if !closeTo(results[0].LogLoss, smallest, 1e-2) || results[1].LogLoss < results[0].LogLoss-1e-3 {
-		t.Errorf("the best model has log loss %v, the last %v; the smallest on the record is %v", results[0].LogLoss, results[1].LogLoss, smallest)
-	}
-	// Accuracy is to be maximised.
-	r = train(t, data, "-o", filepath.Join(folder, "accuracy"), "--eval", "a="+data, "--eval", "b="+data, "--eval-every", "0.5", "--early-stop", "accuracy@b:2", "--tol", "1e-300", "--threads", "1")
-	if r.Status != "early_stop" || r.Eval["accuracy@a"] < 0.5 || r.Eval["accuracy@a"] != r.Eval["accuracy@b"] {
-		t.Errorf("%s: %s: %v", r.Status, r.Reason, r.Eval)
 	}
 }
 
@@ -338,6 +308,7 @@ func TestProgress(t *testing.T) {
 // TestProgressOfEvaluation: predictions that take long are counted, wherever they
 // are made.
 func TestProgressOfEvaluation(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	data, other := filepath.Join(folder, "data"), filepath.Join(folder, "other")
@@ -366,36 +337,6 @@ func TestProgressOfEvaluation(t *testing.T) {
 		}
 		if o = mustRun(t, append(c.args, "--threads", "1", "-q")...); o.stderr != "" {
 			t.Errorf("%s: stderr is %q", o.command(), o.stderr)
-		}
-	}
-}
-
-// TestStatesOfEvaluation: --states names the states of evaluation data as it does
-// those of the training data, and a number of states contradicts no names.
-func TestStatesOfEvaluation(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	one := readFile(t, gridData(t), "0.npz")
-	for name, states := range map[string]string{"three": "3", "named": `["low", "middle", "high"]`, "other": `["x", "y", "z"]`, "four": "4"} {
-		writeFile(t, filepath.Join(folder, name, "0.npz"), one)
-		writeFile(t, filepath.Join(folder, name, "dataset.json"), `{"states": `+states+`}`)
-	}
-	for i, c := range []struct {
-		data, eval, states string
-		code               int
-	}{
-		{"three", "three", "low,middle,high", 0},
-		{"named", "three", "", 0},
-		{"three", "named", "", 0},
-		{"other", "other", "low,middle,high", 0},
-		{"named", "other", "", 3},
-	} {
-		args := []string{"train", filepath.Join(folder, c.data), "-o", filepath.Join(folder, fmt.Sprint("run", i)), "--eval", "dev=" + filepath.Join(folder, c.eval), "--max-iter", "1", "-q", noReport}
-		if c.states != "" {
-			args = append(args, "--states", c.states)
-		}
-		if o := run(t, args...); o.code != c.code {
-			t.Errorf("%s: exit code %d, want %d: %s", o.command(), o.code, c.code, o.stderr)
 		}
 	}
 }

@@ -4,11 +4,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestLocalMethods: pseudo-likelihood and piecewise training leave the same run
 // folder, which eval, predict, info and compare take like any other.
 func TestLocalMethods(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	for method, kind := range map[string]string{"exact": "likelihood", "pseudo": "pseudo_likelihood", "piecewise": "piecewise", "bbpl": "variational"} {
@@ -63,36 +66,6 @@ func TestLocalMethodResumes(t *testing.T) {
 		t.Errorf("no note: %s", o.stderr)
 	}
 	run(t, "train", twice, "--resume", "--class-weights", "0=2").wantFailure(t, 2, "--class-weights", "balanced")
-}
-
-// TestClassWeightsOfAllMethods: balanced weights give a rare state a better recall, whatever the
-// method, and methods with the same objective the same weights.
-func TestClassWeightsOfAllMethods(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	rare := func(args ...string) (recall, objective float64) {
-		dir := filepath.Join(folder, "run"+strings.Join(args, ""))
-		r := train(t, append([]string{gridData(t), "-o", dir, "--rtol", "1e-7"}, args...)...)
-		e := evaluate(t, gridData(t), "-m", dir)[0]
-		least := 0
-		for c := range e.Classes {
-			if e.Classes[c].Nodes < e.Classes[least].Nodes {
-				least = c
-			}
-		}
-		return *e.Classes[least].Recall, r.Objective
-	}
-	before, plain := rare()
-	_, want := rare("--method", "inner-dual", "--class-weights", "balanced")
-	for _, method := range []string{"auto", "bbpl", "full", "exact", "piecewise"} {
-		recall, objective := rare("--method", method, "--class-weights", "balanced")
-		if !(recall > before) || objective == plain {
-			t.Errorf("%s: recall of the rarest state %v, without weights %v", method, recall, before)
-		}
-		if method != "exact" && method != "piecewise" && !closeTo(objective, want, 1e-6) {
-			t.Errorf("%s: objective %v, by inner-dual %v", method, objective, want)
-		}
-	}
 }
 
 // TestLocalMethodNotes: what is not used, and what is left out, is said.

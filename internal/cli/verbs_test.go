@@ -14,7 +14,6 @@ import (
 	"image/png"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,6 +26,7 @@ import (
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 func TestGenerate(t *testing.T) {
@@ -71,56 +71,6 @@ func TestGenerateGraphs(t *testing.T) {
 		data := filepath.Join(t.TempDir(), "data")
 		mustRun(t, "generate", "-o", data, "--graph", graph, "--states", "2", "--node-features", "1", "--edge-features", "1", "--samples", "2", "--sweeps", "3")
 		mustRun(t, "train", data, "-o", filepath.Join(t.TempDir(), "run"), "--dry-run")
-	}
-}
-
-// TestMethodsAgree: the three methods differ in how they work, not in what they
-// find.
-func TestMethodsAgree(t *testing.T) {
-	t.Parallel()
-	for _, counting := range []string{"convex", "bethe"} { // TestReferenceProblem has tree-reweighted ones
-		folder := t.TempDir()
-		results := map[string]trainResult{}
-		args := []string{"compare"}
-		for _, method := range []string{"full", "inner-dual", "bbpl"} {
-			dir := filepath.Join(folder, method)
-			r := train(t, gridData(t), "-o", dir, "--method", method, "--blocks", "4", "--counting", counting, "--l2", "2", "--tol", "1e-8")
-			results[method], args = r, append(args, dir)
-			if r.Status != claimed[counting == "convex"] || !r.Converged || !r.BPConverged {
-				t.Errorf("%s %s: %s: %s", counting, method, r.Status, r.Reason)
-			}
-			if !(r.GradNorm <= 1e-8) || r.Iterations < 1 || !(r.Passes > r.CheckPasses) || !(r.FirstGradNorm > 1) {
-				t.Errorf("%s %s: gradient %v (first %v), %d iterations, %v passes, %v of them checks", counting, method, r.GradNorm, r.FirstGradNorm, r.Iterations, r.Passes, r.CheckPasses)
-			}
-			if !closeTo(r.Objective, results["full"].Objective, 1e-9) {
-				t.Errorf("%s: objective of %s is %v, of full %v", counting, method, r.Objective, results["full"].Objective)
-			}
-			if want := counting != "bethe"; r.Convex != want {
-				t.Errorf("%s %s: convex is %v, want %v", counting, method, r.Convex, want)
-			}
-			if counting == "convex" && (r.Gap == nil || math.Abs(*r.Gap) > 1e-6) {
-				t.Errorf("%s %s: gap is %v, want about 0", counting, method, r.Gap)
-			}
-		}
-		var compared struct {
-			Runs []struct {
-				Run      string      `json:"run"`
-				Distance *float64    `json:"theta_distance_to_first"`
-				Result   trainResult `json:"result"`
-			} `json:"runs"`
-		}
-		mustRun(t, append(args, "--json")...).json(t, &compared)
-		if len(compared.Runs) != 3 {
-			t.Fatalf("compare printed %d runs, want 3", len(compared.Runs))
-		}
-		for _, r := range compared.Runs {
-			if r.Distance == nil || *r.Distance > 1e-7 {
-				t.Errorf("%s: weights of %s are %v from those of the first run", counting, r.Run, *r.Distance)
-			}
-			if method := filepath.Base(r.Run); r.Result.ThetaSHA256 != results[method].ThetaSHA256 {
-				t.Errorf("%s: compare shows another result for %s", counting, method)
-			}
-		}
 	}
 }
 
@@ -414,6 +364,7 @@ func TestDeterminism(t *testing.T) {
 // TestDefaultFolders: without --out every run finds a folder of its own, also
 // two in the same second.
 func TestDefaultFolders(t *testing.T) {
+	oracle.Long(t)
 	data := gridData(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, filepath.Join("blockbp-demo", "kept.txt"), "kept")
@@ -710,43 +661,6 @@ func (e evaluated) check(t testing.TB) {
 	}
 }
 
-// TestManyThreads evaluates many instances, each with a graph of its own, at a
-// time. It does so in a process of its own, which a data race may end.
-func TestManyThreads(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	const nodes = 10
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 300 {
-		a := &dataset.Arrays{NodeFeatures: &dataset.Matrix{Columns: 1}, EdgeFeatures: &dataset.Matrix{Columns: 1}, Labels: [][]int32{make([]int32, nodes)}, States: []int32{2}}
-		for v := range int32(nodes) {
-			a.NodeFeatures.Data = append(a.NodeFeatures.Data, random.NormFloat64())
-			if v > 0 {
-				a.Edges = append(a.Edges, [2]int32{random.Int32N(v), v})
-				a.EdgeFeatures.Data = append(a.EdgeFeatures.Data, random.NormFloat64())
-			}
-		}
-		if err := dataset.WriteNPZ(filepath.Join(folder, fmt.Sprintf("%d.npz", i)), a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	made := filepath.Join(folder, "made")
-	mustRun(t, "generate", "-o", made, "--graph", "chain:3", "--states", "2", "--node-features", "1", "--edge-features", "1", "--samples", "1", "--sweeps", "2")
-	truth := filepath.Join(made, "truth.safetensors")
-	first := ""
-	for _, threads := range []string{"1", "8", "8", "8", "8", "8"} {
-		o := runProcess(t, nil, "eval", folder, "-m", truth, "--threads", threads, "--json")
-		if o.code != 0 {
-			t.Fatalf("%s: exit code %d; stderr begins: %.100q", o.command(), o.code, o.stderr)
-		}
-		if first == "" {
-			first = o.stdout
-		} else if o.stdout != first {
-			t.Errorf("%s: another result than with one thread", o.command())
-		}
-	}
-}
-
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	data, dir := gridData(t), gridRun(t)
@@ -816,6 +730,7 @@ func wantFields(t *testing.T, what string, got, want map[string]any) {
 // TestNumbersInJSON: no verb hides numbers or objects in texts, and keys are in
 // snake case (but for the names of metrics, METRIC@SET).
 func TestNumbersInJSON(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	data, dir, folder := gridData(t), gridRun(t), t.TempDir()
 	network := writeFile(t, filepath.Join(folder, "n.uai"), loopUAI)
@@ -938,6 +853,7 @@ func TestDemo(t *testing.T) {
 
 // TestCompareObjectives: runs of different objectives are drawn apart, and named.
 func TestCompareObjectives(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	data, folder := gridData(t), t.TempDir()
 	var runs []string

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // launchersVariable adds paths of mpirun to those that tests find, as PATH lists folders.
@@ -130,6 +132,7 @@ func (j *job) mustSucceed(t testing.TB) string {
 
 // TestMPI: the same results for each launcher and number of ranks as for one process.
 func TestMPI(t *testing.T) {
+	oracle.Long(t)
 	want := ""
 	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
 		t.Fatal(err)
@@ -162,6 +165,7 @@ func TestNoAllocations(t *testing.T) {
 
 // TestLateToLeave: a rank does not wait for ever in MPI_Finalize, and says why it ends.
 func TestLateToLeave(t *testing.T) {
+	oracle.Long(t)
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		output, code := l.start(t, 2, "late").wait(t)
 		if want := "does not return after 100ms: all is done"; code == 0 || !strings.Contains(output, want) {
@@ -173,6 +177,7 @@ func TestLateToLeave(t *testing.T) {
 // TestAloneAtTheEnd: others wait for a rank that works alone before it leaves, longer than they
 // wait for anything else.
 func TestAloneAtTheEnd(t *testing.T) {
+	oracle.Long(t)
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		if output := l.start(t, 2, "alone", "500").mustSucceed(t); !strings.Contains(output, "written") {
 			t.Errorf("rank 0 did not do its work:\n%s", output)
@@ -239,6 +244,7 @@ const mostIdle = 0.15
 
 // TestWaitingIsIdle: 4 ranks on any number of cores wait without using them.
 func TestWaitingIsIdle(t *testing.T) {
+	oracle.Long(t)
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		output := l.start(t, 4, "idle").mustSucceed(t)
 		var share float64
@@ -254,6 +260,7 @@ func TestWaitingIsIdle(t *testing.T) {
 
 // TestFailuresEndTheJob: soon, with the message of who failed.
 func TestFailuresEndTheJob(t *testing.T) {
+	oracle.Long(t)
 	const stall = time.Second
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		for how, c := range map[string]struct {
@@ -330,6 +337,7 @@ func TestSignal(t *testing.T) {
 
 // TestLibraryOfAnother: each rank would be alone, and says why it is not.
 func TestLibraryOfAnother(t *testing.T) {
+	oracle.Long(t)
 	libraries := map[bool]string{true: "libmpich.so.12", false: "libmpi.so.40"}
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		t.Setenv(Variable, libraries[l.open()])
@@ -355,21 +363,5 @@ func TestNoLibrary(t *testing.T) {
 		if _, err := Join(Launch{By: "MPICH", Rank: 0, Size: 2}, Options{}); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "libc.so.6 has no MPI_Init_thread") {
 			t.Errorf("the error is %v", err)
 		}
-	}
-}
-
-// BenchmarkCalls tells how long calls of two ranks take, in memory that they share.
-func BenchmarkCalls(b *testing.B) {
-	benchmarkCalls(b, func(b *testing.B, l launcher) *job { return l.start(b, 2, "measure") })
-}
-
-// benchmarkCalls shows what jobs have measured.
-func benchmarkCalls(b *testing.B, start func(b *testing.B, l launcher) *job) {
-	for _, l := range mpiruns(b) {
-		b.Run(l.name(), func(b *testing.B) {
-			for b.Loop() {
-				fmt.Print(start(b, l).mustSucceed(b)) // a log would be cut short
-			}
-		})
 	}
 }

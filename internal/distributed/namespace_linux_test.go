@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // remoteShell stands for ssh: hosts are network namespaces, and their names the addresses
@@ -112,6 +114,7 @@ func (l launcher) across(t testing.TB, prefix, shell string, what ...string) *jo
 
 // TestNamespaces: two ranks on two hosts, as far as they can see.
 func TestNamespaces(t *testing.T) {
+	oracle.Long(t)
 	want := ""
 	if err := Local(1, Options{}, func(g *Group) (err error) { want, err = everything(g); return err }); err != nil {
 		t.Fatal(err)
@@ -128,6 +131,7 @@ func TestNamespaces(t *testing.T) {
 // TestLeaving: jobs on two hosts end, also where a library may wait for ever in MPI_Finalize; that
 // of MPICH 4.0.2 did so in 4 to 23 of 100 jobs.
 func TestLeaving(t *testing.T) {
+	oracle.Long(t)
 	const jobs = 20
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)
@@ -139,16 +143,9 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
-// BenchmarkCallsAcross is BenchmarkCalls by TCP.
-func BenchmarkCallsAcross(b *testing.B) {
-	benchmarkCalls(b, func(b *testing.B, l launcher) *job {
-		prefix, shell := namespaces(b)
-		return l.across(b, prefix, shell, "measure")
-	})
-}
-
 // TestDeadLink: both ends give up, and say for whom they waited.
 func TestDeadLink(t *testing.T) {
+	oracle.Long(t)
 	const stall = time.Second
 	everyLauncher(t, func(t *testing.T, l launcher) {
 		prefix, shell := namespaces(t)

@@ -72,8 +72,6 @@ func rank(what string, arguments []string) error {
 		idle(g)
 	case "signal":
 		untilSignal(g)
-	case "measure":
-		measure(g)
 	case "alone": // as process 0 is when the model is learned
 		if g.Rank() == 0 {
 			time.Sleep(3 * time.Second)
@@ -212,45 +210,5 @@ func doFail(g *Group, how string) {
 	case "other":
 		g.Gather(make([]float64, g.Size()), []float64{1}, slices.Repeat([]int{1}, g.Size()))
 	case "work": // until something outside goes wrong
-	}
-}
-
-// measure prints minima and medians of calls of rank 0, in microseconds.
-func measure(g *Group) {
-	for _, n := range []int{1, 1000, 12_500, 100_000} {
-		own, bounds := [][]float64{make([]float64, n)}, make([]int, g.Size()+1)
-		for r := range bounds {
-			bounds[r] = r
-		}
-		dst, all := make([]float64, n), make([]float64, n*g.Size())
-		lengths := slices.Repeat([]int{n}, g.Size())
-		send, recv := make([][]float64, g.Size()), make([][]float64, g.Size())
-		for _, r := range []int{g.Rank() - 1, g.Rank() + 1} {
-			if r >= 0 && r < g.Size() {
-				send[r], recv[r] = make([]float64, n), make([]float64, n)
-			}
-		}
-		for _, c := range []struct {
-			name string
-			call func()
-		}{
-			{"sum", func() { g.Sum(dst, own, bounds) }},
-			{"gather", func() { g.Gather(all, own[0], lengths) }},
-			{"halo", func() { g.Exchange(send, recv) }},
-			{"agree", func() { g.Agree(dst) }},
-		} {
-			const rounds = 1000
-			var took []float64
-			for range rounds {
-				g.Any(false)
-				begin := time.Now()
-				c.call()
-				took = append(took, float64(time.Since(begin).Nanoseconds())/1000)
-			}
-			slices.Sort(took)
-			if g.Rank() == 0 {
-				fmt.Printf("measured %-7s %7d bytes %8.1f %8.1f\n", c.name, 8*n, took[0], took[rounds/2])
-			}
-		}
 	}
 }

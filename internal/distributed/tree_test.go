@@ -125,16 +125,3 @@ func TestSubtreesAreFew(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkTree adds 64 parts of 800 kB.
-func BenchmarkTree(b *testing.B) {
-	x := uneven(64, 1, 1)
-	for p := range x {
-		x[p] = slices.Repeat(x[p], 100_000)
-	}
-	dst, tree := make([]float64, 100_000), Tree{}
-	b.SetBytes(64 * 800_000)
-	for b.Loop() {
-		tree.Sum(dst, x)
-	}
-}

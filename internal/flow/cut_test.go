@@ -118,28 +118,3 @@ func ExampleMinimumCut() {
 	fmt.Println(flow.MinimumCut(g, []float64{3, 0, -2}, []float64{2, 1}, []float64{0, 0}))
 	// Output: [true true false]
 }
-
-// BenchmarkMinimumCut on a noisy picture in two colours, 240 by 320.
-func BenchmarkMinimumCut(b *testing.B) {
-	g, err := graph.Grid(240, 320, graph.GridOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	excess := make([]float64, g.NumNodes())
-	for s := range excess {
-		excess[s] = rng.NormFloat64()
-		if s%320 < 160 {
-			excess[s] += 0.3
-		} else {
-			excess[s] -= 0.3
-		}
-	}
-	strength := make([]float64, g.NumEdges())
-	for e := range strength {
-		strength[e] = 0.7
-	}
-	for b.Loop() {
-		flow.MinimumCut(g, excess, strength, strength)
-	}
-}

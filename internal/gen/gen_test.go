@@ -264,24 +264,3 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkGrid1000(b *testing.B) {
-	for b.Loop() {
-		g, err := graph.Grid(1000, 1000, graph.GridOptions{})
-		must(b, g, err)
-	}
-}
-
-func BenchmarkGrid2000(b *testing.B) {
-	for b.Loop() {
-		g, err := graph.Grid(2000, 2000, graph.GridOptions{})
-		must(b, g, err)
-	}
-}
-
-func BenchmarkBarabasiAlbert(b *testing.B) {
-	for b.Loop() {
-		g, err := gen.BarabasiAlbert(1000000, 2, source(1))
-		must(b, g, err)
-	}
-}

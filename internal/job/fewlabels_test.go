@@ -12,6 +12,7 @@ import (
 
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // network is one whose nodes have labels and no features.
@@ -138,6 +139,7 @@ func (n *network) task(t *testing.T, known []bool) Task {
 // TestFewLabels: with a handful of labels and no features, predictions are about as good as those of
 // label propagation or better, beliefs are not surer than they may be, and a note says what is assumed.
 func TestFewLabels(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	const splits = 10
 	for name, c := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/internal/atomicfile"
 	"github.com/blockbp/blockbp/internal/npy"
+	"github.com/blockbp/blockbp/internal/oracle"
 	"github.com/blockbp/blockbp/internal/parted"
 )
 
@@ -76,6 +77,7 @@ func writing(dir string, files int) func(name string, fill func(path string) err
 // A partitioned network is the one that it was made of, however many files it has; what a kill leaves is
 // refused as data, until all is written.
 func TestPartition(t *testing.T) {
+	oracle.Long(t)
 	whole := opened(t, arrays(t))
 	in := whole.Instances[0]
 	for _, files := range []int{1, 5, parted.Sums} {

@@ -111,6 +111,7 @@ func fewOf(t *testing.T, paths []string, o dataset.Options, hopsOpen bool) Task 
 // training with defaults finds it; where they do not, it is about as good as node features
 // alone with the best prior.
 func TestChooseByFolds(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name       string
@@ -167,6 +168,7 @@ func withoutEdges(t *testing.T, task Task) Task {
 // the note names, and of a choice that was interrupted and goes on; and the model that is
 // saved has the scores that the training told.
 func TestChoiceIsReproduced(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	paths := blocks{nodes: 200, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 4}.tables(t)
 	observed := dataset.Options{Observed: "train"}
@@ -279,6 +281,7 @@ func TestChoiceIsReproduced(t *testing.T) {
 
 // TestChoiceHasATime: half of the time is for the choice, and something is chosen in any case.
 func TestChoiceHasATime(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	task := blocks{nodes: 300, states: 3, degree: 6, same: .85, noise: 1, known: 40, seed: 5}.few(t, true)
 	whole, some := train(t, Options{}, task, nil), train(t, Options{MaxTime: time.Millisecond}, task, nil)
@@ -485,6 +488,7 @@ func TestDecide(t *testing.T) {
 // TestStrengthOfFewLabels: where all labels that are held out are right, edges are no stronger than a
 // prior of weights allows.
 func TestStrengthOfFewLabels(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	r := train(t, Options{}, blocks{nodes: 100, states: 2, degree: 10, same: 1, known: 24, seed: 1, bare: true}.few(t, true), nil)
 	rule, err := parseEdges(r.Summary.Edges)
@@ -499,6 +503,7 @@ func TestStrengthOfFewLabels(t *testing.T) {
 // TestChoiceOfManyLabels: where all folds would take too long, one of them chooses among what costs
 // little.
 func TestChoiceOfManyLabels(t *testing.T) {
+	oracle.Long(t)
 	t.Parallel()
 	b := blocks{nodes: 6000, states: 3, degree: 6, same: .85, noise: 1.2, known: mostLabels + 50, seed: 1}
 	task := b.few(t, true)

@@ -3,10 +3,7 @@ package oracle
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
@@ -98,79 +95,5 @@ func TestRandomPairwise(t *testing.T) {
 	again := RandomPairwise(rand.New(rand.NewPCG(1, 2)), g, []int32{2, 3, 1, 4}, 2, 0.5)
 	if !slices.Equal(p.Edge, again.Edge) || !slices.Equal(p.Node, again.Node) {
 		t.Error("the same seed gave another network")
-	}
-}
-
-func TestLoadReference(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12", "grid4x4_K3_huge"} {
-		r, err := LoadReference(SharedData(t, "reference", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Solutions["exact"] == nil || r.Rho["rho_half"] == nil {
-			t.Fatalf("%s: solutions %v, rho %v", name, r.Solutions, r.Rho)
-		}
-		for file, solution := range r.Solutions {
-			checkSolution(t, name+"/"+file, r.Model, solution)
-		}
-		if name == "grid4x4_K3_huge" {
-			continue // has no counting numbers
-		}
-		if c := r.Counts["counts_ones"]; c == nil || slices.Max(c.Node) != 1 || slices.Min(c.Edge) != 1 {
-			t.Errorf("%s: counts_ones = %v", name, c)
-		}
-	}
-}
-
-// checkSolution checks that a file's tables are complete and normalised.
-func checkSolution(t *testing.T, name string, p *mrf.Pairwise, s *Solution) {
-	t.Helper()
-	for at, rows := range [][][]float64{s.Nodes, s.Edges} {
-		for i, row := range rows {
-			want := len(p.Network().Factors[i+at*len(s.Nodes)].LogTable)
-			sum := 0.0
-			for _, probability := range row {
-				sum += probability
-			}
-			if len(row) != want || math.Abs(sum-1) > 1e-10 {
-				t.Errorf("%s: row %d has %d entries, want %d, and sum %v", name, i, len(row), want, sum)
-			}
-		}
-	}
-}
-
-func TestLoadReferenceNamesTheLine(t *testing.T) {
-	const model = "# two nodes\nn 2 E 1\nnode 0 2 0 0\nnode 1 2 0 0\nedge 0 0 1 2 2 0 0 0 0\n"
-	for _, c := range []struct{ file, text, message string }{
-		{"model.txt", "node 1 2 0 0\n", "model.txt:1: "},
-		{"model.txt", "node 0 2 0 zero\n", "model.txt:1: "},
-		{"model.txt", "node 0\n", "model.txt:1: 2 fields"},
-		{"model.txt", "edge 0 0 1 2\n", "model.txt:1: "},
-		{"model.txt", "vertex\n", "model.txt:1: unknown keyword"},
-		{"model.txt", "node 0 2 0\n", "factors[0]"},
-		{"exact.txt", "logZ 1\nnode 2 0.5 0.5\n", "exact.txt:2: node 2 does not exist"},
-		{"exact.txt", "logZ\n", "exact.txt:1: want one number"},
-		{"exact.txt", "score 1\n", "exact.txt:1: unknown keyword"},
-		{"rho_x.txt", "0.5\n0.5\n", "rho_x.txt: 2 numbers, want one for each of 1 edges"},
-		{"rho_x.txt", "1e999\n", "rho_x.txt:1: "},
-		{"counts_x.txt", "node 0 1\nnode 1 1\n", "counts_x.txt: 2 node and 0 edge counts"},
-		{"counts_x.txt", "edge zero 1\n", "counts_x.txt:1: "},
-		{"counts_x.txt", "face 0 1\n", "counts_x.txt:1: unknown keyword"},
-	} {
-		dir := t.TempDir()
-		for file, text := range map[string]string{"model.txt": model, c.file: c.text} {
-			if file == "model.txt" && c.file == file {
-				text = c.text
-			}
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := LoadReference(dir); err == nil || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("%s %q: error is %v, want %q", c.file, c.text, err, c.message)
-		}
-	}
-	if _, err := LoadReference(t.TempDir()); err == nil {
-		t.Error("a folder without model.txt was accepted")
 	}
 }

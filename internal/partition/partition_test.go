@@ -491,37 +491,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func BenchmarkFromAssignment(b *testing.B) {
-	grid := must(graph.Grid(1000, 1000, graph.GridOptions{}))
-	fewTiles, _, _ := partition.Tiles(1000, 1000, 4, 5)
-	manyTiles, _, _ := partition.Tiles(1000, 1000, 100, 100)
-	scaleFree := must(gen.BarabasiAlbert(1000000, 2, source(1)))
-	ranges, _ := partition.Ranges(1000000, 1000)
-	for _, test := range []struct {
-		name   string
-		g      *graph.Graph
-		of     []int32
-		blocks int
-	}{
-		{"grid1000/tiles20", grid, fewTiles, 20},
-		{"grid1000/tiles10000", grid, manyTiles, 10000},
-		{"scalefree1e6/ranges1000", scaleFree, ranges, 1000},
-	} {
-		b.Run(test.name, func(b *testing.B) {
-			for b.Loop() {
-				must(partition.FromAssignment(test.g, test.of, test.blocks))
-			}
-		})
-	}
-}
-
-func BenchmarkBreadthFirst(b *testing.B) {
-	grid := must(graph.Grid(1000, 1000, graph.GridOptions{}))
-	for b.Loop() {
-		must(partition.BreadthFirst(grid, 1000))
-	}
-}
-
 // TestFromAssignmentAllocations: the lists of all blocks lie one behind the other,
 // so that a thousand blocks are not thousands of little slices: one of groups each,
 // and scratch that grows by doubling.

@@ -277,32 +277,6 @@ func TestWriteMetricsCSV(t *testing.T) {
 	}
 }
 
-func TestManyMetrics(t *testing.T) {
-	const many = 20_000 // several buffers
-	path := filepath.Join(t.TempDir(), MetricsFile)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range many {
-		if err := w.Write(fullMetric(i)); err != nil {
-			t.Fatal(err)
-		}
-		if i == many/2 { // what is on disk is whole lines at any time
-			if text, err := os.ReadFile(path); err != nil || len(text) == 0 || text[len(text)-1] != '\n' {
-				t.Fatalf("a torn line on disk: %v", err)
-			}
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadMetrics(path)
-	if err != nil || len(got) != many || !equalMetrics(got[many-1], fullMetric(many-1)) {
-		t.Errorf("%d records, %v", len(got), err)
-	}
-}
-
 // FuzzReadMetrics checks that no input makes the reader panic, and that whatever
 // it accepts is written and read back unchanged.
 func FuzzReadMetrics(f *testing.F) {
@@ -341,48 +315,4 @@ func FuzzReadMetrics(f *testing.F) {
 		}
 		checkMetrics(t, path, got...)
 	})
-}
-
-func BenchmarkReadMetrics(b *testing.B) {
-	path := filepath.Join(b.TempDir(), MetricsFile)
-	w, err := OpenMetrics(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	const records = 100_000
-	m := fullMetric(123456)
-	m.Eval, m.BPResidual = nil, 1.2345678901234567e-7 // as usual; the smallest number there is reads slowly
-	for i := range records {
-		m.Iter = i
-		if err := w.Write(m); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if got, err := ReadMetrics(path); err != nil || len(got) != records {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/records, "ns/record")
-}
-
-func BenchmarkWriteMetrics(b *testing.B) {
-	w, err := OpenMetrics(filepath.Join(b.TempDir(), MetricsFile))
-	if err != nil {
-		b.Fatal(err)
-	}
-	m := fullMetric(7)
-	m.Eval = nil
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := w.Write(m); err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
 }

@@ -153,6 +153,7 @@ func TestWriteRefuses(t *testing.T) {
 }
 
 func TestDamagedFiles(t *testing.T) {
+	oracle.Long(t)
 	const tensor = `{"dtype":"U8","shape":[2],"data_offsets":[0,2]}`
 	for name, c := range map[string]struct {
 		data []byte
@@ -324,25 +325,6 @@ func readAll[T Number](t *testing.T, f *File, info Info) int {
 		t.Error(err)
 	}
 	return len(data)
-}
-
-func BenchmarkWriteRead(b *testing.B) {
-	data := make([]float64, 1<<22)
-	path := filepath.Join(b.TempDir(), "x")
-	b.SetBytes(int64(8 * len(data)))
-	for b.Loop() {
-		if err := WriteFile(path, nil, []Tensor{New("x", []int{len(data)}, data)}); err != nil {
-			b.Fatal(err)
-		}
-		f, err := Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := Read[float64](f, "x"); err != nil {
-			b.Fatal(err)
-		}
-		f.Close()
-	}
 }
 
 // TestReadChunks: chunks of any lengths get what a tensor has, if they are as many.

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // bound is the largest error allowed, in units in the last place of the exact
@@ -153,6 +155,7 @@ func logArguments(r *rand.Rand, n int) []float64 {
 }
 
 func TestExpAccuracy(t *testing.T) {
+	oracle.Long(t)
 	each(t, func(t *testing.T, with implementation) {
 		x := expArguments(rand.New(rand.NewPCG(11, 12)), accuracyPoints())
 		dst := make([]float64, len(x))
@@ -173,6 +176,7 @@ func TestExpAccuracy(t *testing.T) {
 }
 
 func TestLogAccuracy(t *testing.T) {
+	oracle.Long(t)
 	each(t, func(t *testing.T, with implementation) {
 		x := logArguments(rand.New(rand.NewPCG(13, 14)), accuracyPoints())
 		dst := make([]float64, len(x))

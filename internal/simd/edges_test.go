@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // edgesCase is some edges, laid out with gaps.
@@ -52,6 +54,7 @@ func (c edgesCase) compute(with implementation) (done int) {
 }
 
 func TestEdgeBeliefs(t *testing.T) {
+	oracle.Long(t)
 	each(t, func(t *testing.T, with implementation) {
 		r := rand.New(rand.NewPCG(51, 52))
 		try := func(n, ku, kv, trial int) {

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestGenerated checks that the committed assembly is what the generator gives.
 func TestGenerated(t *testing.T) {
+	oracle.Long(t)
 	tools := "gen"
 	if _, err := os.Stat(filepath.Join(tools, "go.mod")); err != nil {
 		t.Skipf("skipped: the generator's module is no part of a released module; the test runs in a clone of the repository: %v", err)

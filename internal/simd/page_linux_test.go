@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // pages hands out slices that end where memory that cannot be read begins, or
@@ -47,6 +49,7 @@ func (p *pages) slice(n int, atEnd bool) []float64 {
 // TestPageEnds runs every kernel on slices that touch forbidden memory: a read or
 // write outside of one ends the test with a fault.
 func TestPageEnds(t *testing.T) {
+	oracle.Long(t)
 	const slices = 6
 	var maps [slices]*pages
 	for i := range maps {

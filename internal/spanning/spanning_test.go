@@ -419,54 +419,6 @@ func TestWrongLengthsPanic(t *testing.T) {
 	}
 }
 
-func BenchmarkCover(b *testing.B) {
-	for name, g := range map[string]*graph.Graph{
-		"grid1000":     must(graph.Grid(1000, 1000, graph.GridOptions{})),
-		"scalefree1e6": must(gen.BarabasiAlbert(1000000, 2, source(1))),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				cover(g, source(1), 10, false)
-			}
-		})
-	}
-}
-
-func BenchmarkUniformForest(b *testing.B) {
-	g := must(graph.Grid(300, 300, graph.GridOptions{}))
-	for b.Loop() {
-		spanning.UniformForest(g, source(1))
-	}
-}
-
-func BenchmarkCheckForestPolytope(b *testing.B) {
-	grid := must(graph.Grid(240, 320, graph.GridOptions{}))
-	scaleFree := must(gen.BarabasiAlbert(20000, 2, source(1)))
-	for _, test := range []struct {
-		name string
-		g    *graph.Graph
-		mu   []float64
-	}{
-		{"grid240x320/forests", grid, cover(grid, source(1), 10, false).Appearance()},
-		{"grid240x320/even", grid, even(grid)},
-		{"scalefree20000/forests", scaleFree, cover(scaleFree, source(1), 10, false).Appearance()},
-	} {
-		b.Run(test.name, func(b *testing.B) {
-			for b.Loop() {
-				spanning.CheckForestPolytope(test.g, test.mu)
-			}
-		})
-	}
-}
-
-func BenchmarkShift(b *testing.B) {
-	g := must(graph.Grid(240, 320, graph.GridOptions{}))
-	mu, capacity := even(g), slices.Repeat([]float64{1}, g.NumNodes())
-	for b.Loop() {
-		spanning.Shift(g, mu, capacity)
-	}
-}
-
 // TestParent: against trees rooted at each of their nodes, one after the other.
 func TestParent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -29,21 +29,6 @@ func TestWriteResults(t *testing.T) {
 	}
 }
 
-func TestMARRoundTrip(t *testing.T) {
-	want := [][]float64{{1.0 / 3, 2.0 / 3}, {1e-300, 1, 0}, {0.1, 0.2, 0.3, 0.4}}
-	var text bytes.Buffer
-	if err := uai.WriteMAR(&text, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := uai.ReadMAR(&text, "x.MAR")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if difference := cmp.Diff(want, got); difference != "" {
-		t.Error(difference)
-	}
-}
-
 // TestReadMARWithSamples: the number of samples stands alone on its line.
 func TestReadMARWithSamples(t *testing.T) {
 	for text, want := range map[string][][]float64{

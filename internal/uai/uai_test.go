@@ -297,35 +297,6 @@ func TestCompetitionFiles(t *testing.T) {
 	}
 }
 
-// The text model and the UAI file of a reference folder are the same network:
-// edges in the order of the pairwise factors.
-func TestReferenceFilesAgreeWithTheirLogarithms(t *testing.T) {
-	for _, name := range []string{"ba20_K3", "chain30_K3", "mixedcard12"} {
-		dir := oracle.SharedData(t, "reference", name)
-		reference, err := oracle.LoadReference(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := uai.ReadFile(filepath.Join(dir, "model.uai"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, _, err := n.Pairwise()
-		if err != nil {
-			t.Fatal(err)
-		}
-		gotU, gotV := p.Graph.Ends()
-		wantU, wantV := reference.Model.Graph.Ends()
-		if !slices.Equal(gotU, wantU) || !slices.Equal(gotV, wantV) {
-			t.Errorf("%s: edges differ", name)
-		}
-		closeTo := func(a, b float64) bool { return math.Abs(a-b) < 1e-15*max(1, math.Abs(b)) }
-		if !slices.EqualFunc(p.Node, reference.Model.Node, closeTo) || !slices.EqualFunc(p.Edge, reference.Model.Edge, closeTo) {
-			t.Errorf("%s: potentials differ", name)
-		}
-	}
-}
-
 // checkRoundTrip writes and reads n: everything comes back, logarithms to the
 // last bit but the sign of zero.
 func checkRoundTrip(t interface {

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,18 +56,6 @@ func lines(from, to int) string {
 		text.Write(append(line, '\n'))
 	}
 	return text.String()
-}
-
-// digitsOf is a number of a record as the page shows it.
-func digitsOf(t *testing.T, iter int, field string) string {
-	t.Helper()
-	m := metricOf(iter)
-	v := map[string]float64{"objective": m.Objective, "grad_norm": m.GradNorm}[field]
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // newRun is a folder in which a training is at work. finish ends it with a result, or

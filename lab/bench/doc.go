@@ -1,5 +1,6 @@
 // Package bench measures how fast an iteration of learning is, phase by phase, beside the roofline
-// of this machine. All of it is a benchmark:
+// of this machine. A test holds the memory that trainings take against
+// what --dry-run forecasts. The rest is a benchmark:
 //
 //	go test -C lab ./bench -run '^$' -bench . -count 6 | tee new
 //	benchstat old new

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/lab/ceilings"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -169,9 +169,9 @@ func TestSweepTraffic(t *testing.T) {
 
 // TestRoofline: the larger of the two times, with every rate where it belongs.
 func TestRoofline(t *testing.T) {
-	c := &machine.Ceilings{
-		Compute: machine.Compute{FMA: 100, Exp: 0.5, Log: 2},
-		Curve:   []machine.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
+	c := &ceilings.Ceilings{
+		Compute: ceilings.Compute{FMA: 100, Exp: 0.5, Log: 2},
+		Curve:   []ceilings.Point{{Bytes: 1000, Rate: 50}, {Bytes: 1e6, Rate: 10}},
 	}
 	// 100 bytes at 50 and 30 at 10 GB/s: 5 ns. 200 operations at 100 GFLOP/s, 2
 	// exponentials and 1 logarithm: 2 + 1 + 2 = 5 ns.

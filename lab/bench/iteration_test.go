@@ -12,6 +12,7 @@ import (
 	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/synthetic"
+	"github.com/blockbp/blockbp/lab/ceilings"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -37,10 +38,10 @@ func BenchmarkIteration(b *testing.B) {
 	}
 }
 
-// ceilings are those of this machine.
-var ceilings = sync.OnceValues(func() (*machine.Ceilings, error) {
-	rounds := machine.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
-	return machine.Measure(context.Background(), rounds, machine.AvailableMemory()/4)
+// measured are the ceilings of this machine.
+var measured = sync.OnceValues(func() (*ceilings.Ceilings, error) {
+	rounds := ceilings.Rounds{Least: 5, Budget: 1500 * time.Millisecond}
+	return ceilings.Measure(context.Background(), rounds, machine.AvailableMemory()/4)
 })
 
 // network is a problem to learn, cut into blocks.
@@ -132,7 +133,7 @@ func (n *network) settings() learn.Settings {
 
 // report says what a pass took, by phases, beside the roofline.
 func (n *network) report(b *testing.B, t timed) {
-	limits, err := ceilings()
+	limits, err := measured()
 	if err != nil {
 		b.Fatal(err)
 	}

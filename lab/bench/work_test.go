@@ -1,8 +1,8 @@
 package bench
 
 import (
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/lab/ceilings"
 )
 
 // numberBytes are the bytes of a number, all of which are float64.
@@ -24,7 +24,7 @@ func (o Operations) times(n float64) Operations {
 }
 
 // seconds is what they take at some rates.
-func (o Operations) seconds(rates *machine.Compute) float64 {
+func (o Operations) seconds(rates *ceilings.Compute) float64 {
 	return (o.Flops/rates.FMA + o.Exps*rates.Exp + o.Logs*rates.Log) / giga
 }
 
@@ -198,7 +198,7 @@ func networkBytes(m modelShape, nodes, edges float64) float64 {
 // of the bytes over the bandwidth of the levels where they live, and the operations over their
 // measured rates. blockSet and networkSet are the sizes of what BlockBytes and NetworkBytes come
 // back to.
-func roofline(c *machine.Ceilings, w Work, blockSet, networkSet float64) (seconds float64) {
+func roofline(c *ceilings.Ceilings, w Work, blockSet, networkSet float64) (seconds float64) {
 	moving := (w.BlockBytes/c.RateAt(blockSet) + w.NetworkBytes/c.RateAt(networkSet)) / giga
 	return max(moving, w.seconds(&c.Compute))
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/report"
+	"github.com/blockbp/blockbp/lab/ceilings"
 )
 
 var asked = flag.String("problems", "", "of TestSuite: all, or numbers, separated by commas (default: some of "+
@@ -109,7 +109,7 @@ func judgeAll(ctx context.Context, numbers []int) ([]*Outcome, error) {
 		return nil, err
 	}
 	for i, p := range problems {
-		restore := machine.Quiet()
+		restore := ceilings.Quiet()
 		trials[i], err = p.Try(ctx)
 		restore()
 		if err != nil {
@@ -191,8 +191,8 @@ func kinds(all []*Outcome) report.Table {
 		}
 		t.Rows = append(t.Rows, []string{
 			name, fmt.Sprint(len(passes)), fmt.Sprint(solved),
-			fmt.Sprintf("%.0f", machine.Summarise(slices.Clone(passes)).Median), fmt.Sprintf("%.0f", slices.Max(passes)),
-			fmt.Sprintf("%.3f", machine.Summarise(slices.Clone(seconds)).Median), fmt.Sprintf("%.3f", slices.Max(seconds)),
+			fmt.Sprintf("%.0f", ceilings.Summarise(slices.Clone(passes)).Median), fmt.Sprintf("%.0f", slices.Max(passes)),
+			fmt.Sprintf("%.3f", ceilings.Summarise(slices.Clone(seconds)).Median), fmt.Sprintf("%.3f", slices.Max(seconds)),
 		})
 	}
 	return t

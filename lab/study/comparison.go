@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/runfolder"
+	"github.com/blockbp/blockbp/lab/ceilings"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -227,7 +227,7 @@ func inPaper(m Method) bool { return slices.Contains(mainNames, m.Name) }
 
 // timed makes one run of a comparison, on one thread, while no garbage is collected.
 func (b *bench) timed(ctx context.Context, r *planned, star []float64, plan comparisonPlan) (*Trace, error) {
-	defer machine.Quiet()()
+	defer ceilings.Quiet()()
 	lim := limits{distance: plan.Until, work: 2 * mostWork, alone: true}
 	return b.run(ctx, r.method, r.step, star, lim, plan.Objectives && inPaper(r.method))
 }

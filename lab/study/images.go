@@ -13,8 +13,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/dataset"
-	"github.com/blockbp/blockbp/internal/machine"
 	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/lab/ceilings"
 	"github.com/blockbp/blockbp/learn"
 )
 
@@ -214,7 +214,7 @@ func (r *ImageRun) keep(theta []float64) {
 // run learns from the images until the limits.
 func (a *album) run(ctx context.Context, m Method, step float64, lim imageLimits) (*ImageRun, error) {
 	if lim.alone {
-		defer machine.Quiet()()
+		defer ceilings.Quiet()()
 	}
 	r := &imageRecorder{
 		run: &ImageRun{Name: m.Name, Step: step}, limits: lim, shares: []float64{1}, last: math.Inf(1), next: 1,

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/blockbp/blockbp/internal/machine"
+	"github.com/blockbp/blockbp/lab/ceilings"
 )
 
 // median returns the middle of some numbers, NaN of none.
@@ -15,7 +15,7 @@ func median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	return machine.Summarise(slices.Clone(x)).Median
+	return ceilings.Summarise(slices.Clone(x)).Median
 }
 
 // ranged writes a median with its range, by the format of each.

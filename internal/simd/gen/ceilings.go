@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ceilings are the kernels of internal/machine: what the processor can do at most,
+// ceilings are the kernels of lab/ceilings: what the processor can do at most,
 // to hold the kernels of internal/simd against. Go cannot express either: it has
 // no vectors, and a sum of what is read would measure the additions.
 func (g *generator) ceilings() {

@@ -1,4 +1,4 @@
-// Command simdgen writes the assembly of internal/simd, or of internal/machine,
+// Command simdgen writes the assembly of internal/simd, or of lab/ceilings,
 // and its Go declarations. Run it through go generate in that folder.
 package main
 
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	dir := flag.String("dir", ".", "folder to write NAME_amd64.s and NAME_amd64.go to")
-	pkg := flag.String("package", "simd", "package to write: simd (kernels) or machine (ceilings)")
+	pkg := flag.String("package", "simd", "package to write: simd or ceilings")
 	flag.Parse()
 	if err := run(*pkg, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "simdgen:", err)
@@ -36,7 +36,7 @@ var files = map[string][]struct {
 		{"kernels512", func(g *generator) { vectors{g, 8}.kernels() }},
 		{"kernels256", func(g *generator) { vectors{g, 4}.kernels() }},
 	},
-	"machine": {{"ceilings", (*generator).ceilings}},
+	"ceilings": {{"ceilings", (*generator).ceilings}},
 }
 
 // kernels emits all kernels of a width.
@@ -56,7 +56,7 @@ func (v vectors) kernels() {
 func run(pkg, dir string) error {
 	list, ok := files[pkg]
 	if !ok {
-		return fmt.Errorf("-package %s: want simd or machine", pkg)
+		return fmt.Errorf("-package %s: want simd or ceilings", pkg)
 	}
 	for _, f := range list {
 		if err := write(pkg, filepath.Join(dir, f.name+"_amd64"), f.emit); err != nil {

@@ -1,6 +1,6 @@
 //go:build amd64 && !purego
 
-package machine
+package ceilings
 
 // vectorized are the kernels in assembly. The entries are those of the generator's
 // accumulators, vectors times width. The last words are those of the vectors that a step reads.

@@ -2,7 +2,7 @@
 
 //go:build !purego
 
-package machine
+package ceilings
 
 // multiplyAdd512 makes rounds multiply-adds acc = acc·x + y, from 0, in each of many entries and returns the sum of these.
 //

@@ -1,4 +1,4 @@
-package machine
+package ceilings
 
 import (
 	"bytes"
@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestGenerated checks that the committed assembly is what the generator gives.
 func TestGenerated(t *testing.T) {
-	tools := filepath.Join("..", "simd", "gen")
+	oracle.Long(t)
+	tools := filepath.Join("..", "..", "internal", "simd", "gen")
 	if _, err := os.Stat(filepath.Join(tools, "go.mod")); err != nil {
 		t.Skipf("skipped: the generator's module is no part of a released module; the test runs in a clone of the repository: %v", err)
 	}
@@ -20,7 +23,7 @@ func TestGenerated(t *testing.T) {
 		t.Skipf("skipped: the generator's dependencies are not on this machine; the test runs after (cd internal/simd/gen && go mod download): %v\n%s", err, text)
 	}
 	dir := t.TempDir()
-	if text, err := inTools(tools, "run", ".", "-package", "machine", "-dir", dir); err != nil {
+	if text, err := inTools(tools, "run", ".", "-package", "ceilings", "-dir", dir); err != nil {
 		t.Fatalf("generator: %v\n%s", err, text)
 	}
 	for _, name := range []string{"ceilings_amd64.s", "ceilings_amd64.go"} {
@@ -29,7 +32,7 @@ func TestGenerated(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what internal/simd/gen gives (%v); run go generate ./internal/machine", name, err)
+			t.Errorf("%s is not what internal/simd/gen gives (%v); run make generate", name, err)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !amd64 || purego
 
-package machine
+package ceilings
 
 // vectorized are the kernels in assembly: none here.
 var vectorized []kernels

@@ -1,0 +1,60 @@
+"""What MkDocs does to pages that are written to be read in the repository.
+
+The README becomes the first page, pages that stand outside docs/ join the others, links to what is
+not a page lead into the repository, and a page of the Python API is made from the docstrings.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parent.parent
+OUTSIDE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "results/README.md",
+           "python/README.md", *(f"python/docs/{page}.md" for page in ("pictures", "graphs", "sequences", "spins", "networks"))]
+CLASSES = ["GridCRF", "GraphCRF", "Graph", "ChainCRF", "IsingModel", "PottsModel", "infer", "sample",
+           "Network", "Inference", "Samples", "BlockbpError", "BlockbpWarning", "ConvergenceWarning"]
+REPOSITORY = "https://github.com/blockbp/blockbp/blob/main/"
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def name_of(path):
+    """The page of the site that a path of the repository becomes."""
+    return "index.md" if path == "README.md" else path.removeprefix("docs/")
+
+
+def path_of(name):
+    """The path in the repository of a page of the site."""
+    outside = {name_of(path): path for path in OUTSIDE}
+    return outside.get(name, "docs/" + name)
+
+
+def on_files(files, config):
+    for path in OUTSIDE:
+        files.append(File.generated(config, name_of(path), content=(ROOT / path).read_text("utf-8")))
+    api = "# Python API\n\n" + "".join(f"::: blockbp.{name}\n\n" for name in CLASSES)
+    files.append(File.generated(config, "python/api.md", content=api))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    here = path_of(page.file.src_uri)
+
+    def link(match):
+        target, hash_, anchor = match[1].partition("#")
+        target = target.replace(REPOSITORY, "/")  # the Python README is read on PyPI, too
+        if not target or "://" in target:
+            return match[0]
+        path = target[1:] if target[0] == "/" else posixpath.normpath(posixpath.join(posixpath.dirname(here), target))
+        if not (ROOT / path).exists():
+            raise ValueError(f"{here}: link to {match[1]}: no such file")
+        if files.get_file_from_path(name_of(path)):
+            path = posixpath.relpath(name_of(path), posixpath.dirname(page.file.src_uri) or ".")
+        else:
+            path = REPOSITORY + path
+        return f"]({path}{hash_}{anchor})"
+
+    # A block that becomes a file has the name of the file behind the language.
+    markdown = re.sub(r"(?m)^```(\w+) ([\w.]+)$", r'```\1 title="\2"', markdown)
+    return LINK.sub(link, markdown)
