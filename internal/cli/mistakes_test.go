@@ -207,8 +207,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a set to calibrate on misspelt", nil, "train $GRID -o $DIR/out --eval dev=$GRID --calibrate dve", 2, []string{`--calibrate "dve": no --eval set has that name`}},
 		{"costs beside a joint state", nil, "eval $GRID -m $RUN --cost 1=2 --decode map", 2, []string{"--cost decides node by node"}},
 		{"predictions named as a text", nil, "predict $GRID -m $RUN -o $DIR/out.txt", 2,
-			[]string{"out.txt: predictions are written into a file that ends in .csv, .tsv, .conll, .conllu, or into a " +
-				"folder of another name"}},
+			[]string{"out.txt: it would be a folder (--out is: folder to make, or file to write: .csv, .tsv, .conll or .conllu)"}},
 		{"predictions named as another format", nil, "predict $GRID -m $RUN -o $DIR/out.conllu", 2,
 			[]string{"out.conllu: sentences are written so, and these data are none"}},
 		{"sentences of a grid", nil, "predict $GRID -m $RUN -o $DIR/out.conll", 2, []string{"out.conll: sentences are written so, and these data are none; name a file that ends in .csv or .tsv"}},
