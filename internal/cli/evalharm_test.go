@@ -87,6 +87,12 @@ func TestHarmWithoutPredictions(t *testing.T) {
 			t.Errorf("%v: %s", options, o.stderr)
 		}
 	}
+	for list, want := range map[string]bool{"train.txt": true, "test.txt": false} { // as of other kinds of data
+		o := mustRun(t, "eval", pictures, "--list", list, "-m", filepath.Join(folder, "run0"))
+		if strings.Contains(o.stderr, "were learned from") != want {
+			t.Errorf("%s: %s", o.command(), o.stderr)
+		}
+	}
 	grid := filepath.Join(folder, "alike")
 	chainData(t, grid, 0.5, true)
 	if o := mustRun(t, "train", grid, "--method", "pseudo", "-o", filepath.Join(folder, "good")); strings.Contains(o.stderr, "worse") {
