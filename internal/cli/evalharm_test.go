@@ -81,7 +81,7 @@ func TestHarmWithoutPredictions(t *testing.T) {
 	mustRun(t, "example", "images", "-o", pictures)
 	const harm = "the model is worse than a model of node features alone: accuracy"
 	const reason = "--method pseudo learns from true neighbours"
-	for _, options := range [][]string{nil, {"--eval", "test=test.txt"}} {
+	for _, options := range [][]string{nil, {"--eval", "test=test.txt", "--features", "features"}} {
 		o := mustRun(t, append([]string{"train", pictures, "--list", "train.txt", "--method", "pseudo", "-o", filepath.Join(folder, fmt.Sprint("run", len(options)))}, options...)...)
 		if !strings.Contains(o.stderr, harm) || !strings.Contains(o.stderr, reason) {
 			t.Errorf("%v: %s", options, o.stderr)

@@ -194,7 +194,8 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"samples without bonds", map[string]string{"spins.npz": npz(t, arrays{"labels": npy(t, []int{2, 3}, []int32{1, -1, 1, -1, -1, 1})})}, "train $DIR/spins.npz --model ising", 3, []string{"spins.npz:edges: the array is missing", "all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}},
 		{"too many weights for a covariance", map[string]string{"all.npz": allPairs(t, 53)}, "train $DIR/all.npz --model ising --method pseudo --max-passes 2 -q -o $DIR/run", 0, []string{"no standard errors: the model has 4240 parameters, and their covariance takes too much beyond 4096; --errors=bootstrap learns again from resampled samples"}},
 
-		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:20", 2, []string{"join the two, --errors=bootstrap:20"}},
+		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:1", 2, []string{`--errors "bootstrap:1": want a number of replicates`}},
+		{"an option of others", nil, "train $GRID --learning_rate .1", 2, []string{"unknown option --learning_rate; steps find their lengths"}},
 		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, bootstrap, bootstrap:B with a number of replicates, or none`}},
 
 		// Costs.

@@ -49,6 +49,7 @@ var resumeForms = map[string]func(data, dir string) []string{
 	"--resume=RUN":         func(_, dir string) []string { return []string{"--resume=" + dir} },
 	"-o RUN --resume":      func(_, dir string) []string { return []string{"-o", dir, "--resume"} },
 	"DATA -o RUN --resume": func(data, dir string) []string { return []string{data, "-o", dir, "--resume"} },
+	"--resume RUN DATA":    func(data, dir string) []string { return []string{"--resume", dir, data} },
 	"DATA --resume=RUN":    func(data, dir string) []string { return []string{data, "--resume=" + dir} },
 }
 

@@ -297,12 +297,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
 	}
-	if i := slices.IndexFunc(data, func(path string) bool {
-		return path == "bootstrap" ||
-			strings.HasPrefix(path, "bootstrap:")
-	}); i >= 0 && o.Errors != "" {
-		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
-	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {
 			return o, usagef("--%s \"\": want a value; leave the option out for the default", name)
