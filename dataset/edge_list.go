@@ -21,6 +21,25 @@ var edgeListExtensions = []string{".edgelist", ".edges", ".el", ".adjlist", ".ga
 // edgeAttribute is one of an edge, as Python prints it.
 var edgeAttribute = regexp.MustCompile(`['"](\w+)['"]: *['"]?([^,'"}]*)`)
 
+// edgeFields are the words of a line of a list, whatever is between them.
+func edgeFields(line string) []string {
+	line = strings.NewReplacer(" -> ", " ", " -- ", " ", `"`, "").Replace(line)
+	return strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
+}
+
+// isComment reports whether a line is one, as programs that write such lists begin them.
+func isComment(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "%") || strings.HasPrefix(line, "//")
+}
+
+// headers is how many of the first rows are a header of numbered nodes: 1 or 0.
+func headers(rows [][]string) int {
+	if len(rows) > 1 && !isIndex(rows[0][0]) && isIndex(rows[1][0]) {
+		return 1
+	}
+	return 0
+}
+
 // isEdge reports whether a line may be an edge: two ends, and perhaps a number or attributes.
 func isEdge(fields []string) bool {
 	n := len(fields)
@@ -33,13 +52,19 @@ func (p *peek) edgeListScore() int {
 	if slices.Contains(edgeListExtensions, p.extension) && len(p.lines) > 0 {
 		return byExtension
 	}
-	if !p.plain() || p.text.ends > 1 || len(p.fields) < 3 || strings.Contains(p.start, ".npz") {
+	if !p.plain() || p.text.ends > 1 || strings.Contains(p.start, ".npz") {
 		return 0
 	}
-	rows := p.fields
-	if !isIndex(rows[0][0]) && isIndex(rows[1][0]) {
-		rows = rows[1:] // below a header
+	var rows [][]string
+	for _, line := range p.lines {
+		if fields := edgeFields(line); len(fields) > 0 {
+			rows = append(rows, fields)
+		}
 	}
+	if len(rows) < 3 {
+		return 0
+	}
+	rows = rows[headers(rows):]
 	first, second, pairs := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	numbers, names := true, true
 	for _, fields := range rows {
@@ -62,9 +87,7 @@ func (p *peek) edgeListScore() int {
 		return p.points(byExtension-2, numbers || names && 2*both >= len(second))
 	}
 	ragged := slices.ContainsFunc(rows, func(fields []string) bool { return len(fields) != len(rows[0]) })
-	return p.points(byLines+3, ragged && p.share(func(fields []string) bool {
-		return !slices.ContainsFunc(fields, func(x string) bool { return !isIndex(x) })
-	}) == 1)
+	return p.points(byLines+3, ragged && !slices.ContainsFunc(slices.Concat(rows...), func(x string) bool { return !isIndex(x) }))
 }
 
 // isEdgeList reports whether a file is most probably one.
@@ -91,13 +114,12 @@ func edgeTableOf(path string, data []byte) []byte {
 	extension := strings.ToLower(filepath.Ext(path))
 	var rows [][]string
 	for line := range strings.Lines(string(data)) {
-		fields := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;", c) })
-		if len(fields) > 0 && !strings.ContainsAny(fields[0][:1], "#%") {
+		if fields := edgeFields(line); len(fields) > 0 && !isComment(fields[0]) {
 			rows = append(rows, fields)
 		}
 	}
 	header := []string{"source", "target"}
-	switch neighbours := slices.ContainsFunc(rows, func(fields []string) bool { return !isEdge(fields) }); {
+	switch neighbours := slices.ContainsFunc(rows[headers(rows):], func(fields []string) bool { return !isEdge(fields) }); {
 	case extension == ".gal":
 		rows = pairsOfGal(slices.Concat(rows[1:]...))
 	case neighbours || extension == ".adjlist":
@@ -135,7 +157,7 @@ func pairsOfGal(words []string) (pairs [][]string) {
 // edgeColumns gives edges a header, which they may have, and a column for each attribute of the first.
 func edgeColumns(rows [][]string) (header []string, table [][]string) {
 	header = []string{"source", "target"}
-	if len(rows) > 1 && len(rows[0]) == len(rows[1]) && !isIndex(rows[0][0]) && isIndex(rows[1][0]) {
+	if headers(rows) > 0 && len(rows[0]) == len(rows[1]) {
 		header, rows = append(header, rows[0][2:]...), rows[1:]
 	} else if len(rows) > 0 && len(rows[0]) == 3 && isNumber(rows[0][2]) {
 		header = append(header, "weight")

@@ -66,6 +66,11 @@ var formats = []format{
 	{"a GraphML file", "", extensions(".graphml"), networkxToTables("read_graphml")},
 	{"a GML file", "", extensions(".gml"), networkxToTables("read_gml")},
 	{"a GEXF file", "", extensions(".gexf"), networkxToTables("read_gexf")},
+	{"a network as Hugin writes it", "", func(p *peek) int {
+		return p.points(byContent, p.extension == ".net" && strings.Contains(p.start, "{"))
+	}, func(p *peek) string {
+		return fmt.Sprintf(`Rscript -e 'library(bnlearn); write.bif("%s", read.net("%s"))'`, p.as(".bif"), p.path)
+	}},
 	{"a Pajek file", "", extensions(".net", ".paj"), networkxToTables("read_pajek")},
 	{"a Matrix Market file", "", extensions(".mtx"), python(`import numpy, scipy.io, scipy.sparse; ` +
 		`numpy.savetxt("edges.csv", numpy.transpose(scipy.sparse.triu(scipy.io.mmread(%q), 1).nonzero()), ` + edgeHeader)},
@@ -102,9 +107,12 @@ const (
 		`numpy.savez("converted.npz", edges=e, labels=d["labels"], ` +
 		`**({"node_features": m("attr").toarray()} if "attr_data" in d else {}))`
 	fromTokens = `import csv; h, *t = csv.reader(open(%%q, encoding="%s", errors="replace"), delimiter="%s"); ` +
-		`s = [i for i, c in enumerate(h) if "sent" in c.lower()]; k = [i for i, c in enumerate(h) if c and i not in s]; ` +
-		`b = [bool(n and s and r[s[0]] not in ("", q[s[0]])) for n, (q, r) in enumerate(zip(t[:1] + t, t))]; ` +
-		`[print("\n" * x + "\t".join(r[i] for i in k)) for x, r in zip(b, t)]`
+		`n = [c.strip().lower() for c in h]; s = [i for i, c in enumerate(n) if "sent" in c]; ` +
+		`k = sorted((i for i, c in enumerate(n) if c and i not in s), ` +
+		`key=lambda i: (n[i][:3] in ("tag", "lab", "ner")) - (n[i][:4] in ("word", "toke"))); ` +
+		`t = [r + [""] * (len(h) - len(r)) for r in t if not s or any(map(str.strip, r))]; ` +
+		`b = [bool(s and r[s[0]] not in ("", q[s[0]])) for q, r in zip(t[:1] + t, t)]; ` +
+		`[print("\n" * x + "\t".join(r[i] for i in k).rstrip()) for x, r in zip(b, t)]`
 )
 
 // holding knows archives that have an array of a name.
@@ -178,7 +186,7 @@ func newPeek(path string) *peek {
 		return p
 	}
 	for line := range strings.Lines(p.text.text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.ContainsAny(line[:1], "#%") {
+		if line = strings.TrimSpace(line); line != "" && !isComment(line) {
 			p.lines, p.fields = append(p.lines, line), append(p.fields, strings.Fields(line))
 		}
 	}

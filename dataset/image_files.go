@@ -122,7 +122,7 @@ func isTIFF(path string) bool {
 	return slices.Contains([]string{".tif", ".tiff"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ListPath returns where Open reads a list of image ids: at the path as it stands,
+// ListPath returns where Open reads a list of image ids, or a folder that an option names: at the path as it stands,
 // or else within the data folder.
 func ListPath(folder, list string) string {
 	within := filepath.Join(folder, list)
@@ -135,10 +135,10 @@ func ListPath(folder, list string) string {
 }
 
 // FeatureFolder returns the folder from which Open reads the unary features of an
-// image folder: the one asked for, or else features in the data folder.
+// image folder: the one asked for, as ListPath finds it, or else features in the data folder.
 func FeatureFolder(folder, asked string) string {
 	if asked != "" {
-		return asked
+		return ListPath(folder, asked)
 	}
 	return filepath.Join(folder, featuresFolder)
 }
@@ -344,8 +344,10 @@ func edgeMapFolder(folder string, o *Options) string {
 		return ""
 	case o.EdgeMaps == "" && o.Recipe != nil:
 		return filepath.Join(folder, edgesFolder)
+	case o.EdgeMaps == "":
+		return ""
 	}
-	return o.EdgeMaps
+	return ListPath(folder, o.EdgeMaps)
 }
 
 // readLabels reads labels/ID.regions.txt, or else the picture labels/ID.png or .tif.

@@ -220,6 +220,22 @@ func TestTextNewLabels(t *testing.T) {
 	wantError(t, err, `b.conll:21: label is "C", which is none of the 2 states`)
 }
 
+// TestTextOfOtherForm: text that a model reads in another way is no line with too many columns.
+func TestTextOfOtherForm(t *testing.T) {
+	texts := map[string]string{"a.conll": "the D\ndog N\n\na D\ncat N\n", "a.crfsuite": someAttributes, "a.conllu": universal}
+	for of, text := range texts {
+		trained := mustOpen(t, writeFiles(t, map[string]string{of: text}), Options{})
+		for name, other := range texts {
+			_, err := Open(t.Context(), []string{writeFiles(t, map[string]string{name: other})},
+				Options{Schema: &trained.Schema, Recipe: &trained.Recipe, NoLabels: true})
+			if of == name && err != nil || of != name && (of != "a.crfsuite" || name != "a.conll") &&
+				(err == nil || !strings.Contains(err.Error(), "where the text before it, or of the model, is ")) {
+				t.Errorf("%s for a model of %s: %v", name, of, err)
+			}
+		}
+	}
+}
+
 // TestTextUnknown: columns that are read as attributes have nothing that a model knows.
 func TestTextUnknown(t *testing.T) {
 	trained := mustOpen(t, writeFiles(t, map[string]string{"a.crfsuite": someAttributes}), Options{})

@@ -186,6 +186,10 @@ func (l *textLoader) chooseForm() {
 		return
 	}
 	for _, f := range l.files {
+		if is, want := textForms[f.form()], textForms[l.rules.Form]; is != want && f.differs(l.rules) {
+			l.failAt(f.path, "", "give text of one form", "it is %s, where the text before it, or of the model, is %s", is, want)
+			continue
+		}
 		p := &problems{file: f.path}
 		bare := l.unlabelled(f)
 		if bare && !l.o.NoLabels {
@@ -200,6 +204,19 @@ func (l *textLoader) chooseForm() {
 		l.fail(p.errors()...)
 		f.ten, f.attributes = l.rules.Form == textCoNLLU, l.rules.Form == textAttributes
 	}
+}
+
+// textForms are the forms in words.
+var textForms = map[string]string{textColumns: "a word, perhaps more, and its label on each line (CoNLL)",
+	textAttributes: "a label and its attributes on each line (crfsuite)", textCoNLLU: "ten columns of CoNLL-U"}
+
+// differs reports whether a form that is not that of the rules is no slip: by the name of the file, or as it has other
+// columns.
+func (f *textFile) differs(r *textRecipe) bool {
+	if f.form() == textAttributes {
+		return strings.HasPrefix(filepath.Ext(f.path), ".crfsuite")
+	}
+	return f.usual() != r.Columns && (f.isCoNLLU() || r.Form == textCoNLLU)
 }
 
 // tokenColumns is how many columns before that of the label tell of a token.

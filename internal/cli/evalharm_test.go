@@ -84,10 +84,16 @@ func TestHarmWithoutPredictions(t *testing.T) {
 	mustRun(t, "example", "images", "-o", pictures)
 	const harm = "the model is worse than a model of node features alone: accuracy"
 	const reason = "--method pseudo learns from true neighbours"
-	for _, options := range [][]string{nil, {"--eval", "test=test.txt"}} {
+	for _, options := range [][]string{nil, {"--eval", "test=test.txt", "--features", "features"}} {
 		o := mustRun(t, append([]string{"train", pictures, "--list", "train.txt", "--method", "pseudo", "-o", filepath.Join(folder, fmt.Sprint("run", len(options)))}, options...)...)
 		if !strings.Contains(o.stderr, harm) || !strings.Contains(o.stderr, reason) {
 			t.Errorf("%v: %s", options, o.stderr)
+		}
+	}
+	for list, want := range map[string]bool{"train.txt": true, "test.txt": false} { // as of other kinds of data
+		o := mustRun(t, "eval", pictures, "--list", list, "-m", filepath.Join(folder, "run0"))
+		if strings.Contains(o.stderr, "were learned from") != want {
+			t.Errorf("%s: %s", o.command(), o.stderr)
 		}
 	}
 	grid := filepath.Join(folder, "alike")

@@ -307,7 +307,11 @@ func (o written) isCopy() bool {
 	return err == nil && wantErr == nil && bytes.Equal(have, want)
 }
 
-// checkFolder refuses a folder that holds anything, unless what is in it may be
+// fileEndings are those of names that nobody gives a folder.
+var fileEndings = strings.Fields(".csv .tsv .txt .tab .dat .log .iob .bio .conll .conllu .crfsuite .json .jsonl .npz .npy .pt " +
+	".pkl .h5 .mat .parquet .xls .xlsx .uai .bif .mar .safetensors .png .jpg .svg .pdf .html .zip .gz")
+
+// checkFolder refuses a folder that would have the name of a file, or that holds anything, unless what is in it may be
 // replaced and is not read.
 func (f *files) checkFolder(o written) error {
 	var err error
@@ -318,6 +322,8 @@ func (f *files) checkFolder(o written) error {
 	}
 	var taken *runfolder.NotEmptyError
 	switch {
+	case err == nil && !f.held && slices.Contains(fileEndings, strings.ToLower(filepath.Ext(o.path))) && !exists(o.path):
+		return o.refusef("it would be a folder%s; choose another, or %s/ if that is to be one", o.meaning(), o.path)
 	case err == nil && !f.held:
 		return o.checkWay()
 	case o.kind != outputKept && !errors.As(err, &taken): // a process is at work in it
@@ -358,6 +364,14 @@ func (f *files) checkFolder(o written) error {
 	})
 }
 
+// meaning is what the help says of the option, in brackets.
+func (o written) meaning() string {
+	if o.wanted == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s is: %s)", o.option, o.wanted)
+}
+
 // checkWay refuses a folder that cannot be made, because a file is in the place of it
 // or of one above.
 func (o written) checkWay() error {
@@ -365,11 +379,8 @@ func (o written) checkWay() error {
 		info, err := os.Stat(dir)
 		switch {
 		case err == nil && !info.IsDir():
-			remedy := "choose another folder"
-			if o.wanted != "" {
-				remedy += fmt.Sprintf(" (%s is: %s)", o.option, o.wanted)
-			}
-			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; %s", o.name(), dir, remedy)}
+			return &exitError{exitIO, fmt.Errorf("%s: %s is a file and not a directory; choose another folder%s", o.name(), dir,
+				o.meaning())}
 		case err == nil, dir == filepath.Dir(dir):
 			return nil
 		}

@@ -194,7 +194,8 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"samples without bonds", map[string]string{"spins.npz": npz(t, arrays{"labels": npy(t, []int{2, 3}, []int32{1, -1, 1, -1, -1, 1})})}, "train $DIR/spins.npz --model ising", 3, []string{"spins.npz:edges: the array is missing", "all pairs numpy.argwhere(numpy.triu(numpy.ones((n, n)), 1))"}},
 		{"too many weights for a covariance", map[string]string{"all.npz": allPairs(t, 53)}, "train $DIR/all.npz --model ising --method pseudo --max-passes 2 -q -o $DIR/run", 0, []string{"no standard errors: the model has 4240 parameters, and their covariance takes too much beyond 4096; --errors=bootstrap learns again from resampled samples"}},
 
-		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:20", 2, []string{"join the two, --errors=bootstrap:20"}},
+		{"bootstrap apart from its option", nil, "train $GRID --method pseudo --errors bootstrap:1", 2, []string{`--errors "bootstrap:1": want a number of replicates`}},
+		{"an option of others", nil, "train $GRID --learning_rate .1", 2, []string{"unknown option --learning_rate; steps find their lengths"}},
 		{"errors that there are none of", nil, "train $GRID --errors=yes", 2, []string{`--errors "yes": want auto, bootstrap, bootstrap:B with a number of replicates, or none`}},
 
 		// Costs.
@@ -207,8 +208,7 @@ func TestPlausibleMistakes(t *testing.T) {
 		{"a set to calibrate on misspelt", nil, "train $GRID -o $DIR/out --eval dev=$GRID --calibrate dve", 2, []string{`--calibrate "dve": no --eval set has that name`}},
 		{"costs beside a joint state", nil, "eval $GRID -m $RUN --cost 1=2 --decode map", 2, []string{"--cost decides node by node"}},
 		{"predictions named as a text", nil, "predict $GRID -m $RUN -o $DIR/out.txt", 2,
-			[]string{"out.txt: predictions are written into a file that ends in .csv, .tsv, .conll, .conllu, or into a " +
-				"folder of another name"}},
+			[]string{"out.txt: it would be a folder (--out is: folder to make, or file to write: .csv, .tsv, .conll or .conllu)"}},
 		{"predictions named as another format", nil, "predict $GRID -m $RUN -o $DIR/out.conllu", 2,
 			[]string{"out.conllu: sentences are written so, and these data are none"}},
 		{"sentences of a grid", nil, "predict $GRID -m $RUN -o $DIR/out.conll", 2, []string{"out.conll: sentences are written so, and these data are none; name a file that ends in .csv or .tsv"}},

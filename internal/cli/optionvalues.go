@@ -41,6 +41,40 @@ func wordValue(to *string, kind, wanted string, words ...string) optionValue {
 	}}
 }
 
+// elsewhere are options that other programs have, and what there is here.
+var elsewhere = map[string]string{
+	"lr": fixedStep, "learning-rate": fixedStep, "optimizer": fixedStep,
+	"epochs": mostPasses, "n-epochs": mostPasses, "num-epochs": mostPasses,
+	"device": noDevice, "gpu": noDevice, "cuda": noDevice,
+	"batch-size": "each step uses all data: leave it out; --memory bounds what that takes, and --spill has files for it",
+	"labels":     "labels of pictures are those in DATA/labels: call the folder, or a link to it, so",
+	"host": "the page is for this machine alone; from another, forward its port by ssh -L 8000:127.0.0.1:PORT MACHINE, " +
+		"and open the address with the port 8000",
+}
+
+const (
+	fixedStep  = "steps find their lengths: leave it out; --step fixed:A sets one"
+	mostPasses = "passes end by a proof: leave it out; --max-passes N bounds them"
+	noDevice   = "no such device is used: leave it out; --threads N sets the number of threads"
+)
+
+// joined puts a value behind an option that may have none: what follows a blank would be data.
+func joined(args []string) (all []string) {
+	for _, arg := range args {
+		how, _, _ := strings.Cut(arg, ":")
+		last := len(all) - 1
+		switch {
+		case last < 0:
+		case all[last] == "--errors" && slices.Contains([]string{"auto", "bootstrap", "none"}, how),
+			all[last] == "--resume" && job.IsRunFolder(arg):
+			all[last] += "=" + arg
+			continue
+		}
+		all = append(all, arg)
+	}
+	return all
+}
+
 // aboveZero is a number or time whose zero stands for "left out". That cannot be
 // asked for: who writes --max-time 0s means no time at all, or no limit, and
 // would get the default.

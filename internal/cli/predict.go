@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"image/color"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +63,7 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	if f.model == "" || f.out == "" || len(args) == 0 {
 		return usagef("predict: want blockbp predict DATA -m MODEL -o OUT")
 	}
-	if err := cmp.Or(f.validate(), f.checkOut()); err != nil {
+	if err := f.validate(); err != nil {
 		return err
 	}
 	model, err := a.loadModel(f.model)
@@ -108,19 +106,6 @@ func (a *app) predict(f *predictFlags, args []string) error {
 	}
 	return a.print(f.json, p, "%s labelled in %.2f s: %s\n", describe.Counted(len(p.Instances), "instance"), p.Seconds,
 		p.Out)
-}
-
-// otherFiles are endings of names that nobody gives a folder.
-var otherFiles = []string{".txt", ".iob", ".bio", ".crfsuite", ".json", ".jsonl", ".npz", ".npy", ".parquet",
-	".xls", ".xlsx", ".tab", ".dat", ".pkl", ".h5", ".mat", ".png", ".jpg", ".pdf", ".html"}
-
-// checkOut refuses to make a folder of the name of a file.
-func (f *predictFlags) checkOut() error {
-	if slices.Contains(otherFiles, strings.ToLower(filepath.Ext(f.out))) {
-		return usagef("--out %s: predictions are written into a file that ends in %s, or into a folder of another name",
-			f.out, strings.Join(job.TableExtensions, ", "))
-	}
-	return nil
 }
 
 // predictInto writes predictions into a table or a folder.

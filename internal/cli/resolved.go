@@ -88,7 +88,7 @@ func (f *trainFlags) record(folder *job.Folder, data []string, task *job.Task) (
 			put("offsets", recipe.Edges.Offsets)
 		}
 		if f.data.edgeMaps != "" {
-			put("edge-maps", absolute(f.data.edgeMaps))
+			put("edge-maps", absolute(dataset.ListPath(data[0], f.data.edgeMaps)))
 		}
 		put("no-bias", !recipe.Bias)
 	case dataset.KindGraph, dataset.KindText:

@@ -17,22 +17,25 @@ import (
 const resumeHere = "<run folder>"
 
 // folder says where the training is to leave its files and what data it is to learn
-// from. Where a run is to go on and no data are named, data and options are those of
-// the run; recalled are then the sources of the options.
+// from. Where a run is to go on, what the command line leaves open, options and data, is as in
+// the run, however that is named; recalled are the sources of the options.
 func (f *trainFlags) folder(cmd *cobra.Command, args []string) (folder *job.Folder, data []string,
 	recalled map[string]string, err error) {
 	folder = &job.Folder{Dir: f.out, Resume: f.resume != "", Version: version()}
-	if folder.Resume {
-		if folder.Dir, data, err = f.resumed(args); err != nil {
-			return nil, nil, nil, err
-		}
-		if len(data) == 0 {
-			if data, recalled, err = recallOptions(cmd, folder.Dir); err != nil {
-				return nil, nil, nil, err
-			}
-		}
-	} else {
-		data = args
+	if !folder.Resume {
+		return folder, args, nil, nil
+	}
+	if folder.Dir, data, err = f.resumed(args); err != nil {
+		return nil, nil, nil, err
+	}
+	before, recalled, err := recallOptions(cmd, folder.Dir)
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case len(data)+len(before) == 0:
+		return nil, nil, nil, dataf("%s: it names no data to go on with", filepath.Join(folder.Dir, "config.json"))
+	case len(data) == 0:
+		data = before
 	}
 	return folder, data, recalled, nil
 }
@@ -74,9 +77,6 @@ func recallOptions(cmd *cobra.Command, dir string) (data []string, sources map[s
 	config, err := job.ReadConfig(dir)
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(config.Data) == 0 {
-		return nil, nil, dataf("%s: it names no data to go on with", filepath.Join(dir, "config.json"))
 	}
 	// Of two ways to say one thing the command line has chosen one.
 	sources, instead := map[string]string{}, ""

@@ -39,17 +39,14 @@ func (c *tripContext) Err() error {
 	return nil
 }
 
-// resumeForms are the ways to say which run is to go on.
-var resumeForms = map[string]func(data, dir string, options []string) []string{
-	"RUN --resume":    func(_, dir string, _ []string) []string { return []string{dir, "--resume"} },
-	"--resume=RUN":    func(_, dir string, _ []string) []string { return []string{"--resume=" + dir} },
-	"-o RUN --resume": func(_, dir string, _ []string) []string { return []string{"-o", dir, "--resume"} },
-	"DATA -o RUN --resume": func(data, dir string, o []string) []string {
-		return slices.Concat([]string{data, "-o", dir, "--resume"}, o)
-	},
-	"DATA --resume=RUN": func(data, dir string, o []string) []string {
-		return slices.Concat([]string{data, "--resume=" + dir}, o)
-	},
+// resumeForms are the ways to say which run is to go on. With all of them options are those of the run.
+var resumeForms = map[string]func(data, dir string) []string{
+	"RUN --resume":         func(_, dir string) []string { return []string{dir, "--resume"} },
+	"--resume=RUN":         func(_, dir string) []string { return []string{"--resume=" + dir} },
+	"-o RUN --resume":      func(_, dir string) []string { return []string{"-o", dir, "--resume"} },
+	"DATA -o RUN --resume": func(data, dir string) []string { return []string{data, "-o", dir, "--resume"} },
+	"--resume RUN DATA":    func(data, dir string) []string { return []string{"--resume", dir, data} },
+	"DATA --resume=RUN":    func(data, dir string) []string { return []string{data, "--resume=" + dir} },
 }
 
 // wantSameRun checks that a resumed run ended as the one never interrupted did.
@@ -134,7 +131,7 @@ func TestResume(t *testing.T) {
 				continue
 			}
 			o.wantFailure(t, 130, "interrupted", "blockbp train "+dir+" --resume")
-			mustRun(t, slices.Concat([]string{"train", "-q", noReport}, resumeForms[form](data, dir, c.options))...)
+			mustRun(t, slices.Concat([]string{"train", "-q", noReport}, resumeForms[form](data, dir))...)
 			wantSameRun(t, what, dir, never)
 		}
 	}
@@ -335,7 +332,6 @@ func TestResumeRefused(t *testing.T) {
 		{"no edges", 2, []string{"$I", "--resume", "--no-edges"}, []string{"--no-edges=true", "--no-edges=false"}},
 		{"evaluation", 2, []string{"$I", "--resume", "--eval", "dev=" + data}, []string{"--eval dev=" + data, "no --eval"}},
 		{"states", 2, []string{"$I", "--resume", "--states", "a,b,c"}, []string{"--states a b c", "--states 0 1 2"}},
-		{"options left out", 2, []string{data, "-o", "$I", "--resume", "--l2", "0.5"}, []string{"--blocks 1 (the default)", "--blocks 4,"}},
 		{"l2 of a converged run", 2, []string{"$C", "--resume", "--l2", "0.7"}, []string{"--l2 0.7", "--l2 0.5"}},
 		{"fewer data", 3, slices.Concat([]string{fewer, "-o", "$I", "--resume"}, base), []string{"data"}},
 		{"more data", 3, slices.Concat([]string{more, "-o", "$I", "--resume"}, base), []string{"2.npz"}},

@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,7 +121,7 @@ func RunPromptly(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		args, a.allOptions = slices.Replace(slices.Clone(args), i, i+1, "--help"), true
 	}
 	root := a.command()
-	root.SetArgs(args)
+	root.SetArgs(joined(args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(stdin)
@@ -282,7 +284,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		message = fmt.Sprintf("unknown option --%s; %s", name, insteadOf(name, names, "--"))
+		message = fmt.Sprintf("unknown option --%s; %s", name, cmp.Or(elsewhere[strings.ReplaceAll(name, "_", "-")],
+			insteadOf(name, names, "--")))
 	case errors.As(err, &unknown):
 		message = fmt.Sprintf("unknown option -%s", unknown.GetSpecifiedName())
 	case errors.As(err, &invalid):

@@ -62,7 +62,8 @@ terms without inference.`,
 	fl.StringVarP(&f.copy, copyOption, "m", "", "also write the model to this file")
 	fl.StringVar(&f.init, "init", "", "start from the weights of this model")
 	fl.StringVar(&f.reference, "reference", "", "record the weights' relative distance to this model's, as theta_dist")
-	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out")
+	fl.Var(wordValue(&f.resume, "", "a folder"), "resume", "go on with the run in this folder, or else in DATA or --out, "+
+		"with its options")
 	fl.Lookup("resume").NoOptDefVal = resumeHere
 	fl.StringVar(&f.config, "config", "", "TOML file of options; the command line wins over it")
 	readsArguments(cmd, wantsData)
@@ -155,7 +156,7 @@ func (f *trainFlags) registerEnds(fl *pflag.FlagSet) {
 		"stop when the objective changes by less than this, relatively, over a pass")
 	fl.IntVar(&o.MaxIterations, "max-iter", 0, "stop after this many iterations")
 	fl.Float64Var(&o.MaxPasses, "max-passes", 0, "stop after this many passes, in whole-network sweeps (default 10000)")
-	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time, such as 10m")
+	fl.DurationVar(&o.MaxTime, "max-time", 0, "stop after this time in all, such as 10m")
 	fl.DurationVar(&o.CheckpointEvery, "checkpoint-every", 0,
 		"time between checkpoints (default: so that saving takes about 1 % of the time, and none at the end that takes "+
 			"more than a tenth of --max-time)")
@@ -296,12 +297,6 @@ func (f *trainFlags) checked(cmd *cobra.Command, data []string) (o job.Options, 
 	}
 	if o.ClassWeights == "" && cmd.Flags().Changed("class-weights") {
 		return o, usagef("--class-weights \"\": want balanced, or STATE=WEIGHT,…; leave the option out for equal weights")
-	}
-	if i := slices.IndexFunc(data, func(path string) bool {
-		return path == "bootstrap" ||
-			strings.HasPrefix(path, "bootstrap:")
-	}); i >= 0 && o.Errors != "" {
-		return o, usagef("--errors %s: join the two, --errors=%s", data[i], data[i])
 	}
 	for _, name := range []string{"method", "counting", "step", "order", "edges"} {
 		if cmd.Flags().Lookup(name).Value.String() == "" {

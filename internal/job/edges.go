@@ -10,8 +10,10 @@ import (
 
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/dataset"
 	"github.com/blockbp/blockbp/graph"
 	"github.com/blockbp/blockbp/infer"
+	"github.com/blockbp/blockbp/internal/standardise"
 )
 
 // The values of Options.Edges, the last two with a strength.
@@ -24,7 +26,8 @@ const (
 )
 
 // edgeRule makes the weights of edges, on their constant feature, of a model of nodes. With
-// potts, the strength is the weight of equal states. With moments, weights are those with
+// potts, the strength is the weight of equal states, of edges that weigh as much as the mean, and
+// grows with what they weigh. With moments, weights are those with
 // which beliefs of edges would be the mean ones that labels and the model of nodes tell of
 // (pseudo-moment matching: Wainwright, Jaakkola and Willsky, 2003), that is
 // log p(a, b)/(p(a) p(b)), but for a factor: the strength is the largest weight less the
@@ -111,14 +114,21 @@ func (p *Prepared) bare() bool {
 // justified is the rule for labels that are too few to choose one by, of neighbours that are alike. Beyond
 // the strength at which (exp(J) − 1)/(exp(J) − 1 + K) = 1/ρ, of K states and graphs whose paths that
 // never turn back grow by the factor ρ with each step, sum-product gives one state to all nodes (Decelle,
-// Krzakala, Moore and Zdeborová, 2011). A fifth below, the order of beliefs is right, and they are
+// Krzakala, Moore and Zdeborová, 2011); an edge counts as often as it weighs. A fifth below, the order of beliefs is right, and they are
 // too even: hence the power.
 func (p *Prepared) justified() edgeRule {
-	states := 0.0
-	for _, t := range p.Problem.Model.Schema.NodeTypes {
+	in, schema, states := p.networks()[0], &p.Problem.Model.Schema, 0.0
+	for _, t := range schema.NodeTypes {
 		states = max(states, float64(len(t.States)))
 	}
-	rho := max(1.3, growth(p.networks()[0].Graph))
+	weights := slices.Repeat([]float64{1}, in.Graph.NumEdges())
+	found := weighings(schema, p.networks(), p.scale)
+	for e := range weights {
+		if w, ok := found[in.EdgeType(int32(e))]; ok {
+			weights[e] = w.of(in.EdgeFeatures(in.EdgeType(int32(e))), in.EdgeRow(int32(e)))
+		}
+	}
+	rho := max(1.3, growth(in.Graph, weights))
 	return edgeRule{edgesPotts, rounded(0.8*math.Log1p(states/(rho-1)), 2), 4}
 }
 
@@ -139,9 +149,9 @@ func (p *Prepared) fewLabelsNote() string {
 		len(knownLabels(p.Problem.Data[0])), p.Options.Edges)
 }
 
-// growth is the factor by which paths that never turn back grow in number with each step, the largest
-// eigenvalue of the non-backtracking matrix, by its powers.
-func growth(g *graph.Graph) float64 {
+// growth is the factor by which paths that never turn back grow in number with each step, an edge of weight w
+// being w of them: the largest eigenvalue of the non-backtracking matrix, by its powers.
+func growth(g *graph.Graph, weights []float64) float64 {
 	const steps = 64 // of which the second half is measured
 	u, v := g.Ends()
 	there, back := slices.Repeat([]float64{1}, len(u)), slices.Repeat([]float64{1}, len(u)) // paths that end in an edge
@@ -154,7 +164,7 @@ func growth(g *graph.Graph) float64 {
 		}
 		sum := 0.0
 		for e := range u {
-			there[e], back[e] = into[u[e]]-back[e], into[v[e]]-there[e]
+			there[e], back[e] = weights[e]*(into[u[e]]-back[e]), weights[e]*(into[v[e]]-there[e])
 			sum += there[e] + back[e]
 		}
 		if sum == 0 {
@@ -239,16 +249,18 @@ func (p *Prepared) withEdges(ctx context.Context, m *crf.Model) (*crf.Model, err
 	if !p.rule.makes() {
 		return m, nil
 	}
-	return p.rule.of(ctx, m, p.whole)
+	return p.rule.of(ctx, m, p.whole, p.scale)
 }
 
-// of makes the model with the rule's weights of edges, given the labels of data.
-func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance) (*crf.Model, error) {
-	m := nodes.Clone()
+// of makes the model with the rule's weights of edges, given the labels of data on a scale.
+func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance, scale *standardise.Map) (*crf.Model,
+	error) {
+	m, heavy := nodes.Clone(), map[int]weighing{}
 	columns := constantColumns(&m.Schema, data, r.name)
 	tables := make([][]float64, len(m.Schema.EdgeTypes))
 	switch r.name {
 	case edgesPotts:
+		heavy = weighings(&m.Schema, data, scale)
 		for b := range columns {
 			k := m.Schema.NodeStates(m.Schema.EdgeTypes[b].U)
 			tables[b] = make([]float64, k*k)
@@ -278,11 +290,93 @@ func (r edgeRule) of(ctx context.Context, nodes *crf.Model, data []*crf.Instance
 	for b, of := range columns {
 		span := m.Layout.Edge[b]
 		clear(m.Weights[span.At:][:span.Len])
+		put := func(column int, factor float64) {
+			for i, x := range tables[b] {
+				m.Weights[span.At+column*span.States+i] = factor * x
+			}
+		}
+		w, weigh := heavy[b]
+		if !weigh {
+			w.first = 1
+		} else {
+			put(w.column, w.slope)
+		}
 		for _, column := range of {
-			copy(m.Weights[span.At+column*span.States:], tables[b])
+			put(column, w.first)
 		}
 	}
 	return m, nil
+}
+
+// weightName is what a feature of edges is called that rules know: how much an edge counts.
+const weightName = "weight"
+
+// weightColumn is the number of that feature, −1 where there is none.
+func weightColumn(t *crf.EdgeType) int {
+	return slices.IndexFunc(t.FeatureNames, func(name string) bool { return strings.EqualFold(name, weightName) })
+}
+
+// weighing is what an edge weighs, over the mean of its type: first + slope x of the feature x of a column.
+type weighing struct {
+	column       int
+	first, slope float64
+}
+
+func (w weighing) of(f *crf.Features, row int) float64 {
+	all := make([]float64, f.Dim())
+	f.Row(all, row)
+	return w.first + w.slope*all[w.column]
+}
+
+// weighings are those of the types of edges whose data, on a scale, have weights, none of them negative.
+func weighings(schema *crf.Schema, data []*crf.Instance, scale *standardise.Map) map[int]weighing {
+	found := map[int]weighing{}
+	for b, t := range schema.EdgeTypes {
+		w := weighing{weightColumn(&t), 0, 1}
+		if w.column < 0 || t.Copies > 0 {
+			continue
+		}
+		mean, deviation := scale.Edge(b, w.column)
+		sum, rows, least := 0.0, 0, math.Inf(1)
+		for _, in := range data {
+			f := in.EdgeFeatures(b)
+			rows += f.Rows()
+			for r := range f.Rows() {
+				x := mean + deviation*w.of(f, r)
+				sum, least = sum+x, min(least, x)
+			}
+		}
+		const rounding = 1e-9
+		if w.first, w.slope = mean*float64(rows)/sum, deviation*float64(rows)/sum; sum > 0 && least >= -rounding*sum {
+			found[b] = w
+		}
+	}
+	return found
+}
+
+// ruleNote says what a rule makes of features of edges, "" where there are none.
+func (p *Prepared) ruleNote() string {
+	if !p.rule.makes() || p.rule.strength == 0 {
+		return ""
+	}
+	var used, unused []string
+	heavy := weighings(&p.Problem.Model.Schema, p.whole, p.scale)
+	for b, t := range p.Problem.Model.Schema.EdgeTypes {
+		w, weigh := heavy[b]
+		for j, name := range t.FeatureNames {
+			switch {
+			case weigh && j == w.column && p.rule.name == edgesPotts:
+				used = []string{fmt.Sprintf("neighbours count by the %s of their edge, unless --columns ignore=%s", name, name)}
+			case name != dataset.FormConstant:
+				unused = append(unused, strconv.Quote(name))
+			}
+		}
+	}
+	if len(unused) > 0 && !isBinned(p.whole[0].EdgeFeatures(0)) {
+		used = append(used, fmt.Sprintf("--edges %s takes no account of %s of edges; --edges together learns what they tell",
+			p.rule, strings.Join(unused, ", ")))
+	}
+	return strings.Join(used, "; ")
 }
 
 // moments adds up, for every type of edges, the beliefs in pairs of states: products of those

@@ -17,10 +17,11 @@ import (
 
 // network is one whose nodes have labels and no features.
 type network struct {
-	states int
-	labels []int32
-	edges  [][2]int32
-	noBias bool // nodes have not even a constant feature
+	states  int
+	labels  []int32
+	edges   [][2]int32
+	weights []float64 // of edges; nil: they have none
+	noBias  bool      // nodes have not even a constant feature
 }
 
 // karate are the members of a club, who is a friend of whom, and where each went when it split
@@ -61,6 +62,19 @@ func planted(states, size, degree int, part float64, seed uint64) network {
 	return net
 }
 
+// weighed gives edges within classes three times the weight of others, in the mean.
+func (n network) weighed(seed uint64) network {
+	r := rand.New(rand.NewPCG(seed, 3))
+	for _, e := range n.edges {
+		w := r.ExpFloat64()
+		if n.labels[e[0]] == n.labels[e[1]] {
+			w += r.ExpFloat64() + r.ExpFloat64()
+		}
+		n.weights = append(n.weights, w)
+	}
+	return n
+}
+
 // some draws so many labels of each class.
 func (n *network) some(each int, seed uint64) (known []bool) {
 	known = make([]bool, len(n.labels))
@@ -75,11 +89,18 @@ func (n *network) some(each int, seed uint64) (known []bool) {
 }
 
 // propagated is the share of hidden labels that label propagation has right: each node has the mean of
-// its neighbours' beliefs, with the known labels held (harmonic functions: Zhu, Ghahramani and Lafferty, 2003).
+// its neighbours' beliefs, by weight, with the known labels held (harmonic functions: Zhu, Ghahramani and Lafferty, 2003).
 func (n *network) propagated(known []bool) float64 {
-	near, beliefs := make([][]int32, len(n.labels)), make([][]float64, len(n.labels))
-	for _, e := range n.edges {
-		near[e[0]], near[e[1]] = append(near[e[0]], e[1]), append(near[e[1]], e[0])
+	near, beliefs := make([]map[int32]float64, len(n.labels)), make([][]float64, len(n.labels))
+	for s := range near {
+		near[s] = map[int32]float64{}
+	}
+	for i, e := range n.edges {
+		w := 1.0
+		if n.weights != nil {
+			w = n.weights[i]
+		}
+		near[e[0]][e[1]], near[e[1]][e[0]] = w, w
 	}
 	for s, y := range n.labels {
 		if beliefs[s] = slices.Repeat([]float64{1 / float64(n.states)}, n.states); known[s] {
@@ -95,11 +116,11 @@ func (n *network) propagated(known []bool) float64 {
 				continue
 			}
 			for k := range beliefs[s] {
-				sum := 0.0
-				for _, t := range near[s] {
-					sum += beliefs[t][k]
+				sum, all := 0.0, 0.0
+				for t, w := range near[s] {
+					sum, all = sum+w*beliefs[t][k], all+w
 				}
-				beliefs[s][k] = sum / float64(max(1, len(near[s])))
+				beliefs[s][k] = sum / max(1e-300, all)
 			}
 			if hidden++; beliefs[s][y] == slices.Max(beliefs[s]) {
 				right++
@@ -122,9 +143,13 @@ func (n *network) task(t *testing.T, known []bool) Task {
 	for s, y := range n.labels {
 		fmt.Fprintf(&nodes, "n%d,s%d,%s\n", s, y, map[bool]string{true: "train", false: "test"}[known[s]])
 	}
-	fmt.Fprintln(&edges, "source,target")
-	for _, e := range n.edges {
-		fmt.Fprintf(&edges, "n%d,n%d\n", e[0], e[1])
+	fmt.Fprintln(&edges, "source,target"+map[bool]string{true: ",Weight"}[n.weights != nil])
+	for i, e := range n.edges {
+		fmt.Fprintf(&edges, "n%d,n%d", e[0], e[1])
+		if n.weights != nil {
+			fmt.Fprintf(&edges, ",%v", n.weights[i])
+		}
+		fmt.Fprintln(&edges)
 	}
 	dir := t.TempDir()
 	paths := []string{filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "edges.csv")}
@@ -152,6 +177,7 @@ func TestFewLabels(t *testing.T) {
 		"three classes":  {planted(3, 60, 8, .15, 1), []int{1, 2}, .02, -.1},
 		"no constant":    {planted(3, 60, 8, .15, 1).withoutBias(), []int{1, 2}, .02, -.1},
 		"twelve classes": {planted(12, 10, 10, .04, 2), []int{2}, -.02, -.1},
+		"weights":        {planted(3, 60, 8, .4, 4).weighed(4), []int{5, 12}, -.02, -.1},
 		"degree 27":      {planted(2, 100, 27, .3, 3), []int{2}, .05, -.1},
 	} {
 		for _, each := range c.each {
@@ -207,7 +233,7 @@ func TestGrowth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := growth(g); math.Abs(got-c.want) > 1e-12 {
+		if got := growth(g, slices.Repeat([]float64{1}, len(c.u))); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -227,5 +253,36 @@ func TestPowerOfBeliefs(t *testing.T) {
 	}
 	for edges, want := range map[string]string{"potts:1^0": "a power of beliefs above 0", "moments:1^x": "a power", "auto^2": `"auto^2": want auto or together`} {
 		wantError(t, Options{Edges: edges}.Validate(), Usage, want)
+	}
+}
+
+// TestWeightsOfEdges: equal states of neighbours count by the weight of their edge over the mean, whatever scale is
+// learned with; features with another meaning, or weights below 0, are told of.
+func TestWeightsOfEdges(t *testing.T) {
+	net := planted(2, 20, 4, .3, 5).weighed(5)
+	mean := 0.0
+	for _, w := range net.weights {
+		mean += w / float64(len(net.weights))
+	}
+	for _, o := range []Options{{Edges: "potts:0.3"}, {Edges: "potts:0.3", L2: 1}} {
+		r := train(t, o, net.task(t, net.some(2, 1)), nil)
+		m := r.Model.Model
+		got := m.Weights[m.Layout.Edge[0].At:][:8] // of the feature, and of the constant
+		for i, want := range []float64{.3 / mean, 0, 0, .3 / mean, 0, 0, 0, 0} {
+			if math.Abs(got[i]-want) > 1e-12 {
+				t.Errorf("%+v: weights of edges %v", o, got)
+				break
+			}
+		}
+		if !strings.Contains(strings.Join(r.Summary.Notes, "\n"), "--columns ignore=Weight") {
+			t.Errorf("notes %q", r.Summary.Notes)
+		}
+	}
+	net.weights[3] = -1
+	r := train(t, Options{Edges: "potts:0.3"}, net.task(t, net.some(2, 1)), nil)
+	m := r.Model.Model
+	if got := m.Weights[m.Layout.Edge[0].At:][:8]; math.Abs(got[0]) > 0 || got[4] != .3 ||
+		!strings.Contains(strings.Join(r.Summary.Notes, "\n"), `takes no account of "Weight" of edges`) {
+		t.Errorf("weights below 0: %v, notes %q", got, r.Summary.Notes)
 	}
 }

@@ -80,13 +80,13 @@ func labelledSplits(set *dataset.Set) []string {
 // learnedFrom names the evaluation sets that share files with the training set, as where a
 // folder holds both: their measures do not tell how good the model is. Graph tables share
 // files anyway, and have splits; folders of arrays share edges and features of one network,
-// whose labels differ.
+// whose labels differ; pictures are the same if their names are, too.
 func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	for _, e := range evaluations {
-		if e.Set == set || e.Set.Recipe.Kind != dataset.KindText && e.Set.Recipe.Kind != dataset.KindNPZ {
+		if e.Set == set || e.Set.Recipe.Kind == dataset.KindGraph {
 			continue
 		}
-		if path := sharedLabels(e.Set.Sources, set.Sources); path != "" {
+		if path := sharedLabels(e.Set, e.Set.Sources, set.Sources); path != "" {
 			texts = append(texts, fmt.Sprintf("--eval %s: %s is learned from, too, so that its measures are too good: "+
 				"leave it out of one of the two", e.Name, path))
 		}
@@ -94,10 +94,13 @@ func learnedFrom(set *dataset.Set, evaluations []*Evaluation) (texts []string) {
 	return texts
 }
 
-// sharedLabels is the path of a file with labels that is among others, too; "": there is none.
-func sharedLabels(sources, others []dataset.Source) string {
+// sharedLabels is the path of a file with labels of a set that is among others, too; "": there is none.
+func sharedLabels(set *dataset.Set, sources, others []dataset.Source) string {
 	for _, s := range sources {
-		same := func(o dataset.Source) bool { return o.SHA256 == s.SHA256 && o.Bytes > 0 }
+		same := func(o dataset.Source) bool {
+			named := set.Recipe.Kind != dataset.KindImages || filepath.Base(o.Path) == filepath.Base(s.Path)
+			return o.SHA256 == s.SHA256 && o.Bytes > 0 && named
+		}
 		labels := filepath.Ext(s.Path) != ".npy" || filepath.Base(s.Path) == "labels.npy"
 		if labels && filepath.Base(s.Path) != dataset.ManifestName && slices.ContainsFunc(others, same) {
 			return s.Path
@@ -128,7 +131,7 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 			sources[i].Path = dataset.ManifestName // which has no labels
 		}
 	}
-	path = sharedLabels(sources, record.Files[:record.Learned])
+	path = sharedLabels(e.Set, sources, record.Files[:record.Learned])
 	observed, _ := config.Options["observed"].Value.(string)
 	some := observed == "" || len(e.Set.Splits) == 0
 	for i, samples := range e.Labels {
@@ -136,7 +139,7 @@ func (m *Model) LearnedFrom(e *Evaluation) string {
 			some = some || y != crf.Unobserved && (e.Count == nil || e.Count[i][s]) && e.Set.Splits[i][s] == observed
 		}
 	}
-	if path == "" || !some || e.Set.Recipe.Kind == dataset.KindImages {
+	if path == "" || !some {
 		return ""
 	}
 	return fmt.Sprintf("labels of %s were learned from, so that these measures are too good: compare on others", path)

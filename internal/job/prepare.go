@@ -158,7 +158,7 @@ func (p *Prepared) note(few string) {
 	if few == "" && p.featuresFirst() && !p.choosing {
 		few = p.featuresFirstNote()
 	}
-	for _, text := range []string{p.scaled, few, together} {
+	for _, text := range []string{p.scaled, few, p.ruleNote(), together} {
 		if text != "" {
 			p.Notes = append(p.Notes, text)
 		}

@@ -412,7 +412,7 @@ func TestEdgeRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := r.of(t.Context(), nodes, []*crf.Instance{in})
+			m, err := r.of(t.Context(), nodes, []*crf.Instance{in}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

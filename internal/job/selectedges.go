@@ -78,8 +78,8 @@ func (p *Prepared) tooFew() bool {
 }
 
 // hides reports whether labels of one network are hidden, and options leave it open how edges are made.
-// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges, so that
-// where there are some, edges must be learned too, and not take longer than minutes.
+// Types of nodes without a label can be learned by their edges alone. Rules know no features of edges
+// but their weight, so that where there are some, edges must be learned too, and not take longer than minutes.
 func (p *Prepared) hides() bool {
 	o, data, how := &p.Options, p.Problem.Data, p.asked
 	asksHow := cmp.Or(how.Method, learn.Auto) != learn.Auto || how.Cut != (learn.Cut{}) || how.Together != 0 ||
@@ -93,7 +93,9 @@ func (p *Prepared) hides() bool {
 	}
 	pairs := pairsOf(data[0])
 	featured := slices.ContainsFunc(p.Problem.Model.Schema.EdgeTypes,
-		func(t crf.EdgeType) bool { return t.Features > 1 || t.Copies > 0 })
+		func(t crf.EdgeType) bool {
+			return t.Features > 1 && (t.Features > 2 || weightColumn(&t) < 0) || t.Copies > 0
+		})
 	return pairs <= togetherPairs || pairs <= largestPairs && !featured
 }
 
@@ -585,7 +587,7 @@ func (c *selection) predict(
 	}
 	in, err := relabelled(in, [][]int32{part.left})
 	if err == nil && t.Edges != noEdges {
-		m, err = rule.of(ctx, m, []*crf.Instance{in})
+		m, err = rule.of(ctx, m, []*crf.Instance{in}, c.p.scale)
 	}
 	if err != nil {
 		return err

@@ -170,6 +170,14 @@ func (m *Map) Together(size float64) *Map {
 	return own
 }
 
+// Edge is the mean and the deviation of a feature of a type of edges: 0 and 1 where it is as it is.
+func (m *Map) Edge(b, j int) (mean, deviation float64) {
+	if m == nil || m.edge[b].mean == nil {
+		return 0, 1
+	}
+	return m.edge[b].mean[j], m.edge[b].deviation[j]
+}
+
 // Changed counts the features of nodes that change.
 func (m *Map) Changed() (n int) {
 	for a := range m.node {
