@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/distributed": {},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf"},
-	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
+	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
 	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},

@@ -39,6 +39,7 @@ type Objective struct {
 	terms   map[*crf.Instance][]ground.Term
 	whole   map[*graph.Graph]*partition.Partition
 	pool    *parallel.Pool[int]
+	inside  int // threads that share the work of an instance
 	workers []ground.LocalObjective
 	parts   []part
 }
@@ -78,6 +79,9 @@ func (o *Objective) Allocate(threads int) {
 	for range o.Together() {
 		o.parts = append(o.parts, part{gradient: make([]float64, o.Model.Layout.Size)})
 	}
+	if len(o.Data) == 1 {
+		o.inside = threads
+	}
 	for range threads {
 		o.workers = append(o.workers, o.Worker())
 	}
@@ -103,7 +107,7 @@ func (o *Objective) Worker() ground.LocalObjective {
 	case Piecewise:
 		return &ground.Piecewise{ClassWeights: o.ClassWeights}
 	}
-	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights}
+	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights, Threads: o.inside}
 }
 
 // Whole returns the one block of an instance.
@@ -128,7 +132,7 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	case Piecewise:
 		return bytes + double*tables + place*elements
 	}
-	return bytes + double*nodes*float64(1+len(in.Samples()))
+	return bytes + double*nodes + ground.TileBytes
 }
 
 // Operations returns how many entries of joint tables one evaluation of Exact computes for an instance.
