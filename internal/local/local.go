@@ -14,6 +14,7 @@ import (
 	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
@@ -42,6 +43,7 @@ type Objective struct {
 	inside  int // threads that share the work of an instance
 	workers []ground.LocalObjective
 	parts   []part
+	sums    []float64 // of rows and columns of a table
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -160,6 +162,47 @@ func (o *Objective) Evaluate(gradient, weights []float64) (value float64) {
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
+}
+
+// Solve writes P⁻¹ g to dst, which may be g: what L-BFGS is to know before it has seen any curvature. Where edges have
+// tables of their own, these hold parts of the fields of their ends, beside couplings, so that a step along g moves a
+// field once for every edge of its node, and another time for the node. P⁻¹ leaves but a share of these parts.
+func (o *Objective) Solve(dst, g []float64) {
+	copy(dst, g)
+	in, layout := o.Data[0], &o.Model.Layout
+	share := func(s int32) float64 { return 1 / (1 + float64(in.Graph.Degree(s))/float64(in.States(s))) }
+	for s := range int32(in.Graph.NumNodes()) {
+		if span := &layout.Node[in.NodeType(s)]; span.Untied {
+			own := dst[span.At+in.NodeRow(s)*span.Copy():][:span.Copy()]
+			simd.AddScaled(own, own, share(s)-1)
+		}
+	}
+	us, vs := in.Graph.Ends()
+	for e, u := range us {
+		span, k := &layout.Edge[in.EdgeType(int32(e))], in.States(vs[e])
+		if !span.Untied || span.Copy() != span.States {
+			continue
+		}
+		table := dst[span.At+in.EdgeRow(int32(e))*span.States:][:span.States]
+		o.sums = numeric.Resize(o.sums, in.States(u)+k)
+		clear(o.sums)
+		rows, columns := o.sums[k:], o.sums[:k]
+		for i := range rows {
+			for j, x := range table[i*k:][:k] {
+				rows[i] += x
+				columns[j] += x
+			}
+		}
+		all, less := 0.0, 1-(share(u)+share(vs[e]))/2
+		for _, x := range rows {
+			all += x / float64(span.States)
+		}
+		for i, x := range rows {
+			for j, y := range columns {
+				table[i*k+j] -= less * (x/float64(k) + y/float64(len(rows)) - 2*all)
+			}
+		}
+	}
 }
 
 // kindError is a choice of a kind that the data do not allow.
