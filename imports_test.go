@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 
 	"internal/bp":          {"crf", "counting", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/ground"},
 	"internal/exact":       {"mrf", "graph", "internal/gibbs", "internal/numeric"},
-	"internal/local":       {"crf", "mrf", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
+	"internal/local":       {"crf", "counting", "mrf", "internal/bp", "internal/numeric", "graph", "internal/exact", "internal/ground", "internal/instances", "internal/parallel", "internal/partition", "internal/simd"},
 	"internal/covariance":  {"crf", "internal/ground", "internal/local", "internal/simd"},
 	"internal/lbfgs":       {"internal/simd"},
 	"internal/runstate":    {"counting", "crf", "graph", "internal/instances", "internal/parted", "internal/partition", "internal/safetensors", "internal/stretch"},
@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/distributed": {},
 	"internal/gen":         {"graph"},
 	"internal/gibbs":       {"mrf"},
-	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/partition", "internal/simd", "internal/stretch"},
+	"internal/ground":      {"crf", "mrf", "graph", "internal/numeric", "internal/parallel", "internal/partition", "internal/simd", "internal/stretch"},
 	"internal/partition":   {"graph"},
 	"internal/spanning":    {"graph", "internal/flow", "internal/parallel"},
 	"internal/zeros":       {"mrf"},

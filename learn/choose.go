@@ -7,6 +7,7 @@ import (
 	"github.com/blockbp/blockbp/internal/cut"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/memory"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // Cut says how networks are cut into blocks, all of them into as many. The zero value leaves everything to Fit: tiles
@@ -89,7 +90,7 @@ func (s Settings) choose(p *Problem, cache float64) (Settings, string, error) {
 		why = fmt.Sprintf("blocks pay where more than %d of them would each fill %s of cache, and the largest network, of "+
 			"%d nodes and %d edges, would fill %d",
 			cut.Usual, share, nodes, edges, blocks)
-	case inOrder(largest.Graph) && p.isExact(largest.Graph):
+	case partition.InOrder(largest.Graph) && p.isExact(largest.Graph):
 		why = fmt.Sprintf("a sweep back and forth infers the largest, of %d nodes and %d edges, exactly", nodes, edges)
 	case cut.Much(largest, cut.Usual):
 		why = fmt.Sprintf("%d blocks of the largest would have more than %.0f %% of its %d edges between them, and do "+

@@ -76,18 +76,3 @@ func (p *Problem) given() *Problem {
 	}
 	return p
 }
-
-// inOrder reports that every node has at most one neighbour before it, as in chains, and in trees whose nodes come
-// after the one above. Then messages of a sweep back have all that comes from below, and those of one forth the rest.
-func inOrder(g *graph.Graph) bool {
-	us, vs := g.Ends()
-	before := make([]bool, g.NumNodes())
-	for e := range us {
-		later := max(us[e], vs[e])
-		if before[later] {
-			return false
-		}
-		before[later] = true
-	}
-	return true
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // manyChains are labelled chains and trees of a model that is too large for its exact Hessian: with
@@ -216,8 +217,8 @@ func TestForestsAreExact(t *testing.T) {
 func TestExactLimits(t *testing.T) {
 	p := manyChains(t, "sparse", 6)
 	star, v := must(graph.FromEdges(4, []int32{0, 1, 2}, []int32{3, 3, 3})), must(graph.FromEdges(3, []int32{0, 2}, []int32{1, 0}))
-	if inOrder(star) || !inOrder(v) {
-		t.Errorf("a star of its last node is in order: %v, a chain that begins in the middle: %v", inOrder(star), inOrder(v))
+	if partition.InOrder(star) || !partition.InOrder(v) {
+		t.Errorf("a star of its last node is in order: %v, a chain that begins in the middle: %v", partition.InOrder(star), partition.InOrder(v))
 	}
 	for _, loops := range []bool{false, true} {
 		if !loops {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/counting"
+	"github.com/blockbp/blockbp/internal/partition"
 )
 
 // known is what is known of inference and of the objective L = B(free) − B(clamped) at any weights and messages. It
@@ -34,7 +35,7 @@ func (l *learner) whatIsKnown() (k known) {
 		return u.labels == nil && !u.byConsistent()
 	})
 	k.exact = l.blocks == 1 && facts(func(f *counting.Facts) bool { return f.Bound == counting.Exact }) &&
-		!slices.ContainsFunc(l.units, func(u *unit) bool { return !inOrder(u.in.Graph) })
+		!slices.ContainsFunc(l.units, func(u *unit) bool { return !partition.InOrder(u.in.Graph) })
 	return k
 }
 

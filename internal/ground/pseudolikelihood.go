@@ -1,10 +1,13 @@
 package ground
 
 import (
+	"context"
+	"slices"
+
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
-	"github.com/blockbp/blockbp/internal/simd"
 )
 
 // PseudoLikelihood is the negative log-pseudo-likelihood (Besag 1975)
@@ -19,41 +22,67 @@ type PseudoLikelihood struct {
 	// a distribution of one variable, so that its label may weigh it.
 	ClassWeights [][]float64
 
+	// Threads is how many goroutines share the work of an instance, 0: 1. Results do not depend on it.
+	Threads int
+
 	potential Potentials
 	adjoint   Adjoint
-	residual  []float64 // [samples][node states] ω (p − one-hot label), laid out like Potentials.Node
-	total     []float64 // [node states] their sum over the samples
-	table     []float64 // derivative by one edge's table
 	logits    []float64 // of one node
+	count     []int32   // [node states] how many labels have each
+	usual     []int32   // [nodes] the state that most have, −1: tiles are not to ask
+	tiles     []tile    // that are computed at the same time
+	last      []int32   // [nodes] of the last tile that the node is a source of, from 1 on, the number ...
+	place     []int32   // ... and where its rows begin there
 }
 
 // Add implements LocalObjective.
 func (l *PseudoLikelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
 	weight float64) (value float64) {
 	l.potential.Ground(m, in, whole)
-	stride := len(l.potential.Node)
-	l.residual = numeric.Resize(l.residual, len(in.Samples())*stride)
-	clear(l.residual)
-	for i, labels := range in.Samples() {
-		residual := l.residual[i*stride:][:stride]
-		for s, y := range labels {
-			if y == crf.Unobserved {
-				continue
-			}
-			at := l.potential.NodeAt[s]
-			p := residual[at:l.potential.NodeAt[s+1]]
-			omega := weight * ClassWeight(l.ClassWeights, in, int32(s), y)
-			value -= omega * l.conditional(p, in, labels, int32(s))
-			p[y]--
-			for x := range p {
-				p[x] *= omega
+	l.countLabels(in)
+	l.last, l.place = numeric.Resize(l.last, in.Graph.NumNodes()), numeric.Resize(l.place, in.Graph.NumNodes())
+	clear(l.last)
+	if threads := max(1, l.Threads); len(l.tiles) != threads {
+		l.tiles = make([]tile, threads)
+	}
+	for next, number, nodes := int32(0), int32(0), int32(in.Graph.NumNodes()); next < nodes; {
+		n := 0
+		for ; n < len(l.tiles) && next < nodes; n++ {
+			number++
+			l.layOut(&l.tiles[n], in, next, number)
+			next = l.tiles[n].hi
+		}
+		_ = parallel.Each(context.Background(), n, n, func(i int) { l.tiles[i].compute(l, in, weight, gradient != nil) })
+		for i := range l.tiles[:n] {
+			t := &l.tiles[i]
+			if value += t.value; gradient != nil {
+				t.scatter(l, gradient, m, in)
 			}
 		}
 	}
 	if gradient != nil {
-		l.scatter(gradient, m, in, stride)
+		l.adjoint.ReleaseAll(gradient, m, in)
 	}
 	return value
+}
+
+// countLabels finds which states labels have: rows of tables for others are never read.
+func (l *PseudoLikelihood) countLabels(in *crf.Instance) {
+	l.count, l.usual = numeric.Resize(l.count, len(l.potential.Node)), numeric.Resize(l.usual, in.Graph.NumNodes())
+	clear(l.count)
+	for _, labels := range in.Samples() {
+		for s, y := range labels {
+			if y != crf.Unobserved {
+				l.count[l.potential.NodeAt[s]+int(y)]++
+			}
+		}
+	}
+	for s := range l.usual {
+		count := l.count[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]]
+		if l.usual[s] = -1; !l.potential.Forbidding {
+			l.usual[s] = int32(slices.Index(count, slices.Max(count)))
+		}
+	}
 }
 
 // LogLikelihood returns Σ_s log p(x_s | x_N(s)) in nats over the labelled nodes s
@@ -90,59 +119,13 @@ func (l *PseudoLikelihood) conditional(p []float64, in *crf.Instance, labels []i
 }
 
 // columnOf returns where, in the table of the edge of d, the entries stand that go
-// with the label of d's source; ok is false where it has none. Directed edge 2e
-// leads from U, whose state is slow.
+// with the label of d's source; ok is false where it has none.
 func columnOf(in *crf.Instance, d int32, labels []int32, states int) (at, stride int, ok bool) {
 	source := in.Graph.Source(d)
 	y := labels[source]
-	switch {
-	case y == crf.Unobserved:
+	if y == crf.Unobserved {
 		return 0, 0, false
-	case d&1 == 0:
-		return int(y) * states, 1, true
 	}
-	return int(y), in.States(source), true
-}
-
-// scatter multiplies the residuals by the features into the gradient: those of a
-// node as they are, and in an edge's table those of each end in the row or column
-// of the other end's label.
-func (l *PseudoLikelihood) scatter(gradient []float64, m *crf.Model, in *crf.Instance, stride int) {
-	l.total = numeric.Resize(l.total, stride)
-	copy(l.total, l.residual)
-	for at := stride; at < len(l.residual); at += stride {
-		simd.AddScaled(l.total, l.residual[at:][:stride], 1)
-	}
-	for s := range int32(in.Graph.NumNodes()) {
-		l.adjoint.AddNode(gradient, m, in, s, l.total[l.potential.NodeAt[s]:l.potential.NodeAt[s+1]])
-	}
-	l.adjoint.ReleaseAll(gradient, m, in)
-	for e := range int32(in.Graph.NumEdges()) {
-		l.table = numeric.Resize(l.table, m.Layout.Edge[in.EdgeType(e)].States)
-		if l.edgeDerivative(in, e, stride) {
-			l.adjoint.AddEdge(gradient, m, in, e, l.table)
-		}
-	}
-}
-
-// edgeDerivative writes the derivative by the table of edge e, over all samples,
-// to l.table. It reports false where no sample has labels at both ends.
-func (l *PseudoLikelihood) edgeDerivative(in *crf.Instance, e int32, stride int) (any bool) {
-	clear(l.table)
-	for i, labels := range in.Samples() {
-		residual := l.residual[i*stride:][:stride]
-		for _, d := range [2]int32{2 * e, 2*e + 1} {
-			t := in.Graph.Target(d)
-			r := residual[l.potential.NodeAt[t]:l.potential.NodeAt[t+1]]
-			at, step, ok := columnOf(in, d, labels, len(r))
-			if !ok || labels[t] == crf.Unobserved {
-				continue
-			}
-			any = true
-			for x, v := range r {
-				l.table[at+x*step] += v
-			}
-		}
-	}
-	return any
+	at, stride = entriesOf(d, int(y), states, in.States(source))
+	return at, stride, true
 }

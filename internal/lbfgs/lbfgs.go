@@ -111,6 +111,8 @@ type Objective interface {
 	// Evaluate returns the value at weights, and sets gradient to that there. It may take out of
 	// weights what rounding has left.
 	Evaluate(gradient, weights []float64) (value float64)
+	// Solve writes P⁻¹ g to dst, which may be g, P being what is known of the Hessian.
+	Solve(dst, g []float64)
 }
 
 // Minimiser makes an objective smaller, step by step.
@@ -133,7 +135,7 @@ type Minimiser struct {
 func NewMinimiser(o Objective, weights []float64) *Minimiser {
 	next := func() []float64 { return make([]float64, len(weights)) }
 	m := &Minimiser{Weights: weights, Gradient: next(), objective: o, trial: next(), trialSlope: next(), direction: next()}
-	m.curvature = New(len(weights), func(dst, g []float64) { copy(dst, g) })
+	m.curvature = New(len(weights), o.Solve)
 	m.Saddle = NewLanczos(m.curvature)
 	return m
 }
@@ -176,7 +178,7 @@ func (m *Minimiser) Step(ctx context.Context) (step float64, err error) {
 	m.curvature.Direct(m.direction, m.Gradient)
 	first := 1.0
 	if m.curvature.pairs == 0 {
-		first = min(1, 1/math.Sqrt(simd.Dot(m.Gradient, m.Gradient))) // no scale is known yet: a step of length 1
+		first = min(1, 1/math.Sqrt(simd.Dot(m.direction, m.direction))) // no scale is known yet: a step of length 1
 	}
 	along := func(t float64) (value, slope float64, err error) {
 		if err := ctx.Err(); err != nil {

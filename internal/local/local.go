@@ -4,19 +4,20 @@
 package local
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/blockbp/blockbp/counting"
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/bp"
 	"github.com/blockbp/blockbp/internal/exact"
 	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parallel"
 	"github.com/blockbp/blockbp/internal/partition"
 	"github.com/blockbp/blockbp/internal/simd"
-	"github.com/blockbp/blockbp/mrf"
 )
 
 // Objective is
@@ -33,13 +34,16 @@ type Objective struct {
 	Total        float64 // N, the sum of the samples' weights
 
 	model   crf.Model                     // with the weights at hand
-	plans   map[*crf.Instance]*exact.Plan // of Exact
+	nets    map[*crf.Instance]*bp.Net     // of Exact, where nodes are in order
+	plans   map[*crf.Instance]*exact.Plan // of Exact, elsewhere
 	entries float64                       // of joint tables that an evaluation of Exact computes
 	terms   map[*crf.Instance][]ground.Term
 	whole   map[*graph.Graph]*partition.Partition
-	pool    *parallel.Pool[[]*crf.Instance]
+	pool    *parallel.Pool[int]
+	inside  int // threads that share the work of an instance
 	workers []ground.LocalObjective
-	parts   []part // [instances of a chunk]
+	parts   []part
+	sums    []float64 // of rows and columns of a table
 }
 
 // Kind says what the terms are, by the name of the method.
@@ -52,14 +56,14 @@ const (
 	Exact     Kind = "exact"
 )
 
-// part is what one instance adds to objective and gradient.
+// part is what some instances, one after the other, add to objective and gradient.
 type part struct {
 	value    float64
 	gradient []float64
 }
 
-// Together is of how many instances gradients are kept before they are added up, in the order of the
-// instances, whatever thread computed them.
+// Together is in how many parts objectives and gradients are computed before they are added up, in their
+// order, whatever thread computed them.
 func (o *Objective) Together() int { return min(16, len(o.Data)) }
 
 // Allocate takes the memory of evaluations, after Plan. Close ends the goroutines that it begins.
@@ -77,13 +81,19 @@ func (o *Objective) Allocate(threads int) {
 	for range o.Together() {
 		o.parts = append(o.parts, part{gradient: make([]float64, o.Model.Layout.Size)})
 	}
+	if len(o.Data) == 1 {
+		o.inside = threads
+	}
 	for range threads {
 		o.workers = append(o.workers, o.Worker())
 	}
-	o.pool = parallel.NewPool(threads, func(chunk *[]*crf.Instance, worker, i int) {
-		in, part := (*chunk)[i], &o.parts[i]
+	o.pool = parallel.NewPool(threads, func(parts *int, worker, i int) {
+		part, n := &o.parts[i], len(o.Data)
+		part.value = 0
 		clear(part.gradient)
-		part.value = o.workers[worker].Add(part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
+		for _, in := range o.Data[i*n / *parts : (i+1)*n / *parts] {
+			part.value += o.workers[worker].Add(part.gradient, &o.model, in, o.Whole(in), in.Weight()/o.Total)
+		}
 	})
 }
 
@@ -99,7 +109,7 @@ func (o *Objective) Worker() ground.LocalObjective {
 	case Piecewise:
 		return &ground.Piecewise{ClassWeights: o.ClassWeights}
 	}
-	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights}
+	return &ground.PseudoLikelihood{ClassWeights: o.ClassWeights, Threads: o.inside}
 }
 
 // Whole returns the one block of an instance.
@@ -117,15 +127,24 @@ func (o *Objective) Bytes(in *crf.Instance) float64 {
 	bytes := double*(nodes+tables) + place*elements
 	switch o.Kind {
 	case Exact:
+		if net := o.nets[in]; net != nil {
+			return bytes + float64(net.Bytes())
+		}
 		return bytes + double*2*(nodes+all) + factor*elements + float64(o.plans[in].Bytes)
 	case Piecewise:
 		return bytes + double*tables + place*elements
 	}
-	return bytes + double*nodes*float64(1+len(in.Samples()))
+	return bytes + double*nodes + ground.TileBytes
 }
 
 // Operations returns how many entries of joint tables one evaluation of Exact computes for an instance.
-func (o *Objective) Operations(in *crf.Instance) float64 { return o.plans[in].Operations }
+func (o *Objective) Operations(in *crf.Instance) float64 {
+	if plan := o.plans[in]; plan != nil {
+		return plan.Operations
+	}
+	entries, _ := ground.Entries(in)
+	return entries
+}
 
 // Evaluate returns L at the weights, and its gradient. Weights of symmetric types lose what rounding
 // has left between them.
@@ -136,28 +155,54 @@ func (o *Objective) Evaluate(gradient, weights []float64) (value float64) {
 		value += o.L2 / 2 * w * w
 		gradient[i] = o.L2 * w
 	}
-	for chunk := range slices.Chunk(o.Data, len(o.parts)) {
-		o.pool.Run(chunk, len(chunk))
-		for i := range chunk {
-			value += o.parts[i].value
-			simd.AddScaled(gradient, o.parts[i].gradient, 1)
-		}
+	o.pool.Run(len(o.parts), len(o.parts))
+	for i := range o.parts {
+		value += o.parts[i].value
+		simd.AddScaled(gradient, o.parts[i].gradient, 1)
 	}
 	o.Model.Layout.Symmetrise(gradient)
 	return value
 }
 
-// likelihood is the negative log-likelihood, by elimination of variables:
-//
-//	Σ_n [log Z(θ_n) − ⟨θ_n, w_n⟩],    or log Z(θ_n) − log Z(θ_n | known labels)
-//
-// for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals.
-type likelihood struct {
-	objective *Objective // has plans and terms, for all goroutines
-	potential ground.Potentials
-	adjoint   ground.Adjoint
-	network   mrf.Network
-	held      []float64 // potentials of nodes with known labels
+// Solve writes P⁻¹ g to dst, which may be g: what L-BFGS is to know before it has seen any curvature. Where edges have
+// tables of their own, these hold parts of the fields of their ends, beside couplings, so that a step along g moves a
+// field once for every edge of its node, and another time for the node. P⁻¹ leaves but a share of these parts.
+func (o *Objective) Solve(dst, g []float64) {
+	copy(dst, g)
+	in, layout := o.Data[0], &o.Model.Layout
+	share := func(s int32) float64 { return 1 / (1 + float64(in.Graph.Degree(s))/float64(in.States(s))) }
+	for s := range int32(in.Graph.NumNodes()) {
+		if span := &layout.Node[in.NodeType(s)]; span.Untied {
+			own := dst[span.At+in.NodeRow(s)*span.Copy():][:span.Copy()]
+			simd.AddScaled(own, own, share(s)-1)
+		}
+	}
+	us, vs := in.Graph.Ends()
+	for e, u := range us {
+		span, k := &layout.Edge[in.EdgeType(int32(e))], in.States(vs[e])
+		if !span.Untied || span.Copy() != span.States {
+			continue
+		}
+		table := dst[span.At+in.EdgeRow(int32(e))*span.States:][:span.States]
+		o.sums = numeric.Resize(o.sums, in.States(u)+k)
+		clear(o.sums)
+		rows, columns := o.sums[k:], o.sums[:k]
+		for i := range rows {
+			for j, x := range table[i*k:][:k] {
+				rows[i] += x
+				columns[j] += x
+			}
+		}
+		all, less := 0.0, 1-(share(u)+share(vs[e]))/2
+		for _, x := range rows {
+			all += x / float64(span.States)
+		}
+		for i, x := range rows {
+			for j, y := range columns {
+				table[i*k+j] -= less * (x/float64(k) + y/float64(len(rows)) - 2*all)
+			}
+		}
+	}
 }
 
 // kindError is a choice of a kind that the data do not allow.
@@ -174,47 +219,58 @@ func refuse(in *crf.Instance, i int, what, why string, values ...any) error {
 		in.Name, what, fmt.Sprintf(why, values...))}
 }
 
-// Plan decides what sizes depend on, before anything large is taken: of Exact, an order of elimination
-// for every instance. Those with the same graph and states share one. It gives up where an evaluation
-// would compute more than so many entries of joint tables.
-func (o *Objective) Plan(most float64) error {
+// Plan decides what sizes depend on, before anything large is taken: of Exact, how inference is made of every
+// instance. Those with the same graph and states share that. It gives up where an evaluation would compute more than
+// so many entries of joint tables.
+func (o *Objective) Plan(most float64) (err error) {
 	if o.Kind != Exact {
 		return nil
 	}
-	find := exact.NewPlanWithin
-	if math.IsInf(most, 1) {
-		find = func(n *mrf.Network, _ float64) (*exact.Plan, error) { return exact.NewPlan(n) }
-	}
-	o.plans = map[*crf.Instance]*exact.Plan{}
-	shared := map[*graph.Graph]*exact.Plan{}
+	o.nets, o.plans = map[*crf.Instance]*bp.Net{}, map[*crf.Instance]*exact.Plan{}
+	shared := map[*graph.Graph]*crf.Instance{}
 	for i, in := range o.Data {
-		plan := shared[in.Graph]
-		if plan == nil || len(in.Schema().NodeTypes) > 1 {
-			if entries := largestEdge(in); entries > mostEntries {
-				return refuse(in, i, "has too many states", "%.6g joint states of an edge, of at most %d", entries, mostEntries)
-			}
-			var err error
-			if plan, err = find(shapeOf(in), most); err != nil {
+		if like := shared[in.Graph]; like != nil && len(in.Schema().NodeTypes) == 1 {
+			o.nets[in], o.plans[in] = o.nets[like], o.plans[like]
+		} else if partition.InOrder(in.Graph) {
+			if o.nets[in], err = bp.NewNet(in.Graph, in.Cards(), counting.Bethe(in.Graph), nil); err != nil {
 				return fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
 			}
-			plan.Limit = math.MaxInt64 // Settings.Memory decides
-			if plan.LowerBound {
-				return refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table",
-					plan.Width)
-			}
+		} else if o.plans[in], err = plan(in, i, most); err != nil {
+			return err
 		}
-		shared[in.Graph], o.plans[in] = plan, plan
+		shared[in.Graph] = in
 		runs := 1.0
 		for _, labels := range in.Samples() {
 			if slices.Contains(labels, crf.Unobserved) {
 				runs++
 			}
 		}
-		if o.entries += runs * plan.Operations; !(o.entries <= most) {
+		if o.entries += runs * o.Operations(in); !(o.entries <= most) {
 			return refuse(in, i, "is one too many", "%.6g entries of joint tables, of at most %.6g", o.entries, most)
 		}
 	}
 	return nil
+}
+
+// plan finds an order of elimination for instance i.
+func plan(in *crf.Instance, i int, most float64) (plan *exact.Plan, err error) {
+	if entries := largestEdge(in); entries > mostEntries {
+		return nil, refuse(in, i, "has too many states", "%.6g joint states of an edge, of at most %d", entries, mostEntries)
+	}
+	if math.IsInf(most, 1) {
+		plan, err = exact.NewPlan(shapeOf(in))
+	} else {
+		plan, err = exact.NewPlanWithin(shapeOf(in), most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("learn: instance %d (%s): %w", i, in.Name, err)
+	}
+	plan.Limit = math.MaxInt64 // Settings.Memory decides
+	if plan.LowerBound {
+		return nil, refuse(in, i, "is too wide", "elimination of variables would join more than %d of them in a table",
+			plan.Width)
+	}
+	return plan, nil
 }
 
 // Work returns how many entries of joint tables one evaluation of Exact computes, infinite where they
@@ -237,119 +293,4 @@ func largestEdge(in *crf.Instance) (entries float64) {
 		entries = max(entries, float64(in.States(u[e]))*float64(in.States(v[e])))
 	}
 	return entries
-}
-
-// shapeOf is the network of an instance without its potentials.
-func shapeOf(in *crf.Instance) *mrf.Network {
-	zeros := []float64(nil) // all tables are parts of one
-	table := func(_, entries int) []float64 {
-		if entries > len(zeros) {
-			zeros = make([]float64, entries)
-		}
-		return zeros[:entries]
-	}
-	n := &mrf.Network{}
-	fill(n, in, table, table)
-	return n
-}
-
-// fill makes the network of an instance, of tables of nodes and of edges with so many entries.
-func fill(n *mrf.Network, in *crf.Instance, node, edge func(i, entries int) []float64) {
-	n.Card, n.Factors = n.Card[:0], n.Factors[:0]
-	for s := range in.Graph.NumNodes() {
-		states := in.States(int32(s))
-		n.Card = append(n.Card, states)
-		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{s}, LogTable: node(s, states)})
-	}
-	u, v := in.Graph.Ends()
-	for e := range u {
-		table := edge(e, in.States(u[e])*in.States(v[e]))
-		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{int(u[e]), int(v[e])}, LogTable: table})
-	}
-}
-
-// Add implements ground.LocalObjective. What elimination cannot compute is NaN.
-func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
-	weight float64) (value float64) {
-	pot := &l.potential
-	pot.Ground(m, in, whole)
-	fill(&l.network, in, func(s, _ int) []float64 { return pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]] },
-		func(e, entries int) []float64 { return pot.Table[pot.EdgeAt[e]:][:entries] })
-	free := l.infer(in)
-	if free == nil {
-		return math.NaN()
-	}
-	nodes, weights := in.Graph.NumNodes(), 0.0
-	u, v := in.Graph.Ends()
-	for _, t := range l.objective.terms[in] {
-		weights += t.Weight
-	}
-	value = weights * free.LogZ
-	for _, table := range free.Factors {
-		for x := range table {
-			table[x] *= weights
-		}
-	}
-	for _, t := range l.objective.terms[in] {
-		if !slices.Contains(t.Labels, crf.Unobserved) {
-			value -= t.Weight * pot.LogScore(in, t.Labels)
-			for s, y := range t.Labels {
-				free.Factors[s][y] -= t.Weight
-			}
-			for e := range u {
-				free.Factors[nodes+e][int(t.Labels[u[e]])*in.States(v[e])+int(t.Labels[v[e]])] -= t.Weight
-			}
-			continue
-		}
-		l.hold(in, t.Labels)
-		clamped := l.infer(in)
-		if clamped == nil {
-			return math.NaN()
-		}
-		value -= t.Weight * clamped.LogZ
-		for f, table := range clamped.Factors {
-			for x, p := range table {
-				free.Factors[f][x] -= t.Weight * p
-			}
-		}
-	}
-	if gradient == nil {
-		return weight * value
-	}
-	for f, table := range free.Factors {
-		for x := range table {
-			table[x] *= weight
-		}
-		if f < nodes {
-			l.adjoint.AddNode(gradient, m, in, int32(f), table)
-		} else {
-			l.adjoint.AddEdge(gradient, m, in, int32(f-nodes), table)
-		}
-	}
-	l.adjoint.ReleaseAll(gradient, m, in)
-	return weight * value
-}
-
-// hold leaves nodes with known labels no other state.
-func (l *likelihood) hold(in *crf.Instance, labels []int32) {
-	pot := &l.potential
-	l.held = append(l.held[:0], pot.Node...)
-	for s, y := range labels {
-		table := l.held[pot.NodeAt[s]:pot.NodeAt[s+1]]
-		for x := range table {
-			if y != crf.Unobserved && x != int(y) {
-				table[x] = math.Inf(-1)
-			}
-		}
-		l.network.Factors[s].LogTable = table
-	}
-}
-
-// infer returns log Z and the marginals of all factors, nil where there are none.
-func (l *likelihood) infer(in *crf.Instance) *exact.Answer {
-	answer, err := l.objective.plans[in].On(&l.network).RunFactors(context.Background())
-	if err != nil {
-		return nil
-	}
-	return answer
 }

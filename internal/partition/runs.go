@@ -1,5 +1,7 @@
 package partition
 
+import "github.com/blockbp/blockbp/graph"
+
 // WindowNodes is how many consecutive nodes of a block are sorted into runs among themselves:
 // few enough for their tables to stay in a cache while run after run picks nodes
 // from all over the window.
@@ -87,4 +89,19 @@ func (b *Block) appendRuns(runs []int32, lo int, window, run, count []int32) []i
 		run[s] = 0
 	}
 	return runs
+}
+
+// InOrder reports that every node has at most one neighbour before it, as in chains, and in trees whose nodes come
+// after the one above. Then messages of a sweep back have all that comes from below, and those of one forth the rest.
+func InOrder(g *graph.Graph) bool {
+	us, vs := g.Ends()
+	before := make([]bool, g.NumNodes())
+	for e := range us {
+		later := max(us[e], vs[e])
+		if before[later] {
+			return false
+		}
+		before[later] = true
+	}
+	return true
 }

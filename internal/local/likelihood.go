@@ -1,0 +1,186 @@
+package local
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/bp"
+	"github.com/blockbp/blockbp/internal/ground"
+	"github.com/blockbp/blockbp/internal/numeric"
+	"github.com/blockbp/blockbp/internal/partition"
+	"github.com/blockbp/blockbp/mrf"
+)
+
+// likelihood is the negative log-likelihood
+//
+//	Σ_n [log Z(θ_n) − ⟨θ_n, w_n⟩],    or log Z(θ_n) − log Z(θ_n | known labels)
+//
+// for a sample with missing ones. Its gradient is M (τ − w), τ being exact marginals: those of belief
+// propagation where one sweep back and one forth are exact, as on chains, and elsewhere of the elimination of variables.
+type likelihood struct {
+	objective *Objective   // has plans and terms, for all goroutines
+	space     bp.Workspace // its potentials are those of elimination, too
+	state     bp.State
+	adjoint   ground.Adjoint
+	network   mrf.Network
+	beliefs   []float64 // of nodes or edges computed together
+}
+
+// Add implements ground.LocalObjective. What inference cannot compute is NaN.
+func (l *likelihood) Add(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+	weight float64) (value float64) {
+	pot, weights, terms := &l.space.Potentials, 0.0, l.objective.terms[in]
+	pot.Ground(m, in, whole)
+	for _, t := range terms {
+		if weights += t.Weight; slices.Contains(t.Labels, crf.Unobserved) {
+			continue
+		}
+		value -= t.Weight * pot.LogScore(in, t.Labels)
+		if gradient != nil {
+			l.adjoint.AddStatistics(gradient, m, in, t.Labels, -weight*t.Weight)
+		}
+	}
+	value += weights * l.infer(gradient, m, in, whole, weight*weights)
+	for _, t := range terms {
+		if slices.Contains(t.Labels, crf.Unobserved) {
+			pot.Ground(m, in, whole)
+			hold(pot, t.Labels)
+			value -= t.Weight * l.infer(gradient, m, in, whole, -weight*t.Weight)
+		}
+	}
+	return weight * value
+}
+
+// hold leaves nodes with known labels no other state.
+func hold(pot *ground.Potentials, labels []int32) {
+	pot.Forbidding = true
+	for s, y := range labels {
+		table := pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]]
+		for x := range table {
+			if y != crf.Unobserved && x != int(y) {
+				table[x] = math.Inf(-1)
+			}
+		}
+	}
+}
+
+// infer returns log Z of the potentials, which it may overwrite, and adds so much of M τ to the gradient, unless
+// that is nil.
+func (l *likelihood) infer(gradient []float64, m *crf.Model, in *crf.Instance, whole *partition.Block,
+	weight float64) (logZ float64) {
+	net := l.objective.nets[in]
+	if net == nil {
+		return l.eliminate(gradient, m, in, weight)
+	}
+	l.state.Fit(net)
+	err := l.space.Prepare(net, whole)
+	if err == nil {
+		_, err = l.space.Iterate(context.Background(), net, &l.state, whole, bp.Limits{MaxSweeps: 2, Turns: true})
+	}
+	for lo, n := 0, len(whole.Nodes); lo < n && err == nil; {
+		hi := ground.NodeRun(in, whole.Nodes, lo, min(lo+ground.RowsPerBatch, n))
+		span := &m.Layout.Node[in.NodeType(whole.Nodes[lo])]
+		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
+		logZ += l.space.NodeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
+		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterNodes(dst, in, whole.Nodes[lo:hi], l.beliefs) },
+			func(i int, belief []float64) { l.adjoint.AddNode(gradient, m, in, whole.Nodes[lo+i], belief) })
+		lo = hi
+	}
+	if gradient != nil {
+		l.adjoint.ReleaseAll(gradient, m, in)
+	}
+	for lo, n := 0, len(whole.Edges); lo < n && err == nil; {
+		span := &m.Layout.Edge[in.EdgeType(whole.Edges[lo])]
+		hi := ground.EdgeRun(in, whole.Edges, lo, min(lo+min(ground.RowsPerBatch, max(1, entriesTogether/span.States)), n))
+		l.beliefs = numeric.Resize(l.beliefs, (hi-lo)*span.States)
+		var free float64
+		free, err = l.space.EdgeBeliefs(l.beliefs, nil, net, &l.state, whole, lo, hi)
+		logZ += free
+		l.scatter(gradient, span, weight, func(dst []float64) { l.adjoint.ScatterEdges(dst, in, whole.Edges[lo:hi], l.beliefs) },
+			func(i int, belief []float64) { l.adjoint.AddEdge(gradient, m, in, whole.Edges[lo+i], belief) })
+		lo = hi
+	}
+	if err != nil {
+		return math.NaN()
+	}
+	return logZ
+}
+
+// entriesTogether bounds the beliefs of edges that are computed in one call: 32 KiB stay in the nearest cache.
+const entriesTogether = 4096
+
+// scatter adds the beliefs at hand, so much of them, to a gradient, unless that is nil: those of tied weights all at
+// once.
+func (l *likelihood) scatter(gradient []float64, span *crf.Span, weight float64, all func(dst []float64),
+	one func(i int, belief []float64)) {
+	if gradient == nil {
+		return
+	}
+	for i := range l.beliefs {
+		l.beliefs[i] *= weight
+	}
+	if !span.Untied {
+		all(gradient[span.At:][:span.Len])
+		return
+	}
+	for i := range len(l.beliefs) / span.States {
+		one(i, l.beliefs[i*span.States:][:span.States])
+	}
+}
+
+// eliminate is infer by elimination of variables.
+func (l *likelihood) eliminate(gradient []float64, m *crf.Model, in *crf.Instance, weight float64) (logZ float64) {
+	pot, nodes := &l.space.Potentials, in.Graph.NumNodes()
+	fill(&l.network, in, func(s, _ int) []float64 { return pot.Node[pot.NodeAt[s]:pot.NodeAt[s+1]] },
+		func(e, entries int) []float64 { return pot.Table[pot.EdgeAt[e]:][:entries] })
+	answer, err := l.objective.plans[in].On(&l.network).RunFactors(context.Background())
+	if err != nil {
+		return math.NaN()
+	}
+	if gradient == nil {
+		return answer.LogZ
+	}
+	for f, table := range answer.Factors {
+		for x := range table {
+			table[x] *= weight
+		}
+		if f < nodes {
+			l.adjoint.AddNode(gradient, m, in, int32(f), table)
+		} else {
+			l.adjoint.AddEdge(gradient, m, in, int32(f-nodes), table)
+		}
+	}
+	l.adjoint.ReleaseAll(gradient, m, in)
+	return answer.LogZ
+}
+
+// shapeOf is the network of an instance without its potentials.
+func shapeOf(in *crf.Instance) *mrf.Network {
+	zeros := []float64(nil) // all tables are parts of one
+	table := func(_, entries int) []float64 {
+		if entries > len(zeros) {
+			zeros = make([]float64, entries)
+		}
+		return zeros[:entries]
+	}
+	n := &mrf.Network{}
+	fill(n, in, table, table)
+	return n
+}
+
+// fill makes the network of an instance, of tables of nodes and of edges with so many entries.
+func fill(n *mrf.Network, in *crf.Instance, node, edge func(i, entries int) []float64) {
+	n.Card, n.Factors = n.Card[:0], n.Factors[:0]
+	for s := range in.Graph.NumNodes() {
+		states := in.States(int32(s))
+		n.Card = append(n.Card, states)
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{s}, LogTable: node(s, states)})
+	}
+	u, v := in.Graph.Ends()
+	for e := range u {
+		table := edge(e, in.States(u[e])*in.States(v[e]))
+		n.Factors = append(n.Factors, mrf.Factor{Scope: []int{int(u[e]), int(v[e])}, LogTable: table})
+	}
+}
