@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -77,6 +78,17 @@ func (p *problems) keep(err error) {
 		return
 	}
 	p.list = append(p.list, err)
+}
+
+// sort brings the problems that are kept into the order of lines.
+func (p *problems) sort() {
+	line := func(err error) int {
+		if e, ok := err.(*Error); ok {
+			return e.Line
+		}
+		return 0
+	}
+	slices.SortStableFunc(p.list, func(a, b error) int { return line(a) - line(b) })
 }
 
 // errors returns the problems, the last of which counts those not kept.

@@ -39,7 +39,8 @@ type loader struct {
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{}}
+	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{},
+		turned: map[*graph.Graph][]bool{}}
 }
 
 func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
@@ -194,6 +195,14 @@ func either(own, all []string) []string {
 		return own
 	}
 	return all
+}
+
+// bias reports whether a constant feature is last.
+func (l *loader) bias() bool {
+	if l.o.Recipe != nil {
+		return l.o.Recipe.Bias
+	}
+	return !l.o.NoBias
 }
 
 // labelled are the largest labels of the data, and where the largest is.

@@ -137,7 +137,7 @@ func (l *tableLoader) askWhatHides() {
 	}
 	l.loader.askWhatHides(&found, 0, "label ", func(e *Error) *Error {
 		g := l.graphs[found.at[0]]
-		e.File, e.Line = g.nodes.path, int(g.lines[found.at[2]])
+		e.File, e.Line = g.nodes.path, int(g.nodes.lines[found.at[2]])
 		return e
 	})
 }

@@ -383,13 +383,6 @@ func (t *textSentence) merge() {
 	}
 }
 
-func (l *textLoader) bias() bool {
-	if l.o.Recipe != nil {
-		return l.o.Recipe.Bias
-	}
-	return !l.o.NoBias
-}
-
 // join returns the edges of a sentence, and their types: every token with the next, and
 // with skip edges every word that begins with a capital with where it stood before.
 func (r *textRecipe) join(s *sentence) (edges, types []int32) {
