@@ -306,9 +306,9 @@ func TestLabelsTwice(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		of, list := readTable(t.Context(), "f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
-		if len(list) > 0 {
-			t.Fatal(list)
+		of := readTable(t.Context(), "f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
+		if len(of.list) > 0 {
+			t.Fatal(of.list)
 		}
 		c, err := surveyOf([]*table{of}, "c")
 		if err != nil {
@@ -364,9 +364,8 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, list := readTable(t.Context(), "nodes.csv", nodes)
-		e, more := readTable(t.Context(), "edges.csv", edges)
-		if len(list)+len(more) > 0 {
+		n, e := readTable(t.Context(), "nodes.csv", nodes), readTable(t.Context(), "edges.csv", edges)
+		if len(n.list)+len(e.list) > 0 {
 			return
 		}
 		g := &tableGraph{nodes: n, edges: e}

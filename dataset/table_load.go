@@ -113,16 +113,14 @@ func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 		columns int // without a header
 		into    **table
 	}{{pair.nodes, nodes, plainColumns, &g.nodes}, {pair.edges, edges, len(g.ends), &g.edges}} {
-		t, list := (*table)(nil), []error(nil)
 		if l.plain {
-			t, list = readPlain(l.ctx, of.path, of.data, of.columns)
-		} else {
-			t, list = readTable(l.ctx, of.path, of.data)
+			*of.into = readPlain(l.ctx, of.path, of.data, of.columns)
+			continue
 		}
-		l.fail(list...)
-		*of.into = t
+		*of.into = readTable(l.ctx, of.path, of.data)
+		l.fail((*of.into).errors()...)
 	}
-	if l.graphs = append(l.graphs, g); l.plain || g.nodes == nil || g.edges == nil {
+	if l.graphs = append(l.graphs, g); l.plain || len(l.problems) > 0 {
 		return
 	}
 	for _, t := range []*table{g.nodes, g.edges} {

@@ -26,6 +26,7 @@ var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "ta
 // table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
 // this form to what makes nodes, edges and features of them.
 type table struct {
+	problems
 	path   string
 	plain  bool
 	comma  rune
@@ -41,8 +42,8 @@ const plainColumns = 4
 
 // readPlain reads a table without a header. Tabs separate the columns of nodes, of which the last two may be left out,
 // and any blanks the two of edges.
-func readPlain(ctx context.Context, path string, data []byte, columns int) (*table, []error) {
-	t, p := &table{path: path, plain: true, header: make([]string, columns)}, &problems{file: path}
+func readPlain(ctx context.Context, path string, data []byte, columns int) *table {
+	t := &table{problems: problems{file: path}, path: path, plain: true, header: make([]string, columns)}
 	for line, text := range tableLines(ctx, data) {
 		cells := strings.Fields(text)
 		if columns == plainColumns {
@@ -50,14 +51,14 @@ func readPlain(ctx context.Context, path string, data []byte, columns int) (*tab
 		}
 		switch n := len(cells); {
 		case columns != plainColumns && n != columns:
-			p.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
+			t.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
 		case n < 2 || n > columns:
-			p.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
+			t.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
 		default:
-			t.add(line, append(cells, "", "")[:columns])
+			t.addRow(line, append(cells, "", "")[:columns])
 		}
 	}
-	return t, p.errors()
+	return t
 }
 
 // tableLines goes through the lines that hold data, with their numbers from 1.
@@ -77,7 +78,7 @@ func tableLines(ctx context.Context, data []byte) func(yield func(int, string) b
 	}
 }
 
-func (t *table) add(line int, cells []string) {
+func (t *table) addRow(line int, cells []string) {
 	t.lines, t.rows = append(t.lines, int32(line)), append(t.rows, cells)
 }
 
@@ -93,51 +94,48 @@ func trimmed(cells []string) []string {
 }
 
 // readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
-// one. Rows without any cell are left out, and those with another number than the header are problems.
-func readTable(ctx context.Context, path string, data []byte) (*table, []error) {
+// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
+// header where nothing of it can be read.
+func readTable(ctx context.Context, path string, data []byte) *table {
 	data = edgeTableOf(path, bytes.TrimPrefix(data, []byte("\ufeff")))
-	t, p := &table{path: path}, &problems{file: path}
+	t := &table{problems: problems{file: path}, path: path}
 	if err := notText(path, data); err != nil {
-		return nil, []error{err}
+		t.keep(err)
+		return t
 	}
 	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	t.comma = separatorOf(string(first), separators)
 	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
 	r.Comma, r.FieldsPerRecord = t.comma, -1
-	var err error
-	for {
-		var cells []string
-		if cells, err = r.Read(); err != nil {
-			break
-		}
+	cells, err := r.Read()
+	for ; err == nil; cells, err = r.Read() {
 		line, _ := r.FieldPos(0)
 		if trimmed(cells); len(t.rows) == 0 || slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
-			t.add(line, cells)
+			t.addRow(line, cells)
 		}
 	}
 	if err != io.EOF {
-		p.keep(parseError(path, err))
-	}
-	if len(t.rows) == 0 && err == io.EOF {
-		p.add(0, "", "", "it is empty, want a line with the names of columns, and a line for each row")
+		t.keep(parseError(path, err))
 	}
 	if len(t.rows) == 0 {
-		return nil, p.errors()
+		t.keep(&Error{File: path, Problem: "it is empty, want a line with the names of columns, and a line for each row"})
+		return t
 	}
 	if problem := t.takeHeader(string(first)); problem != nil {
-		return nil, []error{problem}
+		t.list = []error{problem}
+		return t
 	}
 	whole := make([]int32, 0, len(t.rows))
 	for i, cells := range t.rows {
 		if len(cells) == len(t.header) {
 			whole = append(whole, int32(i))
 		} else {
-			p.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells),
+			t.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells),
 				len(t.header))
 		}
 	}
 	t.pick(whole)
-	return t, p.errors()
+	return t
 }
 
 // notText says what a file is that holds no text in UTF-8.

@@ -67,7 +67,7 @@ func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias b
 
 // readNodes makes the nodes of a graph of their table.
 func (l *tableLoader) readNodes(g *tableGraph) {
-	t, p := g.nodes, &problems{file: g.nodes.path}
+	t, p := g.nodes, &g.nodes.problems
 	names, _ := l.namedStates(0)
 	if l.o.Schema != nil {
 		names = l.o.Schema.NodeTypes[0].States
@@ -223,7 +223,7 @@ type edgeRows struct {
 
 // readEdges makes the edges of a graph of their table.
 func (l *tableLoader) readEdges(g *tableGraph) {
-	t, p := g.edges, &problems{file: g.edges.path}
+	t, p := g.edges, &g.edges.problems
 	e := l.joinRows(g, p)
 	if problem := g.edgeHeaderMissing(); problem != nil {
 		p.list, p.more = []error{problem}, 0
@@ -282,12 +282,30 @@ func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
 				e.reversed = line
 			}
 			if !f.same(t.rows[e.rows[first]], cells) {
-				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, such as their sum, or give "+
-					"both the same features", "it joins the nodes of line %d again, with other features", t.lines[e.rows[first]])
+				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, or give both the same features; "+
+					g.summed(e.reversed > 0), "it joins the nodes of line %d again, with other features", t.lines[e.rows[first]])
 			}
 		}
 	}
 	return e
+}
+
+// summed says how to write the table of edges with one row for two nodes, in which numbers
+// are summed. ordered puts the ends of every row in order first, as rows that join nodes
+// the other way round need.
+func (g *tableGraph) summed(ordered bool) string {
+	t := g.edges
+	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
+	ends, separator, order := fmt.Sprintf("[%q, %q]", u, v), "", ""
+	if t.comma != ',' {
+		separator = fmt.Sprintf("sep=%q, ", t.comma)
+	}
+	sum := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", t.path, separator, u, v)
+	if ordered {
+		order, sum = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", sum, ends, ends), "t"
+	}
+	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
+		`for use in the place of this table`, order, sum, ends)
 }
 
 // endsOf finds the nodes that a row joins.
