@@ -206,7 +206,7 @@ func TestImagesRefuse(t *testing.T) {
 		"feature rank":   {map[string]string{"features/2.npy": string(npyOf("<f4", "False", "(1, 2, 2, 1)", binary.LittleEndian, make([]float32, 4)))}, Options{}, []string{"2.npy: shape is [1, 2, 2, 1], want [h, w, d]"}},
 		"feature type":   {map[string]string{"features/2.npy": string(npyOf("<i4", "False", "(1, 2, 1)", binary.LittleEndian, make([]int32, 2)))}, Options{}, []string{"2.npy: dtype is <i4, want float32, float16, float64 or uint8; convert it with astype"}},
 		"feature NaN":    {map[string]string{"features/2.npy": cells(1, 2, 1, 0, float32(math.NaN()))}, Options{}, []string{"2.npy:[0,1,0]: is NaN"}},
-		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the file has 80 bytes"}},
+		"feature cut":    {map[string]string{"features/2.npy": cells(1, 2, 1)[:80]}, Options{}, []string{"2.npy: the array has 80 bytes"}},
 		"feature none":   {map[string]string{"features/2.npy": ""}, Options{}, []string{"2.npy: there is no such file; it should hold the unary features of "}},
 		"feature depth":  {map[string]string{"features/10.npy": cells(1, 2, 5)}, Options{}, []string{"10.npy: it has 5 features per pixel, ", "2.npy has 1"}},
 		"picture":        {map[string]string{"images/2.jpg": "jpg"}, Options{}, []string{"2.jpg: the picture cannot be read"}},

@@ -93,7 +93,7 @@ func (f *potentialsFile) readStates() error {
 func (f *potentialsFile) potential(name string, m *array, at int) (float64, error) {
 	x := m.at(at)
 	if math.IsNaN(x) || math.IsInf(x, 1) {
-		return 0, f.fail(name+indexText(m.shape, at, false), "potential is %v, want a finite number or -inf", x)
+		return 0, f.fail(name+indexText(m.shape, at), "potential is %v, want a finite number or -inf", x)
 	}
 	return x, nil
 }
