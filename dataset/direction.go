@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that
@@ -65,7 +64,7 @@ func (l *loader) direct(s *crf.Schema) {
 // checkMirrors refuses pairs that edges without direction are forbidden one way round only.
 func (l *loader) checkMirrors(s *crf.Schema) {
 	for _, t := range s.EdgeTypes {
-		all := sets.Of(t.Forbidden)
+		all := setOf(t.Forbidden)
 		for _, x := range t.Forbidden {
 			if states := s.NodeTypes[t.U].States; t.Symmetric && !all[[2]int{x[1], x[0]}] {
 				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`,

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/strictjson"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
@@ -93,7 +93,7 @@ const RecipeKey = "recipe"
 // may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
-	if err := cmp.Or(strictjson.Check([]byte(text)), strictJSON([]byte(text), &r)); err != nil {
+	if err := infile.JSON([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
 	return &r, r.validate()

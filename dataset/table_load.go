@@ -10,8 +10,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their
@@ -235,7 +235,7 @@ func (l *tableLoader) survey(tables []*table, at []int) (columns []column) {
 func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	known := map[string]bool{}
 	for i := range columns {
-		known[strictjson.Fold(columns[i].Name)] = true
+		known[infile.Fold(columns[i].Name)] = true
 		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
 			const problem = "there is no column %q, which the model was trained with; %s"
 			l.fail(&Error{File: t.path, Line: 1,
@@ -244,7 +244,7 @@ func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	}
 	var more []string
 	for _, i := range l.features(t, taken...) {
-		if name := t.header[i]; !known[strictjson.Fold(name)] {
+		if name := t.header[i]; !known[infile.Fold(name)] {
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}

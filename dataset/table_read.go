@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // separators are what columns of a table with a header may be separated by.
@@ -34,7 +34,7 @@ type table struct {
 	lines  []int32  // [row] from 1
 	rows   [][]string
 	places map[string]int // of columns by their names as they stand, without those of none
-	folded map[string]int // by strictjson.Fold of the names
+	folded map[string]int // by infile.Fold of the names
 }
 
 // plainColumns are those of plain tables of nodes: node, label, split and a list of features.
@@ -299,7 +299,7 @@ func (t *table) findColumns() (first, second int) {
 			return before, i
 		}
 		t.places[name] = i
-		folded := strictjson.Fold(name)
+		folded := infile.Fold(name)
 		if _, known := t.folded[folded]; !known {
 			t.folded[folded] = i
 		}
@@ -316,7 +316,7 @@ func (t *table) column(names ...string) int {
 		}
 	}
 	for _, name := range names {
-		if i, ok := t.folded[strictjson.Fold(name)]; ok {
+		if i, ok := t.folded[infile.Fold(name)]; ok {
 			return i
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/nearest"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Roles that Options.Columns can give to columns.
@@ -189,7 +188,7 @@ func (s *table) usualEnds() [2]int {
 
 // features returns the columns of a sheet that have no role, and are not to be ignored.
 func (l *tableLoader) features(s *table, taken ...int) (at []int) {
-	ignored := sets.Of(l.o.given(roleIgnore))
+	ignored := setOf(l.o.given(roleIgnore))
 	for i, name := range s.header {
 		if name != "" && !slices.Contains(taken, i) && !ignored[name] {
 			at = append(at, i)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Graph tables are sets of nodes and edges: the order of rows, and which end of an edge
@@ -72,7 +71,7 @@ func (l *tableLoader) readNodes(g *tableGraph) {
 	if l.o.Schema != nil {
 		names = l.o.Schema.NodeTypes[0].States
 	}
-	l.labels.named = sets.Of(names)
+	l.labels.named = setOf(names)
 	delete(l.labels.named, "")
 	g.byName = map[string]int32{}
 	var sound []int32
