@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"fmt"
-	"image"
 	"image/color"
 	_ "image/jpeg" // pictures
 	_ "image/png"
@@ -12,11 +11,7 @@ import (
 	_ "golang.org/x/image/tiff"
 
 	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/memory"
 )
-
-// mostPixels bounds pictures: a header alone can promise any size.
-const mostPixels = 1 << 26
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.
 const voidLabel = 255
@@ -103,17 +98,4 @@ func parseLabel(text []byte) (int32, error) {
 		err = strconv.ErrRange
 	}
 	return int32(max(label, -1)), err
-}
-
-// decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
-// three coefficients of four bytes, and then has three colours of one.
-const decodedPixel = 16
-
-// checkPixels refuses the size that a header tells, before any pixel is decoded.
-func checkPixels(c image.Config, allowed int64) error {
-	if c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height {
-		return fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
-	}
-	return memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height),
-		decodedPixel*float64(c.Width)*float64(c.Height), allowed)
 }
