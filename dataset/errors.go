@@ -37,6 +37,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
+func (e *Error) where() string {
+	place := &Error{File: e.File, Line: e.Line, Place: e.Place}
+	return strings.TrimSuffix(strings.TrimSuffix(place.Error(), ": ")+", "+strings.TrimSpace(e.Problem), ", ")
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 

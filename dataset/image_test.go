@@ -192,8 +192,8 @@ func TestImagesRefuse(t *testing.T) {
 		want    []string
 	}{
 		"label size":     {map[string]string{"labels/2.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"2.regions.txt: it labels 4 rows of 2 pixels, but ", "2.jpg has 2 rows of 4"}},
-		"label value":    {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{}, []string{"2.regions.txt:2: number 3 is 3, want 0 to 2, or negative"}},
-		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 0 to 2"}},
+		"label value":    {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 3 0\n"}, Options{}, []string{"2.regions.txt:2: number 3 is 3, want -1 (unobserved) or 0 to 2"}},
+		"label picture":  {map[string]string{"labels/10.png": indexed(t, 2, 4, 0, 0, 0, 0, 0, 9)}, Options{}, []string{"10.png:[1,1]: is 9, want 255 (unobserved) or 0 to 2"}},
 		"label text":     {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 x 0\n"}, Options{}, []string{`2.regions.txt:2: "x" is not a label`}},
 		"ragged":         {map[string]string{"labels/2.regions.txt": "0 0 0 0\n0 0 0\n"}, Options{}, []string{"2.regions.txt:2: there are 3 numbers, want 4"}},
 		"one state":      {map[string]string{ManifestName: "", "labels/2.regions.txt": "0 0 0 0\n0 0 0 -1\n", "labels/10.png": indexed(t, 2, 4), "labels/tall.regions.txt": "0 0\n0 0\n0 0\n0 0\n"}, Options{}, []string{"regions.txt: every label of every picture is 0", "dataset.json"}},

@@ -76,7 +76,7 @@ func (l *npzLoader) makeSet() {
 		l.learnSchema()
 		l.run(l.build)
 	}
-	l.run(l.askWhatHides)
+	l.run(func() { l.askWhatHides("") })
 }
 
 // expand lists the instance files behind the paths and reads the manifests of
@@ -381,21 +381,11 @@ func (l *npzLoader) build() {
 	}
 }
 
-// checkLabels reports the first label out of range.
-func (l *npzLoader) checkLabels(in *npzInstance) {
-	for i, sample := range in.labels {
-		for s, y := range sample {
-			if k := l.set.Schema.NodeStates(in.nodes.typeOf(s)); y < -1 || int(y) >= k {
-				l.at(in, in.labelPlace(i, s), "", "is %d, want -1 (unobserved) or 0 to %d", y, k-1)
-				return
-			}
-		}
-	}
-}
-
 // freezeNPZ makes an instance unless there are more problems than before it.
 func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int) {
-	l.checkLabels(in)
+	for n := range in.labels {
+		l.checkNumbers("", l.set.Schema.NodeStates, in.numbered(n))
+	}
 	if len(l.problems) > before {
 		return
 	}

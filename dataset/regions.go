@@ -27,20 +27,12 @@ type labelMap struct {
 
 // place sets where the label of node s stands in the file.
 func (m *labelMap) place(e *Error, s int) *Error {
-	e.Place = fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
+	e.File, e.Place = m.path, fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
 	if m.form == labelsText {
 		e.Line, e.Place = s/m.cols+1, ""
 		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
 	}
 	return e
-}
-
-// placeText is place for a sentence.
-func (m *labelMap) placeText(s int) string {
-	if m.form == labelsText {
-		return fmt.Sprintf("%s:%d, number %d", m.path, s/m.cols+1, s%m.cols+1)
-	}
-	return fmt.Sprintf("%s:[%d,%d]", m.path, s/m.cols, s%m.cols)
 }
 
 // parseRegions reads a matrix of integers, one line per row, separated by

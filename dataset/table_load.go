@@ -270,9 +270,21 @@ func (l *tableLoader) observeSplit() {
 	}
 }
 
+// numbered are the labels of a plain table.
+func (g *tableGraph) numbered() numbered {
+	return numbered{labels: g.labels, place: func(e *Error, s int) *Error {
+		e.File, e.Line = g.nodes.path, int(g.nodes.lines[s])
+		return e
+	}}
+}
+
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
-	if !l.plain {
+	if l.plain {
+		for _, g := range l.graphs {
+			l.numbers = append(l.numbers, g.numbered())
+		}
+	} else {
 		l.hiddenWords = l.labels.hiddenWords()
 		if strings.Contains(l.hiddenWords, `"`) {
 			l.classesHidden = "; if such a word is a class, name all states in the option States"
@@ -284,8 +296,10 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.learnSchema()
 	}
+	if l.plain && !l.o.NoLabels {
+		l.run(func() { l.askWhatHides("label ") })
+	}
 	if l.plain {
-		l.run(l.askWhatHides)
 		return
 	}
 	l.run(func() {
@@ -309,7 +323,7 @@ func (l *tableLoader) learnSchema() {
 		found = l.countFeatures()
 		missing := &Error{File: first, Problem: "no node has a label",
 			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"}
-		r.States = l.numberStates(l.largestLabel, "nodes are", "every label", missing)
+		r.States = l.numberStates("nodes are", "every label", missing)
 	} else {
 		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)
 	}
@@ -370,40 +384,19 @@ func (l *tableLoader) countFeatures() origin {
 	return found
 }
 
-func (l *tableLoader) largestLabel() labelled {
-	found := labelled{top: newTop(), file: l.graphs[0].nodes.path}
-	for i, g := range l.graphs {
-		for s, y := range g.labels {
-			found.see(y, i, 0, s)
-		}
-	}
-	if found.largest >= 0 {
-		g := l.graphs[found.at[0]]
-		found.place = fmt.Sprintf("%s:%d", g.nodes.path, g.nodes.lines[found.at[2]])
-	}
-	return found
-}
-
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
 		if l.plain {
-			l.run(func() { l.completeFeatures(g) }, func() { l.checkLabels(g) })
+			l.run(func() { l.completeFeatures(g) }, func() {
+				if l.o.NoLabels {
+					l.skip(g.labels)
+				} else {
+					l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
+				}
+			})
 		}
 		l.run(func() { l.freezeGraph(g) })
-	}
-}
-
-// checkLabels reports the first label of a plain table that is out of range.
-func (l *tableLoader) checkLabels(g *tableGraph) {
-	if l.o.NoLabels {
-		l.skip(g.labels)
-		return
-	}
-	k := l.set.Schema.NodeStates(0)
-	if i := slices.IndexFunc(g.labels, func(y int32) bool { return int(y) >= k }); i >= 0 {
-		const problem = "label is %d, want -1 (none) or 0 to %d"
-		l.fail(&Error{File: g.nodes.path, Line: int(g.nodes.lines[i]), Problem: fmt.Sprintf(problem, g.labels[i], k-1)})
 	}
 }
 

@@ -81,7 +81,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	for nodes, want := range map[string]string{
 		"0\t0\ta\t2\n":          `x.nodes.tsv:1: feature "2": index is beyond the 2 features of the model`,
 		"#\n0\t0\ta\t?\n":       "x.nodes.tsv:2: the features are not known (?)",
-		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (none) or 0 to 1",
+		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (unobserved) or 0 to 1",
 		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, tables(nodes, ""))}, model)
