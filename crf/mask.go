@@ -141,8 +141,8 @@ func (in *Instance) forbidden(m *mask, labels []int32, sample int) *Error {
 	return nil
 }
 
-// setOf answers whether something is in a list, however long: a search through it, once for each entry of another, takes
-// time with the square of their length, which a file may choose.
+// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
+// takes time with the square of their length, which a file may choose.
 func setOf[X comparable](list []X) map[X]bool {
 	set := make(map[X]bool, len(list))
 	for _, x := range list {

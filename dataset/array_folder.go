@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
@@ -97,7 +96,7 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 	}()
 	defer file.End(file.Begin())
 	data := file.Bytes()
-	source := Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
+	source := sourceOf(path, data)
 	h, raw, err := openNPY(data)
 	if err != nil {
 		return source, err

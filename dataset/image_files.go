@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"image"
@@ -70,8 +69,7 @@ func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
 		return memory.Check("the file "+path, float64(size), d.allowed)
 	})
 	if err == nil {
-		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())),
-			Bytes: int64(len(file.Bytes()))})
+		d.sources = append(d.sources, sourceOf(path, file.Bytes()))
 	}
 	return file, err
 }

@@ -124,6 +124,9 @@ func numbersOf(states []string) []int32 {
 func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
 	labels := states
 	for _, a := range s.Recipe.LabelNames {
+		if a < 0 || a >= len(s.Schema.NodeTypes) {
+			continue // of no model that was trained
+		}
 		labels = slices.Clone(labels)
 		numbers := numbersOf(s.Schema.NodeTypes[a].States)
 		for v, x := range states {

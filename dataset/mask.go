@@ -200,8 +200,8 @@ func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 	return list
 }
 
-// setOf answers whether something is in a list, however long: a search through it, once for each entry of another, takes
-// time with the square of their length, which a file may choose.
+// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
+// takes time with the square of their length, which a file may choose.
 func setOf[X comparable](list []X) map[X]bool {
 	set := make(map[X]bool, len(list))
 	for _, x := range list {

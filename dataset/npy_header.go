@@ -92,13 +92,14 @@ func openNPY(data []byte) (h *npyHeader, raw []byte, err error) {
 // checkSize compares the bytes of an array, with its header, with its shape.
 func (h *npyHeader) checkSize(bytes int64) error {
 	if want := h.bytes + h.dataBytes(); bytes != want {
-		return fmt.Errorf("the array has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again", bytes,
-			shapeText(h.shape), h.descr, want)
+		return fmt.Errorf("the array has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again",
+			bytes, shapeText(h.shape), h.descr, want)
 	}
 	return nil
 }
 
-// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. Python 2 wrote 60L.
+// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. Python 2
+// wrote 60L.
 var headerFields = []struct {
 	name string
 	is   *regexp.Regexp

@@ -101,29 +101,16 @@ func (l *npzLoader) expand(paths []string) []string {
 			files = append(files, path)
 		default:
 			addFolder(path)
-			files = append(files, l.expandFolder(path)...)
+			found, err := filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
+			if err != nil {
+				l.fail(err)
+			}
+			files = append(files, found...)
 		}
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
 	}
-	return files
-}
-
-func (l *npzLoader) expandFolder(folder string) []string {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		l.fail(err)
-		return nil
-	}
-	var files []string
-	for _, e := range entries {
-		// Names beginning with a dot are temporary or hidden files.
-		if strings.HasSuffix(e.Name(), ".npz") && e.Name()[0] != '.' {
-			files = append(files, filepath.Join(folder, e.Name()))
-		}
-	}
-	slices.SortFunc(files, naturalCompare)
 	return files
 }
 

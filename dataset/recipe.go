@@ -129,8 +129,6 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
 	case r.Missing && (r.Kind != KindGraph || !r.Bias):
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
-	case r.Sorted && r.Kind != KindGraph:
-		return fmt.Errorf("recipe: sorted goes with kind %q only", KindGraph)
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
 	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
@@ -142,10 +140,6 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: text goes with kind %q", KindText)
 	case r.Text != nil && r.Text.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Text.problem())
-	case r.Spins && r.Kind != KindNPZ:
-		return fmt.Errorf("recipe: spins go with kind %q only", KindNPZ)
-	case len(r.LabelNames) > 0 && r.Kind != KindNPZ:
-		return fmt.Errorf("recipe: label_names go with kind %q only", KindNPZ)
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:

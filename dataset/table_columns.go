@@ -221,8 +221,8 @@ func (c *columnSurvey) mistake() error {
 	}
 	switch {
 	case len(like) > 0 && float64(len(c.values)+len(like)) >= least:
-		return fail(&like[0], plainNumbers+", or say --columns text="+c.name, "%q is no plain number; cells like it: %d of %d",
-			abbreviate(like[0].text), len(like), len(c.given))
+		return fail(&like[0], plainNumbers+", or say --columns text="+c.name,
+			"%q is no plain number; cells like it: %d of %d", abbreviate(like[0].text), len(like), len(c.given))
 	case float64(len(c.values)) >= least:
 		return fail(c.odd, "correct the cell, leave it empty if the number is not known, or say --columns text="+c.name,
 			"%q is no number, while %d of the %d cells of this column are numbers", abbreviate(c.odd.text), len(c.values),

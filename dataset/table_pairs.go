@@ -107,18 +107,11 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 		}
 	}
 	for _, path := range paths {
-		entries, err := os.ReadDir(path)
+		tables, err := filesIn(path, isNodesTable)
 		switch base := filepath.Base(path); {
 		case isNodesTable(base), isEdgesTable(base):
 			add(pairOf(path))
 		case err == nil:
-			var tables []string
-			for _, e := range entries {
-				if isNodesTable(e.Name()) && e.Name()[0] != '.' {
-					tables = append(tables, filepath.Join(path, e.Name()))
-				}
-			}
-			slices.SortFunc(tables, naturalCompare)
 			var names []string
 			for _, table := range tables {
 				add(pairOf(table))

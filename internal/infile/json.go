@@ -30,9 +30,9 @@ type object struct {
 	value bool              // the next token of an object is a value
 }
 
-// JSON decodes one value, and refuses unknown fields, anything after it, and keys that an object has twice: encoding/json
-// takes the last value of such a key, and takes keys that differ in case for the same, so that what a file says above
-// would be lost without a word.
+// JSON decodes one value, and refuses unknown fields, anything after it, and keys that an object has twice:
+// encoding/json takes the last value of such a key, and takes keys that differ in case for the same, so that what a
+// file says above would be lost without a word.
 func JSON(data []byte, into any) error {
 	if err := checkKeys(data); err != nil {
 		return err
