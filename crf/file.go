@@ -9,10 +9,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/safetensors"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // What a model file says of itself, in its metadata.
@@ -223,13 +222,8 @@ func parseFileSchema(f *safetensors.File) (Schema, error) {
 		return Schema{}, fmt.Errorf("the file has format version %d, and not the checksum of that version: it is damaged",
 			version)
 	}
-	if err := strictjson.Check([]byte(metadata[schemaKey])); err != nil {
-		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
-	}
 	var schema Schema
-	decoder := json.NewDecoder(strings.NewReader(metadata[schemaKey]))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&schema); err != nil {
+	if err := infile.JSON([]byte(metadata[schemaKey]), &schema); err != nil {
 		return Schema{}, fmt.Errorf("metadata %q: %w", schemaKey, err)
 	}
 	return schema, schema.Validate()

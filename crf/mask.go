@@ -3,8 +3,6 @@ package crf
 import (
 	"fmt"
 	"slices"
-
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // masked reports whether the schema forbids states or pairs of states.
@@ -42,7 +40,7 @@ func (s *Schema) validateMask() error {
 
 func (s *Schema) validatePairs(t *EdgeType) error {
 	u, v := &s.NodeTypes[t.U], &s.NodeTypes[t.V]
-	before, all := map[[2]int]bool{}, sets.Of(t.Forbidden)
+	before, all := map[[2]int]bool{}, setOf(t.Forbidden)
 	for i, x := range t.Forbidden {
 		if x[0] < 0 || x[0] >= len(u.States) || x[1] < 0 || x[1] >= len(v.States) {
 			return fmt.Errorf("forbidden[%d] is the pair of states %d and %d, want below %d and %d",
@@ -60,7 +58,7 @@ func (s *Schema) validatePairs(t *EdgeType) error {
 	if len(t.Forbidden) == 0 {
 		return nil
 	}
-	first, second := sets.Of(u.Forbidden), sets.Of(v.Forbidden)
+	first, second := setOf(u.Forbidden), setOf(v.Forbidden)
 	for x := range u.States {
 		for y := range v.States {
 			if !first[x] && !second[y] && !all[[2]int{x, y}] {
@@ -111,10 +109,10 @@ func (s *Schema) mask() *mask {
 	}
 	m := &mask{Schema: s}
 	for _, t := range s.NodeTypes {
-		m.states = append(m.states, sets.Of(t.Forbidden))
+		m.states = append(m.states, setOf(t.Forbidden))
 	}
 	for _, t := range s.EdgeTypes {
-		m.pairs = append(m.pairs, sets.Of(t.Forbidden))
+		m.pairs = append(m.pairs, setOf(t.Forbidden))
 	}
 	return m
 }
@@ -141,4 +139,14 @@ func (in *Instance) forbidden(m *mask, labels []int32, sample int) *Error {
 		}
 	}
 	return nil
+}
+
+// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
+// takes time with the square of their length, which a file may choose.
+func setOf[X comparable](list []X) map[X]bool {
+	set := make(map[X]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
 }

@@ -48,75 +48,76 @@ func (l *loader) warnOfCase(what, are string, states []string) {
 }
 
 // noteOtherLabels tells of columns of features that are called as columns of labels are.
-func (l *tableLoader) noteOtherLabels(s *sheet, r nodeRoles) {
+func (l *tableLoader) noteOtherLabels(s *table, r nodeRoles) {
 	if r.label < 0 || l.o.Recipe != nil {
 		return
 	}
 	for _, i := range l.features(s, r.id, r.label, r.split) {
-		if name := s.header[i]; slices.ContainsFunc(labelNames, func(usual string) bool {
-			return strings.EqualFold(name,
-				usual)
-		}) {
+		name := s.header[i]
+		if slices.ContainsFunc(labelNames, func(usual string) bool { return strings.EqualFold(name, usual) }) {
 			l.warn("%s: the column %q has the labels, and %q is taken as a feature: say --columns label=%s if that has the "+
 				"labels, and ignore=NAME to leave one out", s.path, abbreviate(s.header[r.label]), name, name)
 		}
 	}
 }
 
-// alike is whether the cells of a column are labels by other names: each label goes with one
-// cell, and each cell with one label.
-type alike struct {
-	seen   int
-	cells  map[int32]string
-	labels map[string]int32
-	differ bool
-}
-
-func (a *alike) see(label int32, cell string) {
-	if a.differ {
-		return
-	}
-	if a.seen++; a.cells == nil {
-		a.cells, a.labels = map[int32]string{}, map[string]int32{}
-	}
-	had, known := a.cells[label]
-	of, taken := a.labels[cell]
-	if !known && !taken {
-		cell = strings.Clone(cell)
-		a.cells[label], a.labels[cell] = cell, label
-	} else if !known || !taken || had != cell || of != label {
-		a.differ, a.cells, a.labels = true, nil, nil
+// noteAlike tells of columns whose cells are labels by other names: each label goes with one cell, and each cell with
+// one label.
+func (l *tableLoader) noteAlike(g *tableGraph, f *featureRows) {
+	for i := range f.columns {
+		cells, labels, seen, differ := map[int32]string{}, map[string]int32{}, 0, l.o.Recipe != nil
+		for r := 0; r < len(g.labels) && !differ; r++ {
+			y, cell := g.labels[r], g.nodes.rows[r][f.at[i]]
+			if y < 0 {
+				continue
+			}
+			seen++
+			had, known := cells[y]
+			of, taken := labels[cell]
+			differ = known != taken || known && (had != cell || of != y)
+			cells[y], labels[cell] = cell, y
+		}
+		if name := f.columns[i].Name; !differ && len(cells) > 1 && seen-len(cells) >= leastAlike {
+			l.warn("%s: column %q tells the label of all %d nodes that have one, by a value for each: "+
+				"say --columns ignore=%s if it was made of the labels", g.nodes.path, abbreviate(name), seen, name)
+		}
 	}
 }
 
-// evident reports whether that is not by chance: of two states as many labels as leastAlike are
-// of cells by chance once in a thousand columns.
-func (a *alike) evident() bool {
-	return !a.differ && len(a.cells) > 1 && a.seen-len(a.cells) >= leastAlike
-}
-
+// leastAlike is so many labels, beyond one of each, that cells hardly go with them by chance: of two states once in a
+// thousand columns.
 const leastAlike = 10
 
 // countsRows reports whether the cells are 0, 1, 2, … or 1, 2, 3, …, as a program numbers rows.
 func (c *columnSurvey) countsRows() bool {
-	return c.numbers > fewCells && c.missing == 0 && !c.off && (c.first == 0 || c.first == 1)
+	for i, x := range c.values {
+		if first := c.values[0]; first != 0 && first != 1 || x != first+float64(i) {
+			return false
+		}
+	}
+	return len(c.values) > fewCells && c.missing == 0
 }
 
 // codeNames are what columns of codes are called, alone or behind another word.
 var codeNames = []string{"type", "kind", "category", "code", "zip", "zipcode", "postcode"}
 
-// code returns a number of a column that looks like one of codes, "" where none does.
+// code returns a number of a column that looks like one of codes, "" where none does: the least of those that begin
+// with a zero before other digits, or of all where the column is called so.
 func (c *columnSurvey) code() string {
+	values := slices.Sorted(maps.Keys(c.texts()))
+	for _, v := range values {
+		if len(v) > 1 && v[0] == '0' && isDigit(v[1]) {
+			return v
+		}
+	}
 	name := strings.ToLower(c.name)
 	if at := strings.LastIndexAny(name, "_ -"); at >= 0 {
 		name = name[at+1:]
 	}
 	const two = 2 // a number of two values says as much as two texts
-	if c.zeros != "" || !slices.Contains(codeNames, name) || len(c.counts) <= two {
-		return c.zeros
-	}
-	values := slices.Sorted(maps.Keys(c.counts))
-	if slices.ContainsFunc(values, func(v string) bool { return strings.Trim(wholeNumber(v), "0123456789") != "" }) {
+	if !slices.Contains(codeNames, name) || len(values) <= two || slices.ContainsFunc(values, func(v string) bool {
+		return strings.Trim(wholeNumber(v), "0123456789") != ""
+	}) {
 		return ""
 	}
 	return values[0]

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
@@ -10,11 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/parted"
 )
 
@@ -100,42 +96,22 @@ func (c *npzContents) readFile(path, name string) (Source, error) {
 	}()
 	defer file.End(file.Begin())
 	data := file.Bytes()
-	source := Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
-	r := bytes.NewReader(data)
-	h, err := readNPYHeader(r)
+	source := sourceOf(path, data)
+	h, raw, err := openNPY(data)
 	if err != nil {
 		return source, err
 	}
-	if got, want := int64(len(data)), h.bytes+h.dataBytes(); got != want {
-		const text = "the file has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again"
-		return source, fmt.Errorf(text, got, shapeText(h.shape), h.descr, want)
-	}
-	if m, ok := inPlace(data[h.bytes:], h); ok && float {
+	if _, ok := h.inPlace(raw); ok && float {
+		m := h.floats(raw)
 		kept, m.owner = true, file
 		c.arrays[name], c.files = m, append(c.files, file)
 		return source, nil
 	}
 	c.most = math.Inf(1) // the file is as large as what it promises
-	return source, c.read(r, h, name, float)
-}
-
-// inPlace returns the elements where they lie, if they lie there as they are used: in single
-// or double precision, in the order of bytes and of rows of this program.
-func inPlace(data []byte, h *npyHeader) (m array, ok bool) {
-	native := h.descr[0] == '<' && numeric.LittleEndian
-	if !native || h.fortran && len(h.shape) > 1 || h.count == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(h.size) != 0 {
-		return m, false
+	if err := c.allow(h, float, 0); err != nil {
+		return source, err
 	}
-	m.shape = h.shape
-	switch h.code() {
-	case "f8":
-		m.data = unsafe.Slice((*float64)(unsafe.Pointer(&data[0])), h.count)
-	case "f4":
-		m.data32 = unsafe.Slice((*float32)(unsafe.Pointer(&data[0])), h.count)
-	default:
-		return m, false
-	}
-	return m, true
+	return source, c.take(raw, h, name, float)
 }
 
 // cut cuts the arrays into those of the instances, as sizes says.

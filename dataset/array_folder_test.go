@@ -124,7 +124,7 @@ func TestArrayFolderMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), []string{folder}, Options{})
-	wantError(t, err, "node_features: the file has 150 bytes", "cut short")
+	wantError(t, err, "node_features: the array has 150 bytes", "cut short")
 	folder = writeFiles(t, threeGraphs())
 	if err := os.WriteFile(filepath.Join(folder, "a.npz"), nil, 0o600); err != nil {
 		t.Fatal(err)

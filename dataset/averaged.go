@@ -7,7 +7,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/memory"
-	"github.com/blockbp/blockbp/internal/smooth"
 )
 
 // CanAverage reports whether Averaged serves: graph tables that were read with hops of 0, whose
@@ -64,7 +63,7 @@ func (s *Set) average(ctx context.Context, in *crf.Instance, hops int, allowed i
 	if s.Recipe.Missing {
 		features, known = withoutMissing(&features, s.Recipe.FeatureDim)
 	}
-	of := smooth.Means{Context: ctx, Graph: in.Graph, Known: known, Hops: hops}
+	of := hopMeans{Context: ctx, Graph: in.Graph, Known: known, Hops: hops}
 	if err := memory.Check(fmt.Sprintf("means of features over %d hops", hops), of.Bytes(&features), allowed); err != nil {
 		return crf.Features{}, nil, err
 	}

@@ -2,25 +2,23 @@ package dataset
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Direction of edges. Where both ends of an edge are of one node type and nothing says that
 // the first and the second end differ, the order in which data name them tells nothing, and
 // a model must not learn from it.
 
-// chain counts the edges of a network, and those that lead from a row to the next.
-func (l *loader) chain(u, v, place []int32) {
-	row := slices.Clone(place) // of each node
-	for r, node := range place {
-		row[node] = int32(r)
-	}
+// chain counts the edges of a network, and those that lead from a row to the next. row is that of each node; nil: they
+// are as the rows.
+func (l *loader) chain(u, v, row []int32) {
 	for e := range u {
-		l.edges++
-		if nodeOf(row, v[e]) == nodeOf(row, u[e])+1 {
+		from, to := u[e], v[e]
+		if row != nil {
+			from, to = row[from], row[to]
+		}
+		if l.edges++; to == from+1 {
 			l.steps++
 		}
 	}
@@ -66,7 +64,7 @@ func (l *loader) direct(s *crf.Schema) {
 // checkMirrors refuses pairs that edges without direction are forbidden one way round only.
 func (l *loader) checkMirrors(s *crf.Schema) {
 	for _, t := range s.EdgeTypes {
-		all := sets.Of(t.Forbidden)
+		all := setOf(t.Forbidden)
 		for _, x := range t.Forbidden {
 			if states := s.NodeTypes[t.U].States; t.Symmetric && !all[[2]int{x[1], x[0]}] {
 				l.failAt(l.manifestPath, "", `forbid both, or say "directed": true`,

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +35,12 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Remedy)
 	}
 	return b.String()
+}
+
+// where is the place alone, for a sentence; of a table of labels the problem has the number on the line.
+func (e *Error) where() string {
+	place := &Error{File: e.File, Line: e.Line, Place: e.Place}
+	return strings.TrimSuffix(strings.TrimSuffix(place.Error(), ": ")+", "+strings.TrimSpace(e.Problem), ", ")
 }
 
 // Unwrap returns the cause.
@@ -77,6 +84,17 @@ func (p *problems) keep(err error) {
 		return
 	}
 	p.list = append(p.list, err)
+}
+
+// sort brings the problems that are kept into the order of lines.
+func (p *problems) sort() {
+	line := func(err error) int {
+		if e, ok := err.(*Error); ok {
+			return e.Line
+		}
+		return 0
+	}
+	slices.SortStableFunc(p.list, func(a, b error) int { return line(a) - line(b) })
 }
 
 // errors returns the problems, the last of which counts those not kept.

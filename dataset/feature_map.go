@@ -1,13 +1,14 @@
 package dataset
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"math"
 	"runtime"
 
 	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/stretch"
 )
 
@@ -39,7 +40,7 @@ func parseFeatureMap(path string, data []byte, file *infile.Mapping) (*featureMa
 // parseMap reads an array of three axes, or [h, w].
 func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*featureMap, error) {
 	defer runtime.KeepAlive(file)
-	h, err := readNPYHeader(bytes.NewReader(data))
+	h, raw, err := openNPY(data)
 	if err != nil {
 		return nil, arrayError(path, "", err)
 	}
@@ -57,11 +58,8 @@ func parseMap(path string, data []byte, file *infile.Mapping, dimensions int) (*
 	case !h.floating() && h.code() != "u1": // a network's output in bytes
 		return nil, &Error{File: path, Problem: fmt.Sprintf("dtype is %s, want float32, float16, float64 or uint8",
 			h.descr), Remedy: "convert it with astype(numpy.float32)"}
-	case h.bytes+h.dataBytes() != int64(len(data)):
-		return nil, &Error{File: path, Problem: fmt.Sprintf("the file has %d bytes, shape %s of %s wants %d", len(data),
-			shapeText(h.shape), h.descr, h.bytes+h.dataBytes()), Remedy: "it was cut short or damaged; write it again"}
 	}
-	s := &storedCells{file: file, data: data[h.bytes:], header: h, number: h.number()}
+	s := &storedCells{file: file, data: raw, header: h, number: h.number()}
 	if err := s.check(path); err != nil {
 		return nil, err
 	}
@@ -175,4 +173,71 @@ func (m *featureMap) oneColour() {
 		values[i] = m.cells.(stretch.Values)[3*i]
 	}
 	m.cells = values
+}
+
+// storedCells are the values of a map as they lie in a file. They become numbers of single
+// precision when they are read; those of double precision are rounded.
+type storedCells struct {
+	file                     *infile.Mapping
+	data                     []byte // of the file, without the header
+	header                   *npyHeader
+	number                   func(raw []byte) float64 // of header
+	cols, depth              int
+	rowStep, colStep, toNext int // from a value to that of the next row, column or feature
+}
+
+// Read implements stretch.Cells.
+func (s *storedCells) Read(dst []float32, cells []int32) {
+	if s.file != nil {
+		defer s.file.End(s.file.Begin())
+	}
+	for i, c := range cells {
+		r, c := int(c)/s.cols, int(c)%s.cols
+		s.values(dst[i*s.depth:][:s.depth], r*s.rowStep+c*s.colStep, s.toNext)
+	}
+}
+
+// values reads values from a place on, each so many places behind the one before.
+func (s *storedCells) values(dst []float32, at, step int) {
+	little := s.header.order == binary.ByteOrder(binary.LittleEndian)
+	switch code := s.header.code(); {
+	case code == "u1":
+		for i := range dst {
+			dst[i] = float32(s.data[at])
+			at += step
+		}
+	case code == "f4" && little:
+		for i := range dst {
+			dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(s.data[4*at:]))
+			at += step
+		}
+	case code == "f2" && little:
+		for i := range dst {
+			dst[i] = npy.Half(binary.LittleEndian.Uint16(s.data[2*at:])).Float32()
+			at += step
+		}
+	default:
+		for i := range dst {
+			dst[i] = float32(s.number(s.data[s.header.size*at:]))
+			at += step
+		}
+	}
+}
+
+// check reads all values and reports the first that is no finite number of single precision.
+func (s *storedCells) check(path string) error {
+	h := s.header
+	for i := 0; i < h.count && h.code() != "u1"; i++ {
+		x := s.number(s.data[h.size*h.place(i):])
+		problem, remedy := "is %v, want a finite number", ""
+		switch v := float32(x); {
+		case v-v == 0:
+			continue
+		case x-x == 0:
+			problem = "is %v, beyond the single precision in which the features of pictures are kept"
+			remedy = "rescale the features, for example to a standard deviation of 1"
+		}
+		return &Error{File: path, Place: indexText(h.shape, i), Problem: fmt.Sprintf(problem, x), Remedy: remedy}
+	}
+	return nil
 }

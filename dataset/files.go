@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -75,7 +78,24 @@ func readSource(path, wanted string, most, allowed int64) ([]byte, Source, error
 	if err != nil {
 		return nil, Source{}, err
 	}
-	return data, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}, nil
+	return data, sourceOf(path, data), nil
+}
+
+func sourceOf(path string, data []byte) Source {
+	return Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Bytes: int64(len(data))}
+}
+
+// filesIn lists the files of a folder whose names match, in natural order. Names beginning with a dot are temporary or
+// hidden files.
+func filesIn(folder string, match func(name string) bool) (files []string, err error) {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if match(e.Name()) && e.Name()[0] != '.' {
+			files = append(files, filepath.Join(folder, e.Name()))
+		}
+	}
+	slices.SortFunc(files, naturalCompare)
+	return files, err
 }
 
 // naturalCompare orders names as people number files: digits compare as numbers,

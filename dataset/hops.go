@@ -5,7 +5,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/smooth"
 )
 
 // mostHops bounds Options.Hops: means over so many hardly tell apart the nodes of a
@@ -27,7 +26,7 @@ func (l *loader) smoothed(file string, of *graph.Graph, features crf.Features, k
 	if hops == 0 || features.Dim() == 0 {
 		return features, known
 	}
-	s := smooth.Means{Context: l.ctx, Graph: of, Known: known, Hops: hops}
+	s := hopMeans{Context: l.ctx, Graph: of, Known: known, Hops: hops}
 	l.allow(file, "", fmt.Sprintf("means of features over %d hops", hops), s.Bytes(&features), l.o.Memory, nil)
 	if len(l.problems) > 0 {
 		return features, known

@@ -1,13 +1,10 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"image"
-	"image/png"
 	"io/fs"
 	"math"
 	"os"
@@ -72,8 +69,7 @@ func (d *imageData) mapped(path, wanted string) (*infile.Mapping, error) {
 		return memory.Check("the file "+path, float64(size), d.allowed)
 	})
 	if err == nil {
-		d.sources = append(d.sources, Source{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(file.Bytes())),
-			Bytes: int64(len(file.Bytes()))})
+		d.sources = append(d.sources, sourceOf(path, file.Bytes()))
 	}
 	return file, err
 }
@@ -236,22 +232,13 @@ func (f *imageFiles) readPicture(d *imageData, wanted bool) error {
 	if err != nil {
 		return err
 	}
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err == nil {
-		err = checkPixels(config, d.allowed)
-	}
-	var picture image.Image
-	if err == nil {
-		picture, _, err = image.Decode(bytes.NewReader(data))
-	}
+	picture, _, err := decodePicture(f.picture, data, d.allowed, "picture", "save it again as png, of 8 or 16 bits")
 	if err != nil {
-		return pictureError(f.picture, err)
+		return err
 	}
-	if pagesOf(data) > 1 {
-		return &Error{File: f.picture, Problem: severalPages, Remedy: "save each page as a picture of its own"}
-	}
-	d.image = ImageSource{ID: f.id, Path: f.picture, Width: config.Width, Height: config.Height}
-	if d.rows, d.cols = config.Height, config.Width; wanted || f.features == "" {
+	size := picture.Bounds().Size()
+	d.image = ImageSource{ID: f.id, Path: f.picture, Width: size.X, Height: size.Y}
+	if d.rows, d.cols = size.Y, size.X; wanted || f.features == "" {
 		d.colours = coloursOf(picture)
 	}
 	if f.features == "" {
@@ -288,7 +275,7 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 	value := make([]float32, 1)
 	for i := range m.rows * m.cols {
 		if m.cells.Read(value, []int32{int32(i)}); value[0] < 0 {
-			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i, false),
+			return &Error{File: path, Place: indexText([]int{m.rows, m.cols}, i),
 				Problem: fmt.Sprintf("is %v, want the strength of an edge, 0 or more", value[0])}
 		}
 	}
@@ -305,19 +292,11 @@ func (f *imageFiles) readEdgeMap(d *imageData) error {
 
 // parseEdgePicture reads a grey png as numbers from 0 to 1.
 func parseEdgePicture(path string, data []byte, allowed int64) (*featureMap, error) {
-	config, err := png.DecodeConfig(bytes.NewReader(data))
-	if err == nil {
-		err = checkPixels(config, allowed)
-	}
-	var picture image.Image
-	if err == nil {
-		picture, err = png.Decode(bytes.NewReader(data))
-	}
+	picture, _, err := decodePicture(path, data, allowed, "edge map", "save it again as a grey png, or as npy")
 	if err != nil {
-		return nil, &Error{File: path, Problem: "the edge map cannot be read: " + err.Error(),
-			Remedy: "save it again as a grey png, or as npy", Cause: err}
+		return nil, err
 	}
-	m := &featureMap{path: path, rows: config.Height, cols: config.Width, depth: 1}
+	m := &featureMap{path: path, rows: picture.Bounds().Dy(), cols: picture.Bounds().Dx(), depth: 1}
 	values := make(stretch.Values, m.rows*m.cols)
 	m.cells = values
 	switch p := picture.(type) {

@@ -33,8 +33,9 @@ func loadImages(ctx context.Context, folder string, o *Options) (*Set, []error) 
 	l.set.Sources = append(l.set.Sources, sources...)
 	l.problems = list
 	l.read(files)
-	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette, l.checkLabels, l.buildPixels,
-		l.segment, l.chooseEdges, l.askWhatHides, l.freezeAll, l.keepRowLabels)
+	l.run(l.chooseLayout, l.checkDepths, l.readColours, l.chooseStates, l.keepPalette,
+		func() { l.checkNumbers("", func(int) int { return l.numStates() }, l.numbers...) }, l.buildPixels,
+		l.segment, l.chooseEdges, func() { l.askWhatHides("") }, l.freezeAll, l.keepRowLabels)
 	return l.result()
 }
 
@@ -150,27 +151,15 @@ func (l *imageLoader) checkDepths() {
 // chooseStates names the states: by the model, the options, dataset.json, or
 // the largest label.
 func (l *imageLoader) chooseStates() {
+	for _, d := range l.images {
+		if m := d.labels; m != nil {
+			l.numbers = append(l.numbers, numbered{labels: m.labels, place: m.place, voids: m.form != labelsText})
+		}
+	}
 	if l.o.Schema == nil && !l.set.Recipe.LabelColours {
-		l.set.Recipe.States = l.numberStates(l.largestLabel, "pixels are", "every label of every picture",
+		l.set.Recipe.States = l.numberStates("pixels are", "every label of every picture",
 			optionError("States", "there are no labels to tell the number of states; name them"))
 	}
-}
-
-func (l *imageLoader) largestLabel() labelled {
-	found := labelled{top: newTop()}
-	for i, d := range l.images {
-		if d.labels == nil {
-			continue
-		}
-		for s, y := range d.labels.labels {
-			found.see(y, i, 0, s)
-		}
-	}
-	if found.largest >= 0 {
-		m := l.images[found.at[0]].labels
-		found.file, found.place = m.path, m.placeText(found.at[2])
-	}
-	return found
 }
 
 // numStates returns the number of states of a pixel.
@@ -179,22 +168,6 @@ func (l *imageLoader) numStates() int {
 		return l.set.Schema.NodeStates(0)
 	}
 	return len(l.set.Recipe.States)
-}
-
-// checkLabels reports the first label of each picture that is out of range.
-func (l *imageLoader) checkLabels() {
-	k := l.numStates()
-	for _, d := range l.images {
-		if d.labels == nil {
-			continue
-		}
-		s := slices.IndexFunc(d.labels.labels, func(y int32) bool { return int(y) >= k })
-		if s >= 0 {
-			e := &Error{File: d.labels.path, Problem: fmt.Sprintf("is %d, want 0 to %d, or negative for unknown",
-				d.labels.labels[s], k-1)}
-			l.fail(d.labels.place(e, s))
-		}
-	}
 }
 
 // buildPixels stretches the features over the pixels. Pictures of the same size share one

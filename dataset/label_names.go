@@ -9,44 +9,6 @@ import (
 	"github.com/blockbp/blockbp/crf"
 )
 
-// labelSurvey is what the labels of one node type are in instance files, before any is given another number.
-type labelSurvey struct {
-	signs
-	known    top            // of those that are not hidden
-	numbers  map[int32]bool // that occur, until 0 is among them
-	last     int32          // that was seen
-	negative bool           // some are below −1
-}
-
-// surveyLabels looks at all labels.
-func (l *npzLoader) surveyLabels() {
-	l.labels = map[int]*labelSurvey{}
-	var of *labelSurvey
-	last := -1
-	for i, in := range l.instances {
-		for n, sample := range in.labels {
-			for s, y := range sample {
-				if a := in.nodes.typeOf(s); of == nil || a != last {
-					if last = a; l.labels[a] == nil {
-						l.labels[a] = &labelSurvey{known: newTop(), numbers: map[int32]bool{}, last: crf.Unobserved}
-					}
-					of = l.labels[a]
-				}
-				of.signs.see(y, i, n, s)
-				if y < 0 {
-					of.negative = of.negative || y < crf.Unobserved
-					continue
-				}
-				of.known.see(y, i, n, s)
-				if y != of.last && !of.numbers[0] {
-					of.numbers[y] = true
-				}
-				of.last = y
-			}
-		}
-	}
-}
-
 // renumber replaces the labels of all instances, a being the type of node s, until one has no number.
 func (l *npzLoader) renumber(number func(y int32, a int) (x int32, known bool)) {
 	for _, in := range l.instances {
@@ -68,8 +30,13 @@ func (l *npzLoader) renumber(number func(y int32, a int) (x int32, known bool)) 
 // data these are labels that do not begin at 0 where nothing else tells the states, and else those that the model
 // has learned so. As in tables, states are the labels that occur then, in ascending order.
 func (l *npzLoader) readLabels() {
-	l.surveyLabels()
-	var all signs
+	for _, in := range l.instances {
+		for n := range in.labels {
+			l.numbers = append(l.numbers, in.numbered(n))
+		}
+	}
+	l.labels = l.surveyLabels()
+	var all labelSurvey
 	for _, of := range l.labels {
 		all.minus, all.zeros, all.plus, all.others = all.minus+of.minus, all.zeros+of.zeros, all.plus+of.plus,
 			all.others+of.others
@@ -157,6 +124,9 @@ func numbersOf(states []string) []int32 {
 func (s *Set) Labels(in *crf.Instance, states []int32) []int32 {
 	labels := states
 	for _, a := range s.Recipe.LabelNames {
+		if a < 0 || a >= len(s.Schema.NodeTypes) {
+			continue // of no model that was trained
+		}
 		labels = slices.Clone(labels)
 		numbers := numbersOf(s.Schema.NodeTypes[a].States)
 		for v, x := range states {

@@ -1,8 +1,6 @@
 package dataset
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -29,60 +27,56 @@ const mostColours = 64
 // parseLabelPicture reads a png or tif whose pixels are labels: with a palette, grey, or in colours.
 // What the numbers mean is found out from all pictures: see readColours.
 func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []error) {
-	fail := func(cause error, problem, remedy string) (*labelMap, []error) {
-		return nil, []error{&Error{File: path, Problem: problem, Remedy: remedy, Cause: cause}}
+	picture, format, err := decodePicture(path, data, allowed, "png or tif", "")
+	if err == nil && format == "jpeg" {
+		err = &Error{File: path, Problem: "it is a jpg, which changes labels", Remedy: softRemedy}
 	}
-	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
-		return fail(err, "it is not a readable png or tif: "+err.Error(), "")
+		return nil, []error{err}
 	}
-	if format == "jpeg" {
-		return fail(nil, "it is a jpg, which changes labels", softRemedy)
-	}
-	if err := checkPixels(config, allowed); err != nil {
-		return fail(err, err.Error(), "")
-	}
-	picture, _, err := image.Decode(bytes.NewReader(data))
-	if err != nil {
-		return fail(err, "it is not a readable png or tif: "+err.Error(), "")
-	}
-	if pagesOf(data) > 1 {
-		return fail(nil, severalPages, "save each page as a picture of its own")
-	}
-	m := &labelMap{path: path, rows: config.Height, cols: config.Width, labels: make([]int32, config.Width*config.Height)}
-	if p, ok := picture.(*image.Paletted); ok && !isRamp(p.Palette) {
-		m.form, m.palette = labelsIndices, p.Palette
-		m.each(func(s, x, y int) { m.labels[s] = int32(p.ColorIndexAt(x, y)) })
-		return m, nil
-	}
-	if p, ok := picture.(*image.Gray16); ok {
-		m.form = labelsGreys
-		var wrong *Error
-		m.each(func(s, x, y int) {
-			v := p.Gray16At(x, y).Y
-			if v == math.MaxUint16 { // white
-				v = math.MaxUint8
-			}
-			if m.labels[s] = int32(v); v > math.MaxUint8 && wrong == nil {
-				wrong = m.place(&Error{File: path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or "+
-					"65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
-			}
-		})
-		if wrong != nil {
-			return nil, []error{wrong}
+	size := picture.Bounds().Size()
+	m := &labelMap{path: path, rows: size.Y, cols: size.X, labels: make([]int32, size.X*size.Y), form: labelsGreys}
+	var wrong *Error
+	switch p := picture.(type) {
+	case *image.Gray16:
+		wrong = m.readGrey(p)
+	case *image.Paletted:
+		if !isRamp(p.Palette) {
+			m.form, m.palette = labelsIndices, p.Palette
+			m.each(func(s, x, y int) { m.labels[s] = int32(p.ColorIndexAt(x, y)) })
+			break
 		}
-		return m, nil
+		wrong = m.readColours(p)
+	default:
+		wrong = m.readColours(p)
 	}
-	m.form = labelsGreys
-	if p, ok := picture.(*image.Gray); ok {
-		m.each(func(s, x, y int) { m.labels[s] = int32(p.Pix[y*p.Stride+x]) })
-		return m, nil
+	if wrong != nil {
+		return nil, []error{wrong}
 	}
-	var clear *Error
+	return m, nil
+}
+
+// readGrey takes labels in 16 bits, of which white stands for the white of 8.
+func (m *labelMap) readGrey(p *image.Gray16) (wrong *Error) {
+	m.each(func(s, x, y int) {
+		v := p.Gray16At(x, y).Y
+		if v == math.MaxUint16 {
+			v = math.MaxUint8
+		}
+		if m.labels[s] = int32(v); v > math.MaxUint8 && wrong == nil {
+			wrong = m.place(&Error{File: m.path, Problem: fmt.Sprintf("is %d in 16 bits, want a label of 0 to 254, or 255 or "+
+				"65535", v), Remedy: "number the classes from 0; numbers of single objects are no labels"}, s)
+		}
+	})
+	return wrong
+}
+
+// readColours takes colours, or greys where all are.
+func (m *labelMap) readColours(picture image.Image) (wrong *Error) {
 	m.each(func(s, x, y int) {
 		c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
-		if c.A != math.MaxUint8 && clear == nil {
-			clear = m.place(&Error{File: path, Problem: "is transparent, which says nothing of a label",
+		if c.A != math.MaxUint8 && wrong == nil {
+			wrong = m.place(&Error{File: m.path, Problem: "is transparent, which says nothing of a label",
 				Remedy: `save the labels without transparency, in Python Image.open("mask.png").convert("RGB") ` +
 					`or .getchannel("A")`}, s)
 		}
@@ -90,42 +84,12 @@ func parseLabelPicture(path string, data []byte, allowed int64) (*labelMap, []er
 			m.form = labelsColours
 		}
 	})
-	if clear != nil {
-		return nil, []error{clear}
-	}
 	if m.form == labelsGreys {
 		for s, c := range m.labels {
 			m.labels[s] = c & math.MaxUint8
 		}
 	}
-	return m, nil
-}
-
-const severalPages = "it has more than one page, and a picture has one"
-
-// pagesOf returns 2 where a tif has several pages, as a stack has: of these the first alone is
-// decoded.
-func pagesOf(data []byte) int {
-	var order binary.ByteOrder = binary.LittleEndian
-	switch {
-	case bytes.HasPrefix(data, []byte("MM\x00*")):
-		order = binary.BigEndian
-	case !bytes.HasPrefix(data, []byte("II*\x00")):
-		return 1
-	}
-	const entry = 12
-	if len(data) < 8 {
-		return 1
-	}
-	at := uint64(order.Uint32(data[4:]))
-	if at+2 > uint64(len(data)) {
-		return 1
-	}
-	next := at + 2 + entry*uint64(order.Uint16(data[at:]))
-	if next+4 > uint64(len(data)) || order.Uint32(data[next:]) == 0 {
-		return 1
-	}
-	return 2
+	return wrong
 }
 
 func (m *labelMap) each(do func(s, x, y int)) {

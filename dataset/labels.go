@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // mostLabelsNamed bounds how many types or states a warning about labels names.
@@ -41,7 +40,7 @@ func (l *loader) describeLabels() {
 	var alone, never []string
 	for a, t := range types {
 		var seen, missing []int
-		forbidden := sets.Of(t.Forbidden)
+		forbidden := setOf(t.Forbidden)
 		for x, n := range counts[a] {
 			if n > 0 {
 				seen = append(seen, x)

@@ -35,11 +35,13 @@ type loader struct {
 	// of them are meant as classes.
 	hiddenWords, classesHidden string
 	known, unread              int                     // nodes whose labels are left unread: known ones, and all
+	numbers                    []numbered              // labels that are numbers
 	turned                     map[*graph.Graph][]bool // [edge] its ends are the other way round in the table
 }
 
 func newLoader(ctx context.Context, o *Options) loader {
-	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{}}
+	return loader{ctx: ctx, o: o, set: &Set{origins: newOrigins()}, described: map[string]bool{},
+		turned: map[*graph.Graph][]bool{}}
 }
 
 func (l *loader) fail(errs ...error) { l.problems = append(l.problems, errs...) }
@@ -196,10 +198,12 @@ func either(own, all []string) []string {
 	return all
 }
 
-// labelled are the largest labels of the data, and where the largest is.
-type labelled struct {
-	top
-	file, place string // place is a text for people
+// bias reports whether a constant feature is last.
+func (l *loader) bias() bool {
+	if l.o.Recipe != nil {
+		return l.o.Recipe.Bias
+	}
+	return !l.o.NoBias
 }
 
 // namedStates are the states that the options or dataset.json name for a node type, and which of the two does.
@@ -221,32 +225,36 @@ func (l *loader) told(a int, names []string, where string) []string {
 
 // numberStates names as many states as the largest label asks for, where neither the
 // options nor the manifest name them.
-func (l *loader) numberStates(largest func() labelled, what, every string, missing *Error) []string {
+func (l *loader) numberStates(what, every string, missing *Error) []string {
 	if names, where := l.namedStates(0); len(names) > 0 {
 		return l.told(0, names, where)
 	}
-	return l.countStates(0, largest(), what, every, " or the option States", missing)
+	return l.countStates(0, l.surveyLabels(), what, every, " or the option States", missing)
 }
 
 // countStates takes as many states of a node type as the largest label asks for. otherwise says where else than in
 // dataset.json they can be given.
-func (l *loader) countStates(a int, found labelled, what, every, otherwise string, missing *Error) []string {
-	switch {
-	case found.largest < 0:
+func (l *loader) countStates(
+	a int, all map[int]*labelSurvey, what, every, otherwise string, missing *Error,
+) []string {
+	if all[a] == nil || all[a].known.largest < 0 {
 		l.fail(missing)
 		return nil
-	case found.largest == 0:
-		l.failAt(found.file, "", oneStateRemedy+otherwise, "%s is 0, which tells of one state only", every)
+	}
+	found := &all[a].known
+	at := l.numbers[found.at[0]].place(&Error{}, found.at[1])
+	if found.largest == 0 {
+		l.failAt(at.File, "", oneStateRemedy+otherwise, "%s is 0, which tells of one state only", every)
 		return nil
 	}
 	count := int(found.largest) + 1
-	because, doubt := fmt.Sprintf("label %d at %s", found.largest, found.place), found.doubt("label", unobservedHint)
+	because, doubt := fmt.Sprintf("label %d at %s", found.largest, at.where()), found.doubt("label", unobservedHint)
 	l.set.origins.states[a] = origin{"states", count, because, doubt}
 	if doubt != "" {
 		doubt = "; " + doubt
 	}
 	l.warn("%s taken to have %d states, because the largest label is %d (%s)%s; give \"states\" in %s%s to be sure",
-		what, count, found.largest, found.place, doubt, ManifestName, otherwise)
+		what, count, found.largest, at.where(), doubt, ManifestName, otherwise)
 	return crf.NumberedStates(count)
 }
 

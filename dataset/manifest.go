@@ -14,7 +14,7 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/atomicfile"
-	"github.com/blockbp/blockbp/internal/strictjson"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // ManifestName is the file that describes the data of its folder.
@@ -149,7 +149,7 @@ func namedOrWhole[T any](data []byte, name func(*T) *string) ([]T, error) {
 		if json.Unmarshal(text, name(&all[i])) == nil {
 			continue
 		}
-		if err := strictJSON(text, &all[i]); err != nil {
+		if err := infile.JSON(text, &all[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -204,26 +204,13 @@ func (m *Manifest) ofTypes() string {
 // parseManifest reads the bytes of the dataset.json at path.
 func parseManifest(path string, data []byte) (Manifest, error) {
 	var m Manifest
-	if err := cmp.Or(strictjson.Check(data), strictJSON(data, &m)); err != nil {
+	if err := infile.JSON(data, &m); err != nil {
 		return Manifest{}, manifestError(path, data, err)
 	}
 	if problem := m.validate(); problem != "" {
 		return Manifest{}, &Error{File: path, Problem: problem}
 	}
 	return m, nil
-}
-
-// strictJSON decodes one value and refuses unknown fields and anything after it.
-func strictJSON(data []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return fmt.Errorf("there is text after the closing brace")
-	}
-	return nil
 }
 
 var manifestFields = []string{
@@ -236,7 +223,7 @@ func manifestError(path string, data []byte, err error) error {
 	e := &Error{File: path, Problem: err.Error(), Cause: err}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	var repeated *strictjson.RepeatedKey
+	var repeated *infile.RepeatedKey
 	switch {
 	case errors.As(err, &repeated):
 		e.Line = repeated.Line

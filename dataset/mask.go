@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // forbid puts what the manifest at path forbids into a schema made for training
@@ -182,7 +181,7 @@ func (o *Options) compareMask(m *Manifest, path string, set *Set) []error {
 // onlyForbidden describes what a forbids and b does not, of the same types.
 func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 	for i, t := range a.NodeTypes {
-		other := sets.Of(b.NodeTypes[i].Forbidden)
+		other := setOf(b.NodeTypes[i].Forbidden)
 		for _, x := range t.Forbidden {
 			if !other[x] {
 				list = append(list, fmt.Sprintf("state %s of node type %q only %s", t.States[x], t.Name, where))
@@ -190,7 +189,7 @@ func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 		}
 	}
 	for i, t := range a.EdgeTypes {
-		other := sets.Of(b.EdgeTypes[i].Forbidden)
+		other := setOf(b.EdgeTypes[i].Forbidden)
 		for _, x := range t.Forbidden {
 			if !other[x] {
 				list = append(list, fmt.Sprintf("pair %s, %s of edge type %q only %s", a.NodeTypes[t.U].States[x[0]],
@@ -199,4 +198,14 @@ func onlyForbidden(a, b *crf.Schema, where string) (list []string) {
 		}
 	}
 	return list
+}
+
+// setOf answers whether something is in a list, however long: a search through it, once for each entry of another,
+// takes time with the square of their length, which a file may choose.
+func setOf[X comparable](list []X) map[X]bool {
+	set := make(map[X]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/blockbp/blockbp/crf"
 )
@@ -26,7 +28,7 @@ const (
 //
 // In tables with a header an empty cell hides a label, and -1 is a name like others: where it
 // stands beside more than 1 this is an error.
-func (l *loader) minusOne(x *signs, states int) meaning {
+func (l *loader) minusOne(x *labelSurvey, states int) meaning {
 	asked := l.o.Spins || l.o.Recipe != nil && l.o.Recipe.Spins
 	switch {
 	case x.minus == 0 || l.manifest.HiddenLabels:
@@ -49,33 +51,98 @@ const farFewer = 2
 // sayHidden is how data say that -1, or 255 in a picture, hides a label.
 const sayHidden = `write "hidden_labels": true into ` + ManifestName
 
-// signs counts the labels of a node type.
-type signs struct {
-	minus, zeros, plus, others int
-	at                         [3]int // of the first -1: file, sample, node
+// numbered are labels that are numbers, as an array of the data has them.
+type numbered struct {
+	labels []int32
+	typeOf func(s int) int              // of nodes; nil: 0
+	place  func(e *Error, s int) *Error // puts the place of a label into an error
+	voids  bool                         // a picture hides labels, which says nothing of spins
 }
 
-// see takes note of a label that stands somewhere.
-func (x *signs) see(label int32, file, sample, node int) {
-	switch label {
-	case 0:
+// labelSurvey is what the labels of one node type are, where they are numbers.
+type labelSurvey struct {
+	minus, zeros, plus, others int
+	first                      [2]int         // of -1: the array, and the element
+	known                      top            // of labels that are not hidden
+	numbers                    map[int32]bool // that occur, until 0 is among them
+	negative                   bool           // some are below −1
+}
+
+// surveyLabels looks at all labels that are numbers.
+func (l *loader) surveyLabels() map[int]*labelSurvey {
+	all := map[int]*labelSurvey{}
+	for i, n := range l.numbers {
+		of, last, before := (*labelSurvey)(nil), 0, int32(crf.Unobserved)
+		for s, y := range n.labels {
+			a := 0
+			if n.typeOf != nil {
+				a = n.typeOf(s)
+			}
+			if of == nil || a != last {
+				if last, before = a, crf.Unobserved; all[a] == nil {
+					all[a] = &labelSurvey{known: newTop(), numbers: map[int32]bool{}}
+				}
+				of = all[a]
+			}
+			of.see(&n, y, i, s)
+			if y >= 0 && y != before && !of.numbers[0] {
+				of.numbers[y] = true
+			}
+			before = y
+		}
+	}
+	return all
+}
+
+func (x *labelSurvey) see(n *numbered, y int32, i, s int) {
+	switch {
+	case y == 0:
 		x.zeros++
-	case 1:
+	case y == 1:
 		x.plus++
-	case crf.Unobserved:
+	case y != crf.Unobserved:
+		x.others++
+	case !n.voids:
 		if x.minus == 0 {
-			x.at = [3]int{file, sample, node}
+			x.first = [2]int{i, s}
 		}
 		x.minus++
-	default:
-		x.others++
+	}
+	if x.negative = x.negative || y < crf.Unobserved; y >= 0 {
+		x.known.see(y, i, s, 0)
 	}
 }
 
-// askWhatHides fails at the first -1 of node type a where it may be meant as a state. what
-// names it, and place puts its place into an error. Where labels are only used with a model,
-// some are given to be held, and where they only look like votes, this is a warning.
-func (l *loader) askWhatHides(x *signs, a int, what string, place func(*Error) *Error) {
+// checkNumbers reports the first label of each array that is out of range.
+func (l *loader) checkNumbers(what string, states func(a int) int, arrays ...numbered) {
+	for _, n := range arrays {
+		hidden := "-1"
+		if n.voids {
+			hidden = "255"
+		}
+		for s, y := range n.labels {
+			a := 0
+			if n.typeOf != nil {
+				a = n.typeOf(s)
+			}
+			if k := states(a); y < crf.Unobserved || int(y) >= k {
+				l.fail(n.place(&Error{Problem: fmt.Sprintf("%sis %d, want %s (unobserved) or 0 to %d", what, y, hidden, k-1)}, s))
+				break
+			}
+		}
+	}
+}
+
+// askWhatHides fails at the first -1 of each node type where it may be meant as a state; what names a label. Where
+// labels are only used with a model, some are given to be held, and where they only look like votes, this is a warning.
+func (l *loader) askWhatHides(what string) {
+	all := l.surveyLabels()
+	for _, a := range slices.Sorted(maps.Keys(all)) {
+		l.askOfType(all[a], a, what)
+	}
+}
+
+func (l *loader) askOfType(x *labelSurvey, a int, what string) {
 	types := l.set.Schema.NodeTypes
 	is := l.minusOne(x, len(types[a].States))
 	if is == hides {
@@ -97,68 +164,11 @@ func (l *loader) askWhatHides(x *signs, a int, what string, place func(*Error) *
 	} else {
 		problem += ", and all others are 1"
 	}
-	err := place(&Error{Problem: problem, Remedy: remedy + "if -1 is to hide, " + sayHidden, ofAll: true})
+	err := l.numbers[x.first[0]].place(&Error{Problem: problem, Remedy: remedy + "if -1 is to hide, " + sayHidden,
+		ofAll: true}, x.first[1])
 	if l.o.Schema != nil && !l.o.Learning || is == isVote && !l.o.Spins {
 		l.set.Warnings = append(l.set.Warnings, err.Error())
 		return
 	}
 	l.fail(err)
-}
-
-// askWhatHides looks at the labels of all instance files.
-func (l *npzLoader) askWhatHides() {
-	found := make([]signs, len(l.set.Schema.NodeTypes))
-	for i, in := range l.instances {
-		for n, sample := range in.labels {
-			for s, y := range sample {
-				found[in.nodes.typeOf(s)].see(y, i, n, s)
-			}
-		}
-	}
-	for a := range found {
-		l.loader.askWhatHides(&found[a], a, "", func(e *Error) *Error {
-			at := found[a].at
-			e.File, e.Place = l.instances[at[0]].path, l.instances[at[0]].labelPlace(at[1], at[2])
-			return e
-		})
-	}
-}
-
-// askWhatHides looks at the labels of all tables, before some are left unobserved.
-func (l *tableLoader) askWhatHides() {
-	if l.o.NoLabels {
-		return
-	}
-	var found signs
-	for i, g := range l.graphs {
-		for s, y := range g.labels {
-			found.see(y, i, 0, s)
-		}
-	}
-	l.loader.askWhatHides(&found, 0, "label ", func(e *Error) *Error {
-		g := l.graphs[found.at[0]]
-		e.File, e.Line = g.nodes.path, int(g.lines[found.at[2]])
-		return e
-	})
-}
-
-// askWhatHides looks at the labels of all pixels. Those that a picture hides by 255 are
-// no spins.
-func (l *imageLoader) askWhatHides() {
-	var found signs
-	for i, d := range l.images {
-		if d.labels == nil {
-			continue
-		}
-		for s, y := range d.labels.labels {
-			if d.labels.form == labelsText || y != crf.Unobserved {
-				found.see(y, i, 0, s)
-			}
-		}
-	}
-	l.loader.askWhatHides(&found, 0, "", func(e *Error) *Error {
-		m := l.images[found.at[0]].labels
-		e.File = m.path
-		return m.place(e, found.at[2])
-	})
 }

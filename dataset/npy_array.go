@@ -2,19 +2,17 @@ package dataset
 
 import (
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/numeric"
 )
-
-// npyChunk is the number of elements converted at a time.
-const npyChunk = 1 << 14
 
 // array is an array of any shape in row-major order: of integers, or of floating-point
 // numbers in the precision they were saved in. One of ints, data and data32 is used.
@@ -89,17 +87,36 @@ func takeRows[T any](values []T, width int, rows []int32) []T {
 	return taken
 }
 
-// readFloats reads the data of an array as floating-point numbers. Integers of
-// at most 16 bits, truth values and float16 become float32, others float64.
-func readFloats(r io.Reader, h *npyHeader) (a array, err error) {
-	a.shape = h.shape
+// floats reads an array as floating-point numbers. Those that lie there as they are used stay where they are. Integers
+// of at most 16 bits, truth values and float16 become float32, others float64.
+func (h *npyHeader) floats(raw []byte) array {
+	if a, ok := h.inPlace(raw); ok {
+		return a
+	}
 	number := h.number()
 	if h.size <= 2 || h.code() == "f4" {
-		a.data32, err = readElements(r, h, func(_ int, raw []byte) (float32, error) { return float32(number(raw)), nil })
-	} else {
-		a.data, err = readElements(r, h, func(_ int, raw []byte) (float64, error) { return number(raw), nil })
+		return array{shape: h.shape, data32: made(h, raw, func(x []byte) float32 { return float32(number(x)) })}
 	}
-	return a, err
+	return array{shape: h.shape, data: made(h, raw, number)}
+}
+
+// asUsed reports whether elements lie in a file as they are used: in single or double precision, in the order of
+// bytes and of rows of this program.
+func (h *npyHeader) asUsed() bool {
+	return h.descr[0] == '<' && numeric.LittleEndian && h.floating() && h.size > 2 && !(h.fortran && len(h.shape) > 1)
+}
+
+// inPlace returns elements that are used where they lie.
+func (h *npyHeader) inPlace(raw []byte) (a array, ok bool) {
+	if !h.asUsed() || h.count == 0 || uintptr(unsafe.Pointer(&raw[0]))%uintptr(h.size) != 0 {
+		return a, false
+	}
+	if a.shape = h.shape; h.size == 8 {
+		a.data = unsafe.Slice((*float64)(unsafe.Pointer(&raw[0])), h.count)
+	} else {
+		a.data32 = unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), h.count)
+	}
+	return a, true
 }
 
 // number returns what makes a floating-point number of an element's bytes.
@@ -118,27 +135,25 @@ func (h *npyHeader) number() func(raw []byte) float64 {
 	return func(raw []byte) float64 { return float64(h.integer(raw)) }
 }
 
-// readInts reads the data of an array of integers or truth values. A value that
-// does not fit into 32 bits is an *indexError.
-func readInts(r io.Reader, h *npyHeader) (a array, err error) {
+// integers reads an array of integers or truth values. A value that does not fit into 32 bits is an *indexError.
+func (h *npyHeader) integers(raw []byte) (array, error) {
 	if h.floating() {
-		return a, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
+		return array{}, fmt.Errorf("dtype is %s, want integers; convert it with astype(numpy.int32)", h.descr)
 	}
-	unsigned := h.code() == "u8"
-	a.shape = h.shape
-	a.ints, err = readElements(r, h, func(i int, raw []byte) (int32, error) {
-		v := h.integer(raw)
-		if v < math.MinInt32 || v > math.MaxInt32 || unsigned && v < 0 {
+	i, wrong := -1, error(nil)
+	ints := made(h, raw, func(x []byte) int32 {
+		i++
+		v := h.integer(x)
+		if unsigned := h.code() == "u8" && v < 0; wrong == nil && (v < math.MinInt32 || v > math.MaxInt32 || unsigned) {
 			text := strconv.FormatInt(v, 10)
 			if unsigned {
 				text = strconv.FormatUint(uint64(v), 10)
 			}
-			problem := fmt.Sprintf("is %s, want at most 31 bits", text)
-			return 0, &indexError{index: indexText(h.shape, i, h.fortran), problem: problem}
+			wrong = &indexError{index: indexText(h.shape, i), problem: fmt.Sprintf("is %s, want at most 31 bits", text)}
 		}
-		return int32(v), nil
+		return int32(v)
 	})
-	return a, err
+	return array{shape: h.shape, ints: ints}, wrong
 }
 
 // integer returns the integer or truth value that raw begins with; of an unsigned one of 64
@@ -162,26 +177,26 @@ func (h *npyHeader) integer(raw []byte) int64 {
 	return int64(v)
 }
 
-// readElements converts every element of an array, given its index in the file and its bytes, and returns them
-// in row-major order.
-func readElements[T any](r io.Reader, h *npyHeader, convert func(i int, raw []byte) (T, error)) ([]T, error) {
-	data, raw := make([]T, 0, h.count), make([]byte, min(h.count, npyChunk)*h.size)
-	for left := h.count * h.size; left > 0; left -= len(raw) {
-		raw = raw[:min(left, len(raw))]
-		_, err := io.ReadFull(r, raw)
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = fmt.Errorf("the data end before %d elements of shape %s: the file was cut short", h.count, shapeText(h.shape))
-		}
-		for at := 0; at < len(raw) && err == nil; at += h.size {
-			var x T
-			x, err = convert(len(data), raw[at:at+h.size])
-			data = append(data, x)
-		}
-		if err != nil {
-			return nil, err
-		}
+// made makes every element of an array of its bytes, in row-major order.
+func made[T any](h *npyHeader, raw []byte, of func(raw []byte) T) []T {
+	data := make([]T, h.count)
+	for i := range data {
+		data[i] = of(raw[h.place(i)*h.size:])
 	}
-	return rowMajor(data, h), nil
+	return data
+}
+
+// place returns where the i-th element in row-major order stands: with Fortran's order the first index runs fastest.
+func (h *npyHeader) place(i int) int {
+	if !h.fortran || len(h.shape) < 2 {
+		return i
+	}
+	at, stride := 0, h.count
+	for _, n := range slices.Backward(h.shape) {
+		stride /= n
+		at, i = at+i%n*stride, i/n
+	}
+	return at
 }
 
 // indexError is a problem with one element of an array.
@@ -192,46 +207,12 @@ type indexError struct {
 
 func (e *indexError) Error() string { return e.index + " " + e.problem }
 
-// rowMajor returns the elements in row-major order.
-func rowMajor[T any](data []T, h *npyHeader) []T {
-	if !h.fortran || len(h.shape) < 2 || h.count == 0 {
-		return data
-	}
-	// The first index runs fastest in the file: strides grow from the front.
-	strides := make([]int, len(h.shape))
-	stride := 1
-	for d, n := range h.shape {
-		strides[d] = stride
-		stride *= n
-	}
-	ordered := make([]T, len(data))
-	index := make([]int, len(h.shape))
-	from := 0
-	for i := range ordered {
-		ordered[i] = data[from]
-		for d := len(index) - 1; d >= 0; d-- {
-			index[d]++
-			from += strides[d]
-			if index[d] < h.shape[d] {
-				break
-			}
-			from -= index[d] * strides[d]
-			index[d] = 0
-		}
-	}
-	return ordered
-}
-
-// indexText writes the index of the element at a flat position.
-func indexText(shape []int, flat int, fortran bool) string {
+// indexText writes the index of the i-th element in row-major order.
+func indexText(shape []int, i int) string {
 	parts := make([]string, len(shape))
-	for k := range shape {
-		d := len(shape) - 1 - k
-		if fortran {
-			d = k
-		}
-		parts[d] = strconv.Itoa(flat % shape[d])
-		flat /= shape[d]
+	for d := len(shape) - 1; d >= 0; d-- {
+		parts[d] = strconv.Itoa(i % shape[d])
+		i /= shape[d]
 	}
 	return "[" + strings.Join(parts, ",") + "]"
 }

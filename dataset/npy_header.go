@@ -1,19 +1,17 @@
 package dataset
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/blockbp/blockbp/internal/npy"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // mostHeaderBytes bounds the header of an array: NumPy's own limit for headers
@@ -80,44 +78,59 @@ func readNPYHeader(r io.Reader) (*npyHeader, error) {
 	return h, nil
 }
 
-// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. It is JSON
-// but for its quotes, truth values and tuples; Python 2 wrote 60L.
-var (
-	pythonToJSON  = strings.NewReplacer("'", `"`, "(", "[", ")", "]", "True", "true", "False", "false")
-	trailingComma = regexp.MustCompile(`,\s*([\]}])`)
-	longNumber    = regexp.MustCompile(`\b(\d+)L\b`)
-)
+// openNPY reads the header of an array that lies in memory, as all of a file, and returns the bytes of its elements.
+func openNPY(data []byte) (h *npyHeader, raw []byte, err error) {
+	if h, err = readNPYHeader(bytes.NewReader(data)); err == nil {
+		err = h.checkSize(int64(len(data)))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return h, data[h.bytes:], nil
+}
+
+// checkSize compares the bytes of an array, with its header, with its shape.
+func (h *npyHeader) checkSize(bytes int64) error {
+	if want := h.bytes + h.dataBytes(); bytes != want {
+		return fmt.Errorf("the array has %d bytes, shape %s of %s wants %d; it was cut short or damaged: write it again",
+			bytes, shapeText(h.shape), h.descr, want)
+	}
+	return nil
+}
+
+// The header is a Python dictionary, {'descr': '<f4', 'fortran_order': False, 'shape': (60, 80, 20), }. Python 2
+// wrote 60L.
+var headerFields = []struct {
+	name string
+	is   *regexp.Regexp
+}{
+	{"descr", regexp.MustCompile(`['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|\[)`)},
+	{"fortran_order", regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)},
+	{"shape", regexp.MustCompile(`['"]shape['"]\s*:\s*\(([\dL,\s]*)\)`)},
+}
 
 func parseNPYHeader(text string) (*npyHeader, error) {
-	var fields struct {
-		Descr   *string `json:"descr"`
-		Fortran *bool   `json:"fortran_order"`
-		Shape   *[]int  `json:"shape"`
+	var fields [3]string
+	for i, f := range headerFields {
+		found := f.is.FindStringSubmatch(text)
+		if found == nil {
+			return nil, fmt.Errorf("header has no %q, want {'descr': …, 'fortran_order': …, 'shape': …}", f.name)
+		}
+		fields[i] = found[1]
 	}
-	text = longNumber.ReplaceAllString(trailingComma.ReplaceAllString(pythonToJSON.Replace(text), "$1"), "$1")
-	err := cmp.Or(strictjson.Check([]byte(text)), strictJSON([]byte(text), &fields))
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind) && kind.Field == "descr":
+	if fields[0] == "" {
 		return nil, fmt.Errorf("its elements are records; save a plain array of numbers")
-	case err != nil:
-		return nil, fmt.Errorf("header is not {'descr': …, 'fortran_order': …, 'shape': …}: %w", err)
-	case fields.Descr == nil:
-		return nil, fmt.Errorf(`header has no "descr"`)
-	case fields.Fortran == nil:
-		return nil, fmt.Errorf(`header has no "fortran_order"`)
-	case fields.Shape == nil:
-		return nil, fmt.Errorf(`header has no "shape"`)
 	}
-	h := &npyHeader{fortran: *fields.Fortran, shape: *fields.Shape, count: 1}
-	if err := h.parseDescr(*fields.Descr); err != nil {
+	h := &npyHeader{fortran: fields[1] == "True", shape: []int{}, count: 1}
+	if err := h.parseDescr(fields[0]); err != nil {
 		return nil, err
 	}
-	for _, n := range h.shape {
-		if n < 0 || n > 0 && h.count > math.MaxInt/16/n {
-			return nil, fmt.Errorf("shape %s is too large", shapeText(h.shape))
+	for size := range strings.FieldsFuncSeq(fields[2], func(c rune) bool { return !unicode.IsDigit(c) }) {
+		n, err := strconv.Atoi(size)
+		if err != nil || n > 0 && h.count > math.MaxInt/16/n {
+			return nil, fmt.Errorf("shape (%s) is too large", fields[2])
 		}
-		h.count *= n
+		h.shape, h.count = append(h.shape, n), h.count*n
 	}
 	return h, nil
 }

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -28,22 +27,20 @@ func npyOf(descr string, fortran string, shape string, order binary.ByteOrder, d
 }
 
 func readNPYInts(data []byte) ([]int32, error) {
-	r := bytes.NewReader(data)
-	h, err := readNPYHeader(r)
+	h, raw, err := openNPY(data)
 	if err != nil {
 		return nil, err
 	}
-	a, err := readInts(r, h)
+	a, err := h.integers(raw)
 	return a.ints, err
 }
 
 func readNPYFloats(data []byte) (array, error) {
-	r := bytes.NewReader(data)
-	h, err := readNPYHeader(r)
+	h, raw, err := openNPY(data)
 	if err != nil {
 		return array{}, err
 	}
-	return readFloats(r, h)
+	return h.floats(raw), nil
 }
 
 func TestNPYIntegers(t *testing.T) {
@@ -75,7 +72,7 @@ func TestNPYFloats(t *testing.T) {
 	if err != nil || !slices.Equal(m.data32, []float32{1, 3, 2, 4}) || m.data != nil {
 		t.Errorf("float32: %v (%v)", m, err)
 	}
-	long := make([]float64, 2*npyChunk+5)
+	long := make([]float64, 1000)
 	for i := range long {
 		long[i] = float64(i)
 	}
@@ -141,9 +138,6 @@ func TestNPYRefuses(t *testing.T) {
 		"huge shape":    {npyOf("<i4", "False", "(4294967296, 4294967296)", le, []int32{1, 2}), "too large"},
 		"negative":      {npyOf("<i4", "False", "(-1,)", le, []int32{1, 2}), "shape"},
 		"no shape":      {npyFile("{'descr': '<i4', 'fortran_order': False}", nil), `no "shape"`},
-		"twice":         {npyFile("{'descr': '<i4', 'descr': '<i4'}", nil), "twice"},
-		"unknown key":   {npyFile("{'order': 'C'}", nil), "unknown field"},
-		"trailing":      {npyFile("{'descr': '<i4', 'fortran_order': False, 'shape': ()} x", nil), "after the closing brace"},
 		"large header":  {append([]byte(npy.Magic+"\x02\x00"), 0xff, 0xff, 0xff, 0x7f), "at most"},
 		"float ints":    {npyOf("<f8", "False", "(1,)", le, []float64{1}), "astype(numpy.int32)"},
 		"too large":     {npyOf("<i8", "True", "(1, 2)", le, []int64{1, 1 << 40}), "[0,1] is 1099511627776"},
@@ -161,16 +155,14 @@ func FuzzNPY(f *testing.F) {
 	f.Add(npyOf(">u8", "False", "(2,)", binary.BigEndian, []uint64{1, 2}))
 	f.Add(npyOf("|b1", "False", "()", binary.BigEndian, []byte{1}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := bytes.NewReader(data)
-		h, err := readNPYHeader(r)
-		if err != nil || h.dataBytes() > int64(len(data)) {
+		h, raw, err := openNPY(data)
+		if err != nil {
 			return
 		}
-		m, err := readFloats(bytes.NewReader(data[h.bytes:]), h)
-		if err == nil && len(m.data)+len(m.data32) != h.count {
+		if m := h.floats(raw); len(m.data)+len(m.data32) != h.count {
 			t.Errorf("%d elements of %d", len(m.data)+len(m.data32), h.count)
 		}
-		if ints, err := readInts(bytes.NewReader(data[h.bytes:]), h); err == nil && ints.length() != h.count {
+		if ints, err := h.integers(raw); err == nil && ints.length() != h.count {
 			t.Errorf("%d elements of %d", ints.length(), h.count)
 		}
 	})

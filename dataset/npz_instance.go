@@ -265,3 +265,11 @@ func (in *npzInstance) labelPlace(sample, node int) string {
 	}
 	return fmt.Sprintf("%s[%d,%d]", labelsArray, sample, node)
 }
+
+// numbered are the labels of a sample.
+func (in *npzInstance) numbered(sample int) numbered {
+	return numbered{labels: in.labels[sample], typeOf: in.nodes.typeOf, place: func(e *Error, s int) *Error {
+		e.File, e.Place = in.path, in.labelPlace(sample, s)
+		return e
+	}}
+}

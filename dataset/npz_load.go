@@ -76,7 +76,7 @@ func (l *npzLoader) makeSet() {
 		l.learnSchema()
 		l.run(l.build)
 	}
-	l.run(l.askWhatHides)
+	l.run(func() { l.askWhatHides("") })
 }
 
 // expand lists the instance files behind the paths and reads the manifests of
@@ -101,29 +101,16 @@ func (l *npzLoader) expand(paths []string) []string {
 			files = append(files, path)
 		default:
 			addFolder(path)
-			files = append(files, l.expandFolder(path)...)
+			found, err := filesIn(path, func(name string) bool { return strings.HasSuffix(name, ".npz") })
+			if err != nil {
+				l.fail(err)
+			}
+			files = append(files, found...)
 		}
 	}
 	for _, folder := range folders {
 		l.readManifest(folder, false)
 	}
-	return files
-}
-
-func (l *npzLoader) expandFolder(folder string) []string {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		l.fail(err)
-		return nil
-	}
-	var files []string
-	for _, e := range entries {
-		// Names beginning with a dot are temporary or hidden files.
-		if strings.HasSuffix(e.Name(), ".npz") && e.Name()[0] != '.' {
-			files = append(files, filepath.Join(folder, e.Name()))
-		}
-	}
-	slices.SortFunc(files, naturalCompare)
 	return files
 }
 
@@ -381,21 +368,11 @@ func (l *npzLoader) build() {
 	}
 }
 
-// checkLabels reports the first label out of range.
-func (l *npzLoader) checkLabels(in *npzInstance) {
-	for i, sample := range in.labels {
-		for s, y := range sample {
-			if k := l.set.Schema.NodeStates(in.nodes.typeOf(s)); y < -1 || int(y) >= k {
-				l.at(in, in.labelPlace(i, s), "", "is %d, want -1 (unobserved) or 0 to %d", y, k-1)
-				return
-			}
-		}
-	}
-}
-
 // freezeNPZ makes an instance unless there are more problems than before it.
 func (l *npzLoader) freezeNPZ(in *npzInstance, spec crf.InstanceSpec, before int) {
-	l.checkLabels(in)
+	for n := range in.labels {
+		l.checkNumbers("", l.set.Schema.NodeStates, in.numbered(n))
+	}
 	if len(l.problems) > before {
 		return
 	}

@@ -451,7 +451,7 @@ func TestNPZFileRefuses(t *testing.T) {
 		"not an array":   {map[string][]byte{"edges": []byte("hello, world")}, "x.npz:edges: it does not begin like a NumPy array"},
 		"text labels":    {map[string][]byte{"edges": edges, "labels": npyOf("<U3", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is \"<U3\", want int8 to int64, uint8 to uint64 or bool: the number of each node's state, from 0; the names of the states go into dataset.json"},
 		"float labels":   {map[string][]byte{"edges": edges, "labels": npyOf("<f8", "False", "(1,)", le, []float64{0})}, "x.npz:labels: dtype is <f8, want integers; convert it with astype"},
-		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: it has "},
+		"too long":       {map[string][]byte{"edges": append(slices.Clone(edges), 0)}, "x.npz:edges: the array has "},
 		"flat features":  {map[string][]byte{"edges": edges, "node_features": npyOf("<f4", "False", "(3,)", le, []float32{1, 2, 3})}, "reshape(-1, 1)"},
 		"rows": {map[string][]byte{"edges": edges, "labels": ints("(3,)", 0, 0, 0),
 			"edge_features": npyOf("<f4", "False", "(3, 1)", le, []float32{1, 2, 3})},

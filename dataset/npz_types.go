@@ -75,20 +75,14 @@ func (l *npzLoader) statesOf(a int, name string, numTypes int) []string {
 	case l.names[a] != nil:
 		return labelTextsOf(l.names[a])
 	}
-	labels := labelled{top: newTop(), file: l.instances[0].path}
-	if of := l.labels[a]; of != nil && of.known.largest >= 0 {
-		labels.top = of.known
-		at := l.instances[of.known.at[0]]
-		place := at.labelPlace(of.known.at[1], of.known.at[2])
-		if of.known.largest >= mostStates {
-			l.at(at, place, "-1 means unobserved", "is %d, want less than %d", of.known.largest, mostStates)
-			return nil
-		}
-		labels.file, labels.place = at.path, at.path+":"+place
+	if of := l.labels[a]; of != nil && of.known.largest >= mostStates {
+		e := &Error{Problem: fmt.Sprintf("is %d, want less than %d", of.known.largest, mostStates), Remedy: "-1 means unobserved"}
+		l.fail(l.numbers[of.known.at[0]].place(e, of.known.at[1]))
+		return nil
 	}
 	of := fmt.Sprintf("node type %q", name)
 	const array = " or the array " + statesArray
-	return l.countStates(a, labels, of+" is", "every label of "+of, array, &Error{File: labels.file,
+	return l.countStates(a, l.labels, of+" is", "every label of "+of, array, &Error{File: l.instances[0].path,
 		Problem: "nothing tells the number of states of " + of + ": it has no labels",
 		Remedy:  "give \"states\" in " + ManifestName + array})
 }

@@ -15,8 +15,9 @@ import (
 )
 
 var potentialsArrays = arrayRules{
-	{name: edgesArray}, {name: statesArray}, {name: thetaArray, float: true}, {name: edgeThetaArray, float: true},
-	{name: constantArray, float: true},
+	{name: thetaArray, float: true, shape: "[nodes, states]"}, {name: statesArray, shape: "[] or [nodes]"},
+	{name: edgesArray, shape: "[edges, 2]"}, {name: constantArray, float: true, shape: "[]"},
+	{name: edgeThetaArray, float: true, shape: "[edges, states, states] or [states, states]"},
 }
 
 // readPotentialsFile reads the arrays that ReadNetwork describes.
@@ -39,137 +40,118 @@ func readPotentials(path string, r io.ReaderAt, size int64, budget *memory.Budge
 		}
 		return nil, list[0]
 	}
-	for _, read := range []func() error{f.readStates, f.readNodes, f.readGraph, f.readEdges, f.readConstant} {
+	for _, read := range []func() error{f.checkShapes, f.readNodes, f.readEdges} {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
-	return f.p, nil
+	if constant, ok := c.arrays[constantArray]; ok {
+		f.p.Constant = f.potential(constantArray, &constant, 0)
+	}
+	return f.p, f.wrong
 }
 
 // potentialsFile is a file of potentials on its way to a network.
 type potentialsFile struct {
-	path string
-	c    *npzContents
-	p    *mrf.Pairwise
-	k    int // largest number of states
+	path  string
+	c     *npzContents
+	p     *mrf.Pairwise
+	k     int   // largest number of states
+	wrong error // the first potential that is none
 }
 
 func (f *potentialsFile) fail(place, format string, arguments ...any) error {
 	return &Error{File: f.path, Place: place, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// readStates finds out the number of nodes, and of the states of each.
-func (f *potentialsFile) readStates() error {
-	theta, ok := f.c.arrays[thetaArray]
-	if !ok {
-		return f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
-	}
-	if len(theta.shape) != 2 || theta.shape[0] < 1 || theta.shape[1] < 1 {
-		return f.fail(thetaArray, "shape is %s, want [nodes, states] with at least one of each", shapeText(theta.shape))
-	}
-	n := theta.shape[0]
-	f.k = theta.shape[1]
-	f.p.Card = make([]int32, n)
-	states, given := f.c.arrays[statesArray]
-	if given && !slices.Equal(states.shape, []int{n}) && len(states.shape) > 0 {
-		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
-	}
-	cards := states.ints
-	if !given {
-		cards = []int32{int32(f.k)}
-	}
-	for s := range f.p.Card {
-		f.p.Card[s] = cards[min(s, len(cards)-1)]
-		if f.p.Card[s] < 1 || int(f.p.Card[s]) > f.k {
-			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", f.p.Card[s],
-				f.k)
+func (f *potentialsFile) checkShapes() error {
+	for _, rule := range potentialsArrays {
+		a, given := f.c.arrays[rule.name]
+		switch {
+		case !given && rule.name == thetaArray:
+			return f.fail(thetaArray, "the array is missing: want log potentials [nodes, states]")
+		case given && (!rule.fits(a.shape) || rule.name == thetaArray && a.rows()*a.columns() == 0):
+			return f.fail(rule.name, "shape is %s, want %s, with nodes and states", shapeText(a.shape), rule.shape)
 		}
 	}
 	return nil
 }
 
 // potential returns an element of an array, which must be a finite number or −Inf.
-func (f *potentialsFile) potential(name string, m *array, at int) (float64, error) {
+func (f *potentialsFile) potential(name string, m *array, at int) float64 {
 	x := m.at(at)
-	if math.IsNaN(x) || math.IsInf(x, 1) {
-		return 0, f.fail(name+indexText(m.shape, at, false), "potential is %v, want a finite number or -inf", x)
+	if f.wrong == nil && (math.IsNaN(x) || math.IsInf(x, 1)) {
+		f.wrong = f.fail(name+indexText(m.shape, at), "potential is %v, want a finite number or -inf", x)
 	}
-	return x, nil
+	return x
 }
 
+// readNodes finds out the number of nodes and of the states of each, and takes their potentials.
 func (f *potentialsFile) readNodes() error {
-	theta := f.c.arrays[thetaArray]
-	for s, card := range f.p.Card {
-		for i := range int(card) {
-			x, err := f.potential(thetaArray, &theta, s*f.k+i)
-			if err != nil {
-				return err
-			}
-			f.p.Node = append(f.p.Node, x)
-		}
-		f.p.NodeAt = append(f.p.NodeAt, len(f.p.Node))
+	theta, states := f.c.arrays[thetaArray], f.c.arrays[statesArray]
+	n := theta.rows()
+	if f.k = theta.columns(); len(states.shape) > 0 && states.rows() != n {
+		return f.fail(statesArray, "shape is %s, want [%d], a number for each row of theta", shapeText(states.shape), n)
 	}
-	return nil
+	if states.ints == nil {
+		states.ints = []int32{int32(f.k)}
+	}
+	for s := range n {
+		card := states.ints[min(s, len(states.ints)-1)]
+		if card < 1 || int(card) > f.k {
+			return f.fail(fmt.Sprintf("%s[%d]", statesArray, s), "it is %d, want 1 to %d, the columns of theta", card, f.k)
+		}
+		for i := range int(card) {
+			f.p.Node = append(f.p.Node, f.potential(thetaArray, &theta, s*f.k+i))
+		}
+		f.p.Card, f.p.NodeAt = append(f.p.Card, card), append(f.p.NodeAt, len(f.p.Node))
+	}
+	return f.wrong
 }
 
-func (f *potentialsFile) readGraph() error {
-	edges := f.c.arrays[edgesArray] // none: no edges
-	if edges.shape != nil && (len(edges.shape) != 2 || edges.shape[1] != 2) {
-		return f.fail(edgesArray, "shape is %s, want [edges, 2]", shapeText(edges.shape))
-	}
-	u, v := make([]int32, len(edges.ints)/2), make([]int32, len(edges.ints)/2)
+func (f *potentialsFile) readEdges() (err error) {
+	edges := f.c.arrays[edgesArray].ints // none: no edges
+	m, k := len(edges)/2, f.k
+	u, v := make([]int32, m), make([]int32, m)
 	for e := range u {
-		u[e], v[e] = edges.ints[2*e], edges.ints[2*e+1]
+		u[e], v[e] = edges[2*e], edges[2*e+1]
 	}
-	g, err := graph.FromEdges(len(f.p.Card), u, v)
-	if err != nil {
+	if f.p.Graph, err = graph.FromEdges(len(f.p.Card), u, v); err != nil {
 		return &Error{File: f.path, Problem: err.Error(), Cause: err}
 	}
-	f.p.Graph = g
-	return nil
-}
-
-func (f *potentialsFile) readEdges() error {
-	m, k := f.p.Graph.NumEdges(), f.k
 	theta, ok := f.c.arrays[edgeThetaArray]
-	shared := slices.Equal(theta.shape, []int{k, k})
-	switch {
+	shared := len(theta.shape) == 2
+	switch want := []int{m, k, k}; {
 	case !ok && m == 0:
 		return nil
 	case !ok:
 		return f.fail(edgeThetaArray, "the array is missing: want log potentials [%d, %d, %d] of the edges, or [%d, %d] "+
 			"for all alike", m, k, k, k, k)
-	case !shared && !slices.Equal(theta.shape, []int{m, k, k}):
+	case !slices.Equal(theta.shape, want[3-len(theta.shape):]):
 		return f.fail(edgeThetaArray, "shape is %s, want [%d, %d, %d], or [%d, %d] for all edges alike",
 			shapeText(theta.shape), m, k, k, k, k)
 	}
-	if err := f.makeRoom(); err != nil {
+	if err := f.makeRoom(u, v); err != nil {
 		return err
 	}
-	for e := range int32(m) {
-		table := int(e) * k * k
+	for e := range u {
+		table := e * k * k
 		if shared {
 			table = 0
 		}
-		for i := range int(f.p.Card[f.p.Graph.U(e)]) {
-			for j := range int(f.p.Card[f.p.Graph.V(e)]) {
-				x, err := f.potential(edgeThetaArray, &theta, table+i*k+j)
-				if err != nil {
-					return err
-				}
-				f.p.Edge = append(f.p.Edge, x)
+		for i := range int(f.p.Card[u[e]]) {
+			for j := range int(f.p.Card[v[e]]) {
+				f.p.Edge = append(f.p.Edge, f.potential(edgeThetaArray, &theta, table+i*k+j))
 			}
 		}
 		f.p.EdgeAt = append(f.p.EdgeAt, len(f.p.Edge))
 	}
-	return nil
+	return f.wrong
 }
 
 // makeRoom asks for the memory of the tables of all edges: one for all alike is copied.
-func (f *potentialsFile) makeRoom() error {
+func (f *potentialsFile) makeRoom(u, v []int32) error {
 	size := 0.0
-	u, v := f.p.Graph.Ends()
 	for e := range u {
 		size += float64(f.p.Card[u[e]]) * float64(f.p.Card[v[e]])
 	}
@@ -179,19 +161,6 @@ func (f *potentialsFile) makeRoom() error {
 	}
 	f.p.Edge, f.p.EdgeAt = make([]float64, 0, int(size)), make([]int, 1, len(u)+1)
 	return nil
-}
-
-func (f *potentialsFile) readConstant() error {
-	constant, ok := f.c.arrays[constantArray]
-	if !ok {
-		return nil
-	}
-	if len(constant.shape) > 0 {
-		return f.fail(constantArray, "shape is %s, want a single number", shapeText(constant.shape))
-	}
-	var err error
-	f.p.Constant, err = f.potential(constantArray, &constant, 0)
-	return err
 }
 
 // Names of the arrays of a file of potentials, beside edges and states.

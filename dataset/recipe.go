@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/strictjson"
+	"github.com/blockbp/blockbp/internal/infile"
 )
 
 // Where a model's features come from, in Recipe.NodeForm and Recipe.EdgeForm.
@@ -93,7 +93,7 @@ const RecipeKey = "recipe"
 // may have written, are refused.
 func ParseRecipe(text string) (*Recipe, error) {
 	var r Recipe
-	if err := cmp.Or(strictjson.Check([]byte(text)), strictJSON([]byte(text), &r)); err != nil {
+	if err := infile.JSON([]byte(text), &r); err != nil {
 		return nil, fmt.Errorf("recipe: %w", err)
 	}
 	return &r, r.validate()
@@ -129,8 +129,6 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: kind is %q, want one of %q", r.Kind, kinds)
 	case r.Missing && (r.Kind != KindGraph || !r.Bias):
 		return fmt.Errorf("recipe: missing goes with kind %q and a bias only", KindGraph)
-	case r.Sorted && r.Kind != KindGraph:
-		return fmt.Errorf("recipe: sorted goes with kind %q only", KindGraph)
 	case r.Hops != 0 && r.Kind != KindGraph, r.Hops < 0, r.Hops > mostHops:
 		return fmt.Errorf("recipe: hops is %d, want 0 to %d, and with kind %q only", r.Hops, mostHops, KindGraph)
 	case r.Sheets != nil && (r.Kind != KindGraph || r.Missing || r.FeatureDim != widthOf(r.Sheets.Nodes)):
@@ -142,10 +140,6 @@ func (r *Recipe) validate() error {
 		return fmt.Errorf("recipe: text goes with kind %q", KindText)
 	case r.Text != nil && r.Text.problem() != "":
 		return fmt.Errorf("recipe: %s", r.Text.problem())
-	case r.Spins && r.Kind != KindNPZ:
-		return fmt.Errorf("recipe: spins go with kind %q only", KindNPZ)
-	case len(r.LabelNames) > 0 && r.Kind != KindNPZ:
-		return fmt.Errorf("recipe: label_names go with kind %q only", KindNPZ)
 	case r.FeatureDim < 0:
 		return fmt.Errorf("recipe: feature_dim is %d, want at least 0", r.FeatureDim)
 	case r.Kind == KindImages && r.Neighbours != 4 && r.Neighbours != 8:

@@ -3,7 +3,6 @@ package dataset
 import (
 	"bytes"
 	"fmt"
-	"image"
 	"image/color"
 	_ "image/jpeg" // pictures
 	_ "image/png"
@@ -12,11 +11,7 @@ import (
 	_ "golang.org/x/image/tiff"
 
 	"github.com/blockbp/blockbp/internal/infile"
-	"github.com/blockbp/blockbp/internal/memory"
 )
-
-// mostPixels bounds pictures: a header alone can promise any size.
-const mostPixels = 1 << 26
 
 // voidLabel is the value of unlabelled pixels in label maps saved as pictures.
 const voidLabel = 255
@@ -32,20 +27,12 @@ type labelMap struct {
 
 // place sets where the label of node s stands in the file.
 func (m *labelMap) place(e *Error, s int) *Error {
-	e.Place = fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
+	e.File, e.Place = m.path, fmt.Sprintf("[%d,%d]", s/m.cols, s%m.cols)
 	if m.form == labelsText {
 		e.Line, e.Place = s/m.cols+1, ""
 		e.Problem = fmt.Sprintf("number %d ", s%m.cols+1) + e.Problem
 	}
 	return e
-}
-
-// placeText is place for a sentence.
-func (m *labelMap) placeText(s int) string {
-	if m.form == labelsText {
-		return fmt.Sprintf("%s:%d, number %d", m.path, s/m.cols+1, s%m.cols+1)
-	}
-	return fmt.Sprintf("%s:[%d,%d]", m.path, s/m.cols, s%m.cols)
 }
 
 // parseRegions reads a matrix of integers, one line per row, separated by
@@ -103,17 +90,4 @@ func parseLabel(text []byte) (int32, error) {
 		err = strconv.ErrRange
 	}
 	return int32(max(label, -1)), err
-}
-
-// decodedPixel is how many bytes decoding may take for a pixel: a progressive jpeg keeps
-// three coefficients of four bytes, and then has three colours of one.
-const decodedPixel = 16
-
-// checkPixels refuses the size that a header tells, before any pixel is decoded.
-func checkPixels(c image.Config, allowed int64) error {
-	if c.Width < 1 || c.Height < 1 || c.Width > mostPixels/c.Height {
-		return fmt.Errorf("it is %d×%d pixels, at most %d in all are supported", c.Width, c.Height, mostPixels)
-	}
-	return memory.Check(fmt.Sprintf("decoding %d×%d pixels", c.Width, c.Height),
-		decodedPixel*float64(c.Width)*float64(c.Height), allowed)
 }

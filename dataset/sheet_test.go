@@ -308,11 +308,15 @@ func TestLabelsTwice(t *testing.T) {
 
 func TestColumnKinds(t *testing.T) {
 	decide := func(cells ...string) (*column, string, error) {
-		c := newSurvey("c", false)
-		for i, cell := range cells {
-			c.see("f", i+2, cell)
+		of := readTable(t.Context(), "f", []byte("id\tc\n-\t"+strings.Join(cells, "\n-\t")))
+		if len(of.list) > 0 {
+			t.Fatal(of.list)
 		}
-		col, notes, err := c.decide()
+		c, err := surveyOf([]*table{of}, "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		col, notes, err := c.decide(false)
 		return col, strings.Join(notes, "; "), err
 	}
 	if c, _, err := decide("1", " 2.5e1 ", "NA"); err != nil || c.Mean != 13 || !c.Missing || c.Values != nil {
@@ -363,12 +367,8 @@ func FuzzSheets(f *testing.F) {
 	f.Add([]byte(",label,0,1\n0,a,.5,x\n1,b,1e3,\"y\nz\"\n"), []byte("from,to\n0,1\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &tableLoader{loader: newLoader(t.Context(), &Options{}), rules: &sheetRecipe{}}
-		n, err := newSheet(t.Context(), "nodes.csv", nodes)
-		if err != nil {
-			return
-		}
-		e, err := newSheet(t.Context(), "edges.csv", edges)
-		if err != nil {
+		n, e := readTable(t.Context(), "nodes.csv", nodes), readTable(t.Context(), "edges.csv", edges)
+		if len(n.list)+len(e.list) > 0 {
 			return
 		}
 		g := &tableGraph{nodes: n, edges: e}

@@ -10,9 +10,8 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/parallel"
-	"github.com/blockbp/blockbp/internal/sets"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // tableLoader turns pairs of tables into a set: those with a header, whose columns become features by their
@@ -28,22 +27,20 @@ type tableLoader struct {
 // tableGraph is one graph as its tables give it.
 type tableGraph struct {
 	name         string
-	nodes, edges *sheet
+	nodes, edges *table // rows of nodes are brought into order when they are read
 	roles        nodeRoles
 	ends         [2]int
 
 	names        []string
-	byName       map[string]int32 // the row
-	lines        []int32          // [node] in the table
-	place        []int32          // [row] its node; nil: they are the same
+	byName       map[string]int32 // the node
+	row          []int32          // [node] in the table; nil: they are in order
 	labels       []int32          // [node] its state or, with a header, its text's number in labelTexts; −1: hidden
 	splits       []string
-	known        []bool                     // [node] features are known; nil: those of all are
-	used         top                        // of the indices of features in plain tables, with lines
-	otherIDs     map[string]map[string]bool // columns that could be that of identifiers; nil: not looked for
+	known        []bool // [node] features are known; nil: those of all are
+	used         top    // of the indices of features in plain tables, with lines
 	features     crf.Features
 	topology     *graph.Graph
-	reversed     int // see edgeTable
+	reversed     int // see edgeRows
 	edgeFeatures crf.Features
 }
 
@@ -58,9 +55,6 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 			err = pair.incomplete()
 		}
 	}
-	if err == nil {
-		l.plain, err = o.plainTables(pairs)
-	}
 	if err != nil {
 		return nil, []error{err}
 	}
@@ -70,12 +64,18 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	}
 	for _, pair := range pairs {
 		l.readManifest(filepath.Dir(pair.nodes), true)
-		l.open(pair)
+		nodes, edges := l.source(pair.nodes), l.source(pair.edges)
+		plain := !pair.loose && !o.hasHeader(pair.nodes, nodes)
+		if len(l.graphs) == 0 {
+			l.plain = plain
+		} else if plain != l.plain {
+			l.failAt(pair.nodes, "", "give tables of one kind", "it has a header: %v, and %s has one: %v", !plain,
+				pairs[0].nodes, plain)
+		}
+		l.run(func() { l.open(pair, nodes, edges) })
 	}
-	if l.manifest.NodeFeatures != nil && !l.plain {
-		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
-	}
-	if l.run(l.chooseColumns); len(l.problems) > 0 {
+	l.run(func() { l.checkKind(pairs[0].nodes) }, l.chooseColumns)
+	if len(l.problems) > 0 {
 		return l.result()
 	}
 	for _, g := range l.graphs {
@@ -91,62 +91,43 @@ func loadTables(ctx context.Context, paths []string, o *Options) (*Set, []error)
 	return l.result()
 }
 
-// plainTables reports whether tables have no header, as all of them must, and those of the model.
-func (o *Options) plainTables(pairs []tablePair) (bool, error) {
-	with := 0
-	for _, pair := range pairs {
-		header, err := o.hasHeader(pair)
-		if err != nil {
-			return false, err
-		}
-		if header {
-			with++
-		}
+// checkKind checks that tables have a header if those of the model have, or if options name columns.
+func (l *tableLoader) checkKind(first string) {
+	switch of := l.o.Recipe; {
+	case of != nil && (of.Sheets == nil) != l.plain:
+		l.failAt(first, "", "write the tables like those",
+			"the model was trained on tables that have a header: %v, and these have one: %v", of.Sheets != nil, !l.plain)
+	case l.plain && len(l.o.Columns) > 0:
+		l.fail(optionError("Columns", "%s has no header that names columns", first))
+	case !l.plain && l.manifest.NodeFeatures != nil:
+		l.failAt(l.manifestPath, "node_features", "remove it", "the headers of the tables name the features")
 	}
-	switch of, first := o.Recipe, pairs[0].nodes; {
-	case with > 0 && with < len(pairs):
-		return false, &Error{File: first, Problem: fmt.Sprintf("of %d tables of nodes %d have a header", len(pairs), with),
-			Remedy: "give tables of one kind"}
-	case of != nil && (of.Sheets != nil) != (with > 0):
-		const problem = "the model was trained on tables that have a header: %v, and these have one: %v"
-		return false, &Error{File: first, Problem: fmt.Sprintf(problem, of.Sheets != nil, with > 0),
-			Remedy: "write the tables like those"}
-	case with == 0 && len(o.Columns) > 0:
-		return false, optionError("Columns", "%s has no header that names columns", first)
-	}
-	return with == 0, nil
 }
 
-// open reads the headers of a pair of tables, and finds out which is which.
-func (l *tableLoader) open(pair tablePair) {
+// open reads a pair of tables, and finds out which is which.
+func (l *tableLoader) open(pair tablePair, nodes, edges []byte) {
 	g := &tableGraph{name: pair.name, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}, used: newTop()}
-	for _, table := range []struct {
+	for _, of := range []struct {
 		path    string
+		data    []byte
 		columns int // without a header
-		into    **sheet
-	}{{pair.nodes, plainColumns, &g.nodes}, {pair.edges, len(g.ends), &g.edges}} {
-		data := l.source(table.path)
-		if data == nil {
-			return
-		}
+		into    **table
+	}{{pair.nodes, nodes, plainColumns, &g.nodes}, {pair.edges, edges, len(g.ends), &g.edges}} {
 		if l.plain {
-			*table.into = plainSheet(l.ctx, table.path, data, table.columns)
+			*of.into = readPlain(l.ctx, of.path, of.data, of.columns)
 			continue
 		}
-		s, err := newSheet(l.ctx, table.path, data)
-		if err != nil {
-			l.fail(err)
-			return
-		}
-		if s.header[0] == pandasIndex && !l.calls(pandasIndex) {
-			s.header[0] = ""
-			s.findColumns()
-		}
-		*table.into = s
+		*of.into = readTable(l.ctx, of.path, of.data)
+		l.fail((*of.into).errors()...)
 	}
-	l.graphs = append(l.graphs, g)
-	if l.plain {
+	if l.graphs = append(l.graphs, g); l.plain || len(l.problems) > 0 {
 		return
+	}
+	for _, t := range []*table{g.nodes, g.edges} {
+		if t.header[0] == pandasIndex && !l.calls(pandasIndex) {
+			t.header[0] = ""
+			t.findColumns()
+		}
 	}
 	if pair.loose && l.looksLikeEdges(g.nodes, g.edges) {
 		g.nodes, g.edges = g.edges, g.nodes
@@ -154,8 +135,7 @@ func (l *tableLoader) open(pair tablePair) {
 	if pair.loose {
 		g.name = strings.TrimSuffix(filepath.Base(g.nodes.path), filepath.Ext(g.nodes.path))
 	}
-	g.roles = l.rolesOfNodes(g.nodes)
-	g.ends = l.rolesOfEdges(g.edges)
+	l.run(func() { g.roles, g.ends = l.rolesOfNodes(g.nodes), l.rolesOfEdges(g.edges) })
 }
 
 // calls reports whether the options or the model name a column.
@@ -163,22 +143,22 @@ func (l *tableLoader) calls(name string) bool {
 	r, is := l.rules, func(c column) bool { return c.Name == name }
 	return slices.Contains([]string{r.ID, r.Label, r.Split, r.Source, r.Target}, name) ||
 		slices.ContainsFunc(r.Nodes, is) || slices.ContainsFunc(r.Edges, is) ||
-		slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(l.o.given(role), name) })
+		slices.ContainsFunc(l.o.Columns, func(text string) bool { return strings.HasSuffix(text, "="+name) })
 }
 
 // looksLikeEdges reports whether the first of two tables is the one of edges: by the
 // options, by the names of columns, or else by the names of the files.
-func (l *tableLoader) looksLikeEdges(first, second *sheet) bool {
-	sign := func(s *sheet) int {
-		ends := s.usualEnds()
+func (l *tableLoader) looksLikeEdges(first, second *table) bool {
+	sign := func(t *table) int {
+		ends := t.usualEnds()
 		switch {
-		case s.column(l.o.given(roleSource)...) >= 0, s.column(l.rules.Source) >= 0 && s.column(l.rules.Target) >= 0:
+		case t.column(l.o.given(roleSource)...) >= 0, t.column(l.rules.Source) >= 0 && t.column(l.rules.Target) >= 0:
 			return 4
 		case ends[0] >= 0:
 			return 3
-		case strings.Contains(strings.ToLower(filepath.Base(s.path)), "edge"):
+		case strings.Contains(strings.ToLower(filepath.Base(t.path)), "edge"):
 			return 2
-		case s.column(labelNames...) >= 0, s.column(idNames...) >= 0:
+		case t.column(labelNames...) >= 0, t.column(idNames...) >= 0:
 			return 0
 		}
 		return 1
@@ -201,25 +181,23 @@ func (l *tableLoader) chooseColumns() {
 		return
 	}
 	first := l.graphs[0]
-	name := func(s *sheet, i int) string {
+	name := func(t *table, i int) string {
 		if i < 0 {
 			return ""
 		}
-		return s.header[i]
+		return t.header[i]
 	}
 	r.ID, r.Label = name(first.nodes, first.roles.id), name(first.nodes, first.roles.label)
 	r.Split = name(first.nodes, first.roles.split)
 	r.Source, r.Target = name(first.edges, first.ends[0]), name(first.edges, first.ends[1])
-	var nodes, edges []*sheet
+	var nodes, edges []*table
 	for _, g := range l.graphs {
 		nodes, edges = append(nodes, g.nodes), append(edges, g.edges)
 	}
-	for _, role := range []string{roleText, roleIgnore} {
-		for _, name := range l.o.given(role) {
-			if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
-				l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
-					abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
-			}
+	for _, name := range slices.Concat(l.o.given(roleText), l.o.given(roleIgnore)) {
+		if len(l.problems) < mostPerFile && first.nodes.column(name) < 0 && first.edges.column(name) < 0 {
+			l.fail(optionError("Columns", "neither %s nor %s has a column %q; %s", first.nodes.path, first.edges.path,
+				abbreviate(name), firstNames(name, slices.Concat(first.nodes.header, first.edges.header))))
 		}
 	}
 	l.run(
@@ -229,101 +207,49 @@ func (l *tableLoader) chooseColumns() {
 		func() { r.Edges = l.survey(edges, l.features(first.edges, first.ends[0], first.ends[1])) })
 }
 
-// survey looks at all cells of the columns of tables, which stand at these places in the
-// first of them.
-func (l *tableLoader) survey(sheets []*sheet, at []int) (columns []column) {
-	surveys, texts := make([]*columnSurvey, len(at)), sets.Of(l.o.given(roleText))
-	for k, i := range at {
-		name := sheets[0].header[i]
-		surveys[k] = newSurvey(name, texts[name])
-	}
-	if l.surveyCells(sheets, surveys); len(l.problems) > 0 {
-		return nil
-	}
-	var again []*columnSurvey
-	for k, c := range surveys {
-		if c = c.again(); c != nil {
-			surveys[k], again = c, append(again, c)
-		}
-	}
-	if len(again) > 0 {
-		l.surveyCells(sheets, again)
-	}
-	for _, c := range surveys {
-		if problem := c.listOfFeatures(); problem != nil {
-			l.fail(problem)
+// survey decides on the columns of tables, which stand at these places in the first of them.
+func (l *tableLoader) survey(tables []*table, at []int) (columns []column) {
+	texts := l.o.given(roleText)
+	for _, i := range at {
+		name := tables[0].header[i]
+		c, err := surveyOf(tables, name)
+		if err != nil {
+			l.fail(err)
 			continue
 		}
-		col, notes, err := c.decide()
+		col, notes, err := c.decide(slices.Contains(texts, name))
 		if err != nil {
 			l.fail(err)
 		} else if col != nil {
 			columns = append(columns, *col)
 		}
 		for _, note := range notes {
-			l.warn("%s: %s", sheets[0].path, note)
+			l.warn("%s: %s", tables[0].path, note)
 		}
 	}
 	return columns
 }
 
-// surveyCells shows all cells of columns to their surveys.
-func (l *tableLoader) surveyCells(sheets []*sheet, surveys []*columnSurvey) {
-	for _, s := range sheets {
-		places := make([]int, len(surveys))
-		for k, c := range surveys {
-			if places[k] = s.column(c.name); places[k] < 0 {
-				l.fail(&Error{File: s.path, Line: 1,
-					Problem: fmt.Sprintf("there is no column %q, which %s has", abbreviate(c.name), sheets[0].path)})
-			}
-		}
-		if len(l.problems) > 0 {
-			return
-		}
-		p := &problems{file: s.path}
-		s.each(p, func(line int, cells []string) {
-			for k, i := range places {
-				surveys[k].see(s.path, line, cells[i])
-			}
-		})
-		l.fail(p.errors()...)
-	}
-}
-
-// listOfFeatures refuses a column of lists of features, as tables without a header have.
-func (c *columnSurvey) listOfFeatures() error {
-	cell := c.odd.cell
-	if !strings.EqualFold(c.name, "features") || !strings.ContainsAny(cell, " :") || !isDigit(cell[0]) {
-		return nil
-	}
-	return &Error{File: c.odd.path, Line: c.odd.line, Place: c.name,
-		Problem: fmt.Sprintf("%q is a list of features, which tables without a header have", abbreviate(cell)),
-		Remedy:  "begin the header with #, or give every feature a column"}
-}
-
 // compareColumns checks that a table has the columns of the model; the others are not
 // looked at.
-func (l *tableLoader) compareColumns(s *sheet, columns []column, taken ...int) {
-	for i := range columns {
-		if len(l.problems) < mostPerFile && s.column(columns[i].Name) < 0 {
-			const problem = "there is no column %q, which the model was trained with; %s"
-			l.fail(&Error{File: s.path, Line: 1,
-				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, s.header))})
-		}
-	}
+func (l *tableLoader) compareColumns(t *table, columns []column, taken ...int) {
 	known := map[string]bool{}
 	for i := range columns {
-		known[strictjson.Fold(columns[i].Name)] = true
+		known[infile.Fold(columns[i].Name)] = true
+		if len(l.problems) < mostPerFile && t.column(columns[i].Name) < 0 {
+			const problem = "there is no column %q, which the model was trained with; %s"
+			l.fail(&Error{File: t.path, Line: 1,
+				Problem: fmt.Sprintf(problem, abbreviate(columns[i].Name), firstNames(columns[i].Name, t.header))})
+		}
 	}
 	var more []string
-	for _, i := range l.features(s, taken...) {
-		name := s.header[i]
-		if !known[strictjson.Fold(name)] {
+	for _, i := range l.features(t, taken...) {
+		if name := t.header[i]; !known[infile.Fold(name)] {
 			more = append(more, fmt.Sprintf("%q", abbreviate(name)))
 		}
 	}
 	if len(more) > 0 {
-		l.warn("%s: the model does not use column %s", s.path, firstFew(more))
+		l.warn("%s: the model does not use column %s", t.path, firstFew(more))
 	}
 }
 
@@ -344,9 +270,21 @@ func (l *tableLoader) observeSplit() {
 	}
 }
 
+// numbered are the labels of a plain table.
+func (g *tableGraph) numbered() numbered {
+	return numbered{labels: g.labels, place: func(e *Error, s int) *Error {
+		e.File, e.Line = g.nodes.path, int(g.nodes.lines[s])
+		return e
+	}}
+}
+
 // chooseSchema takes the model's schema or makes one for the tables, and gives labels the numbers of its states.
 func (l *tableLoader) chooseSchema() {
-	if !l.plain {
+	if l.plain {
+		for _, g := range l.graphs {
+			l.numbers = append(l.numbers, g.numbered())
+		}
+	} else {
 		l.hiddenWords = l.labels.hiddenWords()
 		if strings.Contains(l.hiddenWords, `"`) {
 			l.classesHidden = "; if such a word is a class, name all states in the option States"
@@ -358,8 +296,10 @@ func (l *tableLoader) chooseSchema() {
 	} else {
 		l.learnSchema()
 	}
+	if l.plain && !l.o.NoLabels {
+		l.run(func() { l.askWhatHides("label ") })
+	}
 	if l.plain {
-		l.run(l.askWhatHides)
 		return
 	}
 	l.run(func() {
@@ -383,7 +323,7 @@ func (l *tableLoader) learnSchema() {
 		found = l.countFeatures()
 		missing := &Error{File: first, Problem: "no node has a label",
 			Remedy: "name the states, by \"states\" in " + ManifestName + " or the option States"}
-		r.States = l.numberStates(l.largestLabel, "nodes are", "every label", missing)
+		r.States = l.numberStates("nodes are", "every label", missing)
 	} else {
 		r.Sheets, r.FeatureDim, r.States = l.rules, widthOf(l.rules.Nodes), l.statesOf(&l.labels, first)
 	}
@@ -444,40 +384,19 @@ func (l *tableLoader) countFeatures() origin {
 	return found
 }
 
-func (l *tableLoader) largestLabel() labelled {
-	found := labelled{top: newTop(), file: l.graphs[0].nodes.path}
-	for i, g := range l.graphs {
-		for s, y := range g.labels {
-			found.see(y, i, 0, s)
-		}
-	}
-	if found.largest >= 0 {
-		g := l.graphs[found.at[0]]
-		found.place = fmt.Sprintf("%s:%d", g.nodes.path, g.lines[found.at[2]])
-	}
-	return found
-}
-
 // freezeAll makes an instance of each graph.
 func (l *tableLoader) freezeAll() {
 	for _, g := range l.graphs {
 		if l.plain {
-			l.run(func() { l.completeFeatures(g) }, func() { l.checkLabels(g) })
+			l.run(func() { l.completeFeatures(g) }, func() {
+				if l.o.NoLabels {
+					l.skip(g.labels)
+				} else {
+					l.checkNumbers("label ", l.set.Schema.NodeStates, g.numbered())
+				}
+			})
 		}
 		l.run(func() { l.freezeGraph(g) })
-	}
-}
-
-// checkLabels reports the first label of a plain table that is out of range.
-func (l *tableLoader) checkLabels(g *tableGraph) {
-	if l.o.NoLabels {
-		l.skip(g.labels)
-		return
-	}
-	k := l.set.Schema.NodeStates(0)
-	if i := slices.IndexFunc(g.labels, func(y int32) bool { return int(y) >= k }); i >= 0 {
-		const problem = "label is %d, want -1 (none) or 0 to %d"
-		l.fail(&Error{File: g.nodes.path, Line: int(g.lines[i]), Problem: fmt.Sprintf(problem, g.labels[i], k-1)})
 	}
 }
 
@@ -491,7 +410,7 @@ func (l *tableLoader) completeFeatures(g *tableGraph) {
 		if r.Hops > 0 {
 			within = fmt.Sprintf(", nor those of any node within %d hops", r.Hops)
 		}
-		l.fail(&Error{File: g.nodes.path, Line: int(g.lines[i]),
+		l.fail(&Error{File: g.nodes.path, Line: int(g.nodes.lines[i]),
 			Problem: "the features are not known (?)" + within + ", but the model was trained on nodes with features only"})
 		return
 	}
@@ -571,5 +490,5 @@ func (l *tableLoader) freezeGraph(g *tableGraph) {
 		names = nil
 	}
 	l.set.Names = append(l.set.Names, names)
-	l.set.Rows = append(l.set.Rows, g.place)
+	l.set.Rows = append(l.set.Rows, inverse(g.row))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,18 +107,11 @@ func findPairs(paths []string) (pairs []tablePair, notes []string, err error) {
 		}
 	}
 	for _, path := range paths {
-		entries, err := os.ReadDir(path)
+		tables, err := filesIn(path, isNodesTable)
 		switch base := filepath.Base(path); {
 		case isNodesTable(base), isEdgesTable(base):
 			add(pairOf(path))
 		case err == nil:
-			var tables []string
-			for _, e := range entries {
-				if isNodesTable(e.Name()) && e.Name()[0] != '.' {
-					tables = append(tables, filepath.Join(path, e.Name()))
-				}
-			}
-			slices.SortFunc(tables, naturalCompare)
 			var names []string
 			for _, table := range tables {
 				add(pairOf(table))
@@ -169,22 +161,15 @@ func extensionBehind(prefix string) string {
 	return tableExtensions[0]
 }
 
-// hasHeader reports whether a pair of tables have headers: csv has, and tsv where the
+// hasHeader reports whether a table of nodes has a header: csv has, and tsv where the
 // first line has a name that a column of nodes usually has, or is said to have. With the
 // four columns of tables without a header, that line lacks the # of a comment.
-func (o *Options) hasHeader(pair tablePair) (bool, error) {
-	if pair.loose || filepath.Ext(pair.nodes) != tableExtensions[0] {
-		return true, nil
+func (o *Options) hasHeader(path string, data []byte) bool {
+	if filepath.Ext(path) != tableExtensions[0] {
+		return true
 	}
-	file, _, err := infile.Open(pair.nodes, "a table")
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	start := make([]byte, mostHeaderBytes)
-	n, _ := io.ReadFull(file, start)
 	known := slices.Concat(idNames, labelNames, splitNames, o.given(roleID), o.given(roleLabel))
-	for _, text := range tableLines(context.Background(), start[:n]) {
+	for _, text := range tableLines(context.Background(), data[:min(len(data), mostHeaderBytes)]) {
 		cells := strings.Split(text, string(separatorOf(text, separators)))
 		for i, cell := range cells {
 			cells[i] = strings.ToLower(strings.Trim(strings.TrimSpace(cell), `"`))
@@ -192,7 +177,7 @@ func (o *Options) hasHeader(pair tablePair) (bool, error) {
 		return !slices.Equal(cells, []string{"node", "label", "split", "features"}) && slices.ContainsFunc(cells,
 			func(cell string) bool {
 				return slices.ContainsFunc(known, func(name string) bool { return strings.EqualFold(name, cell) })
-			}), nil
+			})
 	}
-	return false, nil
+	return false
 }

@@ -1,16 +1,21 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unique"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/sets"
+	"github.com/blockbp/blockbp/graph"
 )
+
+// Graph tables are sets of nodes and edges: the order of rows, and which end of an edge
+// without direction comes first, mean nothing. Blocks, spanning trees, folds and rounding
+// go by numbers of nodes and edges, so that these must not come from the order of rows:
+// nodes are numbered by identifier, and edges by their ends.
 
 // missingFeatures in the column of features says that a node's are not known.
 const missingFeatures = "?"
@@ -22,195 +27,29 @@ const (
 	unknownEnd = "give the node a row there, or leave this row out"
 )
 
-// fillerOf makes a filler for the rows of a table.
-func (l *tableLoader) fillerOf(s *sheet, columns []column, bias bool) *filler {
-	if s.plain {
-		return &filler{lists: l.featureLists(), start: []int{0}}
-	}
-	at := make([]int, len(columns))
-	for i := range columns {
-		at[i] = s.column(columns[i].Name)
-	}
-	rows := bytes.Count(s.data, []byte("\n")) + 1
-	_, _, perRow, _ := rowForm(columns, bias)
-	l.allow(s.path, "", fmt.Sprintf("the features of %d rows", rows), float64(rows)*perRow, l.o.Memory, nil)
-	if len(l.problems) > 0 {
-		return nil
-	}
-	return newFiller(columns, at, bias, rows)
-}
-
-// featureLists reads lists of features, as long as the model or dataset.json says.
-func (l *tableLoader) featureLists() *featureLists {
-	lists := &featureLists{limit: mostFeatures, limitOf: "any model", used: newTop(), ones: true}
-	switch {
-	case l.o.Recipe != nil:
-		lists.limit, lists.limitOf = l.o.Recipe.FeatureDim, "the model"
-	case l.manifest.NodeFeatures != nil:
-		lists.limit, lists.limitOf = len(l.manifest.NodeFeatures), ManifestName
-	}
-	return lists
-}
-
-// readNodes reads the table of nodes of a graph.
-func (l *tableLoader) readNodes(g *tableGraph) {
-	s, p := g.nodes, &problems{file: g.nodes.path}
-	f := l.fillerOf(s, l.rules.Nodes, l.bias())
-	if f == nil {
-		return
-	}
-	names, _ := l.namedStates(0)
-	if l.o.Schema != nil {
-		names = l.o.Schema.NodeTypes[0].States
-	}
-	l.labels.named = sets.Of(names)
-	delete(l.labels.named, "")
-	g.byName = map[string]int32{}
-	alike := make([]alike, len(l.rules.Nodes))
-	s.each(p, func(line int, cells []string) {
-		if !l.addName(p, g, line, strings.TrimSpace(cells[g.roles.id])) {
-			return
+// featuresOf makes the features of all rows of a table.
+func (l *tableLoader) featuresOf(t *table, p *problems, columns []column, bias bool) (*featureRows, crf.Features) {
+	f := columnRows(t, columns, bias)
+	if f.lists = t.plain; t.plain {
+		f.limit, f.limitOf, f.used = mostFeatures, "any model", newTop()
+		switch {
+		case l.o.Recipe != nil:
+			f.limit, f.limitOf = l.o.Recipe.FeatureDim, "the model"
+		case l.manifest.NodeFeatures != nil:
+			f.limit, f.limitOf = len(l.manifest.NodeFeatures), ManifestName
 		}
-		label := int32(crf.Unobserved)
-		if i := g.roles.label; i >= 0 {
-			var ok bool
-			if label, ok = l.label(p, s, line, cells[i]); !ok {
-				return
-			}
-		}
-		g.labels = append(g.labels, label)
-		if label >= 0 && l.o.Recipe == nil {
-			for i := range alike {
-				alike[i].see(label, strings.TrimSpace(cells[f.at[i]]))
-			}
-		}
-		split := ""
-		if i := g.roles.split; i >= 0 {
-			split = unique.Make(strings.TrimSpace(cells[i])).Value() // one copy of each
-		}
-		g.splits = append(g.splits, split)
-		if place, problem := f.add(line, cells); problem != "" {
-			p.add(line, abbreviate(place), "", "%s", problem)
-		}
-	})
-	if len(g.names) == 0 && len(p.list) == 0 {
-		below := " below the header"
-		if s.plain {
-			below = ""
-		}
-		p.add(0, "", "", "there are no nodes%s", below)
-	}
-	l.fail(p.errors()...)
-	l.warnUnknown(s, f)
-	for i := range alike {
-		if name := l.rules.Nodes[i].Name; alike[i].evident() {
-			l.warn("%s: column %q tells the label of all %d nodes that have one, by a value for each: "+
-				"say --columns ignore=%s if it was made of the labels", s.path, abbreviate(name), alike[i].seen, name)
+	} else {
+		perRow := min(denseEntry*float64(f.dim), sparseEntry*float64(f.entries())+sparseStart)
+		before := len(l.problems)
+		l.allow(t.path, "", fmt.Sprintf("the features of %d rows", len(t.rows)), float64(len(t.rows))*perRow, l.o.Memory, nil)
+		if len(l.problems) > before {
+			return f, crf.Features{}
 		}
 	}
-	if len(p.list) > 0 {
-		return
-	}
-	l.sortNodes(g, f)
-	l.freezeFeatures(s, f, &g.features)
-	if f.lists != nil {
-		g.known, g.used = f.lists.known, f.lists.used
-	}
-}
-
-// addName takes the name of a node, which no other has.
-func (l *tableLoader) addName(p *problems, g *tableGraph, line int, name string) (ok bool) {
-	place := abbreviate(g.nodes.header[g.roles.id])
-	if before, twice := g.byName[name]; twice {
-		p.add(line, place, l.otherID(g.nodes, oneRow), "node %q is on line %d already", abbreviate(name), g.lines[before])
-		return false
-	}
-	if name == "" {
-		p.add(line, place, ownName, "the node has no identifier")
-		return false
-	}
-	name = strings.Clone(name)
-	g.byName[name] = int32(len(g.names))
-	g.names, g.lines = append(g.names, name), append(g.lines, int32(line))
-	return true
-}
-
-// label reads a label: the number of its text or, of a plain table, of its state; −1 where it is hidden.
-func (l *tableLoader) label(p *problems, s *sheet, line int, cell string) (label int32, ok bool) {
-	switch {
-	case s.plain:
-		x, err := strconv.ParseInt(strings.TrimSpace(cell), 10, 32)
-		if ok = err == nil && x >= -1 && x < mostStates; !ok {
-			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
-				abbreviate(cell), mostStates-1)
-		}
-		return int32(x), ok
-	case l.o.NoLabels:
-		cell = strings.TrimSpace(cell)
-		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
-			l.known++
-		}
-		return crf.Unobserved, true
-	}
-	return l.labels.see(s.path, line, cell), true
-}
-
-// sortNodes brings the nodes of a table into order.
-func (l *tableLoader) sortNodes(g *tableGraph, f *filler) {
-	if !l.ordered() {
-		return
-	}
-	var row []int32
-	if row, g.place = rowsInOrder(g.names); row != nil {
-		g.names, g.lines, g.labels = take(g.names, row), take(g.lines, row), take(g.labels, row)
-		g.splits = take(g.splits, row)
-		f.reorder(row)
-	}
-}
-
-// otherID is a remedy for nodes that are there again: several graphs are in one table, or another
-// column identifies nodes, where none was named.
-func (l *tableLoader) otherID(s *sheet, remedy string) string {
-	if s.column(graphNames...) >= 0 {
-		return "write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder"
-	}
-	if s.plain || len(l.o.given(roleID)) > 0 {
-		return remedy
-	}
-	return remedy + ", or say by --columns id=NAME which column identifies the nodes"
-}
-
-func (l *tableLoader) bias() bool {
-	if l.o.Recipe != nil {
-		return l.o.Recipe.Bias
-	}
-	return !l.o.NoBias
-}
-
-// freezeFeatures makes features of what a filler has.
-func (l *tableLoader) freezeFeatures(s *sheet, f *filler, into *crf.Features) {
-	var err error
-	switch {
-	case f.lists != nil:
-		value := f.value
-		if f.lists.ones {
-			value = nil
-		}
-		*into, err = crf.Sparse(f.start, f.index, value, int(f.lists.used.largest)+1)
-	case f.dim == 0:
-		*into = crf.Constant(len(f.start)-1, 0)
-	case f.dense:
-		*into, err = crf.Dense(f.numbers, f.dim)
-	default:
-		*into, err = crf.Sparse(f.start, f.index, f.value, f.dim)
-	}
+	features, err := f.of(t, p)
 	if err != nil {
-		l.fail(&Error{File: s.path, Problem: err.Error(), Cause: err})
+		l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
 	}
-}
-
-// warnUnknown tells of cells for which the model has no feature.
-func (l *tableLoader) warnUnknown(s *sheet, f *filler) {
 	for i := range f.unknown {
 		u, c := &f.unknown[i], &f.columns[i]
 		instead := "they count as none of its texts"
@@ -218,69 +57,262 @@ func (l *tableLoader) warnUnknown(s *sheet, f *filler) {
 			instead = fmt.Sprintf("%.6g, the mean in training, stands for them", c.Mean)
 		}
 		if u.count > 0 {
-			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", s.path, u.line,
+			l.warn("%s:%d:%s: the model has not learned of the cell %q (and of %d more in this column): %s", t.path, u.line,
 				abbreviate(c.Name), abbreviate(u.cell), u.count-1, instead)
 		}
 	}
+	return f, features
 }
 
-// edgeTable is a table of edges without loops and repetitions.
-type edgeTable struct {
+// readNodes makes the nodes of a graph of their table.
+func (l *tableLoader) readNodes(g *tableGraph) {
+	t, p := g.nodes, &g.nodes.problems
+	names, _ := l.namedStates(0)
+	if l.o.Schema != nil {
+		names = l.o.Schema.NodeTypes[0].States
+	}
+	l.labels.named = setOf(names)
+	delete(l.labels.named, "")
+	g.byName = map[string]int32{}
+	var sound []int32
+	for r, cells := range t.rows {
+		label, ok := int32(crf.Unobserved), l.addName(p, g, r)
+		if i := g.roles.label; ok && i >= 0 {
+			label, ok = l.label(p, t, int(t.lines[r]), cells[i])
+		}
+		if !ok {
+			continue
+		}
+		split := ""
+		if i := g.roles.split; i >= 0 {
+			split = unique.Make(cells[i]).Value() // one copy of each
+		}
+		sound = append(sound, int32(r))
+		g.names, g.labels, g.splits = append(g.names, strings.Clone(cells[g.roles.id])), append(g.labels, label),
+			append(g.splits, split)
+	}
+	t.pick(sound)
+	if len(t.rows) == 0 && len(p.list) == 0 {
+		below := " below the header"
+		if t.plain {
+			below = ""
+		}
+		p.add(0, "", "", "there are no nodes%s", below)
+	}
+	if l.ordered() {
+		g.row = rowsInOrder(g.names)
+		g.names, g.labels, g.splits = take(g.names, g.row), take(g.labels, g.row), take(g.splits, g.row)
+		t.pick(g.row)
+	}
+	for i, name := range g.names {
+		g.byName[name] = int32(i)
+	}
+	f, features := l.featuresOf(t, p, l.rules.Nodes, l.bias())
+	p.sort()
+	if l.fail(p.errors()...); len(p.list) > 0 {
+		return
+	}
+	if g.features, g.used = features, f.used; t.plain {
+		for _, cells := range t.rows {
+			g.known = append(g.known, cells[plainColumns-1] != missingFeatures)
+		}
+	}
+	l.noteAlike(g, f)
+}
+
+// addName takes the name of the node of a row, which no other has.
+func (l *tableLoader) addName(p *problems, g *tableGraph, row int) (ok bool) {
+	t := g.nodes
+	name, line, place := t.rows[row][g.roles.id], int(t.lines[row]), abbreviate(t.header[g.roles.id])
+	before, twice := g.byName[name]
+	switch {
+	case twice:
+		p.add(line, place, l.otherID(t, oneRow), "node %q is on line %d already", abbreviate(name), t.lines[before])
+	case name == "":
+		p.add(line, place, ownName, "the node has no identifier")
+	default:
+		g.byName[name] = int32(row)
+		return true
+	}
+	return false
+}
+
+// label reads a label: the number of its text or, of a plain table, of its state; −1 where it is hidden.
+func (l *tableLoader) label(p *problems, t *table, line int, cell string) (label int32, ok bool) {
+	switch {
+	case t.plain:
+		x, err := strconv.ParseInt(cell, 10, 32)
+		if ok = err == nil && x >= -1 && x < mostStates; !ok {
+			p.add(line, "", "begin the line with # if it is a header", "label is %q, want -1 (none) or 0 to %d",
+				abbreviate(cell), mostStates-1)
+		}
+		return int32(x), ok
+	case l.o.NoLabels:
+		if l.unread++; !missingCell(cell) || l.labels.named[cell] {
+			l.known++
+		}
+		return crf.Unobserved, true
+	}
+	return l.labels.see(t.path, line, cell), true
+}
+
+// otherID is a remedy for nodes that are there again: several graphs are in one table, or another
+// column identifies nodes, where none was named.
+func (l *tableLoader) otherID(t *table, remedy string) string {
+	if t.column(graphNames...) >= 0 {
+		return "write a pair of tables for each graph, as NAME.nodes.csv and NAME.edges.csv in one folder"
+	}
+	if t.plain || len(l.o.given(roleID)) > 0 {
+		return remedy
+	}
+	return remedy + ", or say by --columns id=NAME which column identifies the nodes"
+}
+
+// ordered reports whether rows are brought into order. Models of before it hold
+// numbers, such as counting numbers, of rows as they stood.
+func (l *loader) ordered() bool { return l.o.Recipe == nil || l.o.Recipe.Sorted }
+
+// rowsInOrder returns the rows of a table of nodes in the order of their names; nil where they stand in order.
+func rowsInOrder(names []string) []int32 {
+	if slices.IsSortedFunc(names, naturalCompare) {
+		return nil
+	}
+	row := numbersTo(len(names))
+	slices.SortFunc(row, func(a, b int32) int { return naturalCompare(names[a], names[b]) })
+	return row
+}
+
+// numbersTo are 0 to n-1.
+func numbersTo(n int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	return numbers
+}
+
+// inverse returns the place of each number in an order; nil of nil.
+func inverse(order []int32) []int32 {
+	place := slices.Clone(order)
+	for i, r := range order {
+		place[r] = int32(i)
+	}
+	return place
+}
+
+// take returns the elements of a slice at these places, all as they stand where it is nil.
+func take[T any](list []T, at []int32) []T {
+	if at == nil {
+		return list
+	}
+	taken := make([]T, len(at))
+	for i, k := range at {
+		taken[i] = list[k]
+	}
+	return taken
+}
+
+// edgeRows is the edges of a table without loops and repetitions.
+type edgeRows struct {
 	u, v            []int32
-	lines           []int32            // [row]
-	seen            map[[2]int32]int32 // by the ends, smaller first: the row
-	features        *filler            // nil: the constant alone
-	loops, repeated []int              // the lines of those left out
-	reversed        int                // the first of them that joins nodes the other way round; 0: none
-	differing       *Error             // the first of them that has other features
+	rows            []int32 // where they stand
+	loops, repeated []int   // the lines of those left out
+	reversed        int     // the first of them that joins nodes the other way round; 0: none
 }
 
-// readEdges reads the table of edges of a graph.
+// readEdges makes the edges of a graph of their table.
 func (l *tableLoader) readEdges(g *tableGraph) {
-	s, p, t := g.edges, &problems{file: g.edges.path}, &edgeTable{seen: map[[2]int32]int32{}}
-	if len(l.rules.Edges) > 0 {
-		if t.features = l.fillerOf(s, l.rules.Edges, true); t.features == nil {
-			return
-		}
-	}
-	s.each(p, func(line int, cells []string) {
-		if ends, ok := g.endsOf(p, line, cells); ok {
-			t.add(p, line, ends[0], ends[1], cells)
-		}
-	})
-	if t.differing != nil {
-		t.differing.Remedy += "; " + g.summed(t.reversed > 0)
-	}
+	t, p := g.edges, &g.edges.problems
+	e := l.joinRows(g, p)
 	if problem := g.edgeHeaderMissing(); problem != nil {
 		p.list, p.more = []error{problem}, 0
 	}
-	l.fail(p.errors()...)
-	t.warn(&l.loader, s.path)
-	if t.features != nil {
-		l.warnUnknown(s, t.features)
+	if len(e.loops) > 0 {
+		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", t.path, e.loops[0], len(e.loops))
 	}
+	if len(e.repeated) > 0 {
+		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", t.path, e.repeated[0],
+			len(e.repeated))
+	}
+	l.chain(e.u, e.v, g.row)
+	l.tied, g.reversed = l.tied || e.reversed > 0, e.reversed
+	var turned []bool
+	if l.ordered() {
+		turned = e.sort(l.edgesDirected())
+	}
+	t.pick(e.rows)
+	if len(l.rules.Edges) > 0 {
+		_, g.edgeFeatures = l.featuresOf(t, p, l.rules.Edges, true)
+	}
+	p.sort()
+	l.fail(p.errors()...)
 	l.run(
 		func() {
-			l.chain(t.u, t.v, g.place)
-			l.tied = l.tied || t.reversed > 0
-			turned := l.sortEdges(t)
-			g.topology, g.reversed = l.join(s.path, len(g.names), t, turned), t.reversed
-		},
-		func() {
-			if t.features != nil {
-				l.freezeFeatures(s, t.features, &g.edgeFeatures)
+			var err error
+			if g.topology, err = graph.FromEdges(len(g.names), e.u, e.v); err != nil {
+				l.fail(&Error{File: t.path, Problem: err.Error(), Cause: err})
+			} else if turned != nil {
+				l.turned[g.topology] = turned
 			}
 		},
 		func() { g.features, g.known = l.smoothed(g.nodes.path, g.topology, g.features, g.known) })
-	s.data, g.nodes.data = nil, nil // no longer needed
+	t.rows, g.nodes.rows = nil, nil // no longer needed
+}
+
+// joinRows finds the edges of a table. Loops and repetitions are left out.
+func (l *tableLoader) joinRows(g *tableGraph, p *problems) *edgeRows {
+	t, e, f := g.edges, &edgeRows{}, columnRows(g.edges, l.rules.Edges, false)
+	seen := map[[2]int32]int{} // by the ends, smaller first: the edge
+	for r, cells := range t.rows {
+		line := int(t.lines[r])
+		u, v, ok := g.endsOf(p, line, cells)
+		pair := [2]int32{min(u, v), max(u, v)}
+		first, again := seen[pair]
+		switch {
+		case !ok:
+		case u == v:
+			e.loops = append(e.loops, line)
+		case !again:
+			seen[pair] = len(e.u)
+			e.u, e.v, e.rows = append(e.u, u), append(e.v, v), append(e.rows, int32(r))
+		default:
+			e.repeated = append(e.repeated, line)
+			if e.reversed == 0 && e.u[first] != u {
+				e.reversed = line
+			}
+			if !f.same(t.rows[e.rows[first]], cells) {
+				p.add(line, "", "a network has one edge for two nodes: make one row of such rows, or give both the same features; "+
+					g.summed(e.reversed > 0), "it joins the nodes of line %d again, with other features", t.lines[e.rows[first]])
+			}
+		}
+	}
+	return e
+}
+
+// summed says how to write the table of edges with one row for two nodes, in which numbers
+// are summed. ordered puts the ends of every row in order first, as rows that join nodes
+// the other way round need.
+func (g *tableGraph) summed(ordered bool) string {
+	t := g.edges
+	u, v := t.header[g.ends[0]], t.header[g.ends[1]]
+	ends, separator, order := fmt.Sprintf("[%q, %q]", u, v), "", ""
+	if t.comma != ',' {
+		separator = fmt.Sprintf("sep=%q, ", t.comma)
+	}
+	sum := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", t.path, separator, u, v)
+	if ordered {
+		order, sum = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", sum, ends, ends), "t"
+	}
+	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
+		`for use in the place of this table`, order, sum, ends)
 }
 
 // endsOf finds the nodes that a row joins.
-func (g *tableGraph) endsOf(p *problems, line int, cells []string) (ends [2]int32, ok bool) {
+func (g *tableGraph) endsOf(p *problems, line int, cells []string) (u, v int32, ok bool) {
+	var ends [2]int32
 	for k, i := range g.ends {
-		name, place := strings.TrimSpace(cells[i]), abbreviate(g.edges.header[i])
-		row, known := g.byName[name]
-		if ends[k] = nodeOf(g.place, row); known {
+		name, place, known := cells[i], abbreviate(g.edges.header[i]), false
+		if ends[k], known = g.byName[name]; known {
 			continue
 		}
 		remedy := ""
@@ -293,75 +325,9 @@ func (g *tableGraph) endsOf(p *problems, line int, cells []string) (ends [2]int3
 		} else {
 			p.add(line, place, cmp.Or(remedy, unknownEnd), "there is no node %q in %s", abbreviate(name), g.nodes.path)
 		}
-		return ends, false
+		return 0, 0, false
 	}
-	return ends, true
-}
-
-// add takes a row that joins two nodes; loops and repetitions are left out.
-func (t *edgeTable) add(p *problems, line int, u, v int32, cells []string) {
-	if u == v {
-		t.loops = append(t.loops, line)
-		return
-	}
-	f := t.features
-	if f != nil {
-		if place, problem := f.add(line, cells); problem != "" {
-			p.add(line, abbreviate(place), "", "%s", problem)
-			return
-		}
-	}
-	pair := [2]int32{min(u, v), max(u, v)}
-	first, again := t.seen[pair]
-	if !again {
-		t.seen[pair] = int32(len(t.u))
-		t.u, t.v, t.lines = append(t.u, u), append(t.v, v), append(t.lines, int32(line))
-		return
-	}
-	t.repeated = append(t.repeated, line)
-	if t.reversed == 0 && t.u[first] != u {
-		t.reversed = line
-	}
-	if f == nil {
-		return
-	}
-	if !f.lastIs(int(first)) {
-		e := &Error{File: p.file, Line: line,
-			Problem: fmt.Sprintf("it joins the nodes of line %d again, with other features", t.lines[first]),
-			Remedy:  "a network has one edge for two nodes: make one row of such rows, or give both the same features"}
-		t.differing = cmp.Or(t.differing, e)
-		p.keep(e)
-	}
-	f.dropLast()
-}
-
-// warn says what was left out.
-func (t *edgeTable) warn(l *loader, path string) {
-	if len(t.loops) > 0 {
-		l.warn("%s:%d: an edge from a node to itself is left out (%d in all)", path, t.loops[0], len(t.loops))
-	}
-	if len(t.repeated) > 0 {
-		l.warn("%s:%d: an edge that is there already, in either direction, is left out (%d in all)", path, t.repeated[0],
-			len(t.repeated))
-	}
-}
-
-// summed says how to write the table of edges with one row for two nodes, in which numbers
-// are summed. ordered puts the ends of every row in order first, as rows that join nodes
-// the other way round need.
-func (g *tableGraph) summed(ordered bool) string {
-	s := g.edges
-	u, v := s.header[g.ends[0]], s.header[g.ends[1]]
-	ends, separator := fmt.Sprintf("[%q, %q]", u, v), ""
-	if s.comma != ',' {
-		separator = fmt.Sprintf("sep=%q, ", s.comma)
-	}
-	table, order := fmt.Sprintf("pandas.read_csv(%q, %sdtype={%q: str, %q: str})", s.path, separator, u, v), ""
-	if ordered {
-		order, table = fmt.Sprintf("t = %s; t[%s] = numpy.sort(t[%s], axis=1); ", table, ends, ends), "t"
-	}
-	return fmt.Sprintf(`in Python %s%s.groupby(%s).sum(numeric_only=True).to_csv("summed.csv") sums them, `+
-		`for use in the place of this table`, order, table, ends)
+	return ends[0], ends[1], true
 }
 
 // edgeHeaderMissing tells of a header that is an edge.
@@ -378,16 +344,18 @@ func (g *tableGraph) edgeHeaderMissing() error {
 
 // unknownNode guesses why a node of a row is not known.
 func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
-	if at := g.columnsOfNodes(cells); len(at) == 2 {
-		u, v := g.edges.header[at[0]], g.edges.header[at[1]]
+	var named []string // columns of this row that hold names of nodes
+	for i, cell := range cells {
+		if _, known := g.byName[cell]; known && g.edges.header[i] != "" {
+			named = append(named, g.edges.header[i])
+		}
+	}
+	if len(named) == 2 {
 		return fmt.Sprintf("the columns %q and %q of this line name nodes: say --columns source=%s,target=%s if they are "+
-			"the ends", abbreviate(u), abbreviate(v), u, v)
+			"the ends", abbreviate(named[0]), abbreviate(named[1]), named[0], named[1])
 	}
-	if g.otherIDs == nil {
-		g.otherIDs = g.nodes.identifying()
-	}
-	for _, column := range g.nodes.header {
-		if g.otherIDs[column][name] {
+	for i, column := range g.nodes.header {
+		if column != "" && g.nodes.identifies(i, name) {
 			return fmt.Sprintf("the column %q of that table has it: say --columns id=%s if it identifies the nodes",
 				abbreviate(column), column)
 		}
@@ -403,12 +371,60 @@ func (g *tableGraph) unknownNode(name string, cells []string) (remedy string) {
 	return ""
 }
 
-// columnsOfNodes returns the columns of a row of edges that hold names of nodes.
-func (g *tableGraph) columnsOfNodes(cells []string) (at []int) {
-	for i, cell := range cells {
-		if _, known := g.byName[strings.TrimSpace(cell)]; known && g.edges.header[i] != "" {
-			at = append(at, i)
+// identifies reports whether the cells of a column all differ, and one of them is a name.
+func (t *table) identifies(column int, name string) bool {
+	seen := map[string]bool{}
+	for _, cells := range t.rows {
+		if cell := cells[column]; seen[cell] || missingCell(cell) {
+			return false
+		}
+		seen[cells[column]] = true
+	}
+	return seen[name]
+}
+
+// sort brings edges into the order of their ends, the smaller number first. Where edges
+// have no direction, the smaller end comes first, and turned says which are the other way
+// round in the table.
+func (e *edgeRows) sort(directed bool) (turned []bool) {
+	low, high := make([]int32, len(e.u)), make([]int32, len(e.u))
+	for i := range e.u {
+		low[i], high[i] = min(e.u[i], e.v[i]), max(e.u[i], e.v[i])
+	}
+	order := numbersTo(len(e.u))
+	slices.SortFunc(order, byEnds(low, high))
+	e.u, e.v, e.rows = take(e.u, order), take(e.v, order), take(e.rows, order)
+	if directed {
+		return nil
+	}
+	turned = make([]bool, len(e.u))
+	for i := range e.u {
+		if e.u[i] > e.v[i] {
+			e.u[i], e.v[i], turned[i] = e.v[i], e.u[i], true
 		}
 	}
-	return at
+	return turned
+}
+
+// byEnds compares edges by their ends, the smaller first, and then by their numbers.
+func byEnds(low, high []int32) func(e, f int32) int {
+	return func(e, f int32) int {
+		return cmp.Or(cmp.Compare(low[e], low[f]), cmp.Compare(high[e], high[f]), cmp.Compare(e, f))
+	}
+}
+
+// edgesDirected reports whether ends of the edges of tables mean something.
+func (l *loader) edgesDirected() bool {
+	if s := l.o.Schema; s != nil {
+		return len(s.EdgeTypes) == 0 || !s.EdgeTypes[0].Symmetric
+	}
+	return l.manifest.directed() || l.directed || l.o.Directed
+}
+
+// asGiven returns the labels of an edge's ends in the order in which the data name them.
+func (l *loader) asGiven(g *graph.Graph, e int, first, second int32) (x, y int32) {
+	if turned := l.turned[g]; turned != nil && turned[e] {
+		return second, first
+	}
+	return first, second
 }

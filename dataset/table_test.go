@@ -81,7 +81,7 @@ func TestTablesAgainstModel(t *testing.T) {
 	for nodes, want := range map[string]string{
 		"0\t0\ta\t2\n":          `x.nodes.tsv:1: feature "2": index is beyond the 2 features of the model`,
 		"#\n0\t0\ta\t?\n":       "x.nodes.tsv:2: the features are not known (?)",
-		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (none) or 0 to 1",
+		whole + "2\t2\ta\t1\n":  "x.nodes.tsv:3: label is 2, want -1 (unobserved) or 0 to 1",
 		whole + "2\t-2\ta\t1\n": `x.nodes.tsv:3: label is "-2"`,
 	} {
 		_, err := Open(t.Context(), []string{writeFiles(t, tables(nodes, ""))}, model)
@@ -181,7 +181,7 @@ func FuzzTables(f *testing.F) {
 	f.Add([]byte("0\t0\tx\t?\n1\t1\tx\t1:2e3 4\n2\t1\tx\t?\n"), []byte("0\t1\n2 0\n"))
 	f.Fuzz(func(t *testing.T, nodes, edges []byte) {
 		l := &tableLoader{loader: newLoader(t.Context(), &Options{Hops: len(edges) % 3}), plain: true, rules: &sheetRecipe{}}
-		n, e := plainSheet(t.Context(), "n", nodes, plainColumns), plainSheet(t.Context(), "e", edges, 2)
+		n, e := readPlain(t.Context(), "n", nodes, plainColumns), readPlain(t.Context(), "e", edges, 2)
 		g := &tableGraph{name: "g", nodes: n, edges: e, roles: nodeRoles{0, 1, 2}, ends: [2]int{0, 1}}
 		l.graphs = []*tableGraph{g}
 		l.run(func() { l.readNodes(g) }, func() { l.readEdges(g) }, l.observeSplit, l.chooseSchema, l.freezeAll)

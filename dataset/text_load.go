@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -146,18 +145,11 @@ func loadText(ctx context.Context, paths []string, o *Options) (*Set, []error) {
 // extension.
 func (l *textLoader) expand(paths []string) (files []string) {
 	for _, path := range paths {
-		entries, err := os.ReadDir(path)
+		found, err := filesIn(path, func(name string) bool { return slices.Contains(textExtensions, filepath.Ext(name)) })
 		if err != nil {
 			files = append(files, path)
 			continue
 		}
-		var found []string
-		for _, e := range entries {
-			if slices.Contains(textExtensions, filepath.Ext(e.Name())) && e.Name()[0] != '.' {
-				found = append(found, filepath.Join(path, e.Name()))
-			}
-		}
-		slices.SortFunc(found, naturalCompare)
 		if len(found) > 1 {
 			l.warn("%s: the tagged text of %d files is read, by their extensions: %s", path, len(found), firstFew(found))
 		}
@@ -398,13 +390,6 @@ func (t *textSentence) merge() {
 		}
 		t.column, t.value = append(t.column, x.index), append(t.value, x.value)
 	}
-}
-
-func (l *textLoader) bias() bool {
-	if l.o.Recipe != nil {
-		return l.o.Recipe.Bias
-	}
-	return !l.o.NoBias
 }
 
 // join returns the edges of a sentence, and their types: every token with the next, and

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/covariance"
 	"github.com/blockbp/blockbp/internal/ground"
 	"github.com/blockbp/blockbp/internal/instances"
 	"github.com/blockbp/blockbp/internal/lbfgs"
@@ -319,7 +318,7 @@ type Spread struct {
 	// say less than independent ones, and errors are too small by about √((1+ρ)/(1−ρ)).
 	Correlation float64
 
-	found *covariance.Covariance
+	found *local.Covariance
 }
 
 // NewSpread finds the covariance at the weights of p.Model, which Fit has learned by the same
@@ -336,7 +335,7 @@ func NewSpread(ctx context.Context, p Problem, s Settings) (*Spread, error) {
 	if p.ClassWeights != nil && s.Method == Exact {
 		return nil, fmt.Errorf("labels are weighed, so that the objective is no likelihood")
 	}
-	found, err := covariance.New(&p.Model.Layout, p.Data)
+	found, err := local.NewCovariance(&p.Model.Layout, p.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -260,9 +259,7 @@ func (a *app) stillToMake(f *featuresFlags, run *runfolder.Run, made madeFeature
 		return nil, err
 	}
 	var before madeFeatures
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&before); err != nil {
+	if err := infile.JSON(text, &before); err != nil {
 		return nil, dataf("%s: %v; leave --resume out, and choose another folder", path, err)
 	}
 	if name, was, is := differ(before, made); name != "" {

@@ -16,7 +16,7 @@ import (
 
 	numpy "github.com/blockbp/blockbp/internal/npy"
 	"github.com/blockbp/blockbp/internal/onnx"
-	"github.com/blockbp/blockbp/internal/onnx/onnxtest"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // needONNX skips where networks cannot be run.
@@ -35,10 +35,10 @@ var mixing = []float32{1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 2}
 // of it and a softmax.
 func writeNetwork(t *testing.T, path string, stride int64, dims ...int64) string {
 	t.Helper()
-	network := onnxtest.New().Input("picture", 1, dims...).Weights("w", mixing, 4, 3, 1, 1).
-		Node("Conv", []string{"picture", "w"}, []string{"mixed"}, onnxtest.Attribute{Name: "strides", Ints: []int64{stride, stride}}).
+	network := oracle.NewONNX().Input("picture", 1, dims...).Weights("w", mixing, 4, 3, 1, 1).
+		Node("Conv", []string{"picture", "w"}, []string{"mixed"}, oracle.ONNXAttribute{Name: "strides", Ints: []int64{stride, stride}}).
 		Node("Relu", []string{"mixed"}, []string{"positive"}).
-		Node("Softmax", []string{"positive"}, []string{"shares"}, onnxtest.Attribute{Name: "axis", Ints: []int64{1}, Int: true}).
+		Node("Softmax", []string{"positive"}, []string{"shares"}, oracle.ONNXAttribute{Name: "axis", Ints: []int64{1}, Int: true}).
 		Output("shares", 1, -1, 4, -2, -3)
 	return writeFile(t, path, string(network.File()))
 }
@@ -94,11 +94,11 @@ func TestFeatures(t *testing.T) {
 	}
 	network := writeNetwork(t, filepath.Join(dir, "net.onnx"), 1, -1, 3, -2, -3)
 	last := filepath.Join(dir, "last.onnx") // channels last, bytes in: transposed, and made numbers
-	writeFile(t, last, string(onnxtest.New().Input("picture", 2, -1, -2, -3, 3).Weights("w", mixing, 4, 3, 1, 1).
-		Node("Cast", []string{"picture"}, []string{"numbers"}, onnxtest.Attribute{Name: "to", Ints: []int64{1}, Int: true}).
-		Node("Transpose", []string{"numbers"}, []string{"first"}, onnxtest.Attribute{Name: "perm", Ints: []int64{0, 3, 1, 2}}).
+	writeFile(t, last, string(oracle.NewONNX().Input("picture", 2, -1, -2, -3, 3).Weights("w", mixing, 4, 3, 1, 1).
+		Node("Cast", []string{"picture"}, []string{"numbers"}, oracle.ONNXAttribute{Name: "to", Ints: []int64{1}, Int: true}).
+		Node("Transpose", []string{"numbers"}, []string{"first"}, oracle.ONNXAttribute{Name: "perm", Ints: []int64{0, 3, 1, 2}}).
 		Node("Conv", []string{"first", "w"}, []string{"mixed"}).
-		Node("Transpose", []string{"mixed"}, []string{"mixed last"}, onnxtest.Attribute{Name: "perm", Ints: []int64{0, 2, 3, 1}}).
+		Node("Transpose", []string{"mixed"}, []string{"mixed last"}, oracle.ONNXAttribute{Name: "perm", Ints: []int64{0, 2, 3, 1}}).
 		Output("mixed last", 1, -1, -2, -3, 4).File()))
 
 	imageNet := func(v float64, c int) float64 {
@@ -245,11 +245,11 @@ func TestFeaturesMistakes(t *testing.T) {
 	run(t, "features", dir, "--network", network, "-o", out).wantFailure(t, 3, "there are no pictures")
 
 	needONNX(t)
-	labels := writeFile(t, filepath.Join(dir, "labels.onnx"), string(onnxtest.New().Input("picture", 1, -1, 3, -2, -3).
-		Node("ArgMax", []string{"picture"}, []string{"labels"}, onnxtest.Attribute{Name: "axis", Ints: []int64{1}, Int: true}).Output("labels", 7, -1, 1, -2, -3).File()))
+	labels := writeFile(t, filepath.Join(dir, "labels.onnx"), string(oracle.NewONNX().Input("picture", 1, -1, 3, -2, -3).
+		Node("ArgMax", []string{"picture"}, []string{"labels"}, oracle.ONNXAttribute{Name: "axis", Ints: []int64{1}, Int: true}).Output("labels", 7, -1, 1, -2, -3).File()))
 	run(t, "features", data, "--network", labels, "-o", out).wantFailure(t, 3, "int64", "choose another layer: labels")
 	// Sizes that a network does not take.
-	picky := writeFile(t, filepath.Join(dir, "picky.onnx"), string(onnxtest.New().Input("picture", 1, -1, 3, -2, -3).Weights("ones", make([]float32, 32*32), 32, 32).
+	picky := writeFile(t, filepath.Join(dir, "picky.onnx"), string(oracle.NewONNX().Input("picture", 1, -1, 3, -2, -3).Weights("ones", make([]float32, 32*32), 32, 32).
 		Node("MatMul", []string{"picture", "ones"}, []string{"scores"}).Output("scores", 1, -1, 3, -2, 32).File()))
 	run(t, "features", data, "--network", picky, "-o", out).wantFailure(t, 3, "ONNX Runtime", "--size 32x32")
 	if _, err := os.Stat(out); err == nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/blockbp/blockbp/internal/job"
 	"github.com/blockbp/blockbp/internal/runfolder"
-	"github.com/blockbp/blockbp/internal/tfevents"
 )
 
 func (a *app) plotCommand() *cobra.Command {
@@ -114,8 +113,8 @@ func (a *app) writeEvents(dirs []string, runs [][]runfolder.Metric) error {
 		}
 		taken[name] = true
 		start := job.Started(dir)
-		file := path.Join(name, tfevents.FileName(start))
-		if err := folder.WriteFile(file, func(w io.Writer) error { return tfevents.Write(w, start, runs[i]) }); err != nil {
+		file := path.Join(name, runfolder.EventsName(start))
+		if err := folder.WriteFile(file, func(w io.Writer) error { return runfolder.WriteEvents(w, start, runs[i]) }); err != nil {
 			return err
 		}
 		if err := a.print(false, nil, "%s\n", folder.Path(file)); err != nil {

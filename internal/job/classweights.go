@@ -1,16 +1,14 @@
 package job
 
 import (
-	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/numeric"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // classWeights reads Options.ClassWeights as learn.Problem wants them, [node
@@ -50,7 +48,7 @@ func classWeights(o *Options, types []crf.NodeType, data []*crf.Instance) ([][]f
 func parseClassWeights(spec string) (map[string]float64, error) {
 	given := map[string]float64{}
 	if strings.HasPrefix(spec, "{") {
-		if err := cmp.Or(strictjson.Check([]byte(spec)), json.Unmarshal([]byte(spec), &given)); err != nil {
+		if err := infile.JSON([]byte(spec), &given); err != nil {
 			return nil, usagef("--class-weights %q: %v", spec, err)
 		}
 		for name, weight := range given {

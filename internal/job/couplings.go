@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/gauge"
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/nearest"
 	"github.com/blockbp/blockbp/internal/runfolder"
@@ -111,7 +110,7 @@ func (p *Prepared) physics(ctx context.Context) error {
 // Couplings are fields and couplings of a model, in the zero-sum gauge.
 type Couplings struct {
 	Physics string
-	Terms   []gauge.Term
+	Terms   []gaugeTerm
 	States  [][2]string // of each term
 	Values  []float64
 	Errors  []float64 // nil: not known
@@ -123,9 +122,9 @@ type columns interface{ Each(do func(c []float64)) }
 // couplings reads them off a model; spread is the covariance of its weights, or nil.
 func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
 	in := p.Problem.Data[0]
-	g := gauge.New(m, in, p.Options.Physics == Ising)
+	g := newGauge(m, in, p.Options.Physics == Ising)
 	c := &Couplings{Physics: p.Options.Physics, Terms: g.Terms, Values: make([]float64, len(g.Terms))}
-	g.Values(c.Values, m.Weights)
+	g.values(c.Values, m.Weights)
 	for _, t := range g.Terms {
 		states := [2]string{m.Schema.NodeTypes[in.NodeType(t.U)].States[t.A]}
 		if t.V >= 0 {
@@ -134,7 +133,7 @@ func (p *Prepared) couplings(m *crf.Model, spread columns) *Couplings {
 		c.States = append(c.States, states)
 	}
 	if spread != nil {
-		c.Errors = deviations(spread, len(g.Terms), g.Values)
+		c.Errors = deviations(spread, len(g.Terms), g.values)
 	}
 	return c
 }

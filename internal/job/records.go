@@ -2,7 +2,6 @@ package job
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"github.com/blockbp/blockbp/internal/infile"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/internal/safetensors"
-	"github.com/blockbp/blockbp/internal/strictjson"
 )
 
 // dataRecord is what data.json holds: the files that a run was given.
@@ -24,10 +22,10 @@ type dataRecord struct {
 // UnmarshalJSON reads the list alone, too, as earlier versions wrote it.
 func (d *dataRecord) UnmarshalJSON(text []byte) error {
 	if bytes.HasPrefix(text, []byte("[")) {
-		return strictly(text, &d.Files)
+		return infile.JSON(text, &d.Files)
 	}
 	type fields dataRecord
-	return strictly(text, (*fields)(d))
+	return infile.JSON(text, (*fields)(d))
 }
 
 // readRecord reads a sealed file of a run folder into v, if there is one.
@@ -38,11 +36,10 @@ func readRecord(path string, v any) (found bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	var repeated *strictjson.RepeatedKey
-	if errors.As(strictjson.Check(text), &repeated) {
+	var repeated *infile.RepeatedKey
+	if err := parseRecord(text, v); errors.As(err, &repeated) {
 		return false, dataf("%s:%d: %v", path, repeated.Line, repeated)
-	}
-	if err := parseRecord(text, v); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return false, dataf("%s: it is empty or was cut short; bring it back from a copy, or start a new run", path)
 	} else if err != nil {
 		return false, dataf("%s: %v; the run cannot be resumed, start a new one", path, err)
@@ -57,21 +54,7 @@ func parseRecord(text []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	return strictly(object, v)
-}
-
-// strictly reads one value of JSON and nothing else.
-func strictly(text []byte, v any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	decoder.UseNumber() // seeds may have more digits than a float64
-	if err := decoder.Decode(v); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something stands behind the end of the JSON")
-	}
-	return nil
+	return infile.JSON(object, v)
 }
 
 // noteEarlier tells that the run was begun by a version whose files have no checksum of

@@ -12,17 +12,17 @@ import (
 	"testing"
 
 	"github.com/blockbp/blockbp/internal/onnx"
-	"github.com/blockbp/blockbp/internal/onnx/onnxtest"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // network has a 1×1 convolution of 3 channels to 2, a ReLU of it, and behind that the
 // largest channel, as networks that label pixels end.
-func network() *onnxtest.Network {
-	return onnxtest.New().Input("picture", 1, -1, 3, -2, -3).
+func network() *oracle.ONNX {
+	return oracle.NewONNX().Input("picture", 1, -1, 3, -2, -3).
 		Weights("w", []float32{1, 2, 3, -1, 0, 1}, 2, 3, 1, 1).Weights("unused", []float32{7}, 1).
 		Node("Conv", []string{"picture", "w"}, []string{"scores"}).
 		Node("Relu", []string{"scores"}, []string{"positive"}).
-		Node("ArgMax", []string{"positive"}, []string{"labels"}, onnxtest.Attribute{Name: "axis", Ints: []int64{1}, Int: true}).
+		Node("ArgMax", []string{"positive"}, []string{"labels"}, oracle.ONNXAttribute{Name: "axis", Ints: []int64{1}, Int: true}).
 		Output("labels", 7, -1, 1, -2, -3)
 }
 
@@ -132,15 +132,15 @@ func TestNetworkOfLayer(t *testing.T) {
 	}
 
 	// "yes" and "no" are graphs that take "doubled" and "picture" from outside.
-	branch := func(op, from string) *onnxtest.Network {
-		return onnxtest.New().Node(op, []string{from}, []string{op}).Output(op, 1, -1)
+	branch := func(op, from string) *oracle.ONNX {
+		return oracle.NewONNX().Node(op, []string{from}, []string{op}).Output(op, 1, -1)
 	}
-	choice := onnxtest.New().Input("picture", 1, -1).Weights("zero", []float32{0}, 1).
+	choice := oracle.NewONNX().Input("picture", 1, -1).Weights("zero", []float32{0}, 1).
 		Node("Add", []string{"picture", "picture"}, []string{"doubled"}).
-		Node("ReduceMax", []string{"picture"}, []string{"most"}, onnxtest.Attribute{Name: "keepdims", Ints: []int64{0}, Int: true}).
-		Node("Cast", []string{"most"}, []string{"any"}, onnxtest.Attribute{Name: "to", Ints: []int64{9}, Int: true}).
+		Node("ReduceMax", []string{"picture"}, []string{"most"}, oracle.ONNXAttribute{Name: "keepdims", Ints: []int64{0}, Int: true}).
+		Node("Cast", []string{"most"}, []string{"any"}, oracle.ONNXAttribute{Name: "to", Ints: []int64{9}, Int: true}).
 		Node("If", []string{"any"}, []string{"chosen"},
-			onnxtest.Attribute{Name: "then_branch", Graph: branch("Neg", "doubled")}, onnxtest.Attribute{Name: "else_branch", Graph: branch("Abs", "picture")}).
+			oracle.ONNXAttribute{Name: "then_branch", Graph: branch("Neg", "doubled")}, oracle.ONNXAttribute{Name: "else_branch", Graph: branch("Abs", "picture")}).
 		Node("Relu", []string{"chosen"}, []string{"end"}).Output("end", 1, -1)
 	input := floats(-1, 3)
 	input.Dims = []int64{2}
@@ -156,7 +156,7 @@ func TestWeightsInOtherFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "w.data"), floats(5, 6, 7).Data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := onnxtest.New().Input("x", 1, 1, 3, 1, 1).WeightsIn("w.data", "w", 1, 3, 1, 1).
+	file := oracle.NewONNX().Input("x", 1, 1, 3, 1, 1).WeightsIn("w.data", "w", 1, 3, 1, 1).
 		Node("Conv", []string{"x", "w"}, []string{"y"}).Node("Relu", []string{"y"}, []string{"z"}).Output("z", 1, 1, 1, 1, 1).File()
 	input := floats(1, 10, 100)
 	input.Dims = []int64{1, 3, 1, 1}
@@ -186,7 +186,7 @@ func TestStops(t *testing.T) {
 
 // TestErrors: what is wrong is said with what there is.
 func TestErrors(t *testing.T) {
-	two := onnxtest.New().Input("a", 1, 1).Input("b", 1, 1).Node("Add", []string{"a", "b"}, []string{"c"}).Node("Neg", []string{"a"}, []string{"d"}).
+	two := oracle.NewONNX().Input("a", 1, 1).Input("b", 1, 1).Node("Add", []string{"a", "b"}, []string{"c"}).Node("Neg", []string{"a"}, []string{"d"}).
 		Output("c", 1, 1).Output("d", 1, 1)
 	for _, test := range []struct{ layer, want string }{
 		{"e", `no layer "e"; its layers are c, d`}, {"", "2 outputs: choose one, or an inner layer: c, d"}, {"c", "c needs 2 inputs (a, b), want 1"},

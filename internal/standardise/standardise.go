@@ -20,7 +20,31 @@ import (
 
 // Map is the change of scale, of every type. It is a linear map of the weights.
 type Map struct {
-	node, edge []columns // [types]
+	columns []columns // of the types of nodes, and behind them of edges
+	nodes   int       // types
+}
+
+// featuresOf are those of type i, in the order of Map.
+func featuresOf(in *crf.Instance, i int) *crf.Features {
+	if n := len(in.Schema().NodeTypes); i >= n {
+		return in.EdgeFeatures(i - n)
+	}
+	return in.NodeFeatures(i)
+}
+
+// with returns the instance with features that do makes of those that change.
+func (m *Map) with(in *crf.Instance, do func(c *columns, f *crf.Features) crf.Features) (*crf.Instance, error) {
+	spec := in.Spec()
+	for i := range m.columns {
+		list, t := spec.NodeFeat, i
+		if i >= m.nodes {
+			list, t = spec.EdgeFeat, i-m.nodes
+		}
+		if c := &m.columns[i]; c.mean != nil {
+			list[t] = do(c, &list[t])
+		}
+	}
+	return crf.NewInstance(in.Schema(), spec)
 }
 
 // columns are the features of one type.
@@ -70,77 +94,73 @@ func (m *Measured) Finite() bool {
 // Measure goes through all features.
 func Measure(ctx context.Context, schema *crf.Schema, data []*crf.Instance, threads int) (*Measured, error) {
 	m := &Measured{Node: make([]Column, len(schema.NodeTypes)), Edge: make([]Column, len(schema.EdgeTypes))}
-	measure := func(dst *Column, copies int, features func(in *crf.Instance) *crf.Features) error {
+	for i := range len(m.Node) + len(m.Edge) {
+		dst, copies := &Column{}, 0
+		if i < len(m.Node) {
+			dst, copies = &m.Node[i], schema.NodeTypes[i].Copies
+		} else {
+			dst, copies = &m.Edge[i-len(m.Node)], schema.EdgeTypes[i-len(m.Node)].Copies
+		}
 		if copies > 0 {
-			return nil
+			continue
 		}
-		dim, dense, sparse, single := 0, false, false, false
-		for _, in := range data {
-			f := features(in)
-			x := f.Data()
-			if dim = f.Dim(); f.Rows() == 0 {
-				continue
-			}
-			switch {
-			case x.Double != nil, x.Single != nil, x.Computed != nil:
-				dense, single = true, single || x.Double == nil
-			case x.Start != nil:
-				sparse = true
-			default:
-				return nil // constants, or bins
-			}
-		}
-		var all []Moments
-		switch {
-		case sparse && dense:
-			return nil
-		case sparse:
-			all = sparseMoments(data, features, dim)
-		default:
-			parts := make([][]Moments, len(data))
-			if err := parallel.Each(ctx, len(data), threads,
-				func(i int) { parts[i] = momentsOf(features(data[i]), weightOf(data[i])) }); err != nil {
-				return err
-			}
-			all = make([]Moments, dim)
-			for _, part := range parts {
-				for j := range part {
-					all[j].add(&part[j])
-				}
-			}
-		}
-		*dst = Column{all, single}
-		return nil
-	}
-	for a := range m.Node {
-		if err := measure(&m.Node[a], schema.NodeTypes[a].Copies,
-			func(in *crf.Instance) *crf.Features { return in.NodeFeatures(a) }); err != nil {
-			return nil, err
-		}
-	}
-	for b := range m.Edge {
-		if err := measure(&m.Edge[b], schema.EdgeTypes[b].Copies,
-			func(in *crf.Instance) *crf.Features { return in.EdgeFeatures(b) }); err != nil {
+		var err error
+		if *dst, err = measure(ctx, data, threads, i); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// Map is the change of scale; nil where nothing is to be changed.
-func (m *Measured) Map() *Map {
-	scale, changes := &Map{node: make([]columns, len(m.Node)), edge: make([]columns, len(m.Edge))}, false
-	decide := func(dst *columns, c *Column) {
-		if c.Moments != nil {
-			*dst = columnsOf(c.Moments, c.Single)
-			changes = changes || dst.mean != nil
+// measure goes through the features of type i of all, in the order of featuresOf.
+func measure(ctx context.Context, data []*crf.Instance, threads, i int) (column Column, err error) {
+	dim, dense, sparse := 0, false, false
+	list := make([]*crf.Features, len(data))
+	for k, in := range data {
+		list[k] = featuresOf(in, i)
+		x := list[k].Data()
+		if dim = list[k].Dim(); list[k].Rows() == 0 {
+			continue
+		}
+		switch {
+		case x.Double != nil, x.Single != nil, x.Computed != nil:
+			dense, column.Single = true, column.Single || x.Double == nil
+		case x.Start != nil:
+			sparse = true
+		default:
+			return Column{}, nil // constants, or bins
 		}
 	}
-	for a := range m.Node {
-		decide(&scale.node[a], &m.Node[a])
+	switch {
+	case sparse && dense:
+		return Column{}, nil
+	case sparse:
+		column.Moments = sparseMoments(data, list, dim)
+		return column, nil
 	}
-	for b := range m.Edge {
-		decide(&scale.edge[b], &m.Edge[b])
+	parts := make([][]Moments, len(data))
+	if err := parallel.Each(ctx, len(data), threads,
+		func(k int) { parts[k] = momentsOf(list[k], weightOf(data[k])) }); err != nil {
+		return Column{}, err
+	}
+	column.Moments = make([]Moments, dim)
+	for _, part := range parts {
+		for j := range part {
+			column.Moments[j].add(&part[j])
+		}
+	}
+	return column, nil
+}
+
+// Map is the change of scale; nil where nothing is to be changed.
+func (m *Measured) Map() *Map {
+	scale, changes := &Map{nodes: len(m.Node)}, false
+	for _, c := range slices.Concat(m.Node, m.Edge) {
+		own := columns{}
+		if c.Moments != nil {
+			own = columnsOf(c.Moments, c.Single)
+		}
+		scale.columns, changes = append(scale.columns, own), changes || own.mean != nil
 	}
 	if !changes {
 		return nil
@@ -151,9 +171,9 @@ func (m *Measured) Map() *Map {
 // Together gives all features of nodes of a type that change one divisor, with which the root mean square of their
 // deviations is a size. Features of edges stay.
 func (m *Map) Together(size float64) *Map {
-	own := &Map{node: slices.Clone(m.node), edge: m.edge}
-	for a := range own.node {
-		c, squares := &own.node[a], 0.0
+	own := &Map{columns: slices.Clone(m.columns), nodes: m.nodes}
+	for a := range own.nodes {
+		c, squares := &own.columns[a], 0.0
 		n := c.changed()
 		c.deviation = slices.Clone(c.deviation)
 		for j, d := range c.deviation {
@@ -172,16 +192,17 @@ func (m *Map) Together(size float64) *Map {
 
 // Edge is the mean and the deviation of a feature of a type of edges: 0 and 1 where it is as it is.
 func (m *Map) Edge(b, j int) (mean, deviation float64) {
-	if m == nil || m.edge[b].mean == nil {
+	if m == nil || m.columns[m.nodes+b].mean == nil {
 		return 0, 1
 	}
-	return m.edge[b].mean[j], m.edge[b].deviation[j]
+	c := &m.columns[m.nodes+b]
+	return c.mean[j], c.deviation[j]
 }
 
 // Changed counts the features of nodes that change.
 func (m *Map) Changed() (n int) {
-	for a := range m.node {
-		n += m.node[a].changed()
+	for a := range m.nodes {
+		n += m.columns[a].changed()
 	}
 	return n
 }
@@ -247,15 +268,15 @@ func momentsOf(f *crf.Features, weight float64) []Moments {
 
 // sparseMoments measures the columns that are in every sparse row of all instances, once, and
 // leaves the others partial. Memory is that of the columns, whatever the number of instances.
-func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Features, dim int) []Moments {
+func sparseMoments(data []*crf.Instance, list []*crf.Features, dim int) []Moments {
 	all := make([]Moments, dim)
 	last, rows := make([]int, dim), make([]int, dim) // the row a column was last seen in, from 1; in how many
 	for j := range all {
 		all[j] = Moments{Least: math.Inf(1), Most: math.Inf(-1), Indicator: true}
 	}
 	row, total := 0, 0.0
-	for _, in := range data {
-		x, weight := features(in).Data(), weightOf(in)
+	for k, in := range data {
+		x, weight := list[k].Data(), weightOf(in)
 		total += weight * float64(x.Rows)
 		for r := range x.Rows {
 			row++
@@ -275,8 +296,8 @@ func sparseMoments(data []*crf.Instance, features func(*crf.Instance) *crf.Featu
 		c := &all[j]
 		c.N, c.Mean, c.Partial = total, c.Mean/total, c.Partial || rows[j] != row
 	}
-	for _, in := range data {
-		x, weight := features(in).Data(), weightOf(in)
+	for k, in := range data {
+		x, weight := list[k].Data(), weightOf(in)
 		for i, j := range x.Column {
 			d := valueOf(x, i) - all[j].Mean
 			all[j].Squares += weight * d * d
@@ -348,32 +369,15 @@ func columnsOf(all []Moments, single bool) columns {
 // Instance returns the instance with its features on the new scale. What does not change
 // is shared. Those that were kept as dense rows lie in the space, of Room bytes; nil: in memory.
 func (m *Map) Instance(in *crf.Instance, space *spill.Space) (*crf.Instance, error) {
-	spec := in.Spec()
-	for a := range m.node {
-		if m.node[a].mean != nil {
-			spec.NodeFeat[a] = m.node[a].features(&spec.NodeFeat[a], space)
-		}
-	}
-	for b := range m.edge {
-		if m.edge[b].mean != nil {
-			spec.EdgeFeat[b] = m.edge[b].features(&spec.EdgeFeat[b], space)
-		}
-	}
-	return crf.NewInstance(in.Schema(), spec)
+	return m.with(in, func(c *columns, f *crf.Features) crf.Features { return c.features(f, space) })
 }
 
 // Room is what Instance takes of a space.
 func (m *Map) Room(in *crf.Instance) (bytes int64) {
-	of := func(c *columns, f *crf.Features) {
-		if x := f.Data(); c.mean != nil {
+	for i := range m.columns {
+		if x := featuresOf(in, i).Data(); m.columns[i].mean != nil {
 			bytes += spill.Room[float32](len(x.Single)) + spill.Room[float64](len(x.Double))
 		}
-	}
-	for a := range m.node {
-		of(&m.node[a], in.NodeFeatures(a))
-	}
-	for b := range m.edge {
-		of(&m.edge[b], in.EdgeFeatures(b))
 	}
 	return bytes
 }
@@ -434,11 +438,9 @@ func scale[T float32 | float64](c *columns, dst, x []T) []T {
 // Rows puts rows of nodes, or of edges, on the new scale where they lie, which are of the first type and
 // dense.
 func (m *Map) Rows(in *crf.Instance, nodes bool, rows []int32) {
-	c, f := &columns{}, (*crf.Features)(nil)
-	if nodes {
-		c, f = &m.node[0], in.NodeFeatures(0)
-	} else {
-		c, f = &m.edge[0], in.EdgeFeatures(0)
+	c, f := &m.columns[0], in.NodeFeatures(0)
+	if !nodes {
+		c, f = &m.columns[m.nodes], in.EdgeFeatures(0)
 	}
 	if c.mean == nil {
 		return
@@ -457,19 +459,12 @@ func (m *Map) Rows(in *crf.Instance, nodes bool, rows []int32) {
 // View returns an instance whose dense features are put on the new scale when they are read, with the
 // numbers that they would have in memory.
 func (m *Map) View(in *crf.Instance) (*crf.Instance, error) {
-	spec := in.Spec()
-	view := func(c *columns, f *crf.Features) {
-		if x := f.Data(); c.mean != nil && len(x.Single)+len(x.Double) > 0 {
-			*f = crf.Compute(&scaledView{*f, c})
+	return m.with(in, func(c *columns, f *crf.Features) crf.Features {
+		if x := f.Data(); len(x.Single)+len(x.Double) > 0 {
+			return crf.Compute(&scaledView{*f, c})
 		}
-	}
-	for a := range m.node {
-		view(&m.node[a], &spec.NodeFeat[a])
-	}
-	for b := range m.edge {
-		view(&m.edge[b], &spec.EdgeFeat[b])
-	}
-	return crf.NewInstance(in.Schema(), spec)
+		return *f
+	})
 }
 
 // scaledView is crf.Computed.
@@ -506,18 +501,9 @@ func scaleSparse(c *columns, dst []float64, x *crf.FeatureData) []float64 {
 // ones alone have no place for other values: where there are some, nothing is changed and
 // the answer is false.
 func (m *Map) InPlace(data []*crf.Instance) bool {
-	bare := func(c *columns, f *crf.Features) bool {
-		x := f.Data()
-		return c.mean != nil && x.Start != nil && x.Value == nil && len(x.Column) > 0
-	}
 	for _, in := range data {
-		for a := range m.node {
-			if bare(&m.node[a], in.NodeFeatures(a)) {
-				return false
-			}
-		}
-		for b := range m.edge {
-			if bare(&m.edge[b], in.EdgeFeatures(b)) {
+		for i := range m.columns {
+			if x := featuresOf(in, i).Data(); m.columns[i].mean != nil && x.Start != nil && x.Value == nil && len(x.Column) > 0 {
 				return false
 			}
 		}
@@ -543,11 +529,8 @@ func (m *Map) InPlace(data []*crf.Instance) bool {
 		}
 	}
 	for _, in := range data {
-		for a := range m.node {
-			change(&m.node[a], in.NodeFeatures(a))
-		}
-		for b := range m.edge {
-			change(&m.edge[b], in.EdgeFeatures(b))
+		for i := range m.columns {
+			change(&m.columns[i], featuresOf(in, i))
 		}
 	}
 	return true
@@ -585,7 +568,8 @@ func (m *Map) each(dst, weights []float64, layout *crf.Layout, f func(w, constan
 	if m == nil {
 		return
 	}
-	apply := func(c *columns, span crf.Span) {
+	for i, span := range slices.Concat(layout.Node, layout.Edge) {
+		c := &m.columns[i]
 		of := func(j int) []float64 { return dst[span.At+j*span.States : span.At+(j+1)*span.States] }
 		for j := range c.mean {
 			if !c.changes(j) {
@@ -597,11 +581,5 @@ func (m *Map) each(dst, weights []float64, layout *crf.Layout, f func(w, constan
 			}
 			f(of(j), constant, c.mean[j], c.deviation[j])
 		}
-	}
-	for a := range m.node {
-		apply(&m.node[a], layout.Node[a])
-	}
-	for b := range m.edge {
-		apply(&m.edge[b], layout.Edge[b])
 	}
 }

@@ -199,11 +199,11 @@ func TestSparse(t *testing.T) {
 	if err != nil || m == nil {
 		t.Fatal(m, err)
 	}
-	if a, b := &m.node[0], &dense.node[0]; math.Abs(a.mean[1]-b.mean[1]) > 1e-9 || math.Abs(a.deviation[1]-b.deviation[1]) > 1e-9 || a.constant != 2 {
+	if a, b := &m.columns[0], &dense.columns[0]; math.Abs(a.mean[1]-b.mean[1]) > 1e-9 || math.Abs(a.deviation[1]-b.deviation[1]) > 1e-9 || a.constant != 2 {
 		t.Errorf("the full column has mean %v and deviation %v, of dense features %v and %v", a.mean[1], a.deviation[1], b.mean[1], b.deviation[1])
 	}
 	for _, j := range []int{0, 2, 3, 4} {
-		if m.node[0].mean[j] != 0 || m.node[0].deviation[j] != 1 {
+		if m.columns[0].mean[j] != 0 || m.columns[0].deviation[j] != 1 {
 			t.Errorf("feature %d is changed", j)
 		}
 	}
@@ -214,7 +214,7 @@ func TestSparse(t *testing.T) {
 	before := columnOf(sparse, nodes, 1)
 	m.InPlace(sparse)
 	for i, x := range columnOf(sparse[:1], nodes, 1) {
-		if want := (before[i] - m.node[0].mean[1]) / m.node[0].deviation[1]; math.Abs(x-want) > 1e-12 || x != columnOf([]*crf.Instance{scaled}, nodes, 1)[i] {
+		if want := (before[i] - m.columns[0].mean[1]) / m.columns[0].deviation[1]; math.Abs(x-want) > 1e-12 || x != columnOf([]*crf.Instance{scaled}, nodes, 1)[i] {
 			t.Errorf("row %d: %v, want %v", i, x, want)
 		}
 	}

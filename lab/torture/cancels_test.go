@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/blockbp/blockbp/internal/onnx/onnxtest"
+	"github.com/blockbp/blockbp/internal/oracle"
 )
 
 // TestCancels: SIGINT at any moment of any verb: over within 1 s.
@@ -153,7 +153,7 @@ func processorTime(pid int) float64 {
 func deepNetwork(layers int) []byte {
 	const features = 16
 	weights := make([]float32, features*features)
-	n := onnxtest.New().Input("0", 1, 1, 3, -1, -2).
+	n := oracle.NewONNX().Input("0", 1, 1, 3, -1, -2).
 		Weights("first", weights[:3*features], features, 3, 1, 1).Weights("next", weights, features, features, 1, 1)
 	of := "first"
 	for i := range layers {

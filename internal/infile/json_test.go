@@ -1,4 +1,4 @@
-package strictjson
+package infile
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCheck(t *testing.T) {
+func TestKeys(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"a": 1, "b": {"a": 2}, "c": [{"a": 3}, {"a": 4}, "a", "a"]}`, ""},
 		{`{"a": "a", "b": "a"}`, ""},
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		{`}`, ""},
 		{"", ""},
 	} {
-		err := Check([]byte(c.text))
+		err := checkKeys([]byte(c.text))
 		var repeated *RepeatedKey
 		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &repeated) || !strings.HasPrefix(fmt.Sprintf("%d: %v", repeated.Line, err), c.want)) {
 			t.Errorf("%s: %+v, want %q", c.text, err, c.want)
@@ -37,15 +37,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzCheck: no two keys of an object that passes differ in case only, and it does not
+// FuzzKeys: no two keys of an object that passes differ in case only, and it does not
 // pass with any of its keys once more.
-func FuzzCheck(f *testing.F) {
+func FuzzKeys(f *testing.F) {
 	for _, text := range []string{`{"a":1,"A":2}`, `{"a":1,"b":{"a":[]}}`, `{"a":1,"a":2}`, `{"ſ":1,"s":2}`, `{"a":[{"b":1,"b":2}]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var top map[string]json.RawMessage
-		if json.Unmarshal(data, &top) != nil || Check(data) != nil {
+		if json.Unmarshal(data, &top) != nil || checkKeys(data) != nil {
 			return
 		}
 		text := string(data)
@@ -63,7 +63,7 @@ func FuzzCheck(f *testing.F) {
 				t.Fatal(err)
 			}
 			twice := "{" + string(again) + ":0," + strings.TrimPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
-			if Check([]byte(twice)) == nil {
+			if checkKeys([]byte(twice)) == nil {
 				t.Errorf("%s is taken", twice)
 			}
 		}

@@ -1,4 +1,17 @@
-// Package gauge reads couplings and fields off the weights of untied models: p(x) is
+package job
+
+import (
+	"github.com/blockbp/blockbp/crf"
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+// gaugeTerm is a field, h_s(a), or a coupling, J_uv(a, b).
+type gaugeTerm struct {
+	U, V int32 // nodes; V is −1 for a field
+	A, B int   // states of them
+}
+
+// gauge reads couplings and fields off the weights of an untied model, by a linear map: p(x) is
 // proportional to
 //
 //	exp{Σ_s h_s(x_s) + Σ_uv J_uv(x_u, x_v)}
@@ -7,22 +20,8 @@
 // tables without such sums: what an edge's table has of one end alone is part of h there, so
 // that all weights of the same probabilities have the same J and h. Of two states, spins of
 // −1 and 1, h_s(x) is h_s x and J_uv(x, y) is J_uv x y.
-package gauge
-
-import (
-	"github.com/blockbp/blockbp/crf"
-	"github.com/blockbp/blockbp/internal/numeric"
-)
-
-// Term is a field, h_s(a), or a coupling, J_uv(a, b).
-type Term struct {
-	U, V int32 // nodes; V is −1 for a field
-	A, B int   // states of them
-}
-
-// Gauge is the linear map from the weights of an untied model to the terms of its network.
-type Gauge struct {
-	Terms []Term // fields in the order of nodes, then couplings in that of edges
+type gauge struct {
+	Terms []gaugeTerm // fields in the order of nodes, then couplings in that of edges
 
 	in        *crf.Instance
 	layout    *crf.Layout
@@ -32,17 +31,17 @@ type Gauge struct {
 	table     []float64 // of one edge
 }
 
-// New returns the map for the network of an instance. With spins, of nodes of two states, a
+// newGauge returns the map for the network of an instance. With spins, of nodes of two states, a
 // field and a coupling have one term, that of the second state; else there is one for every
 // state, and for every pair, of symmetric types those with a ≤ b.
-func New(m *crf.Model, in *crf.Instance, spins bool) *Gauge {
-	g := &Gauge{in: in, layout: &m.Layout, at: []int{0}}
+func newGauge(m *crf.Model, in *crf.Instance, spins bool) *gauge {
+	g := &gauge{in: in, layout: &m.Layout, at: []int{0}}
 	for s := range int32(in.Graph.NumNodes()) {
 		k := in.States(s)
 		g.at = append(g.at, g.at[s]+k)
 		for a := range k {
 			if !spins || a == 1 {
-				g.Terms = append(g.Terms, Term{U: s, V: -1, A: a})
+				g.Terms = append(g.Terms, gaugeTerm{U: s, V: -1, A: a})
 			}
 		}
 	}
@@ -54,7 +53,7 @@ func New(m *crf.Model, in *crf.Instance, spins bool) *Gauge {
 		for a := range in.States(us[e]) {
 			for b := range in.States(vs[e]) {
 				if spins && a == 1 && b == 1 || !spins && !(symmetric && a > b) {
-					g.Terms = append(g.Terms, Term{us[e], vs[e], a, b})
+					g.Terms = append(g.Terms, gaugeTerm{us[e], vs[e], a, b})
 				}
 			}
 		}
@@ -62,8 +61,8 @@ func New(m *crf.Model, in *crf.Instance, spins bool) *Gauge {
 	return g
 }
 
-// Values writes the values of all terms, at weights or of a change of weights.
-func (g *Gauge) Values(dst, weights []float64) {
+// values writes the values of all terms, at weights or of a change of weights.
+func (g *gauge) values(dst, weights []float64) {
 	for s := range int32(len(g.at) - 1) {
 		span := &g.layout.Node[g.in.NodeType(s)]
 		copy(g.fields[g.at[s]:g.at[s+1]], weights[span.At+g.in.NodeRow(s)*span.Copy():][:span.States])

@@ -1,5 +1,4 @@
-// Package onnxtest writes small ONNX files, for tests.
-package onnxtest
+package oracle
 
 import (
 	"encoding/binary"
@@ -21,11 +20,11 @@ func numberField(dst []byte, field protowire.Number, number int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), uint64(number))
 }
 
-// Network is a network in the making. Methods return it.
-type Network struct{ graph []byte }
+// ONNX is a network in the making. Methods return it.
+type ONNX struct{ graph []byte }
 
-// New returns a network without steps.
-func New() *Network { return &Network{textField(nil, 2, "test")} }
+// NewONNX returns a network without steps.
+func NewONNX() *ONNX { return &ONNX{textField(nil, 2, "test")} }
 
 // value is a ValueInfoProto; a dimension below 0 is a name, for any size.
 func value(name string, kind int64, dims []int64) []byte {
@@ -42,13 +41,13 @@ func value(name string, kind int64, dims []int64) []byte {
 }
 
 // Input adds an input; the type is a number of onnx.proto: 1 is float32, 2 uint8.
-func (n *Network) Input(name string, kind int64, dims ...int64) *Network {
+func (n *ONNX) Input(name string, kind int64, dims ...int64) *ONNX {
 	n.graph = bytesField(n.graph, 11, value(name, kind, dims))
 	return n
 }
 
 // Output adds an output.
-func (n *Network) Output(name string, kind int64, dims ...int64) *Network {
+func (n *ONNX) Output(name string, kind int64, dims ...int64) *ONNX {
 	n.graph = bytesField(n.graph, 12, value(name, kind, dims))
 	return n
 }
@@ -63,7 +62,7 @@ func tensor(name string, dims []int64) []byte {
 }
 
 // Weights adds an array of numbers.
-func (n *Network) Weights(name string, data []float32, dims ...int64) *Network {
+func (n *ONNX) Weights(name string, data []float32, dims ...int64) *ONNX {
 	raw, err := binary.Append(nil, binary.LittleEndian, data)
 	if err != nil {
 		panic(err)
@@ -73,22 +72,22 @@ func (n *Network) Weights(name string, data []float32, dims ...int64) *Network {
 }
 
 // WeightsIn adds an array whose numbers are those that another file begins with.
-func (n *Network) WeightsIn(file, name string, dims ...int64) *Network {
+func (n *ONNX) WeightsIn(file, name string, dims ...int64) *ONNX {
 	location := textField(textField(nil, 1, "location"), 2, file)
 	n.graph = bytesField(n.graph, 5, numberField(bytesField(tensor(name, dims), 13, location), 14, 1))
 	return n
 }
 
-// Attribute is a list of numbers, or one, that a step has.
-type Attribute struct {
+// ONNXAttribute is a list of numbers, or one, that a step has.
+type ONNXAttribute struct {
 	Name  string
 	Ints  []int64
 	Int   bool // one number, not a list
-	Graph *Network
+	Graph *ONNX
 }
 
 // Node adds a step, which is called like its first output with "step " in front.
-func (n *Network) Node(op string, inputs, outputs []string, attributes ...Attribute) *Network {
+func (n *ONNX) Node(op string, inputs, outputs []string, attributes ...ONNXAttribute) *ONNX {
 	var node []byte
 	for _, in := range inputs {
 		node = textField(node, 1, in)
@@ -117,7 +116,7 @@ func (n *Network) Node(op string, inputs, outputs []string, attributes ...Attrib
 }
 
 // File returns the bytes of the file.
-func (n *Network) File() []byte {
+func (n *ONNX) File() []byte {
 	const irVersion, opset = 8, 13
 	file := bytesField(numberField(nil, 1, irVersion), 7, n.graph)
 	return bytesField(file, 8, numberField(textField(nil, 1, ""), 2, opset))

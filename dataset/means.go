@@ -1,5 +1,4 @@
-// Package smooth makes means of features over the neighbourhoods of the nodes of a graph.
-package smooth
+package dataset
 
 import (
 	"context"
@@ -10,13 +9,13 @@ import (
 	"github.com/blockbp/blockbp/internal/parallel"
 )
 
-// Means replaces features by means: by that over a node and its neighbours, as many
+// hopMeans replaces features by means: by that over a node and its neighbours, as many
 // times as there are hops. Nodes whose features are not known have no share. With S for
 // the means over a node and its neighbours, the features X become S^hops X / S^hops known,
 // row by row: a feature that is one for all known nodes stays one, to the last bit.
 //
 // Sparse features stay sparse, and dense ones dense. Sums run in the order of a node's edges.
-type Means struct {
+type hopMeans struct {
 	Context context.Context
 	Graph   *graph.Graph
 	Known   []bool // [node] its features are known; nil: those of all are
@@ -24,7 +23,7 @@ type Means struct {
 }
 
 // Of returns the means of features, and which nodes have any; nil: all.
-func (s *Means) Of(f *crf.Features) (means crf.Features, reached []bool, err error) {
+func (s *hopMeans) Of(f *crf.Features) (means crf.Features, reached []bool, err error) {
 	weight, err := s.weights()
 	if err != nil {
 		return means, nil, err
@@ -40,13 +39,13 @@ func (s *Means) Of(f *crf.Features) (means crf.Features, reached []bool, err err
 	case m.Dim == 0:
 		means = *f
 	default:
-		panic("smooth: means of features of a form that tables do not make")
+		panic("dataset: means of features of a form that tables do not make")
 	}
 	return means, reached, err
 }
 
 // each calls work for every node, until the context ends.
-func (s *Means) each(work func(i int)) error {
+func (s *hopMeans) each(work func(i int)) error {
 	const together = 256 // nodes, which take little time
 	for i := range s.Graph.NumNodes() {
 		if i%together == 0 {
@@ -60,17 +59,17 @@ func (s *Means) each(work func(i int)) error {
 }
 
 // neighbours calls f for every neighbour of a node.
-func (s *Means) neighbours(node int, f func(j int)) {
+func (s *hopMeans) neighbours(node int, f func(j int)) {
 	for _, d := range s.Graph.Incoming(int32(node)) {
 		f(int(s.Graph.Source(d)))
 	}
 }
 
 // size is how many a node and its neighbours are.
-func (s *Means) size(node int) float64 { return float64(1 + s.Graph.Degree(int32(node))) }
+func (s *hopMeans) size(node int) float64 { return float64(1 + s.Graph.Degree(int32(node))) }
 
 // weights are S^hops known; nil where all are ones.
-func (s *Means) weights() ([]float64, error) {
+func (s *hopMeans) weights() ([]float64, error) {
 	if s.Known == nil {
 		return nil, nil
 	}
@@ -94,7 +93,7 @@ func (s *Means) weights() ([]float64, error) {
 }
 
 // dense takes two matrices beside the features.
-func (s *Means) dense(m *crf.FeatureData, weight []float64) (crf.Features, error) {
+func (s *hopMeans) dense(m *crf.FeatureData, weight []float64) (crf.Features, error) {
 	dim, x, free := m.Dim, m.Double, []float64(nil)
 	for hop := range s.Hops {
 		next := free
@@ -122,7 +121,7 @@ func (s *Means) dense(m *crf.FeatureData, weight []float64) (crf.Features, error
 }
 
 // divide makes means of the sums of a node, and after the last hop those of known features.
-func (s *Means) divide(sums []float64, node, hop int, weight []float64) {
+func (s *hopMeans) divide(sums []float64, node, hop int, weight []float64) {
 	size := s.size(node)
 	for c := range sums {
 		sums[c] /= size
@@ -140,7 +139,7 @@ func (s *Means) divide(sums []float64, node, hop int, weight []float64) {
 const bytesPerMean = 3 * (4 + 8)
 
 // Bytes is about what the means take while they are made.
-func (s *Means) Bytes(f *crf.Features) float64 {
+func (s *hopMeans) Bytes(f *crf.Features) float64 {
 	if m := f.Data(); m.Start != nil {
 		return s.entries(m) * bytesPerMean
 	}
@@ -149,7 +148,7 @@ func (s *Means) Bytes(f *crf.Features) float64 {
 
 // entries bounds how many the sparse features of the last hop have, in all rows: a row
 // has no more than the rows that it is the mean of, and than there are features.
-func (s *Means) entries(m *crf.FeatureData) float64 {
+func (s *hopMeans) entries(m *crf.FeatureData) float64 {
 	x, next := make([]float64, m.Rows), make([]float64, m.Rows)
 	for i := range x {
 		x[i] = float64(m.Start[i+1] - m.Start[i])
@@ -170,7 +169,7 @@ func (s *Means) entries(m *crf.FeatureData) float64 {
 }
 
 // sparse makes the means of rows by rising index.
-func (s *Means) sparse(m *crf.FeatureData, weight []float64) (crf.Features, error) {
+func (s *hopMeans) sparse(m *crf.FeatureData, weight []float64) (crf.Features, error) {
 	sums, seen := make([]float64, m.Dim), make([]bool, m.Dim)
 	var touched []int32
 	var row []float64

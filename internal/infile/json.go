@@ -1,12 +1,11 @@
-// Package strictjson finds keys that a JSON text gives twice. Package encoding/json
-// takes the last value of such a key, and takes keys that differ in case for the same,
-// so that what a file says above is lost without a word.
-package strictjson
+package infile
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 )
@@ -31,9 +30,28 @@ type object struct {
 	value bool              // the next token of an object is a value
 }
 
-// Check returns a *RepeatedKey where an object, at any depth, has two keys that
+// JSON decodes one value, and refuses unknown fields, anything after it, and keys that an object has twice:
+// encoding/json takes the last value of such a key, and takes keys that differ in case for the same, so that what a
+// file says above would be lost without a word.
+func JSON(data []byte, into any) error {
+	if err := checkKeys(data); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber() // seeds may have more digits than a float64
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return errors.New("there is text after the closing brace")
+	}
+	return nil
+}
+
+// checkKeys returns a *RepeatedKey where an object, at any depth, has two keys that
 // encoding/json takes for one. Text that is no JSON is left to who decodes it.
-func Check(data []byte) error {
+func checkKeys(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber() // a number beyond float64 is no end of the text
 	var open []object

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/blockbp/blockbp/internal/nearest"
-	"github.com/blockbp/blockbp/internal/sets"
 )
 
 // Roles that Options.Columns can give to columns.
@@ -83,7 +82,7 @@ func (r *sheetRecipe) problem() string {
 
 // role finds the column of a role: the one that the option Columns names, or else the
 // model, or else one of the usual names; −1: there is none.
-func (l *tableLoader) role(s *sheet, role, model string, usual []string) int {
+func (l *tableLoader) role(s *table, role, model string, usual []string) int {
 	if named := l.o.given(role); len(named) > 0 {
 		i := s.column(named[0])
 		if i < 0 {
@@ -122,7 +121,7 @@ type nodeRoles struct{ id, label, split int }
 
 // rolesOfNodes finds the columns of a table of nodes. Without a usual name the first
 // column identifies nodes; one without a name is an index, as pandas writes it.
-func (l *tableLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
+func (l *tableLoader) rolesOfNodes(s *table) (r nodeRoles) {
 	model := l.rules
 	r = nodeRoles{
 		id:    l.role(s, roleID, model.ID, idNames),
@@ -151,7 +150,7 @@ func (l *tableLoader) rolesOfNodes(s *sheet) (r nodeRoles) {
 
 // rolesOfEdges finds the columns of the two ends. Without usual names they are the first
 // two that have a name.
-func (l *tableLoader) rolesOfEdges(s *sheet) (ends [2]int) {
+func (l *tableLoader) rolesOfEdges(s *table) (ends [2]int) {
 	ends = [2]int{l.role(s, roleSource, l.rules.Source, nil), l.role(s, roleTarget, l.rules.Target, nil)}
 	if ends[0] < 0 && ends[1] < 0 {
 		ends = s.usualEnds()
@@ -178,7 +177,7 @@ func (l *tableLoader) rolesOfEdges(s *sheet) (ends [2]int) {
 }
 
 // usualEnds finds two columns with the usual names of ends.
-func (s *sheet) usualEnds() [2]int {
+func (s *table) usualEnds() [2]int {
 	for _, pair := range endNames {
 		if ends := [2]int{s.column(pair[0]), s.column(pair[1])}; ends[0] >= 0 && ends[1] >= 0 {
 			return ends
@@ -188,8 +187,8 @@ func (s *sheet) usualEnds() [2]int {
 }
 
 // features returns the columns of a sheet that have no role, and are not to be ignored.
-func (l *tableLoader) features(s *sheet, taken ...int) (at []int) {
-	ignored := sets.Of(l.o.given(roleIgnore))
+func (l *tableLoader) features(s *table, taken ...int) (at []int) {
+	ignored := setOf(l.o.given(roleIgnore))
 	for i, name := range s.header {
 		if name != "" && !slices.Contains(taken, i) && !ignored[name] {
 			at = append(at, i)

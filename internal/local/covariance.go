@@ -1,6 +1,4 @@
-// Package covariance says how much weights that were learned would differ, were they learned from
-// other samples of the same kind.
-package covariance
+package local
 
 import (
 	"context"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/internal/ground"
-	"github.com/blockbp/blockbp/internal/local"
 	"github.com/blockbp/blockbp/internal/simd"
 )
 
@@ -47,8 +44,8 @@ const (
 	scoresTogether = 256
 )
 
-// New returns a Covariance for Find. An error says why there is none.
-func New(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
+// NewCovariance returns a Covariance for Find. An error says why there is none.
+func NewCovariance(layout *crf.Layout, data []*crf.Instance) (*Covariance, error) {
 	x := &Covariance{free: make([]int, layout.Size)}
 	for i := range x.free {
 		x.free[i] = -1
@@ -87,7 +84,7 @@ func (x *Covariance) Bytes() float64 {
 
 // Find finds the covariance at the weights of o.Model, where o is smallest. The kind of o is Pseudo or
 // Exact. An error says why there is none.
-func (x *Covariance) Find(ctx context.Context, o *local.Objective) error {
+func (x *Covariance) Find(ctx context.Context, o *Objective) error {
 	n := x.Parameters
 	numbers := func(n int) []float64 { return make([]float64, n) }
 	e := &estimate{
@@ -97,7 +94,7 @@ func (x *Covariance) Find(ctx context.Context, o *local.Objective) error {
 	if err := e.scores(ctx); err != nil {
 		return err
 	}
-	if o.Kind == local.Exact {
+	if o.Kind == Exact {
 		if err := e.differences(ctx); err != nil {
 			return err
 		}
@@ -121,7 +118,7 @@ func (x *Covariance) Each(do func(c []float64)) {
 // estimate is the work of Find.
 type estimate struct {
 	*Covariance
-	o       *local.Objective
+	o       *Objective
 	n       int       // parameters
 	hessian []float64 // [n][n], the upper triangle
 	outer   []float64 // [n][n] Σ g gᵀ/N
@@ -162,7 +159,7 @@ func (e *estimate) scores(ctx context.Context) error {
 	for _, in := range e.o.Data {
 		weight := in.Weight() / e.o.Total
 		e.behind = false
-		if e.o.Kind == local.Exact {
+		if e.o.Kind == Exact {
 			for _, labels := range in.Samples() {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -249,7 +246,7 @@ func (e *estimate) endSample(weight float64) {
 
 // flush adds the products of the gradients at hand.
 func (e *estimate) flush() {
-	if e.rows == 0 || e.o.Kind == local.Exact {
+	if e.rows == 0 || e.o.Kind == Exact {
 		e.rows = 0
 		return
 	}
@@ -318,7 +315,7 @@ func (e *estimate) factorise() error {
 		return fmt.Errorf("the Hessian is not positive definite: the run did not end at a minimum, or hidden labels leave " +
 			"several")
 	}
-	if e.o.Kind == local.Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
+	if e.o.Kind == Exact { // H = UᵀU, and H⁻¹ = U⁻¹ U⁻ᵀ
 		if !lapack64.Trtri(h) {
 			return fmt.Errorf("the Hessian is singular")
 		}

@@ -1,4 +1,4 @@
-package tfevents
+package runfolder
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
 // bitwise is CRC-32C by its definition, bit for bit.
@@ -31,8 +29,8 @@ func bitwise(data []byte) uint32 {
 	return ^sum
 }
 
-// TestChecksum: the answers of RFC 3720, B.4, and the mask undone.
-func TestChecksum(t *testing.T) {
+// TestEventChecksum: the answers of RFC 3720, B.4, and the mask undone.
+func TestEventChecksum(t *testing.T) {
 	rising := make([]byte, 32)
 	for i := range rising {
 		rising[i] = byte(i)
@@ -131,19 +129,19 @@ func read(t *testing.T, file []byte) (events []event) {
 }
 
 // metrics of a made-up run, with what is not known here and there.
-func metrics() []runfolder.Metric {
-	first, second, third := runfolder.NewMetric(0), runfolder.NewMetric(1), runfolder.NewMetric(300)
+func metrics() []Metric {
+	first, second, third := NewMetric(0), NewMetric(1), NewMetric(300)
 	first.WallS, first.Objective, first.GradNorm = 0.5, 2.75, math.Inf(1)
 	third.WallS, third.GradNorm, third.Suboptimality = 2000, 1e-7, 0.25
 	third.Eval = map[string]float64{"dev.2.accuracy": 0.5, "test.iou": 0.125}
-	return []runfolder.Metric{first, second, third}
+	return []Metric{first, second, third}
 }
 
 var start = time.Unix(1_700_000_000, 250_000_000)
 
-func TestWrite(t *testing.T) {
+func TestWriteEvents(t *testing.T) {
 	var file bytes.Buffer
-	if err := Write(&file, start, metrics()); err != nil {
+	if err := WriteEvents(&file, start, metrics()); err != nil {
 		t.Fatal(err)
 	}
 	want := []event{
@@ -154,7 +152,7 @@ func TestWrite(t *testing.T) {
 	if got := read(t, file.Bytes()); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if name := FileName(start); name != "events.out.tfevents.1700000000.blockbp" {
+	if name := EventsName(start); name != "events.out.tfevents.1700000000.blockbp" {
 		t.Errorf("the file is called %s", name)
 	}
 }
@@ -170,10 +168,10 @@ func TestTensorBoardReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var file bytes.Buffer
-	if err := Write(&file, start, metrics()); err != nil {
+	if err := WriteEvents(&file, start, metrics()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, FileName(start)), file.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, EventsName(start)), file.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	const script = `

@@ -1,6 +1,4 @@
-// Package tfevents writes the metrics of a run as an event file of TensorBoard: records
-// with checksums, each of which holds one message of protocol buffers.
-package tfevents
+package runfolder
 
 import (
 	"encoding/binary"
@@ -12,26 +10,27 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/blockbp/blockbp/internal/runfolder"
 )
 
-// FileName is how TensorBoard knows an event file: by the middle of its name, and in the
+// The metrics of a run as an event file of TensorBoard: records with checksums, each of which holds one message of
+// protocol buffers.
+
+// EventsName is how TensorBoard knows an event file: by the middle of its name, and in the
 // order of the seconds behind it.
-func FileName(start time.Time) string {
+func EventsName(start time.Time) string {
 	return fmt.Sprintf("events.out.tfevents.%010d.blockbp", max(0, start.Unix()))
 }
 
-// version is what the first event of a file says.
-const version = "brain.Event:2"
+// eventsVersion is what the first event of a file says.
+const eventsVersion = "brain.Event:2"
 
-// Write writes one event for each record: objective, grad_norm, suboptimality and
+// WriteEvents writes one event for each record: objective, grad_norm, suboptimality and
 // eval/SET/MEASURE where they are known, at the step of its iteration, and at its seconds
 // after start. Values have the precision of float32.
-func Write(w io.Writer, start time.Time, metrics []runfolder.Metric) error {
+func WriteEvents(w io.Writer, start time.Time, metrics []Metric) error {
 	epoch := float64(start.Unix()) + float64(start.Nanosecond())/1e9
 	first := appendDouble(nil, eventWallTime, epoch)
-	first = appendBytes(first, eventVersion, []byte(version))
+	first = appendBytes(first, eventVersion, []byte(eventsVersion))
 	if _, err := w.Write(appendRecord(nil, first)); err != nil {
 		return err
 	}
@@ -75,7 +74,7 @@ const (
 )
 
 // summaryOf is the message of what is known of a record, empty if nothing is.
-func summaryOf(m *runfolder.Metric) (message []byte) {
+func summaryOf(m *Metric) (message []byte) {
 	add := func(tag string, v float64) {
 		if !isFinite(v) {
 			return
@@ -96,8 +95,6 @@ func summaryOf(m *runfolder.Metric) (message []byte) {
 	}
 	return message
 }
-
-func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func appendDouble(dst []byte, field byte, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(append(dst, field<<3|wireDouble), math.Float64bits(v))

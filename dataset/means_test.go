@@ -1,4 +1,4 @@
-package smooth
+package dataset
 
 import (
 	"math"
@@ -85,7 +85,7 @@ func TestMeansOverHops(t *testing.T) {
 		t.Fatal(err)
 	}
 	for hops := 1; hops <= 4; hops++ {
-		s := Means{Context: t.Context(), Graph: g, Known: known, Hops: hops}
+		s := hopMeans{Context: t.Context(), Graph: g, Known: known, Hops: hops}
 		entries := 0
 		for form, f := range []crf.Features{sparse, dense} {
 			before := slices.Clone(flat)

@@ -1,4 +1,4 @@
-package gauge_test
+package job
 
 import (
 	"math"
@@ -7,11 +7,10 @@ import (
 
 	"github.com/blockbp/blockbp/crf"
 	"github.com/blockbp/blockbp/graph"
-	"github.com/blockbp/blockbp/internal/gauge"
 )
 
 // ring is an untied model on a ring of four nodes of k states, with random weights.
-func ring(t *testing.T, k int, symmetric bool, seed uint64) (*crf.Model, *crf.Instance) {
+func gaugeRing(t *testing.T, k int, symmetric bool, seed uint64) (*crf.Model, *crf.Instance) {
 	t.Helper()
 	g, err := graph.FromEdges(4, []int32{0, 2, 2, 0}, []int32{1, 1, 3, 3})
 	if err != nil {
@@ -36,17 +35,17 @@ func ring(t *testing.T, k int, symmetric bool, seed uint64) (*crf.Model, *crf.In
 	return m, in
 }
 
-// TestScores: with J and h, all states have the scores that they have with the weights, but
+// TestGaugeScores: with J and h, all states have the scores that they have with the weights, but
 // for a constant, and sums are zero.
-func TestScores(t *testing.T) {
+func TestGaugeScores(t *testing.T) {
 	for _, c := range []struct {
 		k                int
 		symmetric, spins bool
 	}{{2, true, true}, {2, false, true}, {2, true, false}, {3, true, false}, {3, false, false}} {
-		m, in := ring(t, c.k, c.symmetric, 7)
-		g := gauge.New(m, in, c.spins)
+		m, in := gaugeRing(t, c.k, c.symmetric, 7)
+		g := newGauge(m, in, c.spins)
 		values := make([]float64, len(g.Terms))
-		g.Values(values, m.Weights)
+		g.values(values, m.Weights)
 		u, v := in.Graph.Ends()
 		offset := math.NaN()
 		x := make([]int, 4)
@@ -90,10 +89,10 @@ func TestScores(t *testing.T) {
 // TestGauge: what does not change probabilities does not change J and h, and the weights of a
 // model that is in the gauge are what is read.
 func TestGauge(t *testing.T) {
-	m, in := ring(t, 3, false, 3)
-	g := gauge.New(m, in, false)
+	m, in := gaugeRing(t, 3, false, 3)
+	g := newGauge(m, in, false)
 	before, after := make([]float64, len(g.Terms)), make([]float64, len(g.Terms))
-	g.Values(before, m.Weights)
+	g.values(before, m.Weights)
 	edge := m.Layout.Edge[0]
 	u, v := in.Graph.Ends()
 	node := m.Layout.Node[0]
@@ -109,7 +108,7 @@ func TestGauge(t *testing.T) {
 		}
 	}
 	m.Weights[edge.At]++ // and J changes by 1 − 1/3 − 1/3 + 1/9 there
-	g.Values(after, m.Weights)
+	g.values(after, m.Weights)
 	for i, term := range g.Terms {
 		want := before[i]
 		if term.V >= 0 && term.U == u[0] && term.V == v[0] {

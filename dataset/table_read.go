@@ -1,0 +1,334 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blockbp/blockbp/internal/infile"
+	"github.com/blockbp/blockbp/internal/numeric"
+)
+
+// separators are what columns of a table with a header may be separated by.
+const separators = ",;\t"
+
+// separatorNames are what people call them, and what else they find there.
+var separatorNames = map[rune]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "vertical bars",
+	' ': "blanks"}
+
+// table is rows of cells as text. Tables with a header, plain ones, which have none, and lists of edges all come in
+// this form to what makes nodes, edges and features of them.
+type table struct {
+	problems
+	path   string
+	plain  bool
+	comma  rune
+	header []string // names of columns; those of a plain table are empty
+	lines  []int32  // [row] from 1
+	rows   [][]string
+	places map[string]int // of columns by their names as they stand, without those of none
+	folded map[string]int // by infile.Fold of the names
+}
+
+// plainColumns are those of plain tables of nodes: node, label, split and a list of features.
+const plainColumns = 4
+
+// readPlain reads a table without a header. Tabs separate the columns of nodes, of which the last two may be left out,
+// and any blanks the two of edges.
+func readPlain(ctx context.Context, path string, data []byte, columns int) *table {
+	t := &table{problems: problems{file: path}, path: path, plain: true, header: make([]string, columns)}
+	for line, text := range tableLines(ctx, data) {
+		cells := strings.Fields(text)
+		if columns == plainColumns {
+			cells = trimmed(strings.Split(text, "\t"))
+		}
+		switch n := len(cells); {
+		case columns != plainColumns && n != columns:
+			t.add(line, "", "", "there are %d columns, want 2: the two nodes", n)
+		case n < 2 || n > columns:
+			t.add(line, "", "", "there are %d columns, want 2 to 4, separated by tabs: node, label, split, features", n)
+		default:
+			t.addRow(line, append(cells, "", "")[:columns])
+		}
+	}
+	return t
+}
+
+// tableLines goes through the lines that hold data, with their numbers from 1.
+func tableLines(ctx context.Context, data []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		line := 0
+		for text := range linesUntil(ctx, string(bytes.TrimPrefix(data, []byte("\ufeff")))) {
+			line++
+			text = strings.TrimRight(text, "\r\n")
+			if strings.TrimSpace(text) == "" || text[0] == '#' {
+				continue
+			}
+			if !yield(line, text) {
+				return
+			}
+		}
+	}
+}
+
+func (t *table) addRow(line int, cells []string) {
+	t.lines, t.rows = append(t.lines, int32(line)), append(t.rows, cells)
+}
+
+// pick keeps some rows, in this order; nil: all as they stand.
+func (t *table) pick(rows []int32) { t.lines, t.rows = take(t.lines, rows), take(t.rows, rows) }
+
+// trimmed takes the blanks around cells away.
+func trimmed(cells []string) []string {
+	for i, cell := range cells {
+		cells[i] = strings.TrimSpace(cell)
+	}
+	return cells
+}
+
+// readTable reads a table with a header, as RFC 4180 has it with any of separators, or a list of edges, which gets
+// one. Rows without any cell are left out, and those with another number than the header are problems. It has no
+// header where nothing of it can be read.
+func readTable(ctx context.Context, path string, data []byte) *table {
+	data = edgeTableOf(path, bytes.TrimPrefix(data, []byte("\ufeff")))
+	t := &table{problems: problems{file: path}, path: path}
+	if err := notText(path, data); err != nil {
+		t.keep(err)
+		return t
+	}
+	first, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	t.comma = separatorOf(string(first), separators)
+	r := csv.NewReader(endingReader{ctx, bytes.NewReader(data)})
+	r.Comma, r.FieldsPerRecord = t.comma, -1
+	cells, err := r.Read()
+	for ; err == nil; cells, err = r.Read() {
+		line, _ := r.FieldPos(0)
+		if trimmed(cells); len(t.rows) == 0 || slices.ContainsFunc(cells, func(c string) bool { return c != "" }) {
+			t.addRow(line, cells)
+		}
+	}
+	if err != io.EOF {
+		t.keep(parseError(path, err))
+	}
+	if len(t.rows) == 0 {
+		t.keep(&Error{File: path, Problem: "it is empty, want a line with the names of columns, and a line for each row"})
+		return t
+	}
+	if problem := t.takeHeader(string(first)); problem != nil {
+		t.list = []error{problem}
+		return t
+	}
+	whole := make([]int32, 0, len(t.rows))
+	for i, cells := range t.rows {
+		if len(cells) == len(t.header) {
+			whole = append(whole, int32(i))
+		} else {
+			t.add(int(t.lines[i]), "", t.misfit(cells), "the number of cells is %d, the header has %d columns", len(cells),
+				len(t.header))
+		}
+	}
+	t.pick(whole)
+	return t
+}
+
+// notText says what a file is that holds no text in UTF-8.
+func notText(path string, data []byte) error {
+	e := &Error{File: path, Problem: "it is not text in UTF-8", Remedy: "save it as CSV in UTF-8"}
+	switch {
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		e.Problem, e.Remedy = "it is a workbook or an archive and not a text", "save the sheet as CSV"
+	case bytes.HasPrefix(data, []byte("PAR1")):
+		e.Problem = "it is a Parquet file and not a text"
+		e.Remedy = "write it as CSV, as by pandas.read_parquet(…).to_csv(…, index=False)"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")),
+		bytes.IndexByte(data, 0) >= 0:
+	case invalidUTF8(data) >= 0:
+		e.Problem, e.Remedy = notUTF8(path, data)
+		e.Line = lineAt(data, invalidUTF8(data))
+	default:
+		return nil
+	}
+	return e
+}
+
+// invalidUTF8 returns where the first line begins that is not text in UTF-8, −1 where all are.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	at := 0
+	for line := range bytes.Lines(data) {
+		if !utf8.Valid(line) {
+			return at
+		}
+		at += len(line)
+	}
+	return -1 // lines end between characters
+}
+
+// parseError says in the words of this package what is wrong with quotes.
+func parseError(path string, err error) error {
+	e := &Error{File: path, Problem: err.Error(), Cause: err}
+	var at *csv.ParseError
+	if !errors.As(err, &at) {
+		return e
+	}
+	e.Line = at.StartLine
+	switch {
+	case errors.Is(err, csv.ErrQuote):
+		e.Problem, e.Remedy = `a cell in quotes does not end in a quote and a separator`,
+			`write a quote within such a cell twice, ""`
+	case errors.Is(err, csv.ErrBareQuote):
+		e.Line, e.Problem, e.Remedy = at.Line, `there is a quote within a cell that does not begin with one`,
+			`put the whole cell in quotes, and write the quote twice, ""`
+	}
+	return e
+}
+
+// misfit is what to do about a row that has not as many cells as the header.
+func (t *table) misfit(cells []string) (remedy string) {
+	if c := separatorOf(strings.Join(cells, string(t.comma)), separators); c != t.comma {
+		return fmt.Sprintf("%s separate those of the header, %s those of this line", separatorNames[t.comma],
+			separatorNames[c])
+	}
+	if len(cells) > len(t.header) {
+		return fmt.Sprintf("put a cell that has %s within it in quotes, or take away what is too many",
+			separatorNames[t.comma])
+	}
+	return "leave the cell empty where there is no value, and put separators around it all the same"
+}
+
+// takeHeader makes names of columns of the first row, whose text is given too.
+func (t *table) takeHeader(text string) error {
+	line := int(t.lines[0])
+	fail := func(remedy, format string, arguments ...any) error {
+		return &Error{File: t.path, Line: line, Problem: fmt.Sprintf(format, arguments...), Remedy: remedy}
+	}
+	t.header, t.rows, t.lines = t.rows[0], t.rows[1:], t.lines[1:]
+	t.header[0] = strings.TrimSpace(strings.TrimPrefix(t.header[0], "#"))
+	if t.hasRowNames() {
+		t.header = slices.Insert(t.header, 0, "")
+	}
+	if other := separatorOf(text, "| "); len(t.header) == 1 && strings.ContainsRune(text, other) {
+		return fail("separate columns by commas, semicolons or tabs", "the header %q is one column; %s separate the words",
+			abbreviate(text), separatorNames[other])
+	}
+	if first, second := t.findColumns(); second > 0 {
+		return fail("rename one of them", "columns %d and %d are both called %q", first+1, second+1,
+			abbreviate(t.header[first]))
+	}
+	if name := t.numberInHeader(); name != "" {
+		return fail("put a line with the names of the columns first",
+			"the header is missing: the first line has %q where the name of a column is wanted", abbreviate(name))
+	}
+	return nil
+}
+
+// hasRowNames reports whether every row has one cell more than the header, as R's write.table
+// writes names of rows, which have no column, and all differ. Rows that end with a separator each
+// have no names.
+func (t *table) hasRowNames() bool {
+	names, filled := map[string]bool{}, false
+	for _, cells := range t.rows {
+		if len(cells) != len(t.header)+1 || names[cells[0]] {
+			return false
+		}
+		names[cells[0]], filled = true, filled || cells[len(cells)-1] != ""
+	}
+	return filled
+}
+
+// pandasIndex is what pandas calls a column without a name that is the first, as an index that was
+// written.
+const pandasIndex = "Unnamed: 0"
+
+// separatorOf returns the one of some separators that a line has most of; the first of
+// them where it has none.
+func separatorOf(line, among string) rune {
+	outside := strings.Builder{} // of quotes
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 0 {
+			outside.WriteString(part)
+		}
+	}
+	best, most := rune(among[0]), 0
+	for _, c := range among {
+		if n := strings.Count(outside.String(), string(c)); n > most {
+			best, most = c, n
+		}
+	}
+	return best
+}
+
+// numberInHeader returns a number where a name is wanted. Numbers that count columns, as
+// pandas writes them, are names.
+func (t *table) numberInHeader() string {
+	var numbers []string
+	for _, name := range t.header {
+		if _, err := numeric.ParseDecimal(name); err == nil {
+			numbers = append(numbers, name)
+		}
+	}
+	for _, first := range []int{0, 1} {
+		counting := true
+		for i, name := range numbers {
+			counting = counting && name == strconv.Itoa(first+i)
+		}
+		if counting {
+			return ""
+		}
+	}
+	return numbers[0]
+}
+
+// findColumns notes the places of all columns that have a name, or returns two of one name.
+func (t *table) findColumns() (first, second int) {
+	t.places, t.folded = map[string]int{}, map[string]int{}
+	for i, name := range t.header {
+		if name == "" {
+			continue
+		}
+		if before, twice := t.places[name]; twice {
+			return before, i
+		}
+		t.places[name] = i
+		folded := infile.Fold(name)
+		if _, known := t.folded[folded]; !known {
+			t.folded[folded] = i
+		}
+	}
+	return 0, 0
+}
+
+// column finds a column by its name: as it stands, or else whatever the case of its
+// letters; −1: there is none.
+func (t *table) column(names ...string) int {
+	for _, name := range names {
+		if i, ok := t.places[name]; ok {
+			return i
+		}
+	}
+	for _, name := range names {
+		if i, ok := t.folded[infile.Fold(name)]; ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// missingCell reports whether a cell says that there is no value: it is empty, a question
+// mark, or one of the words that R, pandas and databases write.
+func missingCell(cell string) bool {
+	switch strings.ToLower(cell) {
+	case "", "?", "na", "n/a", "#n/a", "nan", "null":
+		return true
+	}
+	return false
+}
