@@ -20,7 +20,7 @@ func BenchmarkTwentyNoisyCurves(b *testing.B) {
 	benchmarkPNG(b, f)
 }
 
-func benchmarkPNG(b *testing.B, f Figure) {
+func benchmarkPNG(b *testing.B, f Curves) {
 	for b.Loop() {
 		if err := f.PNG(io.Discard); err != nil {
 			b.Fatal(err)

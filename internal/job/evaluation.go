@@ -321,7 +321,7 @@ func (p *Prepared) evaluate(ctx context.Context, r *Result, watch Watch) (scores
 			return nil, false, fmt.Errorf("evaluation %s: %w", e.Name, err)
 		}
 		scores = append(scores, scored)
-		if text != "" {
+		if scored.Note = text; text != "" {
 			watch.note("%s", text)
 			p.Notes = append(p.Notes[:len(p.Notes):len(p.Notes)], text)
 		}
