@@ -3,6 +3,8 @@ package job
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/blockbp/blockbp/learn"
 )
@@ -20,6 +22,21 @@ type Doneness struct {
 	elapsed, limit float64 // seconds since, and the share of the nearest limit
 	left, whole    float64 // of the way to the end by convergence or proof, in logarithms
 	latest         float64 // end that was forecast, in seconds
+}
+
+// Stops are the settings that end a run, as its folder has them.
+func (c *Config) Stops() learn.Settings {
+	number := func(name string) float64 { v, _ := c.Options[name].Value.(float64); return v }
+	s := learn.Settings{MaxIterations: int(number("max-iter")), MaxPasses: number("max-passes"), Gap: number("gap"),
+		GradientTolerance: number("tol"), RelativeTolerance: number("rtol")}
+	if most, ok := c.Options["max-time"].Value.(string); ok {
+		s.MaxTime, _ = time.ParseDuration(most) // of a text that is none there is no forecast
+	}
+	asked := func(name string) bool { o := c.Options[name]; return o.Value != nil && o.Source != SourceDefault }
+	if !slices.ContainsFunc([]string{"tol", "rtol", "gap", "obj-tol", "errors", "model"}, asked) {
+		s.Proof = proofForPredictions
+	}
+	return s
 }
 
 // fall is a quantity that a training brings down, about as a geometric series.

@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"net"
 	"os"
 	"os/exec"
@@ -212,23 +215,61 @@ func inkOf(section string) string {
 	})()`, section)
 }
 
+// open serves the page of runs, and looks at it.
+func (b *browser) open(dirs ...string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- Serve(b.t.Context(), listener, dirs, testToken) }()
+	b.t.Cleanup(func() {
+		if err := <-served; err != nil {
+			b.t.Error(err)
+		}
+	})
+	b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("http://%s/%s/", listener.Addr(), testToken)})
+}
+
+// TestRunsInBrowser draws two runs over each other, and the picture that one of them has.
+func TestRunsInBrowser(t *testing.T) {
+	b := openBrowser(t)
+	first, finish := newRun(t)
+	second, _ := newRun(t)
+	write(t, first, lines(0, 300))
+	write(t, second, lines(0, 100))
+	finish(`{"status": "converged", "iterations": 299, "eval": {"accuracy@test": 0.9}}`)
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 40, 30))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(first, "plots"), 0o777), os.WriteFile(filepath.Join(first, "plots", "pictures-test.png"), file.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	b.look(1280, 900, "light")
+	b.open(first, second)
+	b.wait(text("label"), "running")
+	b.wait(text("name"), "2 runs")
+	b.wait(`[...document.querySelectorAll("#runs tbody tr")].map(r => r.cells[1].textContent + r.cells[2].textContent).join(" ")`, "converged299 running99")
+	b.wait(`document.querySelectorAll("#gap .u-series").length`, 5.0) // the axis, and distance and bound of both
+	b.wait(`document.querySelectorAll("#latest thead th").length`, 5.0)
+	b.wait(`document.querySelector("#pictures img").naturalWidth`, 40.0)
+	for _, width := range []int{1280, 390} {
+		b.look(width, 900, "dark")
+		b.wait(`document.querySelector("#gap canvas").getBoundingClientRect().width <= innerWidth`, true)
+		if got := b.evaluate("document.documentElement.scrollWidth"); got != float64(width) {
+			t.Errorf("the page is %v pixels wide, want %d", got, width)
+		}
+		b.picture(fmt.Sprintf("two-%d", width))
+	}
+}
+
 // TestPageInBrowser follows a run from its start to its end in a real browser.
 func TestPageInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	dir, finish := newRun(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error)
-	go func() { served <- Serve(t.Context(), listener, dir, testToken) }()
-	t.Cleanup(func() {
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
 	b.look(1280, 900, "light")
-	b.call("Page.navigate", map[string]any{"url": fmt.Sprintf("http://%s/%s/", listener.Addr(), testToken)})
+	b.open(dir)
 	b.wait(text("label"), "starting")
 	b.wait(text("name"), `run of \u202e\x1bnight`)
 	b.wait(text("iter"), "–")
@@ -242,6 +283,9 @@ func TestPageInBrowser(t *testing.T) {
 	b.wait(text("grad_norm"), digitsOf(t, 299, "grad_norm"))
 	b.wait(`document.querySelectorAll("canvas").length`, 3.0)
 	b.wait(`[...document.querySelectorAll("#latest tbody tr")].map(r => r.textContent).join(" ")`, "accuracy0.840.84 log loss1.10.97")
+	b.wait(text("left"), "3 s to 13 s")
+	b.wait(text("best-of"), "best accuracy")
+	b.wait(text("best"), "0.84 dev, 0.84 test")
 	b.picture("running")
 
 	// The other axis and measure.
