@@ -97,7 +97,11 @@ func (r *run) newPage(result *Result) *report.Report {
 	for _, in := range r.p.Set.Instances {
 		nodes += in.Graph.NumNodes()
 	}
-	about := []string{fmt.Sprintf("%d networks with %d nodes", len(r.p.Set.Instances), nodes),
+	networks := "a network"
+	if n := len(r.p.Set.Instances); n != 1 {
+		networks = fmt.Sprintf("%d networks", n)
+	}
+	about := []string{fmt.Sprintf("%s with %d nodes", networks, nodes),
 		report.Date(r.began), fmt.Sprintf("%d weights", result.Model.Model.Layout.Size), "blockbp " + r.folder.Version}
 	if len(data) > 0 {
 		about[0] = strings.Join(data, ", ") + ": " + about[0]

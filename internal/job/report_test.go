@@ -1,10 +1,14 @@
 package job
 
 import (
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/blockbp/blockbp/internal/figure"
 	"github.com/blockbp/blockbp/internal/numeric"
 	"github.com/blockbp/blockbp/internal/runfolder"
 	"github.com/blockbp/blockbp/learn"
@@ -117,5 +121,27 @@ func TestCurves(t *testing.T) {
 	}
 	if one := Curves([]NamedMetrics{{Metrics: b}}, Passes); len(one) != 3 || one[1].Figure.Series[0].Name != "dev.set" {
 		t.Errorf("a single run has %+v", one)
+	}
+}
+
+// TestDraw: pictures of an evaluation are written while a training goes on, unless no plots are wanted.
+func TestDraw(t *testing.T) {
+	for _, folder := range []Folder{{}, {NoReport: true}, {NoPlots: true}} {
+		files, err := runfolder.Create(filepath.Join(t.TempDir(), "run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{files: files, folder: &folder}
+		s := &Scored{Name: "dev", Classes: []string{"a", "b"}, Pictures: []figure.PanelRow{{Truth: []int32{0, 1}, W: 2, H: 1}}}
+		if err := errors.Join(r.draw(s), r.draw(&Scored{Name: "none"}), files.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, err = os.Stat(files.Path("plots/pictures-dev.png"))
+		if wanted := !folder.NoReport && !folder.NoPlots; (err == nil) != wanted {
+			t.Errorf("%+v: %v", folder, err)
+		}
+	}
+	if err := (&run{}).draw(&Scored{}); err != nil {
+		t.Errorf("a run in memory: %v", err)
 	}
 }

@@ -2,12 +2,10 @@ package job
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"image"
 	_ "image/jpeg" // photographs
 	_ "image/png"
-	"io"
 	"math"
 	"path"
 	"slices"
@@ -153,8 +151,7 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 		page.Table(table.Headers, table.Rows)
 	}
 	if len(s.Pictures) > 0 && !several {
-		panel := figure.Panel{Title: "Predictions " + on, Rows: s.Pictures, Names: s.Classes}
-		if err := addPanel(run, page, "pictures-"+s.Name, panel,
+		if err := addPanel(run, page, s.picturesName(), s.panel(),
 			"Confidence is the belief in the predicted label, from 0, dark blue, to 1, yellow."); err != nil {
 			return err
 		}
@@ -175,15 +172,25 @@ func (s *Scored) report(run *runfolder.Run, page *report.Report, on string, seve
 
 // addPanel writes a picture panel and puts it into the report.
 func addPanel(run *runfolder.Run, page *report.Report, name string, panel figure.Panel, caption string) error {
-	var png bytes.Buffer
-	if err := panel.PNG(&png); err != nil {
-		return err
-	}
 	page.Pictures(panel, caption)
-	return run.WriteFile(path.Join(runfolder.PlotFolder, name+".png"), func(w io.Writer) error {
-		_, err := w.Write(png.Bytes())
-		return err
-	})
+	return run.WriteFile(name, panel.PNG)
+}
+
+// picturesName is the file of the pictures of an evaluation.
+func (s *Scored) picturesName() string {
+	return path.Join(runfolder.PlotFolder, "pictures-"+s.Name+".png")
+}
+
+func (s *Scored) panel() figure.Panel {
+	return figure.Panel{Title: "Predictions on " + s.Name, Rows: s.Pictures, Names: s.Classes}
+}
+
+// draw writes the pictures of an evaluation in training, which blockbp watch shows.
+func (r *run) draw(s *Scored) error {
+	if r.files == nil || r.folder.NoReport || r.folder.NoPlots || len(s.Pictures) == 0 {
+		return nil
+	}
+	return r.files.WriteFile(s.picturesName(), s.panel().PNG)
 }
 
 // sideBySide sets the pictures of all models beside each other.
@@ -370,7 +377,7 @@ func reportSideBySide(run *runfolder.Run, page *report.Report, scored []*Scored)
 	table := MeasuresTable(append(slices.Clone(scored), scored[0].constant()))
 	page.Table(table.Headers, table.Rows)
 	if len(scored[0].Pictures) > 0 {
-		if err := addPanel(run, page, "pictures", sideBySide(scored),
+		if err := addPanel(run, page, path.Join(runfolder.PlotFolder, "pictures.png"), sideBySide(scored),
 			"Photograph, truth, and the prediction of every model."); err != nil {
 			return err
 		}
